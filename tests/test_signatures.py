@@ -32,6 +32,28 @@ DIFFERENT = {
             "`recalibrate` also reads the forecast table of each fold"
         ),
     },
+    "time": {
+        "str = 'day'": "`monitor` reads a ledger, and this is the name of one of its keys",
+        "ArrayLike | None = None": "times within which cases may be correlated",
+        "ArrayLike": "`censored` reads the time at which the follow-up of each case ended",
+        "str": "`censored_frame` reads it from a column",
+    },
+    "event": {
+        "ArrayLike": "`censored` reads arrays",
+        "str": "`censored_frame` reads a column",
+    },
+    "competing": {
+        "ArrayLike | None = None": "`censored` reads arrays",
+        "str | None = None": "`censored_frame` reads a column",
+    },
+    "groups": {
+        "ArrayLike | None = None": "`censored` reads arrays",
+        "str | None = None": "`censored_frame` reads a column",
+    },
+    "horizon": {
+        "int | None = None": "`compare` counts the steps ahead of the forecasts in a series",
+        "float": "`censored_frame` has one horizon, in the unit of the times",
+    },
     "y_proba": {
         "ArrayLike | None = None": "a forecast table already holds the forecasts",
         "ArrayLike": "where no forecast table is accepted, forecasts are required",
@@ -39,6 +61,7 @@ DIFFERENT = {
     "forecasts": {
         "Forecasts | None = None": "a ledger already holds the forecasts",
         "Mapping[str, ArrayLike]": "`ranking_map` needs the predictions of two or more named models",
+        "Forecasts": "`horizon_curve` reads one column per horizon, and no frame or ledger",
         "ArrayLike | Ledger": "`late_labels` reads reports instead of outcomes",
         "ArrayLike": "`before_labels` has forecasts without outcomes",
     },
@@ -47,6 +70,10 @@ DIFFERENT = {
         "Sequence[Measure | Rule] = (Brier(), ObservedExpected(), AreaUnderRoc())": (
             "`before_labels` reports measures that the expected events determine"
         ),
+    },
+    "ledger": {
+        "Ledger": "functions of the moments and keys of a ledger",
+        "Ledger | ForecastTable": "`at_prevalence` weights the events of tables",
     },
     "correct": {
         "ArrayLike | ForecastTable": "the answers of one model",
@@ -81,14 +108,6 @@ DIFFERENT = {
     "n_resamples": {
         "int = 1000": "enough for the limits of an interval",
         "int = 9999": "`compare` adjusts p-values for all pairs of models, so small ones must be resolved",
-    },
-    "ledger": {
-        "Ledger": "`monitor` needs the keys of a ledger",
-        "Ledger | ForecastTable": "analyses of one model also read its forecast table",
-    },
-    "time": {
-        "ArrayLike | None = None": "the times of cases, within which they may be correlated",
-        "str = 'day'": "`monitor` reads a ledger, and this is the name of one of its keys",
     },
     "reference": {
         "str | None = None": "what models are compared with: one of `forecasts`, by its name",

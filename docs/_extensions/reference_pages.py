@@ -60,7 +60,11 @@ VERBS = {
     "condense": Verb(
         title="Condense",
         about="Condense many cases into small tables and sums that can be added, and compute analyses from them.",
-        sections={"The ledger": ("ledger",), "Forecast tables": ("tables",)},
+        sections={
+            "The ledger": ("ledger",),
+            "Censored outcomes": ("tables.censored_outcomes", "tables.censored_frames"),
+            "Forecast tables": ("tables",),
+        },
     ),
     "calibrate": Verb(
         title="Calibrate",

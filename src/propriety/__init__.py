@@ -19,6 +19,8 @@ brier_score, log_score, bounded_brier_score, mean_score, skill_score
     Scores, by name or by rule.
 condense, ForecastTable, Ledger
     Many cases in small tables, from arrays, data frames or engines.
+censored, horizon_curve, censored_frame
+    Events by a time, if some cases were not followed up that long.
 measures, weights, results, plots, recalibration, errors
     Modules with measures, threshold weights, result classes, plots, recalibration maps and errors.
 """

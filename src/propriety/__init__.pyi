@@ -37,6 +37,7 @@ from propriety.inference.class_calibration import class_calibration as class_cal
 from propriety.inference.comparison import compare as compare
 from propriety.inference.comparison_monitor import monitor_comparison as monitor_comparison
 from propriety.inference.estimation import estimate as estimate
+from propriety.inference.horizon_curve import horizon_curve as horizon_curve
 from propriety.inference.late_labels import late_labels as late_labels
 from propriety.inference.ledger_monitor import monitor as monitor
 from propriety.inference.prevalence_estimate import estimate_prevalence as estimate_prevalence
@@ -92,6 +93,8 @@ from propriety.rules.scores import (
 from propriety.rules.scoring import case_scores as case_scores
 from propriety.rules.scoring import mean_score as mean_score
 from propriety.rules.scoring import skill_score as skill_score
+from propriety.tables.censored_frames import censored_frame as censored_frame
+from propriety.tables.censored_outcomes import censored as censored
 from propriety.tables.forecast_table import ForecastTable as ForecastTable
 
 __version__: str

@@ -6,9 +6,12 @@ from propriety.calibration.cumulative_error import CumulativeCalibrationError as
 from propriety.calibration.decomposition import Decomposition as Decomposition
 from propriety.calibration.miscalibration import MiscalibrationTest as MiscalibrationTest
 from propriety.calibration.reliability import ReliabilityCurve as ReliabilityCurve
+from propriety.calibration.smooth_calibration import SmoothCalibration as SmoothCalibration
 from propriety.decisions.advice import Advice as Advice
+from propriety.decisions.gains import GainCurve as GainCurve
 from propriety.decisions.murphy import MurphyCurve as MurphyCurve
 from propriety.decisions.net_benefit import DecisionCurve as DecisionCurve
+from propriety.decisions.operating_points import OperatingPoints as OperatingPoints
 from propriety.decisions.ranking_map import RankedInterval as RankedInterval
 from propriety.decisions.ranking_map import RankingMap as RankingMap
 from propriety.decisions.regret import CostCurve as CostCurve
@@ -34,6 +37,7 @@ from propriety.inference.comparison import Comparison as Comparison
 from propriety.inference.comparison_monitor import MonitoredComparison as MonitoredComparison
 from propriety.inference.e_process import EProcess as EProcess
 from propriety.inference.estimates import Estimate as Estimate
+from propriety.inference.horizon_curve import HorizonCurve as HorizonCurve
 from propriety.inference.late_labels import LabelRevision as LabelRevision
 from propriety.inference.late_labels import LateLabels as LateLabels
 from propriety.inference.late_labels import ReportedByAge as ReportedByAge
@@ -53,3 +57,5 @@ from propriety.result import Score as Score
 from propriety.rules.audit import AuditReport as AuditReport
 from propriety.rules.audit import Finding as Finding
 from propriety.rules.search import Counterexample as Counterexample
+from propriety.tables.censored_frames import CensoredFrame as CensoredFrame
+from propriety.tables.censored_outcomes import CensoredOutcomes as CensoredOutcomes

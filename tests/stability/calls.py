@@ -109,6 +109,9 @@ DRAWN: dict[str, Callable[..., Any]] = {
     "ReliabilityCurve.with_consistency_band": lambda *given, **options: pr.reliability_curve(
         *given, **options
     ).with_consistency_band(method="resampling", n_resamples=DRAWS, seed=7),
+    "ReliabilityCurve.smooth": lambda *given, **options: pr.reliability_curve(*given, **options).smooth(
+        n_resamples=DRAWS, seed=7
+    ),
     "estimate": lambda *given, **options: pr.estimate(*given, n_resamples=DRAWS, seed=7, **options),
     "estimate of a part": lambda *given, **options: pr.estimate(
         *given, measure=pr.measures.Miscalibration(), n_resamples=DRAWS, seed=7, **options

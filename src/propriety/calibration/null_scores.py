@@ -47,13 +47,14 @@ class NullScores(NamedTuple):
     information: float
 
 
-def null_scores(table: ForecastTable) -> NullScores:
+def null_scores(table: ForecastTable, spread: Floats | None = None) -> NullScores:
     r"""Return the sums of residuals times functions of the forecast, orthogonalised one after the other.
 
     The functions are 1 and the log-odds x; the Legendre polynomials :math:`P_2, \dots, P_5` of the share of the
     variance :math:`\sum w p (1 - p)` up to a forecast; and, if the variance suffices, :math:`P_6, \dots, P_{15}`. Each
     is orthogonal to those before it. A shape that depends on a few cases only, such as those with the highest of some
-    rounded forecasts, is left out, because its sum is far from normal.
+    rounded forecasts, is left out, because its sum is far from normal. `spread` is the variance of the sum of weighted
+    residuals of each row if the forecasts are calibrated, by default that of `residual_variance`.
     """
     inside = (table.forecast > 0.0) & (table.forecast < 1.0)
     first = int(np.argmax(inside))
@@ -66,19 +67,19 @@ def null_scores(table: ForecastTable) -> NullScores:
         return NullScores(none, none.reshape(0, 0), np.empty(0, dtype=np.intp), (0, 0, 0), 0.0)
     share = (np.cumsum(variance) - variance / 2.0) / total
     start = starts_by_share(share, GROUPS)
-    own = residual_variance(table, rows, variance)
+    own = residual_variance(table, rows, variance) if spread is None else spread[rows]
     residual = np.add.reduceat(table.events[rows] * (1.0 - p) - table.non_events[rows] * p, start)
     weight = np.add.reduceat(variance, start)
     x = np.add.reduceat(variance * logit(p), start) / weight
     middle = 2.0 * np.add.reduceat(variance * share, start) / weight - 1.0
-    spread = np.add.reduceat(own, start)
-    information = total * (total / float(spread.sum()))
+    own = np.add.reduceat(own, start)
+    information = total * (total / float(own.sum()))
     kinds: list[list[Floats]] = [[np.ones(len(start)), x]]
     fine = FINE_DEGREES if information >= ENOUGH else ()
     kinds += [[eval_legendre(degree, middle) for degree in degrees] for degrees in (DEGREES, fine)]
     kept: list[Floats] = []
-    heavy = spread * (spread / weight) ** 2
-    ends = [len(kept := _orthonormal(kept, columns, spread, heavy)) for columns in kinds]
+    heavy = own * (own / weight) ** 2
+    ends = [len(kept := _orthonormal(kept, columns, own, heavy)) for columns in kinds]
     functions = np.stack(kept, axis=1)
     sizes = (ends[0], ends[1] - ends[0], ends[2] - ends[1])
     return NullScores(residual @ functions, functions, start + first, sizes, information)

@@ -71,8 +71,14 @@ def cases_words(evaluation: Evaluation) -> str:
     several = len(evaluation.models)
     models = "One model" if several == 1 else f"{several} models"
     said = f"{models} on {counted(evaluation.n, 'case')}"
-    rates = evaluation.rates
-    if evaluation.kind == "binary":
+    rates, censoring = evaluation.rates, evaluation.ledger.censoring
+    if censoring is not None:
+        unknown = censoring.n - evaluation.n - evaluation.dropped
+        said = f"{models} on {counted(censoring.n, 'case')}; {unknown:,} of them censored before {censoring.horizon:g}"
+        said += (
+            f", the others weighted to represent them; event rate by {censoring.horizon:g}: {percent(rates['event'])}"
+        )
+    elif evaluation.kind == "binary":
         said += f"; {'weighted ' * evaluation.is_weighted}event rate {percent(rates['event'])}"
         note = evaluation.ledger.event_note
         said += f" (event: {note})" if note else ""

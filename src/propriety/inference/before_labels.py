@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -214,7 +215,7 @@ def before_labels(
     distinct, number_of_cases = np.unique(values + 0.0, return_counts=True)
     count = number_of_cases.astype(np.float64)
     table = expected_table(distinct, count, count)
-    days = [] if past is None else _tables_by_day(past, day)
+    days = [] if past is None else [_PastDay.of(one) for one in _tables_by_day(past, day)]
     rows = [_row(measure, table, days, level) for measure in asked]
     names = ("expected", "chance_low", "chance_high", "past_difference", "low", "high", "days")
     columns = {name: np.array(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)}
@@ -228,6 +229,19 @@ def before_labels(
         forecasts=values,
         measures=asked,
     )
+
+
+class _PastDay(NamedTuple):
+    """The table of a past day, the expected one, and the sum of the squared weights in each row."""
+
+    table: ForecastTable
+    expected: ForecastTable
+    squares: Floats
+
+    @classmethod
+    def of(cls, table: ForecastTable) -> _PastDay:
+        squares = table.event_squares + table.non_event_squares
+        return cls(table, expected_table(table.forecast, table.weights, squares), squares)
 
 
 def _capitalized(label: str) -> str:
@@ -245,7 +259,7 @@ def _tables_by_day(past: Ledger, day: str) -> list[ForecastTable]:
 
 
 def _row(
-    measure: Measure, table: ForecastTable, days: Sequence[ForecastTable], level: float
+    measure: Measure, table: ForecastTable, days: Sequence[_PastDay], level: float
 ) -> tuple[float, float, float, float, float, float, int]:
     """Return the expected value with its limits by chance, and the mean difference and the limits from past days."""
     expected = _value(measure, table)
@@ -254,9 +268,8 @@ def _row(
     plain = expected, expected - away, expected + away
     differences, variances = [], []
     for one in days:
-        squares = one.event_squares + one.non_event_squares
-        hoped = expected_table(one.forecast, one.weights, squares)
-        difference, variance = _value(measure, one) - _value(measure, hoped), _chance(measure, hoped, squares)
+        difference = _value(measure, one.table) - _value(measure, one.expected)
+        variance = _chance(measure, one.expected, one.squares)
         if math.isfinite(difference) and variance > 0.0:
             differences.append(difference)
             variances.append(variance)

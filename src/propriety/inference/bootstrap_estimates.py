@@ -22,6 +22,7 @@ from propriety.inference.estimates import (
     INDEPENDENT,
     NO_SPREAD,
     Estimate,
+    censoring_note,
     few,
     make_estimate,
     units_of,
@@ -132,6 +133,8 @@ def _percentiles(
         method += f"; {lost:,} of {len(draws):,} draws have no value" if lost else ""
     if ledger.dependence == "time" and not math.isnan(low):
         note = "; ".join(part for part in (note, INDEPENDENT) if part)
+    if not math.isnan(low):
+        note = "; ".join(part for part in (note, censoring_note(ledger)) if part)
     return replace(
         make_estimate(ledger, measure, value, 1.0, math.inf, level, method, units=max(units, 2), **facts),
         low=low,

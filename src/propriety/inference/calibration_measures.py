@@ -1,21 +1,21 @@
-"""Measures of calibration: observed/expected, intercept, slope, and the distance from the CORP curve."""
+"""Measures of calibration: observed/expected, intercept, slope, and the distance from a smooth curve."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 from scipy.special import expit, logit
 
 from propriety.calibration.cox_line import CoxLine, cox_line
 from propriety.calibration.null_scores import log_weight_ratio, weighted_variance
-from propriety.calibration.pav import pool_adjacent_violators
+from propriety.calibration.smooth_calibration import calibration_index
 from propriety.errors import InputValueError
 from propriety.inference.measures import Influence
 from propriety.result import Floats
-from propriety.rules.scoring import weighted_sum
 from propriety.tables.forecast_table import ForecastTable
 
 __all__ = [
@@ -25,6 +25,8 @@ __all__ = [
     "ObservedExpected",
     "PredictedActual",
 ]
+
+VarianceOf: TypeAlias = Callable[[Floats], Floats]
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,9 +123,9 @@ class CalibrationIntercept:
         """Return the score of the fit divided by its information."""
         return _influence(table, slope=False)
 
-    def error_of_independent(self, table: ForecastTable) -> float:
+    def error_of_independent(self, table: ForecastTable, variance_of: VarianceOf | None = None) -> float:
         """Return the standard error, from the variance of outcomes at the fitted rates."""
-        return _error(table, slope=False)
+        return _error(table, variance_of, slope=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,14 +156,16 @@ class CalibrationSlope:
         """Return the score of the fit divided by its information."""
         return _influence(table, slope=True)
 
-    def error_of_independent(self, table: ForecastTable) -> float:
+    def error_of_independent(self, table: ForecastTable, variance_of: VarianceOf | None = None) -> float:
         """Return the standard error, from the variance of outcomes at the fitted rates."""
-        return _error(table, slope=True)
+        return _error(table, variance_of, slope=True)
 
 
 @dataclass(frozen=True, slots=True)
 class IntegratedCalibrationIndex:
-    """Mean distance between the forecast and the CORP curve; lower is better.
+    """Mean distance between the forecasts and their smooth calibration curve, ICI; lower is better.
+
+    The curve and the interval are those of `ReliabilityCurve.smooth`. Noise inflates the value.
 
     References
     ----------
@@ -169,8 +173,8 @@ class IntegratedCalibrationIndex:
 
     Examples
     --------
-    >>> table = ForecastTable.from_predictions([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8])
-    >>> round(IntegratedCalibrationIndex().value(table), 4)
+    >>> y, p = ([0] * 9 + [1]) * 20 + ([0] * 4 + [1] * 6) * 20, [0.2] * 200 + [0.4] * 200
+    >>> round(IntegratedCalibrationIndex().value(ForecastTable.from_predictions(y, p)), 4)
     0.15
     """
 
@@ -180,8 +184,7 @@ class IntegratedCalibrationIndex:
 
     def value(self, table: ForecastTable) -> float:
         """Return the mean distance."""
-        distance = np.abs(table.forecast - pool_adjacent_violators(table).per_row())
-        return weighted_sum(distance, table.weights) / table.weight
+        return calibration_index(table, self.key)
 
 
 def _line(table: ForecastTable, *, slope: bool) -> CoxLine:
@@ -206,9 +209,14 @@ def _fitted(table: ForecastTable, *, slope: bool) -> tuple[Floats, Floats]:
     return np.asarray(expit(x + line.coefficients[0])), np.full(len(x), line.covariance[0, 0])
 
 
-def _error(table: ForecastTable, *, slope: bool) -> float:
-    """Return the standard error of a coefficient; squared residuals would depend on the few of largest weight."""
+def _error(table: ForecastTable, variance_of: VarianceOf | None, *, slope: bool) -> float:
+    """Return the standard error of a coefficient; squared residuals would depend on the few of largest weight.
+
+    `variance_of` returns the variance of the weighted residuals of each row from the rates of all rows.
+    """
     rate, moved = _fitted(table, slope=slope)
+    if variance_of is not None:
+        return math.sqrt(float(variance_of(rate) @ moved**2))
     variance = table.weights * rate * (1.0 - rate)
     if table.is_weighted:
         variance = weighted_variance(rate, table.event_squares, table.non_event_squares, log_weight_ratio(table))

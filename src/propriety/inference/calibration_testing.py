@@ -13,6 +13,7 @@ from propriety.calibration.cox_line import cox_line
 from propriety.calibration.null_scores import null_scores
 from propriety.errors import UNDEFINED
 from propriety.inference.bootstrap import Drawing
+from propriety.inference.censored_calibration import censored_scores
 from propriety.inference.dependent_calibration import dispersion_of_scores, units_of_cases
 from propriety.ledger.ledger import Ledger
 from propriety.result import Floats
@@ -24,7 +25,7 @@ __all__ = ["calibration_test_of", "recalibrated_test_of"]
 
 def calibration_test_of(ledger: Ledger, model: str, drawing: Drawing) -> CalibrationTest | None:
     """Test the calibration of a model; None if cases may be correlated and are not available."""
-    cases = None if ledger.dependence is None else ledger.cases
+    cases = _needed_cases(ledger)
     if ledger.dependence is not None and cases is None:
         return None
     return _tested(ledger.table(model), None if cases is None else cases.of(model), drawing)
@@ -32,7 +33,7 @@ def calibration_test_of(ledger: Ledger, model: str, drawing: Drawing) -> Calibra
 
 def recalibrated_test_of(ledger: Ledger, model: str, drawing: Drawing) -> CalibrationTest | None:
     """Test forecasts after recalibration by intercept and slope; None if these cannot be fitted."""
-    table, cases = ledger.table(model), None if ledger.dependence is None else ledger.cases
+    table, cases = ledger.table(model), _needed_cases(ledger)
     if ledger.dependence is not None and cases is None:
         return None
     try:
@@ -50,10 +51,17 @@ def recalibrated_test_of(ledger: Ledger, model: str, drawing: Drawing) -> Calibr
     return _tested(table.moved(moved(table.forecast)), own, drawing)
 
 
+def _needed_cases(ledger: Ledger) -> Cases | None:
+    """Return the cases if they may be correlated or have estimated weights, and are available."""
+    return None if ledger.dependence is None and ledger.censoring is None else ledger.cases
+
+
 def _tested(table: ForecastTable, cases: Cases | None, drawing: Drawing) -> CalibrationTest:
     draws: dict[str, Any] = {"n_resamples": drawing.n_resamples, "seed": drawing.seed}
     if cases is None:
         return calibration_test(table, **draws)
+    if cases.censoring is not None:
+        return calibration_test(table, **draws, scores=censored_scores(cases, cases.censoring, table))
     scores, units = null_scores(table), units_of_cases(cases)[0]
     dispersion = dispersion_of_scores(cases, table, scores)
     draws |= {"dispersion": dispersion.variance, "dispersion_df": dispersion.df}

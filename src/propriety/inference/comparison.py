@@ -16,7 +16,7 @@ from propriety.inference.answers_ledger import as_measured
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.comparison_words import comparison_words, method_in_words, rule_sentence
 from propriety.inference.dependence import check_times
-from propriety.inference.estimates import NEIGHBOURS, few, too_narrow
+from propriety.inference.estimates import KNOWN_WEIGHTS, NEIGHBOURS, censoring_note, few, too_narrow
 from propriety.inference.estimation import check_event
 from propriety.inference.measure_reading import read_measure
 from propriety.inference.measures import Mean, Measure, Skill, Smooth
@@ -320,10 +320,10 @@ def compare_of(
     places, signs = pairs_of(ledger.models, reference)
     if chosen == "bootstrap":
         paired = paired_by_bootstrap(ledger, measure, level, drawing)
-    elif isinstance(measure, Mean | Skill):
+    elif isinstance(measure, Mean | Skill) and ledger.censoring is None:
         paired = paired_by_moments(ledger, measure, chosen, horizon, level, drawing)
     else:
-        assert isinstance(measure, Smooth)  # noqa: S101  (for the type checker; the others are drawn)
+        assert isinstance(measure, Mean | Skill | Smooth)  # noqa: S101  (for the type checker; the others are drawn)
         paired = paired_by_influence(ledger, measure, level)
     columns = difference_columns(ledger.models, paired, places, signs, ledger.n, level)
     tests = int(np.count_nonzero(np.isfinite(columns["statistic"])))
@@ -362,7 +362,9 @@ def _note(ledger: Ledger, measure: Measure, paired: Paired, statistic: Floats, *
         said += [] if caveat is None else [next(filter(None, (caveat(ledger.table(one)) for one in ledger.models)), "")]
         fewest = paired.fewest if caveat is None else 0
         said += [few(ledger, inflation=paired.inflation, fewest=fewest, what="intervals")]
-        said += [too_narrow(NEIGHBOURS, "intervals") if alone else ""]
+        said += [too_narrow(NEIGHBOURS, "intervals") if alone else "", censoring_note(ledger)]
+        drawn = ledger.censoring is not None and ledger.censoring.is_estimated and not in_order
+        said += [f"draws {KNOWN_WEIGHTS}" if drawn else ""]
     told = [f"{one[0].upper()}{one[1:]}." for one in said if one]
     return " ".join(filter(None, (rule_sentence(measure, ledger.classes), *told)))
 
@@ -374,6 +376,8 @@ def _method_for(method: CompareMethod, ledger: Ledger, measure: Measure) -> str:
         isinstance(measure, Skill) and bool(measure.rule.properties(ledger.classes).proper)
     )
     if method == "auto":
+        if ledger.censoring is not None and (by_losses or isinstance(measure, Smooth)):
+            return "influence"
         if by_losses:
             return next(one for one, needs in SUITS.items() if needs == ledger.dependence)
         if isinstance(measure, Smooth):

@@ -11,6 +11,7 @@ from scipy.special import expit, logit, ndtri, stdtrit
 
 from propriety.inference.cluster_errors import effective_number
 from propriety.inference.measures import Measure
+from propriety.inference.number_words import p_value_words
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.moments import OUTCOME
 from propriety.result import Floats, Result
@@ -19,10 +20,12 @@ __all__ = [
     "FEWEST",
     "FEWEST_HELD",
     "INDEPENDENT",
+    "KNOWN_WEIGHTS",
     "NEIGHBOURS",
     "NO_SPREAD",
     "ROUNDING",
     "Estimate",
+    "censoring_note",
     "counted",
     "few",
     "few_in_words",
@@ -39,6 +42,8 @@ FEWEST_CLUSTERS, FEWEST_HELD, FEWEST = 20, 10, 50
 ROUNDING = 1e-12  # Differences and spreads below this share of the values are rounding error.
 NEIGHBOURS = "neighbouring times count as independent"
 INDEPENDENT = f"{NEIGHBOURS}: the interval may be too narrow"
+DEPENDENT = 0.01  # A smaller p-value of the test of whether censoring depends on the forecasts is reported.
+KNOWN_WEIGHTS = "with censoring weights taken as known"
 WITHOUT = "without an interval"
 NO_SPREAD = "nothing varies in the sample, so there is no interval"
 
@@ -203,6 +208,22 @@ def too_narrow(why: str, what: str = "the interval") -> str:
     return f"{why}: {what} may be too narrow"
 
 
+def censoring_note(ledger: Ledger) -> str:
+    """Say if censoring depends on the forecasts, or if few cases are followed up until the horizon; "" if neither."""
+    censoring, said = ledger.censoring, []
+    if censoring is None or not censoring.is_estimated:
+        return ""
+    if censoring.followed < FEWEST_HELD:
+        cases = f"based on {counted(censoring.followed, 'case')} followed up until {censoring.horizon:g}"
+        several = " in one of the groups" * (censoring.groups()[1] > 1)
+        said.append(too_narrow(f"{cases}{several}"))
+    p_value = min(censoring.dependence.values(), default=1.0) * len(censoring.dependence)
+    if p_value <= DEPENDENT and censoring.dependence:
+        found = f"censoring depends on the forecasts ({p_value_words(p_value)}), which may bias the results"
+        said.append(f"{found}: pass forecast= to censored")
+    return "; ".join(said)
+
+
 def units_of(ledger: Ledger) -> int:
     """Return the number of clusters or times with weight, or of cases; from moments if the cases are not available."""
     if ledger.dependence is None:
@@ -274,7 +295,7 @@ def make_estimate(  # noqa: PLR0913  (a number, its error, and what it rests on)
     elif error * math.sqrt(units) <= ROUNDING * abs(value):
         low, high, error, note = math.nan, math.nan, 0.0, NO_SPREAD
     else:
-        note = few(ledger, inflation=inflation, fewest=fewest)
+        note = "; ".join(filter(None, (few(ledger, inflation=inflation, fewest=fewest), censoring_note(ledger))))
     return Estimate(
         value=value,
         low=low,

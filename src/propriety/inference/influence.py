@@ -10,12 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.calibration.grouping import rows_of
+from propriety.inference.censored_calibration import squared_weights
 from propriety.inference.cluster_errors import ClusterSums, cluster_errors
 from propriety.inference.dependence import hac, span_of
 from propriety.inference.estimates import FEWEST, FEWEST_HELD, Estimate, make_estimate, units_of, without_limits
-from propriety.inference.measures import Influence, Smooth
+from propriety.inference.mean_estimates import within_range
+from propriety.inference.measures import Influence, Mean, Skill, Smooth
 from propriety.ledger.ledger import Ledger
 from propriety.result import Floats
+from propriety.rules.rule import Rule, binary_rule
 from propriety.tables.cases import Cases
 from propriety.tables.forecast_table import ForecastTable
 
@@ -27,6 +30,7 @@ __all__ = [
     "errors_of_table",
     "estimate_from_influence",
     "influence_in",
+    "influence_of",
     "is_by_outcome",
 ]
 
@@ -65,19 +69,58 @@ def errors_of_table(table: ForecastTable, influence: Influence, *, by_outcome: b
     return scale * math.sqrt(square) / table.weight, df if by_outcome else math.inf
 
 
-def is_by_outcome(ledger: Ledger, measure: Smooth) -> bool:
+def is_by_outcome(ledger: Ledger, measure: Mean | Skill | Smooth) -> bool:
     """Whether events and non-events are two samples: for DeLong's error, and if the ledger fixes the event rate."""
-    return bool(getattr(measure, "by_outcome", False)) or _fixes_rate(ledger)
+    return (bool(getattr(measure, "by_outcome", False)) and ledger.censoring is None) or _fixes_rate(ledger)
 
 
-def influence_in(ledger: Ledger, table: ForecastTable, measure: Smooth) -> Influence:
+def influence_in(ledger: Ledger, table: ForecastTable, measure: Mean | Skill | Smooth) -> Influence:
     """Return the influence of cases on a measure; if the ledger fixes the event rate, less its mean by outcome."""
-    influence = measure.influence(table)
+    influence = influence_of(measure, table)
     if not _fixes_rate(ledger):
         return influence
     weights = (table.events, table.non_events)
     means = (weight @ part / weight.sum() for part, weight in zip(influence, weights, strict=True))
     return Influence(*(part - mean for part, mean in zip(influence, means, strict=True)))
+
+
+def influence_of(measure: Mean | Skill | Smooth, table: ForecastTable) -> Influence:
+    r"""Return the influence of cases on a measure; that of a mean is the deviation of the loss from it.
+
+    That of skill is :math:`-(l_i - (S / R)\, r_i) / R`, with the mean losses S of the forecast and R of the event rate.
+
+    Examples
+    --------
+    >>> from propriety.inference.measures import MeanScore
+    >>> influence_of(MeanScore(), ForecastTable.from_predictions([0, 1], [0.5, 0.5])).event
+    array([0.])
+    """
+    if isinstance(measure, Smooth):
+        return measure.influence(table)
+    losses = _losses(measure.rule, table.forecast)
+    if isinstance(measure, Skill):
+        constant = _losses(measure.rule, np.array([table.event_rate]))
+        score, against = (_mean(table, *both) for both in (losses, constant))
+        event, non_event = (
+            -(own - score / against * other) / against for own, other in zip(losses, constant, strict=True)
+        )
+        return Influence(event, non_event)
+    mean = _mean(table, *losses)
+    with np.errstate(invalid="ignore"):  # Infinite losses.
+        return Influence(measure.sign * (losses[0] - mean), measure.sign * (losses[1] - mean))
+
+
+def _losses(rule: Rule, forecast: Floats) -> tuple[Floats, Floats]:
+    """Return the loss of each forecast if the event happens, and if it does not."""
+    loss = binary_rule(rule).loss
+    happens, does_not = (np.asarray(loss(forecast, event=event), dtype=np.float64) for event in (True, False))
+    return happens, does_not
+
+
+def _mean(table: ForecastTable, of_events: Floats, of_others: Floats) -> float:
+    parts = ((table.events, of_events), (table.non_events, of_others))
+    with np.errstate(invalid="ignore"):
+        return sum(float(np.where(weight > 0.0, weight * loss, 0.0).sum()) for weight, loss in parts) / table.weight
 
 
 def case_influence(cases: Cases, model: str, table: ForecastTable, influence: Influence) -> Floats:
@@ -94,9 +137,14 @@ def case_influence(cases: Cases, model: str, table: ForecastTable, influence: In
 def errors_of_cases(cases: Cases, parts: Floats, *, by_outcome: bool = False) -> Errors:
     """Return standard errors from the contributions of the cases, of shape (numbers, cases).
 
-    Cases of one cluster, and neighbours in time, may be correlated.
+    Cases of one cluster, and neighbours in time, may be correlated. If the outcomes are censored, the errors are those
+    with estimated weights.
     """
     event, weight = cases.outcomes(), cases.weight
+    if cases.censoring is not None:
+        n = 1.0 if weight is None else float(weight.sum())  # All cases, also those of unknown outcome.
+        square = np.einsum("sc,sc->s", parts, parts) - cases.censoring.variance(parts)
+        return Errors(np.sqrt(np.maximum(square, 0.0) * n / max(n - 1.0, 1.0)), np.full(len(parts), n - 1.0))
     present = np.ones(len(cases), dtype=bool) if weight is None else np.asarray(weight) > 0.0
     keys = cases.cluster if cases.time is None else cases.time
     if keys is not None:
@@ -148,24 +196,34 @@ def _by_unit(parts: Floats, codes: NDArray[np.intp], units: int) -> Floats:
     return np.stack([np.bincount(codes, one, minlength=units) for one in parts]).astype(np.float64, copy=False)
 
 
-def estimate_from_influence(ledger: Ledger, model: str, measure: Smooth, level: float) -> Estimate:
-    """Estimate a smooth measure from its influence: from the table, or from correlated cases."""
+def estimate_from_influence(ledger: Ledger, model: str, measure: Mean | Skill | Smooth, level: float) -> Estimate:
+    """Estimate a smooth measure from its influence: from the table, or from correlated or censored cases."""
     table = ledger.table(model)
+    cases = None if ledger.dependence is None and ledger.censoring is None else ledger.cases
     value = measure.value(table)
     by_outcome = is_by_outcome(ledger, measure)
     scale = str(getattr(measure, "scale", "identity"))
-    method = _method_on(measure, scale) + (", by outcome" if _fixes_rate(ledger) else "")
+    method = _method_on(ledger, measure, scale) + (", by outcome" if _fixes_rate(ledger) else "")
     known = None if _fixes_rate(ledger) else getattr(measure, "error_of_independent", None)
     of_independent = None if known is None else float(known(table))
-    if ledger.dependence is None:
-        error, df = errors_of_table(table, influence_in(ledger, table, measure), by_outcome=by_outcome)
+    influence = influence_in(ledger, table, measure)
+    if cases is not None and cases.censoring is not None:
+        parts = case_influence(cases, model, table, influence)[None]
+        errors = errors_of_cases(cases, parts)
+        error, df = float(errors.standard_error[0]), float(errors.df[0])
+        if known is not None:
+            alone = known(table, squared_weights(cases.of(model), cases.censoring, table).variance)
+            error = math.sqrt(max(alone**2 - float(cases.censoring.variance(parts)[0]), 0.0))
+        units, fewest = table.n, FEWEST
+        method += ", with estimated censoring weights" * cases.censoring.is_estimated
+    elif ledger.dependence is None:
+        error, df = errors_of_table(table, influence, by_outcome=by_outcome)
         error = error if of_independent is None or math.isnan(error) else of_independent
         units, fewest = table.n, FEWEST_HELD if by_outcome else FEWEST
     else:
-        cases = ledger.cases
         if cases is None:
             return without_limits(ledger, measure, value, level)
-        parts = case_influence(cases, model, table, influence_in(ledger, table, measure))
+        parts = case_influence(cases, model, table, influence)
         errors = errors_of_cases(cases, parts[None], by_outcome=by_outcome)
         error, df = float(errors.standard_error[0]), float(errors.df[0])
         # Few clusters estimate their variance poorly, but it is hardly ever less than that of independent cases.
@@ -182,7 +240,7 @@ def estimate_from_influence(ledger: Ledger, model: str, measure: Smooth, level: 
     largest = getattr(measure, "largest", None)
     if largest is not None and found.high > largest:
         found = replace(found, high=largest)
-    return found
+    return within_range(found, measure, ledger.classes) if isinstance(measure, Mean) else found
 
 
 def _fixes_rate(ledger: Ledger) -> bool:
@@ -190,7 +248,8 @@ def _fixes_rate(ledger: Ledger) -> bool:
     return ledger.prevalence is not None and ledger.dependence is None
 
 
-def _method_on(measure: Smooth, scale: str) -> str:
-    first = "DeLong" if getattr(measure, "by_outcome", False) else "influence function"
+def _method_on(ledger: Ledger, measure: Mean | Skill | Smooth, scale: str) -> str:
+    is_delong = getattr(measure, "by_outcome", False) and ledger.censoring is None
+    first = "DeLong" if is_delong else "influence function"
     first = "variance of outcomes at the fitted rates" if hasattr(measure, "error_of_independent") else first
     return first if scale == "identity" else f"{first}, on the {scale} scale"

@@ -26,7 +26,7 @@ class LateCases(NamedTuple):
     forecast: Floats
     made: Floats
     reported: Floats
-    count: Floats
+    number: Floats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +101,7 @@ def _cells_of_ledger(ledger: Ledger, made: object, reported: object) -> LateCase
         LateCases(tables.forecast, first, last, tables.events),
         LateCases(tables.forecast, first, np.full(len(first), np.nan), tables.non_events),
     ]
-    kept = [LateCases(*(column[one.count > 0.0] for column in one)) for one in cells]
+    kept = [LateCases(*(column[one.number > 0.0] for column in one)) for one in cells]
     return _in_order(LateCases(*(np.concatenate(columns) for columns in zip(*kept, strict=True))))
 
 
@@ -109,7 +109,7 @@ def _in_order(cases: LateCases) -> LateCases:
     early = cases.reported < cases.made
     if early.any():
         law = "must not be before the day of the forecast"
-        raise InputValueError(law, argument="reported", count=f"{int(cases.count[early].sum()):,} cases")
+        raise InputValueError(law, argument="reported", count=f"{int(cases.number[early].sum()):,} cases")
     return cases
 
 
@@ -126,7 +126,7 @@ def estimate_window(
     A reported event has probability :math:`p F(a)` if the forecast is calibrated, with the share F of events that are
     reported by age a; see `propriety.late_labels`.
     """
-    p, count = cases.forecast, cases.count
+    p, count = cases.forecast, cases.number
     share = delays.share[age]
     expected, events = count * p * share, float(count[event].sum())
     total = float(expected.sum())
@@ -184,7 +184,7 @@ def _score(
     cases: LateCases, age: NDArray[np.intp], event: NDArray[np.bool_], delays: ReportingDelays, rule: BinaryRule
 ) -> tuple[float, float, float]:
     """Return the score, its standard error, and the score if every case without a report were a non-event."""
-    share, count, size = delays.share[age], cases.count, len(age)
+    share, count, size = delays.share[age], cases.number, len(age)
     without, happened = (np.broadcast_to(rule.loss(cases.forecast, event=side), size) for side in (False, True))
     total = float(count @ share)
     with np.errstate(invalid="ignore"):
@@ -201,8 +201,8 @@ def _score(
 def _test(cases: LateCases, age: NDArray[np.intp], event: NDArray[np.bool_], delays: ReportingDelays) -> float:
     """Return the p-value of the score test of Cox's intercept and slope, for reported events."""
     inside = (cases.forecast > 0.0) & (cases.forecast < 1.0) & (delays.share[age] > 0.0)
-    p, count, share = cases.forecast[inside], cases.count[inside], delays.share[age[inside]]
-    if len(np.unique(p)) < 2:
+    p, count, share = cases.forecast[inside], cases.number[inside], delays.share[age[inside]]
+    if len(p) == 0 or p.min() == p.max():
         return math.nan
     rate = p * share
     log_odds = np.log(p) - np.log1p(-p)

@@ -19,7 +19,14 @@ from propriety.ledger.moments import OUTCOME, Moments, moments_of_table
 from propriety.result import Floats
 from propriety.rules.rule import ClassRule, Rule, binary_rule
 
-__all__ = ["MeanErrors", "errors_of_means", "estimate_from_moments", "measured_moments", "parts_in_time"]
+__all__ = [
+    "MeanErrors",
+    "errors_of_means",
+    "estimate_from_moments",
+    "measured_moments",
+    "parts_in_time",
+    "within_range",
+]
 
 
 class MeanErrors(NamedTuple):
@@ -56,7 +63,7 @@ def estimate_from_moments(ledger: Ledger, model: str, measure: Mean | Skill, lev
             found = replace(found, low=low, high=high, method=f"gamma law of rare events{dependent}")
             if moments.dependence is None:
                 found = replace(found, note=few(ledger, fewest=FEWEST_HELD))
-    return _within(found, measure, ledger.classes)
+    return within_range(found, measure, ledger.classes)
 
 
 def errors_of_means(moments: Moments, horizon: int | None = None, *, by_outcome: bool = False) -> MeanErrors:
@@ -158,7 +165,7 @@ def _constant_losses(rule: Rule, shares: Floats, classes: int | None) -> Floats:
     return np.asarray(rule.class_case_loss(columns, np.arange(len(shares))))
 
 
-def _within(found: Estimate, measure: Mean, classes: int | None) -> Estimate:
+def within_range(found: Estimate, measure: Mean, classes: int | None) -> Estimate:
     """Clip the limits of a mean to the range that the rule declares; a mean outside it stays within the limits."""
     claims = measure.rule.properties(classes)
     if claims.best is None or claims.worst is None:

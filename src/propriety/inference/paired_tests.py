@@ -106,7 +106,7 @@ def _widened(values: Floats, found: Estimates, factor: Floats, df: Floats) -> Es
     )
 
 
-def paired_by_influence(ledger: Ledger, measure: Smooth, level: float) -> Paired:
+def paired_by_influence(ledger: Ledger, measure: Mean | Skill | Smooth, level: float) -> Paired:
     """Compare a smooth measure by the influence of each case on the difference."""
     cases = ledger.cases
     tables = [ledger.table(model) for model in ledger.models]

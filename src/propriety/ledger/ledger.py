@@ -24,6 +24,7 @@ from propriety.rules.functions import Excess
 from propriety.rules.rule import Rule
 from propriety.rules.scoring import observed_rates
 from propriety.tables.cases import Cases
+from propriety.tables.censoring import Censoring
 from propriety.tables.events import TOP, Event, event_of
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.lazy_cases import LazyCases
@@ -245,6 +246,11 @@ class Ledger:
                 return found
             return replace(found, keys={name: found.keys[name] for name in self.index.names})
         return self.source
+
+    @property
+    def censoring(self) -> Censoring | None:
+        """How the weights of censored outcomes were estimated, if the cases are in memory."""
+        return self.source.censoring if isinstance(self.source, Cases) else None
 
     def where(self, **keys: Any) -> Ledger:
         """Return the ledger of the cases with these labels; a list of labels means any of them."""

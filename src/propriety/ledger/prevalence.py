@@ -48,6 +48,8 @@ def at_prevalence(ledger: Ledger | ForecastTable, prevalence: float) -> Ledger:
     models. Intervals with clusters or times, of parts of a score, by bootstrap, and of groups treat the weights as
     those of any other cases, which makes them too wide rather than too narrow.
 
+    A stored ledger keeps the weights, but not the rate: store the ledger as it is, and weight it after reading.
+
     Only the weights change. Forecasts made for another event rate are then miscalibrated;
     `propriety.prior_correction` gives the corrected ones.
 
@@ -70,6 +72,10 @@ def at_prevalence(ledger: Ledger | ForecastTable, prevalence: float) -> Ledger:
         raise InputTypeError(law, argument="ledger", offender=f"it is {type(ledger).__name__}", hint=hint)
     if ledger.labels is not None:
         raise InputValueError(f"must hold one event; it holds {len(ledger.labels)} classes", argument="ledger")
+    if ledger.censoring is not None:
+        raise InputValueError(
+            "must hold known outcomes; those of a horizon are weighted for censoring", argument="ledger"
+        )
     table = ledger.table(ledger.models[0])
     events, others = float(table.events.sum()), float(table.non_events.sum())
     if not (events > 0.0 and others > 0.0):

@@ -13,6 +13,8 @@ if find_spec("matplotlib") is None:
 from propriety.plots import (  # noqa: F401  (their drawing functions are found by type)
     comparison,
     confusion,
+    gains,
+    horizons,
     late_labels,
     monitoring,
     probability_means,
@@ -22,6 +24,7 @@ from propriety.plots import (  # noqa: F401  (their drawing functions are found 
     risk_coverage,
     segments,
     slices,
+    smooth_calibration,
     top_k,
 )
 from propriety.plots.cut_points import plot_cut_point_decompositions, plot_cut_point_reliability

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from propriety.result import Floats
 from propriety.tables import laws
+from propriety.tables.censoring import Censoring
 from propriety.tables.events import CUMULATIVE_DECIMALS, Event
 
 __all__ = ["TOLERANCE", "Cases", "Chunk", "Keys", "checked_forecast", "rounding_of_rows"]
@@ -96,6 +97,8 @@ class Cases:
         For one event, the labels of the other outcome and of the event.
     event_note : str
         If the forecasts were given in two columns, which of them is the event's; else empty.
+    censoring : Censoring, optional
+        For outcomes by a horizon, how the weights were estimated.
 
     Examples
     --------
@@ -119,6 +122,7 @@ class Cases:
     arguments: Mapping[str, str] = field(default_factory=dict)
     sides: tuple[Any, Any] = (0, 1)
     event_note: str = ""
+    censoring: Censoring | None = None
     # Models whose chunks were iterated to the end. `dataclasses.replace` starts a new set, because the numbers may
     # change.
     _checked: set[str] = field(default_factory=set, init=False)
@@ -234,6 +238,7 @@ class Cases:
             cluster=None if self.cluster is None else self.cluster.where(kept),
             time=None if self.time is None else self.time.where(kept),
             rows=np.arange(len(self))[kept] if self.rows is None else self.rows[kept],
+            censoring=None if self.censoring is None else self.censoring.where(kept),
         )
         some._checked.update(self._checked)  # noqa: SLF001  (of the same class)
         return some

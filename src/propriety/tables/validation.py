@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any, Literal, TypeAlias
 
@@ -22,6 +23,8 @@ from propriety.tables import laws
 from propriety.tables.arguments import Arguments, ForecastKind, about, check_rows, numbers_of
 from propriety.tables.arrays import PAIR, Reading, read_array, read_forecasts
 from propriety.tables.cases import TOLERANCE, Cases, checked_forecast, rounding_of_rows
+from propriety.tables.censored_outcomes import CensoredOutcomes
+from propriety.tables.censoring import dependence_p_value
 from propriety.tables.forecast_columns import places_named, read_columns
 from propriety.tables.keys import read_keys
 from propriety.tables.labels import Labels, class_labels, distinct_labels, places_of
@@ -100,6 +103,11 @@ def read_cases(  # noqa: PLR0913  (the data, what the cases belong to, and how t
     ('x', 'y')
     """
     check_options(missing, tolerance)
+    if isinstance(y_true, CensoredOutcomes):
+        _check_censored(y_true, {"sample_weight": sample_weight, "cluster": cluster, "time": time}, kind)
+        options: dict[str, Any] = {"by": by, "missing": missing, "fewest": fewest, "kind": "event"}
+        known = Reading("y_true", y_true.only().outcome, index=y_true.index)
+        return _known_of(read_cases(known, forecasts, **options, sample_weight=y_true.only().weight), y_true)
     models, names = _models(y_true, forecasts, fewest)
     given = _arguments(y_true, models, sample_weight, names)
     given.check(kind)
@@ -125,6 +133,30 @@ def read_cases(  # noqa: PLR0913  (the data, what the cases belong to, and how t
         event_note=read.event_note,
     )
     return cases.as_rows() if kind == "classes" else cases
+
+
+def _check_censored(outcomes: CensoredOutcomes, shared: Mapping[str, object], kind: ForecastKind) -> None:
+    """Raise an error for several horizons, classes, and arguments that censored outcomes do not support."""
+    outcomes.only()
+    given = next((name for name, value in shared.items() if value is not None), None)
+    if given is not None:
+        law = Wording("is not supported with censored outcomes, which have weights of their own")
+        raise InputValueError(law, argument=given)
+    if kind == "classes":
+        raise InputValueError("an outcome by a horizon is one event; class probabilities need classes")
+
+
+def _known_of(cases: Cases, outcomes: CensoredOutcomes) -> Cases:
+    """Return the cases whose outcome by the horizon is known, after testing whether censoring depends on forecasts."""
+    rows = np.arange(outcomes.n) if cases.rows is None else cases.rows
+    censoring = outcomes.only().censoring.where(rows)
+    cases = replace(cases.checked(), censoring=censoring)
+    if outcomes.tests_dependence:
+        own = outcomes.follow_up.where(rows)
+        forecasts = {model: cases.gathered(model).forecast for model in cases.models}
+        tested = {model: dependence_p_value(own, one, censoring.horizon) for model, one in forecasts.items()}
+        cases = replace(cases, censoring=replace(censoring, dependence=tested))
+    return cases.checked().where(outcomes.only().weight[rows] > 0.0)
 
 
 def read_outcomes(

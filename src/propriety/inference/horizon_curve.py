@@ -1,0 +1,215 @@
+"""`horizon_curve`: a measure of censored outcomes at several horizons, and its mean over them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propriety.checks import check_level
+from propriety.errors import InputTypeError, InputValueError
+from propriety.inference.bootstrap import Drawing
+from propriety.inference.estimates import Estimate, limits_of
+from propriety.inference.estimation import estimate_of
+from propriety.inference.influence import case_influence, influence_of
+from propriety.inference.measure_reading import read_measure
+from propriety.inference.measures import Mean, Measure, Skill, Smooth
+from propriety.ledger.ledger import Ledger
+from propriety.ledger.sources import open_ledger
+from propriety.result import Floats, Result
+from propriety.rules.families import BRIER
+from propriety.rules.rule import Rule
+from propriety.tables.arguments import numbers_of
+from propriety.tables.arrays import read_array
+from propriety.tables.censored_outcomes import CensoredOutcomes
+from propriety.tables.censoring import Censoring
+from propriety.tables.validation import Forecasts, check_names
+
+__all__ = ["HorizonCurve", "horizon_curve"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class HorizonCurve(Result):
+    """A measure at several horizons, one row per model and horizon; see `propriety.horizon_curve`.
+
+    Parameters
+    ----------
+    model : ndarray of str
+        The model.
+    horizon : ndarray of float
+        The horizon.
+    value, low, high, standard_error : ndarray of float
+        Estimate at the horizon, with the limits of its interval and its standard error.
+    events, censored, event_free : ndarray of int
+        Number of cases with the event by the horizon, censored before it, and still followed up without any event.
+    measure : Measure
+        What was estimated.
+    level : float
+        Level of the intervals.
+    n : int
+        Number of cases.
+    integrated : mapping of str to Estimate
+        For each model, the mean over the interval from the first to the last horizon, by the trapezoidal rule.
+    """
+
+    main_columns: ClassVar[tuple[str, ...]] = ("model", "horizon", "value", "low", "high", "censored")
+
+    model: NDArray[np.str_]
+    horizon: Floats
+    value: Floats
+    low: Floats
+    high: Floats
+    standard_error: Floats
+    events: NDArray[np.int64]
+    censored: NDArray[np.int64]
+    event_free: NDArray[np.int64]
+    measure: Measure
+    level: float
+    n: int
+    integrated: Mapping[str, Estimate] = field(metadata={"hidden": True})
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Names of the models, in the order given."""
+        return tuple(self.integrated)
+
+    def _fields(self) -> dict[str, Any]:
+        return Result._fields(self) | {"measure": self.measure.key}
+
+
+def horizon_curve(
+    outcomes: CensoredOutcomes,
+    forecasts: Forecasts,
+    measure: Measure | Rule = BRIER,
+    *,
+    level: float = 0.95,
+) -> HorizonCurve:
+    r"""Estimate a measure at every horizon of censored outcomes, and its mean over the horizons.
+
+    The mean over the interval from the first horizon :math:`t_1` to the last :math:`t_m`, by the trapezoidal rule, is
+    the integrated score: for the Brier score, the integrated Brier score
+
+    .. math:: \frac{1}{t_m - t_1} \int_{t_1}^{t_m} \operatorname{BS}(t) \, dt .
+
+    Its interval allows for the correlation between horizons and for the estimated weights.
+
+    Parameters
+    ----------
+    outcomes : CensoredOutcomes
+        Outcomes by two horizons or more, from `propriety.censored`.
+    forecasts : mapping of str to array-like of shape (n, horizons), or array-like
+        Probability of the event by each horizon, one column per horizon, by model.
+    measure : Rule or measure
+        A rule for its mean score, or a measure with an influence function.
+    level : float
+        Level of the intervals.
+
+    Returns
+    -------
+    HorizonCurve
+        One row per model and horizon; `integrated` has the mean over the horizons.
+
+    References
+    ----------
+    Graf et al. (1999), doi:10.1002/(SICI)1097-0258(19990915/30)18:17/18<2529::AID-SIM274>3.0.CO;2-5.
+
+    Examples
+    --------
+    >>> import numpy as np, propriety as pr
+    >>> time, event = np.arange(1.0, 41.0), np.arange(40) % 3 == 0
+    >>> outcomes = pr.censored(time, event, horizons=[10, 20, 30])
+    >>> curve = horizon_curve(outcomes, {"a": np.full((40, 3), [0.1, 0.3, 0.5])})
+    >>> curve.value.round(3), round(curve.integrated["a"].value, 3)
+    (array([0.097, 0.175, 0.25 ]), 0.174)
+    """
+    check_level(level)
+    asked = read_measure(measure)
+    if not isinstance(asked, Mean | Skill | Smooth):
+        raise InputTypeError("must be a rule, or a measure with an influence function", argument="measure")
+    if not isinstance(outcomes, CensoredOutcomes) or len(outcomes.horizon) < 2:
+        raise InputTypeError("must be censored outcomes by two horizons or more", argument="outcomes")
+    several = forecasts if isinstance(forecasts, Mapping) else {"forecast": forecasts}
+    check_names(several)
+    columns = {model: _columns(model, values, outcomes) for model, values in several.items()}
+    rows: dict[str, list[Estimate]] = {}
+    integrated = {}
+    for model, values in columns.items():
+        ledgers = [
+            open_ledger(outcomes.at(horizon), {model: values[:, place]})
+            for place, horizon in enumerate(outcomes.horizon.tolist())
+        ]
+        rows[model] = [estimate_of(one, asked, level=level, drawing=Drawing(1, 0)) for one in ledgers]
+        integrated[model] = _integrated(ledgers, rows[model], asked, outcomes, level)
+    found = [one for own in rows.values() for one in own]
+    counts = {name: getattr(outcomes, name) for name in ("horizon", "events", "censored", "event_free")}
+    return HorizonCurve(
+        model=np.repeat(np.array(list(rows)), len(outcomes.horizon)),
+        **{name: np.tile(column, len(rows)) for name, column in counts.items()},
+        **{name: np.array([getattr(one, name) for one in found]) for name in ("value", "low", "high")},
+        standard_error=np.array([one.standard_error for one in found]),
+        measure=asked,
+        level=level,
+        n=outcomes.n,
+        integrated=integrated,
+    )
+
+
+def _columns(model: str, values: object, outcomes: CensoredOutcomes) -> NDArray[Any]:
+    """Return the forecasts of a model, one column per horizon; each column is checked when it is used."""
+    found = numbers_of(read_array(values, f"forecasts[{model!r}]"), None)
+    if found.shape != (outcomes.n, len(outcomes.horizon)):
+        law = "must have one row per case and one column per horizon"
+        offender = f"got shape {found.shape}, not ({outcomes.n}, {len(outcomes.horizon)})"
+        raise InputValueError(law, argument=f"forecasts[{model!r}]", offender=offender)
+    return found
+
+
+def _integrated(
+    ledgers: list[Ledger],
+    estimates: list[Estimate],
+    measure: Mean | Skill | Smooth,
+    outcomes: CensoredOutcomes,
+    level: float,
+) -> Estimate:
+    """Return the mean of a measure over the horizons, with its error from the influence of all cases at all of them."""
+    gaps = np.diff(outcomes.horizon)
+    share = (np.append(gaps, 0.0) + np.append(0.0, gaps)) / 2.0 / gaps.sum()
+    value = float(share @ np.array([one.value for one in estimates]))
+    longest = outcomes.known[-1].censoring
+    by_case, later = np.zeros(outcomes.n), np.zeros(len(longest.factor))
+    for ledger, weight in zip(ledgers, share.tolist(), strict=True):
+        cases, model = ledger.cases, ledger.models[0]
+        assert cases is not None  # noqa: S101  (for the type checker; the outcomes are arrays)
+        assert cases.censoring is not None  # noqa: S101
+        table = ledger.table(model)
+        parts = weight * case_influence(cases, model, table, influence_of(measure, table))
+        by_case[slice(None) if cases.rows is None else cases.rows] += parts
+        later[_places(cases.censoring, longest)] += cases.censoring.later(parts[None])[0]
+    variance = float(by_case @ by_case - later**2 @ longest.factor) * outcomes.n / max(outcomes.n - 1, 1)
+    error = math.sqrt(max(variance, 0.0))
+    scale = str(getattr(measure, "scale", "identity"))
+    low, high = limits_of(value, error, outcomes.n - 1.0, level, scale)
+    return Estimate(
+        value=value,
+        low=low,
+        high=high,
+        standard_error=error,
+        level=level,
+        method="trapezoidal rule over the horizons, influence function",
+        measure=measure,
+        n=outcomes.n,
+        units=outcomes.n,
+        note="; ".join(dict.fromkeys(one.note for one in estimates if one.note)),
+    )
+
+
+def _places(shorter: Censoring, longer: Censoring) -> NDArray[np.intp]:
+    """Return the slot of a later horizon with the same step, for each slot of an earlier one."""
+    ends, ends_of_longer = np.unique(shorter.last), np.unique(longer.last)
+    group = np.searchsorted(ends, shorter.last)
+    first, first_of_longer = (np.append(0, one[:-1] + 1) for one in (ends, ends_of_longer))
+    return np.asarray(first_of_longer[group] + np.arange(len(shorter.last)) - first[group])

@@ -1,0 +1,345 @@
+"""`censored`: outcomes by a horizon that are unknown for cases whose follow-up ended before it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from propriety.checks import is_number
+from propriety.errors import InputTypeError, InputValueError, Wording
+from propriety.result import Floats, Result
+from propriety.tables import laws
+from propriety.tables.arguments import numbers_of
+from propriety.tables.arrays import Reading, missing_cases, read_array, read_forecasts
+from propriety.tables.cases import Keys
+from propriety.tables.censoring import Censoring, FollowUp, censoring_curves, dependence_p_value
+from propriety.tables.keys import code_keys
+
+__all__ = ["CensoredOutcomes", "KnownOutcomes", "censored"]
+
+FIFTHS = 5
+LANDMARK = "restart the clock: use the time since entry, with forecasts made at entry."
+
+
+class KnownOutcomes(NamedTuple):
+    """Outcomes by one horizon, with weights.
+
+    Parameters
+    ----------
+    outcome : ndarray of bool, of shape (n,)
+        Whether the event happened by the horizon; False if that is not known.
+    weight : ndarray of shape (n,)
+        Weight of each case; 0 if its outcome is not known.
+    censoring : Censoring
+        What errors need to know about the weights.
+    """
+
+    outcome: NDArray[np.bool_]
+    weight: Floats
+    censoring: Censoring
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class CensoredOutcomes(Result):
+    """Whether the event happened by each horizon, with censored cases; see `propriety.censored`.
+
+    With one horizon, it takes the place of `y_true` in every function of predictions. ``numpy.asarray`` of it is 1, 0,
+    or NaN for an unknown outcome.
+
+    Parameters
+    ----------
+    horizon : ndarray of shape (horizons,)
+        The horizons.
+    events, competing, censored, event_free : ndarray of int, of shape (horizons,)
+        Number of cases with the event by the horizon, with a competing event by then, censored before it, and still
+        followed up without any event.
+    event_probability : ndarray of shape (horizons,)
+        Probability of the event by the horizon: that of Kaplan and Meier, or of Aalen and Johansen if events compete.
+    largest_weight : ndarray of shape (horizons,)
+        Largest weight of a case.
+    truncated : ndarray of int, of shape (horizons,)
+        Number of cases whose weight was lowered to `largest`.
+    n : int
+        Number of cases.
+    """
+
+    horizon: Floats
+    events: NDArray[np.int64]
+    competing: NDArray[np.int64]
+    censored: NDArray[np.int64]
+    event_free: NDArray[np.int64]
+    event_probability: Floats
+    largest_weight: Floats
+    truncated: NDArray[np.int64]
+    n: int
+    known: tuple[KnownOutcomes, ...] = field(metadata={"hidden": True})
+    follow_up: FollowUp = field(metadata={"hidden": True})
+    tests_dependence: bool = field(default=True, metadata={"hidden": True})
+    index: Any = field(default=None, metadata={"hidden": True})
+
+    def at(self, horizon: float) -> CensoredOutcomes:
+        """Return the outcomes by one of the horizons."""
+        places = np.flatnonzero(self.horizon == horizon)
+        if not len(places):
+            offender = f"got {horizon!r}"
+            raise InputValueError(f"must be one of {self.horizon.tolist()}", argument="horizon", offender=offender)
+        one = slice(int(places[0]), int(places[0]) + 1)
+        columns: dict[str, Any] = {name: column[one] for name, column in self.columns().items()}
+        return replace(self, **columns, known=self.known[one])
+
+    def only(self) -> KnownOutcomes:
+        """Return the outcomes by the only horizon."""
+        if len(self.horizon) > 1:
+            hint = f"pass .at({self.horizon[0]:g}), or all horizons to horizon_curve."
+            raise InputValueError(f"one horizon is needed; there are {len(self.horizon)}", hint=hint)
+        return self.known[0]
+
+    def dependence(self, y_proba: ArrayLike) -> float:
+        """Return the p-value of Cox's score test of whether censoring before the last horizon depends on a forecast.
+
+        If it is small, weights that ignore the forecast are biased: pass the forecast to `propriety.censored`.
+        """
+        forecast = numbers_of(read_forecasts(y_proba), None).astype(np.float64)
+        _check_shape(forecast, "y_proba", self.n)
+        return dependence_p_value(self.follow_up, forecast, float(self.horizon.max()))
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> NDArray[Any]:
+        """Return 1, 0, or NaN for an unknown outcome, by the only horizon."""
+        known = self.only()
+        return np.where(known.weight > 0.0, known.outcome, np.nan).astype(dtype or np.float64)
+
+    def _facts(self) -> dict[str, Any]:
+        facts: dict[str, Any] = {"n": self.n}
+        if len(self.horizon) == 1:
+            return facts | {name: column[0] for name, column in self.columns().items() if column[0] or name == "events"}
+        return facts | {"horizons": self.horizon.tolist()}
+
+
+def censored(
+    time: ArrayLike,
+    event: ArrayLike,
+    *,
+    horizons: float | Sequence[float],
+    competing: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    forecast: ArrayLike | None = None,
+    weights: Literal["km"] | Callable[[Floats], ArrayLike] = "km",
+    largest: float | None = None,
+    entry: ArrayLike | None = None,
+) -> CensoredOutcomes:
+    r"""Make outcomes "the event happened by the horizon" from follow-up that is censored for some cases.
+
+    The result takes the place of `y_true`. The outcome by the horizon t is known for cases with an event by t, and for
+    cases followed up until t. A known case i stands for the censored ones by its weight
+
+    .. math:: W_i = 1 / \hat G(\min(T_i, t)-) ,
+
+    with the Kaplan-Meier estimate :math:`\hat G` of the probability of being uncensored. At tied times, events come
+    before censoring. The weights sum to n, and the weighted event rate is the estimate of Kaplan and Meier, or with
+    competing events that of Aalen and Johansen. Intervals and tests allow for the estimated weights.
+
+    Parameters
+    ----------
+    time : array-like of shape (n,)
+        Time at which follow-up ended.
+    event : array-like of shape (n,)
+        Whether it ended with the event, as 0/1 or booleans.
+    horizons : float or sequence of float
+        The times by which the event is forecast.
+    competing : array-like of shape (n,), optional
+        Whether it ended with another event, after which the event can no longer happen. Such a case has the outcome 0.
+    groups : array-like of shape (n,), optional
+        Groups that differ in how soon cases are censored; each has its own censoring curve.
+    forecast : array-like of shape (n,), optional
+        A forecast on which censoring depends; each fifth of it has its own censoring curve, within `groups` if given.
+        To compare models, pass the same forecast for all of them.
+    weights : "km" or callable
+        How the probability of being uncensored is computed. A function of an array with one time per case returns the
+        probability that this case is uncensored just before that time, such as that of a regression model. Such
+        weights are treated as known.
+    largest : float, optional
+        Larger weights are lowered to this number; `truncated` counts them. This bounds the influence of a single case,
+        but the weights no longer sum to n.
+    entry : array-like of shape (n,), optional
+        Time at which follow-up began. Only 0 is supported: cases that enter later are rejected with an error.
+
+    Returns
+    -------
+    CensoredOutcomes
+        One row per horizon. With several horizons, `at(horizon)` selects one.
+
+    Notes
+    -----
+    The weights are valid if censoring is independent of the outcome within the groups. They do not hold if cases with a
+    high forecast are censored sooner and the groups ignore it: then scores are biased, and intervals may almost never
+    contain the true value. Every result of a forecast reports Cox's score test of this in its note; with `forecast`,
+    the fifths remove most of the bias (`studies/horizons.py`).
+
+    Cases censored exactly at the horizon count as followed up until then.
+
+    References
+    ----------
+    Graf et al. (1999), doi:10.1002/(SICI)1097-0258(19990915/30)18:17/18<2529::AID-SIM274>3.0.CO;2-5; Gerds & Schumacher
+    (2006), doi:10.1002/bimj.200610301; Blanche, Dartigues & Jacqmin-Gadda (2013), doi:10.1002/sim.5958.
+
+    Examples
+    --------
+    >>> time, event = [1, 2, 3, 4, 5, 6], [1, 0, 1, 0, 1, 0]
+    >>> outcome = censored(time, event, horizons=4.5)
+    >>> outcome.events[0], outcome.censored[0], outcome.event_free[0]
+    (np.int64(2), np.int64(2), np.int64(2))
+    >>> round(float(outcome.event_probability[0]), 4)
+    0.375
+    """
+    follow_up, happened, other, index = _read(time, event, competing, entry)
+    asked = _horizons(horizons)
+    keys = _strata(groups, forecast, len(happened))
+    follow_up = follow_up._replace(group=keys.codes, groups=len(keys))
+    if largest is not None and not (is_number(largest) and largest >= 1.0):
+        raise InputValueError("must be a number of at least 1", argument="largest", offender=f"got {largest!r}")
+    known, rows = [], []
+    for horizon in asked:
+        one = _known(follow_up, happened, horizon, keys, weights)
+        weight = one.weight if largest is None else np.minimum(one.weight, largest)
+        by_then = (follow_up.time <= horizon) & ~follow_up.censored
+        known.append(one._replace(weight=weight))
+        rows.append(
+            {
+                "events": int(np.count_nonzero(one.outcome)),
+                "competing": int(np.count_nonzero(by_then & other)),
+                "censored": int(np.count_nonzero(weight == 0.0)),
+                "event_free": int(np.count_nonzero((weight > 0.0) & ~by_then)),
+                "event_probability": float(weight @ one.outcome / weight.sum()),
+                "largest_weight": float(weight.max()),
+                "truncated": int(np.count_nonzero(weight < one.weight)),
+            }
+        )
+    columns: dict[str, Any] = {name: np.array([row[name] for row in rows]) for name in rows[0]}
+    n = len(happened)
+    return CensoredOutcomes(
+        horizon=np.array(asked),
+        **columns,
+        n=n,
+        known=tuple(known),
+        follow_up=follow_up,
+        tests_dependence=weights == "km" and forecast is None,
+        index=index,
+    )
+
+
+def _known(
+    cases: FollowUp,
+    happened: NDArray[np.bool_],
+    horizon: float,
+    keys: Keys,
+    weights: Literal["km"] | Callable[[Floats], ArrayLike],
+) -> KnownOutcomes:
+    """Return the outcomes by a horizon with their weights."""
+    outcome = happened & (cases.time <= horizon)
+    is_known = (cases.time >= horizon) | ~cases.censored
+    if callable(weights):
+        until = np.minimum(cases.time, horizon)
+        uncensored = numbers_of(read_array(weights(until), "weights"), None).astype(np.float64)
+        _check_shape(uncensored, "weights", len(outcome))
+        if not ((uncensored > 0.0) & (uncensored <= 1.0))[is_known].all():
+            raise InputValueError("must return probabilities above 0 and at most 1", argument="weights")
+        return KnownOutcomes(outcome, np.where(is_known, 1.0 / uncensored, 0.0), Censoring.known(len(outcome), horizon))
+    if weights != "km":
+        raise InputValueError('must be "km" or a function', argument="weights", offender=f"got {weights!r}")
+    curves = censoring_curves(cases, horizon)
+    if curves.exhausted >= 0:
+        where = f" in group {keys.labels[curves.exhausted]!r}" if len(keys) > 1 else ""
+        last = float(cases.time[cases.group == curves.exhausted].max())
+        hint = "use an earlier horizon" + (" or fewer groups." if len(keys) > 1 else ".")
+        law = f"must be within the follow-up; nobody is followed up until {horizon:g}{where}"
+        raise InputValueError(law, argument="horizons", offender=f"the last time is {last:g}", hint=hint)
+    weight = np.where(is_known, 1.0 / curves.uncensored[curves.slot], 0.0)
+    free = is_known & ~((cases.time <= horizon) & ~cases.censored)
+    followed = int(np.bincount(cases.group[free], minlength=cases.groups).min())
+    censoring = Censoring(curves.slot, curves.factor, curves.last, len(outcome), horizon, followed)
+    return KnownOutcomes(outcome, weight, censoring)
+
+
+def _read(
+    time: object, event: object, competing: object, entry: object
+) -> tuple[FollowUp, NDArray[np.bool_], NDArray[np.bool_], Any]:
+    """Read and check the follow-up; return it, the events, the competing events and the index of the times."""
+    reading = read_array(time, "time")
+    times = _numbers(reading)
+    wrong = ~(np.isfinite(times) & (times >= 0.0))
+    if wrong.any():
+        laws.refuse("time", laws.WEIGHT_LAW, wrong, times, None, hint="count the time from the forecast.")
+    happened = _flags(event, "event", len(times))
+    other = np.zeros_like(happened) if competing is None else _flags(competing, "competing", len(times))
+    if (happened & other).any():
+        row = int(np.argmax(happened & other))
+        law = "a case must end with the event or with a competing one, not with both"
+        raise InputValueError(law, offender=f"row {row} has both")
+    if entry is not None and (entries := _numbers(read_array(entry, "entry"))).any():
+        law = "must be 0: cases that enter late are not supported, because they are missing from earlier risk sets"
+        offender = f"row {int(np.argmax(entries != 0.0))} enters at {entries[np.argmax(entries != 0.0)]:g}"
+        raise InputValueError(law, argument="entry", offender=offender, hint=LANDMARK)
+    whole = np.zeros(len(times), dtype=np.intp)
+    return FollowUp(times, ~(happened | other), whole, 1), happened, other, reading.index
+
+
+def _numbers(reading: Reading) -> Floats:
+    absent = missing_cases(reading)
+    if absent.any():
+        laws.refuse_missing(reading.argument, absent)
+    values = numbers_of(reading, None).astype(np.float64)
+    if values.ndim != 1 or not len(values):
+        offender = f"got shape {values.shape}"
+        raise InputValueError("must be 1-D, one entry per case", argument=reading.argument, offender=offender)
+    return values
+
+
+def _flags(values: object, argument: str, n: int) -> NDArray[np.bool_]:
+    numbers = _numbers(read_array(values, argument))
+    _check_shape(numbers, argument, n)
+    wrong = (numbers != 0.0) & (numbers != 1.0)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        hint = "pass event=(status == 1) and competing=(status == 2) if one column holds both."
+        offender = f"row {row} is {numbers[row]:g}"
+        raise InputValueError("must hold 0 and 1, or booleans", argument=argument, offender=offender, hint=hint)
+    return np.asarray(numbers == 1.0)
+
+
+def _check_shape(values: NDArray[Any], argument: str, n: int) -> None:
+    if values.shape != (n,):
+        law = Wording("must have one entry per case, as {time} has")
+        raise InputValueError(law, argument=argument, offender=f"got shape {values.shape}, not ({n},)")
+
+
+def _horizons(horizons: object) -> list[float]:
+    given: list[Any] = list(horizons) if isinstance(horizons, Sequence | np.ndarray) else [horizons]
+    if not given or not all(is_number(one) and 0.0 < float(one) < np.inf for one in given):
+        raise InputTypeError("must be one or more positive numbers", argument="horizons", offender=f"got {horizons!r}")
+    if sorted(set(given)) != given:
+        raise InputValueError("must increase", argument="horizons", offender=f"got {given}")
+    return [float(one) for one in given]
+
+
+def _strata(groups: object, forecast: object, n: int) -> Keys:
+    """Return the groups with a censoring curve of their own: given ones, fifths of a forecast, or both."""
+    keys = Keys(("all",), np.zeros(n, dtype=np.intp))
+    if groups is not None:
+        reading = read_array(groups, "groups", role="keys")
+        _check_shape(reading.values, "groups", n)
+        absent = missing_cases(reading, kinds="fmM")
+        if absent.any():
+            laws.refuse_missing("groups", absent)
+        keys = code_keys(reading.values, "groups")
+    if forecast is None:
+        return keys
+    values = _numbers(read_forecasts(forecast, "forecast"))
+    _check_shape(values, "forecast", n)
+    fifth = np.searchsorted(np.quantile(values, np.arange(1, FIFTHS) / FIFTHS), values, side="left")
+    names = [f"fifth {place + 1}" for place in range(FIFTHS)]
+    labels = tuple(name if len(keys) == 1 else f"{label}, {name}" for label in keys.labels for name in names)
+    return Keys(labels, keys.codes * FIFTHS + fifth).where(np.ones(n, dtype=bool))

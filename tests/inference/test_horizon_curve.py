@@ -1,0 +1,87 @@
+"""A measure over several horizons: each as by itself, and the mean with an error that allows for their correlation."""
+
+import math
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+
+import propriety as pr
+from propriety.errors import InputTypeError, InputValueError
+
+mpl.use("agg")
+
+HORIZONS = (0.3, 0.6, 0.85)
+
+
+def cases(n=150):
+    i = np.arange(1, n + 1)
+    u, v, w = ((i * step) % 1.0 for step in (0.6180339887498949, 0.7548776662466927, 0.5698402909980532))
+    hazard = np.exp(2.0 * u - 1.0)
+    of_event, of_censoring = -np.log(1.0 - v) / hazard, -1.5 * np.log(1.0 - w)
+    time, event = np.minimum(of_event, of_censoring), of_event <= of_censoring
+    time = np.ceil(time * 20.0) / 20.0
+    return time, event, 1.0 - np.exp(-np.outer(hazard, HORIZONS)), i % 2
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_each_horizon_is_estimated_as_by_itself(grouped):
+    time, event, p, group = cases()
+    outcomes = pr.censored(time, event, horizons=HORIZONS, groups=group if grouped else None)
+    curve = pr.horizon_curve(outcomes, {"a": p, "b": p**2}, pr.measures.AreaUnderRoc())
+    for place, horizon in enumerate(HORIZONS):
+        alone = pr.estimate(outcomes.at(horizon), p[:, place], pr.measures.AreaUnderRoc())
+        assert (curve.value[place], curve.low[place]) == (alone.value, alone.low)
+    assert curve.models == ("a", "b")
+    assert curve.event_free.tolist() == [*outcomes.event_free.tolist()] * 2
+
+
+def variance(time, event, parts, group):
+    """Return the variance of a sum over horizons of weighted, centred contributions, step by step."""
+    whole = np.sum(np.sum(parts, axis=0) ** 2)
+    for one in np.unique(group):
+        own = group == one
+        for u in np.unique(time[own & ~event & (time < HORIZONS[-1])]):
+            c = np.count_nonzero(own & ~event & (time == u))
+            r = c + np.count_nonzero(own & (time > u))
+            later = sum(z[own & (time > u)].sum() for z, horizon in zip(parts, HORIZONS, strict=True) if u < horizon)
+            whole -= later**2 * c / (r * (r - c))
+    return whole
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_the_error_of_the_integrated_score_is_that_of_the_definition(grouped):
+    time, event, p, group = cases()
+    group = group if grouped else np.zeros_like(group)
+    outcomes = pr.censored(time, event, horizons=HORIZONS, groups=group)
+    found = pr.horizon_curve(outcomes, p).integrated["forecast"]
+    share = np.array([0.15, 0.275, 0.125]) / 0.55
+    parts = []
+    for place, horizon in enumerate(HORIZONS):
+        y, weight = outcomes.at(horizon).only()[:2]
+        loss = (y - p[:, place]) ** 2
+        parts.append(share[place] * weight * (loss - np.average(loss, weights=weight)) / len(time))
+    n = len(time)
+    assert found.standard_error == pytest.approx(math.sqrt(variance(time, event, parts, group) * n / (n - 1)), rel=1e-9)
+    scores = [float(pr.brier_score(outcomes.at(one), p[:, place])) for place, one in enumerate(HORIZONS)]
+    assert found.value == pytest.approx(share @ scores)
+
+
+def test_the_picture_shows_values_and_cases():
+    time, event, p, _ = cases()
+    curve = pr.horizon_curve(pr.censored(time, event, horizons=HORIZONS), {"a": p})
+    axes = curve.plot()
+    assert axes.lines[0].get_ydata().tolist() == curve.value.tolist()
+    assert next(tick.get_text() for tick in axes.get_xticklabels()) == f"0.3\n{curve.event_free[0]}"
+    assert "Brier score" in axes.get_ylabel()
+
+
+def test_what_is_rejected():
+    time, event, p, _ = cases()
+    outcomes = pr.censored(time, event, horizons=HORIZONS)
+    with pytest.raises(InputValueError, match="one column per horizon"):
+        pr.horizon_curve(outcomes, p[:, :2])
+    with pytest.raises(InputTypeError, match="two horizons"):
+        pr.horizon_curve(outcomes.at(0.3), p[:, :1])
+    with pytest.raises(InputTypeError, match="influence function"):
+        pr.horizon_curve(outcomes, p, pr.measures.Miscalibration())
