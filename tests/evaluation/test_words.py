@@ -7,7 +7,7 @@ import pytest
 
 import propriety as pr
 from propriety.evaluation.words import percent
-from propriety.report.number_sections import groups
+from propriety.report.group_sections import group_sections
 
 N = 600
 RNG = np.random.default_rng(7)
@@ -160,7 +160,7 @@ def test_the_note_on_few_events_is_in_the_table_the_json_and_the_report():
     assert found.group_skill.note.tolist() == told
     assert found.slices.is_tested.tolist() == [True, True, True, False]
     assert json.loads(found.slices.to_json())["note"] == told
-    tables = {item.title: item for item in groups(found, found.slices).items}
+    tables = {item.title: item for item in next(group_sections(found, found.slices)).items}
     for title in ("Scores by group", "Skill by group"):
         assert tables[title].columns["note"] == [note or None for note in told]
     alone = pr.slices(y[group == "small"], p[group == "small"], by=group[group == "small"])

@@ -99,7 +99,7 @@ def test_days_without_a_value_are_left_out():
 def test_wrong_input_is_rejected():
     with pytest.raises(InputTypeError, match="have an influence function"):
         pr.before_labels([0.1, 0.2], measures=[pr.measures.Miscalibration()])
-    with pytest.raises(InputTypeError, match="1-D array of forecasts"):
-        pr.before_labels([[0.1, 0.2]])
+    with pytest.raises(InputValueError, match="forecasts must be the forecast of one event"):
+        pr.before_labels([[0.1, 0.2, 0.7]])
     with pytest.raises(InputValueError, match="with the key 'day'"):
         pr.before_labels([0.1, 0.2], past=pr.condense([0, 1], [0.1, 0.2]))

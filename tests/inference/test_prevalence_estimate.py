@@ -7,7 +7,7 @@ import pytest
 from scipy.special import expit, logit
 
 import propriety as pr
-from propriety.errors import InputTypeError, InputValueError
+from propriety.errors import InputValueError
 
 
 def drawn(rng, n, rate, *, slope=1.0):
@@ -73,7 +73,7 @@ def test_useless_forecasts_determine_nothing():
 def test_input_is_checked():
     with pytest.raises(InputValueError, match="two events"):
         pr.estimate_prevalence([0, 0, 1], [0.1, 0.2, 0.3], unlabelled=[0.1, 0.2])
-    with pytest.raises(InputTypeError, match="unlabelled must be a 1-D array"):
-        pr.estimate_prevalence([0, 1] * 9, [0.1, 0.2] * 9, unlabelled=[[0.1, 0.2]])
+    with pytest.raises(InputValueError, match="unlabelled must be the forecast of one event"):
+        pr.estimate_prevalence([0, 1] * 9, [0.1, 0.2] * 9, unlabelled=[[0.1, 0.2, 0.7]])
     with pytest.raises(InputValueError, match="unlabelled must lie in"):
         pr.estimate_prevalence([0, 1] * 9, [0.1, 0.2] * 9, unlabelled=[0.1, 1.2])

@@ -54,7 +54,7 @@ class SmoothCalibration(Result):
     ici, e50, e90, e_max : float
         Mean, median, 90% quantile and maximum of the distance between forecast and curve over the cases. Noise
         inflates them: they are above 0 even if the forecasts are calibrated.
-    ici_low, ici_high, ... : float
+    ici_low, ici_high, e50_low, e50_high, e90_low, e90_high, e_max_low, e_max_high : float
         Their confidence limits. The lower limit is 0 unless the test rejects calibration.
     p_value : float
         Score test of calibration against a curve of this shape.

@@ -38,8 +38,22 @@ class OperatingPoints(Result):
         Net benefit in true positives per case.
     gain_over_all : array of shape (rows,)
         Net benefit minus that of acting on everybody.
-    ..._low, ..._high : array of shape (rows,)
-        Confidence limits.
+    sensitivity_low, sensitivity_high : array of shape (rows,)
+        Confidence limits of sensitivity.
+    specificity_low, specificity_high : array of shape (rows,)
+        Confidence limits of specificity.
+    positive_predictive_value_low, positive_predictive_value_high : array of shape (rows,)
+        Confidence limits of positive predictive value.
+    negative_predictive_value_low, negative_predictive_value_high : array of shape (rows,)
+        Confidence limits of negative predictive value.
+    alert_rate_low, alert_rate_high : array of shape (rows,)
+        Confidence limits of alert rate.
+    number_needed_to_evaluate_low, number_needed_to_evaluate_high : array of shape (rows,)
+        Confidence limits of number needed to evaluate.
+    net_benefit_low, net_benefit_high : array of shape (rows,)
+        Confidence limits of net benefit.
+    gain_over_all_low, gain_over_all_high : array of shape (rows,)
+        Confidence limits of gain over all.
     level : float
         Level of the limits.
     n : int

@@ -22,7 +22,27 @@ def _(curve: GainCurve, ax: Axes | None = None, *, label: str = "model") -> Axes
 
 
 def plot_precision_recall(curves: Mapping[str, GainCurve], ax: Axes | None = None) -> Axes:
-    """Draw precision against recall, with the average precision of each model in the legend."""
+    """Draw precision against recall, with the average precision of each model in the legend.
+
+    Parameters
+    ----------
+    curves : mapping of str to GainCurve
+        By name of the model.
+    ax : Axes, optional
+        Axes to draw on; new axes by default.
+
+    Returns
+    -------
+    Axes
+        The axes drawn on.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> curve = pr.roc_curve([0, 1, 0, 1], [0.1, 0.6, 0.4, 0.8]).gains()
+    >>> pr.plots.plot_precision_recall({"a": curve}).get_ylabel()
+    'Precision (events among the cases acted on)'
+    """
     ax = new_axes(ax)
     prevalence = next(iter(curves.values())).prevalence
     ax.axhline(prevalence, color=GREY["isoline"], linewidth=0.9, zorder=1.5)
@@ -35,7 +55,27 @@ def plot_precision_recall(curves: Mapping[str, GainCurve], ax: Axes | None = Non
 
 
 def plot_gains(curves: Mapping[str, GainCurve], ax: Axes | None = None) -> Axes:
-    """Draw the share of the events found against the share of the cases acted on."""
+    """Draw the share of the events found against the share of the cases acted on.
+
+    Parameters
+    ----------
+    curves : mapping of str to GainCurve
+        By name of the model.
+    ax : Axes, optional
+        Axes to draw on; new axes by default.
+
+    Returns
+    -------
+    Axes
+        The axes drawn on.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> curve = pr.roc_curve([0, 1, 0, 1], [0.1, 0.6, 0.4, 0.8]).gains()
+    >>> pr.plots.plot_gains({"a": curve}).get_ylabel()
+    'Events found'
+    """
     ax = new_axes(ax)
     prevalence = next(iter(curves.values())).prevalence
     ax.plot([0, prevalence, 1], [0, 1, 1], color=GREY["isoline"], linewidth=0.9, zorder=1.4)
@@ -49,7 +89,27 @@ def plot_gains(curves: Mapping[str, GainCurve], ax: Axes | None = None) -> Axes:
 
 
 def plot_lifts(curves: Mapping[str, GainCurve], ax: Axes | None = None) -> Axes:
-    """Draw precision divided by prevalence against the share of the cases acted on."""
+    """Draw precision divided by prevalence against the share of the cases acted on.
+
+    Parameters
+    ----------
+    curves : mapping of str to GainCurve
+        By name of the model.
+    ax : Axes, optional
+        Axes to draw on; new axes by default.
+
+    Returns
+    -------
+    Axes
+        The axes drawn on.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> curve = pr.roc_curve([0, 1, 0, 1], [0.1, 0.6, 0.4, 0.8]).gains()
+    >>> pr.plots.plot_lifts({"a": curve}).get_ylabel()
+    'Lift'
+    """
     ax = new_axes(ax)
     ax.axhline(1.0, color=GREY["isoline"], linewidth=0.9, zorder=1.5)
     for index, (name, curve) in enumerate(curves.items()):
