@@ -257,7 +257,8 @@ def read_unlabelled(values: object, argument: str) -> Floats:
     with about(argument):
         forecast, _ = read_forecast(values)
         check_event(forecast.T.shape, FORECAST)
-    return forecast[1]
+    event: Floats = forecast[1]
+    return event
 
 
 def _numbers_alone(y_proba: object) -> tuple[NDArray[Any], tuple[Any, ...] | None]:
