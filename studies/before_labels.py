@@ -65,9 +65,8 @@ def main() -> None:
                 new = found.reconcile(y[~old])
                 held += (found.chance_low <= new.value) & (new.value <= found.chance_high), new.inside
             for measure, plain, from_past in zip(found.label, *(held / replicates), strict=True):
-                rows.append(
-                    {"stream": name, "n": n, "measure": measure, "if_calibrated": plain, "from_past_days": from_past}
-                )
+                values = {"if_calibrated": round(plain, 4), "from_past_days": round(from_past, 4)}
+                rows.append({"stream": name, "n": n, "measure": measure, **values})
                 print(*rows[-1].values(), file=sys.stderr, flush=True)
     RESULTS.mkdir(exist_ok=True)
     with (RESULTS / "before_labels.csv").open("w", newline="") as file:

@@ -8,7 +8,7 @@ one key among 1,000. It is compared with the test that a dashboard would use: a 
 day, two-sided at 5% with Bonferroni's correction for 1,000 keys and 365 days. `since_error` is the median distance of
 the estimated day of the change from the true one. Writes `results/ledger_monitor.csv`.
 
-Run: python studies/ledger_monitor.py [--years 100] [--keys 400]
+Run: python studies/ledger_monitor.py [--years 40] [--keys 400]
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def quantile(days: np.ndarray, share: float) -> object:
 def main() -> None:
     """Monitor all settings, and write the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--years", type=int, default=100)
+    parser.add_argument("--years", type=int, default=40)
     parser.add_argument("--keys", type=int, default=400)
     options = parser.parse_args()
     rows = [null_row(name, setting, options.years) for name, setting in NULL.items()]

@@ -8,6 +8,7 @@ import propriety as pr
 
 agreement, few_events, clusters = load("monitor_agreement"), load("few_events"), load("clusters")
 ledger_monitor = load("ledger_monitor")
+horizons = load("horizons")
 
 
 @pytest.mark.parametrize("setting", agreement.SETTINGS)
@@ -45,3 +46,13 @@ def test_a_late_change_in_one_of_many_keys_is_found_and_dated():
     assert row["alarms"] == 1.0
     assert 1 <= row["median_delay"] <= 10
     assert row["since_error"] <= 2
+
+
+@pytest.mark.parametrize("design", horizons.DESIGNS)
+def test_the_study_of_horizons_censors_as_many_cases_as_it_says(design):
+    kind, weights = design
+    generator = np.random.default_rng(8)
+    cases = horizons.draw(4000, 0.3, kind, generator)
+    outcome = horizons.outcome_of(cases, weights, horizons.factor(kind, 0.3, 0.4), generator)
+    assert outcome.censored[0] / outcome.n == pytest.approx(0.4, abs=0.03)
+    assert np.mean(cases.time <= horizons.HORIZON) == pytest.approx(cases.forecasts["a"].mean(), abs=0.03)

@@ -1,5 +1,7 @@
 """Outcomes by a horizon: weights of inverse probability of censoring, their sums, and what is rejected."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -188,3 +190,19 @@ def test_a_note_says_if_few_cases_are_followed_up():
     outcome = pr.censored(time, event, horizons=150)
     assert "followed up until 150: the interval may be too narrow" in pr.estimate(outcome, p).note
     assert "followed up" not in pr.estimate(pr.censored(time, event, horizons=50), p).note
+
+
+def test_losses_of_censored_cases_are_nan():
+    losses = pr.case_scores(pr.censored([1, 2, 3], [1, 0, 0], horizons=2.5), [0.5, 0.5, 0.5], rule=pr.Brier())
+    assert losses.tolist() == pytest.approx([0.25, math.nan, 0.25], nan_ok=True)
+
+
+def test_functions_without_weights_reject_censored_outcomes():
+    outcome, p = pr.censored([1, 2, 3], [1, 0, 0], horizons=2.5), [0.5, 0.4, 0.5]
+    for called in (
+        lambda: pr.monitor_calibration(outcome, p),
+        lambda: pr.monitor_comparison(outcome, p, p),
+        lambda: pr.find_segments(outcome, p, by={"site": ["a", "b", "a"]}),
+    ):
+        with pytest.raises(InputTypeError, match="weighted for censoring"):
+            called()

@@ -23,9 +23,9 @@ from propriety.result import Floats, Result
 from propriety.rules.families import BRIER
 from propriety.rules.rule import Rule
 from propriety.rules.scoring import losses_of_table
-from propriety.tables.cases import checked_forecast
 from propriety.tables.expected_table import expected_table
 from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.validation import read_unlabelled
 
 __all__ = ["BeforeLabels", "Reconciliation", "before_labels"]
 
@@ -186,9 +186,9 @@ def before_labels(
     Notes
     -----
     The expected score says how sharp the forecasts are, not whether they are right: a model that has stopped working
-    but is as confident as before has the same expected score. In `studies/before_labels.py`, the coverage of the limits
-    is about nominal for calibrated forecasts and for a constant or random miscalibration, but not if the miscalibration
-    grows over time.
+    but is as confident as before has the same expected score. In `studies/before_labels.py`, 95% limits from 30 past
+    days had a coverage of 93 to 98% for calibrated forecasts and for those as miscalibrated as on past days, 76 to 79%
+    if the miscalibration grew from day to day, and next to none if it set in on the new day.
 
     References
     ----------
@@ -207,11 +207,7 @@ def before_labels(
         if not isinstance(one, Mean | Smooth):
             law = "must be rules, or measures that are means or have an influence function"
             raise InputTypeError(law, argument="measures", offender=f"got {one.label}")
-    read = np.asarray(forecasts)
-    if read.ndim != 1 or read.dtype.kind not in "biuf" or len(read) == 0:
-        law = "must be a 1-D array of forecasts"
-        raise InputTypeError(law, argument="forecasts", offender=f"got shape {read.shape} of {read.dtype}")
-    values = checked_forecast(read, argument="forecasts", tolerance=None)
+    values = read_unlabelled(forecasts, "forecasts")
     distinct, number_of_cases = np.unique(values + 0.0, return_counts=True)
     count = number_of_cases.astype(np.float64)
     table = expected_table(distinct, count, count)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from propriety.errors import InputTypeError
 from propriety.inference.estimates import counted
 from propriety.result import Floats, Result
+from propriety.tables.censored_outcomes import CensoredOutcomes
 from propriety.tables.forecast_table import ForecastTable
 
 __all__ = ["EProcess", "anytime_p_values", "first_reached", "log_threshold", "refuse_table"]
@@ -97,7 +98,9 @@ def anytime_p_values(log_e: Floats) -> Floats:
 
 
 def refuse_table(y_true: object) -> None:
-    """Raise an error for a table, whose cases have no order."""
+    """Raise an error for a table, whose cases have no order, and for censored outcomes."""
     if isinstance(y_true, ForecastTable):
         law = "monitoring needs predictions in order of arrival; a ForecastTable holds no individual cases"
         raise InputTypeError(law)
+    if isinstance(y_true, CensoredOutcomes):
+        raise InputTypeError("monitoring needs known outcomes; those by a horizon are weighted for censoring")

@@ -213,14 +213,15 @@ def censoring_note(ledger: Ledger) -> str:
     censoring, said = ledger.censoring, []
     if censoring is None or not censoring.is_estimated:
         return ""
+    several = censoring.groups()[1] > 1
     if censoring.followed < FEWEST_HELD:
         cases = f"based on {counted(censoring.followed, 'case')} followed up until {censoring.horizon:g}"
-        several = " in one of the groups" * (censoring.groups()[1] > 1)
-        said.append(too_narrow(f"{cases}{several}"))
+        said.append(too_narrow(f"{cases}{' in one of the groups' * several}"))
     p_value = min(censoring.dependence.values(), default=1.0) * len(censoring.dependence)
     if p_value <= DEPENDENT and censoring.dependence:
-        found = f"censoring depends on the forecasts ({p_value_words(p_value)}), which may bias the results"
-        said.append(f"{found}: pass forecast= to censored")
+        found = f"censoring depends on the forecasts{' within groups' * several} ({p_value_words(p_value)})"
+        remedy = "finer groups= or weights=" if several else "forecast="
+        said.append(f"{found}, which may bias the results: pass {remedy} to censored")
     return "; ".join(said)
 
 

@@ -15,7 +15,7 @@ from propriety.inference.reporting_delays import ReportingDelays
 from propriety.ledger.ledger import Ledger
 from propriety.result import Floats
 from propriety.rules.rule import BinaryRule
-from propriety.tables.cases import checked_forecast
+from propriety.tables.validation import read_unlabelled
 
 __all__ = ["LateCases", "WindowEstimate", "estimate_window", "read_days", "read_late_cases"]
 
@@ -75,16 +75,12 @@ def read_late_cases(forecasts: object, made: object, reported: object) -> LateCa
     """Return the cells of arrays, or of a ledger whose keys `made` and `reported` are days and whose events reports."""
     if isinstance(forecasts, Ledger):
         return _cells_of_ledger(forecasts, made, reported)
-    forecast = np.asarray(forecasts)
-    if forecast.ndim != 1 or forecast.dtype.kind not in "biuf" or len(forecast) == 0:
-        law = "must be a 1-D array of forecasts, or a Ledger"
-        raise InputTypeError(law, argument="forecasts", offender=f"got shape {forecast.shape} of {forecast.dtype}")
+    forecast = read_unlabelled(forecasts, "forecasts")
     days = read_days("made", made), read_days("reported", reported, missing=True)
     for name, own in zip(("made", "reported"), days, strict=True):
         if own.shape != forecast.shape:
             raise InputValueError(f"must have shape {forecast.shape}", argument=name, offender=f"it has {own.shape}")
-    checked = checked_forecast(forecast, argument="forecasts", tolerance=None)
-    return _in_order(LateCases(checked, *days, np.ones(len(checked))))
+    return _in_order(LateCases(forecast, *days, np.ones(len(forecast))))
 
 
 def _cells_of_ledger(ledger: Ledger, made: object, reported: object) -> LateCases:

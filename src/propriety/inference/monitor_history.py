@@ -145,15 +145,14 @@ class History:
         times = ledger.index.column(watch.time)
         for model in ledger.models:
             keyed = ledger.keyed_tables(model, ledger.events[0])
-            numbers = zip(times, labels, keyed.n.tolist(), keyed.n_events.tolist(), strict=True)
-            for time, own, n, events in numbers:
+            for time, own, n, events in zip(times, labels, keyed.n.tolist(), keyed.n_events.tolist(), strict=True):
                 found.setdefault(time, {})[model, own] = (n, float(events))
         streams, place = watch.states.streams, {label: at for at, label in enumerate(watch.times)}
-        for time, own in found.items():
+        for time, cases in found.items():
             rows = self.day(place[time])
             numbers = zip(rows.stream.tolist(), rows.n.tolist(), rows.events.tolist(), strict=True)
-            known = [(streams[at], n, events) for at, n, events in numbers]
-            if own != {(one.model, one.labels): (n, events) for one, n, events in known if one.reference is None}:
+            known = [(streams[at], (n, events)) for at, n, events in numbers]
+            if cases != {(one.model, one.labels): both for one, both in known if one.reference is None}:
                 law = f"the cases of a {watch.time} that has been monitored must not change"
                 hint = f"add a {watch.time} when all outcomes are known, or monitor the whole ledger again."
                 raise InputValueError(law, offender=f"those of {time!r} have", hint=hint)

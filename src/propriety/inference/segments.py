@@ -307,6 +307,8 @@ def _numbers(column: Any) -> NDArray[Any]:
 
 def _checked(ledger: Ledger) -> Cases | LazyCases:
     """Return the cases of a ledger of one event, forecast by one model."""
+    if ledger.censoring is not None:
+        raise InputTypeError("segments need known outcomes; those by a horizon are weighted for censoring")
     if ledger.labels is not None:
         raise InputValueError("segments are searched for one event; these are forecasts of classes")
     if len(ledger.models) != 1:

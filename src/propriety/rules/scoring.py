@@ -118,7 +118,7 @@ def case_scores(
     -------
     array of shape (n,)
         The losses, in the order of the cases. With ``missing="drop"`` the loss of a dropped row is NaN, so that losses
-        stay aligned with their cases.
+        stay aligned with their cases. So is that of a case whose outcome is censored.
 
     Examples
     --------
@@ -133,7 +133,8 @@ def case_scores(
     losses = losses_of(cases, rule)
     if cases.rows is None:
         return losses
-    aligned = np.full(len(cases) + cases.dropped, np.nan)
+    rows = len(cases) + cases.dropped if cases.censoring is None else cases.censoring.n
+    aligned = np.full(rows, np.nan)
     aligned[cases.rows] = losses
     return aligned
 

@@ -176,8 +176,9 @@ def censored(
     -----
     The weights are valid if censoring is independent of the outcome within the groups. They do not hold if cases with a
     high forecast are censored sooner and the groups ignore it: then scores are biased, and intervals may almost never
-    contain the true value. Every result of a forecast reports Cox's score test of this in its note; with `forecast`,
-    the fifths remove most of the bias (`studies/horizons.py`).
+    contain the true value. Every result of a forecast reports Cox's score test of this, within the groups, in its note.
+    With `forecast`, the fifths remove most of the bias (`studies/horizons.py`), unless the forecasts within a fifth
+    differ as much as those of rare events do; then pass finer `groups`, or `weights` of a model of censoring.
 
     Cases censored exactly at the horizon count as followed up until then.
 
@@ -226,7 +227,7 @@ def censored(
         n=n,
         known=tuple(known),
         follow_up=follow_up,
-        tests_dependence=weights == "km" and forecast is None,
+        tests_dependence=weights == "km",
         index=index,
     )
 

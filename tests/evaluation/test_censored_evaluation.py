@@ -1,0 +1,41 @@
+"""An evaluation of censored outcomes says how many cases are censored, and every analysis uses the weights."""
+
+import numpy as np
+import pytest
+
+import propriety as pr
+
+
+@pytest.fixture(scope="module")
+def found():
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=600)
+    of_event, of_censoring = rng.exponential(np.exp(-x)), rng.exponential(1.5, 600)
+    outcome = pr.censored(np.minimum(of_event, of_censoring), of_event <= of_censoring, horizons=1)
+    models = {"a": 1.0 - np.exp(-np.exp(x)), "b": 1.0 - np.exp(-np.exp(0.5 * x))}
+    site = np.where(np.arange(600) % 2, "east", "west")
+    return outcome, models, pr.evaluate(outcome, models, thresholds=(0.2, 0.6), by={"site": site}, seed=1)
+
+
+def test_the_summary_has_the_horizon_and_the_censored_cases(found):
+    outcome, _, evaluation = found
+    first = evaluation.summary().splitlines()[0]
+    assert first.startswith(f"2 models on 600 cases; {outcome.censored[0]} of them censored before 1")
+    assert f"event rate by 1: {100 * outcome.event_probability[0]:.3g}%" in first
+
+
+def test_scores_and_the_comparison_are_those_of_single_calls(found):
+    outcome, models, evaluation = found
+    assert evaluation.estimates["a"]["auc"].low == pr.estimate(outcome, models["a"], pr.measures.AreaUnderRoc()).low
+    alone = pr.compare(outcome, models, pr.BoundedBrier(0.2, 0.6))
+    assert evaluation.comparison.p_value.tolist() == alone.p_value.tolist()
+    assert evaluation.calibration["b"]["event"].outcome == "miscalibrated"
+    assert evaluation.calibration["a"]["event"].outcome != "miscalibrated"
+
+
+@pytest.mark.slow
+def test_the_report_has_the_horizon(found):
+    outcome, _, evaluation = found
+    page = evaluation.to_html()
+    assert f"{outcome.censored[0]} of 600 cases" in page
+    assert "by 1" in page
