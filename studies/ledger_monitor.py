@@ -8,15 +8,15 @@ one key among 1,000. It is compared with the test that a dashboard would use: a 
 day, two-sided at 5% with Bonferroni's correction for 1,000 keys and 365 days. `since_error` is the median distance of
 the estimated day of the change from the true one. Writes `results/ledger_monitor.csv`.
 
-Run: python studies/ledger_monitor.py [--years 100] [--keys 400]
+Run: python studies/ledger_monitor.py [--years 40] [--keys 400]
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import expit, ndtri
@@ -29,8 +29,7 @@ THRESHOLD = -np.log1p(-LEVEL) - np.log(FIRST_SHARE / KEYS)
 CELLS = 12
 
 
-@dataclass(frozen=True)
-class Setting:
+class Setting(NamedTuple):
     """Cases of a key per day, mean of the log-odds of the forecasts, and observed/expected from day 200 on."""
 
     cases: int
@@ -130,7 +129,7 @@ def quantile(days: np.ndarray, share: float) -> object:
 def main() -> None:
     """Monitor all settings, and write the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--years", type=int, default=100)
+    parser.add_argument("--years", type=int, default=40)
     parser.add_argument("--keys", type=int, default=400)
     options = parser.parse_args()
     rows = [null_row(name, setting, options.years) for name, setting in NULL.items()]

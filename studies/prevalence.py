@@ -7,7 +7,7 @@ rates, and forecasts that are calibrated on the labelled ones or too extreme (sl
 `results/prevalence.csv`: the question, the design, the measure or method, the coverage of 95% limits, that with plain
 weights, and the mean width relative to that of plain weights. Takes about five minutes on one core.
 
-Run: python studies/prevalence.py [--replicates 2000]
+Run: python studies/prevalence.py [--replicates 1000]
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def shifted(slope: float, replicates: int) -> list[dict[str, object]]:
 def main() -> None:
     """Run every design and write the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--replicates", type=int, default=2000)
+    parser.add_argument("--replicates", type=int, default=1000)
     replicates = parser.parse_args().replicates
     rows: list[dict[str, object]] = []
     for slope in (1.0, 1.6):

@@ -32,9 +32,11 @@ DIFFERENT = {
             "`recalibrate` also reads the forecast table of each fold"
         ),
     },
-    "ledger": {
-        "Ledger | ForecastTable": "`at_prevalence` weights a single table too",
-        "Ledger": "`monitor` needs the days",
+    "time": {
+        "str = 'day'": "`monitor` reads a ledger, and this is the name of one of its keys",
+        "ArrayLike | None = None": "times within which cases may be correlated",
+        "ArrayLike": "`censored` reads the time at which the follow-up of each case ended",
+        "str": "`censored_frame` reads it from a column",
     },
     "event": {
         "ArrayLike": "`censored` reads arrays",
@@ -69,6 +71,10 @@ DIFFERENT = {
             "`before_labels` reports measures that the expected events determine"
         ),
     },
+    "ledger": {
+        "Ledger": "functions of the moments and keys of a ledger",
+        "Ledger | ForecastTable": "`at_prevalence` weights the events of tables",
+    },
     "correct": {
         "ArrayLike | ForecastTable": "the answers of one model",
         "Mapping[str, ArrayLike]": "`compare_answers` compares the answers of several models",
@@ -102,12 +108,6 @@ DIFFERENT = {
     "n_resamples": {
         "int = 1000": "enough for the limits of an interval",
         "int = 9999": "`compare` adjusts p-values for all pairs of models, so small ones must be resolved",
-    },
-    "time": {
-        "ArrayLike | None = None": "the times of cases, within which they may be correlated",
-        "str = 'day'": "`monitor` reads a ledger, and this is the name of one of its keys",
-        "ArrayLike": "`censored` reads the time at which the follow-up of each case ended",
-        "str": "`censored_frame` reads that time from a column",
     },
     "reference": {
         "str | None = None": "what models are compared with: one of `forecasts`, by its name",

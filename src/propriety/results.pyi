@@ -6,9 +6,12 @@ from propriety.calibration.cumulative_error import CumulativeCalibrationError as
 from propriety.calibration.decomposition import Decomposition as Decomposition
 from propriety.calibration.miscalibration import MiscalibrationTest as MiscalibrationTest
 from propriety.calibration.reliability import ReliabilityCurve as ReliabilityCurve
+from propriety.calibration.smooth_calibration import SmoothCalibration as SmoothCalibration
 from propriety.decisions.advice import Advice as Advice
+from propriety.decisions.gains import GainCurve as GainCurve
 from propriety.decisions.murphy import MurphyCurve as MurphyCurve
 from propriety.decisions.net_benefit import DecisionCurve as DecisionCurve
+from propriety.decisions.operating_points import OperatingPoints as OperatingPoints
 from propriety.decisions.ranking_map import RankedInterval as RankedInterval
 from propriety.decisions.ranking_map import RankingMap as RankingMap
 from propriety.decisions.regret import CostCurve as CostCurve

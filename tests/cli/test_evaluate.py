@@ -320,3 +320,33 @@ def test_a_column_with_a_comma_is_no_cross(run, folder):
     (folder / "c.csv").write_text("\n".join(['y,p,"one,two"', *["1,0.8,a", "0,0.3,b"] * 60]))
     result = run("evaluate", "c.csv", "--outcome", "y", "--forecast", "p", *FEW, "--by", "one,two", "--json", "-")
     assert json.loads(result.stdout)["slices"]["by"] == ["one,two"]
+
+
+@pytest.mark.slow
+def test_the_report_has_its_title_and_file_and_its_tables_are_written(run, folder):
+    docx = pytest.importorskip("docx")
+    written_as = ("--html", "r.html", "--title", "A <trial>", "--word", "t.docx", "--latex", "t.tex")
+    result = run("evaluate", "p.csv", *BOTH, *written_as)
+    assert result.exit_code == 0, result.output
+    page = (folder / "r.html").read_text(encoding="utf-8")
+    assert "<h1>A &lt;trial&gt;</h1>" in page
+    assert "<dt>File</dt><dd><bdi>p.csv</bdi></dd>" in page
+    tables = (folder / "t.tex").read_text(encoding="utf-8").count(r"\begin{table}")
+    assert len(docx.Document(str(folder / "t.docx")).tables) == tables > 3
+
+
+def test_a_title_needs_a_page_and_word_a_file(run, refusal):
+    assert "--title needs --html" in run("evaluate", "p.csv", *BOTH, "--title", "A").output
+    assert "cannot be written to the standard output" in refusal("evaluate", "p.csv", *BOTH, "--word", "-")
+
+
+@pytest.mark.slow
+def test_calls_have_the_labels_of_the_file(run, folder):
+    rows = [f"{'yes' if place % 3 else 'no'},{0.2 + place % 7 / 10:.1f}" for place in range(90)]
+    (folder / "d.csv").write_text("\n".join(["died,risk", *rows]))
+    options = ("--outcome", "died", "--forecast", "risk", "--pos-label", "yes", *FEW)
+    assert run("evaluate", "d.csv", *options, "--html", "r.html").exit_code == 0
+    page = (folder / "r.html").read_text(encoding="utf-8")
+    assert "pos_label=&#39;yes&#39;" in page
+    assert "pos_label=True" not in page
+    assert "<dt>Event</dt><dd><bdi>yes</bdi></dd>" in page

@@ -8,7 +8,6 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.special import expit, logit
-from sklearn.isotonic import IsotonicRegression
 
 import propriety as pr
 from propriety import ForecastTable, estimate
@@ -29,7 +28,8 @@ def summarised(y, p=None, **options):
 
 
 def numbers(summary, *, limits=False):
-    values = [getattr(summary, name) for name in ("observed", "expected", *DISTANCES)]
+    values = [getattr(summary, name) for name in ("observed", "expected")]
+    values += [getattr(summary.smooth, name, math.nan) for name in DISTANCES]
     for name in ESTIMATES[:3]:
         found = getattr(summary, name)
         values += [found.value, *((found.low, found.high) if limits else ())]
@@ -81,19 +81,19 @@ def test_the_estimates_are_those_of_estimate():
     assert found.level == 0.9
 
 
-def test_distances_are_those_from_the_isotonic_regression():
+def test_distances_are_those_from_the_smooth_curve():
     y, p = sample(501, slope=0.4)
-    distance = np.abs(p - IsotonicRegression().fit_transform(p, y.astype(float)))
-    found = summarised(y, p)
-    assert found.ici == pytest.approx(distance.mean(), abs=1e-12)
-    assert found.e50 == pytest.approx(np.median(distance), abs=1e-12)
-    assert found.e90 == pytest.approx(np.quantile(distance, 0.9, method="inverted_cdf"), abs=1e-12)
-    assert found.e_max == pytest.approx(distance.max(), abs=1e-12)
+    found, alone = summarised(y, p), pr.reliability_curve(y, p).smooth(n_resamples=50, seed=1)
+    distance = np.abs(p - np.interp(p, alone.forecast, alone.event_rate))
+    assert found.smooth.ici == pytest.approx(distance.mean(), rel=0.01)
+    for name in DISTANCES:
+        assert found.smooth.index(name) == alone.index(name)
+        assert found.to_dict()[f"{name}_high"] == alone.index(name)[2]
 
 
 def test_forecasts_that_are_event_rates_are_at_no_distance():
     found = summarised([0, 0, 0, 1, 0, 1], [0.25] * 4 + [0.5] * 2)
-    assert (found.ici, found.e50, found.e90, found.e_max) == (0.0, 0.0, 0.0, 0.0)
+    assert [getattr(found.smooth, name) for name in DISTANCES] == pytest.approx([0.0] * 4, abs=1e-9)
     assert (found.observed_expected.value, found.slope.value) == pytest.approx((1.0, 1.0))
     assert found.intercept.value == pytest.approx(0.0, abs=1e-12)
     assert (found.miscalibration.value, found.p_value) == (0.0, 1.0)
@@ -105,7 +105,7 @@ def test_calibrated_forecasts_are_near_the_truth():
     assert found.slope.value == pytest.approx(1.0, abs=0.02)
     assert found.intercept.value == pytest.approx(0.0, abs=0.02)
     assert found.observed_expected.value == pytest.approx(1.0, abs=0.02)
-    assert found.ici < 0.01
+    assert found.smooth.ici < 0.01
     assert found.miscalibration.high < 1e-4
 
 
@@ -151,8 +151,8 @@ def test_shifted_logits_shift_the_intercept(sample, shift):
 def test_the_distances_are_ordered_and_values_are_inside_their_limits(sample):
     y, x = (np.array(column) for column in zip(*sample, strict=True))
     found = summarised(y, expit(x))
-    assert 0.0 <= found.e50 <= found.e90 <= found.e_max <= 1.0
-    assert found.ici <= found.e_max + 1e-15
+    assert 0.0 <= found.smooth.e50 <= found.smooth.e90 <= found.smooth.e_max <= 1.0
+    assert found.smooth.ici <= found.smooth.e_max + 1e-15
     assert 0.0 <= found.p_value <= 1.0
     for name in ESTIMATES:
         one = getattr(found, name)
@@ -243,7 +243,7 @@ def test_what_the_data_do_not_determine_is_nan_with_the_reason(y, p, unknown):
             assert math.isnan(one.high)
             assert one.note
             assert unknown[name] in one.note
-    assert all(math.isfinite(getattr(found, name)) for name in ("observed", "expected", "ici", "e_max", "p_value"))
+    assert all(math.isfinite(getattr(found, name)) for name in ("observed", "expected", "p_value"))
     assert "nan" not in found.summary()
 
 

@@ -222,6 +222,20 @@ def test_calibrated_forecasts_raise_few_alarms():
     assert np.exp(watch.states.evidence.log_e_value).mean() < 1.5
 
 
+def test_ledgers_of_engines_give_the_same_answers():
+    pl = pytest.importorskip("polars")
+    rng = np.random.default_rng(8)
+    columns = {"day": np.repeat(np.arange(6), 200), "site": rng.choice(["a", "b"], 1200), "p": rng.beta(1, 4, 1200)}
+    columns["y"] = (rng.random(1200) < columns["p"]).astype(int)
+    by = {name: columns[name] for name in ("day", "site")}
+    expected = pr.monitor(pr.condense(columns["y"], {"p": columns["p"]}, by=by))
+    lazy = pr.condense(pl.DataFrame(columns).lazy(), ["p"], outcome="y", by=["day", "site"])
+    first = pr.monitor(pr.condense(columns["y"], {"p": columns["p"]}, by=by).where(day=[0, 1, 2]))
+    for found in (pr.monitor(lazy), first.extend(lazy)):
+        frames = [one.days.to_frame(backend="pandas") for one in (found, expected)]
+        pd.testing.assert_frame_equal(*frames, rtol=1e-9)
+
+
 def test_days_that_change_or_come_late_are_refused(two_models):
     watch = pr.monitor(two_models.where(day=list(range(5, 20))))
     assert watch.extend(two_models.where(day=list(range(10, 20)))).times == watch.times

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import propriety as pr
-from propriety.calibration.pav import pool_adjacent_violators
 from propriety.errors import ImproperRuleError, InputTypeError, InputValueError
 from propriety.inference.calibration_measures import (
     CalibrationIntercept,
@@ -43,7 +42,6 @@ MEASURES = [
     AreaUnderRoc(),
     PartialArea(0.0, 0.9),
     TopKNetBenefit(thresholds=0.2, k=4),
-    IntegratedCalibrationIndex(),
 ]
 AROUND_AN_IDEAL = [ObservedExpected(), CalibrationIntercept(), CalibrationSlope()]
 
@@ -108,8 +106,16 @@ def test_calibration_in_numbers_is_that_of_the_summary():
 
 
 def test_the_calibration_index_is_the_mean_distance_to_the_curve():
-    rates = pool_adjacent_violators(TABLE).per_row()[np.searchsorted(TABLE.forecast, P)]
-    assert IntegratedCalibrationIndex().value(TABLE) == pytest.approx(np.abs(rates - P).mean(), rel=1e-12)
+    found = pr.reliability_curve(Y, P).smooth(seed=1)
+    assert IntegratedCalibrationIndex().value(TABLE) == found.ici
+    alone = pr.estimate(Y, P, IntegratedCalibrationIndex(), seed=1)
+    assert (alone.value, alone.low, alone.high) == found.index("ici")
+    assert read_measure(IntegratedCalibrationIndex()) == IntegratedCalibrationIndex()
+
+
+def test_the_calibration_index_of_separated_outcomes_has_no_value():
+    with pytest.raises(InputValueError, match="separate"):
+        IntegratedCalibrationIndex().value(pr.ForecastTable.from_predictions(Y, np.where(Y, 0.95, 0.05)))
 
 
 def test_what_calibration_in_numbers_cannot_tell():

@@ -327,3 +327,24 @@ test("on paper the data of the figures are open and the controls are gone", asyn
   assert.ok(paper.length > 50000);
   await close();
 });
+
+test("figures and tables can be saved", async () => {
+  const { page, faults, close } = await open("demo.html", { acceptDownloads: true });
+  const saved = async (selector) => {
+    const [download] = await Promise.all([page.waitForEvent("download"), page.locator(selector).first().click()]);
+    return [download.suggestedFilename().split(".").pop(), readFileSync(await download.path())];
+  };
+  const [svg, drawing] = await saved("[data-save=svg]");
+  assert.equal(svg, "svg");
+  assert.match(drawing.toString(), /^<svg width="[^]*<\/svg>$/);
+  assert.doesNotMatch(drawing.toString(), /var\(/);
+  const [png, image] = await saved("[data-save=png]");
+  assert.equal(png, "png");
+  assert.equal(image.subarray(1, 4).toString(), "PNG");
+  const [csv, table] = await saved(".item.whole > .tools [data-csv]");
+  assert.equal(csv, "csv");
+  const rows = table.toString().replace(/^\ufeff/, "").trim().split("\r\n");
+  assert.equal(rows.length, 1 + await page.locator(".item.whole > .scroll table.data").first().locator("tbody tr").count());
+  assert.deepEqual(faults.filter((one) => !one.includes("request: blob:")), []);
+  await close();
+});

@@ -27,7 +27,7 @@ const panels = [{
 
 test("the script is small, plain ASCII and evaluates nothing", () => {
   const text = readFileSync(file, "latin1");
-  assert.ok(text.length < 15000, `${text.length} bytes`);
+  assert.ok(text.length < 20000, `${text.length} bytes`);
   assert.ok(/^[\n\x20-\x7e]*$/.test(text));
   for (const word of ["innerHTML", "outerHTML", "insertAdjacentHTML", "eval(", "Function(", "document.write", "</script", "<!--"]) {
     assert.ok(!text.includes(word), word);
@@ -121,4 +121,22 @@ test("cells are sorted by their numbers, then by text, and what is missing goes 
   assert.ok(script.compare("model 2", "model 10", 1) < 0);
   assert.equal(script.sortKey("2024-02-01"), "2024-02-01");
   assert.equal(script.sortKey("5% (1 in 20)"), 5);
+});
+
+test("a CSV cell is a number or safe text", () => {
+  assert.equal(script.csvCell(" \u22120.25 "), "-0.25");
+  assert.equal(script.csvCell("\u2013"), "");
+  assert.equal(script.csvCell("=1+1"), "'=1+1");
+  assert.equal(script.csvCell('a,"b"'), '"a,""b"""');
+});
+
+test("a figure by itself has its own colours and size", () => {
+  const text = script.standalone('<svg viewBox="0 0 9 9"><path stroke="var(--m0,#0072b2)"/></svg>', 9, 9);
+  assert.match(text, /^<svg width="9" height="9"/);
+  assert.match(text, /stroke="#0072b2"/);
+});
+
+test("a file is named after its title", () => {
+  assert.equal(script.fileName("Reliability of <b>", "svg"), "reliability-of-b.svg");
+  assert.equal(script.fileName("\u4e2d", "csv"), "figure.csv");
 });

@@ -8,7 +8,9 @@ import pytest
 
 import propriety as pr
 from propriety.evaluation.calls import Calls, written
-from propriety.report import number_sections, sections, texts
+from propriety.inference.comparison import compare_of
+from propriety.inference.measures import NetBenefit
+from propriety.report import decision_items, number_sections, sections, smooth_items, texts
 from propriety.report.evaluation import page_of
 from propriety.report.page import Figure
 
@@ -34,7 +36,7 @@ def undrawn(monkeypatch):
     def figure(drawing, *, title, caption, table, call, of_models=(), **_):
         return Figure(title=title, caption=caption, svg="", table=table, alt="", call=call, of_models=of_models)
 
-    for module in (sections, number_sections):
+    for module in (sections, number_sections, smooth_items, decision_items):
         monkeypatch.setattr(module, "figure_of", figure)
 
 
@@ -108,7 +110,7 @@ def assert_calls_give_the_numbers(result, data):
 
 def assert_is_that_of(result, found, call, name):
     wanted = {
-        "Comparison": lambda: [result.comparison],
+        "Comparison": lambda: [result.comparison, *differences(result)],
         "Standings": lambda: [result.comparison.standings],
         "Slices": lambda: [result.slices, result.group_skill],
         "GroupCalibration": lambda: [result.group_calibration],
@@ -122,6 +124,9 @@ def assert_is_that_of(result, found, call, name):
         "RocCurve": lambda: [result.roc_curves[name]],
         "ProbabilityMeans": lambda: [result.probability_means[name]],
         "Recalibration": lambda: [result.recalibration[name]],
+        "SmoothCalibration": lambda: [result.calibration[name]["event"].smooth],
+        "OperatingPoints": lambda: [points_of(result, name)],
+        "GainCurve": lambda: [result.roc_curves[name].gains()],
     }
     if isinstance(found, pr.results.Estimate):
         place = result.scores.call.tolist().index(call)
@@ -137,6 +142,18 @@ def assert_is_that_of(result, found, call, name):
     else:
         beside = wanted[type(found).__name__]()
         assert any(same(found, one) for one in beside), call
+
+
+def differences(result):
+    """Return the comparisons in net benefit at the thresholds."""
+    ends = [] if result.thresholds is None else np.atleast_1d(result.thresholds).tolist()
+    options = {"level": result.level, "drawing": result._drawing}
+    return [compare_of(result.ledger, NetBenefit(end), **options) for end in ends]
+
+
+def points_of(result, name):
+    ends = np.atleast_1d(result.thresholds).tolist()
+    return result.decision_curves[name].operating_points(grid=ends, level=result.level)
 
 
 def same(found, beside):

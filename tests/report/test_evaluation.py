@@ -33,8 +33,18 @@ def evaluated(kind, **options):
 
 
 SECTIONS = {
-    "event": ["scores", "calibration", "decisions", "comparison", "slices", "means", "methods", "tripod"],
-    "one model": ["scores", "calibration", "decisions", "means", "methods", "tripod"],
+    "event": [
+        "scores",
+        "calibration",
+        "recalibration",
+        "decisions",
+        "comparison",
+        "slices",
+        "means",
+        "methods",
+        "tripod",
+    ],
+    "one model": ["scores", "calibration", "recalibration", "decisions", "means", "methods", "tripod"],
     "classes": ["scores", "calibration", "confusion", "comparison", "means", "methods", "tripod"],
     "grades": ["scores", "calibration", "confusion", "comparison", "means", "methods", "tripod"],
     "classes in groups": ["scores", "calibration", "confusion", "comparison", "slices", "means", "methods", "tripod"],
@@ -164,9 +174,15 @@ def test_groups_have_the_names_of_their_keys():
     shown = ["cases", "regret at 0.2", "event rate", "observed \N{MINUS SIGN} forecast", "net benefit at 0.2"]
     assert list(table.columns) == ["model", "site", *shown, "adjusted p-value"]
     assert table.note == ""
-    table = item_named("Scores by site and half", pr.evaluate(Y, MODELS, by={"site": SITE, "half": half}, **options))
-    assert list(table.columns) == ["model", "group", *shown, "adjusted p-value"]
-    assert table.columns["group"][:4] == ["site: north", "site: south", "half: even", "half: odd"]
+    result = pr.evaluate(Y, MODELS, by={"site": SITE, "half": half}, **options)
+    sections = [section for section in page_of(result).sections if section.id.startswith("slices")]
+    assert [section.title for section in sections] == ["Groups by site", "Groups by half"]
+    for section, key, labels in zip(sections, ("site", "half"), (["north", "south"], ["even", "odd"]), strict=True):
+        assert [item.title for item in section.items] == [
+            f"{what} by {key}" for what in ("Calibration", "Skill", "Scores")
+        ]
+        assert list(section.items[-1].columns) == ["model", key, *shown, "adjusted p-value"]
+        assert all(item.columns[key][:2] == labels for item in section.items)
 
 
 @pytest.mark.slow
@@ -226,8 +242,8 @@ def test_levels_stand_on_the_page_as_they_are():
         "Each estimate is followed by its 99.5% confidence interval." in page_of(result, title="A").sections[0].words[0]
     )
     band = item_named("Reliability of a", result)
-    assert "The grey 99.5% band is pointwise: " in band.caption
-    assert "with_consistency_band(level=0.995, n_resamples=20, seed=1)" in band.call
+    assert "with its 99.5% pointwise confidence band" in band.caption
+    assert "smooth(level=0.995, n_resamples=20, seed=1)" in band.call
 
 
 @pytest.mark.slow

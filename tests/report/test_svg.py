@@ -45,14 +45,14 @@ def attributes(text):
     ],
 )
 def test_styles_become_attributes_with_the_pages_colours(style, expected):
-    assert attributes(clean(svg(f'<path d="M0 0L1 1" style="{style}"/>'))) == {"d": "M0 0L1 1"} | expected
+    assert attributes(clean(svg(f'<path d="M0 0L1 1" style="{style}"/>'))) == {"d": "M0 0l1 1"} | expected
 
 
 @pytest.mark.parametrize(
     ("style", "expected"),
     [
         ("font: 8.5px 'DejaVu Sans', sans-serif; fill: #cc79a7", {"font-size": "8.5", "fill": "var(--t3,#cc79a7)"}),
-        ("font: bold 10px 'DejaVu Sans'", {"font-size": "10", "font-weight": "bold", "fill": "var(--ink,#000000)"}),
+        ("font: bold 10px 'DejaVu Sans'", {"font-size": "10", "font-weight": "bold"}),
         ("font-size: 7px; font-family: 'A'; fill: #8c8c8c", {"font-size": "7", "fill": "var(--soft,#8c8c8c)"}),
     ],
 )
@@ -63,7 +63,7 @@ def test_text_has_the_pages_font_and_colours_that_can_be_read(style, expected):
 def test_what_is_not_seen_or_says_nothing_is_left_out():
     rubbish = '<metadata><x/></metadata><defs><style>*{fill:red}</style></defs><g id="axes_1"><g id="a"><path style="fill: none"/></g></g>'
     cleaned = clean(svg(f'{rubbish}<g id="b"><path d="M0 0L1 1" id="c" stroke="red"/></g>'))
-    assert re.sub(r"<svg[^>]*>", "", cleaned) == '<path d="M0 0L1 1" stroke="red" /></svg>'
+    assert re.sub(r"<svg[^>]*>", "", cleaned) == '<path d="M0 0l1 1" stroke="red" /></svg>'
 
 
 def test_what_is_referred_to_keeps_its_name():
@@ -93,10 +93,10 @@ def test_bars_that_look_alike_are_one_path_and_translucent_ones_are_not():
     assert drawn("fill: #999999; stroke: #000000").count("<path") == 3
 
 
-@given(points)
-def test_no_point_of_a_line_moves_further_than_nobody_sees(corners):
+@given(corners=points)
+def test_no_point_of_a_line_moves_further_than_nobody_sees(corners, corners_of):
     path = "M" + "L".join(f" {x:.6f} {y:.6f} \n" for x, y in corners)
-    kept = np.array([float(number) for number in re.findall(r"[\d.]+", short_path(path))]).reshape(-1, 2)
+    kept = corners_of(short_path(path))
     for corner in corners:
         assert min(distance(np.array(corner), *ends) for ends in pairwise(kept)) <= 0.17
 

@@ -75,6 +75,19 @@ def _late(d: Data) -> pr.results.LateLabels:
     return pr.late_labels(d.p, made=place % 20, reported=reported, now=19)
 
 
+def _censored(d: Data) -> pr.results.CensoredOutcomes:
+    """Return outcomes by two horizons, of cases of which a third leave at different times."""
+    place = np.arange(len(np.asarray(d.p)))
+    return pr.censored(place % 29 + 1.0, place % 3 > 0, horizons=[10.0, 20.0])
+
+
+def _monitored(d: Data) -> pr.results.LedgerMonitor:
+    place = np.arange(len(np.asarray(d.p)))
+    keys = {"day": place * 12 // len(place), "group": d.group}
+    ledger = pr.condense(d.y, {"p": d.p}, by=keys, cells=64, **_no_weight(d.binary))
+    return pr.monitor(ledger, reference_days=4)
+
+
 # What takes binary cases, or a ForecastTable in their place.
 OF_AN_EVENT: dict[str, Callable[..., Any]] = {
     "bounded_brier_score": lambda *given, **options: pr.bounded_brier_score(*given, thresholds=(0.1, 0.3), **options),
@@ -109,6 +122,9 @@ DRAWN: dict[str, Callable[..., Any]] = {
     "ReliabilityCurve.with_consistency_band": lambda *given, **options: pr.reliability_curve(
         *given, **options
     ).with_consistency_band(method="resampling", n_resamples=DRAWS, seed=7),
+    "ReliabilityCurve.smooth": lambda *given, **options: pr.reliability_curve(*given, **options).smooth(
+        n_resamples=DRAWS, seed=7
+    ),
     "estimate": lambda *given, **options: pr.estimate(*given, n_resamples=DRAWS, seed=7, **options),
     "estimate of a part": lambda *given, **options: pr.estimate(
         *given, measure=pr.measures.Miscalibration(), n_resamples=DRAWS, seed=7, **options
@@ -182,7 +198,13 @@ OF_CLASSES: dict[str, Callable[[Data], Any]] = {
 OF_CASES_IN_ORDER: dict[str, Callable[[Data], Any]] = {
     "bayes_decisions": lambda d: pr.bayes_decisions(d.rows, cost="quadratic"),
     "case_scores": lambda d: pr.case_scores(d.grade, d.rows, rule=pr.Log(), **_no_weight(d.classes)),
+    "censored": lambda d: [one.weight for one in _censored(d).known],
+    "find_segments": lambda d: pr.find_segments(
+        *(d.y, d.p), by={"group": d.group, "ward": d.cluster}, n_resamples=DRAWS, seed=7, **_no_weight(d.binary)
+    ),
+    "horizon_curve": lambda d: pr.horizon_curve(_censored(d), np.column_stack([d.p, d.p])),
     "late_labels": _late,
+    "monitor": _monitored,
     "monitor_calibration": lambda d: pr.monitor_calibration(d.y, d.p, **_no_weight(d.binary)),
     "monitor_comparison": lambda d: pr.monitor_comparison(d.y, d.p, d.q, **_no_weight(d.binary)),
     "worst_cases": lambda d: pr.worst_cases(d.grade, d.rows, n=5, **_no_weight(d.classes)),
@@ -210,7 +232,12 @@ CALLS: dict[str, Callable[[Data], Any]] = {
 QUICK = tuple(name for name in CALLS if not name.startswith(("audit", "evaluate")))
 # Their draws are of cases one by one, so that the order of the cases is part of what is given.
 DRAWS_OF_CASES = ("RetentionCurve.with_interval",)
-READERS = {"match_answers", "read_inspect", "read_lm_eval"}  # Of files; their own tests cover them.
+READERS = {
+    "censored_frame",
+    "match_answers",
+    "read_inspect",
+    "read_lm_eval",
+}  # Of files and frames; their own tests cover them.
 DRAWS_OF_WEIGHTED_CASES = ("evaluate", "miscalibration_test")
 
 

@@ -7,6 +7,7 @@ from loading import load
 import propriety as pr
 
 agreement, few_events, clusters = load("monitor_agreement"), load("few_events"), load("clusters")
+ledger_monitor = load("ledger_monitor")
 horizons = load("horizons")
 
 
@@ -37,6 +38,14 @@ def test_clusters_of_the_study_have_the_asked_sizes():
     y, p, q, cluster = clusters.draw(4000, 1.0, 0.7, np.random.default_rng(1))
     assert len(y) == len(p) == len(q) == len(cluster)
     assert np.log(np.bincount(cluster)).std() == pytest.approx(1.0, abs=0.1)
+
+
+def test_a_late_change_in_one_of_many_keys_is_found_and_dated():
+    setting = ledger_monitor.Setting(5000, -3.4, 1.2)
+    row = ledger_monitor.changed_row("", setting, keys=20)
+    assert row["alarms"] == 1.0
+    assert 1 <= row["median_delay"] <= 10
+    assert row["since_error"] <= 2
 
 
 @pytest.mark.parametrize("design", horizons.DESIGNS)

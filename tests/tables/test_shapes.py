@@ -46,7 +46,14 @@ OPTIONS = {
     "slices": {"by": SITE},
     "recalibrate": {"method": "auto", "seed": 1},
     "class_calibration": DRAWS,
+    "find_segments": {"by": {"site": SITE}, **DRAWS},
+    "late_labels": {
+        "made": np.arange(N) % 8,
+        "reported": np.where(Y == 1, np.arange(N) % 8 + np.arange(N) % 3, np.nan),
+    },
 }
+OF_HORIZONS = ("horizon_curve",)  # The columns are forecasts of the same event by several times.
+OF_ONE_MODEL = ("class_calibration", "estimate", "find_segments", "recalibrate")
 DECIDED = ("expected_cost", "quadratic_weighted_kappa")  # A single column holds decided classes, not forecasts.
 
 
@@ -57,7 +64,7 @@ def functions():
     return {
         name: one
         for name, one in found.items()
-        if inspect.isfunction(one) and names & inspect.signature(one).parameters.keys()
+        if inspect.isfunction(one) and names & inspect.signature(one).parameters.keys() and name not in OF_HORIZONS
     }
 
 
@@ -68,10 +75,12 @@ def called(name, y, p, q):
     """Call a function with one model, or with two models if it takes several."""
     parameters = inspect.signature(FUNCTIONS[name]).parameters
     if "y_true" not in parameters:
-        return FUNCTIONS[name](p)
+        return FUNCTIONS[name](p, **OPTIONS.get(name, {}))
     if name == "monitor_comparison":
         return FUNCTIONS[name](y, p, q)
-    several = "forecasts" in parameters and name not in ("class_calibration", "estimate", "recalibrate")
+    if name == "estimate_prevalence":
+        return FUNCTIONS[name](y, p, unlabelled=q)
+    several = "forecasts" in parameters and name not in OF_ONE_MODEL
     return FUNCTIONS[name](y, {"a": p, "b": q} if several else p, **OPTIONS.get(name, {}))
 
 
@@ -145,7 +154,7 @@ CLASSES = {
     "Polars columns named like text": (NAMED, named(pl.DataFrame)),
     "PyArrow columns named like text": (NAMED, named(pa.table)),
 }
-WITHOUT_OUTCOMES = {"bayes_decisions"}
+WITHOUT_OUTCOMES = {"bayes_decisions", "before_labels", "estimate_prevalence", "late_labels"}
 OF_CLASSES = {"class_calibration"}  # They reject the forecasts of one event.
 
 

@@ -63,5 +63,6 @@ def fitted_slopes(keyed: KeyedTables, wanted: NDArray[np.bool_]) -> tuple[Floats
         parts = summed(spread), summed(spread * x), summed(spread * x**2)
         variance = mixed**2 * parts[0] - 2.0 * first * mixed * parts[1] + first**2 * parts[2]
         variance /= (first * second - mixed**2) ** 2
+        error = np.sqrt(variance)
     known = (longest <= LAST_STEP) & np.isfinite(slope)
-    return np.where(known, slope, np.nan), np.where(known, np.sqrt(variance), np.inf)
+    return np.where(known, slope, np.nan), np.where(known, error, np.inf)

@@ -16,6 +16,7 @@ from propriety.calibration.histogram import ForecastHistogram, forecast_histogra
 from propriety.calibration.logistic import smooth_recalibration
 from propriety.calibration.pav import Blocks, pool_adjacent_violators
 from propriety.calibration.simultaneous import simultaneous_band
+from propriety.calibration.smooth_calibration import SmoothCalibration, SmoothMethod, smooth_calibration_of
 from propriety.checks import check_choice
 from propriety.result import Floats, Result
 from propriety.rules.families import Brier
@@ -201,6 +202,54 @@ class ReliabilityCurve(Result):
         forecast, lower, upper = simultaneous_band(self.table, level=level)
         band = Band(forecast=forecast, low=lower, high=upper, kind="simultaneous", level=level, method="union bound")
         return self._with_band(band)
+
+    def smooth(
+        self,
+        *,
+        method: SmoothMethod = "spline",
+        level: float = 0.95,
+        n_resamples: int = 1000,
+        seed: int | None = None,
+    ) -> SmoothCalibration:
+        """Return a smooth curve of the same cases with its band, and the distances ICI, E50, E90 and Emax.
+
+        The distances are the mean (integrated calibration index), median, 90% quantile and maximum over the cases of
+        the absolute difference between forecast and curve. Noise inflates them. Forecasts of exactly 0 or 1 have no
+        log-odds; they are left out, and `note` says how many.
+
+        Parameters
+        ----------
+        method : {"spline", "loess"}
+            "spline" is a logistic regression on a natural spline of the forecast's log-odds with five knots. "loess" is
+            the curve of `rms::val.prob` in R, local linear regression without limits or test, and with the distances
+            that it calls Eavg, E90 and Emax, for comparison with results from R.
+        level : float
+            Level of all limits.
+        n_resamples, seed : int, optional
+            Number and seed of the draws of the coefficients; without a seed, a new one is drawn and stored.
+
+        Notes
+        -----
+        In simulations with 500 and 2,000 cases, calibrated or with a wrong intercept or slope, 95% limits covered the
+        truth in 95 to 98% of the samples for ICI, 96 to 99% for E50 and 93 to 98% for E90. They fail if forecasts are
+        wrong only in a small part of their range: if event rates stop rising above a forecast, coverage was 69 to 83%
+        for ICI, 78 to 88% for E50 and 35 to 92% for E90, because the spline cannot follow the bend and the values are
+        too high (`studies/smooth_calibration.py`). The limits also assume independent cases.
+
+        References
+        ----------
+        Austin & Steyerberg (2019), doi:10.1002/sim.8281; Harrell (2015), Regression Modeling Strategies,
+        doi:10.1007/978-3-319-19425-7.
+
+        Examples
+        --------
+        >>> import propriety as pr
+        >>> y, p = ([0] * 9 + [1]) * 20 + ([0] * 4 + [1] * 6) * 20, [0.2] * 200 + [0.4] * 200
+        >>> found = pr.reliability_curve(y, p).smooth(seed=1)
+        >>> round(found.ici, 3), found.p_value < 0.05
+        (0.15, True)
+        """
+        return smooth_calibration_of(self.table, method=method, level=level, n_resamples=n_resamples, seed=seed)
 
     def _with_band(self, band: Band) -> ReliabilityCurve:
         others = tuple(other for other in self.bands if other.kind != band.kind)

@@ -83,6 +83,13 @@ class Cases:
         frame = needed.collect(backend="pyarrow").to_native() if read else needed.to_native()
         return {"y_true": frame, "forecasts": models, **self._labels(opened), "by": list(by) or None, **shared}
 
+    def labels_typed(self, opened: Opened) -> dict[bool, str]:
+        """Return how labels that DuckDB reads as booleans are written, such as "yes", as far as they were typed."""
+        if self.outcome is None or opened.frame.collect_schema().get(self.outcome) != nw.Boolean:
+            return {}
+        typed = [self.pos_label, *([] if self.classes is None else _parts(self.classes))]
+        return {TRUTHS[one.lower()]: one for one in typed if one is not None and one.lower() not in ("true", "false")}
+
     def _labels(self, opened: Opened) -> dict[str, Any]:
         """Return the column of the outcomes, its labels, and the treatment of missing values."""
         kind = checked_columns(opened.frame, [str(self.outcome)])[str(self.outcome)]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +22,9 @@ from propriety.cli.interrupts import held
 from propriety.cli.machine import evaluation_document, written
 from propriety.cli.messages import block, estimate, say, show_table
 from propriety.cli.options import by_option, case_options, file_arguments, json_option, problem_options
-from propriety.cli.outputs import STDOUT, check_targets, write
+from propriety.cli.outputs import STDOUT, check_targets, replaced, write
 from propriety.cli.stages import Stages
-from propriety.errors import InputValueError
+from propriety.errors import InputValueError, MissingDependencyError
 from propriety.evaluation.evaluate import evaluate as evaluate_cases
 from propriety.evaluation.evaluation import Evaluation
 from propriety.inference.comparison_words import merit_in_words
@@ -43,6 +45,7 @@ __all__ = ["evaluate", "evaluation_of_files"]
         "Examples",
         "propriety evaluate predictions.parquet --outcome y --forecast a --forecast b",
         "propriety evaluate 'days/*.csv' --outcome died --forecast risk --thresholds 0.05 0.2 --html report.html",
+        "propriety evaluate trial.csv --outcome died --forecast risk --html r.html --title 'Trial A' --word t.docx",
         "propriety evaluate visits.csv --outcome fell --forecast risk --by sex --by ward --by sex,ward",
         "propriety evaluate grades.csv --outcome grade --forecast m=p0,p1,p2 --classes low,mid,high --ordered",
         "propriety evaluate - --outcome y --forecast p --json - < predictions.csv",
@@ -72,9 +75,33 @@ __all__ = ["evaluate", "evaluation_of_files"]
     metavar="FILE",
     help="Write the report, a single page that works offline.",
 )
+@click.option(
+    "--title", metavar="TEXT", help="Title of the report, such as the name of the study. By default it names --outcome."
+)
+@click.option(
+    "--word",
+    type=click.Path(),
+    metavar="FILE",
+    help="Write the tables of the report with their captions as a Word file (the extra `word`).",
+)
+@click.option(
+    "--latex",
+    type=click.Path(allow_dash=True),
+    metavar="FILE",
+    help="Write the tables of the report with their captions for LaTeX with the package booktabs.",
+)
 @json_option
 @gate_options
-def evaluate(files: Sequence[str], html: str | None, json_file: str | None, gates: Gates, **asked: Any) -> None:
+def evaluate(
+    files: Sequence[str],
+    html: str | None,
+    title: str | None,
+    word: str | None,
+    latex: str | None,
+    json_file: str | None,
+    gates: Gates,
+    **asked: Any,
+) -> None:
     """Evaluate models by their forecasts: scores with intervals, calibration, decisions, comparisons, groups.
 
     FILEs are Parquet, CSV (plain, gzip or zstd), Arrow or Excel files (.xlsx; the extra `excel`), identified by their
@@ -85,8 +112,9 @@ def evaluate(files: Sequence[str], html: str | None, json_file: str | None, gate
     More than a million rows are not read into memory; DuckDB counts them. The scores are the same, but there is no
     ranking of the models by thresholds, and with weights or clusters some scores have no confidence interval.
     """
-    targets = [html, json_file, *gates.targets]
+    targets = [html, word, latex, json_file, *gates.targets]
     check_targets(targets)
+    _check_report(html, title, word)
     asked["measures"] = [imported_measure(name) for name in asked["measures"]]
     stages = Stages()
     with found_files(files) as paths:
@@ -94,16 +122,47 @@ def evaluate(files: Sequence[str], html: str | None, json_file: str | None, gate
         with evaluation_of_files(paths, stages, **asked) as evaluation:
             _compute(evaluation, stages)
             results = gates.check(Facts.of_evaluation(evaluation, gates.baseline))
-            if html is not None:
-                with stages.stage("report"):
-                    page = evaluation.to_html()
-                write(html, page)
+            _write_report(evaluation, stages, files, html=html, title=title, word=word, latex=latex)
             if json_file is not None:
                 write(json_file, written(evaluation_document(evaluation, [one.to_dict() for one in results])))
             gates.write(results, Summary("evaluate", evaluation.summary().splitlines(), _score_rows(evaluation)))
             if STDOUT not in targets:
                 _print(evaluation)
     gates.finish(results)
+
+
+def _check_report(html: str | None, title: str | None, word: str | None) -> None:
+    """Raise an error before the work begins if the report cannot be written as asked."""
+    if title is not None and html is None:
+        raise click.UsageError("--title needs --html.")
+    if word == STDOUT:
+        raise InputValueError("must be a file; a Word file cannot be written to the standard output", argument="--word")
+    if word is not None and find_spec("docx") is None:
+        raise MissingDependencyError("--word needs python-docx", hint='pip install "propriety[word]".')
+
+
+def _write_report(
+    evaluation: Evaluation,
+    stages: Stages,
+    files: Sequence[str],
+    *,
+    html: str | None,
+    title: str | None,
+    word: str | None,
+    latex: str | None,
+) -> None:
+    """Write the report, and its tables for Word and LaTeX."""
+    if html is not None:
+        with stages.stage("report"):
+            page = evaluation.to_html(title=title, description={"File": ", ".join(files)})
+        write(html, page)
+    if word is not None:
+        with stages.stage("Word"), replaced(word) as path:
+            evaluation.to_word(path)
+    if latex is not None:
+        with stages.stage("LaTeX"):
+            tables = evaluation.to_latex()
+        write(latex, tables)
 
 
 @contextmanager
@@ -137,7 +196,7 @@ def evaluation_of_files(
         stages.watch(opened)
         with stages.stage("reading"), held():
             evaluation = evaluate_cases(**cases.arguments(opened, in_memory=in_memory), ordered=ordered, **options)
-        yield evaluation
+        yield replace(evaluation, calls=evaluation.calls.with_labels(cases.labels_typed(opened)))
 
 
 def _tables(files: Sequence[Path]) -> dict[str, ForecastTable]:

@@ -31,7 +31,6 @@ SHOWN = 20  # Streams in the table on the terminal.
     short_help="Monitor ledgers day by day.",
     epilog=block(
         "Examples",
-        "propriety condense today.parquet --outcome y --forecast p --by day --by site --cells 64 -o ledgers/today",
         "propriety monitor 'ledgers/*' --html monitor.html",
         "propriety monitor ledgers/today --state monitor --openmetrics monitor.prom",
         "propriety monitor ledger --time week --level 0.99 --json -",

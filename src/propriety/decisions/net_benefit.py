@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from propriety.checks import check_choice, check_inside
+from propriety.decisions.operating_points import OperatingPoints, operating_points_of
 from propriety.decisions.regret import area_under_regret
 from propriety.decisions.thresholds import counts_at
 from propriety.errors import InputTypeError, InputValueError
@@ -125,6 +126,30 @@ class DecisionCurve(Result):
             interventions_avoided=_avoided(gain, self.threshold),
             thresholds=self.thresholds,
         )
+
+    def operating_points(self, *, grid: ArrayLike | None = None, level: float = 0.95) -> OperatingPoints:
+        """Return sensitivity, specificity, predictive values, alert rate and net benefit, with confidence limits.
+
+        Limits of shares are Wilson's. Those of net benefit count one more event and one more non-event, which keeps
+        their coverage if few cases are acted on. Cases are assumed to be independent. The `prevalence` and `harm` of
+        the curve are not used.
+
+        Parameters
+        ----------
+        grid : array-like in [0, 1), optional
+            Thresholds; by default the threshold, or both ends of the range, of the curve, and 0.5 without one.
+        level : float
+            Level of the limits.
+
+        Examples
+        --------
+        >>> from propriety.decisions.net_benefit import decision_curve
+        >>> found = decision_curve([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8], thresholds=0.35).operating_points()
+        >>> found.sensitivity, found.alert_rate
+        (array([0.5]), array([0.5]))
+        """
+        ends = np.atleast_1d(0.5 if self.thresholds is None else self.thresholds) if grid is None else read_grid(grid)
+        return operating_points_of(self.table, np.asarray(ends[ends < 1.0], dtype=np.float64), level=level)
 
     def position(self, axis: NetBenefitAxis = "linear") -> Floats:
         r"""Return the position of each threshold on an axis on which areas are mean regrets.

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from propriety.calibration.pav import pool_adjacent_violators
+from propriety.decisions.gains import GainCurve, gain_curve_of
 from propriety.errors import InputValueError
 from propriety.result import Floats, Result
 from propriety.rules.scoring import weighted_sum
@@ -104,6 +105,17 @@ class RocCurve(Result):
         blocks = pool_adjacent_violators(self.table)
         first = self.table.forecast[blocks.start[:-1]]
         return _curve(self.table, first, blocks.events, blocks.non_events, is_hull=True)
+
+    def gains(self) -> GainCurve:
+        """Return the gain, lift and precision-recall curves of the same forecasts.
+
+        Examples
+        --------
+        >>> from propriety.decisions.roc import roc_curve
+        >>> roc_curve([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8]).gains().lift
+        array([2.        , 1.        , 1.33333333, 1.        ])
+        """
+        return gain_curve_of(self.table)
 
     def partial_area(self, low: float = 0.0, high: float = 1.0) -> PartialArea:
         r"""Return the areas of the part of the curve for forecasts in [low, high].

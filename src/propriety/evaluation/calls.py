@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import inspect
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
@@ -44,6 +44,23 @@ class Calls:
     shared: tuple[str, ...] = ()
     reading: Mapping[str, Any] = field(default_factory=dict)
     is_ledger: bool = False
+
+    def with_labels(self, written_as: Mapping[Any, Any]) -> Calls:
+        """Return the calls with other labels, such as those of the file if it was read with different ones.
+
+        Examples
+        --------
+        >>> Calls(reading={"pos_label": True}).with_labels({True: "yes", False: "no"}).write("roc_curve", "a")
+        "pr.roc_curve(y, forecasts['a'], pos_label='yes')"
+        """
+
+        def renamed(value: Any) -> Any:
+            return (
+                [written_as.get(one, one) for one in value] if isinstance(value, list) else written_as.get(value, value)
+            )
+
+        labels = {name: renamed(value) for name, value in self.reading.items() if name in ("pos_label", "labels")}
+        return replace(self, reading={**self.reading, **labels})
 
     def write(self, function: str, model: object = None, *given: Any, **options: Any) -> str:
         """Return the call of a function for one model, for `EACH`, or for all models together."""

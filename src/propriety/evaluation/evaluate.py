@@ -150,6 +150,7 @@ def evaluate(  # noqa: PLR0913  (the data, what the cases share, the decision, a
         ledger=ledger,
         problem=problem,
         calls=calls,
+        columns_used=_columns_used(y_true, outcome, cluster=cluster, time=time, sample_weight=sample_weight),
         progress=progress,
     )
 
@@ -173,6 +174,13 @@ def _learn(ledger: Ledger, problem: Problem) -> None:
     if ledger.index.names:
         rules += problem.rules_of_groups
     ledger.fill(rule for rule in rules if ledger.has_moments(rule))
+
+
+def _columns_used(y_true: object, outcome: str | None, **shared: object) -> dict[str, str]:
+    """Return the names of the columns that the data come from, as far as they have names."""
+    name = outcome if outcome is not None else getattr(y_true, "name", None)
+    named = {"outcome": name} | {role: getattr(given, "name", given) for role, given in shared.items()}
+    return {role: given for role, given in named.items() if isinstance(given, str) and given}
 
 
 def _reading(pos_label: object, labels: Labels | None, tolerance: float) -> dict[str, Any]:

@@ -93,6 +93,7 @@ class Evaluation(ClassAnalyses, Result):
     ledger: Ledger = field(metadata={"hidden": True})
     problem: Problem = field(metadata={"hidden": True})
     calls: Calls = field(metadata={"hidden": True})
+    columns_used: Mapping[str, str] = field(default_factory=dict, metadata={"hidden": True})
     progress: bool = field(default=False, metadata={"hidden": True})
 
     @property
@@ -295,11 +296,40 @@ class Evaluation(ClassAnalyses, Result):
 
         return plot_evaluation(self, figure)
 
-    def to_html(self, path: str | PathLike[str] | None = None, *, title: str = "Evaluation of forecasts") -> str:
-        """Return the report, one HTML page that works offline; it is also written to `path` if given."""
+    def to_html(
+        self,
+        path: str | PathLike[str] | None = None,
+        *,
+        title: str | None = None,
+        description: Mapping[str, object] | None = None,
+    ) -> str:
+        """Return the report, one HTML page that works offline; it is also written to `path` if given.
+
+        Parameters
+        ----------
+        path : path, optional
+            File to write.
+        title : str, optional
+            Title of the page; by default it names the outcome, if the outcomes are a column with a name.
+        description : mapping of str to object, optional
+            What the page is about, such as ``{"Outcome": "Cancer at biopsy", "File": "validation.csv"}``, in addition
+            to what the evaluation knows. An entry replaces the one of the same name, and None removes it.
+        """
         from propriety.report.evaluation import report_of
 
-        return report_of(self, path, title=title)
+        return report_of(self, path, title=title, description=description)
+
+    def to_latex(self) -> str:
+        r"""Return the tables of the report with their captions for LaTeX; they need ``\usepackage{booktabs}``."""
+        from propriety.report.documents import latex_of
+
+        return latex_of(self)
+
+    def to_word(self, path: str | PathLike[str]) -> None:
+        """Write the tables of the report with their captions to a Word file; needs python-docx."""
+        from propriety.report.documents import write_word
+
+        write_word(self, path)
 
     @property
     def methods(self) -> dict[str, object]:

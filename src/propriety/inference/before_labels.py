@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,9 +23,9 @@ from propriety.result import Floats, Result
 from propriety.rules.families import BRIER
 from propriety.rules.rule import Rule
 from propriety.rules.scoring import losses_of_table
-from propriety.tables.cases import checked_forecast
 from propriety.tables.expected_table import expected_table
 from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.validation import read_unlabelled
 
 __all__ = ["BeforeLabels", "Reconciliation", "before_labels"]
 
@@ -185,9 +186,9 @@ def before_labels(
     Notes
     -----
     The expected score says how sharp the forecasts are, not whether they are right: a model that has stopped working
-    but is as confident as before has the same expected score. In `studies/before_labels.py`, the coverage of the limits
-    is about nominal for calibrated forecasts and for a constant or random miscalibration, but not if the miscalibration
-    grows over time.
+    but is as confident as before has the same expected score. In `studies/before_labels.py`, 95% limits from 30 past
+    days had a coverage of 93 to 98% for calibrated forecasts and for those as miscalibrated as on past days, 76 to 79%
+    if the miscalibration grew from day to day, and next to none if it set in on the new day.
 
     References
     ----------
@@ -206,15 +207,11 @@ def before_labels(
         if not isinstance(one, Mean | Smooth):
             law = "must be rules, or measures that are means or have an influence function"
             raise InputTypeError(law, argument="measures", offender=f"got {one.label}")
-    read = np.asarray(forecasts)
-    if read.ndim != 1 or read.dtype.kind not in "biuf" or len(read) == 0:
-        law = "must be a 1-D array of forecasts"
-        raise InputTypeError(law, argument="forecasts", offender=f"got shape {read.shape} of {read.dtype}")
-    values = checked_forecast(read, argument="forecasts", tolerance=None)
+    values = read_unlabelled(forecasts, "forecasts")
     distinct, number_of_cases = np.unique(values + 0.0, return_counts=True)
     count = number_of_cases.astype(np.float64)
     table = expected_table(distinct, count, count)
-    days = [] if past is None else _tables_by_day(past, day)
+    days = [] if past is None else [_PastDay.of(one) for one in _tables_by_day(past, day)]
     rows = [_row(measure, table, days, level) for measure in asked]
     names = ("expected", "chance_low", "chance_high", "past_difference", "low", "high", "days")
     columns = {name: np.array(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)}
@@ -228,6 +225,19 @@ def before_labels(
         forecasts=values,
         measures=asked,
     )
+
+
+class _PastDay(NamedTuple):
+    """The table of a past day, the expected one, and the sum of the squared weights in each row."""
+
+    table: ForecastTable
+    expected: ForecastTable
+    squares: Floats
+
+    @classmethod
+    def of(cls, table: ForecastTable) -> _PastDay:
+        squares = table.event_squares + table.non_event_squares
+        return cls(table, expected_table(table.forecast, table.weights, squares), squares)
 
 
 def _capitalized(label: str) -> str:
@@ -245,7 +255,7 @@ def _tables_by_day(past: Ledger, day: str) -> list[ForecastTable]:
 
 
 def _row(
-    measure: Measure, table: ForecastTable, days: Sequence[ForecastTable], level: float
+    measure: Measure, table: ForecastTable, days: Sequence[_PastDay], level: float
 ) -> tuple[float, float, float, float, float, float, int]:
     """Return the expected value with its limits by chance, and the mean difference and the limits from past days."""
     expected = _value(measure, table)
@@ -254,9 +264,8 @@ def _row(
     plain = expected, expected - away, expected + away
     differences, variances = [], []
     for one in days:
-        squares = one.event_squares + one.non_event_squares
-        hoped = expected_table(one.forecast, one.weights, squares)
-        difference, variance = _value(measure, one) - _value(measure, hoped), _chance(measure, hoped, squares)
+        difference = _value(measure, one.table) - _value(measure, one.expected)
+        variance = _chance(measure, one.expected, one.squares)
         if math.isfinite(difference) and variance > 0.0:
             differences.append(difference)
             variances.append(variance)

@@ -1,4 +1,4 @@
-"""Measures of calibration: observed/expected, intercept, slope, and the distance from the CORP curve."""
+"""Measures of calibration: observed/expected, intercept, slope, and the distance from a smooth curve."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ from scipy.special import expit, logit
 
 from propriety.calibration.cox_line import CoxLine, cox_line
 from propriety.calibration.null_scores import log_weight_ratio, weighted_variance
-from propriety.calibration.pav import pool_adjacent_violators
+from propriety.calibration.smooth_calibration import calibration_index
 from propriety.errors import InputValueError
 from propriety.inference.measures import Influence
 from propriety.result import Floats
-from propriety.rules.scoring import weighted_sum
 from propriety.tables.forecast_table import ForecastTable
 
 __all__ = [
@@ -164,7 +163,9 @@ class CalibrationSlope:
 
 @dataclass(frozen=True, slots=True)
 class IntegratedCalibrationIndex:
-    """Mean distance between the forecast and the CORP curve; lower is better.
+    """Mean distance between the forecasts and their smooth calibration curve, ICI; lower is better.
+
+    The curve and the interval are those of `ReliabilityCurve.smooth`. Noise inflates the value.
 
     References
     ----------
@@ -172,8 +173,8 @@ class IntegratedCalibrationIndex:
 
     Examples
     --------
-    >>> table = ForecastTable.from_predictions([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8])
-    >>> round(IntegratedCalibrationIndex().value(table), 4)
+    >>> y, p = ([0] * 9 + [1]) * 20 + ([0] * 4 + [1] * 6) * 20, [0.2] * 200 + [0.4] * 200
+    >>> round(IntegratedCalibrationIndex().value(ForecastTable.from_predictions(y, p)), 4)
     0.15
     """
 
@@ -183,8 +184,7 @@ class IntegratedCalibrationIndex:
 
     def value(self, table: ForecastTable) -> float:
         """Return the mean distance."""
-        distance = np.abs(table.forecast - pool_adjacent_violators(table).per_row())
-        return weighted_sum(distance, table.weights) / table.weight
+        return calibration_index(table, self.key)
 
 
 def _line(table: ForecastTable, *, slope: bool) -> CoxLine:

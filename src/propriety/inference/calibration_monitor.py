@@ -77,7 +77,8 @@ def monitor_calibration(
 
     Notes
     -----
-    The notes of `monitor_comparison` on the order of the cases apply here too. A forecast of 0 or 1 adds no evidence as
+    For batches of cases by day, and for many models and groups, see `monitor`. The notes of `monitor_comparison` on the
+    order of the cases apply here too. A forecast of 0 or 1 adds no evidence as
     long as it comes true. Once it fails, the e-value is infinite, because the claim gave that outcome probability 0.
 
     References

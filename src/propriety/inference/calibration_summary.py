@@ -11,11 +11,10 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from propriety.calibration.binning import weighted_quantile
 from propriety.calibration.calibration_test import CalibrationTest
-from propriety.calibration.pav import pool_adjacent_violators
+from propriety.calibration.smooth_calibration import INDICES, SmoothCalibration, smooth_calibration_of
 from propriety.checks import check_level, check_resamples, fresh_seed
-from propriety.errors import InputValueError
+from propriety.errors import UNDEFINED, InputValueError
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.calibration_measures import CalibrationIntercept, CalibrationSlope, ObservedExpected
 from propriety.inference.calibration_testing import calibration_test_of, recalibrated_test_of
@@ -29,7 +28,7 @@ from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import open_ledger
 from propriety.result import Result
 from propriety.rules.families import Brier
-from propriety.rules.scoring import mean_score, weighted_sum
+from propriety.rules.scoring import mean_score
 from propriety.tables import laws
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.validation import Labels, Missing
@@ -79,9 +78,6 @@ class CalibrationSummary(Result):
         Cost of miscalibration under the Brier score, bias-corrected, with its interval.
     brier, uncertainty : float
         Brier score, and that of the constant event rate.
-    ici, e50, e90, e_max : float
-        Mean (integrated calibration index), median, 90 per cent quantile and maximum of the distance between forecast
-        and CORP curve.
     level : float
         Level of the intervals and of the test.
     n, n_events : int
@@ -90,6 +86,9 @@ class CalibrationSummary(Result):
         Rows left out because of missing values.
     note : str
         A caveat, if any.
+    smooth : SmoothCalibration, optional
+        The smooth calibration curve with ICI, E50, E90 and Emax, which are also fields of `to_dict`; None if it could
+        not be fitted.
     gain : RecalibrationGain, optional
         The gain of recalibration out of sample, if it was requested, as by `propriety.evaluate`.
     """
@@ -106,15 +105,12 @@ class CalibrationSummary(Result):
     miscalibration: Estimate
     brier: float
     uncertainty: float
-    ici: float
-    e50: float
-    e90: float
-    e_max: float
     level: float
     n: int
     n_events: int
     dropped: int = 0
     note: str = ""
+    smooth: SmoothCalibration | None = field(default=None, metadata={"hidden": True})
     gain: RecalibrationGain | None = field(default=None, metadata={"hidden": True})
 
     def summary(self, name: str = "The forecast") -> str:
@@ -137,7 +133,9 @@ class CalibrationSummary(Result):
                 flat |= {view: math.nan if value is None else getattr(value, view) for view in views}
             else:
                 flat[name] = value
-        return flat
+        suffixes = ("", "_low", "_high")
+        names = [f"{name}{suffix}" for name in INDICES for suffix in suffixes]
+        return flat | {name: getattr(self.smooth, name, math.nan) for name in names}
 
     def __str__(self) -> str:
         return self.summary()
@@ -177,8 +175,8 @@ def calibration_summary(  # noqa: PLR0913  (the data, and what cases share)
     - slope :math:`b` of :math:`\operatorname{logit} P(Y = 1) = a' + b \operatorname{logit} p`, below 1 if the
       forecasts are too extreme;
     - the miscalibration of the Brier score, bias-corrected; see `propriety.estimate`;
-    - ICI, E50, E90 and Emax: mean, median, 90 per cent quantile and maximum over the cases of
-      :math:`|p - \hat c(p)|`, where :math:`\hat c` is the CORP curve, the isotonic regression.
+    - ICI, E50, E90 and Emax: mean, median, 90% quantile and maximum over the cases of :math:`|p - \hat c(p)|`, where
+      :math:`\hat c` is a smooth curve; see `ReliabilityCurve.smooth`. They are in the field `smooth`.
 
     Parameters
     ----------
@@ -210,9 +208,6 @@ def calibration_summary(  # noqa: PLR0913  (the data, and what cases share)
     clusters. With fewer than 60 times, or an effective number of times below 25, the note says that the test may reject
     too often; see `studies/calibration_notes.py`.
 
-    Austin and Steyerberg measure the distances from a loess curve. The CORP curve needs no bandwidth, but follows the
-    noise of a small sample: the ICI is positive even for calibrated forecasts and decreases only with more cases.
-
     References
     ----------
     Cox (1958), doi:10.1093/biomet/45.3-4.562, for intercept and slope; Debray et al. (2019),
@@ -224,8 +219,10 @@ def calibration_summary(  # noqa: PLR0913  (the data, and what cases share)
     >>> found = calibration_summary(y, p)
     >>> found.outcome, found.directions
     ('miscalibrated', ('too extreme',))
-    >>> round(found.intercept.value, 3), round(found.slope.value, 3), round(found.slope.high, 3), round(found.ici, 3)
-    (0.405, 0.613, 0.813, 0.1)
+    >>> round(found.intercept.value, 3), round(found.slope.value, 3), round(found.slope.high, 3)
+    (0.405, 0.613, 0.813)
+    >>> round(found.smooth.ici, 3)
+    0.1
     """
     check_level(level)
     check_resamples(n_resamples)
@@ -275,8 +272,6 @@ def calibration_of(
         "slope": estimated(inside, CalibrationSlope()),
         "miscalibration": estimated(ledger, Miscalibration()),
     }
-    distance = np.abs(table.forecast - pool_adjacent_violators(table).per_row())
-    e50, e90 = weighted_quantile(distance, table.weights, np.array([0.5, 0.9])).tolist()
     found = CalibrationSummary(
         outcome="not tested",
         directions=(),
@@ -287,15 +282,12 @@ def calibration_of(
         **numbers,
         brier=float(mean_score(table, rule=Brier())),
         uncertainty=table.event_rate * (1.0 - table.event_rate),
-        ici=weighted_sum(distance, table.weights) / table.weight,
-        e50=e50,
-        e90=e90,
-        e_max=float(distance.max()),
         level=level,
         n=table.n,
         n_events=table.n_events,
         dropped=table.dropped,
         note=_note(ledger, table, test, [one.note for one in numbers.values() if math.isfinite(one.low)]),
+        smooth=_smooth(table, level, drawing),
     )
     if test is None:
         return found
@@ -303,6 +295,13 @@ def calibration_of(
         return replace(found, outcome=_cleared(test))
     found = replace(found, directions=tuple(_directions(found, test, inside, model, drawing)), gain=gain())
     return replace(found, outcome="immaterial" if _immaterial(found, test) else "miscalibrated")
+
+
+def _smooth(table: ForecastTable, level: float, drawing: Drawing) -> SmoothCalibration | None:
+    try:
+        return smooth_calibration_of(table, level=level, n_resamples=drawing.n_resamples, seed=drawing.seed)
+    except UNDEFINED:
+        return None
 
 
 def _cleared(test: CalibrationTest) -> CalibrationOutcome:

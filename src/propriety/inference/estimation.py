@@ -15,7 +15,9 @@ from propriety.errors import UNDEFINED, InputValueError
 from propriety.inference.answers_ledger import as_measured
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.bootstrap_estimates import estimate_by_bootstrap
+from propriety.inference.calibration_measures import IntegratedCalibrationIndex
 from propriety.inference.estimates import KNOWN_WEIGHTS, Estimate
+from propriety.inference.index_estimates import estimate_index
 from propriety.inference.influence import estimate_from_influence
 from propriety.inference.mean_estimates import estimate_from_moments
 from propriety.inference.measure_reading import read_measure
@@ -75,7 +77,8 @@ def estimate(  # noqa: PLR0913  (the data, what is estimated, and how it is draw
       `propriety.decompose`, before the correction;
     - miscalibration and discrimination under another rule: the error of the mean difference between the losses of the
       forecast, or of the constant rate, and of the recalibrated forecast, around the bias-corrected value. The bias is
-      estimated from outcomes drawn with the recalibrated forecasts as probabilities and recalibrated again.
+      estimated from outcomes drawn with the recalibrated forecasts as probabilities and recalibrated again;
+    - the integrated calibration index: draws of the coefficients of its smooth curve; see `ReliabilityCurve.smooth`.
 
     Everything else, or everything with ``method="bootstrap"``, has the percentile interval of draws with replacement:
     of counts per forecast and outcome or, with weights or clusters, of cases or clusters.
@@ -121,8 +124,8 @@ def estimate(  # noqa: PLR0913  (the data, what is estimated, and how it is draw
     assume that the event rate is a smooth function of the forecast. If it seems to jump, the upper limit is higher, and
     if the jumps account for much of the interval, `note` says so. Small samples do not show all jumps: for staircases,
     `studies/calibration_notes.py` has the coverage and how often there is a note. Their percentile interval,
-    ``method="bootstrap"``, is not valid: draws are recalibrated to their own noise in addition to that of the sample,
-    so that calibrated forecasts never appear calibrated.
+    ``method="bootstrap"``, and that of the integrated calibration index are not valid: draws are recalibrated to their
+    own noise in addition to that of the sample, so that calibrated forecasts never appear calibrated.
 
     A bootstrap of the mean of many cases draws counts for 1,024 cells of the loss; `method` says what share of the
     variance is within the cells and is drawn as normal noise.
@@ -186,6 +189,8 @@ def estimate_of(
         return _with_known_weights(ledger, estimate_by_bootstrap(ledger, name, measure, level, drawing))
     if is_part(measure):
         return _with_known_weights(ledger, estimate_part(ledger, name, measure, level=level, drawing=drawing))
+    if isinstance(measure, IntegratedCalibrationIndex):
+        return _with_known_weights(ledger, estimate_index(ledger, name, measure, level=level, drawing=drawing))
     if isinstance(measure, Mean | Skill) and ledger.censoring is None:
         return estimate_from_moments(ledger, name, measure, level)
     assert isinstance(measure, Mean | Skill | Smooth)  # noqa: S101  (for the type checker; these have a formula)
@@ -246,4 +251,4 @@ def _has_formula(measure: Measure, classes: int | None) -> bool:
         # The formula assumes that the rates minimise the mean loss of a constant forecast, as they do for a proper
         # rule.
         return bool(measure.rule.properties(classes).proper)
-    return isinstance(measure, Mean | Smooth) or is_part(measure)
+    return isinstance(measure, Mean | Smooth | IntegratedCalibrationIndex) or is_part(measure)

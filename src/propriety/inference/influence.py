@@ -69,6 +69,21 @@ def errors_of_table(table: ForecastTable, influence: Influence, *, by_outcome: b
     return scale * math.sqrt(square) / table.weight, df if by_outcome else math.inf
 
 
+def is_by_outcome(ledger: Ledger, measure: Mean | Skill | Smooth) -> bool:
+    """Whether events and non-events are two samples: for DeLong's error, and if the ledger fixes the event rate."""
+    return (bool(getattr(measure, "by_outcome", False)) and ledger.censoring is None) or _fixes_rate(ledger)
+
+
+def influence_in(ledger: Ledger, table: ForecastTable, measure: Mean | Skill | Smooth) -> Influence:
+    """Return the influence of cases on a measure; if the ledger fixes the event rate, less its mean by outcome."""
+    influence = influence_of(measure, table)
+    if not _fixes_rate(ledger):
+        return influence
+    weights = (table.events, table.non_events)
+    means = (weight @ part / weight.sum() for part, weight in zip(influence, weights, strict=True))
+    return Influence(*(part - mean for part, mean in zip(influence, means, strict=True)))
+
+
 def influence_of(measure: Mean | Skill | Smooth, table: ForecastTable) -> Influence:
     r"""Return the influence of cases on a measure; that of a mean is the deviation of the loss from it.
 
@@ -106,22 +121,6 @@ def _mean(table: ForecastTable, of_events: Floats, of_others: Floats) -> float:
     parts = ((table.events, of_events), (table.non_events, of_others))
     with np.errstate(invalid="ignore"):
         return sum(float(np.where(weight > 0.0, weight * loss, 0.0).sum()) for weight, loss in parts) / table.weight
-
-
-def is_by_outcome(ledger: Ledger, measure: Mean | Skill | Smooth) -> bool:
-    """Whether events and non-events are two samples: for DeLong's error, and if the ledger fixes the event rate."""
-    by_outcome = bool(getattr(measure, "by_outcome", False)) or _fixes_rate(ledger)
-    return by_outcome and ledger.censoring is None
-
-
-def influence_in(ledger: Ledger, table: ForecastTable, measure: Mean | Skill | Smooth) -> Influence:
-    """Return the influence of cases on a measure; if the ledger fixes the event rate, less its mean by outcome."""
-    influence = influence_of(measure, table)
-    if not _fixes_rate(ledger):
-        return influence
-    weights = (table.events, table.non_events)
-    means = (weight @ part / weight.sum() for part, weight in zip(influence, weights, strict=True))
-    return Influence(*(part - mean for part, mean in zip(influence, means, strict=True)))
 
 
 def case_influence(cases: Cases, model: str, table: ForecastTable, influence: Influence) -> Floats:
@@ -204,11 +203,12 @@ def estimate_from_influence(ledger: Ledger, model: str, measure: Mean | Skill | 
     value = measure.value(table)
     by_outcome = is_by_outcome(ledger, measure)
     scale = str(getattr(measure, "scale", "identity"))
-    method = _method_on(measure, scale, by_outcome=by_outcome) + (", by outcome" if _fixes_rate(ledger) else "")
+    method = _method_on(ledger, measure, scale) + (", by outcome" if _fixes_rate(ledger) else "")
     known = None if _fixes_rate(ledger) else getattr(measure, "error_of_independent", None)
     of_independent = None if known is None else float(known(table))
+    influence = influence_in(ledger, table, measure)
     if cases is not None and cases.censoring is not None:
-        parts = case_influence(cases, model, table, influence_of(measure, table))[None]
+        parts = case_influence(cases, model, table, influence)[None]
         errors = errors_of_cases(cases, parts)
         error, df = float(errors.standard_error[0]), float(errors.df[0])
         if known is not None:
@@ -217,13 +217,13 @@ def estimate_from_influence(ledger: Ledger, model: str, measure: Mean | Skill | 
         units, fewest = table.n, FEWEST
         method += ", with estimated censoring weights" * cases.censoring.is_estimated
     elif ledger.dependence is None:
-        error, df = errors_of_table(table, influence_in(ledger, table, measure), by_outcome=by_outcome)
+        error, df = errors_of_table(table, influence, by_outcome=by_outcome)
         error = error if of_independent is None or math.isnan(error) else of_independent
         units, fewest = table.n, FEWEST_HELD if by_outcome else FEWEST
     else:
         if cases is None:
             return without_limits(ledger, measure, value, level)
-        parts = case_influence(cases, model, table, influence_in(ledger, table, measure))
+        parts = case_influence(cases, model, table, influence)
         errors = errors_of_cases(cases, parts[None], by_outcome=by_outcome)
         error, df = float(errors.standard_error[0]), float(errors.df[0])
         # Few clusters estimate their variance poorly, but it is hardly ever less than that of independent cases.
@@ -248,8 +248,8 @@ def _fixes_rate(ledger: Ledger) -> bool:
     return ledger.prevalence is not None and ledger.dependence is None
 
 
-def _method_on(measure: Mean | Skill | Smooth, scale: str, *, by_outcome: bool) -> str:
-    delong = by_outcome and getattr(measure, "by_outcome", False)
-    first = "DeLong" if delong else "influence function"
+def _method_on(ledger: Ledger, measure: Mean | Skill | Smooth, scale: str) -> str:
+    is_delong = getattr(measure, "by_outcome", False) and ledger.censoring is None
+    first = "DeLong" if is_delong else "influence function"
     first = "variance of outcomes at the fitted rates" if hasattr(measure, "error_of_independent") else first
     return first if scale == "identity" else f"{first}, on the {scale} scale"

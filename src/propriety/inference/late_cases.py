@@ -15,7 +15,7 @@ from propriety.inference.reporting_delays import ReportingDelays
 from propriety.ledger.ledger import Ledger
 from propriety.result import Floats
 from propriety.rules.rule import BinaryRule
-from propriety.tables.cases import checked_forecast
+from propriety.tables.validation import read_unlabelled
 
 __all__ = ["LateCases", "WindowEstimate", "estimate_window", "read_days", "read_late_cases"]
 
@@ -26,7 +26,7 @@ class LateCases(NamedTuple):
     forecast: Floats
     made: Floats
     reported: Floats
-    count: Floats
+    number: Floats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,16 +75,12 @@ def read_late_cases(forecasts: object, made: object, reported: object) -> LateCa
     """Return the cells of arrays, or of a ledger whose keys `made` and `reported` are days and whose events reports."""
     if isinstance(forecasts, Ledger):
         return _cells_of_ledger(forecasts, made, reported)
-    forecast = np.asarray(forecasts)
-    if forecast.ndim != 1 or forecast.dtype.kind not in "biuf" or len(forecast) == 0:
-        law = "must be a 1-D array of forecasts, or a Ledger"
-        raise InputTypeError(law, argument="forecasts", offender=f"got shape {forecast.shape} of {forecast.dtype}")
+    forecast = read_unlabelled(forecasts, "forecasts")
     days = read_days("made", made), read_days("reported", reported, missing=True)
     for name, own in zip(("made", "reported"), days, strict=True):
         if own.shape != forecast.shape:
             raise InputValueError(f"must have shape {forecast.shape}", argument=name, offender=f"it has {own.shape}")
-    checked = checked_forecast(forecast, argument="forecasts", tolerance=None)
-    return _in_order(LateCases(checked, *days, np.ones(len(checked))))
+    return _in_order(LateCases(forecast, *days, np.ones(len(forecast))))
 
 
 def _cells_of_ledger(ledger: Ledger, made: object, reported: object) -> LateCases:
@@ -101,7 +97,7 @@ def _cells_of_ledger(ledger: Ledger, made: object, reported: object) -> LateCase
         LateCases(tables.forecast, first, last, tables.events),
         LateCases(tables.forecast, first, np.full(len(first), np.nan), tables.non_events),
     ]
-    kept = [LateCases(*(column[one.count > 0.0] for column in one)) for one in cells]
+    kept = [LateCases(*(column[one.number > 0.0] for column in one)) for one in cells]
     return _in_order(LateCases(*(np.concatenate(columns) for columns in zip(*kept, strict=True))))
 
 
@@ -109,7 +105,7 @@ def _in_order(cases: LateCases) -> LateCases:
     early = cases.reported < cases.made
     if early.any():
         law = "must not be before the day of the forecast"
-        raise InputValueError(law, argument="reported", count=f"{int(cases.count[early].sum()):,} cases")
+        raise InputValueError(law, argument="reported", count=f"{int(cases.number[early].sum()):,} cases")
     return cases
 
 
@@ -126,7 +122,7 @@ def estimate_window(
     A reported event has probability :math:`p F(a)` if the forecast is calibrated, with the share F of events that are
     reported by age a; see `propriety.late_labels`.
     """
-    p, count = cases.forecast, cases.count
+    p, count = cases.forecast, cases.number
     share = delays.share[age]
     expected, events = count * p * share, float(count[event].sum())
     total = float(expected.sum())
@@ -184,7 +180,7 @@ def _score(
     cases: LateCases, age: NDArray[np.intp], event: NDArray[np.bool_], delays: ReportingDelays, rule: BinaryRule
 ) -> tuple[float, float, float]:
     """Return the score, its standard error, and the score if every case without a report were a non-event."""
-    share, count, size = delays.share[age], cases.count, len(age)
+    share, count, size = delays.share[age], cases.number, len(age)
     without, happened = (np.broadcast_to(rule.loss(cases.forecast, event=side), size) for side in (False, True))
     total = float(count @ share)
     with np.errstate(invalid="ignore"):
@@ -201,8 +197,8 @@ def _score(
 def _test(cases: LateCases, age: NDArray[np.intp], event: NDArray[np.bool_], delays: ReportingDelays) -> float:
     """Return the p-value of the score test of Cox's intercept and slope, for reported events."""
     inside = (cases.forecast > 0.0) & (cases.forecast < 1.0) & (delays.share[age] > 0.0)
-    p, count, share = cases.forecast[inside], cases.count[inside], delays.share[age[inside]]
-    if len(np.unique(p)) < 2:
+    p, count, share = cases.forecast[inside], cases.number[inside], delays.share[age[inside]]
+    if len(p) == 0 or p.min() == p.max():
         return math.nan
     rate = p * share
     log_odds = np.log(p) - np.log1p(-p)

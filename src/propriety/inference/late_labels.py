@@ -304,7 +304,7 @@ def _estimates(
     if not event.any():
         raise InputValueError("must hold at least one report", argument="reported")
     delay = (some.reported - some.made)[event].astype(np.intp)
-    delays = estimate_delays(delay, age[event], some.count[event], int(age.max()) + 1)
+    delays = estimate_delays(delay, age[event], some.number[event], int(age.max()) + 1)
     z = float(ndtri((1.0 + level) / 2.0))
     found = []
     for youngest, oldest in windows:
@@ -317,11 +317,11 @@ def _estimates(
 def _by_age(cases: LateCases, now: float, delays: ReportingDelays) -> ReportedByAge:
     some, age, event = _seen(cases, now)
     ages = len(delays.share)
-    expected = np.bincount(age, some.count * some.forecast, minlength=ages).astype(np.float64)
+    expected = np.bincount(age, some.number * some.forecast, minlength=ages).astype(np.float64)
     return ReportedByAge(
         age=np.arange(ages),
-        n=np.bincount(age, some.count, minlength=ages).astype(np.int64),
-        reported=np.bincount(age, some.count * event, minlength=ages).astype(np.int64),
+        n=np.bincount(age, some.number, minlength=ages).astype(np.int64),
+        reported=np.bincount(age, some.number * event, minlength=ages).astype(np.int64),
         maturity=delays.share,
         expected_so_far=expected * delays.share,
         expected=expected,

@@ -139,6 +139,7 @@ class LedgerMonitor(Result):
             if found != getattr(self, name):
                 law = f"a monitor must be continued with the same {name}"
                 raise InputValueError(law, offender=f"it has {getattr(self, name)!r}, and the ledger {found!r}")
+        ledger.fill([self.rule])  # Before days are chosen, because their ledger has no cases.
         known = [label for label in ledger.keys[self.time] if label in set(self.times)]
         if known:
             self.history.check_same(self, ledger.where(**{self.time: known}))
@@ -246,6 +247,8 @@ def monitor(
     :math:`1 / (s (1 - \text{level}))`, where s is its share. The streams of the first day share three quarters, and
     those that appear later share the rest. With a probability of at least the level, no stream ever raises a false
     alarm. An alarm stays after the forecasts have been corrected: start a new monitor then.
+
+    `monitor_calibration` and `monitor_comparison` test single cases in the order in which they arrive.
 
     A day must be added after all of its outcomes are known. Outcomes that deviate together, for example because of the
     weather, count as miscalibration, because the forecasts did not know it.

@@ -104,9 +104,9 @@ class MonitoredDays(Result):
                 found[model] = DayTotals(n, events / n, expected / n)
         return found
 
-    def of_stream(self, place: int) -> MonitoredDays:
-        """Return the days of one stream."""
-        rows = np.flatnonzero(self.stream == place)
+    def of_stream(self, place: int, *, since: int = 0) -> MonitoredDays:
+        """Return the days of one stream, from a position of time on."""
+        rows = np.flatnonzero((self.stream == place) & (self.position >= since))
         arrays = {name: getattr(self, name)[rows] for name in self.__slots__ if name != "labels"}
         labels = {name: [column[row] for row in rows.tolist()] for name, column in self.labels.items()}
         return MonitoredDays(labels=labels, **arrays)
@@ -137,32 +137,25 @@ class History:
         """Return the rows of one day."""
         return _read(self.blocks[place])
 
-    def since(self, watch: LedgerMonitor, stream: int, first: int) -> MonitoredDays:
-        """Return the rows of one stream from one time on."""
-        return _days(self.blocks[first:], watch, first).of_stream(stream)
-
     def check_same(self, watch: LedgerMonitor, ledger: Ledger) -> None:
         """Raise an error if the cases of days that have been monitored have changed."""
         columns = [ledger.index.column(key) for key in watch.keys]
         labels = list(zip(*columns, strict=True)) if columns else [()] * len(ledger.index)
+        found: dict[Any, dict[tuple[str, Any], tuple[int, float]]] = {}
         times = ledger.index.column(watch.time)
+        for model in ledger.models:
+            keyed = ledger.keyed_tables(model, ledger.events[0])
+            for time, own, n, events in zip(times, labels, keyed.n.tolist(), keyed.n_events.tolist(), strict=True):
+                found.setdefault(time, {})[model, own] = (n, float(events))
         streams, place = watch.states.streams, {label: at for at, label in enumerate(watch.times)}
-        for label in dict.fromkeys(times):
-            rows = self.day(place[label])
+        for time, cases in found.items():
+            rows = self.day(place[time])
             numbers = zip(rows.stream.tolist(), rows.n.tolist(), rows.events.tolist(), strict=True)
-            known = {
-                (streams[at].model, streams[at].labels): (n, e) for at, n, e in numbers if streams[at].reference is None
-            }
-            found = {
-                (model, labels[entry]): (int(keyed.n[entry]), float(keyed.n_events[entry]))
-                for model, keyed in ((one, ledger.keyed_tables(one, ledger.events[0])) for one in ledger.models)
-                for entry, time in enumerate(times)
-                if time == label
-            }
-            if found != known:
+            known = [(streams[at], (n, events)) for at, n, events in numbers]
+            if cases != {(one.model, one.labels): both for one, both in known if one.reference is None}:
                 law = f"the cases of a {watch.time} that has been monitored must not change"
                 hint = f"add a {watch.time} when all outcomes are known, or monitor the whole ledger again."
-                raise InputValueError(law, offender=f"those of {label!r} have", hint=hint)
+                raise InputValueError(law, offender=f"those of {time!r} have", hint=hint)
 
 
 def _read(block: Block) -> DayRows:

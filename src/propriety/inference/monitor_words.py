@@ -56,7 +56,7 @@ def change_words(watch: LedgerMonitor, place: int) -> str:
     direction = DIRECTIONS[int(states.direction[place])]
     if direction == "refuted":
         return f"a forecast of 0 or 1 was wrong on {alarm}."
-    own = watch.history.since(watch, place, int(states.since[place]))
+    own = watch.days.of_stream(place, since=int(states.since[place]))
     when = f"since {since} (alarm on {alarm})"
     if stream.reference is not None:
         difference = float((own.score * own.n).sum() / own.n.sum())

@@ -12,10 +12,10 @@ from scipy.optimize import brentq
 from scipy.special import ndtri
 
 from propriety.checks import check_choice, check_level
-from propriety.errors import InputTypeError, InputValueError
+from propriety.errors import InputValueError
 from propriety.result import Floats, Result
-from propriety.tables.cases import checked_forecast
 from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.validation import read_unlabelled
 
 __all__ = ["PrevalenceEstimate", "PrevalenceMethod", "estimate_prevalence"]
 
@@ -143,11 +143,10 @@ def estimate_prevalence(
 
 
 def _read_forecasts(unlabelled: object) -> Floats:
-    found = np.asarray(unlabelled)
-    if found.ndim != 1 or found.dtype.kind not in "biuf" or len(found) < 2:
-        law = "must be a 1-D array of at least two forecasts"
-        raise InputTypeError(law, argument="unlabelled", offender=f"got shape {found.shape} of {found.dtype}")
-    return np.sort(checked_forecast(found, argument="unlabelled", tolerance=None))
+    found = read_unlabelled(unlabelled, "unlabelled")
+    if len(found) < 2:
+        raise InputValueError("must hold at least two forecasts", argument="unlabelled", offender="got 1")
+    return np.sort(found)
 
 
 def _by_means(table: ForecastTable, forecasts: Floats, z: float) -> tuple[float, float, float]:

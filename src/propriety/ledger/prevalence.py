@@ -48,6 +48,12 @@ def at_prevalence(ledger: Ledger | ForecastTable, prevalence: float) -> Ledger:
     models. Intervals with clusters or times, of parts of a score, by bootstrap, and of groups treat the weights as
     those of any other cases, which makes them too wide rather than too narrow.
 
+    In `studies/prevalence.py`, with a prevalence of 2%, the coverage of 95% intervals of the log score, net benefit and
+    AUC was 94 to 96%. Intervals of the Brier score, and of its difference between models, were too narrow with 100 to
+    200 events and non-events (84 to 90%), because they depend on a few non-events with high forecasts.
+
+    A stored ledger keeps the weights, but not the rate: store the ledger as it is, and weight it after reading.
+
     Only the weights change. Forecasts made for another event rate are then miscalibrated;
     `propriety.prior_correction` gives the corrected ones.
 

@@ -23,6 +23,7 @@ from propriety.plots import (  # noqa: F401  (their drawing functions are found 
     risk_coverage,
     segments,
     slices,
+    smooth_calibration,
     top_k,
 )
 from propriety.plots.cut_points import plot_cut_point_decompositions, plot_cut_point_reliability
@@ -31,6 +32,7 @@ from propriety.plots.decomposition import plot_decompositions
 from propriety.plots.display import DecisionCurveDisplay, ReliabilityDisplay
 from propriety.plots.drawing import draw
 from propriety.plots.evaluation import plot_evaluation
+from propriety.plots.gains import plot_gains, plot_lifts, plot_precision_recall
 from propriety.plots.ledger_monitor import plot_monitored_stream
 from propriety.plots.reliability import plot_curves, plot_grid
 from propriety.plots.roc import plot_roc_curves
@@ -45,9 +47,12 @@ __all__ = [
     "plot_decision_curves",
     "plot_decompositions",
     "plot_evaluation",
+    "plot_gains",
     "plot_grid",
+    "plot_lifts",
     "plot_monitored_stream",
     "plot_murphy_curves",
+    "plot_precision_recall",
     "plot_regret_curves",
     "plot_roc_curves",
 ]

@@ -23,7 +23,7 @@ __all__ = ["draw_volume", "plot_monitored_stream"]
 
 WIDE = (6.4, 3.6)
 NAMED = 5  # Streams with an alarm that are drawn in colour and named.
-OTHERS = 200  # Streams without an alarm that are drawn, those with the strongest evidence.
+OTHERS = 40  # Streams without an alarm that are drawn, those with the strongest evidence.
 MOST = 3.0  # Powers of ten that are shown, relative to that of the threshold.
 ROOM = 0.075  # Height of a label at the end of a line, as a share of the axes.
 LONG = 6  # Characters of a label of time, of which few fit below the axis.

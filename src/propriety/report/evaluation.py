@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from propriety.evaluation import words
 from propriety.evaluation.evaluation import Evaluation
 from propriety.report import texts
+from propriety.report.about import description_of, title_of
 from propriety.report.class_sections import classes, confusion
-from propriety.report.number_sections import comparison, groups, means, scores
+from propriety.report.group_sections import group_sections
+from propriety.report.number_sections import comparison, means, scores
 from propriety.report.page import Facts, Page, Section
+from propriety.report.recalibration import recalibration
 from propriety.report.rendering import iframe_of, render, write_page
 from propriety.report.sections import calibration, decisions
 from propriety.report.tripod import tripod_items
@@ -22,9 +25,15 @@ if TYPE_CHECKING:
 __all__ = ["framed", "page_of", "report_of"]
 
 
-def report_of(evaluation: Evaluation, path: str | PathLike[str] | None, *, title: str) -> str:
+def report_of(
+    evaluation: Evaluation,
+    path: str | PathLike[str] | None,
+    *,
+    title: str | None = None,
+    description: Mapping[str, object] | None = None,
+) -> str:
     """Return the report, and write it to `path`, if given, completely or not at all."""
-    page = render(page_of(evaluation, title=title))
+    page = render(page_of(evaluation, title=title, description=description))
     if path is not None:
         write_page(page, path)
     return page
@@ -32,10 +41,12 @@ def report_of(evaluation: Evaluation, path: str | PathLike[str] | None, *, title
 
 def framed(evaluation: Evaluation) -> str:
     """Return the report in a sandboxed frame, for a notebook."""
-    return iframe_of(report_of(evaluation, None, title="Evaluation of forecasts"))
+    return iframe_of(report_of(evaluation, None))
 
 
-def page_of(evaluation: Evaluation, *, title: str) -> Page:
+def page_of(
+    evaluation: Evaluation, *, title: str | None = None, description: Mapping[str, object] | None = None
+) -> Page:
     """Return the page of an evaluation.
 
     Examples
@@ -46,7 +57,8 @@ def page_of(evaluation: Evaluation, *, title: str) -> Page:
     ['scores', 'calibration', 'decisions', 'means', 'methods', 'tripod']
     """
     return Page(
-        title=title,
+        title=title_of(evaluation) if title is None else title,
+        about=description_of(evaluation, description or {}),
         verdict=tuple(_verdict(evaluation)),
         models=evaluation.models,
         headline=_headline(evaluation),
@@ -91,6 +103,7 @@ def _sections(evaluation: Evaluation) -> Iterator[Section]:
     yield scores(evaluation)
     if evaluation.kind == "binary":
         yield calibration(evaluation)
+        yield from recalibration(evaluation)
         yield decisions(evaluation)
     else:
         yield classes(evaluation)
@@ -99,7 +112,7 @@ def _sections(evaluation: Evaluation) -> Iterator[Section]:
     if evaluation.comparison is not None:
         yield comparison(evaluation, evaluation.comparison)
     if evaluation.slices is not None:
-        yield groups(evaluation, evaluation.slices)
+        yield from group_sections(evaluation, evaluation.slices)
     yield means(evaluation)
     yield _methods(evaluation)
     yield tripod_items(_provided(evaluation))

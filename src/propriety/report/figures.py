@@ -37,7 +37,7 @@ SETTINGS: Any = {
 }
 POINTS = 72  # An inch in SVG.
 NO_METADATA: dict[str, Any] = {"Creator": None, "Date": None, "Format": None, "Type": None}
-MOST_POINTS = 60  # Points of one line that can be read off.
+MOST_POINTS = 30  # Points of one line that can be read off.
 SCALES = ("linear", "log", "logit")
 _DRAWING = threading.RLock()  # Matplotlib's settings and warning filters are shared by all threads.
 
@@ -55,6 +55,8 @@ def figure_of(  # noqa: PLR0913  (the parts of a figure)
     whole: bool = False,
     width: Width = "half",
     of_models: tuple[str, ...] = (),
+    reading: str = "",
+    full: Callable[[Any], object] | None = None,
 ) -> Figure:
     """Draw a figure of the page.
 
@@ -62,13 +64,15 @@ def figure_of(  # noqa: PLR0913  (the parts of a figure)
     ----------
     drawing : callable
         Called with the axes to draw on, or with the whole Matplotlib figure if ``whole=True``.
-    title, caption, table, call, alt, width, of_models
+    title, caption, table, call, alt, width, of_models, reading
         As in `Figure`; without `alt` the caption describes the figure.
     models : sequence of str
         The names of the page's models in this figure, in the page's order, so that they can be switched on and off;
         see `propriety.plots.names`.
     size : (width, height)
         In inches; text is about 10 points high.
+    full : callable, optional
+        Draws the same with axes from 0 to 1, if `drawing` shows only a part.
 
     Examples
     --------
@@ -96,6 +100,8 @@ def figure_of(  # noqa: PLR0913  (the parts of a figure)
         points=tuple(_panels(canvas, models)),
         width=width,
         of_models=of_models,
+        reading=reading,
+        full="" if full is None else _svg(_drawn(full, size, models, whole=whole)),
     )
 
 

@@ -156,7 +156,7 @@ def _stream_figures(watch: LedgerMonitor) -> Iterator[Figure]:
             call=f"pr.plots.plot_monitored_stream(watch, {place})",
             size=(4.1, 2.9),
             width="third",
-            of_models=tuple({stream.model, *([] if stream.reference is None else [stream.reference])}),
+            of_models=(stream.model,) if stream.reference is None else (stream.model, stream.reference),
         )
 
 

@@ -1,4 +1,4 @@
-"""Sections of a report with numbers: scores, comparison of models, groups and means of probabilities."""
+"""Sections of a report with numbers: scores, comparison of models and means of probabilities."""
 
 from __future__ import annotations
 
@@ -13,19 +13,18 @@ from propriety.evaluation.evaluation import Evaluation
 from propriety.evaluation.problem import Problem
 from propriety.inference.comparison import Comparison
 from propriety.inference.comparison_words import listed, verdict_in_words
-from propriety.inference.measures import MeanScore, Measure, NetBenefit, Skill
+from propriety.inference.measures import MeanScore, Measure, Skill
 from propriety.inference.number_words import percent
-from propriety.inference.slice_table import Slices
 from propriety.plots.drawing import capitalized
-from propriety.report import texts
-from propriety.report.analysis_calls import call_for_each, call_for_group_calibration, call_for_groups
+from propriety.report import readings, texts
+from propriety.report.analysis_calls import call_for_each
 from propriety.report.cells import Estimate, PValue
 from propriety.report.figures import figure_of
 from propriety.report.labels import comparison_with_short_names
 from propriety.report.page import Figure, Section, Table, Width
 from propriety.result import Floats
 
-__all__ = ["comparison", "groups", "means", "scores"]
+__all__ = ["comparison", "estimates_of", "means", "scores"]
 
 AT_THRESHOLDS, SCORES, CALIBRATION, PARTS, MORE = (
     "At your thresholds",
@@ -56,7 +55,7 @@ def comparison(evaluation: Evaluation, found: Comparison) -> Section:
     columns: dict[str, Any] = {
         "model": found.model.tolist(),
         "against": found.reference.tolist(),
-        "difference": _estimates(found.difference, found.low, found.high),
+        "difference": estimates_of(found.difference, found.low, found.high),
         "adjusted p-value": [PValue(value) for value in found.p_adjusted.tolist()],
         "verdict": [
             verdict_in_words(pair.model, pair.reference, verdict)
@@ -79,93 +78,6 @@ def comparison(evaluation: Evaluation, found: Comparison) -> Section:
             ),
             *_pictures(evaluation, found, columns, call),
         ),
-    )
-
-
-def groups(evaluation: Evaluation, found: Slices) -> Section:
-    """Scores, calibration and decisions in each group."""
-    optional = {
-        "event rate": None if found.event_rate is None else found.event_rate.tolist(),
-        "observed \N{MINUS SIGN} forecast": _optional(found.excess, found.excess_low, found.excess_high),
-        "net benefit" if found.thresholds is None else NetBenefit(found.thresholds).label: _optional(
-            found.net_benefit, found.net_benefit_low, found.net_benefit_high
-        ),
-    }
-    columns: dict[str, Any] = {
-        "model": found.model.tolist(),
-        "group": found.group.tolist(),
-        "cases": found.n.tolist(),
-        found.measure.label: _estimates(found.value, found.low, found.high),
-        **{name: column for name, column in optional.items() if column is not None},
-        "adjusted p-value": [PValue(value) for value in found.p_adjusted.tolist()],
-    }
-    columns |= _notes_of_groups(found)
-    if len(found.by) == 1 and found.by[0] not in (*columns, "note"):
-        columns = {found.by[0] if name == "group" else name: column for name, column in columns.items()}
-    words: tuple[str, ...] = (texts.GROUPS, texts.GROUP_SKILL)
-    if found.events is not None:
-        words = (*words, texts.GROUPS_OF_AN_EVENT)
-    if evaluation.group_calibration is not None:
-        words = (texts.GROUP_CALIBRATION if evaluation.kind == "binary" else texts.GROUP_CLASSES, *words)
-    return Section(
-        id="slices",
-        title="Groups",
-        words=(*words, texts.GROUPS_IN_TIME) if evaluation.dependence == "times" else words,
-        items=(
-            *_group_calibration(evaluation),
-            *_skill(evaluation),
-            Table(
-                title=f"Scores by {listed(found.by)}",
-                columns=columns,
-                call=call_for_groups(evaluation, found),
-                note="" if found.is_tested.all() else texts.SMALL_GROUPS,
-            ),
-        ),
-    )
-
-
-def _skill(evaluation: Evaluation) -> Iterator[Table]:
-    """Yield the table of the skill in each group."""
-    skill = evaluation.group_skill
-    if skill is None:
-        return
-    yield Table(
-        title=f"Skill by {listed(skill.by)}",
-        columns={
-            "model": skill.model.tolist(),
-            "group": skill.group.tolist(),
-            skill.measure.label: _estimates(skill.value, skill.low, skill.high),
-            "adjusted p-value": [PValue(value) for value in skill.p_adjusted.tolist()],
-            **_notes_of_groups(skill),
-        },
-        call=call_for_groups(evaluation, skill),
-    )
-
-
-def _notes_of_groups(found: Slices) -> dict[str, list[str | None]]:
-    """Return the column of the notes, if there are any."""
-    return {"note": [note or None for note in found.note.tolist()]} if (found.note != "").any() else {}
-
-
-def _group_calibration(evaluation: Evaluation) -> Iterator[Table]:
-    """Yield the table of calibration by group, which comes first."""
-    found = evaluation.group_calibration
-    if found is None or evaluation.slices is None:
-        return
-    ratio = _estimates(found.observed_expected, found.observed_expected_low, found.observed_expected_high)
-    yield Table(
-        title=f"Calibration by {listed(evaluation.slices.by)}",
-        columns={
-            "model": found.model.tolist(),
-            "group": found.group.tolist(),
-            "observed/expected" if evaluation.kind == "binary" else "observed/expected of the most likely class": ratio,
-            "adjusted p-value": [PValue(value) for value in found.p_adjusted.tolist()],
-            "calibration": [
-                f"{outcome}: {', '.join(directions)}" if directions else outcome
-                for outcome, directions in zip(found.outcome.tolist(), found.directions, strict=True)
-            ],
-        },
-        call=call_for_group_calibration(evaluation),
     )
 
 
@@ -220,7 +132,7 @@ def _scores(evaluation: Evaluation, title: str, measures: list[Measure]) -> Tabl
         # Keys are unique; the labels of users' own measures need not be.
         name = f"{measure.label} ({measure.key})" if measure.label in columns else measure.label
         own = found.measure == measure.key
-        columns[name] = _estimates(found.value[own], found.low[own], found.high[own])
+        columns[name] = estimates_of(found.value[own], found.low[own], found.high[own])
         if np.isfinite(found.raw[own]).any():
             columns[f"{name} in the sample"] = found.raw[own].tolist()
         if not hasattr(measure, "ideal"):
@@ -259,6 +171,7 @@ def _pictures(evaluation: Evaluation, found: Comparison, columns: dict[str, Any]
             call=f"{call}.plot()",
             size=(across, 1.2 + 0.42 * pairs),
             width=width,
+            reading=readings.DIFFERENCES,
         ),
         figure_of(
             lambda ax: plots.draw(pictured.standings, ax),
@@ -269,14 +182,12 @@ def _pictures(evaluation: Evaluation, found: Comparison, columns: dict[str, Any]
             call=f"{call}.standings.plot()",
             size=(across, 1.2 + 0.42 * (models if wide else max(models, pairs))),
             width=width,
+            reading=readings.RANKS,
         ),
     )
 
 
-def _optional(value: Floats | None, low: Floats | None, high: Floats | None) -> list[Any] | None:
-    return None if value is None or low is None or high is None else _estimates(value, low, high)
-
-
-def _estimates(value: Floats, low: Floats, high: Floats) -> list[Any]:
+def estimates_of(value: Floats, low: Floats, high: Floats) -> list[Any]:
+    """Return values with their limits, or without where there are none."""
     limits = zip(value.tolist(), low.tolist(), high.tolist(), strict=True)
     return [Estimate(*one) if np.isfinite(one[1]) else one[0] for one in limits]

@@ -39,6 +39,10 @@ class Figure:
         Width on the page where there is room.
     of_models : tuple of str
         The models of the page that it shows, if not all; it is hidden with them.
+    reading : str
+        How to read it.
+    full : str
+        The drawing with axes from 0 to 1, if `svg` shows only a part; it is shown on request.
     """
 
     title: str
@@ -50,6 +54,8 @@ class Figure:
     points: Sequence[Mapping[str, Any]] = ()
     width: Width = "half"
     of_models: tuple[str, ...] = ()
+    reading: str = ""
+    full: str = ""
 
     def __post_init__(self) -> None:
         _check_lengths(self.title, self.table)
@@ -133,6 +139,8 @@ class Page:
         The parts.
     headline : mapping of str to object
         A few facts for the top of the page, such as the number of cases.
+    about : mapping of str to object
+        What the page is about: the outcome, the file, the models, the date.
     """
 
     title: str
@@ -140,6 +148,7 @@ class Page:
     models: tuple[str, ...]
     sections: tuple[Section, ...]
     headline: Mapping[str, object] = field(default_factory=dict)
+    about: Mapping[str, object] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         names = [section.id for section in self.sections]

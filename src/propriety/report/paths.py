@@ -1,4 +1,4 @@
-"""Shorter SVG paths: points that make no visible difference are left out, and equal shapes are drawn at once."""
+"""Shorter SVG paths: points that make no visible difference are left out, and lines are written as steps."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def short_path(path: str) -> str:
 
     Examples
     --------
-    >>> short_path("M 0 0 L 1.0 0.01 L 2.000001 0 L 2 5 z")
-    'M0 0L2 0L2 5z'
+    >>> short_path("M 0 0 L 1.0 0.01 L 2.000001 0 L 2 5 L 2.5 3 z")
+    'M0 0h2v5l.5-2z'
     """
     path = re.sub(r"\s*([A-Za-z])\s*", r"\1", path).strip()
     pieces = re.findall(r"M[^M]*", path)
@@ -30,8 +30,30 @@ def short_path(path: str) -> str:
 
 def _shortened(piece: str) -> str:
     points = np.array([float(number) for number in NUMBER.findall(piece)]).reshape(-1, 2)
-    kept = points[_needed(points)]
-    return "M" + "L".join(f"{_short(x)} {_short(y)}" for x, y in kept.tolist()) + ("z" if piece.endswith("z") else "")
+    # Whole hundredths, so that the rounding of one step does not move the points after it.
+    kept = np.rint(100.0 * points[_needed(points)]).astype(np.int64)
+    x, y = kept[0].tolist()
+    return f"M{_hundredths(x)} {_hundredths(y)}{_steps(np.diff(kept, axis=0).tolist())}{'z' * piece.endswith('z')}"
+
+
+def _steps(steps: list[list[int]]) -> str:
+    """Write horizontal, vertical and other steps; a command is written once for several steps of its kind."""
+    said, last = [], ""
+    for x, y in steps:
+        command, numbers = ("h", [x]) if y == 0 else ("v", [y]) if x == 0 else ("l", [x, y])
+        if command != last:
+            said.append(command)
+        for place, number in enumerate(map(_hundredths, numbers)):
+            glued = (command != last and place == 0) or number.startswith("-")
+            said.append(number if glued else f" {number}")
+        last = command
+    return "".join(said)
+
+
+def _hundredths(number: int) -> str:
+    """Write a number of hundredths, without needless zeros."""
+    text = f"{abs(number) / 100:.2f}".strip("0").rstrip(".") or "0"
+    return f"-{text}" if number < 0 else text
 
 
 def _needed(points: Floats) -> list[int]:

@@ -1,4 +1,4 @@
-"""The tables of a report with the gain of recalibrating each model and the maps."""
+"""The section of a report on recalibration: its gain for each model, and the maps."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from propriety.inference.number_words import percent
 from propriety.recalibration.result import Gain, Recalibration, formula_of
 from propriety.report.analysis_calls import call_for_each
 from propriety.report.cells import Estimate
-from propriety.report.page import Table
+from propriety.report.page import Section, Table
 
-__all__ = ["gains"]
+__all__ = ["gains", "recalibration"]
 
 OUTCOMES: dict[Gain, str] = {
     "gain": "lowers the score",
@@ -27,6 +27,10 @@ OUTCOMES: dict[Gain, str] = {
     "not tested": "not tested",
 }
 IMMATERIAL = "leaves it practically unchanged"
+WORDS = (
+    "Recalibration replaces each forecast by the event rate that a curve gives for it, and leaves the ranking of the "
+    "cases as it is. Its gain shows how much of a model's score is due to miscalibration that new cases would have too."
+)
 NOTE = (
     "A positive gain lowers the {score}. The map is a monotone curve, shrunk towards the forecasts where the evidence "
     "against them is weak. The gain is out of sample ({folds}): every case is recalibrated by a map fitted without it."
@@ -36,6 +40,13 @@ MAPS = "p is the forecast and q the recalibrated forecast; logit p = log(p / (1 
 ROUND = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.999)
 MOST_EXAMPLES = 5
 ARROW = "\N{NO-BREAK SPACE}\N{RIGHTWARDS ARROW}\N{NO-BREAK SPACE}"
+
+
+def recalibration(evaluation: Evaluation) -> Iterator[Section]:
+    """Yield the section, if the gain of a model is known."""
+    tables = tuple(gains(evaluation))
+    if tables:
+        yield Section(id="recalibration", title="Recalibration", words=(WORDS,), items=tables)
 
 
 def gains(evaluation: Evaluation) -> Iterator[Table]:

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import html
 import math
+import re
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
@@ -31,9 +32,10 @@ if TYPE_CHECKING:
 
 __all__ = ["iframe_of", "render", "write_page"]
 
-MOST_ROWS = 30
+MOST_ROWS = 20
 LONG = 40  # A longer table scrolls, and its rows can be filtered.
 TIED = 1e-12
+COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 
 
 def render(page: Page) -> str:
@@ -100,6 +102,7 @@ class _View:
         return _template().render(
             page=self.page,
             headline={name: _written(value) for name, value in self.page.headline.items()},
+            about={named(str(name)): _written(value) for name, value in self.page.about.items()},
             models=[{"place": place, "name": named(name), **_look(place)} for name, place in self.places.items()],
             sections=sections,
             policy=_policy(style, script),
@@ -133,6 +136,11 @@ class _View:
             self.points[name] = [dict(panel) for panel in figure.points]
         columns, note = _thinned(figure.table)
         svg = adopt(figure.svg, f"{name}-", title=figure.title, description=figure.alt)
+        full = (
+            adopt(figure.full, f"{name}-full-", title=f"{figure.title}, full", description=figure.alt)
+            if figure.full
+            else ""
+        )
         return {
             "kind": "figure",
             "name": name,
@@ -142,6 +150,8 @@ class _View:
             "width": figure.width,
             "models": " ".join(str(self.places[model]) for model in figure.of_models),
             "note": note,
+            "reading": figure.reading,
+            "full": Markup(full),  # noqa: S704  (shapes and text only)  # nosec B704
             "svg": Markup(svg),  # noqa: S704  (shapes and text only)  # nosec B704
             "table": self._table(f"Data: {figure.title}", columns),
         }
@@ -261,14 +271,16 @@ def _policy(style: str, script: str) -> str:
     )
     return (
         f"default-src 'none'; script-src 'sha256-{script_hash}'; style-src 'sha256-{style_hash}'; "
+        "img-src blob:; "  # To draw a figure of the page as PNG; only the page's own script can make such an address.
         "base-uri 'none'; form-action 'none'"
     )
 
 
 @cache
 def _part(name: str) -> str:
-    # Reading as text normalises line endings to those that browsers hash.
-    return files("propriety.report").joinpath(name).read_text(encoding="utf-8")
+    # Reading as text normalises line endings to those that browsers hash. Comments and indentation are for developers.
+    text = files("propriety.report").joinpath(name).read_text(encoding="utf-8")
+    return re.sub(r"\n\s+", "\n", COMMENT.sub("", text))
 
 
 def _shown(value: Any) -> Any:

@@ -121,6 +121,25 @@
     return sign * String(one).localeCompare(String(other), "en", { numeric: true });
   }
 
+  /* A cell of a CSV file: numbers with a plain minus sign; text that a spreadsheet would compute begins with a quote. */
+  function csvCell(text) {
+    const plain = text.trim().replace(/\u2212/g, "-").replace(/^\u2013$/, "");
+    const safe = /^[=+@\t\r]/.test(plain) || /^-(?![\d.])/.test(plain) ? "'" + plain : plain;
+    return /[",\r\n]/.test(safe) ? '"' + safe.replace(/"/g, '""') + '"' : safe;
+  }
+
+  /* A figure by itself: with the colours of the light page, and a size. */
+  function standalone(markup, width, height) {
+    return markup
+      .replace(/var\(--[a-z0-9]+,\s*(#[0-9a-fA-F]{3,8})\)/g, "$1")
+      .replace(/^<svg/, '<svg width="' + width + '" height="' + height + '" font-family="Helvetica, Arial, sans-serif"');
+  }
+
+  /* The name of a file for a title. */
+  function fileName(title, ending) {
+    return (title.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-+|-+$/g, "").slice(0, 60) || "figure") + "." + ending;
+  }
+
   function start(document) {
     const data = JSON.parse(document.getElementById("propriety-data").textContent);
     const all = (selector, within) => [...(within || document).querySelectorAll(selector)];
@@ -128,7 +147,8 @@
     const isOn = (place) => !off.has(place);
     const changed = [];
 
-    all("[data-with-script]").forEach((element) => { element.hidden = false; });
+    /* In a sandboxed frame nothing can be saved. */
+    all("[data-with-script]").forEach((element) => { element.hidden = window !== window.top && element.matches(".tools"); });
     switchModels();
     if (data.ranking) rerank(data.ranking);
     all("[data-figure]").forEach((plot) => {
@@ -137,6 +157,10 @@
     });
     all("table.data").forEach(sort);
     all("[data-filter]").forEach(filter);
+    all("[data-full]").forEach(enlarge);
+    all("[data-save]").forEach(saveFigure);
+    all("[data-csv]").forEach(saveTable);
+    all("[data-copy]").forEach(copyTable);
     print();
 
     function switchModels() {
@@ -307,6 +331,80 @@
       });
     }
 
+    function enlarge(button) {
+      const [part, full] = all(".plot", button.closest("figure"));
+      button.addEventListener("click", () => {
+        const pressed = button.getAttribute("aria-pressed") !== "true";
+        button.setAttribute("aria-pressed", pressed);
+        [part.hidden, full.hidden] = [pressed, !pressed];
+      });
+    }
+
+    function save(blob, name) {
+      const link = document.createElement("a");
+      link.href = URL.createObjectURL(blob);
+      link.download = name;
+      link.click();
+      setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+    }
+
+    function saveFigure(button) {
+      button.addEventListener("click", () => {
+        const figure = button.closest("figure");
+        const svg = all(".plot", figure).find((plot) => !plot.hidden).querySelector("svg").cloneNode(true);
+        all(".mark, .off", svg).forEach((element) => element.remove());
+        const [, , width, height] = svg.getAttribute("viewBox").split(/[ ,]+/).map(Number);
+        const text = standalone(new XMLSerializer().serializeToString(svg), width, height);
+        const drawing = new Blob([text], { type: "image/svg+xml" });
+        const name = fileName(figure.querySelector("h3").textContent, button.dataset.save);
+        if (button.dataset.save === "svg") {
+          save(drawing, name);
+          return;
+        }
+        const image = new Image();
+        image.onload = () => {
+          const canvas = document.createElement("canvas");
+          [canvas.width, canvas.height] = [Math.round(4 * width), Math.round(4 * height)];
+          const context = canvas.getContext("2d");
+          context.fillStyle = "#ffffff";
+          context.fillRect(0, 0, canvas.width, canvas.height);
+          context.drawImage(image, 0, 0, canvas.width, canvas.height);
+          URL.revokeObjectURL(image.src);
+          canvas.toBlob((blob) => save(blob, name), "image/png");
+        };
+        image.src = URL.createObjectURL(drawing);
+      });
+    }
+
+    function tableOf(button) {
+      return button.closest(".tools").previousElementSibling.querySelector("table");
+    }
+
+    function saveTable(button) {
+      const table = tableOf(button);
+      const title = table.caption.textContent;
+      button.addEventListener("click", () => {
+        const head = [...table.tHead.rows[0].cells].flatMap((cell) =>
+          cell.colSpan > 1 ? [cell.textContent, cell.textContent + " (interval)"] : [cell.textContent]);
+        const rows = [...table.tBodies[0].rows].filter((row) => !row.hidden && !row.matches(".off"));
+        const cells = [head, ...rows.map((row) => [...row.cells].map((cell) => cell.textContent))];
+        const text = "\ufeff" + cells.map((row) => row.map(csvCell).join(",")).join("\r\n") + "\r\n";
+        save(new Blob([text], { type: "text/csv" }), fileName(title, "csv"));
+      });
+    }
+
+    function copyTable(button) {
+      const table = tableOf(button);
+      button.addEventListener("click", () => {
+        const selection = getSelection();
+        selection.selectAllChildren(table.parentNode);
+        document.execCommand("copy");
+        selection.removeAllRanges();
+        button.classList.add("done");
+        setTimeout(() => button.classList.remove("done"), 1500);
+      });
+    }
+
     function print() {
       let closed = [];
       addEventListener("beforeprint", () => {
@@ -318,7 +416,7 @@
   }
 
   if (typeof document === "undefined") {
-    module.exports = { along, behind, compare, keepApart, matches, meanRegrets, nearest, number, rank, readable, sortKey, step, tell };
+    module.exports = { along, behind, compare, csvCell, fileName, keepApart, matches, meanRegrets, nearest, number, rank, readable, sortKey, standalone, step, tell };
   } else {
     start(document);
   }

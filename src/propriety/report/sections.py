@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 
 from propriety import plots
 from propriety.calibration.decomposition import PARTS
@@ -15,13 +16,14 @@ from propriety.decisions.ranking_map import RankingMap
 from propriety.evaluation.evaluation import Evaluation
 from propriety.evaluation.words import calibration_words
 from propriety.inference.number_words import percent
-from propriety.plots.drawing import COLORS
-from propriety.report import texts
+from propriety.plots.drawing import COLORS, GREY
+from propriety.report import readings, texts
 from propriety.report.analysis_calls import call_for_decomposition, call_for_each, call_for_ranking
+from propriety.report.decision_items import decision_tables, gain_figures
 from propriety.report.figures import figure_of
 from propriety.report.labels import ranking_with_short_names, short_names
 from propriety.report.page import Figure, Item, Section, Width
-from propriety.report.recalibration import gains
+from propriety.report.smooth_items import limit_of, smooth_figure, smooth_of, smooth_table
 from propriety.report.threshold_ranking import threshold_ranking
 from propriety.result import Floats
 
@@ -36,10 +38,14 @@ def calibration(evaluation: Evaluation) -> Section:
     shown = shown_names(evaluation)
     curves = {shown[model]: own["event"] for model, own in evaluation.reliability.items()}
     width: Width = "third" if len(curves) in (3, 5, 6, 9) else "half"
-    with_bands = [
-        banded(curve, f"Reliability of {name}", evaluation, model, width)
+    smooth = smooth_of(evaluation)
+    of_each = [
+        smooth_figure(evaluation, model, smooth[model], name, width)
+        if model in smooth
+        else banded(curve, f"Reliability of {name}", evaluation, model, width)
         for model, (name, curve) in zip(evaluation.models, curves.items(), strict=True)
     ]
+    rare = limit_of(list(curves.values())) < 1.0
     return Section(
         id="calibration",
         title="Calibration",
@@ -53,12 +59,22 @@ def calibration(evaluation: Evaluation) -> Section:
                 call=call_for_each("reliability_curve", evaluation) + ".plot()",
                 models=list(curves),
                 size=(4.6, 4.6),
+                reading=readings.RELIABILITY,
+                full=partial(_full, curves) if rare else None,
             ),
             decomposition(evaluation),
-            *gains(evaluation),
-            *with_bands,
+            *smooth_table(evaluation, smooth),
+            *of_each,
         ),
     )
+
+
+def _full(curves: Mapping[str, ReliabilityCurve], ax: Axes) -> None:
+    """Draw the curves with both axes from 0 to 1."""
+    plots.plot_curves(curves, ax)
+    ax.plot([0, 1], [0, 1], color=GREY["line"], linewidth=0.9, zorder=1.5, label="_diagonal")
+    ticks = np.linspace(0, 1, 6)
+    ax.set(xlim=(0, 1), ylim=(0, 1), xticks=ticks, yticks=ticks, xlabel="Forecast probability")
 
 
 def decisions(evaluation: Evaluation) -> Section:
@@ -84,6 +100,7 @@ def decisions(evaluation: Evaluation) -> Section:
             },
             call=call_for_each("decision_curve", evaluation, **own) + ".plot()",
             models=list(net),
+            reading=readings.NET_BENEFIT,
         ),
         figure_of(
             partial(plots.plot_murphy_curves, murphy),
@@ -96,8 +113,10 @@ def decisions(evaluation: Evaluation) -> Section:
             },
             call=call_for_each("murphy_curve", evaluation, **own) + ".plot()",
             models=list(murphy),
+            reading=readings.MURPHY,
         ),
     ]
+    items[1:1] = decision_tables(evaluation)
     if evaluation.ranking is not None:
         items.append(_ranking(evaluation, evaluation.ranking))
     if evaluation.roc_curves:
@@ -112,8 +131,10 @@ def decisions(evaluation: Evaluation) -> Section:
                 call=call_for_each("roc_curve", evaluation, **own) + ".plot()",
                 models=list(roc),
                 size=(4.8, 4.5),
+                reading=readings.ROC,
             )
         )
+        items.extend(gain_figures(evaluation, shown))
     return Section(
         id="decisions",
         title="Decisions",
@@ -140,6 +161,7 @@ def decomposition(evaluation: Evaluation, width: Width = "half") -> Figure:
         models=list(parts),
         size=(4.6, 4.6) if width == "half" else (3.9, 3.9),
         width=width,
+        reading=readings.DECOMPOSITION,
     )
 
 
@@ -166,6 +188,7 @@ def banded(
         size=(4.4, 4.4) if width == "half" else (3.9, 3.9),
         width=width,
         of_models=(model,),
+        reading=readings.RELIABILITY,
     )
 
 
@@ -187,6 +210,7 @@ def _ranking(evaluation: Evaluation, found: RankingMap) -> Figure:
         call=f"{call_for_ranking(evaluation)}.plot()",
         models=list(pictured.models),
         size=(4.8, 4.5),
+        reading=readings.RANKING,
     )
 
 

@@ -38,24 +38,27 @@ REFERENCE = re.compile(r"url\(#([^)]+)\)")
 SHORTHAND = re.compile(r"(?P<weight>bold|\d{3})?\s*(?P<size>[\d.]+)px")
 # Names of the page's greys, with the lightness at which each ends; text takes the darker two for contrast.
 GREYS = ((0.2, "ink"), (0.45, "soft"), (0.57, "line"), (0.7, "mid"), (0.83, "rule"), (0.97, "band"), (1.0, "paper"))
+INK = "var(--ink,#000000)"
 HUES = tuple(color.lower() for color in COLORS if len(set(re.findall("..", color[1:]))) > 1)
 
 
 def clean(source: str) -> str:
     """Return what Matplotlib wrote as plain SVG.
 
-    Style attributes become presentation attributes, which a strict Content-Security-Policy allows, colours become
-    names of the page's colours with the drawn one to fall back on, numbers keep two places, and an artist whose gid
-    is ``model-0`` carries ``data-model="0"``.
+    Style attributes become presentation attributes, which a strict Content-Security-Policy allows. Colours become names
+    of the page's colours, with the drawn one to fall back on. Numbers keep two places. What is said twice is said
+    once: the colour of black text, and attributes of a shape that is used. An artist whose gid is ``model-0`` carries
+    ``data-model="0"``.
 
     Examples
     --------
     >>> clean('<svg xmlns="http://www.w3.org/2000/svg"><path d="M 1.2345 2 L 3 4" style="stroke: #000000"/></svg>')
-    '<svg xmlns="http://www.w3.org/2000/svg"><path stroke="var(--ink,#000000)" d="M1.23 2L3 4" /></svg>'
+    '<svg xmlns="http://www.w3.org/2000/svg"><path stroke="var(--ink,#000000)" d="M1.23 2l1.77 2" /></svg>'
     """
     root = _parse(source)
     for element in root.iter():
         _plain(element)
+    _inherit(root)
     _prune(root, _referenced(root))
     root.attrib.pop("width", None)
     root.attrib.pop("height", None)
@@ -126,6 +129,19 @@ def _plain(element: Element) -> None:
     if element.tag not in {"text", "tspan"}:
         element.text = None
     element.tail = None
+
+
+def _inherit(root: Element) -> None:
+    """Leave out attributes that an element has anyway, from the root or from the shape that it uses."""
+    texts = [element for element in root.iter("text") if element.get("fill") == INK]
+    for text in texts:
+        del text.attrib["fill"]
+    if texts:
+        root.set("fill", INK)
+    shapes = {element.get("id"): element.attrib for element in root.iter("path")}
+    for use in root.iter("use"):
+        shape = shapes.get(use.get("href", "")[1:], {})
+        use.attrib = {key: value for key, value in use.attrib.items() if shape.get(key) != value}
 
 
 def _declarations(style: str) -> Iterator[tuple[str, str]]:

@@ -128,6 +128,7 @@ GROUPS_OF_AN_EVENT = (
     "frequent than forecast. Groups with different event rates have different scores even if they are forecast "
     "equally well."
 )
+MORE_GROUPS = "As above, by another variable. The p-values are adjusted for the groups of all variables together."
 SMALL_GROUPS = "Groups that are too small have neither an interval nor a test."
 GROUPS_IN_TIME = (
     "Intervals and tests treat neighbouring times as independent, so intervals may be too narrow and p-values too "

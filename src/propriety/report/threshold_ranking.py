@@ -22,6 +22,7 @@ __all__ = ["ThresholdRanking", "threshold_ranking"]
 # Finer where thresholds are low, as they are for rare and serious events; every step is a round number.
 STEPS = np.concatenate([np.arange(20) / 1000, np.arange(4, 20) / 200, np.arange(10, 101) / 100])
 TREAT_ALL, TREAT_NONE = "treat all", "treat none"
+PLACES = 10  # Decimal places of sums; means over a range of a hundredth keep eight.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -76,7 +77,7 @@ class ThresholdRanking(Result):
         return {
             "grid": self.grid.tolist(),
             "labels": [reading(step) for step in self.grid.tolist()],
-            "cumulative": [*self.cumulative.tolist(), *(row.tolist() for row in self.trivial.values())],
+            "cumulative": [row.round(PLACES).tolist() for row in (*self.cumulative, *self.trivial.values())],
             "models": len(self.models),
             "start": self._step(self.low),
             "stop": self._step(self.high),

@@ -101,6 +101,7 @@ def tripod_items(provided: Mapping[str, str]) -> Section:
         words=(
             "This appendix supports reporting by TRIPOD+AI (Collins et al. 2024, doi:10.1136/bmj-2023-078378).",
             "It lists what the evaluation can report. The authors remain responsible for reporting the study in full.",
+            "The texts of the items are our short paraphrases; the statement has the full wording.",
         ),
         items=(
             _table("Items that an evaluation can fill in", FILLABLE, provided, folded=False),

@@ -20,7 +20,7 @@ from propriety.checks import check_options
 from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.result import Floats, Result
 from propriety.tables import laws
-from propriety.tables.arguments import Arguments, ForecastKind, about, check_rows, numbers_of
+from propriety.tables.arguments import FORECAST, Arguments, ForecastKind, about, check_event, check_rows, numbers_of
 from propriety.tables.arrays import PAIR, Reading, read_array, read_forecasts
 from propriety.tables.cases import TOLERANCE, Cases, checked_forecast, rounding_of_rows
 from propriety.tables.censored_outcomes import CensoredOutcomes
@@ -41,6 +41,7 @@ __all__ = [
     "read_forecast",
     "read_outcomes",
     "read_rates",
+    "read_unlabelled",
 ]
 
 Missing: TypeAlias = Literal["raise", "drop"]
@@ -243,6 +244,20 @@ def read_event_forecast(y_proba: object) -> Floats:
     laws.refuse_missing_floats("y_proba", np.atleast_1d(values))
     found = checked_forecast(np.atleast_1d(values), argument="y_proba", tolerance=None) if values.size else values
     return found.astype(np.float64, copy=False).reshape(values.shape)
+
+
+def read_unlabelled(values: object, argument: str) -> Floats:
+    """Read forecasts of one event without outcomes, in one column or two; of two, the second is the event's.
+
+    Examples
+    --------
+    >>> read_unlabelled([[0.75, 0.25], [0.5, 0.5]], "forecasts")
+    array([0.25, 0.5 ])
+    """
+    with about(argument):
+        forecast, _ = read_forecast(values)
+        check_event(forecast.T.shape, FORECAST)
+    return forecast[1]
 
 
 def _numbers_alone(y_proba: object) -> tuple[NDArray[Any], tuple[Any, ...] | None]:

@@ -1,0 +1,39 @@
+"""The integrated calibration index with its interval, from draws of the coefficients of a smooth curve."""
+
+from __future__ import annotations
+
+import math
+
+from propriety.calibration.smooth_calibration import smooth_calibration_of
+from propriety.inference.bootstrap import Drawing
+from propriety.inference.calibration_measures import IntegratedCalibrationIndex
+from propriety.inference.estimates import Estimate, too_narrow, units_of
+from propriety.ledger.ledger import Ledger
+
+__all__ = ["estimate_index"]
+
+METHOD = "draws of the coefficients of a spline"
+
+
+def estimate_index(
+    ledger: Ledger, model: str, measure: IntegratedCalibrationIndex, *, level: float, drawing: Drawing
+) -> Estimate:
+    """Estimate the index; see `ReliabilityCurve.smooth`. The draws treat cases as independent."""
+    found = smooth_calibration_of(ledger.table(model), level=level, n_resamples=drawing.n_resamples, seed=drawing.seed)
+    dependent = [] if ledger.dependence is None else [too_narrow("cases count as independent")]
+    value, low, high = found.index(measure.key)
+    return Estimate(
+        value=value,
+        low=low,
+        high=high,
+        standard_error=math.nan,
+        level=level,
+        method=METHOD,
+        measure=measure,
+        n=ledger.n,
+        units=units_of(ledger),
+        note="; ".join([*dependent, found.note]),
+        dropped=ledger.dropped,
+        n_resamples=drawing.n_resamples,
+        seed=drawing.seed,
+    )

@@ -1,0 +1,77 @@
+"""Figures of gain, lift and precision-recall curves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from propriety.decisions.gains import GainCurve
+from propriety.plots.drawing import COLORS, DASHES, GREY, LEGEND, SMALL, Percent, draw, new_axes, shown
+from propriety.plots.names import label_axis, set_name, write_legend
+
+__all__ = ["plot_gains", "plot_lifts", "plot_precision_recall"]
+
+
+@draw.register
+def _(curve: GainCurve, ax: Axes | None = None, *, label: str = "model") -> Axes:
+    """Draw the gain curve of one model."""
+    return plot_gains({label: curve}, ax)
+
+
+def plot_precision_recall(curves: Mapping[str, GainCurve], ax: Axes | None = None) -> Axes:
+    """Draw precision against recall, with the average precision of each model in the legend."""
+    ax = new_axes(ax)
+    prevalence = next(iter(curves.values())).prevalence
+    ax.axhline(prevalence, color=GREY["isoline"], linewidth=0.9, zorder=1.5)
+    for index, (name, curve) in enumerate(curves.items()):
+        _line(ax, index, name, curve.recall, curve.precision, f"{name}  (AP {shown(curve.average_precision)})")
+    ax.set(xlim=(0, 1), ylim=(0, 1))
+    label_axis(ax.xaxis, "Recall", " (events acted on)")
+    label_axis(ax.yaxis, "Precision", " (events among the cases acted on)")
+    return _finished(ax, "upper right")
+
+
+def plot_gains(curves: Mapping[str, GainCurve], ax: Axes | None = None) -> Axes:
+    """Draw the share of the events found against the share of the cases acted on."""
+    ax = new_axes(ax)
+    prevalence = next(iter(curves.values())).prevalence
+    ax.plot([0, prevalence, 1], [0, 1, 1], color=GREY["isoline"], linewidth=0.9, zorder=1.4)
+    ax.plot([0, 1], [0, 1], color=GREY["isoline"], linewidth=0.9, zorder=1.5)
+    for index, (name, curve) in enumerate(curves.items()):
+        _line(ax, index, name, np.append(0.0, curve.share), np.append(0.0, curve.recall), name)
+    ax.set(xlim=(0, 1), ylim=(0, 1))
+    label_axis(ax.xaxis, "Cases acted on", ", highest forecasts first")
+    label_axis(ax.yaxis, "Events found")
+    return _finished(ax, "lower right")
+
+
+def plot_lifts(curves: Mapping[str, GainCurve], ax: Axes | None = None) -> Axes:
+    """Draw precision divided by prevalence against the share of the cases acted on."""
+    ax = new_axes(ax)
+    ax.axhline(1.0, color=GREY["isoline"], linewidth=0.9, zorder=1.5)
+    for index, (name, curve) in enumerate(curves.items()):
+        _line(ax, index, name, curve.share, curve.lift, name)
+    ax.set(xlim=(0, 1))
+    ax.set_ylim(bottom=0.0)
+    label_axis(ax.xaxis, "Cases acted on", ", highest forecasts first")
+    label_axis(ax.yaxis, "Lift")
+    ax = _finished(ax, "upper right")
+    ax.yaxis.set_major_formatter("{x:g}")
+    return ax
+
+
+def _line(ax: Axes, index: int, name: str, x: Any, y: Any, label: str) -> None:
+    style: dict[str, Any] = {"color": COLORS[index % len(COLORS)], "linestyle": DASHES[index % len(DASHES)]}
+    set_name(name, *ax.plot(x, y, linewidth=1.6, label=label, zorder=3, **style))
+
+
+def _finished(ax: Axes, place: str) -> Axes:
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_formatter(Percent())
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.tick_params(labelsize=SMALL, length=3)
+    write_legend(ax, loc=place, **LEGEND)
+    return ax

@@ -1,0 +1,109 @@
+"""The smooth calibration curves of a report, and the table of their distances from the forecasts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+from propriety import plots
+from propriety.calibration.reliability import ReliabilityCurve
+from propriety.calibration.smooth_calibration import SmoothCalibration
+from propriety.evaluation.evaluation import Evaluation
+from propriety.inference.comparison_words import listed
+from propriety.inference.number_words import percent
+from propriety.plots.drawing import COLORS
+from propriety.report import readings
+from propriety.report.analysis_calls import call_for_each
+from propriety.report.cells import Estimate, PValue
+from propriety.report.figures import figure_of
+from propriety.report.page import Figure, Table, Width
+
+__all__ = ["limit_of", "smooth_figure", "smooth_of", "smooth_table"]
+
+LIMITS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5)
+MOST_LEFT_OUT = 0.01
+MOST_FULL = 3  # Models whose own figures can be shown from 0 to 1; that of all models always can.
+COLUMNS = {"ici": "ICI", "e50": "E50", "e90": "E90", "e_max": "Emax"}
+NOTE = (
+    "ICI is the mean, E50 the median, E90 the 90% quantile and Emax the maximum of the distance between the forecasts "
+    "and the smooth curve. Sampling noise inflates them; the lower limit is 0 unless the test rejects calibration. The "
+    "intervals assume a smooth curve: they cover less often than stated if forecasts are wrong only in a small part of "
+    "their range."
+)
+ABSENT = "{models}: there is no such curve, because forecasts separate events from non-events or do not differ."
+DEPENDENT = " They also assume independent cases. Here cases may be correlated ({what}), and they may be too narrow."
+CAPTION = (
+    "Smooth curve (logistic regression on a spline of the log-odds) with its {level} pointwise confidence band, and "
+    "the CORP curve with the grey band in which it lies, at a given forecast, if the model is calibrated. Histogram: "
+    "events upwards, non-events downwards, each relative to its highest bar."
+)
+
+
+def smooth_of(evaluation: Evaluation) -> dict[str, SmoothCalibration]:
+    """Return the smooth curve of each model that has one."""
+    known = {model: own["event"].smooth for model, own in evaluation.calibration.items()}
+    return {model: smooth for model, smooth in known.items() if smooth is not None}
+
+
+def smooth_table(evaluation: Evaluation, found: dict[str, SmoothCalibration]) -> Iterator[Table]:
+    """Yield the table of ICI, E50, E90 and Emax."""
+    if not found:
+        return
+    notes = [NOTE + ("" if evaluation.dependence is None else DEPENDENT.format(what=evaluation.dependence))]
+    notes += [f"{model}: {one.note.split(';')[0]}." for model, one in found.items() if one.note.count(";")]
+    absent = [model for model in evaluation.models if model not in found]
+    notes += [ABSENT.format(models=listed(absent))] if absent else []
+    yield Table(
+        title="Distance of the forecasts from the smooth calibration curve",
+        columns={
+            "model": list(found),
+            **{label: [Estimate(*one.index(name)) for one in found.values()] for name, label in COLUMNS.items()},
+            "p-value of calibration": [PValue(one.p_value) for one in found.values()],
+        },
+        call=_call(evaluation),
+        note=" ".join(notes),
+        best=dict.fromkeys(COLUMNS.values(), "lowest"),
+    )
+
+
+def smooth_figure(evaluation: Evaluation, model: str, found: SmoothCalibration, name: str, width: Width) -> Figure:
+    """Return the smooth curve of a model and its CORP curve, each with its band."""
+    curve: ReliabilityCurve = evaluation.reliability[model]["event"]
+    color = COLORS[evaluation.models.index(model) % len(COLORS)]
+    limit = limit_of([curve])
+    drawing = partial(_draw, found, curve, color)
+    return figure_of(
+        partial(drawing, limit),
+        full=partial(drawing, 1.0) if limit < 1.0 and len(evaluation.models) <= MOST_FULL else None,
+        title=f"Reliability of {name}",
+        caption=CAPTION.format(level=percent(evaluation.level, 6)),
+        reading=readings.SMOOTH,
+        table={name: getattr(found, name) for name in ("forecast", "event_rate", "low", "high")},
+        call=f"{_call(evaluation, model)}.plot()",
+        size=(4.4, 4.7) if width == "half" else (3.9, 4.2),
+        width=width,
+        of_models=(model,),
+    )
+
+
+def limit_of(curves: list[ReliabilityCurve]) -> float:
+    """Return the end of the axes that shows at least 99% of the forecasts: 1, or less if events are rare."""
+    largest = 0.0
+    for curve in curves:
+        share = curve.table.weights.cumsum() / curve.table.weight
+        last = min(int((share < 1.0 - MOST_LEFT_OUT).sum()), len(share) - 1)
+        forecast = float(curve.table.forecast[last])
+        largest = max(largest, forecast, float(curve.event_rate[curve.forecast_min <= forecast].max(initial=0.0)))
+    return next((limit for limit in LIMITS if largest <= limit), 1.0)
+
+
+def _draw(one: SmoothCalibration, curve: ReliabilityCurve, color: str, limit: float, ax: Any) -> None:
+    plots.draw(one, ax, color=color, curve=curve, limit=limit)
+
+
+def _call(evaluation: Evaluation, model: str | None = None) -> str:
+    made = (
+        call_for_each("reliability_curve", evaluation) if model is None else evaluation.call("reliability_curve", model)
+    )
+    return f"{made}.smooth(level={evaluation.level!r}, n_resamples={evaluation.n_resamples}, seed={evaluation.seed})"

@@ -1,0 +1,65 @@
+"""Decisions at thresholds, and gain curves, from the forecast table."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import average_precision_score, precision_score, recall_score
+
+import propriety as pr
+from propriety.decisions.operating_points import net_benefit_gain, wilson_limits
+
+RNG = np.random.default_rng(2)
+P = RNG.beta(1, 4, 400).round(2)
+Y = RNG.random(400) < P
+
+
+def test_rates_are_those_of_scikit_learn_and_net_benefit_that_of_the_curve():
+    grid = [0.1, 0.3, 0.55]
+    curve = pr.decision_curve(Y, P, grid=grid)
+    found = curve.operating_points(grid=grid)
+    for row, threshold in enumerate(grid):
+        acted = threshold <= P
+        assert found.sensitivity[row] == pytest.approx(recall_score(Y, acted))
+        assert found.specificity[row] == pytest.approx(recall_score(~Y, ~acted))
+        assert found.positive_predictive_value[row] == pytest.approx(precision_score(Y, acted))
+        assert found.negative_predictive_value[row] == pytest.approx(precision_score(~Y, ~acted))
+        assert found.alert_rate[row] == pytest.approx(acted.mean())
+    np.testing.assert_allclose(found.net_benefit, curve.net_benefit, atol=1e-12)
+    np.testing.assert_allclose(found.gain_over_all, curve.net_benefit - curve.treat_all, atol=1e-12)
+    for name in ("sensitivity", "positive_predictive_value", "number_needed_to_evaluate", "net_benefit"):
+        value, low, high = (getattr(found, name + part) for part in ("", "_low", "_high"))
+        assert ((low <= value) & (value <= high)).all()
+
+
+def test_without_alerts_predictive_values_are_undefined():
+    found = pr.decision_curve([0, 1], [0.1, 0.2]).operating_points(grid=[0.5])
+    assert np.isnan(found.positive_predictive_value[0])
+    assert found.sensitivity[0] == 0.0
+
+
+def test_equal_weights_change_nothing():
+    plain, twice = (
+        pr.decision_curve(Y, P, sample_weight=weight, thresholds=0.2).operating_points()
+        for weight in (None, [3.0] * 400)
+    )
+    for name, column in plain.columns().items():
+        np.testing.assert_allclose(column, twice.columns()[name], rtol=1e-12)
+
+
+@pytest.mark.parametrize(("chances", "odds"), [((0.1, 0.3), 0.1), ((0.02, 0.1), 0.05), ((0.2, 0.1), 0.5)])
+def test_limits_of_net_benefit_cover_it(chances, odds):
+    drawn = np.random.default_rng(5).multinomial(200, [*chances, 1.0 - sum(chances)], 4000).astype(float)
+    _, low, high = net_benefit_gain(drawn[:, 0], drawn[:, 1], 200.0, np.full(4000, odds), 0.95)
+    truth = chances[0] - odds * chances[1]
+    assert 0.93 < ((low <= truth) & (truth <= high)).mean() < 0.98
+
+
+def test_wilson_limits_of_nothing_are_unknown():
+    low, high = wilson_limits(np.array([0.0]), np.array([0.0]), 0.95)
+    assert (low[0], high[0]) == (0.0, 1.0)
+
+
+def test_average_precision_is_that_of_scikit_learn():
+    found = pr.roc_curve(Y, P).gains()
+    assert found.average_precision == pytest.approx(average_precision_score(Y, P))
+    np.testing.assert_allclose(found.lift * found.prevalence, found.precision)
+    assert (found.share[-1], found.recall[-1]) == (1.0, 1.0)
