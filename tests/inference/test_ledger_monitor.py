@@ -182,6 +182,30 @@ def test_a_change_is_found_with_its_day_and_direction(direction, change):
     assert f"m (site b): forecasts {direction} since day" in watch.summary()
 
 
+def test_the_size_of_a_change_is_that_from_its_day_to_the_alarm():
+    # Too few events on two days, and too many later: the alarm is about the first two.
+    day, p = np.repeat(np.arange(1, 9), 400), np.full(3200, 0.5)
+    y = np.arange(3200) % 400 < np.where(day <= 2, 120, 280)
+    watch = pr.monitor(pr.condense(y, {"m": p}, by={"day": day}))
+    row = watch.to_frame(backend="pandas").iloc[0]
+    assert (row["direction"], row["since"], row["alarm"]) == ("too high", 1, 1)
+    assert row["observed_expected"] == pytest.approx(1.2)
+    assert watch.changes.tolist() == [pytest.approx(0.6)]
+    assert "too high since day 1 (alarm on day 1), observed/expected 0.600 until the alarm." in watch.summary()
+
+
+def test_sizes_of_changes_are_those_of_the_days_of_each_stream(two_models):
+    watch = pr.monitor(two_models)
+    first, last = np.arange(len(watch.states)), np.arange(len(watch.states)) + 10
+    found = watch.days.sizes(first, last)
+    for place, stream in enumerate(watch.states.streams):
+        own = watch.days.of_stream(place)
+        rows = (own.position >= place) & (own.position <= place + 10)
+        parts = (own.event_rate, own.mean_forecast) if stream.reference is None else (own.score, np.ones(len(rows)))
+        above, below = ((part * own.n)[rows].sum() for part in parts)
+        assert found[place] == pytest.approx(above / below, rel=1e-12)
+
+
 def test_the_worse_model_is_named():
     rng = np.random.default_rng(3)
     size, day = 25_000, np.repeat(np.arange(50), 500)
@@ -242,6 +266,10 @@ def test_days_that_change_or_come_late_are_refused(two_models):
     assert watch.extend(two_models.where(day=list(range(10, 22)))).times == tuple(range(5, 22))
     with pytest.raises(InputValueError, match="must not change"):
         watch.extend(simulated(days=20, models=2, seed=9).where(day=list(range(10, 20))))
+    y, p, day = [0, 1, 0, 1] * 6, [0.2, 0.7, 0.4, 0.5] * 6, [1, 1, 2, 2] * 6
+    first = pr.monitor(pr.condense(y, {"m": p}, by={"day": day}))
+    with pytest.raises(InputValueError, match="cases or forecasts of a day that has been monitored must not change"):
+        first.extend(pr.condense(y, {"m": [1.0 - one for one in p]}, by={"day": day}))
     with pytest.raises(InputValueError, match="sorted order"):
         watch.extend(two_models.where(day=4))
 

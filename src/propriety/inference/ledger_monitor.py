@@ -106,6 +106,13 @@ class LedgerMonitor(Result):
         """The numbers of every stream on every day."""
         return self.history.days(self)
 
+    @cached_property
+    def changes(self) -> Floats:
+        """Observed/expected, or the mean difference, of each stream from `since` to its alarm; NaN without an alarm."""
+        states = self.states
+        alarmed = states.alarm != NEVER
+        return self.days.sizes(np.where(alarmed, states.since, len(self.times)), states.alarm)
+
     @property
     def latest(self) -> MonitoredDays:
         """The numbers of every stream on the last day."""
@@ -140,12 +147,13 @@ class LedgerMonitor(Result):
                 law = f"a monitor must be continued with the same {name}"
                 raise InputValueError(law, offender=f"it has {getattr(self, name)!r}, and the ledger {found!r}")
         ledger.fill([self.rule])  # Before days are chosen, because their ledger has no cases.
-        known = [label for label in ledger.keys[self.time] if label in set(self.times)]
+        monitored = set(self.times)
+        known = [label for label in ledger.keys[self.time] if label in monitored]
         if known:
             self.history.check_same(self, ledger.where(**{self.time: known}))
             if len(known) == len(ledger.keys[self.time]):
                 return self
-            later = [label for label in ledger.keys[self.time] if label not in set(known)]
+            later = [label for label in ledger.keys[self.time] if label not in monitored]
             ledger = ledger.where(**{self.time: later})
         _check_order([*self.times[-1:], *ledger.keys[self.time]], self.time)
         states, times, history = self.states, self.times, self.history
@@ -268,7 +276,7 @@ def monitor(
     >>> watch = monitor(pr.condense(y, {"m": p}, by={"day": day}), time="day")
     >>> print(watch.summary())
     1 alarm in 1 stream over 60 days (probability of any false alarm: at most 5%):
-    m: forecasts too low since day 41 (alarm on day 43), observed/expected 1.33.
+    m: forecasts too low since day 41 (alarm on day 43), observed/expected 1.41 until the alarm.
     """
     check_level(level)
     check_positive("reference_days", reference_days)
