@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -169,8 +169,9 @@ def estimate_window(
     if (share[event] > 0.0).all():
         return found
     # One delay was longer than all that could be compared with it, so the share before it is estimated as 0.
-    unknown = ("observed_expected", "low", "high", "p_value", "score", "score_low", "score_high")
-    return replace(found, **dict.fromkeys((*unknown, "if_slower", "if_faster"), math.nan), note=COLLAPSED)
+    names = ("observed_expected", "low", "high", "p_value", "score", "score_low", "score_high")
+    unknown: dict[str, Any] = dict.fromkeys((*names, "if_slower", "if_faster"), math.nan)
+    return replace(found, **unknown, note=COLLAPSED)
 
 
 def _ratio(observed: float, expected: float) -> float:
