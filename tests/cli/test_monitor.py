@@ -87,6 +87,25 @@ def test_the_state_is_continued_and_the_same_day_may_come_again(ledgers, run, re
     assert "was made with another --level" in refusal("monitor", "late", "--state", "state", "--level", "0.95")
 
 
+def test_files_condensed_day_by_day_continue_the_state(folder, run, refusal):
+    rng = np.random.default_rng(5)
+    for day in (1, 2):
+        p = rng.beta(1, 4, 80).round(3)
+        rows = zip((rng.random(80) < p).astype(int), p, rng.choice(["a", "b"], 80), strict=True)
+        lines = ["y,p,day,site", *(f"{y},{one},{day},{site}" for y, one, site in rows)]
+        (folder / f"{day}.csv").write_text("\n".join(lines), encoding="utf-8")
+        condense = ("condense", f"{day}.csv", "--outcome", "y", "--forecast", "m=p")
+        assert run(*condense, "--by", "day", "--by", "site", "-o", f"day{day}").exit_code == 0
+        result = run("monitor", f"day{day}", "--state", "state")
+        assert result.exit_code == 0, result.output
+        assert f"No alarm in 2 streams over {day} day" in result.stdout
+    assert run("monitor", "day1", "day2", "--state", "state").exit_code == 0
+    run(*condense, "--by", "day,site", "-o", "crossed")
+    assert "--by day --by site" in refusal("monitor", "crossed")
+    (folder / "state" / "days" / "day-2.parquet").unlink()
+    assert "day-2.parquet is missing" in refusal("monitor", "day2", "--state", "state")
+
+
 def samples(text):
     """Return the metadata and the samples of OpenMetrics text, after checking every line."""
     *lines, end = text.split("\n")[:-1]

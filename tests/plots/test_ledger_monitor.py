@@ -7,7 +7,7 @@ from matplotlib import pyplot as plt
 from scipy.special import expit
 
 import propriety as pr
-from propriety.report.monitor import monitor_page
+from propriety.report.monitor import MOST_ROWS, _last_tables, monitor_page
 
 
 @pytest.fixture(scope="module")
@@ -82,3 +82,14 @@ def test_the_page_has_the_alarms_the_streams_and_the_last_day(watch):
     models, pairs = next(section for section in page.sections if section.id == "last").items
     assert models.columns["cases"] == watch.latest.n[:6].tolist()
     assert pairs.columns["against"] == ["n"] * 3
+
+
+def test_long_tables_have_the_streams_with_the_strongest_evidence():
+    day, cases = np.repeat([1, 2], 300), np.tile(np.repeat(np.arange(150), 2), 2)
+    y = np.tile([0, 1], 300)
+    watch = pr.monitor(pr.condense(y, {"m": np.linspace(0.05, 0.95, 600)}, by={"day": day, "cases": cases}))
+    (table,) = _last_tables(watch)
+    strongest = np.argsort(-watch.states.highest, kind="stable")[:MOST_ROWS]
+    assert table.columns["cases (key)"] == [str(watch.states.streams[place].labels[0]) for place in sorted(strongest)]
+    assert table.columns["cases"] == [2] * MOST_ROWS
+    assert table.note.endswith("The 100 streams with the strongest evidence of 150; watch.latest.to_frame() has all.")

@@ -205,7 +205,8 @@ def _column(values: Any) -> Any:
 
 
 def _states(rows: Any, keys: list[str]) -> StreamStates:
-    names = [_labels(rows, f"label_{name}") for name in ("model", "reference", *keys)]
+    names = [rows.column(f"label_{name}").to_pylist() for name in ("model", "reference")]
+    names += [_labels(rows, f"label_{name}") for name in keys]
     streams = tuple(Stream(model, reference, tuple(own)) for model, reference, *own in zip(*names, strict=True))
     numbers = {name: _numbers(rows, name) for name in STATES}
     return StreamStates(

@@ -29,6 +29,8 @@ __all__ = ["monitor_page", "monitor_report"]
 
 MOST_SENTENCES = 6
 MOST_FIGURES = 9
+MOST_ROWS = 100  # Streams in a table; a row takes about 250 bytes of the page.
+WORDS = {"against", "cases", "PSI"}  # Columns of tables that a key may be called, too.
 
 
 def monitor_report(
@@ -109,11 +111,13 @@ def _names(watch: LedgerMonitor, places: list[int]) -> dict[str, Any]:
     columns: dict[str, Any] = {"model": [one.model for one in streams]}
     if any(one.reference is not None for one in streams):
         columns["against"] = [one.reference for one in streams]
-    return columns | {key: [str(one.labels[at]) for one in streams] for at, key in enumerate(watch.keys)}
+    heads = [f"{key} (key)" if key in WORDS or key == watch.rule.name else key for key in watch.keys]
+    return columns | {head: [str(one.labels[at]) for one in streams] for at, head in enumerate(heads)}
 
 
 def _alarm_table(watch: LedgerMonitor) -> Table:
-    places, columns = alarmed_streams(watch), watch.columns()
+    every, columns = alarmed_streams(watch), watch.columns()
+    places = every[:MOST_ROWS]
     estimates = [
         Estimate(*(float(columns[name][place]) for name in (_value_of(watch, place), "low", "high")))
         for place in places
@@ -130,8 +134,14 @@ def _alarm_table(watch: LedgerMonitor) -> Table:
         },
         call='watch = pr.monitor(ledger, time="' + watch.time + '"); watch.to_frame()',
         note=f"Over all {watch.time}s: observed/expected, or the difference of losses if two models are compared. Its "
-        "limits hold at all times for all streams together, and the p-value is adjusted for all streams.",
+        "limits hold at all times for all streams together, and the p-value is adjusted for all streams."
+        + _shown(len(places), len(every), "watch.to_frame()"),
     )
+
+
+def _shown(shown: int, rows: int, call: str) -> str:
+    """Return a sentence about the rows that a table lacks, if any."""
+    return f" The {shown} streams with the strongest evidence of {rows:,}; {call} has all." if shown < rows else ""
 
 
 def _value_of(watch: LedgerMonitor, place: int) -> str:
@@ -206,10 +216,16 @@ def _volume_figure(watch: LedgerMonitor) -> Figure:
 
 def _last_tables(watch: LedgerMonitor) -> Iterator[Table]:
     day, pairs = watch.latest, watch.states.is_pair
+    psi = (
+        "PSI is the population stability index of the forecasts against those of the first "
+        f"{watch.reference_days} {watch.time}s of the stream."
+    )
     for pair in (False, True):
-        rows = np.flatnonzero(pairs[day.stream] == pair)
-        if not len(rows):
+        every = np.flatnonzero(pairs[day.stream] == pair)
+        if not len(every):
             continue
+        strongest = np.argsort(-watch.states.highest[day.stream[every]], kind="stable")[:MOST_ROWS]
+        rows = every[np.sort(strongest)]
         places = day.stream[rows].tolist()
         columns: dict[str, Any] = {**_names(watch, places), "cases": day.n[rows].tolist()}
         if not pair:
@@ -231,10 +247,7 @@ def _last_tables(watch: LedgerMonitor) -> Iterator[Table]:
             columns=columns,
             of_models=("model", "against") if pair else ("model",),
             call="watch.latest.to_frame()",
-            note=""
-            if pair
-            else "PSI is the population stability index of the forecasts against those of the first "
-            f"{watch.reference_days} {watch.time}s of the stream.",
+            note=(("" if pair else psi) + _shown(len(rows), len(every), "watch.latest.to_frame()")).strip(),
         )
 
 
