@@ -25,7 +25,7 @@ from propriety.inference.measure_reading import read_measure
 from propriety.inference.measures import Mean, MeanScore, Measure, NetBenefit, Skill
 from propriety.inference.net_benefit_errors import net_benefit_limits
 from propriety.inference.slice_estimates import count_answers, estimate_groups
-from propriety.inference.slice_table import INFINITE, Slices, group_names
+from propriety.inference.slice_table import INFINITE, Slices, group_names, stacked_slices
 from propriety.inference.verdicts import Names, holm
 from propriety.ledger.key_index import KeyIndex
 from propriety.ledger.ledger import Ledger
@@ -39,7 +39,7 @@ from propriety.rules.thresholds import Thresholds
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.validation import TOLERANCE, Forecasts, Labels, Missing
 
-__all__ = ["rules_of_slices", "slices", "slices_of"]
+__all__ = ["rules_of_slices", "slices", "slices_by_key", "slices_of"]
 
 TOO_FEW = "too few to test"
 SMALLEST = 50  # By default, a group with fewer cases is not tested.
@@ -226,6 +226,12 @@ def slices_of(
         units=counts.all_units,
         dropped=ledger.dropped,
     )
+
+
+def slices_by_key(ledger: Ledger, measure: Measure, **options: Any) -> Slices:
+    """Evaluate the groups of each key of a ledger in turn; see `slices_of` for the options."""
+    parts = [slices_of(ledger, measure, by=(name,), **options) for name in ledger.index.names]
+    return parts[0] if len(parts) == 1 else stacked_slices(parts)
 
 
 def rules_of_slices(measure: Measure, thresholds: Thresholds | None, *, binary: bool) -> list[Rule]:
