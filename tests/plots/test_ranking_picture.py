@@ -10,7 +10,7 @@ from matplotlib.patches import PathPatch
 from scipy.special import expit, logit
 
 from propriety.decisions.ranking_map import ranking_map
-from propriety.plots.drawing import COLORS
+from propriety.plots.drawing import COLORS, shown
 from propriety.plots.ranking import chance
 
 mpl.use("agg")
@@ -93,7 +93,9 @@ def test_the_users_interval_is_ringed_and_told():
     rings = [line for line in ax.get_lines() if line.get_label() == "_marked"]
     assert {(ring.get_xdata()[0], ring.get_ydata()[0]) for ring in rings} == {(0.123, 0.4)}
     (told,) = [text for text in texts(ax) if "12.3% to 40%" in text]
-    assert f"{ranking.marked.winner} is better than {ranking.marked.runner_up}" in told
+    assert f"{ranking.marked.winner}: regret lower than {ranking.marked.runner_up}" in told
+    assert "better" not in told
+    assert f" (SE {shown(ranking.marked.standard_error)})" in told
     assert ax.get_title(loc="left") == "a title"
 
 

@@ -22,6 +22,13 @@ def test_names_cannot_become_commands(name):
         assert text.count(mark) == text.count(f"\\{mark}")
 
 
+@pytest.mark.parametrize("name", ["[3cm]", "*"])
+def test_names_cannot_become_arguments(name):
+    lines = latex_table(Table(title="A", columns={name: [name, name], "b": [1.0, 2.0]})).splitlines()
+    assert sum(line.startswith(f"{{}}{name}") for line in lines) == 3
+    assert not any(line.startswith(name) for line in lines)
+
+
 def test_an_interval_is_in_brackets():
     text = latex_table(Table(title="A", columns={"a": [Estimate(-0.1, -0.2, 0.3)]}))
     assert "$-$0.1000 ($-$0.2000 to 0.3000)" in text

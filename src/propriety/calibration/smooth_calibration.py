@@ -20,7 +20,7 @@ from propriety.errors import InputValueError
 from propriety.result import Floats, Result
 from propriety.tables.forecast_table import ForecastTable
 
-__all__ = ["INDICES", "SmoothCalibration", "SmoothMethod", "calibration_index", "smooth_calibration_of"]
+__all__ = ["INDICES", "SmoothCalibration", "SmoothMethod", "calibration_index", "few_outcomes", "smooth_calibration_of"]
 
 SmoothMethod: TypeAlias = Literal["spline", "loess"]
 
@@ -340,6 +340,11 @@ def _note(table: ForecastTable, method: SmoothMethod, left_out: float) -> str:
     notes = [CERTAIN.format(share=100.0 * left_out)] if left_out > 0.0 else []
     if method == "loess":
         return "; ".join([*notes, NO_INTERVALS])
+    return "; ".join(filter(None, [*notes, few_outcomes(table), LOCAL]))
+
+
+def few_outcomes(table: ForecastTable) -> str:
+    """Say if there are fewer than 50 events or non-events; "" if there are not."""
     counts = {"events": table.n_events, "non-events": table.n - table.n_events}
     few = [f"{count} {name}" for name, count in counts.items() if count < FEWEST]
-    return "; ".join([*notes, *([FEW.format(count=" and ".join(few))] if few else []), LOCAL])
+    return FEW.format(count=" and ".join(few)) if few else ""

@@ -9,11 +9,12 @@ import numpy as np
 from scipy.special import ndtri
 
 from propriety.checks import check_level
+from propriety.decisions.net_benefit_limits import limits_of_net_benefit
 from propriety.decisions.thresholds import counts_at
 from propriety.result import Floats, Result
 from propriety.tables.forecast_table import ForecastTable
 
-__all__ = ["OperatingPoints", "net_benefit_gain", "operating_points_of", "wilson_limits"]
+__all__ = ["OperatingPoints", "operating_points_of", "wilson_limits"]
 
 SHARES = ("sensitivity", "specificity", "positive_predictive_value", "negative_predictive_value", "alert_rate")
 
@@ -129,13 +130,14 @@ def operating_points_of(table: ForecastTable, thresholds: Floats, *, level: floa
     with np.errstate(divide="ignore"):
         for suffix, other in (("", ""), ("_low", "_high"), ("_high", "_low")):
             columns[f"number_needed_to_evaluate{suffix}"] = 1.0 / columns[f"positive_predictive_value{other}"]
-    odds = thresholds / (1.0 - thresholds)
-    n = total * worth
-    value, low, high = net_benefit_gain(hits * worth, alarms * worth, n, odds, level)
-    columns |= {"net_benefit": value, "net_benefit_low": low, "net_benefit_high": high}
+    odds, n = thresholds / (1.0 - thresholds), total * worth
+    value = (hits - odds * alarms) / total
+    limits = limits_of_net_benefit(value, (hits + odds**2 * alarms) / total, n, odds, level)
+    columns |= {"net_benefit": value, "net_benefit_low": limits.low, "net_benefit_high": limits.high}
     # Acting on everybody gains the events missed and loses the non-events passed over.
-    value, low, high = net_benefit_gain(misses * worth, passes * worth, n, odds, level)
-    columns |= {"gain_over_all": -value, "gain_over_all_low": -high, "gain_over_all_high": -low}
+    value = (misses - odds * passes) / total
+    limits = limits_of_net_benefit(value, (misses + odds**2 * passes) / total, n, odds, level)
+    columns |= {"gain_over_all": -value, "gain_over_all_low": -limits.high, "gain_over_all_high": -limits.low}
     return OperatingPoints(threshold=thresholds, **columns, level=level, n=table.n)
 
 
@@ -158,42 +160,3 @@ def wilson_limits(part: Floats, whole: Floats, level: float) -> tuple[Floats, Fl
         centre = (share + z * z / (2.0 * whole)) / (1.0 + z * z / whole)
         margin = z / (1.0 + z * z / whole) * np.sqrt(share * (1.0 - share) / whole + (z / (2.0 * whole)) ** 2)
     return np.where(part == 0.0, 0.0, centre - margin), np.where(part == whole, 1.0, centre + margin)
-
-
-def net_benefit_gain(
-    events: Floats, non_events: Floats, n: float, odds: Floats, level: float
-) -> tuple[Floats, Floats, Floats]:
-    r"""Return a net benefit with limits that hold for few cases.
-
-    .. math:: D = \frac{d_1 - o\, d_0}{n}, \qquad
-              \operatorname{Var} D = \frac1n \left( \frac{d_1 + o^2 d_0}{n} - D^2 \right)
-
-    with one more event and one more non-event for the limits, as Agresti and Coull do for a share.
-
-    Parameters
-    ----------
-    events, non_events : array of shape (rows,)
-        Events and non-events that are acted on.
-    n : float
-        Number of cases.
-    odds : array of shape (rows,)
-        Cost of a false positive, :math:`c / (1 - c)`.
-    level : float
-        Level of the limits.
-
-    References
-    ----------
-    Agresti & Coull (1998), doi:10.1080/00031305.1998.10480550, for the idea.
-
-    Examples
-    --------
-    >>> value, low, high = net_benefit_gain(np.array([20.0]), np.array([30.0]), 100.0, np.array([0.25]), 0.95)
-    >>> value, low.round(3), high.round(3)
-    (array([0.125]), array([0.041]), array([0.216]))
-    """
-    z = float(ndtri((1.0 + level) / 2.0))
-    value, more = (events - odds * non_events) / n, n + 3.0
-    centre = (events + 1.0 - odds * (non_events + 1.0)) / more
-    squares = (events + 1.0 + odds**2 * (non_events + 1.0)) / more
-    margin = z * np.sqrt(np.maximum(squares - centre**2, 0.0) / more)
-    return value, np.minimum(centre - margin, value), np.maximum(centre + margin, value)

@@ -36,8 +36,8 @@ from propriety.inference.comparison import Comparison, compare_of
 from propriety.inference.estimates import Estimate
 from propriety.inference.estimation import estimate_or_note
 from propriety.inference.measures import Measure, Skill
-from propriety.inference.slice_table import Slices, stacked_slices
-from propriety.inference.slices import slices_of
+from propriety.inference.slice_table import Slices
+from propriety.inference.slices import slices_by_key
 from propriety.ledger.ledger import Kind, Ledger
 from propriety.progress import track
 from propriety.result import Result
@@ -366,11 +366,7 @@ class Evaluation(ClassAnalyses, Result):
     def _by_group(self, measure: Measure) -> Slices:
         """Evaluate the groups of each key by a measure."""
         options: dict[str, Any] = {"thresholds": self.problem.threshold, "level": self.level}
-        parts = [
-            slices_of(self.ledger, measure, by=(name,), drawing=self._drawing, **options)
-            for name in self.ledger.index.names
-        ]
-        return parts[0] if len(parts) == 1 else stacked_slices(parts)
+        return slices_by_key(self.ledger, measure, drawing=self._drawing, **options)
 
     def _calibration(self, model: str, label: Any) -> CalibrationSummary:
         options: dict[str, Any] = {"level": self.level, "drawing": self._drawing}

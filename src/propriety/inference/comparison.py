@@ -22,14 +22,7 @@ from propriety.inference.measure_reading import read_measure
 from propriety.inference.measures import Mean, Measure, Skill, Smooth
 from propriety.inference.paired_columns import difference_columns, pairs_of
 from propriety.inference.paired_tests import Paired, paired_by_bootstrap, paired_by_influence, paired_by_moments
-from propriety.inference.verdicts import (
-    Names,
-    Pair,
-    Standings,
-    VerdictBasis,
-    standings_of,
-    verdicts_of,
-)
+from propriety.inference.verdicts import Names, Pair, Standings, VerdictBasis, standings_of, verdicts_of
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import open_ledger
 from propriety.result import Floats, Result
@@ -192,7 +185,8 @@ def compare(  # noqa: PLR0913  (the data, what their cases share, and the test)
     models were equally good in every case, the event would have the probability at which their expected losses are
     equal, and the sum of the differences a known variance and skewness. If the skewness is above 0.1, the p-value is
     the larger of those of :math:`t` and of a Pearson type III distribution with these moments, and the interval is
-    widened to agree; see `errors_of_even_models`. Without any event, or without any non-event, nothing is tested.
+    widened to agree; see `errors_of_even_models`. Without any event, or without any non-event, nothing is tested. Net
+    benefit at one threshold has its own error; see `NetBenefit`.
 
     The area under the ROC curve is compared by DeLong's test, with Welch's degrees of freedom for events and
     non-events. Other measures with an influence function are compared by that function, and all others by drawing cases

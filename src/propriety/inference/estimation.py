@@ -64,7 +64,9 @@ def estimate(  # noqa: PLR0913  (the data, what is estimated, and how it is draw
       :math:`\frac{1}{W} \sqrt{\frac{n}{n - 1} \sum_i w_i^2 (l_i - \bar l)^2}`. With `cluster` the same for sums over
       clusters, with a factor and degrees of freedom that allow for unequal sizes (`cluster_errors`); with `time` the
       long-run variance of `propriety.compare`. If an outcome has fewer than 50 cases, and at most a fifth of all, the
-      limits are those of a sum of rare events, from the gamma distribution (`limits_of_rare`);
+      limits are those of a sum of rare events, from the gamma distribution (`limits_of_rare`). Net benefit at one
+      threshold, of independent, unweighted cases, has normal limits that count one more event and one more non-event
+      (`NetBenefit`);
     - skill under a proper rule: the same for :math:`(l_i - (S / R)\, r_i) / R`, the delta method, with the mean
       losses S of the forecast and R of the constant rate; the error of the rate itself does not matter, because the
       rate minimises R;

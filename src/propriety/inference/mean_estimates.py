@@ -14,6 +14,7 @@ from propriety.inference.dependence import hac, span_of
 from propriety.inference.estimates import FEWEST_HELD, Estimate, few, make_estimate
 from propriety.inference.few_events import limits_of_rare
 from propriety.inference.measures import Mean, Skill
+from propriety.inference.net_benefit_errors import net_benefit_limits
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.moments import OUTCOME, Moments, moments_of_table
 from propriety.result import Floats
@@ -27,6 +28,8 @@ __all__ = [
     "parts_in_time",
     "within_range",
 ]
+
+COUNTS = "normal, one event and one non-event added"
 
 
 class MeanErrors(NamedTuple):
@@ -56,7 +59,12 @@ def estimate_from_moments(ledger: Ledger, model: str, measure: Mean | Skill, lev
     found = make_estimate(ledger, measure, value, error, df, level, method, units=moments.units, inflation=inflation)
     if isinstance(measure, Skill):
         return found
-    if ledger.labels is None and ledger.prevalence is None and not math.isnan(found.low):
+    counts = None if ledger.prevalence is not None else net_benefit_limits(moments, measure, level)
+    if counts is not None:
+        low, high, error = (float(column[0, place]) for column in counts)
+        note = few(ledger, fewest=FEWEST_HELD)
+        found = replace(found, low=low, high=high, standard_error=error, method=COUNTS, note=note)
+    elif ledger.labels is None and ledger.prevalence is None and not math.isnan(found.low):
         low, high = (float(limit[place]) for limit in limits_of_rare(moments, errors.inflation, level))
         if not math.isnan(low):
             # The distribution of sums of rare events, which needs fewer events.

@@ -217,6 +217,16 @@ class NetBenefit(_AtThresholds):
     thresholds : float or (float, float)
         The probability at which somebody would act, or the range to average over, which must end below 1.
 
+    Notes
+    -----
+    At one threshold, intervals of independent, unweighted cases count one more event and one more non-event
+    (`limits_of_net_benefit`, `error_of_difference`), so that there is an interval even if nobody is acted on. In
+    simulations of 400 samples each, with calibrated forecasts from a beta distribution, 95% intervals of the net
+    benefit had a coverage of 100% with 300 cases and 98% with 1,000 at a threshold of 0.3 with 7% events, 95% with 400
+    cases at 0.1 with 5% events, and 94 to 96% in three other designs; without the addition it was 86, 89 and 93%, and
+    94 to 97%. For differences between two models it was 95 to 99%. For a range, and with weights, clusters, times or
+    censoring, intervals are those of other means.
+
     Examples
     --------
     >>> table = ForecastTable.from_predictions([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8])

@@ -16,11 +16,12 @@ from propriety.inference.few_events import errors_of_even_models, limits_of_rare
 from propriety.inference.influence import case_influence, errors_of_cases, influence_in, is_by_outcome
 from propriety.inference.mean_estimates import errors_of_means, measured_moments, parts_in_time
 from propriety.inference.measures import Mean, Measure, Skill, Smooth
+from propriety.inference.net_benefit_errors import difference_errors, net_benefit_limits
 from propriety.ledger.ledger import Ledger
-from propriety.ledger.moments import MANY_EVENTS, blocks_of_series
+from propriety.ledger.moments import MANY_EVENTS, Moments, blocks_of_series
 from propriety.result import Floats
 
-__all__ = ["Paired", "paired_by_bootstrap", "paired_by_influence", "paired_by_moments"]
+__series_ = ["Paired", "paired_by_bootstrap", "paired_by_influence", "paired_by_moments"]
 
 
 class Paired(NamedTuple):
@@ -65,10 +66,15 @@ def paired_by_moments(
     errors = errors_of_means(moments, horizon, by_outcome=fixed)
     pairs = np.arange(len(values)) >= len(ledger.models)
     inflation = float(np.fmax.reduce(errors.inflation[pairs]))
+    counts = None if fixed or rarest(moments) == 0 else difference_errors(moments, measure)
+    if counts is not None:
+        own = errors.standard_error[pairs]  # 0 for pairs that make the same decisions, which are reported as the same.
+        both = np.append(errors.standard_error[~pairs], np.where(own > 0.0, counts, own))
+        errors = errors._replace(standard_error=both)
     widened, untested = errors.standard_error, ""
     if units > 1 and rarest(moments) == 0:
         untested = "all outcomes are the same"
-    elif units > 1 and ledger.labels is None and not fixed:
+    elif units > 1 and ledger.labels is None and not fixed and counts is None:
         widened = errors_of_even_models(moments, values, *errors)
         if rarest(moments) >= MANY_EVENTS:
             widened = np.where(np.isnan(widened), errors.standard_error, widened)
@@ -86,12 +92,25 @@ def paired_by_moments(
     else:
         found = student(values, widened, errors.df, level)
     if ledger.labels is None and not fixed and isinstance(measure, Mean):
-        limits = limits_of_rare(moments, errors.inflation, level)
-        low, high = (np.where(pairs | np.isnan(own), given, own) for own, given in zip(limits, found[2:4], strict=True))
-        found = found._replace(low=low, high=high)
+        found = _with_limits_of_models(found, moments, measure, errors.inflation, level)
     allowed = bool((widened > errors.standard_error)[pairs].any())
     held = ledger.labels is None and ledger.dependence is None
     return Paired(values, found, units, inflation=inflation, fewest=FEWEST_HELD if held else FEWEST, allowed=allowed)
+
+
+def _with_limits_of_models(
+    found: Estimates, moments: Moments, measure: Mean, inflation: Floats, level: float
+) -> Estimates:
+    """Replace the limits of single models by those that hold for few decisions or rare events, as `estimate` does."""
+    pairs = np.arange(len(found.low)) >= len(moments.models)
+    counts = net_benefit_limits(moments, measure, level)
+    if counts is not None:
+        given = (found.low, found.high, found.standard_error)
+        low, high, error = (np.append(own[0], both[pairs]) for own, both in zip(counts, given, strict=True))
+        return found._replace(low=low, high=high, standard_error=error)
+    limits = limits_of_rare(moments, inflation, level)
+    low, high = (np.where(pairs | np.isnan(own), given, own) for own, given in zip(limits, found[2:4], strict=True))
+    return found._replace(low=low, high=high)
 
 
 def _widened(values: Floats, found: Estimates, factor: Floats, df: Floats) -> Estimates:

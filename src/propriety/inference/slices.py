@@ -23,12 +23,13 @@ from propriety.inference.group_tests import against_the_rest, group_means
 from propriety.inference.mean_estimates import measured_moments
 from propriety.inference.measure_reading import read_measure
 from propriety.inference.measures import Mean, MeanScore, Measure, NetBenefit, Skill
+from propriety.inference.net_benefit_errors import net_benefit_limits
 from propriety.inference.slice_estimates import count_answers, estimate_groups
-from propriety.inference.slice_table import INFINITE, Slices, group_names
+from propriety.inference.slice_table import INFINITE, Slices, group_names, stacked_slices
 from propriety.inference.verdicts import Names, holm
 from propriety.ledger.key_index import KeyIndex
 from propriety.ledger.ledger import Ledger
-from propriety.ledger.moments import OUTCOME
+from propriety.ledger.moments import OUTCOME, Moments
 from propriety.ledger.sources import open_ledger
 from propriety.result import Floats
 from propriety.rules.families import BRIER
@@ -38,7 +39,7 @@ from propriety.rules.thresholds import Thresholds
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.validation import TOLERANCE, Forecasts, Labels, Missing
 
-__all__ = ["rules_of_slices", "slices", "slices_of"]
+__all__ = ["rules_of_slices", "slices", "slices_by_key", "slices_of"]
 
 TOO_FEW = "too few to test"
 SMALLEST = 50  # By default, a group with fewer cases is not tested.
@@ -187,8 +188,7 @@ def slices_of(
         few = _few(counts, outcomes, smallest, ledger.dependence or "case")
     if isinstance(measure, Mean):
         moments = measured_moments(ledger, measure)
-        means = group_means(moments, by)
-        value, (low, high) = means.mean, means.limits(level)
+        value, low, high = _means(moments, measure, by, level)
         difference, p_value = against_the_rest(moments, by)
         overall = moments.means[: len(ledger.models)]
     else:
@@ -229,6 +229,12 @@ def slices_of(
         units=counts.all_units,
         dropped=ledger.dropped,
     )
+
+
+def slices_by_key(ledger: Ledger, measure: Measure, **options: Any) -> Slices:
+    """Evaluate the groups of each key of a ledger in turn; see `slices_of` for the options."""
+    parts = [slices_of(ledger, measure, by=(name,), **options) for name in ledger.index.names]
+    return parts[0] if len(parts) == 1 else stacked_slices(parts)
 
 
 def rules_of_slices(measure: Measure, thresholds: Thresholds | None, *, binary: bool) -> list[Rule]:
@@ -323,6 +329,14 @@ def _approximate(outcomes: Mapping[str, Floats], shape: tuple[int, ...]) -> Name
     return notes.astype(np.str_)
 
 
+def _means(moments: Moments, measure: Mean, by: tuple[str, ...], level: float) -> tuple[Floats, Floats, Floats]:
+    """Return the means of groups and their limits, of shape (groups, models)."""
+    counts = net_benefit_limits(moments, measure, level, by)
+    means = group_means(moments, by)
+    low, high = means.limits(level) if counts is None else counts[:2]
+    return means.mean, low, high
+
+
 def _beside(
     ledger: Ledger, by: tuple[str, ...], thresholds: Thresholds | None, level: float, few: Names
 ) -> dict[str, Floats]:
@@ -333,9 +347,8 @@ def _beside(
     if thresholds is not None:
         wanted.append(("net_benefit", NetBenefit(thresholds)))  # type: ignore[arg-type]  # a mean, too
     for name, mean in wanted:
-        found = group_means(measured_moments(ledger, mean), by)
-        low, high = found.limits(level)
-        columns |= {name: found.mean + 0.0, f"{name}_low": np.where(untested, np.nan, low)}
+        value, low, high = _means(measured_moments(ledger, mean), mean, by, level)
+        columns |= {name: value + 0.0, f"{name}_low": np.where(untested, np.nan, low)}
         columns |= {f"{name}_high": np.where(untested, np.nan, high)}
     return columns
 

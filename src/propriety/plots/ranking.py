@@ -243,8 +243,9 @@ def _mark(ax: Axes, marked: RankedInterval) -> None:
     if marked.margin == 0.0:
         result = f"{marked.winner} and {marked.runner_up} are tied"
     else:
-        error = "" if math.isnan(marked.standard_error) else f", SE {shown(marked.standard_error)}"
-        result = f"{marked.winner} is better than {marked.runner_up}\nby {shown(marked.margin)}{error}"
+        # Without a verdict, which needs a test.
+        error = "" if math.isnan(marked.standard_error) else f" (SE {shown(marked.standard_error)})"
+        result = f"{marked.winner}: regret lower than {marked.runner_up}\nby {shown(marked.margin)}{error}"
     text = f"{percent(marked.low)} to {percent(marked.high)}\n{result}"
     style: dict[str, Any] = {"ha": "right", "va": "top", "fontsize": SMALL, "color": "black", "zorder": 5.2}
     low, high = ax.get_xlim()

@@ -31,6 +31,7 @@ ESCAPED = str.maketrans(
         "_": r"\_",
         "~": r"\textasciitilde{}",
         "^": r"\textasciicircum{}",
+        "|": r"\textbar{}",
         "<": r"\textless{}",
         ">": r"\textgreater{}",
         "\N{MINUS SIGN}": "$-$",
@@ -79,9 +80,9 @@ def latex_table(table: Table) -> str:
         rf"\caption{{{_escaped(table.title)}}}",
         rf"\begin{{tabular}}{{{''.join('r' if one else 'l' for one in numeric)}}}",
         r"\toprule",
-        " & ".join(map(_escaped, head)) + r" \\",
+        _row(head),
         r"\midrule",
-        *(" & ".join(map(_escaped, row)) + r" \\" for row in rows),
+        *map(_row, rows),
         r"\bottomrule",
         r"\end{tabular}",
         *([rf"\par\smallskip\footnotesize {_escaped(table.note)}"] if table.note else []),
@@ -123,6 +124,12 @@ def _texts(table: Table) -> tuple[list[str], list[list[str]], list[bool]]:
         [list(row) for row in zip(*columns, strict=True)],
         [numeric for numeric, _ in written.values()],
     )
+
+
+def _row(texts: list[str]) -> str:
+    """Return a row; one that starts with [ or * would be read as an argument of the command before it."""
+    row = " & ".join(map(_escaped, texts)) + r" \\"
+    return f"{{}}{row}" if row.startswith(("[", "*")) else row
 
 
 def _escaped(text: str) -> str:

@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from propriety import plots
 from propriety.calibration.reliability import ReliabilityCurve
-from propriety.calibration.smooth_calibration import SmoothCalibration
+from propriety.calibration.smooth_calibration import SmoothCalibration, few_outcomes
 from propriety.evaluation.evaluation import Evaluation
 from propriety.inference.comparison_words import listed
 from propriety.inference.number_words import percent
@@ -32,7 +34,11 @@ NOTE = (
     "their range."
 )
 LEFT_OUT = "{model}: {share} of the weight has forecasts of exactly 0 or 1, which are left out."
-ABSENT = "{models}: there is no such curve, because forecasts separate events from non-events or do not differ."
+CERTAIN = "{models}: there is no smooth curve, which needs forecasts strictly between 0 and 1."
+ABSENT = (
+    "{models}: there is no smooth curve, because the forecasts strictly between 0 and 1 separate events from "
+    "non-events or do not differ enough."
+)
 DEPENDENT = " They also assume independent cases. Here cases may be correlated ({what}), and they may be too narrow."
 CAPTION = (
     "Smooth curve (logistic regression on a spline of the log-odds) with its {level} pointwise confidence band, and "
@@ -56,8 +62,13 @@ def smooth_table(evaluation: Evaluation, found: dict[str, SmoothCalibration]) ->
         return
     notes = [NOTE + ("" if evaluation.dependence is None else DEPENDENT.format(what=evaluation.dependence))]
     notes += [LEFT_OUT.format(model=model, share=percent(one.left_out)) for model, one in found.items() if one.left_out]
+    tables = {model: evaluation.reliability[model]["event"].table for model in evaluation.models}
+    few = few_outcomes(tables[evaluation.models[0]])
+    notes += [f"{few[0].upper()}{few[1:]}."] if few else []
     absent = [model for model in evaluation.models if model not in found]
-    notes += [ABSENT.format(models=listed(absent))] if absent else []
+    certain = [model for model in absent if np.isin(tables[model].forecast, (0.0, 1.0)).all()]
+    for text, models in ((CERTAIN, certain), (ABSENT, [model for model in absent if model not in certain])):
+        notes += [text.format(models=listed(models))] if models else []
     yield Table(
         title="Distance of the forecasts from the smooth calibration curve",
         columns={

@@ -1,0 +1,80 @@
+"""Confidence limits of net benefit that hold for few decisions: of a strategy, and of the difference of two."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import ndtri
+
+from propriety.result import Floats
+
+__all__ = ["NetBenefitLimits", "error_of_difference", "limits_of_net_benefit"]
+
+
+class NetBenefitLimits(NamedTuple):
+    """Confidence limits and standard errors of net benefits."""
+
+    low: Floats
+    high: Floats
+    standard_error: Floats
+
+
+def limits_of_net_benefit(value: Floats, squares: Floats, n: Floats, odds: Floats, level: float) -> NetBenefitLimits:
+    r"""Return the limits of net benefits of independent, unweighted cases.
+
+    .. math:: \mathrm{NB} = \frac{a_1 - o\, a_0}{n}, \qquad
+              \operatorname{Var} \mathrm{NB} = \frac1n \left( \frac{a_1 + o^2 a_0}{n} - \mathrm{NB}^2 \right)
+
+    with the events :math:`a_1` and non-events :math:`a_0` that are acted on. The limits and the standard error are
+    those of :math:`a_1 + 1`, :math:`a_0 + 1` and :math:`n + 3`, an addition like that of Agresti and Coull for a share.
+
+    Parameters
+    ----------
+    value, squares : ndarray
+        Net benefit, and mean square of the net benefits of the cases, :math:`(a_1 + o^2 a_0) / n`.
+    n : ndarray
+        Number of cases.
+    odds : ndarray
+        Cost of a false positive, :math:`o = c / (1 - c)`.
+    level : float
+        Level of the limits.
+
+    References
+    ----------
+    Agresti & Coull (1998), doi:10.1080/00031305.1998.10480550, for the idea.
+
+    Examples
+    --------
+    >>> acted, odds, n = np.array([20.0, 30.0]), np.array([0.25]), np.array([100.0])
+    >>> value, squares = (acted[0] - odds * acted[1]) / n, (acted[0] + odds**2 * acted[1]) / n
+    >>> found = limits_of_net_benefit(value, squares, n, odds, 0.95)
+    >>> found.low.round(3), found.high.round(3)
+    (array([0.041]), array([0.216]))
+    """
+    z, more = float(ndtri((1.0 + level) / 2.0)), n + 3.0
+    centre = (n * value + 1.0 - odds) / more
+    error = np.sqrt(np.maximum((n * squares + 1.0 + odds**2) / more - centre**2, 0.0) / more)
+    return NetBenefitLimits(np.minimum(centre - z * error, value), np.maximum(centre + z * error, value), error)
+
+
+def error_of_difference(value: Floats, squares: Floats, n: Floats, odds: Floats) -> Floats:
+    r"""Return the standard error of differences in net benefit of independent, unweighted cases.
+
+    It is that of :math:`d_1 + 1` events and :math:`d_0 + 1` non-events on which the decisions differ, half of those
+    added in either direction, among :math:`n + 2` cases, in units of the difference in the sample. For the parameters,
+    see `limits_of_net_benefit`.
+
+    References
+    ----------
+    Agresti & Min (2005), doi:10.1002/sim.1781, for paired shares.
+
+    Examples
+    --------
+    >>> n, odds = np.array([100.0]), np.array([0.25])
+    >>> error_of_difference(np.array([0.0]), np.array([0.0]), n, odds).round(4)
+    array([0.0103])
+    """
+    more = n + 2.0
+    centre = n * value / more
+    return np.asarray(np.sqrt(np.maximum((n * squares + 1.0 + odds**2) / more - centre**2, 0.0) / more) * (more / n))

@@ -1,0 +1,47 @@
+"""Errors of net benefit at one threshold from the moments of independent, unweighted cases."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from propriety.decisions.net_benefit_limits import NetBenefitLimits, error_of_difference, limits_of_net_benefit
+from propriety.inference.measures import Measure, NetBenefit
+from propriety.ledger.moments import Moments
+from propriety.result import Floats
+
+__all__ = ["difference_errors", "net_benefit_limits"]
+
+
+def net_benefit_limits(
+    moments: Moments, measure: Measure, level: float, by: tuple[str, ...] = ()
+) -> NetBenefitLimits | None:
+    """Return limits and errors of the net benefit at one threshold, of shape (groups, models).
+
+    None for another measure, and unless cases are independent and have equal weights.
+    """
+    if not isinstance(measure, NetBenefit) or isinstance(measure.thresholds, tuple) or not _are_counts(moments):
+        return None
+    models = slice(len(moments.models))
+    return limits_of_net_benefit(*_decisions(moments.over(*by), measure.thresholds, models), level)
+
+
+def difference_errors(moments: Moments, measure: Measure) -> Floats | None:
+    """Return the errors of the differences in net benefit of all pairs, under the same conditions."""
+    if not isinstance(measure, NetBenefit) or isinstance(measure.thresholds, tuple) or not _are_counts(moments):
+        return None
+    pairs = slice(len(moments.models), None)
+    return error_of_difference(*_decisions(moments.over(), measure.thresholds, pairs))[0]
+
+
+def _are_counts(moments: Moments) -> bool:
+    """Whether cases are independent and have equal weights."""
+    total = moments.over()
+    equal = np.isclose(total.weight[0] ** 2, total.n[0] * total.weight_squares[0], rtol=1e-9, atol=0.0)
+    return moments.dependence is None and bool(equal)
+
+
+def _decisions(moments: Moments, threshold: float, series: slice) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return means, mean squares, numbers of cases and odds, for cells and series."""
+    value, n = moments.mean[:, series], moments.n[:, None].astype(np.float64)
+    squares = moments.spread[:, series] * n / moments.weight[:, None] ** 2 + value**2
+    return value, squares, n, np.full((1, 1), threshold / (1.0 - threshold))
