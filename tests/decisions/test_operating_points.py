@@ -63,3 +63,15 @@ def test_average_precision_is_that_of_scikit_learn():
     assert found.average_precision == pytest.approx(average_precision_score(Y, P))
     np.testing.assert_allclose(found.lift * found.prevalence, found.precision)
     assert (found.share[-1], found.recall[-1]) == (1.0, 1.0)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_weighted_cases_that_do_not_exist_have_no_share(seed):
+    rng = np.random.default_rng(seed)
+    weight, p = rng.gamma(2.0, size=500), rng.uniform(0.2, 0.7, 500)
+    found = pr.decision_curve(rng.random(500) < p, p, sample_weight=weight).operating_points(grid=[0.1, 0.8])
+    assert np.isnan(found.negative_predictive_value[0])
+    assert np.isnan(found.positive_predictive_value[1])
+    assert (found.sensitivity[0], found.specificity[0]) == (1.0, 0.0)
+    assert (found.sensitivity[1], found.specificity[1]) == (0.0, 1.0)
+    assert found.alert_rate.tolist() == [1.0, 0.0]

@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
-from propriety.report import thinning
 from propriety.report.figures import figure_of
 from propriety.report.thinning import COLUMNS, kept_points, thin_lines
 
@@ -36,9 +35,7 @@ def test_only_what_is_shown_is_kept_with_a_point_beyond_either_limit():
 @given(st.lists(st.floats(0.0, 1.0), min_size=20, max_size=200), st.integers(1, 4))
 def test_kept_points_are_points_of_the_line(values, columns):
     x, y = np.sort(values), np.array(values)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(thinning, "COLUMNS", columns)
-        kept = kept_points(x, y, (0.0, 1.0))
+    kept = kept_points(x, y, (0.0, 1.0), columns=columns)
     assert kept[0] == 0
     assert kept[-1] == len(x) - 1
     assert (y[kept].min(), y[kept].max()) == (y.min(), y.max())

@@ -44,7 +44,7 @@ def loess_of(forecast: Floats, events: Floats, count: Floats) -> Floats:
     fitted = np.array(
         [_fit_at(forecast, events, count, end, nearest, span, *one) for one in zip(places, left, strict=True)]
     )
-    return np.interp(forecast, forecast[places], fitted)
+    return np.asarray(np.interp(forecast, forecast[places], fitted), dtype=np.float64)
 
 
 def _places(forecast: Floats, delta: float) -> list[int]:

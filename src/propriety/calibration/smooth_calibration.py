@@ -66,6 +66,8 @@ class SmoothCalibration(Result):
         Number and seed of the draws.
     n : int
         Number of cases.
+    left_out : float
+        Share of the weight with forecasts of exactly 0 or 1, which are left out.
     note : str
         When the intervals are less reliable.
     """
@@ -92,6 +94,7 @@ class SmoothCalibration(Result):
     n_resamples: int
     seed: int
     n: int
+    left_out: float
     note: str
     histogram: SplitHistogram = field(metadata={"hidden": True})
 
@@ -182,6 +185,7 @@ def smooth_calibration_of(
     check_level(level)
     check_resamples(n_resamples)
     seed = fresh_seed(seed)
+    left_out = float(table.weights[~_inside(table)].sum()) / table.weight
     if method == "loess":
         curve = _by_loess(table)
     else:
@@ -203,7 +207,8 @@ def smooth_calibration_of(
         n_resamples=n_resamples,
         seed=seed,
         n=table.n,
-        note=_note(table, method),
+        left_out=left_out,
+        note=_note(table, method, left_out),
         histogram=split_histogram(table),
     )
 
@@ -331,10 +336,8 @@ def _interpolated(distance: Floats, count: Floats) -> Floats:
     return interpolated
 
 
-def _note(table: ForecastTable, method: SmoothMethod) -> str:
-    certain = ~_inside(table)
-    share = 100.0 * float(table.weights[certain].sum()) / table.weight
-    notes = [CERTAIN.format(share=share)] if share > 0.0 else []
+def _note(table: ForecastTable, method: SmoothMethod, left_out: float) -> str:
+    notes = [CERTAIN.format(share=100.0 * left_out)] if left_out > 0.0 else []
     if method == "loess":
         return "; ".join([*notes, NO_INTERVALS])
     counts = {"events": table.n_events, "non-events": table.n - table.n_events}

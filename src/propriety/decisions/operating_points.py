@@ -103,10 +103,8 @@ def operating_points_of(table: ForecastTable, thresholds: Floats, *, level: floa
     (array([0.5]), array([0.5]), array([2.]))
     """
     check_level(level)
-    counts = counts_at(table, thresholds)
-    hits, alarms = counts.true_positives, counts.false_positives
-    events, others = float(table.events.sum()), float(table.non_events.sum())
-    misses, passes = events - hits, others - alarms
+    hits, alarms, misses, passes = counts_at(table, thresholds)
+    events, others = hits + misses, alarms + passes
     total = events + others
     # Weighted cases count as the effective number of cases (Kish).
     worth = table.effective_n / table.weight
@@ -114,11 +112,11 @@ def operating_points_of(table: ForecastTable, thresholds: Floats, *, level: floa
         zip(
             SHARES,
             [
-                (hits, np.full_like(hits, events)),
-                (passes, np.full_like(hits, others)),
+                (hits, events),
+                (passes, others),
                 (hits, hits + alarms),
                 (passes, passes + misses),
-                (hits + alarms, np.full_like(hits, total)),
+                (hits + alarms, total),
             ],
             strict=True,
         )

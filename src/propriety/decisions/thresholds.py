@@ -10,30 +10,31 @@ from propriety.result import Floats
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.pooling import running_sum
 
-__all__ = ["PositiveCounts", "counts_at"]
+__all__ = ["DecisionCounts", "counts_at"]
 
 
-class PositiveCounts(NamedTuple):
-    """Weights of the events and of the non-events acted on: those with a forecast of at least the threshold."""
+class DecisionCounts(NamedTuple):
+    """Weights of the events and of the non-events that are acted on, and of those that are not."""
 
     true_positives: Floats
     false_positives: Floats
+    false_negatives: Floats
+    true_negatives: Floats
 
 
-def counts_at(table: ForecastTable, thresholds: Floats) -> PositiveCounts:
-    """Count the cases acted on at each threshold: those with a forecast of at least the threshold.
+def counts_at(table: ForecastTable, thresholds: Floats) -> DecisionCounts:
+    """Count the decisions at each threshold; cases with a forecast of at least the threshold are acted on.
 
     Examples
     --------
     >>> table = ForecastTable.from_predictions([0, 1, 0, 1], [0.1, 0.3, 0.3, 0.8])
-    >>> counts_at(table, np.array([0.0, 0.3, 0.5, 1.0]))
-    PositiveCounts(true_positives=array([2., 2., 1., 0.]), false_positives=array([2., 1., 0., 0.]))
+    >>> found = counts_at(table, np.array([0.0, 0.3, 0.5, 1.0]))
+    >>> found.true_positives, found.false_positives
+    (array([2., 2., 1., 0.]), array([2., 1., 0., 0.]))
     """
     below = np.searchsorted(table.forecast, thresholds, side="left")
-    events, non_events = _from_the_top(table.events), _from_the_top(table.non_events)
-    return PositiveCounts(events[below], non_events[below])
-
-
-def _from_the_top(weight: Floats) -> Floats:
-    """Return the weight of each row and all above it, followed by 0."""
-    return np.append(running_sum(weight[::-1])[::-1], 0.0)
+    columns = (table.events, table.non_events)
+    # Sums of the rows, not differences from the total, so that no cases weigh exactly 0.
+    acted = [np.append(running_sum(weight[::-1])[::-1], 0.0)[below] for weight in columns]
+    others = [np.append(0.0, running_sum(weight))[below] for weight in columns]
+    return DecisionCounts(*acted, *others)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from matplotlib.axes import Axes
 
@@ -42,7 +44,7 @@ def _(
         corners = np.stack([curve.forecast_min, curve.forecast_max], axis=1).ravel()
         rates = np.repeat(curve.event_rate, 2)
         for band in curve.bands[:1]:
-            grey = {"color": GREY["band"], "linewidth": 0, "zorder": 1.2, "label": "_consistency band"}
+            grey: dict[str, Any] = {"color": GREY["band"], "linewidth": 0, "zorder": 1.2, "label": "_consistency band"}
             ax.fill_between(band.forecast, band.low, band.high, **grey)
         ax.plot(corners, rates, color=GREY["text"], linewidth=0.9, linestyle=(0, (3, 1.5)), zorder=2.5, label="CORP")
     ax.plot(smooth.forecast, smooth.event_rate, color=color, linewidth=1.8, zorder=3, label="smooth curve")

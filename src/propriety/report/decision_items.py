@@ -23,10 +23,12 @@ from propriety.report.analysis_calls import call_for_each
 from propriety.report.cells import Estimate, PValue
 from propriety.report.figures import figure_of
 from propriety.report.page import Figure, Table
+from propriety.report.thinning import kept_points
+from propriety.result import Floats
 
 __all__ = ["decision_tables", "gain_figures"]
 
-MOST_POINTS = 80
+COLUMNS = 150  # Of a figure a third of the page wide.
 RATES = {
     "sensitivity": "sensitivity",
     "specificity": "specificity",
@@ -76,25 +78,24 @@ def decision_tables(evaluation: Evaluation) -> Iterator[Table]:
 
 def gain_figures(evaluation: Evaluation, names: dict[str, str]) -> Iterator[Figure]:
     """Yield precision-recall, gain and lift curves."""
-    whole = {names[model]: curve.gains() for model, curve in evaluation.roc_curves.items()}
-    if not whole:
+    found = {names[model]: curve.gains() for model, curve in evaluation.roc_curves.items()}
+    if not found:
         return
-    found = {name: _thinned(curve) for name, curve in whole.items()}
     call = f"{call_for_each('roc_curve', evaluation)}.gains()"
     rows = np.linspace(0.05, 1.0, 20)
     options: dict[str, Any] = {"call": call, "models": list(found), "width": "third", "size": (4.2, 3.8)}
-    recall = {name: np.interp(rows, one.share, one.recall) for name, one in found.items()}
+    recall = {name: _recall_at(rows, one) for name, one in found.items()}
     yield figure_of(
-        partial(plot_precision_recall, found),
+        partial(plot_precision_recall, _thinned(found, "recall", "precision")),
         title="Precision and recall",
         caption="Share of events among the cases acted on, against the share of the events found. The grey line is the "
         "prevalence.",
         reading=readings.PRECISION,
-        table={"recall": rows, **{name: np.interp(rows, one.recall, one.precision) for name, one in found.items()}},
+        table={"recall": rows, **{name: _precision_at(rows, one) for name, one in found.items()}},
         **options,
     )
     yield figure_of(
-        partial(plot_gains, found),
+        partial(plot_gains, _thinned(found, "share", "recall")),
         title="Gain",
         caption="Share of the events found if the cases with the highest forecasts are acted on. Grey: perfect and "
         "random order.",
@@ -103,7 +104,7 @@ def gain_figures(evaluation: Evaluation, names: dict[str, str]) -> Iterator[Figu
         **options,
     )
     yield figure_of(
-        partial(plot_lifts, found),
+        partial(plot_lifts, _thinned(found, "share", "lift")),
         title="Lift",
         caption="How many times more frequent events are among the cases acted on than among all cases.",
         reading=readings.LIFT,
@@ -112,14 +113,26 @@ def gain_figures(evaluation: Evaluation, names: dict[str, str]) -> Iterator[Figu
     )
 
 
-def _thinned(curve: GainCurve) -> GainCurve:
-    """Return a curve with at most `MOST_POINTS` points, evenly spaced in the share of the cases."""
-    if len(curve.share) <= MOST_POINTS:
-        return curve
-    wanted = np.linspace(curve.share[0], 1.0, MOST_POINTS)
-    rows = np.unique(np.minimum(np.searchsorted(curve.share, wanted), len(curve.share) - 1))
-    thin = {name: getattr(curve, name)[rows] for name in ("threshold", "share", "recall", "precision", "lift")}
-    return replace(curve, **thin)
+def _recall_at(share: Floats, curve: GainCurve) -> Floats:
+    """Return the recall of acting on a share of the cases, its expected value if tied cases are in random order."""
+    return np.interp(share, np.append(0.0, curve.share), np.append(0.0, curve.recall))
+
+
+def _precision_at(recall: Floats, curve: GainCurve) -> Floats:
+    """Return the precision with the fewest cases acted on for this recall, if tied cases are in random order."""
+    # Just below the recall, because interpolation at it returns the largest share with this recall.
+    share = np.interp(recall * (1.0 - 1e-12), np.append(0.0, curve.recall), np.append(0.0, curve.share))
+    return curve.prevalence * recall / share
+
+
+def _thinned(curves: dict[str, GainCurve], x: str, y: str) -> dict[str, GainCurve]:
+    """Return the curves with the points that are needed to draw y against x."""
+    thin = {}
+    for name, curve in curves.items():
+        kept = kept_points(getattr(curve, x), getattr(curve, y), (0.0, 1.0), columns=COLUMNS)
+        columns = ("threshold", "share", "recall", "precision", "lift")
+        thin[name] = curve if kept is None else replace(curve, **{one: getattr(curve, one)[kept] for one in columns})
+    return thin
 
 
 def _table(

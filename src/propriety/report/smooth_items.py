@@ -31,6 +31,7 @@ NOTE = (
     "intervals assume a smooth curve: they cover less often than stated if forecasts are wrong only in a small part of "
     "their range."
 )
+LEFT_OUT = "{model}: {share} of the weight has forecasts of exactly 0 or 1, which are left out."
 ABSENT = "{models}: there is no such curve, because forecasts separate events from non-events or do not differ."
 DEPENDENT = " They also assume independent cases. Here cases may be correlated ({what}), and they may be too narrow."
 CAPTION = (
@@ -51,7 +52,7 @@ def smooth_table(evaluation: Evaluation, found: dict[str, SmoothCalibration]) ->
     if not found:
         return
     notes = [NOTE + ("" if evaluation.dependence is None else DEPENDENT.format(what=evaluation.dependence))]
-    notes += [f"{model}: {one.note.split(';')[0]}." for model, one in found.items() if one.note.count(";")]
+    notes += [LEFT_OUT.format(model=model, share=percent(one.left_out)) for model, one in found.items() if one.left_out]
     absent = [model for model in evaluation.models if model not in found]
     notes += [ABSENT.format(models=listed(absent))] if absent else []
     yield Table(

@@ -30,7 +30,9 @@ def thin_lines(canvas: Figure) -> None:
             _thin(line, ax)
 
 
-def kept_points(x: Floats, y: Floats, limits: tuple[float, float]) -> NDArray[np.intp] | None:
+def kept_points(
+    x: Floats, y: Floats, limits: tuple[float, float], *, columns: int = COLUMNS
+) -> NDArray[np.intp] | None:
     """Return the positions of the points that are needed between the limits; None if all are, or if x decreases.
 
     Examples
@@ -40,13 +42,13 @@ def kept_points(x: Floats, y: Floats, limits: tuple[float, float]) -> NDArray[np
     >>> len(kept) < 17_000, int(kept[0]), int(kept[-1])
     (True, 0, 100000)
     """
-    if len(x) <= 4 * COLUMNS or not (np.isfinite(x).all() and np.isfinite(y).all()) or (np.diff(x) < 0.0).any():
+    if len(x) <= 4 * columns or not (np.isfinite(x).all() and np.isfinite(y).all()) or (np.diff(x) < 0.0).any():
         return None
     low, high = sorted(limits)
     # One point beyond either limit, so that the line reaches it.
     first = max(int(np.searchsorted(x, low, side="left")) - 1, 0)
     last = min(int(np.searchsorted(x, high, side="right")), len(x) - 1)
-    starts = np.searchsorted(x, np.linspace(low, high, COLUMNS + 1))
+    starts = np.searchsorted(x, np.linspace(low, high, columns + 1))
     starts = np.unique(np.clip([first, *starts], first, last))
     ends = np.append(starts[1:] - 1, last)
     extremes = [_places_of_lowest(sign * y[: last + 1], starts) for sign in (1.0, -1.0)]
