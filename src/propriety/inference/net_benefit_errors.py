@@ -30,7 +30,8 @@ def difference_errors(moments: Moments, measure: Measure) -> Floats | None:
     if not isinstance(measure, NetBenefit) or isinstance(measure.thresholds, tuple) or not _are_counts(moments):
         return None
     pairs = slice(len(moments.models), None)
-    return error_of_difference(*_decisions(moments.over(), measure.thresholds, pairs))[0]
+    errors: Floats = error_of_difference(*_decisions(moments.over(), measure.thresholds, pairs))
+    return np.asarray(errors[0])
 
 
 def _are_counts(moments: Moments) -> bool:

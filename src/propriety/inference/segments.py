@@ -228,8 +228,8 @@ def find_segments(  # noqa: PLR0913  (the data, the columns, and how they are se
     check_level(level)
     check_resamples(n_resamples)
     if n_resamples * (1.0 - level) < FEWEST_BEYOND:
-        law = f"must be at least {math.ceil(FEWEST_BEYOND / (1.0 - level)):,} for a level of {level:g}"
-        raise InputValueError(law, argument="n_resamples", offender=f"got {n_resamples:,}")
+        needed = f"must be at least {math.ceil(FEWEST_BEYOND / (1.0 - level)):,} for a level of {level:g}"
+        raise InputValueError(needed, argument="n_resamples", offender=f"got {n_resamples:,}")
     check_positive("depth", depth)
     check_positive("most", most)
     check_choice("control", control, ("family", "discovery"))

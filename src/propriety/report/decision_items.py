@@ -115,14 +115,14 @@ def gain_figures(evaluation: Evaluation, names: dict[str, str]) -> Iterator[Figu
 
 def _recall_at(share: Floats, curve: GainCurve) -> Floats:
     """Return the recall of acting on a share of the cases, its expected value if tied cases are in random order."""
-    return np.interp(share, np.append(0.0, curve.share), np.append(0.0, curve.recall))
+    return np.asarray(np.interp(share, np.append(0.0, curve.share), np.append(0.0, curve.recall)))
 
 
 def _precision_at(recall: Floats, curve: GainCurve) -> Floats:
     """Return the precision with the fewest cases acted on for this recall, if tied cases are in random order."""
     # Just below the recall, because interpolation at it returns the largest share with this recall.
     share = np.interp(recall * (1.0 - 1e-12), np.append(0.0, curve.recall), np.append(0.0, curve.share))
-    return curve.prevalence * recall / share
+    return np.asarray(curve.prevalence * recall / share)
 
 
 def _thinned(curves: dict[str, GainCurve], x: str, y: str) -> dict[str, GainCurve]:
