@@ -99,6 +99,8 @@ class PredictedActual:
 class CalibrationIntercept:
     r"""Intercept a of :math:`\operatorname{logit} P(Y = 1) = a + \operatorname{logit} p`; 0 if calibrated.
 
+    Forecasts of exactly 0 or 1 have no log-odds and are left out; the note of an estimate says how many.
+
     References
     ----------
     Cox (1958), doi:10.1093/biomet/45.3-4.562.
@@ -131,6 +133,8 @@ class CalibrationIntercept:
 @dataclass(frozen=True, slots=True)
 class CalibrationSlope:
     r"""Slope b of :math:`\operatorname{logit} P(Y = 1) = a + b \operatorname{logit} p`; 1 if calibrated.
+
+    Forecasts of exactly 0 or 1 have no log-odds and are left out; the note of an estimate says how many.
 
     References
     ----------

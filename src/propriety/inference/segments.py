@@ -395,10 +395,15 @@ def _widest(lattice: Lattice, sums: SegmentSums, own: Floats, best: int, critica
 
 
 def _intercept(table: ForecastTable) -> float:
-    """Return the calibration intercept; infinite without events or without non-events."""
+    """Return the calibration intercept; infinite without events or without non-events, NaN if it is not defined."""
     if not table.events.any():
         return -math.inf
-    return CalibrationIntercept().value(table) if table.non_events.any() else math.inf
+    if not table.non_events.any():
+        return math.inf
+    try:
+        return CalibrationIntercept().value(table)
+    except InputValueError:  # All other forecasts than 0 and 1 have the event, or none.
+        return math.nan
 
 
 def _columns(
