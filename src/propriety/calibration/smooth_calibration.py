@@ -246,9 +246,8 @@ def _by_spline(table: ForecastTable, level: float, noise: Callable[[int], Floats
     grid = np.unique(np.linspace(rows.forecast[0], rows.forecast[-1], POINTS))
     on_grid = _design(logit(grid), knots)
     middle = on_grid @ fit.coefficients
-    # Rounding can make the variance negative if forecasts hardly differ.
-    variance = np.maximum(((on_grid @ covariance) * on_grid).sum(axis=1), 0.0)
-    margin = float(ndtri(1.0 - tail)) * np.sqrt(variance)
+    # By the root, because rounding can make variances negative if forecasts hardly differ.
+    margin = float(ndtri(1.0 - tail)) * np.sqrt(((on_grid @ root) ** 2).sum(axis=1))
     return _Curve(grid, expit(middle), expit(middle - margin), expit(middle + margin), indices, p_value)
 
 
