@@ -103,3 +103,13 @@ def test_wrong_input_is_rejected():
         pr.before_labels([[0.1, 0.2, 0.7]])
     with pytest.raises(InputValueError, match="with the key 'day'"):
         pr.before_labels([0.1, 0.2], past=pr.condense([0, 1], [0.1, 0.2]))
+
+
+MEASURES = [pr.Brier(), pr.measures.AreaUnderRoc(), pr.measures.ObservedExpected()]
+
+
+def test_limits_are_possible_values():
+    found = pr.before_labels([0.01, 0.02, 0.03, 0.9], measures=MEASURES)
+    assert (found.chance_low >= 0.0).all()
+    assert (found.chance_high[:2] <= 1.0).all()
+    assert (found.chance_low <= found.expected).all()

@@ -151,8 +151,9 @@ def test_shifted_logits_shift_the_intercept(sample, shift):
 def test_the_distances_are_ordered_and_values_are_inside_their_limits(sample):
     y, x = (np.array(column) for column in zip(*sample, strict=True))
     found = summarised(y, expit(x))
-    assert 0.0 <= found.smooth.e50 <= found.smooth.e90 <= found.smooth.e_max <= 1.0
-    assert found.smooth.ici <= found.smooth.e_max + 1e-15
+    if found.smooth is not None:  # There is no curve if outcomes or forecasts do not differ, or are separated.
+        assert 0.0 <= found.smooth.e50 <= found.smooth.e90 <= found.smooth.e_max <= 1.0
+        assert found.smooth.ici <= found.smooth.e_max + 1e-15
     assert 0.0 <= found.p_value <= 1.0
     for name in ESTIMATES:
         one = getattr(found, name)

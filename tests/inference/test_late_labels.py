@@ -145,6 +145,7 @@ def test_the_picture_shows_reported_and_expected_events():
         ({"reported": np.full(len(P), np.nan)}, InputValueError, "at least one report"),
         ({"made": MADE[:3]}, InputValueError, "made must have shape"),
         ({"now": -1}, InputValueError, "now must not be before every forecast"),
+        ({"windows": 7}, InputTypeError, "windows must be a sequence"),
         ({"windows": [0]}, InputValueError, "windows must be a positive whole number"),
     ],
 )
@@ -157,3 +158,44 @@ def test_keys_must_be_in_the_ledger():
     ledger = pr.condense([0, 1], [0.1, 0.2], by={"made": [1, 2]})
     with pytest.raises(InputValueError, match="reported must be a key of the ledger"):
         pr.late_labels(ledger, made="made", reported="reported")
+
+
+def test_few_reports_have_no_limits_of_the_score():
+    made, reported = np.repeat(np.arange(30), 40), np.full(1200, np.nan)
+    reported[[0, 10, 45, 80, 300, 400]] = made[[0, 10, 45, 80, 300, 400]] + [0, 1, 2, 3, 0, 1]
+    reported[[1160, 1161]] = 29.0
+    found = pr.late_labels(np.linspace(0.005, 0.02, 1200), made=made, reported=reported, now=29, windows=[7])
+    assert found.reported.tolist() == [2, 8, 6]
+    assert np.isnan(found.score_low).tolist() == [True, False, False]
+    assert np.isfinite(found.score).all()
+    assert [one != "" for one in found.note] == [True, False, False]
+    assert "fewer than 4 reported events" in found.summary().splitlines()[1]
+    assert "nan" not in found.summary()
+
+
+def test_a_share_of_zero_at_ages_with_reports_is_noted():
+    """The only event of an age of 18 days or more was reported after 18 days, so F is 0 up to day 17."""
+    made, reported = np.tile(np.arange(20), 2), np.full(40, np.nan)
+    reported[[0, 14, 15, 16, 17]] = [18, 15, 16, 17, 18]
+    found = pr.late_labels(np.full(40, 0.2), made=made, reported=reported, now=19, windows=[7])
+    assert found.by_age.maturity[17] == 0.0
+    assert np.isnan([found.observed_expected[0], found.high[0], found.score[0], found.p_value[0]]).all()
+    assert "share of reported events is 0" in found.note[0]
+    assert "not estimable" in found.summary()
+    assert "nan" not in found.summary()
+
+
+def test_a_share_is_checked():
+    with pytest.raises(InputValueError, match="share must be above 0 and at most 1"):
+        FOUND.age_at(1.5)
+
+
+def test_times_with_a_time_zone_have_the_date_of_that_zone():
+    zone = dt.timezone(dt.timedelta(hours=-5))
+    start = dt.datetime(2026, 1, 1, 22, tzinfo=zone)
+    made = [start + dt.timedelta(days=int(day)) for day in MADE[:500]]
+    reported = [None if np.isnan(day) else start + dt.timedelta(days=int(day)) for day in REPORTED[:500]]
+    now = dt.date(2026, 1, 1) + dt.timedelta(days=DAYS - 1)
+    found = pr.late_labels(P[:500], made=made, reported=reported, now=now)
+    plain = pr.late_labels(P[:500], made=MADE[:500], reported=REPORTED[:500], now=DAYS - 1)
+    np.testing.assert_array_equal(found.score, plain.score)

@@ -3,6 +3,7 @@
 import itertools
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ from scipy.special import expit, logit
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError
 from propriety.inference.betting import MeanBets, bet_on_mean
+from propriety.inference.ledger_monitor import OF_DAYS, OF_STREAMS
 from propriety.inference.stability_index import BINS, bin_counts, stability_index
 from propriety.inference.stream_evidence import (
     ALTERNATIVES,
@@ -23,6 +25,7 @@ from propriety.inference.stream_evidence import (
     comparison_growth,
     mean_limits,
 )
+from propriety.inference.stream_states import StreamStates
 from propriety.results import LedgerMonitor
 
 P = np.array([0.1, 0.35, 0.8])
@@ -182,6 +185,30 @@ def test_a_change_is_found_with_its_day_and_direction(direction, change):
     assert f"m (site b): forecasts {direction} since day" in watch.summary()
 
 
+def test_the_size_of_a_change_is_that_from_its_day_to_the_alarm():
+    # Too few events on two days, and too many later: the alarm is about the first two.
+    day, p = np.repeat(np.arange(1, 9), 400), np.full(3200, 0.5)
+    y = np.arange(3200) % 400 < np.where(day <= 2, 120, 280)
+    watch = pr.monitor(pr.condense(y, {"m": p}, by={"day": day}))
+    row = watch.to_frame(backend="pandas").iloc[0]
+    assert (row["direction"], row["since"], row["alarm"]) == ("too high", 1, 1)
+    assert row["observed_expected"] == pytest.approx(1.2)
+    assert watch.changes.tolist() == [pytest.approx(0.6)]
+    assert "too high since day 1 (alarm on day 1), observed/expected 0.600 until the alarm." in watch.summary()
+
+
+def test_sizes_of_changes_are_those_of_the_days_of_each_stream(two_models):
+    watch = pr.monitor(two_models)
+    first, last = np.arange(len(watch.states)), np.arange(len(watch.states)) + 10
+    found = watch.days.sizes(first, last)
+    for place, stream in enumerate(watch.states.streams):
+        own = watch.days.of_stream(place)
+        rows = (own.position >= place) & (own.position <= place + 10)
+        parts = (own.event_rate, own.mean_forecast) if stream.reference is None else (own.score, np.ones(len(rows)))
+        above, below = ((part * own.n)[rows].sum() for part in parts)
+        assert found[place] == pytest.approx(above / below, rel=1e-12)
+
+
 def test_the_worse_model_is_named():
     rng = np.random.default_rng(3)
     size, day = 25_000, np.repeat(np.arange(50), 500)
@@ -242,6 +269,10 @@ def test_days_that_change_or_come_late_are_refused(two_models):
     assert watch.extend(two_models.where(day=list(range(10, 22)))).times == tuple(range(5, 22))
     with pytest.raises(InputValueError, match="must not change"):
         watch.extend(simulated(days=20, models=2, seed=9).where(day=list(range(10, 20))))
+    y, p, day = [0, 1, 0, 1] * 6, [0.2, 0.7, 0.4, 0.5] * 6, [1, 1, 2, 2] * 6
+    first = pr.monitor(pr.condense(y, {"m": p}, by={"day": day}))
+    with pytest.raises(InputValueError, match="cases or forecasts of a day that has been monitored must not change"):
+        first.extend(pr.condense(y, {"m": [1.0 - one for one in p]}, by={"day": day}))
     with pytest.raises(InputValueError, match="sorted order"):
         watch.extend(two_models.where(day=4))
 
@@ -265,6 +296,32 @@ def test_what_is_not_a_ledger_of_independent_cases_of_one_event_is_refused(two_m
         pr.monitor(two_models, rule=pr.Log())
 
 
+@pytest.mark.parametrize("key", ["model", "reference", "n", "days", "alarm", "e_value", "score"])
+def test_keys_called_like_columns_of_the_result_are_refused(key):
+    y, p = [0, 1, 1, 0], [0.2, 0.7, 0.4, 0.3]
+    with pytest.raises(InputValueError, match=f"must not be called '{key}'"):
+        pr.monitor(pr.condense(y, {"m": p}, by={"day": [1, 1, 2, 2], key: [1, 2, 1, 2]}))
+
+
+def test_every_column_of_the_results_is_refused_as_a_key(two_models):
+    watch = pr.monitor(two_models.where(day=[0, 1]))
+    assert {*watch.columns(), *watch.days.columns()} - {"day", "site"} == OF_DAYS | OF_STREAMS
+    ledger = pr.condense([0, 1, 1, 0], {"m": [0.2, 0.7, 0.4, 0.3]}, by={"days": [1, 1, 2, 2]})
+    assert pr.monitor(ledger, time="days").days.to_frame(backend="pandas")["days"].tolist() == [1, 2]
+
+
+def test_numbers_as_text_are_not_times():
+    y, p = [0, 1, 1, 0], [0.2, 0.7, 0.4, 0.3]
+    with pytest.raises(InputValueError, match=r"numbers as text.*got '1'.*use integers"):
+        pr.monitor(pr.condense(y, {"m": p}, by={"day": ["1", "2", "10", "10"]}))
+
+
+def test_a_crossed_key_is_refused_with_what_to_do():
+    ledger = pr.condense([0, 1], {"m": [0.2, 0.7]}, by={"day, site": ["1, a", "2, a"]})
+    with pytest.raises(InputValueError, match=r"crosses 2 columns.*--by day --by site"):
+        pr.monitor(ledger)
+
+
 def test_files_of_another_monitor_are_kept(two_models, tmp_path):
     watch = pr.monitor(two_models.where(day=[0, 1]))
     watch.to_parquet(tmp_path)
@@ -272,12 +329,93 @@ def test_files_of_another_monitor_are_kept(two_models, tmp_path):
         pr.monitor(two_models.where(day=[0, 1]), level=0.9).to_parquet(tmp_path)
     with pytest.raises(InputValueError, match="more days"):
         pr.monitor(two_models.where(day=0)).to_parquet(tmp_path)
+    with pytest.raises(InputValueError, match=r"other days.*it has 0, and this one 10.*another folder"):
+        pr.monitor(two_models.where(day=[10, 11, 12])).to_parquet(tmp_path)
+    with pytest.raises(InputValueError, match="other cases"):
+        pr.monitor(simulated(days=3, models=2, seed=9)).to_parquet(tmp_path)
+    watch.to_parquet(tmp_path)
+    pr.monitor(two_models.where(day=[0, 1, 2])).to_parquet(tmp_path)
+    assert LedgerMonitor.from_parquet(tmp_path).times == (0, 1, 2)
     facts = json.loads((tmp_path / "monitor.json").read_text())
     (tmp_path / "monitor.json").write_text(json.dumps(facts | {"version": 99}))
     with pytest.raises(InputValueError, match="version"):
         LedgerMonitor.from_parquet(tmp_path)
     with pytest.raises(InputValueError, match="holds a monitor"):
         LedgerMonitor.from_parquet(tmp_path / "days")
+
+
+@pytest.fixture
+def stored(two_models, tmp_path):
+    """Return a folder with a monitor of two days."""
+    pr.monitor(two_models.where(day=[0, 1])).to_parquet(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", ["state-2.parquet", "times-2.parquet", "days/day-1.parquet", "monitor.json"])
+def test_stored_files_that_are_missing_or_changed_are_refused(stored, name):
+    whole = (stored / name).read_bytes()
+    changed = whole.replace(b"0.95", b"0.10") if name == "monitor.json" else whole + b" "
+    for damaged in (whole[:-9], b"", changed, None):
+        (stored / name).unlink()
+        if damaged is not None:
+            (stored / name).write_bytes(damaged)
+        with pytest.raises(InputValueError, match="monitor"):
+            LedgerMonitor.from_parquet(stored).days.to_dict()
+        (stored / name).write_bytes(whole)
+    assert LedgerMonitor.from_parquet(stored).days.n.sum() > 0
+
+
+def test_a_folder_that_lost_its_facts_is_not_continued(stored, two_models):
+    (stored / "monitor.json").unlink()
+    with pytest.raises(InputValueError, match=r"no monitor.json.*another folder"):
+        pr.monitor(two_models.where(day=[0, 1])).to_parquet(stored)
+
+
+@pytest.mark.parametrize(
+    ("law", "change"),
+    [
+        ("add up to at most 1", {"share": np.full(6, 50.0)}),
+        ("add up to at most 1", {"share": np.full(6, np.nan)}),
+        ("one of 2 days", {"alarm": np.full(6, 2), "since": np.full(6, 2)}),
+        ("directions", {"direction": np.full(6, 9)}),
+        ("every stream must have a case", {"n": np.zeros(6, dtype=np.int64)}),
+        ("missing", {"sums": np.full(6, np.nan)}),
+        ("whole numbers", {"alarm": np.full(6, -1.0)}),
+    ],
+)
+def test_states_that_no_monitor_has_are_refused(two_models, tmp_path, law, change):
+    watch = pr.monitor(two_models.where(day=[0, 1]))
+    replace(watch, states=replace(watch.states, **change)).to_parquet(tmp_path)
+    with pytest.raises(InputValueError, match=law):
+        LedgerMonitor.from_parquet(tmp_path)
+
+
+def test_an_empty_state_is_refused(two_models, tmp_path):
+    watch = pr.monitor(two_models.where(day=[0, 1]))
+    replace(watch, states=StreamStates.none()).to_parquet(tmp_path)
+    with pytest.raises(InputValueError, match="Hint: restore"):
+        LedgerMonitor.from_parquet(tmp_path)
+
+
+@pytest.mark.parametrize("facts", [{"level": 1.5}, {"reference_days": 0}, {"days": "2"}, {"models": []}, {"keys": [1]}])
+def test_facts_that_no_monitor_has_are_refused(stored, facts):
+    there = json.loads((stored / "monitor.json").read_text())
+    first = {name: value for name, value in there.items() if name not in ("files", "checksum")} | {"version": 1}
+    (stored / "monitor.json").write_text(json.dumps(first))
+    assert LedgerMonitor.from_parquet(stored).times == (0, 1)
+    (stored / "monitor.json").write_text(json.dumps(first | facts))
+    with pytest.raises(InputValueError, match="must"):
+        LedgerMonitor.from_parquet(stored)
+
+
+def test_a_monitor_of_version_1_is_continued_and_gets_checksums(stored, two_models):
+    there = json.loads((stored / "monitor.json").read_text())
+    first = {name: value for name, value in there.items() if name not in ("files", "checksum")} | {"version": 1}
+    (stored / "monitor.json").write_text(json.dumps(first))
+    LedgerMonitor.from_parquet(stored).extend(two_models.where(day=2)).to_parquet(stored)
+    found = json.loads((stored / "monitor.json").read_text())
+    assert (found["version"], len(found["files"])) == (2, 5)
+    assert found["files"]["days/day-1.parquet"] == there["files"]["days/day-1.parquet"]
 
 
 def test_stakes_lie_between_zero_and_one():

@@ -118,12 +118,29 @@ def test_the_calibration_index_of_separated_outcomes_has_no_value():
         IntegratedCalibrationIndex().value(pr.ForecastTable.from_predictions(Y, np.where(Y, 0.95, 0.05)))
 
 
+@pytest.mark.parametrize("measure", [CalibrationIntercept(), CalibrationSlope()])
+@pytest.mark.parametrize("weight", [None, np.tile([1.0, 2.0, 0.5], 150)], ids=["cases", "weights"])
+def test_intercept_and_slope_leave_out_forecasts_of_0_and_1_and_say_so(measure, weight):
+    rng = np.random.default_rng(4)
+    p = np.r_[rng.uniform(0.05, 0.95, 440), np.zeros(6), np.ones(4)]
+    y = rng.random(450) < p
+    found = pr.estimate(y, p, measure, sample_weight=weight)
+    inside = pr.estimate(y[:440], p[:440], measure, sample_weight=None if weight is None else weight[:440])
+    assert found.value == pytest.approx(inside.value, rel=1e-9)
+    assert found.standard_error == pytest.approx(inside.standard_error, rel=2e-3)
+    assert "forecast of exactly 0 or 1" in found.note
+    assert "exactly" not in inside.note
+
+
 def test_what_calibration_in_numbers_cannot_tell():
-    certain = pr.ForecastTable.from_predictions([0, 1, 1], [0.0, 0.4, 0.6])
+    certain = pr.ForecastTable.from_predictions([0, 1, 1], [0.0, 1.0, 1.0])
+    inside = pr.ForecastTable.from_predictions([0, 1, 1], [0.0, 0.4, 0.6])
     for measure, word in ((CalibrationIntercept(), "intercept"), (CalibrationSlope(), "slope")):
-        law = f"a calibration {word} needs log-odds, which forecasts of exactly 0 or 1 do not have; they are 33.3%"
+        law = f"a calibration {word} needs log-odds, which forecasts of exactly 0 or 1 do not have; all forecasts are"
         with pytest.raises(InputValueError, match=law):
             measure.value(certain)
+        with pytest.raises(InputValueError, match="and without the event among the forecasts other than 0 and 1"):
+            measure.value(inside)
         with pytest.raises(InputValueError, match=f"a calibration {word} needs cases with and without the event"):
             measure.value(pr.ForecastTable.from_predictions([1, 1], [0.2, 0.4]))
     with pytest.raises(InputValueError, match="a calibration slope needs forecasts that differ; all are equal"):

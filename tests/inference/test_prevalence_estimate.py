@@ -70,6 +70,14 @@ def test_useless_forecasts_determine_nothing():
     assert "not determined" in found.note
 
 
+@pytest.mark.parametrize("p", [[0.5, 0.5], [0.3, 0.7]])
+def test_a_flat_likelihood_determines_nothing(p):
+    found = pr.estimate_prevalence([0, 1] * 50, p * 50, unlabelled=[0.5] * 20, method="em")
+    assert np.isnan(found.value)
+    assert (found.low, found.high) == (0.0, 1.0)
+    assert "not determined" in found.note
+
+
 def test_input_is_checked():
     with pytest.raises(InputValueError, match="two events"):
         pr.estimate_prevalence([0, 0, 1], [0.1, 0.2, 0.3], unlabelled=[0.1, 0.2])

@@ -16,6 +16,8 @@ from propriety.inference.segment_law import SMALLEST, deviations, largest_deviat
 from propriety.inference.segment_sums import Lattice, SegmentCases, SegmentSums
 
 FEW = {"seed": 3, "n_resamples": 60}
+ENGINE_NAMES = ("polars", "pandas", "polars lazy", "duckdb")
+ENGINES = (pl.DataFrame.clone, pl.DataFrame.to_pandas, pl.DataFrame.lazy, lambda f: duckdb.from_arrow(f.to_arrow()))
 
 
 def cases(n=30_000, *, planted=(), seed=1):
@@ -140,11 +142,7 @@ def test_at_most_so_many_are_reported():
     assert "may be more segments than the 1 reported" in found.note
 
 
-@pytest.mark.parametrize(
-    "engine",
-    [lambda frame: frame, pl.DataFrame.to_pandas, pl.DataFrame.lazy, lambda f: duckdb.from_arrow(f.to_arrow())],
-    ids=["polars", "pandas", "polars lazy", "duckdb"],
-)
+@pytest.mark.parametrize("engine", ENGINES, ids=ENGINE_NAMES)
 @pytest.mark.parametrize("most", [0, 2**21], ids=["by queries", "fetched"])
 def test_frames_and_engines_find_what_arrays_do(engine, most, monkeypatch):
     monkeypatch.setattr("propriety.inference.segment_sums.MOST_FETCHED", most)
@@ -177,7 +175,12 @@ def test_numbers_are_cut_at_their_quantiles():
     np.testing.assert_allclose(shares, 0.25, atol=0.02)
     assert cut.labels[0] == f"up to {cut.edges[0]:g}"
     frame = pl.DataFrame({"x": [*values.tolist(), None]}).lazy()
-    coded = nw.from_native(frame).select(cut.expression(nw.col("x")).alias("x")).collect()["x"].to_list()
+    coded = (
+        nw.from_native(frame)
+        .select(cut.expression(nw.col("x"), nw.col("x").is_null()).alias("x"))
+        .collect()["x"]
+        .to_list()
+    )
     assert coded == [*cut.codes(values).tolist(), None]
     assert cut_of_numbers(np.arange(50), 4) is None
     assert cut_of_numbers(np.array(["a", "b"]), 4) is None
@@ -189,6 +192,9 @@ def test_numbers_are_cut_at_their_quantiles():
     ("change", "error", "words"),
     [
         ({"by": ["country"]}, InputTypeError, "mapping of names to arrays"),
+        ({"by": {}}, InputTypeError, "mapping of names to arrays"),
+        ({"by": None}, InputTypeError, "mapping of names to arrays"),
+        ({"n_resamples": 20}, InputValueError, "at least 50 for a level of 0.95"),
         ({"quantiles": 0}, InputValueError, "quantiles"),
         ({"depth": 0}, InputValueError, "depth"),
         ({"control": "none"}, InputValueError, "control"),
@@ -197,7 +203,7 @@ def test_numbers_are_cut_at_their_quantiles():
 def test_wrong_arguments_are_explained(change, error, words):
     y, p, by = cases(200)
     with pytest.raises(error, match=words):
-        pr.find_segments(y, p, **({"by": by} | change), **FEW)
+        pr.find_segments(y, p, **({"by": by} | FEW | change))
 
 
 def test_classes_and_several_models_are_rejected():
@@ -213,3 +219,55 @@ def test_missing_labels_are_rejected_alike():
     for given in (frame, frame.lazy()):
         with pytest.raises(MissingValuesError, match="must be known for every case"):
             pr.find_segments(given, "p", outcome="y", by=["g"], **FEW)
+
+
+AGES = np.repeat(np.arange(0.5, 100.0, 1.0), 200)
+
+
+@pytest.mark.parametrize("engine", ENGINES, ids=ENGINE_NAMES)
+@pytest.mark.parametrize("dropped", [False, True])
+def test_parts_of_numbers_have_their_own_names(engine, dropped):
+    """Also if the engine returns the parts in another order, and if a part has no cases left."""
+    rng = np.random.default_rng(2)
+    p = rng.uniform(0.1, 0.4, len(AGES))
+    y = (rng.random(len(AGES)) < np.where((AGES > 40) & (AGES < 60), 1.6 * p, p)).astype(float)
+    frame = pl.DataFrame({"y": y, "p": p, "age": AGES})
+    if dropped:
+        frame = frame.with_columns(y=pl.when(pl.col("age") > 20).then("y"))
+    found = pr.find_segments(engine(frame), "p", outcome="y", by=["age"], missing="drop", **FEW)
+    assert found.segment.tolist() == ["age = 39.5 to 59.5"]
+    assert found.n[0] == 4_000
+
+
+@pytest.mark.parametrize("engine", ENGINES, ids=ENGINE_NAMES)
+def test_nan_is_a_missing_label(engine):
+    frame = pl.DataFrame({"y": [0, 1] * 100, "p": [0.3, 0.4] * 100, "age": [*np.linspace(0, 1, 199), np.nan]})
+    with pytest.raises(MissingValuesError, match="must be known for every case"):
+        pr.find_segments(engine(frame), "p", outcome="y", by=["age"], **FEW)
+
+
+def test_nothing_is_reported_if_nothing_can_be_tested():
+    found = pr.find_segments([0, 1] * 6, [0.5] * 12, by={"g": ["a", "b", "c"] * 4}, **FEW)
+    assert (found.segment.tolist(), found.tested, found.too_small) == ([], 0, 3)
+    assert str(found) == (
+        "No segment stands out: 0 segments were tested, of up to 1 column out of 1 column "
+        "(3 expect too few events to be tested)."
+    )
+
+
+@pytest.mark.parametrize(("outcome", "intercept"), [(0, -np.inf), (1, np.inf)])
+def test_a_segment_may_have_no_events_or_only_events(outcome, intercept):
+    y, p, by = cases(20_000)
+    p = np.clip(p, 0.05, 0.95)
+    y = np.where(by["country"] == "FR", outcome, y)
+    found = pr.find_segments(y, p, by={"country": by["country"]}, **FEW)
+    assert found.segment[0] == "country = FR"
+    assert found.intercept[0] == intercept
+
+
+def test_a_wider_segment_must_itself_be_beyond_the_critical_value():
+    for seed in range(3):
+        y, p, by = cases(20_000, planted=[(1.7, {"country": "FR", "device": "phone"})], seed=seed)
+        found = pr.find_segments(y, p, by=by, **FEW)
+        assert (np.abs(found.deviation) >= found.critical).all()
+        assert (found.p_adjusted <= 0.05 + 1 / 61).all()

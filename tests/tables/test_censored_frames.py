@@ -77,3 +77,12 @@ def test_the_group_without_follow_up_is_named(engine):
 def test_eager_frames_are_rejected():
     with pytest.raises(InputTypeError, match="must be a lazy frame"):
         pr.censored_frame(rows(10), time="t", event="event", horizon=0.5)
+
+
+def test_columns_of_the_frame_are_kept(engine):
+    frame = rows(60).with_columns(_time=pl.lit(7), _group=pl.lit("g"), _event=pl.lit(1), _curve=pl.lit(0.5))
+    found = pr.censored_frame(engine(frame), time="t", event="event", horizon=0.75, competing="other")
+    columns = pr.tables.frames.known(found.frame).collect_schema().names()
+    assert columns == [*frame.columns, found.outcome, found.weight]
+    with pytest.raises(InputValueError, match="no column called '_censoring_time'"):
+        pr.censored_frame(engine(frame.rename({"_time": "_censoring_time"})), time="t", event="event", horizon=0.75)

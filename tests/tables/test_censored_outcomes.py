@@ -56,7 +56,9 @@ def test_without_censoring_nothing_changes():
     outcome = pr.censored(time + 10.0 * (np.array(event) == 0), event, horizons=5)
     assert outcome.only().weight.tolist() == [1.0] * 4
     assert pr.brier_score(outcome, p) == pr.brier_score(event, p)
-    assert not outcome.only().censoring.is_estimated
+    assert pr.condense(outcome, p).censoring is None
+    found, plain = pr.estimate(outcome, p), pr.estimate(event, p)
+    assert (found.low, found.high, found.method, found.note) == (plain.low, plain.high, plain.method, plain.note)
 
 
 def test_events_come_before_censoring_at_tied_times():
@@ -83,15 +85,6 @@ def test_weights_of_a_function_are_used_as_given():
     assert not outcome.only().censoring.is_estimated
 
 
-def test_the_largest_weight_is_bounded_and_counted():
-    time, event = np.arange(1.0, 21.0), np.arange(20) % 2
-    whole = pr.censored(time, event, horizons=19)
-    cut = pr.censored(time, event, horizons=19, largest=2.0)
-    assert whole.largest_weight[0] > 2.0
-    assert cut.largest_weight[0] == 2.0
-    assert cut.truncated[0] == np.count_nonzero(whole.only().weight > 2.0)
-
-
 def test_fifths_of_the_forecast_have_curves_of_their_own():
     time, event = np.tile([1.0, 2.0, 3.0], 20), np.tile([0, 1, 0], 20)
     p = np.arange(60) / 60
@@ -108,6 +101,9 @@ def test_a_test_shows_that_censoring_depends_on_the_forecast():
     assert outcome.dependence(p) < 1e-4
     assert "depends on the forecasts" in pr.estimate(outcome, p).note
     assert "depends on the forecasts" in pr.compare(outcome, {"a": p, "b": p**2}).note
+    assert pr.calibration_summary(outcome, p, seed=1).note.count("depends on the forecasts") == 1
+    groups = pr.slices(outcome, p, by=place % 2)
+    assert all("depends on the forecasts" in one for one in groups.note[np.isfinite(groups.p_value)])
     assert "depends" not in pr.estimate(pr.censored(time, place % 3 == 0, horizons=1.15, forecast=p), p).note
     assert outcome.dependence((place * 0.7548776662466927) % 1.0) > 0.05
 
@@ -126,7 +122,8 @@ def test_a_test_shows_that_censoring_depends_on_the_forecast():
         ({"horizons": 4}, InputValueError, "nobody is followed up until 4"),
         ({"weights": "cox"}, InputValueError, "km"),
         ({"weights": lambda t: 0.0 * t}, InputValueError, "above 0"),
-        ({"largest": 0.5}, InputValueError, "at least 1"),
+        ({"weights": "aalen-johansen"}, InputValueError, "competing="),
+        ({"weights": np.ones(3)}, InputValueError, "got ndarray.*function"),
         ({"groups": [1, 1]}, InputValueError, "one entry per case"),
     ],
 )
@@ -162,6 +159,31 @@ def test_weights_and_clusters_are_rejected(shared):
         pr.estimate(outcome, [0.1, 0.2, 0.3], **{shared: [1, 2, 3]})
 
 
+@pytest.mark.parametrize("coding", [{"pos_label": 0}, {"labels": [1, 0]}, {"tolerance": 0.1}])
+def test_labels_are_rejected(coding):
+    outcome = pr.censored([1, 2, 3], [1, 0, 0], horizons=2.5)
+    with pytest.raises(InputValueError, match=f"{next(iter(coding))} is not supported with censored outcomes"):
+        pr.estimate(outcome, [0.1, 0.2, 0.3], **coding)
+
+
+def test_a_horizon_may_be_an_array_without_dimensions():
+    assert pr.censored([1, 2, 3], [1, 0, 0], horizons=np.array(2)).horizon.tolist() == [2.0]
+
+
+def test_ledgers_are_neither_stored_nor_added(tmp_path):
+    def ledger(horizon):
+        return pr.condense(pr.censored([1, 2, 3, 4], [1, 0, 1, 0], horizons=horizon), [0.4, 0.2, 0.3, 0.1])
+
+    with pytest.raises(InputValueError, match=r"cannot be stored.*store the cases"):
+        ledger(3.5).to_parquet(tmp_path / "ledger")
+    with pytest.raises(InputValueError, match="cannot be added"):
+        ledger(3.5) + ledger(2.5)
+    with pytest.raises(InputValueError, match="put on a grid"):
+        ledger(3.5).grid(10)
+    assert sum([ledger(3.5)]).n == 3
+    assert not any(tmp_path.iterdir())
+
+
 def test_classes_are_rejected():
     outcome = pr.censored([1, 2, 3], [1, 0, 0], horizons=2.5)
     with pytest.raises(InputValueError, match="one event"):
@@ -189,7 +211,16 @@ def test_a_note_says_if_few_cases_are_followed_up():
     p = np.linspace(0.1, 0.6, 104)
     outcome = pr.censored(time, event, horizons=150)
     assert "followed up until 150: the interval may be too narrow" in pr.estimate(outcome, p).note
+    said = pr.calibration_summary(outcome, p, seed=1).note
+    assert said.count("followed up until 150") == 1
+    assert "the test may reject too often" in said
     assert "followed up" not in pr.estimate(pr.censored(time, event, horizons=50), p).note
+
+
+def test_a_test_of_known_outcomes_is_rejected():
+    outcome = pr.censored([1, 2, 3], [1, 0, 0], horizons=2.5)
+    with pytest.raises(InputValueError, match="needs known outcomes"):
+        pr.compare(outcome, {"a": [0.1, 0.2, 0.3], "b": [0.2, 0.2, 0.1]}, method="paired t")
 
 
 def test_losses_of_censored_cases_are_nan():
@@ -203,6 +234,8 @@ def test_functions_without_weights_reject_censored_outcomes():
         lambda: pr.monitor_calibration(outcome, p),
         lambda: pr.monitor_comparison(outcome, p, p),
         lambda: pr.find_segments(outcome, p, by={"site": ["a", "b", "a"]}),
+        lambda: pr.quadratic_weighted_kappa(outcome, [1, 0, 1], missing="drop"),
+        lambda: pr.expected_cost(outcome, [1, 0, 1], cost=[[0, 1], [2, 0]], missing="drop"),
     ):
         with pytest.raises(InputTypeError, match="weighted for censoring"):
             called()

@@ -46,7 +46,7 @@ OPTIONS = {
     "slices": {"by": SITE},
     "recalibrate": {"method": "auto", "seed": 1},
     "class_calibration": DRAWS,
-    "find_segments": {"by": {"site": SITE}, **DRAWS},
+    "find_segments": {"by": {"site": SITE}, "n_resamples": 60, "seed": 1},
     "late_labels": {
         "made": np.arange(N) % 8,
         "reported": np.where(Y == 1, np.arange(N) % 8 + np.arange(N) % 3, np.nan),

@@ -46,7 +46,8 @@ def cox_line(table: ForecastTable, *, slope: bool) -> CoxLine:
     """Fit the line to a table, with a free slope or a slope of 1; the fit of a table is cached.
 
     Newton's method starts from the fit to at most 4,096 groups of neighbouring forecasts, so that only a few passes
-    over a large table are needed.
+    over a large table are needed. Forecasts of exactly 0 or 1, which have no log-odds, are left out. If they are right,
+    no line changes their likelihood.
 
     References
     ----------
@@ -66,21 +67,22 @@ def cox_line(table: ForecastTable, *, slope: bool) -> CoxLine:
 
 def _fitted(table: ForecastTable, *, slope: bool) -> CoxLine:
     what = "slope" if slope else "intercept"
-    if table.forecast[0] == 0.0 or table.forecast[-1] == 1.0:
-        certain = (table.forecast == 0.0) | (table.forecast == 1.0)
+    inside = (table.forecast > 0.0) & (table.forecast < 1.0)
+    if not inside.any():
         law = f"a calibration {what} needs log-odds, which forecasts of exactly 0 or 1 do not have"
-        share = float(table.weights[certain].sum()) / table.weight
-        raise InputValueError(law, offender=f"they are {100.0 * share:.3g}% of the weight")
-    if not (table.events.any() and table.non_events.any()):
-        raise InputValueError(f"a calibration {what} needs cases with and without the event")
-    if slope and len(table) == 1:
+        raise InputValueError(law, offender="all forecasts are 0 or 1")
+    forecast, events, non_events = table.forecast[inside], table.events[inside], table.non_events[inside]
+    if not (events.any() and non_events.any()):
+        among = "" if inside.all() else " among the forecasts other than 0 and 1"
+        raise InputValueError(f"a calibration {what} needs cases with and without the event{among}")
+    if slope and len(forecast) == 1:
         raise InputValueError("a calibration slope needs forecasts that differ; all are equal")
-    x = logit(table.forecast)
-    start = _whole_fit(*_grouped(table, x), slope=slope)
-    if len(table) <= GROUPS:
+    x = logit(forecast)
+    start = _whole_fit(*_grouped(forecast, x, events, non_events), slope=slope)
+    if len(forecast) <= GROUPS:
         return start
-    climbed = _climbed(x, table.events, table.non_events, start.coefficients, slope=slope)
-    return _whole_fit(x, table.events, table.non_events, slope=slope) if climbed is None else climbed
+    climbed = _climbed(x, events, non_events, start.coefficients, slope=slope)
+    return _whole_fit(x, events, non_events, slope=slope) if climbed is None else climbed
 
 
 def _whole_fit(x: Floats, events: Floats, non_events: Floats, *, slope: bool) -> CoxLine:
@@ -90,14 +92,14 @@ def _whole_fit(x: Floats, events: Floats, non_events: Floats, *, slope: bool) ->
     return CoxLine(fit.coefficients, fit.covariance, fit.converged)
 
 
-def _grouped(table: ForecastTable, x: Floats) -> tuple[Floats, Floats, Floats]:
+def _grouped(forecast: Floats, x: Floats, events: Floats, non_events: Floats) -> tuple[Floats, Floats, Floats]:
     """Group neighbouring rows with about equal variance of their events; their log-odds are averaged."""
-    if len(table) <= GROUPS:
-        return x, table.events, table.non_events
-    weight = table.weights * table.forecast * (1.0 - table.forecast)
+    if len(x) <= GROUPS:
+        return x, events, non_events
+    weight = (events + non_events) * forecast * (1.0 - forecast)
     start = starts_by_share((np.cumsum(weight) - weight / 2.0) / weight.sum(), GROUPS)
     mean = np.add.reduceat(weight * x, start) / np.add.reduceat(weight, start)
-    return mean, np.add.reduceat(table.events, start), np.add.reduceat(table.non_events, start)
+    return mean, np.add.reduceat(events, start), np.add.reduceat(non_events, start)
 
 
 def _climbed(x: Floats, events: Floats, non_events: Floats, start: Floats, *, slope: bool) -> CoxLine | None:

@@ -261,7 +261,7 @@ def _row(
     expected = _value(measure, table)
     chance = _chance(measure, table, table.weights)
     away = float(ndtri((1.0 + level) / 2.0)) * math.sqrt(chance)
-    plain = expected, expected - away, expected + away
+    plain = expected, *_possible(measure, expected, expected - away, expected + away)
     differences, variances = [], []
     for one in days:
         difference = _value(measure, one.table) - _value(measure, one.expected)
@@ -274,7 +274,25 @@ def _row(
     mean, error, between = _pooled(np.array(differences), np.array(variances))
     quantile = float(stdtrit(len(differences) - 1, (1.0 + level) / 2.0))
     away = quantile * math.sqrt(between + chance + error)
-    return *plain, mean, expected + mean - away, expected + mean + away, len(differences)
+    low, high = _possible(measure, expected, expected + mean - away, expected + mean + away)
+    return *plain, mean, low, high, len(differences)
+
+
+def _possible(measure: Measure, expected: float, low: float, high: float) -> tuple[float, float]:
+    """Clip limits to the values that a measure can have; an expected value outside them stays within the limits."""
+    if math.isnan(expected):
+        return low, high
+    if isinstance(measure, Mean):
+        claims = measure.rule.properties()
+        if claims.best is None or claims.worst is None:
+            return low, high
+        least, most = sorted((measure.sign * claims.best, measure.sign * claims.worst))
+    else:
+        scale = getattr(measure, "scale", "identity")
+        least = -math.inf if scale == "identity" else 0.0
+        most = 1.0 if scale == "logit" else math.inf
+    low, high = (min(max(limit, least), most) for limit in (low, high))
+    return min(low, max(expected, least)), max(high, min(expected, most))
 
 
 def _pooled(differences: Floats, variances: Floats) -> tuple[float, float, float]:

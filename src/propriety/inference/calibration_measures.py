@@ -201,12 +201,21 @@ def _influence(table: ForecastTable, *, slope: bool) -> Influence:
 
 
 def _fitted(table: ForecastTable, *, slope: bool) -> tuple[Floats, Floats]:
-    """Return the fitted rate of each row, and how far a residual of 1 moves the coefficient."""
-    line, x = _line(table, slope=slope), logit(table.forecast)
+    """Return the fitted rate of each row, and how far a residual of 1 moves the coefficient.
+
+    Rows with a forecast of exactly 0 or 1 do not move it.
+    """
+    line = _line(table, slope=slope)
+    inside = (table.forecast > 0.0) & (table.forecast < 1.0)
+    rate, moved = table.forecast.copy(), np.zeros(len(table))
+    x = logit(table.forecast[inside])
     if slope:
-        rate = expit(line.coefficients[0] * x + line.coefficients[1])
-        return np.asarray(rate), np.asarray(line.covariance[0, 0] * x + line.covariance[0, 1])
-    return np.asarray(expit(x + line.coefficients[0])), np.full(len(x), line.covariance[0, 0])
+        rate[inside] = expit(line.coefficients[0] * x + line.coefficients[1])
+        moved[inside] = line.covariance[0, 0] * x + line.covariance[0, 1]
+    else:
+        rate[inside] = expit(x + line.coefficients[0])
+        moved[inside] = line.covariance[0, 0]
+    return rate, moved
 
 
 def _error(table: ForecastTable, variance_of: VarianceOf | None, *, slope: bool) -> float:

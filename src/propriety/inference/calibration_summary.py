@@ -18,7 +18,7 @@ from propriety.errors import UNDEFINED, InputValueError
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.calibration_measures import CalibrationIntercept, CalibrationSlope, ObservedExpected
 from propriety.inference.calibration_testing import calibration_test_of, recalibrated_test_of
-from propriety.inference.estimates import Estimate
+from propriety.inference.estimates import Estimate, censoring_note
 from propriety.inference.estimation import estimate_or_note
 from propriety.inference.measures import Measure, Miscalibration
 from propriety.inference.recalibration_gain import RecalibrationGain
@@ -371,6 +371,10 @@ def _note(ledger: Ledger, table: ForecastTable, test: CalibrationTest | None, of
             "all events have one weight and all non-events another: if a study fixed the numbers of both, "
             "these intervals are too wide; `at_prevalence` gives the right ones"
         )
+    if followed := censoring_note(ledger):
+        # The estimates have this note for their intervals; here it is about the test as well.
+        told.append(censoring_note(ledger, "intervals may be too narrow and the test may reject too often"))
+        of_numbers = [one.replace(followed, "").strip("; ") for one in of_numbers]
     return "; ".join(dict.fromkeys(filter(None, [*told, *of_numbers])))
 
 

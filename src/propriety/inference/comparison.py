@@ -382,6 +382,9 @@ def _method_for(method: CompareMethod, ledger: Ledger, measure: Measure) -> str:
             law = f"method='bootstrap' draws cases of one event; the forecasts are of {len(ledger.labels)} classes"
             raise InputValueError(law, hint='use method="auto".')
         return method
+    if ledger.censoring is not None:
+        law = f"method={method!r} needs known outcomes; those by a horizon are weighted for censoring"
+        raise InputValueError(law, hint='use method="auto" or "bootstrap".')
     if not by_losses:
         law = f"method={method!r} compares mean losses; {measure.label} is not a mean loss"
         raise InputValueError(law, hint='use method="auto" or "bootstrap".')

@@ -39,6 +39,7 @@ __all__ = [
 # With fewer, an interval is noted to be possibly too narrow: clusters of equal size, and events and non-events, for
 # intervals that are valid with few of them and for others.
 FEWEST_CLUSTERS, FEWEST_HELD, FEWEST = 20, 10, 50
+FEWEST_FOLLOWED = 30  # With fewer cases of a censoring curve followed up, intervals and tests are noted alike.
 ROUNDING = 1e-12  # Differences and spreads below this share of the values are rounding error.
 NEIGHBOURS = "neighbouring times count as independent"
 INDEPENDENT = f"{NEIGHBOURS}: the interval may be too narrow"
@@ -208,15 +209,15 @@ def too_narrow(why: str, what: str = "the interval") -> str:
     return f"{why}: {what} may be too narrow"
 
 
-def censoring_note(ledger: Ledger) -> str:
+def censoring_note(ledger: Ledger, consequence: str = "the interval may be too narrow") -> str:
     """Say if censoring depends on the forecasts, or if few cases are followed up until the horizon; "" if neither."""
     censoring, said = ledger.censoring, []
     if censoring is None or not censoring.is_estimated:
         return ""
     several = censoring.groups()[1] > 1
-    if censoring.followed < FEWEST_HELD:
+    if censoring.followed < FEWEST_FOLLOWED:
         cases = f"based on {counted(censoring.followed, 'case')} followed up until {censoring.horizon:g}"
-        said.append(too_narrow(f"{cases}{' in one of the groups' * several}"))
+        said.append(f"{cases}{' in one of the groups' * several}: {consequence}")
     p_value = min(censoring.dependence.values(), default=1.0) * len(censoring.dependence)
     if p_value <= DEPENDENT and censoring.dependence:
         found = f"censoring depends on the forecasts{' within groups' * several} ({p_value_words(p_value)})"

@@ -15,7 +15,7 @@ from propriety.errors import UNDEFINED, InputValueError
 from propriety.inference.answers_ledger import as_measured
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.bootstrap_estimates import estimate_by_bootstrap
-from propriety.inference.calibration_measures import IntegratedCalibrationIndex
+from propriety.inference.calibration_measures import CalibrationIntercept, CalibrationSlope, IntegratedCalibrationIndex
 from propriety.inference.estimates import KNOWN_WEIGHTS, Estimate
 from propriety.inference.index_estimates import estimate_index
 from propriety.inference.influence import estimate_from_influence
@@ -196,7 +196,20 @@ def estimate_of(
     if isinstance(measure, Mean | Skill) and ledger.censoring is None:
         return estimate_from_moments(ledger, name, measure, level)
     assert isinstance(measure, Mean | Skill | Smooth)  # noqa: S101  (for the type checker; these have a formula)
-    return estimate_from_influence(ledger, name, measure, level)
+    return _without_certain(ledger.table(name), estimate_from_influence(ledger, name, measure, level))
+
+
+def _without_certain(table: ForecastTable, found: Estimate) -> Estimate:
+    """Say how many forecasts an intercept or a slope leaves out."""
+    if not isinstance(found.measure, CalibrationIntercept | CalibrationSlope):
+        return found
+    certain = (table.forecast == 0.0) | (table.forecast == 1.0)
+    if not certain.any():
+        return found
+    unit = "of the weight has" if table.is_weighted else "of the cases have"
+    share = 100.0 * float(table.weights[certain].sum()) / table.weight
+    note = f"{share:.3g}% {unit} a forecast of exactly 0 or 1, which has no log-odds and is left out"
+    return replace(found, note="; ".join(filter(None, [note, found.note])))
 
 
 def _with_known_weights(ledger: Ledger, found: Estimate) -> Estimate:

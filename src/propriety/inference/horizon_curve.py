@@ -181,14 +181,14 @@ def _integrated(
     value = float(share @ np.array([one.value for one in estimates]))
     longest = outcomes.known[-1].censoring
     by_case, later = np.zeros(outcomes.n), np.zeros(len(longest.factor))
-    for ledger, weight in zip(ledgers, share.tolist(), strict=True):
+    for ledger, known, weight in zip(ledgers, outcomes.known, share.tolist(), strict=True):
         cases, model = ledger.cases, ledger.models[0]
         assert cases is not None  # noqa: S101  (for the type checker; the outcomes are arrays)
-        assert cases.censoring is not None  # noqa: S101
         table = ledger.table(model)
         parts = weight * case_influence(cases, model, table, influence_of(measure, table))
-        by_case[slice(None) if cases.rows is None else cases.rows] += parts
-        later[_places(cases.censoring, longest)] += cases.censoring.later(parts[None])[0]
+        rows = np.arange(outcomes.n) if cases.rows is None else cases.rows
+        by_case[rows] += parts
+        later[_places(known.censoring, longest)] += known.censoring.where(rows).later(parts[None])[0]
     variance = float(by_case @ by_case - later**2 @ longest.factor) * outcomes.n / max(outcomes.n - 1, 1)
     error = math.sqrt(max(variance, 0.0))
     scale = str(getattr(measure, "scale", "identity"))

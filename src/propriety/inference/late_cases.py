@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +19,10 @@ from propriety.rules.rule import BinaryRule
 from propriety.tables.validation import read_unlabelled
 
 __all__ = ["LateCases", "WindowEstimate", "estimate_window", "read_days", "read_late_cases"]
+
+FEWEST = 4  # With fewer reported events, limits of the score would be too narrow; see `studies/late_labels.py`.
+FEW = f"fewer than {FEWEST} reported events: no limits of the score"
+COLLAPSED = "events are reported at ages at which the estimated share of reported events is 0: nothing is estimable"
 
 
 class LateCases(NamedTuple):
@@ -48,13 +53,14 @@ class WindowEstimate:
     if_faster: float
     as_labelled: float
     score_as_labelled: float
+    note: str
 
 
 def read_days(argument: str, values: object, *, missing: bool = False) -> Floats:
     """Return days as numbers: dates as days since 1970, and numbers rounded down; missing ones are NaN if allowed."""
     found = np.asarray(values)
     if found.dtype.kind == "O":
-        entries = [one if one == one else None for one in found.ravel().tolist()]  # noqa: PLR0124  (NaN and NaT)
+        entries = [_local(one) if one == one else None for one in found.ravel().tolist()]  # noqa: PLR0124  (NaN and NaT)
         dated = any(hasattr(one, "year") for one in entries)
         found = np.array(entries, dtype="datetime64[D]" if dated else np.float64).reshape(found.shape)
     if found.dtype.kind == "M":
@@ -69,6 +75,11 @@ def read_days(argument: str, values: object, *, missing: bool = False) -> Floats
         law = "must hold finite days" + ("" if missing else "; none may be missing")
         raise InputValueError(law, argument=argument, row=int(np.argmax(wrong.ravel())), count=f"{wrong.sum():,} rows")
     return days
+
+
+def _local(entry: object) -> object:
+    """Return the date of a time with a time zone, in that zone, and anything else as it is."""
+    return entry.date() if isinstance(entry, dt.datetime) and entry.tzinfo is not None else entry
 
 
 def read_late_cases(forecasts: object, made: object, reported: object) -> LateCases:
@@ -134,10 +145,10 @@ def estimate_window(
         z,
     )
     score, error, naive = _score(cases, age, event, delays, rule)
-    away = math.exp(z * error / score) if score > 0.0 else math.nan
+    away = math.exp(z * error / score) if score > 0.0 and events >= FEWEST else math.nan
     slower, faster = (float((count * p * delays.stretched(by).share[age]).sum()) for by in (1.2, 0.8))
     eventually = float((count * p).sum())
-    return WindowEstimate(
+    found = WindowEstimate(
         n=int(count.sum()),
         reported=int(events),
         expected=total,
@@ -153,7 +164,13 @@ def estimate_window(
         if_faster=_ratio(events, faster),
         as_labelled=_ratio(events, eventually),
         score_as_labelled=naive,
+        note=FEW if events < FEWEST else "",
     )
+    if (share[event] > 0.0).all():
+        return found
+    # One delay was longer than all that could be compared with it, so the share before it is estimated as 0.
+    unknown = ("observed_expected", "low", "high", "p_value", "score", "score_low", "score_high")
+    return replace(found, **dict.fromkeys((*unknown, "if_slower", "if_faster"), math.nan), note=COLLAPSED)
 
 
 def _ratio(observed: float, expected: float) -> float:

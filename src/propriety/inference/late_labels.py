@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
-from propriety.checks import check_level, check_positive
+from propriety.checks import check_level, check_positive, is_number
 from propriety.errors import InputTypeError, InputValueError
 from propriety.inference.late_cases import LateCases, WindowEstimate, estimate_window, read_days, read_late_cases
 from propriety.inference.late_words import summary_of_labels, summary_of_revision
@@ -78,11 +78,14 @@ class LateLabels(Result):
     p_value : ndarray of shape (windows,)
         Test of calibration (intercept and slope).
     score, score_low, score_high : ndarray of shape (windows,)
-        The score that the window will have when all events are reported, and its limits.
+        The score that the window will have when all events are reported, and its limits; these are NaN with fewer than
+        4 reported events.
     if_slower, if_faster : ndarray of shape (windows,)
         Observed/expected if all delays were 20% longer, or shorter.
     as_labelled, score_as_labelled : ndarray of shape (windows,)
         Observed/expected and the score if cases without a report counted as non-events.
+    note : ndarray of str, of shape (windows,)
+        Why some numbers are missing, if they are.
     by_age : ReportedByAge
         Reports by age, and the estimated maturity.
     label : str
@@ -108,6 +111,7 @@ class LateLabels(Result):
     if_faster: Floats
     as_labelled: Floats
     score_as_labelled: Floats
+    note: NDArray[np.str_]
     label: str
     level: float
     by_age: ReportedByAge = field(metadata={"hidden": True})
@@ -117,6 +121,8 @@ class LateLabels(Result):
 
     def age_at(self, share: float) -> int:
         """Return the age in days by which a share of the events is reported."""
+        if not (is_number(share) and 0.0 < share <= 1.0):
+            raise InputValueError("must be above 0 and at most 1", argument="share", offender=f"got {share!r}")
         return int(np.argmax(self.by_age.maturity >= share))
 
     def summary(self) -> str:
@@ -214,7 +220,8 @@ def late_labels(
     forecasts : array-like of shape (n,), or Ledger
         Forecasts of the event; or a ledger of one model by day of forecast and day of report, whose events are reports.
     made : array-like of shape (n,), or str
-        Day of each forecast: dates, or numbers of days. With a ledger, the name of the key.
+        Day of each forecast: dates, or numbers of days. Times with a time zone have the date of that zone. With a
+        ledger, the name of the key.
     reported : array-like of shape (n,), or str
         Day on which the event was reported; missing (NaN, NaT, None) if it has not been. With a ledger, the name of the
         key; for cases without a report its label does not matter.
@@ -240,7 +247,9 @@ def late_labels(
     age of the oldest forecast. Then the cases of all ages can be used, and leaving out young ones gains nothing. If
     delays are in fact 20% longer or shorter, `if_slower` and `if_faster` say how much observed/expected changes; the
     youngest windows depend on it most. In `studies/late_labels.py`, 95% limits of observed/expected had a coverage of
-    94 to 97%, and those of the score of 94 to 96% from four reported events on.
+    94 to 97%, and those of the score of 94 to 96% from four reported events on. With few reports, a single long delay
+    can make the estimate of F zero at ages with reports; `note` says so, and estimates of windows with such ages are
+    NaN.
 
     References
     ----------
@@ -256,6 +265,8 @@ def late_labels(
     (array([0.37, 0.83, 1.  ]), array([1.01, 1.  , 1.  ]))
     """
     check_level(level)
+    if not isinstance(windows, Sequence | np.ndarray) or isinstance(windows, str):
+        raise InputTypeError("must be a sequence of numbers of days", argument="windows", offender=f"got {windows!r}")
     for window in windows:
         check_positive("windows", window)
     cases = read_late_cases(forecasts, made, reported)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from propriety.inference.number_words import hundredths, number, p_value_words, percent
@@ -12,8 +13,6 @@ if TYPE_CHECKING:
 
 __all__ = ["summary_of_labels", "summary_of_revision"]
 
-FEWEST = 4  # With fewer reported events, limits of the score may be too narrow; see `studies/late_labels.py`.
-
 
 def summary_of_labels(labels: LateLabels) -> str:
     """Describe each window in a sentence, and say what is assumed."""
@@ -22,19 +21,20 @@ def summary_of_labels(labels: LateLabels) -> str:
     for row in range(len(labels.n)):
         mature = row == len(labels.n) - 1
         ratio, low, high = (labels.observed_expected[row], labels.low[row], labels.high[row])
+        scores = (labels.score[row], labels.score_low[row], labels.score_high[row])
         what = "reported so far" if not mature else "reported"
         lines.append(
             f"{_window(labels, row)}: {labels.reported[row]:,} events {what}, {number(labels.expected[row])} expected "
-            f"({percent(labels.maturity[row], 2)} of all). Observed/expected {hundredths(ratio)} ({hundredths(low)} to "
-            f"{hundredths(high)}); {_verdict(labels.p_value[row], 1.0 - labels.level)}. {labels.label} "
-            f"{number(labels.score[row])} ({number(labels.score_low[row])} to {number(labels.score_high[row])}). "
-            f"With the labels as they are: {hundredths(labels.as_labelled[row])} and "
-            f"{number(labels.score_as_labelled[row])}."
-            + (" Few events: the limits of the score may be too narrow." if labels.reported[row] < FEWEST else "")
+            f"({_known(labels.maturity[row], lambda share: percent(share, 2))} of all). Observed/expected "
+            f"{_limits(ratio, low, high, hundredths)}; {_verdict(labels.p_value[row], 1.0 - labels.level)}. "
+            f"{labels.label} {_limits(*scores, number)}. With the labels as they are: "
+            f"{_known(labels.as_labelled[row], hundredths)} and {_known(labels.score_as_labelled[row], number)}."
+            + (f" Note: {labels.note[row]}." if labels.note[row] else "")
         )
     lines.append(
         f"If delays are 20% longer or shorter than estimated, observed/expected of the last "
-        f"{_days(int(labels.oldest[0]) + 1)} is {hundredths(labels.if_slower[0])} or {hundredths(labels.if_faster[0])}."
+        f"{_days(int(labels.oldest[0]) + 1)} is {_known(labels.if_slower[0], hundredths)} or "
+        f"{_known(labels.if_faster[0], hundredths)}."
     )
     lines.append(
         f"Assumed: delays do not depend on the forecast or the day, and every event is reported within {_days(oldest)}."
@@ -47,16 +47,26 @@ def summary_of_revision(revision: LabelRevision) -> str:
     lines = [f"{_days(revision.days)} later:"]
     for row in range(len(revision.n)):
         before, after = revision.observed_expected_before[row], revision.observed_expected[row]
-        inside = revision.low_before[row] <= after <= revision.high_before[row]
+        limits = float(revision.low_before[row]), float(revision.high_before[row])
+        inside = "inside" if limits[0] <= after <= limits[1] else "outside"
+        where = "" if math.isnan(after + limits[0]) else f", {inside} these limits"
         lines.append(
             f"Forecasts then {int(revision.youngest[row])} to {_days(int(revision.oldest[row]))} old: "
             f"{revision.reported_before[row]:,} events were reported, now {revision.reported[row]:,}. "
-            f"Observed/expected was {hundredths(before)} ({hundredths(revision.low_before[row])} to "
-            f"{hundredths(revision.high_before[row])}) and is {hundredths(after)}, {'inside' if inside else 'outside'} "
-            f"these limits. {revision.label} was {number(revision.score_before[row])} and is "
-            f"{number(revision.score[row])}."
+            f"Observed/expected was {_limits(before, *limits, hundredths)} and is {_known(after, hundredths)}{where}. "
+            f"{revision.label} was {_known(revision.score_before[row], number)} and is "
+            f"{_known(revision.score[row], number)}."
         )
     return "\n".join(lines)
+
+
+def _known(value: float, words: Callable[[float], str]) -> str:
+    return "not estimable" if math.isnan(value) else words(value)
+
+
+def _limits(value: float, low: float, high: float, words: Callable[[float], str]) -> str:
+    """Return a value with its limits, where they are known."""
+    return _known(value, words) + ("" if math.isnan(low) else f" ({words(low)} to {words(high)})")
 
 
 def _window(labels: LateLabels, row: int) -> str:

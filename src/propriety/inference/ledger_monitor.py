@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from os import PathLike
 
 __all__ = ["LedgerMonitor", "monitor"]
+
+# Columns of the results, which keys must not be called.
+OF_DAYS = {"model", "reference", *(one.name for one in fields(MonitoredDays) if not one.metadata.get("hidden"))}
+OF_STREAMS = {"days", "difference", "low", "high", "e_value", "threshold", "p_value", "alarm", "since", "direction"}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -106,6 +110,13 @@ class LedgerMonitor(Result):
         """The numbers of every stream on every day."""
         return self.history.days(self)
 
+    @cached_property
+    def changes(self) -> Floats:
+        """Observed/expected, or the mean difference, of each stream from `since` to its alarm; NaN without an alarm."""
+        states = self.states
+        alarmed = states.alarm != NEVER
+        return self.days.sizes(np.where(alarmed, states.since, len(self.times)), states.alarm)
+
     @property
     def latest(self) -> MonitoredDays:
         """The numbers of every stream on the last day."""
@@ -140,12 +151,13 @@ class LedgerMonitor(Result):
                 law = f"a monitor must be continued with the same {name}"
                 raise InputValueError(law, offender=f"it has {getattr(self, name)!r}, and the ledger {found!r}")
         ledger.fill([self.rule])  # Before days are chosen, because their ledger has no cases.
-        known = [label for label in ledger.keys[self.time] if label in set(self.times)]
+        monitored = set(self.times)
+        known = [label for label in ledger.keys[self.time] if label in monitored]
         if known:
             self.history.check_same(self, ledger.where(**{self.time: known}))
             if len(known) == len(ledger.keys[self.time]):
                 return self
-            later = [label for label in ledger.keys[self.time] if label not in set(known)]
+            later = [label for label in ledger.keys[self.time] if label not in monitored]
             ledger = ledger.where(**{self.time: later})
         _check_order([*self.times[-1:], *ledger.keys[self.time]], self.time)
         states, times, history = self.states, self.times, self.history
@@ -268,7 +280,7 @@ def monitor(
     >>> watch = monitor(pr.condense(y, {"m": p}, by={"day": day}), time="day")
     >>> print(watch.summary())
     1 alarm in 1 stream over 60 days (probability of any false alarm: at most 5%):
-    m: forecasts too low since day 41 (alarm on day 43), observed/expected 1.33.
+    m: forecasts too low since day 41 (alarm on day 43), observed/expected 1.41 until the alarm.
     """
     check_level(level)
     check_positive("reference_days", reference_days)
@@ -293,7 +305,7 @@ def _check_ledger(ledger: Ledger, time: str) -> None:
         law = "monitor needs a Ledger"
         hint = "condense the cases by day first, or use monitor_calibration for single cases in order."
         raise InputTypeError(law, offender=f"got {type(ledger).__name__}", hint=hint)
-    ledger.index.place(time)
+    _check_keys(ledger, time)
     if ledger.labels is not None:
         law = "monitor needs the forecasts of one event; this ledger has classes"
         raise InputValueError(law, hint="condense the forecasts of one class, with its outcomes as 0 and 1.")
@@ -302,6 +314,32 @@ def _check_ledger(ledger: Ledger, time: str) -> None:
     if ledger.dependence is not None:
         law = f"monitor needs independent cases; those of this ledger may be correlated within its {ledger.dependence}"
         raise InputValueError(law, hint="condense them without it, if they are independent given the forecasts.")
+
+
+def _check_keys(ledger: Ledger, time: str) -> None:
+    crossed = next((key for key in ledger.keys if time in key.split(", ")), None)
+    if time not in ledger.keys and crossed is not None:
+        several = crossed.split(", ")
+        options = " ".join(f"--by {name}" for name in several)
+        law = f"the ledger has no key {time!r}; its key {crossed!r} crosses {len(several)} columns"
+        raise InputValueError(law, hint=f"condense with by={several!r}, or with {options} at the command line.")
+    ledger.index.place(time)
+    taken = next((key for key in ledger.keys if key in OF_DAYS or (key in OF_STREAMS and key != time)), None)
+    if taken is not None:
+        law = f"a monitored key must not be called {taken!r}, which is a column of the result"
+        raise InputValueError(law, hint="give the key another name.")
+    numeric = next((label for label in ledger.keys[time] if isinstance(label, str) and _is_number(label)), None)
+    if numeric is not None:
+        law = f"the labels of {time!r} must not be numbers as text, which sort as '1', '10', '2'"
+        raise InputValueError(law, offender=f"got {numeric!r}", hint="use integers, or dates such as 2026-01-31.")
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _check_order(labels: Sequence[Any], time: str) -> None:

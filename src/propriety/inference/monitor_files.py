@@ -1,13 +1,16 @@
 """A monitor as a folder of Parquet files.
 
-`monitor.json` has the options and the number of days. `state-N.parquet` is the state after N days, one row per stream.
-`days/` has a file for each day. A new day adds its file and a new state; `monitor.json` is replaced last, so that an
-interrupted write leaves the earlier state.
+`monitor.json` has the options, the number of days and the checksums of the files. `state-N.parquet` is the state after
+N days, one row per stream. `days/` has a file for each day. A new day adds its file and a new state; `monitor.json` is
+replaced last, so that an interrupted write leaves the earlier state.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +19,8 @@ import numpy as np
 from propriety.errors import InputValueError
 from propriety.inference.daily_numbers import Stream
 from propriety.inference.ledger_monitor import LedgerMonitor
-from propriety.inference.monitor_history import NUMBERS, History
+from propriety.inference.monitor_history import NUMBERS, SAME, History, StoredDay
+from propriety.inference.monitor_laws import RESTART, check_facts, check_states
 from propriety.inference.stream_evidence import Evidence
 from propriety.inference.stream_states import DayRows, StreamStates
 from propriety.rules.registry import rule_from_dict, rule_to_dict
@@ -28,65 +32,147 @@ if TYPE_CHECKING:
 
 __all__ = ["FACTS", "read_day", "read_monitor", "write_monitor"]
 
-SCHEMA, VERSION = "propriety.monitor_state", 1
+SCHEMA, VERSION = "propriety.monitor_state", 2
 FACTS = "monitor.json"
-FIELDS = ("time", "keys", "models", "level", "reference_days", "rule", "days")
+OPTIONS = ("time", "keys", "models", "level", "reference_days", "rule")
+FIELDS = (*OPTIONS, "days")
+CHECKSUMS = ("files", "checksum")  # Not stored in version 1.
 STATES = tuple(name for name in StreamStates.__slots__ if name not in ("streams", "evidence"))
 EVIDENCE = tuple(Evidence.__slots__)
 
 
 def write_monitor(watch: LedgerMonitor, folder: str | PathLike[str]) -> None:
     """Write a monitor; days that the folder has already are not written again."""
-    _, parquet = frames.pyarrow()
     root, days = Path(folder), len(watch.times)
     there = _facts(root) if (root / FACTS).exists() else None
-    facts = _facts_of(watch)
     if there is not None:
-        _check_continues(root, there, facts)
+        _check_continues(root, there, watch)
+        if there["days"] == days:
+            return
+    elif any(root.glob("days/*.parquet")):
+        law = f"{root} has days of a monitor, but no {FACTS}"
+        raise InputValueError(law, hint="write to another folder, or remove this one to start again.")
     (root / "days").mkdir(parents=True, exist_ok=True)
-    for place in range(0 if there is None else there["days"], days):
-        parquet.write_table(_day_rows(watch.history.day(place)), _day_file(root, place), compression="zstd")
-    parquet.write_table(_state_rows(watch), _state_file(root, days), compression="zstd")
-    parquet.write_table(_times(watch.times), root / f"times-{days}.parquet")
+    before = 0 if there is None else there["days"]
+    files = {}
+    for name in map(_day_name, range(before)):
+        files[name] = _known(there, name) or _checksum(_bytes(root / name))
+    for place in range(before, days):
+        name = _day_name(place)
+        files[name] = _write(_day_rows(watch.history.day(place)), root / name)
+    files[_state_name(days)] = _write(_state_rows(watch), root / _state_name(days))
+    files[_times_name(days)] = _write(_times(watch.times), root / _times_name(days))
+    facts = _facts_of(watch) | {"files": files}
     beside = root / f".{FACTS}"
-    beside.write_text(json.dumps(facts, indent=1), encoding="utf-8")
+    beside.write_text(json.dumps(facts | {"checksum": _checksum_of(facts)}, indent=1), encoding="utf-8")
     beside.replace(root / FACTS)
-    if there is not None and there["days"] != days:
-        _state_file(root, there["days"]).unlink(missing_ok=True)
-        (root / f"times-{there['days']}.parquet").unlink(missing_ok=True)
+    if there is not None:
+        for name in (_state_name(before), _times_name(before)):
+            (root / name).unlink(missing_ok=True)
 
 
 def read_monitor(folder: str | PathLike[str]) -> LedgerMonitor:
     """Read a monitor that `write_monitor` wrote."""
-    _, parquet = frames.pyarrow()
     root = Path(folder)
     facts = _facts(root)
     days = facts["days"]
+    state = StoredDay(root / _state_name(days), _known(facts, _state_name(days)))
+    with _reading(state.path):
+        states = _states(_rows(state), facts["keys"])
+        check_states(states, facts["models"], days)
+    names = [_day_name(place) for place in range(days)]
     return LedgerMonitor(
         **{name: facts[name] for name in ("time", "level", "reference_days")},
         keys=tuple(facts["keys"]),
         models=tuple(facts["models"]),
         rule=rule_from_dict(facts["rule"]),
-        times=tuple(_labels(parquet.read_table(root / f"times-{days}.parquet"), "time")),
-        states=_states(parquet.read_table(_state_file(root, days)), facts["keys"]),
-        history=History(tuple(_day_file(root, place) for place in range(days))),
+        times=_stored_times(root, facts),
+        states=states,
+        history=History(tuple(StoredDay(root / name, _known(facts, name)) for name in names)),
     )
 
 
-def read_day(path: Path) -> DayRows:
+def read_day(day: StoredDay) -> DayRows:
     """Read the rows of one day."""
-    _, parquet = frames.pyarrow()
-    rows = parquet.ParquetFile(path).read()
-    label = _labels(rows.slice(0, 1), "time")[0]
-    return DayRows(time=label, **{name: rows.column(name).to_numpy() for name in NUMBERS})
+    with _reading(day.path):
+        rows = _rows(day)
+        label = _labels(rows.slice(0, 1), "time")[0]
+        return DayRows(time=label, **{name: rows.column(name).to_numpy() for name in NUMBERS})
 
 
-def _day_file(root: Path, place: int) -> Path:
-    return root / "days" / f"day-{place + 1}.parquet"
+def _stored_times(root: Path, facts: Mapping[str, Any]) -> tuple[Any, ...]:
+    name = _times_name(facts["days"])
+    with _reading(root / name):
+        times = tuple(_labels(_rows(StoredDay(root / name, _known(facts, name))), "time"))
+    if len(times) != facts["days"]:
+        raise InputValueError(f"{root / name} must have {facts['days']} times; it has {len(times)}", hint=RESTART)
+    return times
 
 
-def _state_file(root: Path, days: int) -> Path:
-    return root / f"state-{days}.parquet"
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    """Raise one kind of error for a file that is missing, or not of a monitor."""
+    pa, _ = frames.pyarrow()
+    try:
+        yield
+    except InputValueError:
+        raise
+    except (OSError, LookupError, TypeError, ValueError, pa.ArrowException) as error:
+        law = f"{path} is missing, or is not a file of a stored monitor"
+        raise InputValueError(law, offender=f"{type(error).__name__}: {error}", hint=RESTART) from error
+
+
+def _rows(file: StoredDay) -> Any:
+    pa, parquet = frames.pyarrow()
+    data = _bytes(file.path)
+    if file.checksum is not None and _checksum(data) != file.checksum:
+        raise InputValueError(f"{file.path} has changed since the monitor was stored", hint=RESTART)
+    return parquet.ParquetFile(pa.BufferReader(data)).read()
+
+
+def _write(rows: Any, path: Path) -> str:
+    """Write a file and return its checksum."""
+    pa, parquet = frames.pyarrow()
+    sink = pa.BufferOutputStream()
+    parquet.write_table(rows, sink, compression="zstd")
+    data = sink.getvalue().to_pybytes()
+    path.write_bytes(data)
+    return _checksum(data)
+
+
+def _bytes(path: Path) -> bytes:
+    with _reading(path):
+        return path.read_bytes()
+
+
+def _checksum(data: bytes) -> str:
+    return hashlib.blake2b(data, digest_size=8).hexdigest()
+
+
+def _checksum_of(facts: Mapping[str, Any]) -> str:
+    return _checksum(json.dumps({name: one for name, one in facts.items() if name != "checksum"}).encode())
+
+
+def _known(facts: Mapping[str, Any] | None, name: str) -> str | None:
+    """Return the stored checksum of a file; version 1 has none."""
+    if facts is None or facts["files"] is None:
+        return None
+    checksum = facts["files"].get(name)
+    if not isinstance(checksum, str):
+        raise InputValueError(f"{FACTS} must have the checksum of {name}", hint=RESTART)
+    return checksum
+
+
+def _day_name(place: int) -> str:
+    return f"days/day-{place + 1}.parquet"
+
+
+def _state_name(days: int) -> str:
+    return f"state-{days}.parquet"
+
+
+def _times_name(days: int) -> str:
+    return f"times-{days}.parquet"
 
 
 def _day_rows(block: DayRows) -> Any:
@@ -153,23 +239,50 @@ def _facts_of(watch: LedgerMonitor) -> dict[str, Any]:
 
 
 def _facts(root: Path) -> dict[str, Any]:
+    """Return the facts of a stored monitor; those of version 1 have no checksums."""
     try:
         facts = json.loads((root / FACTS).read_text(encoding="utf-8"))
     except OSError:
         raise InputValueError(f"{root} must be a folder that holds a monitor; it has no {FACTS}") from None
     except (ValueError, RecursionError) as error:
-        raise InputValueError(f"{root / FACTS} must be JSON", offender=str(error)) from error
-    frames.checked_version(facts, SCHEMA, VERSION)
-    return dict(frames.checked_fields(facts, SCHEMA, list(FIELDS)))
+        raise InputValueError(f"{root / FACTS} must be JSON", offender=str(error), hint=RESTART) from error
+    if frames.checked_version(facts, SCHEMA, 1, VERSION) == 1:
+        facts = frames.checked_fields(facts, SCHEMA, list(FIELDS)) | {"files": None}
+    else:
+        if facts.get("checksum") != _checksum_of(facts) or not isinstance(facts.get("files"), dict):
+            raise InputValueError(f"{root / FACTS} has changed since the monitor was stored", hint=RESTART)
+        facts = frames.checked_fields(facts, SCHEMA, [*FIELDS, *CHECKSUMS])
+    check_facts(facts)
+    return facts
 
 
-def _check_continues(root: Path, there: dict[str, Any], facts: dict[str, Any]) -> None:
+def _check_continues(root: Path, there: Mapping[str, Any], watch: LedgerMonitor) -> None:
     """Raise an error unless a monitor continues the stored one."""
-    differs = next((name for name in FIELDS[:-1] if there[name] != facts[name]), None)
+    facts, days = _facts_of(watch), there["days"]
+    elsewhere = "write to another folder, or remove this one first."
+    differs = next((name for name in OPTIONS if there[name] != facts[name]), None)
     if differs is not None:
         law = f"{root} holds a monitor with another {differs}"
         offender = f"it has {there[differs]!r}, and this one {facts[differs]!r}"
-        raise InputValueError(law, offender=offender, hint="write to another folder.")
-    if there["days"] > facts["days"]:
-        law = f"{root} holds a monitor of more days"
-        raise InputValueError(law, offender=f"it has {there['days']}, and this one {facts['days']}")
+        raise InputValueError(law, offender=offender, hint=elsewhere)
+    times = _stored_times(root, there)
+    both = next((pair for pair in zip(times, watch.times, strict=False) if pair[0] != pair[1]), None)
+    if both is not None:
+        law = f"{root} holds a monitor of other {watch.time}s"
+        raise InputValueError(law, offender=f"it has {both[0]!r}, and this one {both[1]!r}", hint=elsewhere)
+    if days > len(watch.times):
+        law = f"{root} holds a monitor of more {watch.time}s"
+        raise InputValueError(law, offender=f"it has {days}, and this one {len(watch.times)}", hint=elsewhere)
+    name = _day_name(days - 1)
+    stored = StoredDay(root / name, _known(there, name))
+    if watch.history.blocks[days - 1] != stored and not _same(read_day(stored), watch.history.day(days - 1)):
+        law = f"{root} holds a monitor of other cases"
+        raise InputValueError(law, offender=f"the evidence after {times[-1]!r} differs", hint=elsewhere)
+
+
+def _same(one: DayRows, other: DayRows) -> bool:
+    """Return whether two days have the same streams, cases and evidence; the evidence is that of all days so far."""
+    if not np.array_equal(one.stream, other.stream):
+        return False
+    numbers = ((getattr(one, name), getattr(other, name)) for name in ("n", "events", "expected", "log_e_value"))
+    return all(np.allclose(*pair, rtol=SAME, atol=SAME, equal_nan=True) for pair in numbers)

@@ -18,10 +18,20 @@ from propriety.result import Floats, Result
 if TYPE_CHECKING:
     from propriety.inference.ledger_monitor import LedgerMonitor
 
-__all__ = ["DayTotals", "History", "MonitoredDays"]
+__all__ = ["DayTotals", "History", "MonitoredDays", "StoredDay"]
 
 NUMBERS = tuple(one.name for one in fields(DayRows) if one.name != "time")
-Block: TypeAlias = DayRows | Path
+
+
+class StoredDay(NamedTuple):
+    """The file of a day, and its checksum; None if it was stored without one."""
+
+    path: Path
+    checksum: str | None
+
+
+Block: TypeAlias = DayRows | StoredDay
+SAME = 1e-6  # Relative difference between sums of the same forecasts, which engines add in another order.
 
 
 class DayTotals(NamedTuple):
@@ -104,9 +114,20 @@ class MonitoredDays(Result):
                 found[model] = DayTotals(n, events / n, expected / n)
         return found
 
-    def of_stream(self, place: int, *, since: int = 0) -> MonitoredDays:
-        """Return the days of one stream, from a position of time on."""
-        rows = np.flatnonzero((self.stream == place) & (self.position >= since))
+    def sizes(self, first: NDArray[np.int64], last: NDArray[np.int64]) -> Floats:
+        """Return observed/expected, or the mean difference, of each stream from its `first` to its `last` position."""
+        inside = (self.position >= first[self.stream]) & (self.position <= last[self.stream])
+        rows = np.flatnonzero(inside)
+        stream, n, pair = self.stream[rows], self.n[rows], np.isnan(self.mean_forecast[rows])
+        parts = np.where(pair, self.score[rows], self.event_rate[rows]), np.where(pair, 1.0, self.mean_forecast[rows])
+        above, below = (np.bincount(stream, part * n, minlength=len(first)) for part in parts)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            ratio: Floats = above / below
+        return ratio
+
+    def of_stream(self, place: int) -> MonitoredDays:
+        """Return the days of one stream."""
+        rows = np.flatnonzero(self.stream == place)
         arrays = {name: getattr(self, name)[rows] for name in self.__slots__ if name != "labels"}
         labels = {name: [column[row] for row in rows.tolist()] for name, column in self.labels.items()}
         return MonitoredDays(labels=labels, **arrays)
@@ -116,7 +137,7 @@ class MonitoredDays(Result):
 class History:
     """The days in order: each a list of rows, or the file that holds them."""
 
-    blocks: tuple[DayRows | Path, ...] = ()
+    blocks: tuple[Block, ...] = ()
 
     def with_day(self, rows: Sequence[DayRows]) -> History:
         """Return the history with one more day."""
@@ -141,21 +162,34 @@ class History:
         """Raise an error if the cases of days that have been monitored have changed."""
         columns = [ledger.index.column(key) for key in watch.keys]
         labels = list(zip(*columns, strict=True)) if columns else [()] * len(ledger.index)
-        found: dict[Any, dict[tuple[str, Any], tuple[int, float]]] = {}
+        found: dict[Any, dict[tuple[str, Any], tuple[float, ...]]] = {}
         times = ledger.index.column(watch.time)
         for model in ledger.models:
             keyed = ledger.keyed_tables(model, ledger.events[0])
-            for time, own, n, events in zip(times, labels, keyed.n.tolist(), keyed.n_events.tolist(), strict=True):
-                found.setdefault(time, {})[model, own] = (n, float(events))
+            weight = (keyed.events + keyed.non_events) * keyed.forecast
+            expected = np.bincount(keyed.entry, weight, minlength=len(times))
+            numbers = zip(keyed.n.tolist(), keyed.n_events.tolist(), expected.tolist(), strict=True)
+            for time, own, values in zip(times, labels, numbers, strict=True):
+                found.setdefault(time, {})[model, own] = values
         streams, place = watch.states.streams, {label: at for at, label in enumerate(watch.times)}
         for time, cases in found.items():
             rows = self.day(place[time])
-            numbers = zip(rows.stream.tolist(), rows.n.tolist(), rows.events.tolist(), strict=True)
-            known = [(streams[at], (n, events)) for at, n, events in numbers]
-            if cases != {(one.model, one.labels): both for one, both in known if one.reference is None}:
-                law = f"the cases of a {watch.time} that has been monitored must not change"
-                hint = f"add a {watch.time} when all outcomes are known, or monitor the whole ledger again."
+            known = {
+                (streams[at].model, streams[at].labels): values
+                for at, *values in zip(*(column.tolist() for column in (rows.stream, *_cases(rows))), strict=True)
+                if streams[at].reference is None
+            }
+            same = cases.keys() == known.keys()
+            if not same or not np.allclose(list(cases.values()), [known[one] for one in cases], rtol=SAME, atol=0.0):
+                what = "cases or forecasts" if same else "models and keys"
+                law = f"the {what} of a {watch.time} that has been monitored must not change"
+                hint = f"add a {watch.time} when all outcomes are known; "
+                hint += "to start again, monitor the whole ledger and write to another folder."
                 raise InputValueError(law, offender=f"those of {time!r} have", hint=hint)
+
+
+def _cases(rows: DayRows) -> tuple[NDArray[Any], ...]:
+    return rows.n, rows.events, rows.expected
 
 
 def _read(block: Block) -> DayRows:

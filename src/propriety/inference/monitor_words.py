@@ -56,12 +56,10 @@ def change_words(watch: LedgerMonitor, place: int) -> str:
     direction = DIRECTIONS[int(states.direction[place])]
     if direction == "refuted":
         return f"a forecast of 0 or 1 was wrong on {alarm}."
-    own = watch.days.of_stream(place, since=int(states.since[place]))
     when = f"since {since} (alarm on {alarm})"
+    size = number(float(watch.changes[place]))
     if stream.reference is not None:
-        difference = float((own.score * own.n).sum() / own.n.sum())
-        return f"{direction} {when}, mean difference of the losses {number(difference)}."
+        return f"{direction} {when}, mean difference of the losses {size} until the alarm."
     if direction in ("too extreme", "too timid"):
         return f"forecasts {direction} {when}."
-    ratio = float((own.event_rate * own.n).sum() / (own.mean_forecast * own.n).sum())
-    return f"forecasts {direction} {when}, observed/expected {number(ratio)}."
+    return f"forecasts {direction} {when}, observed/expected {size} until the alarm."

@@ -23,7 +23,7 @@ PrevalenceMethod: TypeAlias = Literal["black-box", "em"]
 
 EDGE = 1e-9  # Event rates are searched from here to one minus this.
 OUTSIDE = "no event rate explains the forecasts at this level: more than the event rate has changed"
-UNKNOWN = "events and non-events have similar forecasts, so the event rate is not determined"
+UNKNOWN = "the forecasts do not separate events from non-events, so the event rate is not determined"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -33,7 +33,7 @@ class PrevalenceEstimate(Result):
     Parameters
     ----------
     value : float
-        The estimated event rate.
+        The estimated event rate; NaN if every event rate explains the forecasts equally well.
     low, high : float
         Limits of its interval; NaN if no event rate explains the forecasts.
     level : float
@@ -179,6 +179,8 @@ def _by_likelihood(table: ForecastTable, forecasts: Floats, z: float) -> tuple[f
         law = f'the mean forecast of the labelled cases must lie strictly between 0 and 1 for method="em"; it is {rate}'
         raise InputValueError(law)
     event, other = forecasts / rate, (1.0 - forecasts) / (1.0 - rate)
+    if np.abs(event - other).max() <= EDGE:  # The likelihood is the same for all event rates.
+        return math.nan, -math.inf, math.inf
     moved = -(event * other) * (1.0 / rate + 1.0 / (1.0 - rate))  # Numerator of the derivative by the mean forecast.
 
     def standardised(at: float) -> float:

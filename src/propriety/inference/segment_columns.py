@@ -41,10 +41,10 @@ class Cut(NamedTuple):
         """Return the index of the part of each number."""
         return np.searchsorted(self.edges, values, side="left")
 
-    def expression(self, column: nw.Expr) -> nw.Expr:
-        """Return the same for a column of an engine; a missing number stays missing."""
+    def expression(self, column: nw.Expr, missing: nw.Expr) -> nw.Expr:
+        """Return the same for a column of an engine; a missing number has no part."""
         above = [nw.when(column > float(edge)).then(1).otherwise(0) for edge in self.edges]
-        return nw.when(~column.is_null()).then(reduce(add, above))
+        return nw.when(~missing).then(reduce(add, above))
 
 
 def cut_of_numbers(values: NDArray[Any], parts: int) -> Cut | None:

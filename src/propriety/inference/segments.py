@@ -28,10 +28,11 @@ from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import key_columns, open_ledger
 from propriety.result import Floats, Result, Tuples, tuples_of
 from propriety.tables.cases import Cases
+from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.frames import known
 from propriety.tables.lazy_cases import LazyCases
 from propriety.tables.lazy_reading import read_lazy_cases
-from propriety.tables.queries import fetched
+from propriety.tables.queries import engine_of, fetched, is_missing
 from propriety.tables.sampling import count_rows, sampled_rows
 from propriety.tables.validation import Forecasts, Labels, Missing
 
@@ -42,6 +43,7 @@ COLUMNS = (
     *("segment", "places", "n", "events", "expected", "observed_expected", "low", "high", "intercept"),
     *("miscalibration", "kuiper", "deviation", "p_adjusted"),
 )
+FEWEST_BEYOND = 2.5  # Draws that are expected beyond the critical value.
 ROWS_OF_LAW = 2**17  # Cases whose outcomes are drawn; of more, a sample.
 REMAINDER = 3.0  # A wider segment is preferred if its other cases deviate as much as this in the same direction.
 
@@ -63,7 +65,8 @@ class Segments(Result):
     observed_expected, low, high : ndarray
         Events divided by expected events, and its interval.
     intercept : ndarray
-        Calibration intercept: by how much the log-odds of the forecasts are too low.
+        Calibration intercept: by how much the log-odds of the forecasts are too low; infinite if all cases of the
+        segment have the event, or none.
     miscalibration : ndarray
         Miscalibration under the Brier score, corrected for sampling noise.
     kuiper : ndarray
@@ -77,8 +80,8 @@ class Segments(Result):
         The columns searched.
     depth : int
         Largest number of columns of a segment.
-    tested : int
-        Number of segments that were tested.
+    tested, too_small : int
+        Number of segments that were tested, and of those with cases that expect too few events or non-events.
     critical : float
         Deviation that counts as evidence.
     control : {"family", "discovery"}
@@ -107,6 +110,7 @@ class Segments(Result):
     by: tuple[str, ...]
     depth: int
     tested: int
+    too_small: int
     critical: float
     control: Control
     level: float
@@ -116,9 +120,14 @@ class Segments(Result):
 
     def summary(self) -> str:
         """Return the segments in words."""
-        searched = f"{self.tested:,} segments of up to {self.depth} of {len(self.by)} columns were tested"
+        were = "segment was" if self.tested == 1 else "segments were"
+        depth, columns = ("1 column" if number == 1 else f"{number} columns" for number in (self.depth, len(self.by)))
+        searched = f"{self.tested:,} {were} tested, of up to {depth} out of {columns}"
+        if self.too_small:
+            searched += f" ({self.too_small:,} expect too few events to be tested)"
         if not len(self.segment):
-            return f"No segment stands out: {searched}, and none deviates by {self.critical:.1f} standard errors."
+            within = f", and none deviates by {self.critical:.1f} standard errors" * math.isfinite(self.critical)
+            return f"No segment stands out: {searched}{within}."
         rows = zip(self.segment, self.observed_expected, self.low, self.high, self.n, self.p_adjusted, strict=True)
         level = f"{100.0 * self.level:g}%"
         lines = [
@@ -218,6 +227,9 @@ def find_segments(  # noqa: PLR0913  (the data, the columns, and how they are se
     """
     check_level(level)
     check_resamples(n_resamples)
+    if n_resamples * (1.0 - level) < FEWEST_BEYOND:
+        law = f"must be at least {math.ceil(FEWEST_BEYOND / (1.0 - level)):,} for a level of {level:g}"
+        raise InputValueError(law, argument="n_resamples", offender=f"got {n_resamples:,}")
     check_positive("depth", depth)
     check_positive("most", most)
     check_choice("control", control, ("family", "discovery"))
@@ -229,12 +241,13 @@ def find_segments(  # noqa: PLR0913  (the data, the columns, and how they are se
     law = largest_deviations(sample, sums, n_resamples, seed, progress=progress)
     critical = _critical(sums, law, control, level)
     found, deviation = _search(cases, sums, critical, most)
-    shown = [(key, cuts[key].labels if key in cuts else own) for key, own in zip(source.keys, names, strict=True)]
+    shown = [(key, _in_words(cuts.get(key), own)) for key, own in zip(source.keys, names, strict=True)]
     return Segments(
         **_columns(found, deviation, cases, shown, law, level),
         by=tuple(source.keys),
         depth=min(depth, len(names)),
         tested=int(np.count_nonzero(sums.variance >= SMALLEST)),
+        too_small=int(np.count_nonzero((sums.variance < SMALLEST) & (sums.n > 0.0))),
         critical=critical,
         control=control,
         level=level,
@@ -258,7 +271,7 @@ def _source(
     """Return the cases with their keys, a ledger of them, and the cuts of the keys that are numbers."""
     options: dict[str, Any] = {"pos_label": pos_label, "labels": labels, "missing": missing}
     if outcome is None:
-        if not isinstance(by, Mapping):
+        if not isinstance(by, Mapping) or not by:
             raise InputTypeError(
                 "must be a mapping of names to arrays", argument="by", offender=f"got {type(by).__name__}"
             )
@@ -266,6 +279,8 @@ def _source(
         ledger = open_ledger(y_true, forecasts, by=columns, **options)
         return _checked(ledger), ledger, cuts
     frame, names = known(y_true), key_columns(by)
+    if not names:
+        raise InputTypeError("must name one column or more", argument="by", offender="got none")
     if isinstance(frame, nw.LazyFrame):
         return _of_engine(frame, forecasts, names, quantiles, seed, outcome, options)
     columns, cuts = cut_arrays({name: frame.get_column(name) for name in names if name in frame.columns}, quantiles)
@@ -293,7 +308,14 @@ def _of_engine(
         table = fetched(rows)
         found = {name: cut_of_numbers(_numbers(table.column(name)), quantiles) for name in numbers}
         cuts = {name: cut for name, cut in found.items() if cut is not None}
-    cut = frame.with_columns(**{name: own.expression(nw.col(name)) for name, own in cuts.items()}) if cuts else frame
+    engine = engine_of(frame)
+    coded = {
+        name: own.expression(
+            nw.col(name), is_missing(nw.col(name), engine) if schema[name].is_float() else nw.col(name).is_null()
+        )
+        for name, own in cuts.items()
+    }
+    cut = frame.with_columns(**coded) if coded else frame
     column = forecasts if isinstance(forecasts, str) else next(iter(forecasts))
     cases = read_lazy_cases(cut, {column: column}, outcome=outcome, by=names, **options)
     return cases, ledger, cuts
@@ -317,6 +339,11 @@ def _checked(ledger: Ledger) -> Cases | LazyCases:
     return ledger.source
 
 
+def _in_words(cut: Cut | None, labels: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the labels of a column; those of a cut are the indices of its parts."""
+    return labels if cut is None else tuple(cut.labels[int(label)] for label in labels)
+
+
 def _note(drawn: int, ledger: Ledger, found: int, most: int) -> str:
     sampled = f"Outcomes were drawn for a sample of {drawn:,} cases." if drawn < ledger.n else ""
     full = f"There may be more segments than the {most} reported." if found == most else ""
@@ -325,9 +352,11 @@ def _note(drawn: int, ledger: Ledger, found: int, most: int) -> str:
 
 def _critical(sums: SegmentSums, law: Floats, control: Control, level: float) -> float:
     """Return the deviation that counts as evidence; infinite if nothing does."""
+    own = np.abs(deviations(sums))[sums.variance >= SMALLEST]
+    if not len(own):
+        return math.inf
     if control == "family":
         return float(np.quantile(law, level, method="higher"))
-    own = np.abs(deviations(sums))[sums.variance >= SMALLEST]
     p_values = np.sort(2.0 * ndtr(-own))
     passed = np.flatnonzero(p_values <= (1.0 - level) * np.arange(1, len(p_values) + 1) / len(p_values))
     return float(-ndtri(p_values[passed[-1]] / 2.0)) if len(passed) else math.inf
@@ -343,7 +372,7 @@ def _search(cases: Any, sums: SegmentSums, critical: float, most: int) -> tuple[
         best = int(np.argmax(np.abs(own)))
         if not abs(own[best]) >= critical:
             break
-        best = _widest(lattice, sums, own, best)
+        best = _widest(lattice, sums, own, best, critical)
         segment = lattice.segment(best)
         found.append(best)
         deviation.append(float(own[best]))
@@ -353,16 +382,23 @@ def _search(cases: Any, sums: SegmentSums, critical: float, most: int) -> tuple[
     return found, deviation
 
 
-def _widest(lattice: Lattice, sums: SegmentSums, own: Floats, best: int) -> int:
+def _widest(lattice: Lattice, sums: SegmentSums, own: Floats, best: int, critical: float) -> int:
     """Return a wider segment in place of the best, if its other cases deviate in the same direction as well."""
     segment = lattice.segment(best)
     for size in range(1, len(segment)):
         wider = [lattice.index(part) for part in itertools.combinations(segment, size)]
         rest = SegmentSums(*(column[wider] - column[best] for column in sums))
-        same = np.sign(own[best]) * deviations(rest) >= REMAINDER
+        same = (np.sign(own[best]) * deviations(rest) >= REMAINDER) & (np.abs(own[wider]) >= critical)
         if same.any():
             return wider[int(np.argmax(np.where(same, np.abs(own[wider]), 0.0)))]
     return best
+
+
+def _intercept(table: ForecastTable) -> float:
+    """Return the calibration intercept; infinite without events or without non-events."""
+    if not table.events.any():
+        return -math.inf
+    return CalibrationIntercept().value(table) if table.non_events.any() else math.inf
 
 
 def _columns(
@@ -390,7 +426,7 @@ def _columns(
             "observed_expected": ratio.value,
             "low": ratio.low,
             "high": ratio.high,
-            "intercept": estimate(table, measure=CalibrationIntercept(), level=level).value,
+            "intercept": _intercept(table),
             "miscalibration": estimate(table, measure=Miscalibration(), level=level).value,
             "kuiper": curve.kuiper / curve.sigma,
             "deviation": own,

@@ -17,7 +17,7 @@ from propriety.errors import InputValueError, Wording
 from propriety.inference.answers_ledger import as_measured
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.estimates import FEWEST as FEWEST_OF_A_TEST
-from propriety.inference.estimates import counted
+from propriety.inference.estimates import censoring_note, counted
 from propriety.inference.estimation import check_event
 from propriety.inference.group_tests import against_the_rest, group_means
 from propriety.inference.mean_estimates import measured_moments
@@ -202,6 +202,9 @@ def slices_of(
     columns |= {"high": np.where(tested, high, np.nan), "difference": difference}
     p_value = np.where(tested, p_value, np.nan)
     notes = np.where(np.isfinite(p_value), _approximate(outcomes, few.shape), notes)
+    if of_weights := censoring_note(ledger):
+        both = [[f"{one}; {of_weights}" if one else of_weights for one in row] for row in notes.tolist()]
+        notes = np.where(np.isfinite(p_value), np.array(both), notes)
     columns |= {"p_value": p_value, "note": notes}
     if binary:
         columns |= _beside(ledger, by, thresholds, level, by_outcome)

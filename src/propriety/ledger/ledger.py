@@ -252,6 +252,12 @@ class Ledger:
         """How the weights of censored outcomes were estimated, if the cases are in memory."""
         return self.source.censoring if isinstance(self.source, Cases) else None
 
+    def check_uncensored(self, done: str, hint: str) -> None:
+        """Raise an error if the outcomes are censored, because the ledger would lose how their weights were made."""
+        if self.censoring is not None:
+            law = f"a ledger of censored outcomes cannot be {done}: it would lose how its weights were estimated"
+            raise InputValueError(law, hint=hint)
+
     def where(self, **keys: Any) -> Ledger:
         """Return the ledger of the cases with these labels; a list of labels means any of them."""
         return self.at_entries(self.index.matches(keys))
@@ -285,6 +291,7 @@ class Ledger:
 
     def grid(self, cells: int) -> Ledger:
         """Return the ledger with its tables on a grid; each cell keeps the mean of its forecasts."""
+        self.check_uncensored("put on a grid", "use it without cells.")
         places = [(model, event) for model in self.models for event in self.events]
         tables = {place: self.keyed_tables(*place).grid(cells) for place in places}
         return replace(self, source=None, _tables=tables, _whole={}, _moments=dict(self._moments))
@@ -342,6 +349,8 @@ class Ledger:
         first = parts[0]
         if len(parts) == 1:
             return first
+        for one in parts:
+            one.check_uncensored("added", "pass the cases of all parts to censored together.")
         for one, what in itertools.product(parts[1:], ("models", "labels", "events", "dependence")):
             if getattr(one, what) != getattr(first, what):
                 told = f"they have {getattr(first, what)!r} and {getattr(one, what)!r}"
@@ -378,6 +387,7 @@ class Ledger:
         """Write the ledger to a folder of plain Parquet files, with subfolders for `partition`; needs PyArrow."""
         from propriety.ledger.ledger_files import write_ledger
 
+        self.check_uncensored("stored", "store the cases, and call censored and condense after reading.")
         write_ledger(self, folder, partition=partition)
 
     @classmethod

@@ -49,8 +49,9 @@ def at_prevalence(ledger: Ledger | ForecastTable, prevalence: float) -> Ledger:
     those of any other cases, which makes them too wide rather than too narrow.
 
     In `studies/prevalence.py`, with a prevalence of 2%, the coverage of 95% intervals of the log score, net benefit and
-    AUC was 94 to 96%. Intervals of the Brier score, and of its difference between models, were too narrow with 100 to
-    200 events and non-events (84 to 90%), because they depend on a few non-events with high forecasts.
+    AUC was 94 to 96%. Other intervals were too narrow with 100 and 200 events and non-events: their coverage was 89 and
+    90% for the Brier score, 84 and 86% for its difference between models, and 90 and 92% for the calibration slope. The
+    Brier score depends on a few non-events with high forecasts.
 
     A stored ledger keeps the weights, but not the rate: store the ledger as it is, and weight it after reading.
 

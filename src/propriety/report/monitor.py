@@ -14,6 +14,7 @@ from propriety import plots
 from propriety.inference.ledger_monitor import LedgerMonitor
 from propriety.inference.monitor_words import alarmed_streams, change_words, stream_name, summary_of
 from propriety.inference.number_words import percent
+from propriety.inference.stream_states import NEVER
 from propriety.plots.drawing import capitalized
 from propriety.plots.ledger_monitor import draw_volume
 from propriety.report.cells import Estimate, PValue
@@ -138,9 +139,9 @@ def _value_of(watch: LedgerMonitor, place: int) -> str:
 
 
 def _stream_figures(watch: LedgerMonitor) -> Iterator[Figure]:
-    alarmed = alarmed_streams(watch)
+    alarm = watch.states.alarm
     order = np.argsort(-watch.states.highest, kind="stable").tolist()
-    for place in [*alarmed, *(other for other in order if other not in set(alarmed))][:MOST_FIGURES]:
+    for place in [*alarmed_streams(watch), *(other for other in order if alarm[other] == NEVER)][:MOST_FIGURES]:
         stream = watch.states.streams[place]
         model = stream.model if stream.reference is None else f"{stream.model} against {stream.reference}"
         keys = stream_name(watch, place)
@@ -151,7 +152,7 @@ def _stream_figures(watch: LedgerMonitor) -> Iterator[Figure]:
         yield figure_of(
             partial(plots.plot_monitored_stream, watch, place, label=""),
             title=f"{model}, {keys}" if keys else model,
-            caption=capitalized(change_words(watch, place)) if place in alarmed else "No alarm.",
+            caption=capitalized(change_words(watch, place)) if alarm[place] != NEVER else "No alarm.",
             table=table,
             call=f"pr.plots.plot_monitored_stream(watch, {place})",
             size=(4.1, 2.9),

@@ -45,6 +45,9 @@ CAPTION = (
     "the CORP curve with the grey band in which it lies, at a given forecast, if the model is calibrated. Histogram: "
     "events upwards, non-events downwards, each relative to its highest bar."
 )
+DEPENDENT_BANDS = (
+    " The bands assume independent cases. Here they may be correlated ({what}), and both may be too narrow."
+)
 
 
 def smooth_of(evaluation: Evaluation) -> dict[str, SmoothCalibration]:
@@ -85,11 +88,12 @@ def smooth_figure(evaluation: Evaluation, model: str, found: SmoothCalibration, 
     color = COLORS[evaluation.models.index(model) % len(COLORS)]
     limit = limit_of([curve])
     drawing = partial(_draw, found, curve, color)
+    more = "" if evaluation.dependence is None else DEPENDENT_BANDS.format(what=evaluation.dependence)
     return figure_of(
         partial(drawing, limit),
         full=partial(drawing, 1.0) if limit < 1.0 and len(evaluation.models) <= MOST_FULL else None,
         title=f"Reliability of {name}",
-        caption=CAPTION.format(level=percent(evaluation.level, 6)),
+        caption=CAPTION.format(level=percent(evaluation.level, 6)) + more,
         reading=readings.SMOOTH,
         table={name: getattr(found, name) for name in ("forecast", "event_rate", "low", "high")},
         call=f"{_call(evaluation, model)}.plot()",

@@ -19,6 +19,8 @@ __all__ = ["CensoredFrame", "censored_frame"]
 
 MISSING, INVALID = -2, -1  # Codes of rows that are rejected.
 OUTCOME, WEIGHT = "outcome_by_horizon", "censoring_weight"
+# Columns that are added and removed again.
+OWN = ("_censoring_group", "_censoring_time", "_censoring_event", "_censoring_censored", "_censoring_curve")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -63,7 +65,8 @@ def censored_frame(
     curve by running sums over these counts, and joins it to the rows; one query here checks the columns and counts the
     outcomes. Pass the result as any frame with weights: ``condense(found.frame, ["p"], outcome=found.outcome,
     sample_weight=found.weight)``. Intervals then treat the weights as known, which for scores makes them slightly too
-    wide.
+    wide. Whether censoring depends on the forecasts is not tested here, so no note reports it:
+    ``censored(...).dependence(p)`` tests it on a sample of the rows.
 
     Parameters
     ----------
@@ -99,16 +102,16 @@ def censored_frame(
         raise InputTypeError(
             "must be a lazy frame", argument="frame", offender=f"got {type(frame).__name__}", hint=hint
         )
-    if taken := [name for name in (OUTCOME, WEIGHT) if name in rows.collect_schema()]:
+    if taken := [name for name in (OUTCOME, WEIGHT, *OWN) if name in rows.collect_schema()]:
         raise InputValueError(f"must have no column called {taken[0]!r}", argument="frame")
     cast = _cast(rows, time, event, competing, groups)
     counts = _counted(cast, float(horizon))
-    weighted = cast.join(_curves(cast, float(horizon)), on=["_group", "_time"], how="left")
-    is_known = (nw.col("_time") >= horizon) | ~nw.col("_censored")
-    weight = nw.when(is_known).then((0.0 - nw.col("_curve")).exp()).otherwise(0.0)
-    happened = nw.when((nw.col("_time") <= horizon) & (nw.col("_event") == 1)).then(1).otherwise(0)
+    weighted = cast.join(_curves(cast, float(horizon)), on=["_censoring_group", "_censoring_time"], how="left")
+    is_known = (nw.col("_censoring_time") >= horizon) | ~nw.col("_censoring_censored")
+    weight = nw.when(is_known).then((0.0 - nw.col("_censoring_curve")).exp()).otherwise(0.0)
+    happened = nw.when((nw.col("_censoring_time") <= horizon) & (nw.col("_censoring_event") == 1)).then(1).otherwise(0)
     found = weighted.with_columns(**{OUTCOME: happened, WEIGHT: weight})
-    kept = [name for name in found.collect_schema() if name not in {"_group", "_time", "_event", "_censored", "_curve"}]
+    kept = [name for name in found.collect_schema() if name not in OWN]
     return CensoredFrame(horizon=float(horizon), **counts, native=found.select(*kept).to_native())
 
 
@@ -129,32 +132,34 @@ def _cast(rows: Lazy, time: str, event: str, competing: str | None, groups: str 
     code = nw.when((happened == 1.0) & (other == 0.0)).then(1).otherwise(code)
     code = nw.when((happened == 0.0) & (other == 0.0)).then(0).otherwise(code)
     return frame.with_columns(
-        _time=number["time"],
-        _event=nw.when(absent if groups is None else absent | group.is_null()).then(MISSING).otherwise(code),
-        _group=group,
-    ).with_columns(_censored=nw.col("_event") == 0)
+        _censoring_time=number["time"],
+        _censoring_event=nw.when(absent if groups is None else absent | group.is_null()).then(MISSING).otherwise(code),
+        _censoring_group=group,
+    ).with_columns(_censoring_censored=nw.col("_censoring_event") == 0)
 
 
 def _curves(cases: Lazy, horizon: float) -> Lazy:
     """Return the negative log-weight at each time of each group: running sums over the counts of cases by time."""
-    counts = cases.group_by("_group", "_time").agg(
-        _leaving=nw.col("_censored").cast(nw.Float64).sum(), _all=(nw.col("_time") * 0.0 + 1.0).sum()
+    counts = cases.group_by("_censoring_group", "_censoring_time").agg(
+        _leaving=nw.col("_censoring_censored").cast(nw.Float64).sum(),
+        _all=(nw.col("_censoring_time") * 0.0 + 1.0).sum(),
     )
     counts = counts.with_columns(
-        _past=nw.col("_all").cum_sum().over("_group", order_by="_time"), _n=nw.col("_all").sum().over("_group")
+        _past=nw.col("_all").cum_sum().over("_censoring_group", order_by="_censoring_time"),
+        _n=nw.col("_all").sum().over("_censoring_group"),
     )
     # At tied times events come first, so that they are not at risk of censoring.
     at_risk = nw.col("_n") - nw.col("_past") + nw.col("_leaving")
-    is_step = (nw.col("_time") < horizon) & (nw.col("_leaving") > 0.0)
+    is_step = (nw.col("_censoring_time") < horizon) & (nw.col("_leaving") > 0.0)
     step = nw.when(is_step & (at_risk > nw.col("_leaving"))).then((1.0 - nw.col("_leaving") / at_risk).log())
     counts = counts.with_columns(_step=step.otherwise(0.0))
-    curve = nw.col("_step").cum_sum().over("_group", order_by="_time") - nw.col("_step")
-    return counts.with_columns(_curve=curve).select("_group", "_time", "_curve")
+    curve = nw.col("_step").cum_sum().over("_censoring_group", order_by="_censoring_time") - nw.col("_step")
+    return counts.with_columns(_censoring_curve=curve).select("_censoring_group", "_censoring_time", "_censoring_curve")
 
 
 def _counted(cases: Lazy, horizon: float) -> dict[str, Any]:
     """Check the rows and count the outcomes, in one query."""
-    time, event, gone = nw.col("_time"), nw.col("_event"), nw.col("_censored")
+    time, event, gone = nw.col("_censoring_time"), nw.col("_censoring_event"), nw.col("_censoring_censored")
     whole = {
         "missing": event == MISSING,
         "times": (event != MISSING) & ((time < 0.0) | (time == float("inf"))),
@@ -170,7 +175,7 @@ def _counted(cases: Lazy, horizon: float) -> dict[str, Any]:
     sums = {name: nw.when(one).then(1).otherwise(0) for name, one in whole.items()}
     query = (
         cases.with_columns(**sums, **last)
-        .group_by("_group")
+        .group_by("_censoring_group")
         .agg(*(nw.col(name).sum() for name in whole), *(nw.col(name).max() for name in last), n=nw.len())
     )
     table = fetched(query).to_pydict()
@@ -181,9 +186,11 @@ def _counted(cases: Lazy, horizon: float) -> dict[str, Any]:
     ):
         if wrong := sum(table[name]):
             raise InputValueError(law, argument=argument, offender=f"{wrong:,} of {sum(table['n']):,} rows do not")
-    for group, event_at, censored_at in zip(table["_group"], table["last_event"], table["last_censored"], strict=True):
+    for group, event_at, censored_at in zip(
+        table["_censoring_group"], table["last_event"], table["last_censored"], strict=True
+    ):
         if event_at <= censored_at < horizon:
-            where = "" if len(table["_group"]) == 1 else f" in group {group!r}"
+            where = "" if len(table["_censoring_group"]) == 1 else f" in group {group!r}"
             law = f"must be within the follow-up; nobody is followed up until {horizon:g}{where}"
             hint = "use an earlier horizon."
             raise InputValueError(law, argument="horizon", offender=f"the last time is {censored_at:g}", hint=hint)

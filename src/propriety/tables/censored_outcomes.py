@@ -22,6 +22,7 @@ from propriety.tables.keys import code_keys
 __all__ = ["CensoredOutcomes", "KnownOutcomes", "censored"]
 
 FIFTHS = 5
+WEIGHTS_HINT = "for known weights, pass a function that returns the probabilities of being uncensored."
 LANDMARK = "restart the clock: use the time since entry, with forecasts made at entry."
 
 
@@ -61,8 +62,6 @@ class CensoredOutcomes(Result):
         Probability of the event by the horizon: that of Kaplan and Meier, or of Aalen and Johansen if events compete.
     largest_weight : ndarray of shape (horizons,)
         Largest weight of a case.
-    truncated : ndarray of int, of shape (horizons,)
-        Number of cases whose weight was lowered to `largest`.
     n : int
         Number of cases.
     """
@@ -74,7 +73,6 @@ class CensoredOutcomes(Result):
     event_free: NDArray[np.int64]
     event_probability: Floats
     largest_weight: Floats
-    truncated: NDArray[np.int64]
     n: int
     known: tuple[KnownOutcomes, ...] = field(metadata={"hidden": True})
     follow_up: FollowUp = field(metadata={"hidden": True})
@@ -128,7 +126,6 @@ def censored(
     groups: ArrayLike | None = None,
     forecast: ArrayLike | None = None,
     weights: Literal["km"] | Callable[[Floats], ArrayLike] = "km",
-    largest: float | None = None,
     entry: ArrayLike | None = None,
 ) -> CensoredOutcomes:
     r"""Make outcomes "the event happened by the horizon" from follow-up that is censored for some cases.
@@ -161,9 +158,6 @@ def censored(
         How the probability of being uncensored is computed. A function of an array with one time per case returns the
         probability that this case is uncensored just before that time, such as that of a regression model. Such
         weights are treated as known.
-    largest : float, optional
-        Larger weights are lowered to this number; `truncated` counts them. This bounds the influence of a single case,
-        but the weights no longer sum to n.
     entry : array-like of shape (n,), optional
         Time at which follow-up began. Only 0 is supported: cases that enter later are rejected with an error.
 
@@ -176,9 +170,15 @@ def censored(
     -----
     The weights are valid if censoring is independent of the outcome within the groups. They do not hold if cases with a
     high forecast are censored sooner and the groups ignore it: then scores are biased, and intervals may almost never
-    contain the true value. Every result of a forecast reports Cox's score test of this, within the groups, in its note.
-    With `forecast`, the fifths remove most of the bias (`studies/horizons.py`), unless the forecasts within a fifth
-    differ as much as those of rare events do; then pass finer `groups`, or `weights` of a model of censoring.
+    contain the true value. Estimates, comparisons, summaries of calibration, groups (`slices`), means over horizons and
+    evaluations report Cox's score test of this, within the groups, in their note; curves, decompositions and tables do
+    not. With `forecast`, the fifths remove most of the bias (`studies/horizons.py`), unless the forecasts within a
+    fifth differ as much as those of rare events do; then pass finer `groups`, or `weights` of a model of censoring.
+
+    In `studies/horizons.py`, the calibration test at the level 5% rejected calibrated forecasts in 4 to 9% of samples,
+    on average 5.8%, with 20 to 40% of the cases censored (in other samples of 1,000 cases, 5.6 to 6.3%), and in up to
+    24% with 60% censored and few cases followed up. The note reports a censoring curve with fewer than 30 cases that
+    were followed up until the horizon.
 
     Cases censored exactly at the horizon count as followed up until then.
 
@@ -200,14 +200,11 @@ def censored(
     asked = _horizons(horizons)
     keys = _strata(groups, forecast, len(happened))
     follow_up = follow_up._replace(group=keys.codes, groups=len(keys))
-    if largest is not None and not (is_number(largest) and largest >= 1.0):
-        raise InputValueError("must be a number of at least 1", argument="largest", offender=f"got {largest!r}")
     known, rows = [], []
     for horizon in asked:
         one = _known(follow_up, happened, horizon, keys, weights)
-        weight = one.weight if largest is None else np.minimum(one.weight, largest)
-        by_then = (follow_up.time <= horizon) & ~follow_up.censored
-        known.append(one._replace(weight=weight))
+        weight, by_then = one.weight, (follow_up.time <= horizon) & ~follow_up.censored
+        known.append(one)
         rows.append(
             {
                 "events": int(np.count_nonzero(one.outcome)),
@@ -216,7 +213,6 @@ def censored(
                 "event_free": int(np.count_nonzero((weight > 0.0) & ~by_then)),
                 "event_probability": float(weight @ one.outcome / weight.sum()),
                 "largest_weight": float(weight.max()),
-                "truncated": int(np.count_nonzero(weight < one.weight)),
             }
         )
     columns: dict[str, Any] = {name: np.array([row[name] for row in rows]) for name in rows[0]}
@@ -227,7 +223,7 @@ def censored(
         n=n,
         known=tuple(known),
         follow_up=follow_up,
-        tests_dependence=weights == "km",
+        tests_dependence=isinstance(weights, str),
         index=index,
     )
 
@@ -249,8 +245,10 @@ def _known(
         if not ((uncensored > 0.0) & (uncensored <= 1.0))[is_known].all():
             raise InputValueError("must return probabilities above 0 and at most 1", argument="weights")
         return KnownOutcomes(outcome, np.where(is_known, 1.0 / uncensored, 0.0), Censoring.known(len(outcome), horizon))
-    if weights != "km":
-        raise InputValueError('must be "km" or a function', argument="weights", offender=f"got {weights!r}")
+    if not isinstance(weights, str) or weights != "km":
+        offender = f"got {weights!r}" if isinstance(weights, str) else f"got {type(weights).__name__}"
+        hint = "pass competing= for the Aalen-Johansen estimate." if isinstance(weights, str) else WEIGHTS_HINT
+        raise InputValueError('must be "km" or a function', argument="weights", offender=offender, hint=hint)
     curves = censoring_curves(cases, horizon)
     if curves.exhausted >= 0:
         where = f" in group {keys.labels[curves.exhausted]!r}" if len(keys) > 1 else ""
@@ -318,7 +316,8 @@ def _check_shape(values: NDArray[Any], argument: str, n: int) -> None:
 
 
 def _horizons(horizons: object) -> list[float]:
-    given: list[Any] = list(horizons) if isinstance(horizons, Sequence | np.ndarray) else [horizons]
+    given: list[Any] = np.asarray(horizons).reshape(-1).tolist() if isinstance(horizons, np.ndarray) else [horizons]
+    given = list(horizons) if isinstance(horizons, Sequence) else given
     if not given or not all(is_number(one) and 0.0 < float(one) < np.inf for one in given):
         raise InputTypeError("must be one or more positive numbers", argument="horizons", offender=f"got {horizons!r}")
     if sorted(set(given)) != given:

@@ -105,10 +105,15 @@ def read_cases(  # noqa: PLR0913  (the data, what the cases belong to, and how t
     """
     check_options(missing, tolerance)
     if isinstance(y_true, CensoredOutcomes):
-        _check_censored(y_true, {"sample_weight": sample_weight, "cluster": cluster, "time": time}, kind)
+        shared = {"sample_weight": sample_weight, "cluster": cluster, "time": time}
+        tolerated = None if tolerance == TOLERANCE else tolerance
+        _check_censored(y_true, shared, {"pos_label": pos_label, "labels": labels, "tolerance": tolerated}, kind)
         options: dict[str, Any] = {"by": by, "missing": missing, "fewest": fewest, "kind": "event"}
         known = Reading("y_true", y_true.only().outcome, index=y_true.index)
-        return _known_of(read_cases(known, forecasts, **options, sample_weight=y_true.only().weight), y_true)
+        weight = y_true.only().weight
+        if (weight == 1.0).all():  # Nobody is censored.
+            return read_cases(known, forecasts, **options)
+        return _known_of(read_cases(known, forecasts, **options, sample_weight=weight), y_true)
     models, names = _models(y_true, forecasts, fewest)
     given = _arguments(y_true, models, sample_weight, names)
     given.check(kind)
@@ -136,13 +141,18 @@ def read_cases(  # noqa: PLR0913  (the data, what the cases belong to, and how t
     return cases.as_rows() if kind == "classes" else cases
 
 
-def _check_censored(outcomes: CensoredOutcomes, shared: Mapping[str, object], kind: ForecastKind) -> None:
+def _check_censored(
+    outcomes: CensoredOutcomes, shared: Mapping[str, object], coding: Mapping[str, object], kind: ForecastKind
+) -> None:
     """Raise an error for several horizons, classes, and arguments that censored outcomes do not support."""
     outcomes.only()
     given = next((name for name, value in shared.items() if value is not None), None)
     if given is not None:
         law = Wording("is not supported with censored outcomes, which have weights of their own")
         raise InputValueError(law, argument=given)
+    given = next((name for name, value in coding.items() if value is not None), None)
+    if given is not None:
+        raise InputValueError("is not supported with censored outcomes, which are 0 and 1", argument=given)
     if kind == "classes":
         raise InputValueError("an outcome by a horizon is one event; class probabilities need classes")
 
