@@ -214,6 +214,11 @@ def test_classes_and_several_models_are_rejected():
         pr.find_segments([0, 1, 2] * 20, np.full((60, 3), 1 / 3), by={"g": [0] * 60}, **FEW)
 
 
+def test_a_ledger_has_no_columns_to_search():
+    with pytest.raises(InputTypeError, match="segments are searched in cases"):
+        pr.find_segments(pr.condense([0, 1], [0.2, 0.7], by={"g": ["a", "b"]}), by=["g"])
+
+
 def test_missing_labels_are_rejected_alike():
     frame = pl.DataFrame({"y": [0, 1, 0, 1], "p": [0.2, 0.5, 0.1, 0.4], "g": ["a", None, "b", "a"]})
     for given in (frame, frame.lazy()):

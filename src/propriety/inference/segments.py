@@ -270,6 +270,9 @@ def _source(
 ) -> tuple[Cases | LazyCases, Ledger, dict[str, Cut]]:
     """Return the cases with their keys, a ledger of them, and the cuts of the keys that are numbers."""
     options: dict[str, Any] = {"pos_label": pos_label, "labels": labels, "missing": missing}
+    if isinstance(y_true, Ledger | ForecastTable):
+        law = "segments are searched in cases; a ledger has no columns beyond its keys"
+        raise InputTypeError(law, hint="pass the frame, its columns and outcome=; for the keys of a ledger use slices.")
     if outcome is None:
         if not isinstance(by, Mapping) or not by:
             raise InputTypeError(

@@ -116,8 +116,9 @@ class Arguments:
         for reading in (self.outcome, self.weight):
             if reading is not None and reading.values.ndim != 1:
                 hint = "pass {argument} as a single column, such as values.ravel()"
-                hint += ", or .argmax(axis=1) of one-hot rows." if reading is self.outcome else "."
-                hint = Wording(hint, argument=parameter(reading.argument))
+                if reading is self.outcome:
+                    hint += ", or .argmax(axis=1) of one-hot rows; for gridded data use propriety.integrations.xarray"
+                hint = Wording(f"{hint}.", argument=parameter(reading.argument))
                 offender = f"got shape {reading.values.shape}"
                 raise InputValueError(
                     "must be 1-D, one entry per case", argument=reading.argument, offender=offender, hint=hint

@@ -98,9 +98,11 @@ def kind_in_words(values: NDArray[Any]) -> str:
 
     Examples
     --------
-    >>> kind_in_words(np.array(["a"]))
-    'strings'
+    >>> kind_in_words(np.array(["a"])), kind_in_words(np.array(["a", None], dtype=object))
+    ('strings', 'strings')
     """
+    if values.dtype.kind == "O" and {type(one) for one in values.ravel().tolist()} <= {str, type(None)}:
+        return "strings"
     names = {"O": "objects", "U": "strings", "S": "bytes", "T": "strings", "c": "complex numbers"}
     return names.get(values.dtype.kind, f"values of dtype {values.dtype}")
 
