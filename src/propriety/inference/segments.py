@@ -45,7 +45,8 @@ COLUMNS = (
 )
 FEWEST_BEYOND = 2.5  # Draws that are expected beyond the critical value.
 ROWS_OF_LAW = 2**17  # Cases whose outcomes are drawn; of more, a sample.
-REMAINDER = 3.0  # A wider segment is preferred if its other cases deviate as much as this in the same direction.
+PREFERENCE = 10.0  # For a segment of fewer columns, as a likelihood ratio.
+TINY = 1e-12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -168,8 +169,9 @@ def find_segments(  # noqa: PLR0913  (the data, the columns, and how they are se
     distribution is that of the largest deviation of all segments, over outcomes drawn from the forecasts, so that the
     p-values allow for the number of segments and for their overlap.
 
-    The segment with the largest deviation is reported. Then its cases are left out, and the search is repeated, until
-    no deviation exceeds the critical value. So segments that only share cases with a reported one are not reported.
+    The segment with the largest deviation is reported, or a wider one whose other cases deviate in the same way. Then
+    its cases are left out, and the search is repeated, until no deviation exceeds the critical value. So segments that
+    only share cases with a reported one are not reported.
 
     Parameters
     ----------
@@ -386,12 +388,18 @@ def _search(cases: Any, sums: SegmentSums, critical: float, most: int) -> tuple[
 
 
 def _widest(lattice: Lattice, sums: SegmentSums, own: Floats, best: int, critical: float) -> int:
-    """Return a wider segment in place of the best, if its other cases deviate in the same direction as well."""
-    segment = lattice.segment(best)
+    """Return a wider segment in place of the best, if its other cases are as likely to deviate in the same way.
+
+    The other cases are compared with two explanations: they have the same observed/expected as the best segment, or
+    they are calibrated. The first needs fewer columns, so the second must be more likely by the factor `PREFERENCE`.
+    """
+    segment, ratio = lattice.segment(best), sums.observed[best] / sums.expected[best]
     for size in range(1, len(segment)):
         wider = [lattice.index(part) for part in itertools.combinations(segment, size)]
         rest = SegmentSums(*(column[wider] - column[best] for column in sums))
-        same = (np.sign(own[best]) * deviations(rest) >= REMAINDER) & (np.abs(own[wider]) >= critical)
+        spread = np.sqrt(np.maximum(rest.variance, TINY))
+        found, implied = (rest.observed - rest.expected) / spread, (ratio - 1.0) * rest.expected / spread
+        same = (found * implied - implied**2 / 2.0 >= -math.log(PREFERENCE)) & (np.abs(own[wider]) >= critical)
         if same.any():
             return wider[int(np.argmax(np.where(same, np.abs(own[wider]), 0.0)))]
     return best
