@@ -101,7 +101,7 @@ def test_files_condensed_day_by_day_continue_the_state(folder, run, refusal):
         assert f"No alarm in 2 streams over {day} day" in result.stdout
     assert run("monitor", "day1", "day2", "--state", "state").exit_code == 0
     run(*condense, "--by", "day,site", "-o", "crossed")
-    assert "--by day --by site" in refusal("monitor", "crossed")
+    assert "repeat --by for every key" in refusal("monitor", "crossed")
     (folder / "state" / "days" / "day-2.parquet").unlink()
     assert "day-2.parquet is missing" in refusal("monitor", "day2", "--state", "state")
 

@@ -318,7 +318,7 @@ def test_numbers_as_text_are_not_times():
 
 def test_a_crossed_key_is_refused_with_what_to_do():
     ledger = pr.condense([0, 1], {"m": [0.2, 0.7]}, by={"day, site": ["1, a", "2, a"]})
-    with pytest.raises(InputValueError, match=r"crosses 2 columns.*--by day --by site"):
+    with pytest.raises(InputValueError, match=r"it has 'day, site'.*repeat --by for every key"):
         pr.monitor(ledger)
 
 

@@ -317,13 +317,10 @@ def _check_ledger(ledger: Ledger, time: str) -> None:
 
 
 def _check_keys(ledger: Ledger, time: str) -> None:
-    crossed = next((key for key in ledger.keys if time in key.split(", ")), None)
-    if time not in ledger.keys and crossed is not None:
-        several = crossed.split(", ")
-        options = " ".join(f"--by {name}" for name in several)
-        law = f"the ledger has no key {time!r}; its key {crossed!r} crosses {len(several)} columns"
-        raise InputValueError(law, hint=f"condense with by={several!r}, or with {options} at the command line.")
-    ledger.index.place(time)
+    if time not in ledger.keys:
+        keys = ", ".join(map(repr, ledger.keys)) or "no keys"
+        hint = "condense with the days as a key of their own; at the command line, repeat --by for every key."
+        raise InputValueError(f"the ledger has no key {time!r}", offender=f"it has {keys}", hint=hint)
     taken = next((key for key in ledger.keys if key in OF_DAYS or (key in OF_STREAMS and key != time)), None)
     if taken is not None:
         law = f"a monitored key must not be called {taken!r}, which is a column of the result"

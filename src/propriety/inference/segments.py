@@ -16,7 +16,7 @@ from scipy.special import ndtr, ndtri
 
 from propriety.calibration.cumulative_error import cumulative_calibration_error
 from propriety.checks import check_choice, check_level, check_positive, check_resamples, fresh_seed
-from propriety.errors import InputTypeError, InputValueError
+from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.inference.calibration_measures import CalibrationIntercept, ObservedExpected
 from propriety.inference.estimation import estimate
 from propriety.inference.measures import Miscalibration
@@ -274,7 +274,8 @@ def _source(
     options: dict[str, Any] = {"pos_label": pos_label, "labels": labels, "missing": missing}
     if isinstance(y_true, Ledger | ForecastTable):
         law = "segments are searched in cases; a ledger has no columns beyond its keys"
-        raise InputTypeError(law, hint="pass the frame, its columns and outcome=; for the keys of a ledger use slices.")
+        hint = Wording("pass the frame, its columns and {outcome=}; for the keys of a ledger use slices.")
+        raise InputTypeError(law, hint=hint)
     if outcome is None:
         if not isinstance(by, Mapping) or not by:
             raise InputTypeError(
