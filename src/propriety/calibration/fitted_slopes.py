@@ -64,5 +64,23 @@ def fitted_slopes(keyed: KeyedTables, wanted: NDArray[np.bool_]) -> tuple[Floats
         variance = mixed**2 * parts[0] - 2.0 * first * mixed * parts[1] + first**2 * parts[2]
         variance /= (first * second - mixed**2) ** 2
         error = np.sqrt(variance)
-    known = (longest <= LAST_STEP) & np.isfinite(slope)
+    known = (longest <= LAST_STEP) & np.isfinite(slope) & ~_are_separate(entry, x, events, non_events, tables)
     return np.where(known, slope, np.nan), np.where(known, error, np.inf)
+
+
+def _are_separate(
+    entry: NDArray[np.intp], x: Floats, events: Floats, non_events: Floats, tables: int
+) -> NDArray[np.bool_]:
+    """Whether all events of a table have forecasts at least as high, or at most as high, as its non-events.
+
+    The best slope is then infinite; whether Newton's method notices depends on rounding.
+    """
+    ends = []
+    for weight in (events, non_events):
+        happened = weight > 0.0
+        low, high = np.full(tables, np.inf), np.full(tables, -np.inf)
+        np.minimum.at(low, entry[happened], x[happened])
+        np.maximum.at(high, entry[happened], x[happened])
+        ends.append((low, high))
+    (low, high), (lowest, highest) = ends
+    return np.asarray((low >= highest) | (high <= lowest))
