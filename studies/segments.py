@@ -24,8 +24,8 @@ import numpy as np
 
 import propriety as pr
 from propriety.inference.segment_law import deviations, largest_deviations
+from propriety.inference.segment_search import critical_deviation
 from propriety.inference.segment_sums import Lattice, SegmentCases
-from propriety.inference.segments import _critical
 
 RESULTS = Path(__file__).parent / "results"
 SIZES = (2, 3, 3, 4, 5, 5, 6, 8, 8, 10, 12, 15)
@@ -69,7 +69,9 @@ def null(design: str, designs: int, outcomes: int) -> dict[str, object]:
             cases.happened = generator.random(SMALL) < p
             own = cases.sums()
             largest = np.abs(deviations(own)).max()
-            errors.append([largest >= _critical(own, law, control, 0.95) for control in ("family", "discovery")])
+            errors.append(
+                [largest >= critical_deviation(own, law, control, 0.95) for control in ("family", "discovery")]
+            )
     family, discovery = np.mean(errors, axis=0)
     return {
         "question": "null",

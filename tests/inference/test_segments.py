@@ -158,6 +158,7 @@ def test_frames_and_engines_find_what_arrays_do(engine, most, monkeypatch):
 
 def test_a_sample_of_the_cases_is_drawn_if_there_are_many(monkeypatch):
     monkeypatch.setattr("propriety.inference.segments.ROWS_OF_LAW", 5_000)
+    monkeypatch.setattr("propriety.inference.segment_source.SAMPLED", 5_000)
     y, p, by = cases(20_000, planted=[(2.0, {"country": "FR", "device": "phone"})])
     frame = pl.LazyFrame({"y": y, "p": p, **by})
     for found in (
@@ -276,3 +277,11 @@ def test_a_wider_segment_must_itself_be_beyond_the_critical_value():
         found = pr.find_segments(y, p, by=by, **FEW)
         assert (np.abs(found.deviation) >= found.critical).all()
         assert (found.p_adjusted <= 0.05 + 1 / 61).all()
+
+
+def test_a_model_may_have_another_name_than_its_column():
+    y, p, by = cases(20_000, planted=[(1.8, {"country": "FR"})])
+    frame = pl.DataFrame({"y": y, "p": p, **by})
+    for given in (frame, frame.lazy()):
+        found = pr.find_segments(given, {"model": "p"}, outcome="y", by=["country", "device"], **FEW)
+        assert found.segment.tolist() == ["country = FR"]

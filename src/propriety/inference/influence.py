@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -18,7 +19,8 @@ from propriety.inference.mean_estimates import within_range
 from propriety.inference.measures import Influence, Mean, Skill, Smooth
 from propriety.ledger.ledger import Ledger
 from propriety.result import Floats
-from propriety.rules.rule import Rule, binary_rule
+from propriety.rules.rule import binary_rule
+from propriety.rules.scoring import losses_of_table, weighted_sum
 from propriety.tables.cases import Cases
 from propriety.tables.forecast_table import ForecastTable
 
@@ -97,30 +99,25 @@ def influence_of(measure: Mean | Skill | Smooth, table: ForecastTable) -> Influe
     """
     if isinstance(measure, Smooth):
         return measure.influence(table)
-    losses = _losses(measure.rule, table.forecast)
+    losses = losses_of_table(table, measure.rule)[::-1]
+    score = _mean(table, losses)
     if isinstance(measure, Skill):
-        constant = _losses(measure.rule, np.array([table.event_rate]))
-        score, against = (_mean(table, *both) for both in (losses, constant))
-        event, non_event = (
-            -(own - score / against * other) / against for own, other in zip(losses, constant, strict=True)
+        loss = binary_rule(measure.rule).loss
+        constant = [float(loss(np.array([table.event_rate]), event=event)[0]) for event in (True, False)]
+        against = _mean(table, constant)
+        return Influence(
+            *(-(own - score / against * other) / against for own, other in zip(losses, constant, strict=True))
         )
-        return Influence(event, non_event)
-    mean = _mean(table, *losses)
     with np.errstate(invalid="ignore"):  # Infinite losses.
-        return Influence(measure.sign * (losses[0] - mean), measure.sign * (losses[1] - mean))
+        return Influence(*(measure.sign * (own - score) for own in losses))
 
 
-def _losses(rule: Rule, forecast: Floats) -> tuple[Floats, Floats]:
-    """Return the loss of each forecast if the event happens, and if it does not."""
-    loss = binary_rule(rule).loss
-    happens, does_not = (np.asarray(loss(forecast, event=event), dtype=np.float64) for event in (True, False))
-    return happens, does_not
-
-
-def _mean(table: ForecastTable, of_events: Floats, of_others: Floats) -> float:
-    parts = ((table.events, of_events), (table.non_events, of_others))
-    with np.errstate(invalid="ignore"):
-        return sum(float(np.where(weight > 0.0, weight * loss, 0.0).sum()) for weight, loss in parts) / table.weight
+def _mean(table: ForecastTable, losses: Sequence[Floats | float]) -> float:
+    """Return the mean of losses with the event and without it."""
+    weights = (table.events, table.non_events)
+    return (
+        sum(weighted_sum(np.asarray(own), weight) for own, weight in zip(losses, weights, strict=True)) / table.weight
+    )
 
 
 def case_influence(cases: Cases, model: str, table: ForecastTable, influence: Influence) -> Floats:

@@ -21,7 +21,7 @@ from propriety.ledger.ledger import Ledger
 from propriety.ledger.moments import MANY_EVENTS, Moments, blocks_of_series
 from propriety.result import Floats
 
-__series_ = ["Paired", "paired_by_bootstrap", "paired_by_influence", "paired_by_moments"]
+__all__ = ["Paired", "paired_by_bootstrap", "paired_by_influence", "paired_by_moments"]
 
 
 class Paired(NamedTuple):

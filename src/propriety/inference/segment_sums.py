@@ -20,8 +20,8 @@ from propriety.tables.cases import Cases
 from propriety.tables.events import Event
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.lazy_cases import LazyCases
-from propriety.tables.queries import Lazy, encoded, fetched
-from propriety.tables.sampling import count_rows, sampled_rows
+from propriety.tables.queries import Lazy, count_rows, encoded, fetched
+from propriety.tables.sampling import sampled_rows
 
 __all__ = ["Lattice", "SegmentCases", "SegmentSums", "cases_of_arrays", "cases_of_engine"]
 
@@ -98,12 +98,17 @@ class Lattice:
 
     def spread(self, sums: Mapping[tuple[int, ...], Floats]) -> Floats:
         """Return the sums of all segments from those of the largest combinations of columns."""
-        parts = []
-        for columns in self.subsets:
-            whole = next(largest for largest in self.largest if set(columns) <= set(largest))
-            others = tuple(axis for axis, column in enumerate(whole) if column not in columns)
-            parts.append(sums[whole].reshape(self.shape(whole)).sum(axis=others).reshape(-1))
+        parts = [sums[whole].reshape(self.shape(whole)).sum(axis=others).reshape(-1) for whole, others in self._sources]
         return np.concatenate(parts)
+
+    @cached_property
+    def _sources(self) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+        """For each combination of columns, a largest one that contains it, and the axes to sum over."""
+        wholes = [next(one for one in self.largest if set(columns) <= set(one)) for columns in self.subsets]
+        return [
+            (whole, tuple(axis for axis, column in enumerate(whole) if column not in columns))
+            for columns, whole in zip(self.subsets, wholes, strict=True)
+        ]
 
 
 class SegmentCases:

@@ -2,51 +2,41 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
-import narwhals as nw
 import numpy as np
 from narwhals.typing import IntoFrame
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtr, ndtri
 
 from propriety.calibration.cumulative_error import cumulative_calibration_error
 from propriety.checks import check_choice, check_level, check_positive, check_resamples, fresh_seed
-from propriety.errors import InputTypeError, InputValueError, Wording
+from propriety.errors import InputValueError
 from propriety.inference.calibration_measures import CalibrationIntercept, ObservedExpected
 from propriety.inference.estimation import estimate
 from propriety.inference.measures import Miscalibration
-from propriety.inference.segment_columns import Cut, cut_arrays, cut_of_numbers
-from propriety.inference.segment_law import SMALLEST, deviations, largest_deviations
-from propriety.inference.segment_sums import Lattice, SegmentSums, cases_of_arrays, cases_of_engine
+from propriety.inference.segment_columns import Cut
+from propriety.inference.segment_law import SMALLEST, largest_deviations
+from propriety.inference.segment_search import Control, critical_deviation, search
+from propriety.inference.segment_source import segment_source
+from propriety.inference.segment_sums import cases_of_arrays, cases_of_engine
 from propriety.inference.verdicts import Names
 from propriety.ledger.ledger import Ledger
-from propriety.ledger.sources import key_columns, open_ledger
 from propriety.result import Floats, Result, Tuples, tuples_of
-from propriety.tables.cases import Cases
 from propriety.tables.forecast_table import ForecastTable
-from propriety.tables.frames import known
 from propriety.tables.lazy_cases import LazyCases
-from propriety.tables.lazy_reading import read_lazy_cases
-from propriety.tables.queries import engine_of, fetched, is_missing
-from propriety.tables.sampling import count_rows, sampled_rows
 from propriety.tables.validation import Forecasts, Labels, Missing
 
 __all__ = ["Segments", "find_segments"]
 
-Control: TypeAlias = Literal["family", "discovery"]
 COLUMNS = (
     *("segment", "places", "n", "events", "expected", "observed_expected", "low", "high", "intercept"),
     *("miscalibration", "kuiper", "deviation", "p_adjusted"),
 )
 FEWEST_BEYOND = 2.5  # Draws that are expected beyond the critical value.
 ROWS_OF_LAW = 2**17  # Cases whose outcomes are drawn; of more, a sample.
-PREFERENCE = 10.0  # For a segment of fewer columns, as a likelihood ratio.
-TINY = 1e-12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -237,12 +227,12 @@ def find_segments(  # noqa: PLR0913  (the data, the columns, and how they are se
     check_choice("control", control, ("family", "discovery"))
     check_positive("quantiles", quantiles)
     seed = fresh_seed(seed)
-    source, ledger, cuts = _source(y_true, forecasts, by, quantiles, seed, outcome, pos_label, labels, missing)
+    source, ledger, cuts = segment_source(y_true, forecasts, by, quantiles, seed, outcome, pos_label, labels, missing)
     cases, names = cases_of_engine(source, depth) if isinstance(source, LazyCases) else cases_of_arrays(source, depth)
     sums, sample = cases.sums(), cases.sample(ROWS_OF_LAW, seed)
     law = largest_deviations(sample, sums, n_resamples, seed, progress=progress)
-    critical = _critical(sums, law, control, level)
-    found, deviation = _search(cases, sums, critical, most)
+    critical = critical_deviation(sums, law, control, level)
+    found, deviation = search(cases, sums, critical, most)
     shown = [(key, _in_words(cuts.get(key), own)) for key, own in zip(source.keys, names, strict=True)]
     return Segments(
         **_columns(found, deviation, cases, shown, law, level),
@@ -259,92 +249,6 @@ def find_segments(  # noqa: PLR0913  (the data, the columns, and how they are se
     )
 
 
-def _source(
-    y_true: Any,
-    forecasts: Any,
-    by: Any,
-    quantiles: int,
-    seed: int,
-    outcome: str | None,
-    pos_label: Hashable | None,
-    labels: Labels | None,
-    missing: Missing,
-) -> tuple[Cases | LazyCases, Ledger, dict[str, Cut]]:
-    """Return the cases with their keys, a ledger of them, and the cuts of the keys that are numbers."""
-    options: dict[str, Any] = {"pos_label": pos_label, "labels": labels, "missing": missing}
-    if isinstance(y_true, Ledger | ForecastTable):
-        law = "segments are searched in cases; a ledger has no columns beyond its keys"
-        hint = Wording("pass the frame, its columns and {outcome=}; for the keys of a ledger use slices.")
-        raise InputTypeError(law, hint=hint)
-    if outcome is None:
-        if not isinstance(by, Mapping) or not by:
-            raise InputTypeError(
-                "must be a mapping of names to arrays", argument="by", offender=f"got {type(by).__name__}"
-            )
-        columns, cuts = cut_arrays(dict(by), quantiles)
-        ledger = open_ledger(y_true, forecasts, by=columns, **options)
-        return _checked(ledger), ledger, cuts
-    frame, names = known(y_true), key_columns(by)
-    if not names:
-        raise InputTypeError("must name one column or more", argument="by", offender="got none")
-    if isinstance(frame, nw.LazyFrame):
-        return _of_engine(frame, forecasts, names, quantiles, seed, outcome, options)
-    columns, cuts = cut_arrays({name: frame.get_column(name) for name in names if name in frame.columns}, quantiles)
-    cut = frame.with_columns(*(nw.new_series(name, columns[name], backend=frame.implementation) for name in cuts))
-    ledger = open_ledger(cut.to_native(), forecasts, outcome=outcome, by=names, **options)
-    return _checked(ledger), ledger, cuts
-
-
-def _of_engine(
-    frame: nw.LazyFrame[Any],
-    forecasts: Any,
-    names: list[str],
-    quantiles: int,
-    seed: int,
-    outcome: str,
-    options: dict[str, Any],
-) -> tuple[LazyCases, Ledger, dict[str, Cut]]:
-    """Return the same for a lazy frame. A ledger without keys checks the rows."""
-    ledger = open_ledger(frame.to_native(), forecasts, outcome=outcome, **options)
-    _checked(ledger)
-    schema = frame.collect_schema()
-    numbers, cuts = [name for name in names if name in schema and schema[name].is_numeric()], {}
-    if numbers:
-        rows = sampled_rows(frame.select(*numbers), ROWS_OF_LAW / max(count_rows(frame), 1), seed)
-        table = fetched(rows)
-        found = {name: cut_of_numbers(_numbers(table.column(name)), quantiles) for name in numbers}
-        cuts = {name: cut for name, cut in found.items() if cut is not None}
-    engine = engine_of(frame)
-    coded = {
-        name: own.expression(
-            nw.col(name), is_missing(nw.col(name), engine) if schema[name].is_float() else nw.col(name).is_null()
-        )
-        for name, own in cuts.items()
-    }
-    cut = frame.with_columns(**coded) if coded else frame
-    column = forecasts if isinstance(forecasts, str) else next(iter(forecasts))
-    cases = read_lazy_cases(cut, {column: column}, outcome=outcome, by=names, **options)
-    return cases, ledger, cuts
-
-
-def _numbers(column: Any) -> NDArray[Any]:
-    """Return the numbers of a column that are not missing."""
-    values: NDArray[Any] = column.drop_null().to_numpy()
-    return values
-
-
-def _checked(ledger: Ledger) -> Cases | LazyCases:
-    """Return the cases of a ledger of one event, forecast by one model."""
-    if ledger.censoring is not None:
-        raise InputTypeError("segments need known outcomes; those by a horizon are weighted for censoring")
-    if ledger.labels is not None:
-        raise InputValueError("segments are searched for one event; these are forecasts of classes")
-    if len(ledger.models) != 1:
-        raise InputValueError("must be those of one model", argument="forecasts", offender=f"got {len(ledger.models)}")
-    assert isinstance(ledger.source, Cases | LazyCases)  # noqa: S101  (for the type checker; a ledger is not accepted)
-    return ledger.source
-
-
 def _in_words(cut: Cut | None, labels: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return the labels of a column; those of a cut are the indices of its parts."""
     return labels if cut is None else tuple(cut.labels[int(label)] for label in labels)
@@ -354,56 +258,6 @@ def _note(drawn: int, ledger: Ledger, found: int, most: int) -> str:
     sampled = f"Outcomes were drawn for a sample of {drawn:,} cases." if drawn < ledger.n else ""
     full = f"There may be more segments than the {most} reported." if found == most else ""
     return " ".join(filter(None, (sampled, full)))
-
-
-def _critical(sums: SegmentSums, law: Floats, control: Control, level: float) -> float:
-    """Return the deviation that counts as evidence; infinite if nothing does."""
-    own = np.abs(deviations(sums))[sums.variance >= SMALLEST]
-    if not len(own):
-        return math.inf
-    if control == "family":
-        return float(np.quantile(law, level, method="higher"))
-    p_values = np.sort(2.0 * ndtr(-own))
-    passed = np.flatnonzero(p_values <= (1.0 - level) * np.arange(1, len(p_values) + 1) / len(p_values))
-    return float(-ndtri(p_values[passed[-1]] / 2.0)) if len(passed) else math.inf
-
-
-def _search(cases: Any, sums: SegmentSums, critical: float, most: int) -> tuple[list[int], list[float]]:
-    """Return the segments found one after another, each without the cases of those before it, and their deviations."""
-    found: list[int] = []
-    deviation: list[float] = []
-    lattice: Lattice = cases.lattice
-    while len(found) < most:
-        own = deviations(sums)
-        best = int(np.argmax(np.abs(own)))
-        if not abs(own[best]) >= critical:
-            break
-        best = _widest(lattice, sums, own, best, critical)
-        segment = lattice.segment(best)
-        found.append(best)
-        deviation.append(float(own[best]))
-        sums = sums.less(cases.sums(segment, [lattice.segment(earlier) for earlier in found[:-1]]))
-        if len(found) == len(lattice):
-            break
-    return found, deviation
-
-
-def _widest(lattice: Lattice, sums: SegmentSums, own: Floats, best: int, critical: float) -> int:
-    """Return a wider segment in place of the best, if its other cases are as likely to deviate in the same way.
-
-    The other cases are compared with two explanations: they have the same observed/expected as the best segment, or
-    they are calibrated. The first needs fewer columns, so the second must be more likely by the factor `PREFERENCE`.
-    """
-    segment, ratio = lattice.segment(best), sums.observed[best] / sums.expected[best]
-    for size in range(1, len(segment)):
-        wider = [lattice.index(part) for part in itertools.combinations(segment, size)]
-        rest = SegmentSums(*(column[wider] - column[best] for column in sums))
-        spread = np.sqrt(np.maximum(rest.variance, TINY))
-        found, implied = (rest.observed - rest.expected) / spread, (ratio - 1.0) * rest.expected / spread
-        same = (found * implied - implied**2 / 2.0 >= -math.log(PREFERENCE)) & (np.abs(own[wider]) >= critical)
-        if same.any():
-            return wider[int(np.argmax(np.where(same, np.abs(own[wider]), 0.0)))]
-    return best
 
 
 def _intercept(table: ForecastTable) -> float:

@@ -18,7 +18,7 @@ from propriety.tables.lazy_reading import read_lazy_cases
 from propriety.tables.models import check_tables
 from propriety.tables.validation import TOLERANCE, Labels, Missing, check_names, read_cases
 
-__all__ = ["check_condensed", "key_columns", "open_ledger"]
+__all__ = ["check_condensed", "columns_of_models", "key_columns", "open_ledger"]
 
 
 def open_ledger(  # noqa: PLR0913  (the data, what the cases share, and how they are read)
@@ -55,7 +55,7 @@ def open_ledger(  # noqa: PLR0913  (the data, what the cases share, and how they
         _check_columns(y_true, forecasts)
         return _of_arrays(y_true, forecasts, shared, options, ordered=ordered, fewest=fewest)
     columns = _column_names({"outcome": outcome, "cluster": cluster, "time": time, "sample_weight": sample_weight})
-    models = _columns_of_models(forecasts)
+    models = columns_of_models(forecasts)
     _check_number(len(models), fewest)
     keys = key_columns(by)
     frame = known(y_true)
@@ -176,7 +176,7 @@ def key_columns(by: object) -> list[str]:
     return keys
 
 
-def _columns_of_models(forecasts: object) -> dict[str, tuple[str, ...]]:
+def columns_of_models(forecasts: object) -> dict[str, tuple[str, ...]]:
     """Return the columns of each model: one for the event, or one per class."""
     if isinstance(forecasts, str):
         forecasts = [forecasts]

@@ -25,7 +25,7 @@ from propriety.tables.events import Event
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.frames import checked_columns, known
 from propriety.tables.laws import named_key
-from propriety.tables.queries import fetched
+from propriety.tables.queries import count_rows
 
 __all__ = ["DEFAULT_FOLDS", "Folds", "folds_of"]
 
@@ -295,7 +295,7 @@ def _of_lazy(
         made = "add one, such as a hash of the identifier computed by the engine."
         raise InputTypeError(law, offender=f"got {unit!r}", hint=made)
     name = next(one for one in (FOLD, *(f"{FOLD}_{n}" for n in range(len(schema) + 1))) if one not in schema)
-    rows = int(fetched(frame.select(rows=nw.len())).column("rows")[0].as_py())
+    rows = count_rows(frame)
     if rows > BUDGET and _is_one_column(forecasts):
         # Fewer cells than a ledger would have are enough for maps, and the engine need not count each fold before.
         options["cells"] = CELLS

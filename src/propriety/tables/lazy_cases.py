@@ -19,7 +19,16 @@ from propriety.result import Floats
 from propriety.tables.events import Event
 from propriety.tables.key_columns import KeyColumn
 from propriety.tables.label_codes import code_labels
-from propriety.tables.queries import Lazy, encoded, excluding_nan, fetched, flag, is_missing, row_by_row
+from propriety.tables.queries import (
+    Lazy,
+    count_rows,
+    encoded,
+    excluding_nan,
+    fetched,
+    flag,
+    is_missing,
+    row_by_row,
+)
 
 __all__ = ["Broken", "CollectedColumns", "Law", "LazyCases"]
 
@@ -233,7 +242,7 @@ class LazyCases:
         """
         check_budget(budget)
         columns = self._plain_columns()
-        rows = int(fetched(self.frame.select(rows=nw.len())).column("rows")[0].as_py())
+        rows = count_rows(self.frame)
         if rows > budget // len(columns):
             law = f"must have no more than {budget // len(columns):,} rows for its cases to be collected"
             needed = f"{rows * len(columns):,}"

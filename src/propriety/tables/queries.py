@@ -16,6 +16,7 @@ from propriety.tables import frames
 __all__ = [
     "Lazy",
     "computed_once",
+    "count_rows",
     "encoded",
     "engine_of",
     "excluding_nan",
@@ -46,6 +47,11 @@ def fetched(query: Lazy) -> Any:
     if query.implementation.is_ibis():
         query = nw.from_native(_with_natural_logarithms(query.to_native()))
     return query.collect(backend="pyarrow").to_native()
+
+
+def count_rows(frame: Lazy) -> int:
+    """Return the number of rows of a frame."""
+    return int(fetched(frame.select(rows=nw.len())).column("rows")[0].as_py())
 
 
 def _with_natural_logarithms(table: Any) -> Any:

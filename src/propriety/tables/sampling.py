@@ -6,14 +6,9 @@ from typing import Any
 
 import narwhals as nw
 
-from propriety.tables.queries import Lazy, fetched
+from propriety.tables.queries import Lazy
 
-__all__ = ["count_rows", "sampled_rows"]
-
-
-def count_rows(frame: Lazy) -> int:
-    """Return the number of rows of a frame."""
-    return int(fetched(frame.select(rows=nw.len())).column("rows")[0].as_py())
+__all__ = ["sampled_rows"]
 
 
 def sampled_rows(frame: Lazy, share: float, seed: int) -> Lazy:
