@@ -1,3 +1,7 @@
+#!/usr/bin/env python3
+# /// script
+# dependencies = ["nox>=2025.2.9"]
+# ///
 """The checks of the project by name; every session runs in the environment that nox itself runs in."""
 
 from __future__ import annotations
@@ -14,8 +18,8 @@ from pathlib import Path
 
 import nox
 
+nox.needs_version = ">=2025.2.9"
 nox.options.default_venv_backend = "none"
-nox.options.sessions = ["lint", "types", "layers", "tests", "oldest", "engines", "docs", "wheel"]
 
 OLDEST = (
     *("tests/tables/test_forecast_table.py", "tests/tables/test_validation.py"),
@@ -39,7 +43,7 @@ FAST = (
 )
 
 
-@nox.session
+@nox.session(default=False)
 def quick(session: nox.Session) -> None:
     """Lint, layers, a few fast tests and those near what differs from `main`; under a minute on two cores."""
     lint(session)
@@ -109,7 +113,7 @@ def tests(session: nox.Session) -> None:
     session.run("pytest", "-n", "auto", "--dist", "worksteal", "-m", "not engine", *session.posargs)
 
 
-@nox.session
+@nox.session(default=False)
 def laws(session: nox.Session) -> None:
     """Try every law on many examples, drawn anew each time; takes an hour or so."""
     laws = ("-n", "auto", "-m", "not engine", "-k", "not study", "tests/rules", "tests/tables", "tests/decisions")
@@ -163,13 +167,13 @@ def docs(session: nox.Session) -> None:
     session.run("codespell", "docs", "README.md", "--skip", "docs/pictures,docs/reference/generated,*.png")
 
 
-@nox.session
+@nox.session(default=False)
 def benchmarks(session: nox.Session) -> None:
     """Time the package; not one of the default checks, because its answer depends on the machine."""
     session.run("pytest", "benchmarks/test_foundation.py", "-s", "--benchmark-only", *session.posargs)
 
 
-@nox.session(venv_backend="virtualenv")
+@nox.session(venv_backend="virtualenv", default=False)
 def peers(session: nox.Session) -> None:
     """Measure the package beside others in an environment of their own; takes some 20 minutes."""
     session.install("--requirement", "benchmarks/peers/requirements.txt", ".")
@@ -178,7 +182,7 @@ def peers(session: nox.Session) -> None:
     session.run("python", "benchmarks/peers/readme.py")
 
 
-@nox.session(venv_backend="virtualenv")
+@nox.session(venv_backend="virtualenv", default=False)
 def arena(session: nox.Session) -> None:
     """Score recalibration methods, ours and others', on real data in their own environment; takes half an hour."""
     session.install("--requirement", "benchmarks/arena/requirements.txt", ".")
@@ -186,14 +190,14 @@ def arena(session: nox.Session) -> None:
     session.run("python", "benchmarks/arena/score.py", env={"PYTHONPATH": "quality"})
 
 
-@nox.session(venv_backend="virtualenv")
+@nox.session(venv_backend="virtualenv", default=False)
 def fuzz(session: nox.Session) -> None:
     """Fuzz the input checks, stored files and the command line for an hour, and write the record."""
     session.install("atheris>=3", "pandas", "polars", ".[cli,report]")
     session.run("python", "quality/fuzzing.py", *session.posargs)
 
 
-@nox.session(venv_backend="virtualenv")
+@nox.session(venv_backend="virtualenv", default=False)
 def logs(session: nox.Session) -> None:
     """Make logs with the lm-evaluation-harness and Inspect, and run the tests of their readers on them."""
     free = {"PIP_CONSTRAINT": "", "PIP_BUILD_CONSTRAINT": ""}
@@ -207,9 +211,13 @@ def logs(session: nox.Session) -> None:
     session.run(*run, external=True, env={"PROPRIETY_LOGS": str(folder)})
 
 
-@nox.session
+@nox.session(default=False)
 def studies(session: nox.Session) -> None:
     """Run the studies again, which takes some hours; what follows `--` names some of them."""
     found = (path.stem for path in Path("studies").glob("*.py"))
     for name in session.posargs or sorted(set(found) - {"settings"}):
         session.run("python", f"studies/{name}.py")
+
+
+if __name__ == "__main__":
+    nox.main()

@@ -31,6 +31,7 @@ extensions = [
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
+    "sphinx.ext.intersphinx",
     "sphinx.ext.mathjax",
     "sphinx_copybutton",
     "sphinx_design",
@@ -103,6 +104,17 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
 }
 
+# The published site links to those of other libraries and to its own other versions; a build without network does not.
+PUBLISHED = os.environ.get("PROPRIETY_SITE", "")
+LIBRARIES = {
+    "python": "https://docs.python.org/3",
+    "numpy": "https://numpy.org/doc/stable",
+    "scipy": "https://docs.scipy.org/doc/scipy",
+    "sklearn": "https://scikit-learn.org/stable",
+    "matplotlib": "https://matplotlib.org/stable",
+}
+intersphinx_mapping = {name: (address, None) for name, address in LIBRARIES.items()} if PUBLISHED else {}
+
 html_theme = "pydata_sphinx_theme"
 html_title = "propriety"
 html_static_path = ["_static", str(MATHJAX)]
@@ -123,6 +135,9 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
+if PUBLISHED:
+    html_theme_options["switcher"] = {"json_url": f"{PUBLISHED}/versions.json", "version_match": release}
+    html_theme_options["navbar_end"] = ["version-switcher", "theme-switcher"]
 html_sidebars = {"index": [], "bibliography": []}
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True

@@ -1,0 +1,23 @@
+"""What is published with a release says the same everywhere."""
+
+import json
+import re
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+RECIPE = (ROOT / "conda" / "recipe.yaml").read_text(encoding="utf-8")
+
+
+def test_every_file_has_the_version_of_the_project():
+    citation = re.search(r"^version: (.+)$", (ROOT / "CITATION.cff").read_text(encoding="utf-8"), re.MULTILINE)
+    recipe = re.search(r"^  version: ([\w.]+)$", RECIPE, re.MULTILINE)
+    zenodo = json.loads((ROOT / ".zenodo.json").read_text(encoding="utf-8"))
+    assert [citation[1], recipe[1], zenodo["version"]] == [PROJECT["version"]] * 3
+
+
+def test_the_conda_recipe_has_the_requirements_of_the_project():
+    run = re.search(r"^  run:\n((?:    - .+\n)+)", RECIPE, re.MULTILINE)[1]
+    listed = {line.strip("- ").replace(" ", "") for line in run.splitlines()}
+    assert listed - {"python>=${{python_min}}"} == set(PROJECT["dependencies"])
