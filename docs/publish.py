@@ -14,7 +14,7 @@ from pathlib import Path
 
 
 def publish(built: Path, site: Path, name: str, address: str) -> None:
-    """Replace the folder of one version, and write `versions.json` and a start page that leads to the newest release."""
+    """Replace the folder of one version, list all versions, and let the start page lead to the newest release."""
     version = name.removeprefix("v") if re.fullmatch(r"v\d+(\.\d+)*", name) else "dev"
     shutil.rmtree(site / version, ignore_errors=True)
     shutil.copytree(built, site / version)
