@@ -133,7 +133,7 @@ def oldest(session: nox.Session) -> None:
     free = {"PIP_CONSTRAINT": "", "PIP_BUILD_CONSTRAINT": ""}
     session.install("--requirement", ".ci/oldest.txt", env=free)
     session.install("--no-deps", ".", env=free)
-    session.run("pytest", "-n", "auto", "-m", "not engine", *OLDEST, *session.posargs)
+    session.run("pytest", "-n", "auto", *OLDEST, *session.posargs)
 
 
 @nox.session
