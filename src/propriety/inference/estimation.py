@@ -193,8 +193,8 @@ def estimate_of(
         return _with_known_weights(ledger, estimate_part(ledger, name, measure, level=level, drawing=drawing))
     if isinstance(measure, IntegratedCalibrationIndex):
         return _with_known_weights(ledger, estimate_index(ledger, name, measure, level=level, drawing=drawing))
-    if isinstance(measure, Mean | Skill) and ledger.censoring is None:
-        return estimate_from_moments(ledger, name, measure, level)
+    if isinstance(measure, Mean | Skill) and ledger.uses_moments:
+        return _with_known_weights(ledger, estimate_from_moments(ledger, name, measure, level))
     assert isinstance(measure, Mean | Skill | Smooth)  # noqa: S101  (for the type checker; these have a formula)
     return _without_certain(ledger.table(name), estimate_from_influence(ledger, name, measure, level))
 

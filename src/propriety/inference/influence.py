@@ -12,9 +12,18 @@ from numpy.typing import NDArray
 
 from propriety.calibration.grouping import rows_of
 from propriety.inference.censored_calibration import squared_weights
+from propriety.inference.censored_means import censored_means, censored_ratio
 from propriety.inference.cluster_errors import ClusterSums, cluster_errors
 from propriety.inference.dependence import hac, span_of
-from propriety.inference.estimates import FEWEST, FEWEST_HELD, Estimate, make_estimate, units_of, without_limits
+from propriety.inference.estimates import (
+    FEWEST,
+    FEWEST_HELD,
+    KNOWN_WEIGHTS,
+    Estimate,
+    make_estimate,
+    units_of,
+    without_limits,
+)
 from propriety.inference.mean_estimates import within_range
 from propriety.inference.measures import Influence, Mean, Skill, Smooth
 from propriety.ledger.ledger import Ledger
@@ -37,6 +46,7 @@ __all__ = [
 ]
 
 
+ESTIMATED_WEIGHTS = ", with estimated censoring weights"
 NONE = 1e-26  # Smaller squared errors are rounding error.
 
 
@@ -196,15 +206,21 @@ def _by_unit(parts: Floats, codes: NDArray[np.intp], units: int) -> Floats:
 def estimate_from_influence(ledger: Ledger, model: str, measure: Mean | Skill | Smooth, level: float) -> Estimate:
     """Estimate a smooth measure from its influence: from the table, or from correlated or censored cases."""
     table = ledger.table(model)
-    cases = None if ledger.dependence is None and ledger.censoring is None else ledger.cases
-    value = measure.value(table)
+    summed = _summed(ledger, model, measure)
+    plain = (ledger.dependence is None and ledger.censoring is None) or summed is not None
+    cases = None if plain else ledger.cases
+    value = measure.value(table) if summed is None else summed[0]
     by_outcome = is_by_outcome(ledger, measure)
     scale = str(getattr(measure, "scale", "identity"))
     method = _method_on(ledger, measure, scale) + (", by outcome" if _fixes_rate(ledger) else "")
     known = None if _fixes_rate(ledger) else getattr(measure, "error_of_independent", None)
     of_independent = None if known is None else float(known(table))
     influence = influence_in(ledger, table, measure)
-    if cases is not None and cases.censoring is not None:
+    if summed is not None:
+        _, error, df = summed
+        units, fewest = table.n, FEWEST
+        method += ESTIMATED_WEIGHTS
+    elif cases is not None and cases.censoring is not None:
         parts = case_influence(cases, model, table, influence)[None]
         errors = errors_of_cases(cases, parts)
         error, df = float(errors.standard_error[0]), float(errors.df[0])
@@ -212,11 +228,12 @@ def estimate_from_influence(ledger: Ledger, model: str, measure: Mean | Skill | 
             alone = known(table, squared_weights(cases.of(model), cases.censoring, table).variance)
             error = math.sqrt(max(alone**2 - float(cases.censoring.variance(parts)[0]), 0.0))
         units, fewest = table.n, FEWEST
-        method += ", with estimated censoring weights" * cases.censoring.is_estimated
+        method += ESTIMATED_WEIGHTS * cases.censoring.is_estimated
     elif ledger.dependence is None:
         error, df = errors_of_table(table, influence, by_outcome=by_outcome)
         error = error if of_independent is None or math.isnan(error) else of_independent
         units, fewest = table.n, FEWEST_HELD if by_outcome else FEWEST
+        method += f", {KNOWN_WEIGHTS}" if ledger.censoring is not None else ""
     else:
         if cases is None:
             return without_limits(ledger, measure, value, level)
@@ -238,6 +255,16 @@ def estimate_from_influence(ledger: Ledger, model: str, measure: Mean | Skill | 
     if largest is not None and found.high > largest:
         found = replace(found, high=largest)
     return within_range(found, measure, ledger.classes) if isinstance(measure, Mean) else found
+
+
+def _summed(ledger: Ledger, model: str, measure: Mean | Skill | Smooth) -> tuple[float, float, float] | None:
+    """Return value, error and degrees of freedom from the sums of an engine by step of the censoring curves, if any."""
+    if (ratio := censored_ratio(ledger, model, measure)) is not None:
+        return float(ratio.value[0]), float(ratio.standard_error[0]), ratio.df
+    if (found := censored_means(ledger, measure)) is None:
+        return None
+    place = ledger.models.index(model)
+    return float(found.value[place]), float(found.standard_error[place]), found.df
 
 
 def _fixes_rate(ledger: Ledger) -> bool:

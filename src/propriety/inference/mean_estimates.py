@@ -24,6 +24,7 @@ __all__ = [
     "MeanErrors",
     "errors_of_means",
     "estimate_from_moments",
+    "measured",
     "measured_moments",
     "parts_in_time",
     "within_range",
@@ -115,8 +116,13 @@ def measured_moments(ledger: Ledger, measure: Mean | Skill, model: str | None = 
         moments = moments_of_table(ledger.table(model), measure.rule, ledger.one_model(model))
     else:
         moments = ledger.moments(measure.rule)
+    return measured(moments, measure, ledger.classes)
+
+
+def measured(moments: Moments, measure: Mean | Skill, classes: int | None) -> Moments:
+    """Return the moments whose mean is the measure from those of its rule."""
     if isinstance(measure, Skill):
-        return _saved(moments, measure.rule, ledger.classes)
+        return _saved(moments, measure.rule, classes)
     if measure.sign == 1.0:
         return moments
     turned = {name: measure.sign * getattr(moments, name) for name in ("mean", "lean", "even_cubes")}

@@ -53,9 +53,9 @@ class Censoring:
     Parameters
     ----------
     slot : ndarray of int, of shape (cases,)
-        Slot of each case.
+        Slot of each case; empty if an engine holds the cases.
     factor : ndarray of shape (slots,)
-        :math:`c / (R (R - c))` of the next step; 0 in the last slot of a group.
+        :math:`c / (R (R - c))` of the next step; 0 in the last slot of a group. One NaN if the steps are too many.
     last : ndarray of int, of shape (slots,)
         Last slot of the same group.
     n : int
@@ -86,9 +86,19 @@ class Censoring:
         """Whether the weights were estimated and differ from 1."""
         return bool(self.factor.any())
 
+    @property
+    def has_steps(self) -> bool:
+        """Whether the steps of the curves are known, so that errors can allow for the estimated weights."""
+        return not np.isnan(self.factor[0])
+
     def where(self, kept: NDArray[Any]) -> Censoring:
         """Return the same for some of the cases; the curves stay those of all."""
         return replace(self, slot=self.slot[kept])
+
+    @property
+    def has_groups(self) -> bool:
+        """Whether several groups have a censoring curve of their own."""
+        return bool((self.last != self.last[0]).any())
 
     def groups(self) -> tuple[NDArray[np.intp], int]:
         """Return the group of each case, by its censoring curve, and the number of groups."""
@@ -98,7 +108,10 @@ class Censoring:
     def later(self, parts: Floats) -> Floats:
         """Return the sums H of contributions, of shape (numbers, cases), over the cases that passed the next step."""
         slots = len(self.factor)
-        sums = np.stack([np.bincount(self.slot, one, minlength=slots) for one in parts])
+        return self.later_sums(np.stack([np.bincount(self.slot, one, minlength=slots) for one in parts]))
+
+    def later_sums(self, sums: Floats) -> Floats:
+        """Return the same from the sums of contributions in each slot, of shape (numbers, slots)."""
         running = np.cumsum(sums, axis=1)
         return np.asarray(running[:, self.last] - running)
 
