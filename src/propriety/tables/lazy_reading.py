@@ -98,11 +98,7 @@ def read_lazy_cases(  # noqa: PLR0913  (the columns, the labels, and how they ar
         weight=weight,
         forecasts=_forecast_columns(columns, arguments),
         keys={f"key_{place}": key for place, key in enumerate(keys)}
-        | {
-            name: column
-            for name, column in (("cluster", cluster), ("time", time), ("step", step))
-            if column is not None
-        },
+        | {name: column for name, column in others.items() if column is not None},
     )
     known, note = None, ""
     held: tuple[Any, ...] | None
