@@ -31,6 +31,7 @@ from propriety.result import Floats
 from propriety.rules.rule import binary_rule
 from propriety.rules.scoring import losses_of_table, weighted_sum
 from propriety.tables.cases import Cases
+from propriety.tables.censoring import Censoring
 from propriety.tables.forecast_table import ForecastTable
 
 __all__ = [
@@ -149,9 +150,7 @@ def errors_of_cases(cases: Cases, parts: Floats, *, by_outcome: bool = False) ->
     """
     event, weight = cases.outcomes(), cases.weight
     if cases.censoring is not None:
-        n = 1.0 if weight is None else float(weight.sum())  # All cases, also those of unknown outcome.
-        square = np.einsum("sc,sc->s", parts, parts) - cases.censoring.variance(parts)
-        return Errors(np.sqrt(np.maximum(square, 0.0) * n / max(n - 1.0, 1.0)), np.full(len(parts), n - 1.0))
+        return _errors_of_censored(cases, cases.censoring, parts)
     present = np.ones(len(cases), dtype=bool) if weight is None else np.asarray(weight) > 0.0
     keys = cases.cluster if cases.time is None else cases.time
     if keys is not None:
@@ -169,6 +168,25 @@ def errors_of_cases(cases: Cases, parts: Floats, *, by_outcome: bool = False) ->
     ]
     square, df = (np.array(column) for column in zip(*errors, strict=True))
     return Errors(np.sqrt(square), df)
+
+
+def _errors_of_censored(cases: Cases, censoring: Censoring, parts: Floats) -> Errors:
+    """Return standard errors that allow for estimated censoring weights."""
+    everyone, weight = censoring.everyone, cases.weight
+    if cases.cluster is not None and everyone is not None and everyone.cluster is not None:
+        influence, codes = censoring.influence(parts), everyone.cluster
+        units = int(codes.max()) + 1
+        # Clusters of these cases, and those in which no outcome is known.
+        occupied = np.bincount(codes[censoring.row], minlength=units) > 0
+        occupied |= np.bincount(codes, ~everyone.leaves, minlength=units) == 0.0
+        sums = _by_unit(influence, codes, units)[:, occupied]
+        found = cluster_errors(_cluster_sums(influence, sums, everyone.weight, codes, occupied))
+        return Errors(found.standard_error[0], found.df[0])
+    n = 1.0 if weight is None else float(weight.sum())  # All cases, also those of unknown outcome.
+    if everyone is not None and everyone.weight is not None:
+        n /= float(everyone.weight.mean())
+    square = np.einsum("sc,sc->s", parts, parts) - censoring.variance(parts)
+    return Errors(np.sqrt(np.maximum(square, 0.0) * n / max(n - 1.0, 1.0)), np.full(len(parts), n - 1.0))
 
 
 def _with_factors(squares: list[float], counts: list[int], *, by_outcome: bool) -> tuple[float, float]:
@@ -226,8 +244,10 @@ def estimate_from_influence(ledger: Ledger, model: str, measure: Mean | Skill | 
         error, df = float(errors.standard_error[0]), float(errors.df[0])
         if known is not None:
             alone = known(table, squared_weights(cases.of(model), cases.censoring, table).variance)
-            error = math.sqrt(max(alone**2 - float(cases.censoring.variance(parts)[0]), 0.0))
-        units, fewest = table.n, FEWEST
+            alone = math.sqrt(max(alone**2 - float(cases.censoring.variance(parts)[0]), 0.0))
+            error = alone if cases.cluster is None or math.isnan(error) else max(error, alone)
+        units, fewest = units_of(ledger), FEWEST
+        method += ", cluster-robust" * (cases.cluster is not None)
         method += ESTIMATED_WEIGHTS * cases.censoring.is_estimated
     elif ledger.dependence is None:
         error, df = errors_of_table(table, influence, by_outcome=by_outcome)
