@@ -36,6 +36,7 @@ __all__ = ["CompareMethod", "Comparison", "compare", "compare_of"]
 CompareMethod: TypeAlias = Literal["auto", "paired t", "cluster", "diebold-mariano", "block bootstrap", "bootstrap"]
 
 RESAMPLES = 9999
+TABLES_ONLY = "moments at another event rate, without the cases"
 SKEWED = "few cases determine the differences: tests and intervals allow for this"
 SUITS = {"paired t": None, "cluster": "cluster", "diebold-mariano": "time", "block bootstrap": "time"}
 
@@ -357,6 +358,8 @@ def _note(ledger: Ledger, measure: Measure, paired: Paired, statistic: Floats, *
         fewest = paired.fewest if caveat is None else 0
         said += [few(ledger, inflation=paired.inflation, fewest=fewest, what="intervals")]
         said += [too_narrow(NEIGHBOURS, "intervals") if alone else "", censoring_note(ledger)]
+        fixed = ledger.prevalence is not None and ledger.dependence is None and in_order
+        said += [too_narrow(f"based on {TABLES_ONLY}", "intervals")] if fixed and ledger.cases is None else []
         if ledger.censoring is not None and ledger.censoring.is_estimated:
             said += [f"draws {KNOWN_WEIGHTS}" if not in_order else f"intervals {KNOWN_WEIGHTS}" * ledger.uses_moments]
     told = [f"{one[0].upper()}{one[1:]}." for one in said if one]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -24,6 +25,7 @@ from propriety.inference.estimates import (
     units_of,
     without_limits,
 )
+from propriety.inference.fitted_outcomes import fitted_error, fitted_error_of_pair
 from propriety.inference.mean_estimates import within_range
 from propriety.inference.measures import Influence, Mean, Skill, Smooth
 from propriety.ledger.ledger import Ledger
@@ -41,6 +43,8 @@ __all__ = [
     "errors_of_cases",
     "errors_of_table",
     "estimate_from_influence",
+    "fitted_error_of",
+    "fitted_errors",
     "influence_in",
     "influence_of",
     "is_by_outcome",
@@ -239,18 +243,13 @@ def estimate_from_influence(ledger: Ledger, model: str, measure: Mean | Skill | 
         units, fewest = table.n, FEWEST
         method += ESTIMATED_WEIGHTS
     elif cases is not None and cases.censoring is not None:
-        parts = case_influence(cases, model, table, influence)[None]
-        errors = errors_of_cases(cases, parts)
-        error, df = float(errors.standard_error[0]), float(errors.df[0])
-        if known is not None:
-            alone = known(table, squared_weights(cases.of(model), cases.censoring, table).variance)
-            alone = math.sqrt(max(alone**2 - float(cases.censoring.variance(parts)[0]), 0.0))
-            error = alone if cases.cluster is None or math.isnan(error) else max(error, alone)
+        error, df = _error_of_censored(cases, cases.censoring, model, table, influence, known)
         units, fewest = units_of(ledger), FEWEST
         method += ", cluster-robust" * (cases.cluster is not None)
         method += ESTIMATED_WEIGHTS * cases.censoring.is_estimated
     elif ledger.dependence is None:
         error, df = errors_of_table(table, influence, by_outcome=by_outcome)
+        error = error if math.isnan(error) else float(np.fmax(error, fitted_error_of(ledger, model, measure)))
         error = error if of_independent is None or math.isnan(error) else of_independent
         units, fewest = table.n, FEWEST_HELD if by_outcome else FEWEST
         method += f", {KNOWN_WEIGHTS}" if ledger.censoring is not None else ""
@@ -277,6 +276,20 @@ def estimate_from_influence(ledger: Ledger, model: str, measure: Mean | Skill | 
     return within_range(found, measure, ledger.classes) if isinstance(measure, Mean) else found
 
 
+def _error_of_censored(
+    cases: Cases, censoring: Censoring, model: str, table: ForecastTable, influence: Influence, known: Any
+) -> tuple[float, float]:
+    """Return the error and its degrees of freedom; `known` is the error of a measure for independent cases, if any."""
+    parts = case_influence(cases, model, table, influence)[None]
+    errors = errors_of_cases(cases, parts)
+    error, df = float(errors.standard_error[0]), float(errors.df[0])
+    if known is None:
+        return error, df
+    alone = known(table, squared_weights(cases.of(model), censoring, table).variance)
+    alone = math.sqrt(max(alone**2 - float(censoring.variance(parts)[0]), 0.0))
+    return (alone if cases.cluster is None or math.isnan(error) else max(error, alone)), df
+
+
 def _summed(ledger: Ledger, model: str, measure: Mean | Skill | Smooth) -> tuple[float, float, float] | None:
     """Return value, error and degrees of freedom from the sums of an engine by step of the censoring curves, if any."""
     if (ratio := censored_ratio(ledger, model, measure)) is not None:
@@ -285,6 +298,32 @@ def _summed(ledger: Ledger, model: str, measure: Mean | Skill | Smooth) -> tuple
         return None
     place = ledger.models.index(model)
     return float(found.value[place]), float(found.standard_error[place]), found.df
+
+
+def fitted_error_of(ledger: Ledger, model: str, measure: Mean | Skill | Smooth) -> float:
+    """Return the error at fitted rates if the ledger fixes the event rate, except for AUC; NaN if it is not known."""
+    if not _fixes_rate(ledger) or getattr(measure, "by_outcome", False):
+        return math.nan
+    table = ledger.table(model)
+    return fitted_error(table, influence_in(ledger, table, measure))
+
+
+def fitted_errors(ledger: Ledger, measure: Mean | Skill | Smooth) -> Floats | None:
+    """Return the same for all models, then pairs, which need the cases; None if all cases are one sample."""
+    if not _fixes_rate(ledger) or getattr(measure, "by_outcome", False):
+        return None
+    errors = [fitted_error_of(ledger, model, measure) for model in ledger.models]
+    tables = {model: ledger.table(model) for model in ledger.models}
+    influences = {model: influence_in(ledger, table, measure) for model, table in tables.items()}
+    cases = ledger.cases
+    for one, other in itertools.combinations(ledger.models, 2):
+        if cases is None:
+            errors.append(math.nan)
+            continue
+        both = replace(cases, forecasts={name: cases.forecasts[name] for name in (one, other)})
+        pair = (tables[one], tables[other]), (influences[one], influences[other])
+        errors.append(fitted_error_of_pair(both, *pair))
+    return np.array(errors)
 
 
 def _fixes_rate(ledger: Ledger) -> bool:

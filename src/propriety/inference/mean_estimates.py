@@ -41,13 +41,16 @@ class MeanErrors(NamedTuple):
     inflation: Floats
 
 
-def estimate_from_moments(ledger: Ledger, model: str, measure: Mean | Skill, level: float) -> Estimate:
-    """Estimate a mean or a skill score from the moments of the losses of all cases."""
+def estimate_from_moments(
+    ledger: Ledger, model: str, measure: Mean | Skill, level: float, *, least: float = math.nan
+) -> Estimate:
+    """Estimate a mean or a skill score from the moments of the losses of all cases, with an error of at least this."""
     moments = measured_moments(ledger, measure, model)
     place = moments.models.index(model)
     value = float(moments.means[place]) + 0.0
     errors = errors_of_means(moments, by_outcome=ledger.prevalence is not None)
     error, df, inflation = (float(column[place]) for column in errors)
+    error = error if math.isnan(error) or math.isnan(least) else max(error, least)
     dependent = ""
     if moments.dependence == "time":
         span = span_of(moments.units)
