@@ -1,13 +1,15 @@
 """Prevalence: coverage of intervals of case-control samples, and of estimated event rates of cases without labels.
 
-Events and non-events have normal log-odds that differ by 1.2 standard deviations. "estimate" and "compare": 100, 200 or
-1,000 events and as many non-events, weighted to a prevalence of 2%; the intervals are those of two samples
-(`at_prevalence`) or those of weighted cases. "estimate_prevalence": labelled and unlabelled cases with different event
+Events and non-events have normal log-odds that differ by 1.2 standard deviations. "case-control": 100, 200 or 1,000
+events and as many non-events, weighted to a prevalence of 2%; 300 events and 600 non-events with forecasts that are too
+extreme (slope 1.6); and 100 events and 200 non-events whose rate does not exceed 25%, however high the forecasts of up
+to 97%, so that no logistic regression fits. The intervals are those of two samples (`at_prevalence`) or those of
+weighted cases. "estimate_prevalence": labelled and unlabelled cases with different event
 rates, and forecasts that are calibrated on the labelled ones or too extreme (slope 1.6). Writes
 `results/prevalence.csv`: the question, the design, the measure or method, the coverage of 95% limits, that with plain
 weights, and the mean width relative to that of plain weights. Takes about five minutes on one core.
 
-Run: python studies/prevalence.py [--replicates 1000]
+Run: python studies/prevalence.py [--replicates 1000] [--asked case-control estimate_prevalence]
 """
 
 from __future__ import annotations
@@ -15,7 +17,9 @@ from __future__ import annotations
 import argparse
 import csv
 import sys
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import expit, logit
@@ -24,6 +28,7 @@ import propriety as pr
 
 RESULTS = Path(__file__).parent / "results"
 RATE, APART = 0.02, 1.2
+ASKED = ("case-control", "estimate_prevalence")
 MEASURES = {
     "Brier score": pr.Brier(),
     "log score": pr.Log(),
@@ -41,27 +46,66 @@ def forecasts(x: np.ndarray, rate: float, slope: float = 1.0) -> np.ndarray:
     return expit(slope * (APART * x - APART**2 / 2.0) + logit(rate))
 
 
-def models(x: np.ndarray, noise: np.ndarray) -> dict[str, np.ndarray]:
+class Design(NamedTuple):
+    """Numbers of events and non-events, the slope of the forecasts, and whether their rate is limited."""
+
+    events: int
+    others: int
+    slope: float = 1.0
+    is_limited: bool = False
+
+    def __str__(self) -> str:
+        kind = ", too extreme" if self.slope != 1.0 else ", limited rate" if self.is_limited else ""
+        return f"{self.events} events and {self.others} non-events{kind}"
+
+
+DESIGNS = (
+    Design(100, 100),
+    Design(200, 200),
+    Design(1000, 1000),
+    Design(300, 600, slope=1.6),
+    Design(100, 200, is_limited=True),
+)
+LIMIT = 0.25
+
+
+def signals(design: Design, events: int, others: int, generator: np.random.Generator) -> np.ndarray:
+    """Draw the signals of events, then of non-events."""
+    if not design.is_limited:
+        return generator.normal(size=events + others) + APART * np.repeat([1.0, 0.0], [events, others])
+    drawn: list[np.ndarray] = []
+    for side, number in ((True, events), (False, others)):
+        found = np.empty(0)
+        while len(found) < number:
+            x = 1.5 * generator.normal(size=20 * number if side else 2 * number)
+            happens = generator.random(len(x)) < np.minimum(forecasts(x, RATE), LIMIT)
+            found = np.append(found, x[happens == side])
+        drawn.append(found[:number])
+    return np.concatenate(drawn)
+
+
+def models(design: Design, x: np.ndarray, noise: np.ndarray) -> dict[str, np.ndarray]:
     """Return the forecasts of two models, one of which sees less."""
-    return {"full": forecasts(x, RATE), "dim": forecasts(0.6 * x + 0.4 * noise, RATE)}
+    full, dim = (forecasts(one, RATE, design.slope) for one in (x, 0.6 * x + 0.4 * noise))
+    return {"full": full, "dim": dim}
 
 
-def case_control(size: int, replicates: int) -> list[dict[str, object]]:
+def case_control(design: Design, replicates: int) -> list[dict[str, object]]:
     """Return the coverage of intervals of measures and of a difference."""
-    generator = np.random.default_rng([3, size])
-    many = 2 * 10**6
+    generator = np.random.default_rng([3, *design[:2], int(10 * design.slope), int(design.is_limited)])
+    many = 10**6
     outcome = np.repeat([1, 0], many)
-    drawn = models(generator.normal(size=2 * many) + APART * outcome, generator.normal(size=2 * many))
+    drawn = models(design, signals(design, many, many, generator), generator.normal(size=2 * many))
     weight = np.where(outcome == 1, RATE, 1.0 - RATE)
     tables = {name: pr.ForecastTable.from_predictions(outcome, p, sample_weight=weight) for name, p in drawn.items()}
     tables = {name: table.grid(2**16) for name, table in tables.items()}
     truth = {name: pr.estimate(tables["full"], measure=one).value for name, one in MEASURES.items()}
     apart = float(pr.brier_score(tables["full"]) - pr.brier_score(tables["dim"]))
-    y = np.repeat([1, 0], size)
-    plain_weight = np.where(y == 1, RATE, 1.0 - RATE)
+    y = np.repeat([1, 0], design[:2])
+    plain_weight = np.where(y == 1, RATE / design.events, (1.0 - RATE) / design.others)
     sums: dict[str, np.ndarray] = {}
     for _ in range(replicates):
-        p = models(generator.normal(size=2 * size) + APART * y, generator.normal(size=2 * size))
+        p = models(design, signals(design, *design[:2], generator), generator.normal(size=len(y)))
         ledger = pr.at_prevalence(pr.condense(y, p), RATE)
         plain = pr.condense(y, p, sample_weight=plain_weight)
         for name, measure in MEASURES.items():
@@ -72,7 +116,7 @@ def case_control(size: int, replicates: int) -> list[dict[str, object]]:
     return [
         {
             "asked": "case-control",
-            "design": f"{size} events and non-events",
+            "design": str(design),
             "of": name,
             "coverage": round(float(one[0]) / replicates, 4),
             "plain_weights": round(float(one[1]) / replicates, 4),
@@ -120,16 +164,21 @@ def main() -> None:
     """Run every design and write the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--replicates", type=int, default=1000)
-    replicates = parser.parse_args().replicates
+    parser.add_argument("--asked", nargs="+", choices=ASKED, default=list(ASKED))
+    options = parser.parse_args()
+    path = RESULTS / "prevalence.csv"
     rows: list[dict[str, object]] = []
-    for slope in (1.0, 1.6):
-        rows += shifted(slope, replicates)
-    for size in (100, 200, 1000):
-        rows += case_control(size, replicates)
-    for row in rows:
-        print(*row.values(), file=sys.stderr)
-    RESULTS.mkdir(exist_ok=True)
-    with (RESULTS / "prevalence.csv").open("w", newline="") as file:
+    if path.exists():
+        with path.open(encoding="utf-8") as file:
+            rows = [row for row in csv.DictReader(file) if row["asked"] not in options.asked]  # type: ignore[misc]
+    works = [partial(shifted, slope) for slope in (1.0, 1.6)] if "estimate_prevalence" in options.asked else []
+    works += [partial(case_control, design) for design in DESIGNS] if "case-control" in options.asked else []
+    for work in works:
+        found = work(replicates=options.replicates)
+        for row in found:
+            print(*row.values(), file=sys.stderr)
+        rows += found
+    with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, fieldnames=list(rows[0]), lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import polars as pl
 import pytest
-from scipy.special import expit
+from scipy.special import expit, logit
 
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError
@@ -31,20 +31,51 @@ def test_values_are_those_of_weighted_cases():
         assert found == pytest.approx(pr.estimate(Y, FORECASTS["a"], measure, sample_weight=weight).value, rel=1e-10)
 
 
-def error(values):
-    """Return the standard error of a mean with a fixed share of events."""
-    sides = ((values[Y], RATE), (values[~Y], 1 - RATE))
-    return math.sqrt(sum(share**2 * side.var(ddof=1) / len(side) for side, share in sides))
+def fitted(*forecasts):
+    """Return the rate of events at each forecast: a logistic regression by Newton's method."""
+    design = np.column_stack([*(logit(p) for p in forecasts), np.ones(len(Y))])
+    coefficients = np.zeros(design.shape[1])
+    for _ in range(30):
+        rate = expit(design @ coefficients)
+        information = design.T @ (design * (rate * (1 - rate))[:, None])
+        coefficients += np.linalg.solve(information, design.T @ (Y - rate))
+    return expit(design @ coefficients)
 
 
-def test_the_error_of_a_mean_is_that_of_two_samples():
-    p = FORECASTS["a"]
-    loss = (p - Y) ** 2
+def error(losses, rates=None):
+    """Return the standard error of a mean with a fixed share of events: of the two samples, or at fitted rates."""
+    square, sides = 0.0, (rates, None if rates is None else 1 - rates)
+    for loss, own, share, rate in zip(losses, (Y, ~Y), (RATE, 1 - RATE), sides, strict=True):
+        n = np.count_nonzero(own)
+        spread = loss[own].var(ddof=1) if rate is None else np.cov(loss, aweights=rate, ddof=0) * n / (n - 1)
+        square += share**2 * spread / n
+    return math.sqrt(square)
+
+
+def test_the_error_of_a_mean_is_the_larger_of_two_samples_and_of_fitted_rates():
+    p, q = FORECASTS.values()
+    losses = [(p - y) ** 2 for y in (1, 0)]
     found = pr.estimate(pr.at_prevalence(pr.condense(Y, p), RATE))
-    assert found.standard_error == pytest.approx(error(loss), rel=1e-12)
-    gain = loss - (FORECASTS["b"] - Y) ** 2
+    assert error(losses) < error(losses, fitted(p))
+    assert found.standard_error == pytest.approx(error(losses, fitted(p)), rel=1e-9)
+    gains = [(p - y) ** 2 - (q - y) ** 2 for y in (1, 0)]
     compared = pr.compare(pr.at_prevalence(pr.condense(Y, FORECASTS), RATE))
-    assert compared.standard_error[0] == pytest.approx(error(gain), rel=1e-12)
+    # The log-odds of b are linear in those of a, so that a alone gives the rates.
+    assert compared.standard_error[0] == pytest.approx(max(error(gains), error(gains, fitted(p))), rel=1e-9)
+    noisy = expit(logit(q) + np.random.default_rng(2).normal(0.0, 0.5, len(Y)))
+    gains = [(p - y) ** 2 - (noisy - y) ** 2 for y in (1, 0)]
+    compared = pr.compare(pr.at_prevalence(pr.condense(Y, {"a": p, "b": noisy}), RATE))
+    assert compared.standard_error[0] == pytest.approx(max(error(gains), error(gains, fitted(p, noisy))), rel=1e-9)
+
+
+def test_forecasts_of_0_and_1_and_separated_outcomes_have_errors():
+    y, p = np.repeat([1, 0], 60), np.r_[np.linspace(0.2, 1.0, 60), np.linspace(0.0, 0.7, 60)]
+    assert pr.estimate(pr.at_prevalence(pr.condense(y, p), RATE)).standard_error > 0.0
+    apart = np.r_[np.linspace(0.6, 0.9, 60), np.linspace(0.1, 0.4, 60)]
+    found = pr.estimate(pr.at_prevalence(pr.condense(y, apart), RATE))
+    loss = (apart - y) ** 2
+    samples = sum(share**2 * loss[y == of].var(ddof=1) / 60 for of, share in ((1, RATE), (0, 1 - RATE)))
+    assert found.standard_error == pytest.approx(math.sqrt(samples))
 
 
 @pytest.mark.parametrize("measure", SMOOTH, ids=lambda one: one.key)
@@ -79,7 +110,9 @@ def test_every_ledger_gives_the_same(kind, tmp_path):
         assert (one.value, one.standard_error, one.high) == pytest.approx(
             (other.value, other.standard_error, other.high)
         )
-    if kind != "tables":
+    if kind == "stored":
+        assert "without the cases: intervals may be too narrow" in pr.compare(found).note
+    if kind == "lazy":
         assert pr.compare(found).p_value == pytest.approx(pr.compare(expected).p_value)
 
 

@@ -1,10 +1,13 @@
 """Weights of censored outcomes that an engine computes equal those of arrays."""
 
+import sys
+
 import numpy as np
 import pytest
 
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError
+from propriety.tables import censored_frames, queries
 
 pl = pytest.importorskip("polars")
 duckdb = pytest.importorskip("duckdb")
@@ -49,6 +52,110 @@ def test_tables_are_those_of_arrays(engine, groups):
     assert pr.estimate(ledger, "p").value == pytest.approx(float(pr.brier_score(outcome, arrays["p"])), abs=1e-12)
 
 
+def both_ways(engine, groups=None, n=600):
+    """Return the same cases as a censored frame, and as arrays."""
+    frame = rows(n).with_columns(q=0.05 + 0.8 * pl.col("p"))
+    arrays = {name: frame[name].to_numpy() for name in frame.columns}
+    follow_up = {"time": "t", "event": "event", "competing": "other"}
+    found = pr.censored_frame(engine(frame), horizon=0.75, groups=groups, **follow_up)
+    given = {name: arrays[column] for name, column in follow_up.items()}
+    outcome = pr.censored(**given, horizons=0.75, groups=None if groups is None else arrays[groups])
+    return found, outcome, {model: arrays[model] for model in ("p", "q")}
+
+
+MEASURES = [
+    pr.Brier(),
+    pr.Log(),
+    pr.measures.Skill(),
+    pr.measures.ObservedExpected(),
+    pr.measures.PredictedActual(),
+    pr.measures.AreaUnderRoc(),
+    pr.measures.CalibrationSlope(),
+]
+
+
+@pytest.mark.parametrize("groups", [None, "site"])
+def test_errors_are_those_of_arrays(engine, groups):
+    found, outcome, forecasts = both_ways(engine, groups)
+    ledger = pr.condense(found, ["p", "q"])
+    for measure in MEASURES:
+        one, other = pr.estimate(ledger, "q", measure), pr.estimate(outcome, forecasts["q"], measure)
+        for name in ("value", "standard_error", "low", "high"):
+            assert getattr(one, name) == pytest.approx(getattr(other, name), rel=1e-12, abs=0.0)
+        assert (one.method, one.note) == (other.method, other.note)
+        pair, expected = pr.compare(ledger, measure=measure), pr.compare(outcome, forecasts, measure)
+        assert np.allclose(pair.difference, expected.difference, rtol=0.0, atol=1e-14)
+        assert np.allclose(pair.standard_error, expected.standard_error, rtol=1e-9, atol=1e-16)
+        assert pair.summary() == expected.summary()
+
+
+@pytest.fixture
+def queries_run(monkeypatch):
+    """Return the list of queries that were run."""
+    run, own = [], queries.fetched
+    for module in [one for name, one in sys.modules.items() if name.startswith("propriety.")]:
+        for name in [name for name, value in vars(module).items() if value is own]:
+            monkeypatch.setattr(module, name, lambda query: run.append(query) or own(query))
+    return run
+
+
+def test_an_evaluation_runs_three_queries(engine, queries_run, monkeypatch):
+    monkeypatch.setattr("propriety.ledger.engine_cases.BUDGET", 100)  # The cases do not fit in memory.
+    found, _, _ = both_ways(engine)
+    evaluation = pr.evaluate(found, ["p", "q"], seed=1)
+    assert len(queries_run) == 3
+    assert evaluation.ledger.censoring.n == 600
+
+
+def test_measures_without_sums_by_step_say_that_weights_are_known(engine, monkeypatch):
+    monkeypatch.setattr("propriety.ledger.engine_cases.BUDGET", 100)
+    found, outcome, forecasts = both_ways(engine)
+    area = pr.estimate(found, "p", pr.measures.AreaUnderRoc())
+    assert area.value == pytest.approx(pr.estimate(outcome, forecasts["p"], pr.measures.AreaUnderRoc()).value)
+    assert area.method.endswith("with censoring weights taken as known")
+    assert pr.estimate(found, "p").method.endswith("with estimated censoring weights")
+
+
+def test_many_steps_are_not_kept(engine, monkeypatch):
+    monkeypatch.setattr(censored_frames, "MOST_STEPS", 5)
+    found, outcome, forecasts = both_ways(engine)
+    score, expected = pr.estimate(found, "p"), pr.estimate(outcome, forecasts["p"])
+    assert score.value == pytest.approx(expected.value, abs=1e-14)
+    assert score.standard_error > expected.standard_error
+    assert score.method == "Student's t, with censoring weights taken as known"
+    assert "Intervals with censoring weights taken as known." in pr.compare(found, ["p", "q"]).summary()
+
+
+def test_without_censoring_the_cases_are_plain(engine):
+    frame = rows(200).with_columns(other=pl.col("event") == 0)
+    found = pr.censored_frame(engine(frame), time="t", event="event", horizon=0.75, competing="other")
+    ledger = pr.condense(found, ["p"])
+    assert ledger.censoring is None
+    assert not ledger.is_weighted
+
+
+@pytest.mark.parametrize("argument", ["sample_weight", "cluster", "time", "outcome"])
+def test_other_weights_and_clusters_are_rejected(argument):
+    found, _, _ = both_ways(ENGINES["polars"], n=60)
+    with pytest.raises(InputValueError, match=f"{argument} is not supported with a censored frame"):
+        pr.condense(found, ["p"], **{argument: "site"})
+
+
+def test_classes_are_rejected():
+    found, _, _ = both_ways(ENGINES["polars"], n=60)
+    with pytest.raises(InputValueError, match="one column per model"):
+        pr.condense(found, {"a": ["p", "q"]})
+
+
+def test_ledgers_are_neither_stored_nor_added(tmp_path):
+    found, _, _ = both_ways(ENGINES["polars"], n=60)
+    ledger = pr.condense(found, ["p"])
+    with pytest.raises(InputValueError, match="cannot be added"):
+        ledger + ledger
+    with pytest.raises(InputValueError, match="cannot be stored"):
+        ledger.to_parquet(tmp_path)
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -83,6 +190,6 @@ def test_columns_of_the_frame_are_kept(engine):
     frame = rows(60).with_columns(_time=pl.lit(7), _group=pl.lit("g"), _event=pl.lit(1), _curve=pl.lit(0.5))
     found = pr.censored_frame(engine(frame), time="t", event="event", horizon=0.75, competing="other")
     columns = pr.tables.frames.known(found.frame).collect_schema().names()
-    assert columns == [*frame.columns, found.outcome, found.weight]
+    assert columns == [*frame.columns, found.outcome, found.weight, found.step]
     with pytest.raises(InputValueError, match="no column called '_censoring_time'"):
         pr.censored_frame(engine(frame.rename({"_time": "_censoring_time"})), time="t", event="event", horizon=0.75)

@@ -152,8 +152,8 @@ def test_several_horizons_are_used_one_at_a_time():
         both.at(2)
 
 
-@pytest.mark.parametrize("shared", ["sample_weight", "cluster", "time"])
-def test_weights_and_clusters_are_rejected(shared):
+@pytest.mark.parametrize("shared", ["sample_weight", "time"])
+def test_weights_and_times_are_rejected(shared):
     outcome = pr.censored([1, 2, 3], [1, 0, 0], horizons=2.5)
     with pytest.raises(InputValueError, match="not supported with censored outcomes"):
         pr.estimate(outcome, [0.1, 0.2, 0.3], **{shared: [1, 2, 3]})

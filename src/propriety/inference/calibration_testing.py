@@ -60,7 +60,7 @@ def _tested(table: ForecastTable, cases: Cases | None, drawing: Drawing) -> Cali
     draws: dict[str, Any] = {"n_resamples": drawing.n_resamples, "seed": drawing.seed}
     if cases is None:
         return calibration_test(table, **draws)
-    if cases.censoring is not None:
+    if cases.censoring is not None and cases.cluster is None:
         return calibration_test(table, **draws, scores=censored_scores(cases, cases.censoring, table))
     scores, units = null_scores(table), units_of_cases(cases)[0]
     dispersion = dispersion_of_scores(cases, table, scores)

@@ -34,20 +34,20 @@ def squared_weights(cases: Cases, censoring: Censoring, table: ForecastTable) ->
 
     In a group with a censoring curve of its own, the weights of events and of non-events have means of squares
     :math:`A_1` and :math:`A_0`, relative to those of the weights. They hardly depend on the forecast, because all cases
-    without the event have the same weight.
+    without the event have the same weight. Sample weights enter by their squares.
     """
     forecast, event, weight = cases.gathered()
     weight = np.ones(len(cases)) if weight is None else weight
+    own = censoring.sample_weight()
+    once = weight if own is None else weight * own  # The censoring weight times the square of the sample weight.
     group, groups = censoring.groups()
     row = rows_of(table, forecast)
     sums: list[Floats] = []
     for side in (event, ~event):
-        squares, weights = (
-            np.bincount(group, np.where(side, one, 0.0), minlength=groups) for one in (weight**2, weight)
-        )
+        squares, weights = (np.bincount(group, np.where(side, one, 0.0), minlength=groups) for one in (weight**2, once))
         overall = squares.sum() / weights.sum() if side.any() else 1.0
         mean = np.divide(squares, weights, out=np.full(groups, overall), where=weights > 0.0)
-        sums.append(np.bincount(row, weight * mean[group], minlength=len(table)).astype(np.float64))
+        sums.append(np.bincount(row, once * mean[group], minlength=len(table)).astype(np.float64))
     return SquaredWeights(*sums)
 
 

@@ -36,6 +36,7 @@ __all__ = ["CompareMethod", "Comparison", "compare", "compare_of"]
 CompareMethod: TypeAlias = Literal["auto", "paired t", "cluster", "diebold-mariano", "block bootstrap", "bootstrap"]
 
 RESAMPLES = 9999
+TABLES_ONLY = "moments at another event rate, without the cases"
 SKEWED = "few cases determine the differences: tests and intervals allow for this"
 SUITS = {"paired t": None, "cluster": "cluster", "diebold-mariano": "time", "block bootstrap": "time"}
 
@@ -314,7 +315,7 @@ def compare_of(
     places, signs = pairs_of(ledger.models, reference)
     if chosen == "bootstrap":
         paired = paired_by_bootstrap(ledger, measure, level, drawing)
-    elif isinstance(measure, Mean | Skill) and ledger.censoring is None:
+    elif isinstance(measure, Mean | Skill) and ledger.uses_moments:
         paired = paired_by_moments(ledger, measure, chosen, horizon, level, drawing)
     else:
         assert isinstance(measure, Mean | Skill | Smooth)  # noqa: S101  (for the type checker; the others are drawn)
@@ -357,8 +358,10 @@ def _note(ledger: Ledger, measure: Measure, paired: Paired, statistic: Floats, *
         fewest = paired.fewest if caveat is None else 0
         said += [few(ledger, inflation=paired.inflation, fewest=fewest, what="intervals")]
         said += [too_narrow(NEIGHBOURS, "intervals") if alone else "", censoring_note(ledger)]
-        drawn = ledger.censoring is not None and ledger.censoring.is_estimated and not in_order
-        said += [f"draws {KNOWN_WEIGHTS}" if drawn else ""]
+        fixed = ledger.prevalence is not None and ledger.dependence is None and in_order
+        said += [too_narrow(f"based on {TABLES_ONLY}", "intervals")] if fixed and ledger.cases is None else []
+        if ledger.censoring is not None and ledger.censoring.is_estimated:
+            said += [f"draws {KNOWN_WEIGHTS}" if not in_order else f"intervals {KNOWN_WEIGHTS}" * ledger.uses_moments]
     told = [f"{one[0].upper()}{one[1:]}." for one in said if one]
     return " ".join(filter(None, (rule_sentence(measure, ledger.classes), *told)))
 
@@ -370,12 +373,13 @@ def _method_for(method: CompareMethod, ledger: Ledger, measure: Measure) -> str:
         isinstance(measure, Skill) and bool(measure.rule.properties(ledger.classes).proper)
     )
     if method == "auto":
-        if ledger.censoring is not None and (by_losses or isinstance(measure, Smooth)):
+        if not ledger.uses_moments and (by_losses or isinstance(measure, Smooth)):
             return "influence"
         if by_losses:
             return next(one for one, needs in SUITS.items() if needs == ledger.dependence)
         if isinstance(measure, Smooth):
-            return "delong" if getattr(measure, "by_outcome", False) else "influence"
+            is_delong = getattr(measure, "by_outcome", False) and ledger.censoring is None
+            return "delong" if is_delong else "influence"
         return "bootstrap"
     if method == "bootstrap":
         if ledger.labels is not None:

@@ -46,8 +46,12 @@ def dispersion_of_scores(cases: Cases, table: ForecastTable, scores: NullScores)
     residual = np.where(group >= 0, np.where(event, 1.0 - forecast, -forecast), 0.0)
     residual = residual if weight is None else residual * weight
     units, codes = units_of_cases(cases)
+    parts = np.stack([residual * one[group] for one in scores.functions.T])
+    if cases.censoring is not None and cases.censoring.everyone is not None:
+        codes = cases.censoring.everyone.cluster
+        units, parts = int(codes.max()) + 1, cases.censoring.influence(parts)
     # If the forecasts are calibrated, the sums have mean 0: nothing is fitted, so there is nothing to correct for.
-    sums = np.stack([np.bincount(codes, residual * one[group], minlength=units) for one in scores.functions.T])
+    sums = np.stack([np.bincount(codes, one, minlength=units) for one in parts])
     if cases.time is not None and units > 1:
         centred = sums - sums.mean(axis=1)[:, None]
         error, df = hac(centred.T)

@@ -214,7 +214,7 @@ def censoring_note(ledger: Ledger, consequence: str = "the interval may be too n
     censoring, said = ledger.censoring, []
     if censoring is None or not censoring.is_estimated:
         return ""
-    several = censoring.groups()[1] > 1
+    several = censoring.has_groups
     if censoring.followed < FEWEST_FOLLOWED:
         cases = f"based on {counted(censoring.followed, 'case')} followed up until {censoring.horizon:g}"
         said.append(f"{cases}{' in one of the groups' * several}: {consequence}")

@@ -18,7 +18,7 @@ from propriety.inference.bootstrap_estimates import estimate_by_bootstrap
 from propriety.inference.calibration_measures import CalibrationIntercept, CalibrationSlope, IntegratedCalibrationIndex
 from propriety.inference.estimates import KNOWN_WEIGHTS, Estimate
 from propriety.inference.index_estimates import estimate_index
-from propriety.inference.influence import estimate_from_influence
+from propriety.inference.influence import estimate_from_influence, fitted_error_of
 from propriety.inference.mean_estimates import estimate_from_moments
 from propriety.inference.measure_reading import read_measure
 from propriety.inference.measures import Mean, Measure, Skill, Smooth
@@ -193,8 +193,9 @@ def estimate_of(
         return _with_known_weights(ledger, estimate_part(ledger, name, measure, level=level, drawing=drawing))
     if isinstance(measure, IntegratedCalibrationIndex):
         return _with_known_weights(ledger, estimate_index(ledger, name, measure, level=level, drawing=drawing))
-    if isinstance(measure, Mean | Skill) and ledger.censoring is None:
-        return estimate_from_moments(ledger, name, measure, level)
+    if isinstance(measure, Mean | Skill) and ledger.uses_moments:
+        least = fitted_error_of(ledger, name, measure)
+        return _with_known_weights(ledger, estimate_from_moments(ledger, name, measure, level, least=least))
     assert isinstance(measure, Mean | Skill | Smooth)  # noqa: S101  (for the type checker; these have a formula)
     return _without_certain(ledger.table(name), estimate_from_influence(ledger, name, measure, level))
 

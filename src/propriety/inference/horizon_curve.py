@@ -26,7 +26,6 @@ from propriety.rules.rule import Rule
 from propriety.tables.arguments import numbers_of
 from propriety.tables.arrays import read_array
 from propriety.tables.censored_outcomes import CensoredOutcomes
-from propriety.tables.censoring import Censoring
 from propriety.tables.validation import Forecasts, check_names
 
 __all__ = ["HorizonCurve", "horizon_curve"]
@@ -179,17 +178,14 @@ def _integrated(
     gaps = np.diff(outcomes.horizon)
     share = (np.append(gaps, 0.0) + np.append(0.0, gaps)) / 2.0 / gaps.sum()
     value = float(share @ np.array([one.value for one in estimates]))
-    longest = outcomes.known[-1].censoring
-    by_case, later = np.zeros(outcomes.n), np.zeros(len(longest.factor))
-    for ledger, known, weight in zip(ledgers, outcomes.known, share.tolist(), strict=True):
+    influence = np.zeros(outcomes.n)
+    for ledger, weight in zip(ledgers, share.tolist(), strict=True):
         cases, model = ledger.cases, ledger.models[0]
         assert cases is not None  # noqa: S101  (for the type checker; the outcomes are arrays)
         table = ledger.table(model)
         parts = weight * case_influence(cases, model, table, influence_of(measure, table))
-        rows = np.arange(outcomes.n) if cases.rows is None else cases.rows
-        by_case[rows] += parts
-        later[_places(known.censoring, longest)] += known.censoring.where(rows).later(parts[None])[0]
-    variance = float(by_case @ by_case - later**2 @ longest.factor) * outcomes.n / max(outcomes.n - 1, 1)
+        influence += parts if cases.censoring is None else cases.censoring.influence(parts[None])[0]
+    variance = float(influence @ influence) * outcomes.n / max(outcomes.n - 1, 1)
     error = math.sqrt(max(variance, 0.0))
     scale = str(getattr(measure, "scale", "identity"))
     low, high = limits_of(value, error, outcomes.n - 1.0, level, scale)
@@ -205,11 +201,3 @@ def _integrated(
         units=outcomes.n,
         note="; ".join(dict.fromkeys(one.note for one in estimates if one.note)),
     )
-
-
-def _places(shorter: Censoring, longer: Censoring) -> NDArray[np.intp]:
-    """Return the slot of a later horizon with the same step, for each slot of an earlier one."""
-    ends, ends_of_longer = np.unique(shorter.last), np.unique(longer.last)
-    group = np.searchsorted(ends, shorter.last)
-    first, first_of_longer = (np.append(0, one[:-1] + 1) for one in (ends, ends_of_longer))
-    return np.asarray(first_of_longer[group] + np.arange(len(shorter.last)) - first[group])

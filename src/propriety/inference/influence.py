@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,9 +13,19 @@ from numpy.typing import NDArray
 
 from propriety.calibration.grouping import rows_of
 from propriety.inference.censored_calibration import squared_weights
+from propriety.inference.censored_means import censored_means, censored_ratio
 from propriety.inference.cluster_errors import ClusterSums, cluster_errors
 from propriety.inference.dependence import hac, span_of
-from propriety.inference.estimates import FEWEST, FEWEST_HELD, Estimate, make_estimate, units_of, without_limits
+from propriety.inference.estimates import (
+    FEWEST,
+    FEWEST_HELD,
+    KNOWN_WEIGHTS,
+    Estimate,
+    make_estimate,
+    units_of,
+    without_limits,
+)
+from propriety.inference.fitted_outcomes import fitted_error, fitted_error_of_pair
 from propriety.inference.mean_estimates import within_range
 from propriety.inference.measures import Influence, Mean, Skill, Smooth
 from propriety.ledger.ledger import Ledger
@@ -22,6 +33,7 @@ from propriety.result import Floats
 from propriety.rules.rule import binary_rule
 from propriety.rules.scoring import losses_of_table, weighted_sum
 from propriety.tables.cases import Cases
+from propriety.tables.censoring import Censoring
 from propriety.tables.forecast_table import ForecastTable
 
 __all__ = [
@@ -31,12 +43,15 @@ __all__ = [
     "errors_of_cases",
     "errors_of_table",
     "estimate_from_influence",
+    "fitted_error_of",
+    "fitted_errors",
     "influence_in",
     "influence_of",
     "is_by_outcome",
 ]
 
 
+ESTIMATED_WEIGHTS = ", with estimated censoring weights"
 NONE = 1e-26  # Smaller squared errors are rounding error.
 
 
@@ -139,9 +154,7 @@ def errors_of_cases(cases: Cases, parts: Floats, *, by_outcome: bool = False) ->
     """
     event, weight = cases.outcomes(), cases.weight
     if cases.censoring is not None:
-        n = 1.0 if weight is None else float(weight.sum())  # All cases, also those of unknown outcome.
-        square = np.einsum("sc,sc->s", parts, parts) - cases.censoring.variance(parts)
-        return Errors(np.sqrt(np.maximum(square, 0.0) * n / max(n - 1.0, 1.0)), np.full(len(parts), n - 1.0))
+        return _errors_of_censored(cases, cases.censoring, parts)
     present = np.ones(len(cases), dtype=bool) if weight is None else np.asarray(weight) > 0.0
     keys = cases.cluster if cases.time is None else cases.time
     if keys is not None:
@@ -159,6 +172,25 @@ def errors_of_cases(cases: Cases, parts: Floats, *, by_outcome: bool = False) ->
     ]
     square, df = (np.array(column) for column in zip(*errors, strict=True))
     return Errors(np.sqrt(square), df)
+
+
+def _errors_of_censored(cases: Cases, censoring: Censoring, parts: Floats) -> Errors:
+    """Return standard errors that allow for estimated censoring weights."""
+    everyone, weight = censoring.everyone, cases.weight
+    if cases.cluster is not None and everyone is not None and everyone.cluster is not None:
+        influence, codes = censoring.influence(parts), everyone.cluster
+        units = int(codes.max()) + 1
+        # Clusters of these cases, and those in which no outcome is known.
+        occupied = np.bincount(codes[censoring.row], minlength=units) > 0
+        occupied |= np.bincount(codes, ~everyone.leaves, minlength=units) == 0.0
+        sums = _by_unit(influence, codes, units)[:, occupied]
+        found = cluster_errors(_cluster_sums(influence, sums, everyone.weight, codes, occupied))
+        return Errors(found.standard_error[0], found.df[0])
+    n = 1.0 if weight is None else float(weight.sum())  # All cases, also those of unknown outcome.
+    if everyone is not None and everyone.weight is not None:
+        n /= float(everyone.weight.mean())
+    square = np.einsum("sc,sc->s", parts, parts) - censoring.variance(parts)
+    return Errors(np.sqrt(np.maximum(square, 0.0) * n / max(n - 1.0, 1.0)), np.full(len(parts), n - 1.0))
 
 
 def _with_factors(squares: list[float], counts: list[int], *, by_outcome: bool) -> tuple[float, float]:
@@ -196,27 +228,31 @@ def _by_unit(parts: Floats, codes: NDArray[np.intp], units: int) -> Floats:
 def estimate_from_influence(ledger: Ledger, model: str, measure: Mean | Skill | Smooth, level: float) -> Estimate:
     """Estimate a smooth measure from its influence: from the table, or from correlated or censored cases."""
     table = ledger.table(model)
-    cases = None if ledger.dependence is None and ledger.censoring is None else ledger.cases
-    value = measure.value(table)
+    summed = _summed(ledger, model, measure)
+    plain = (ledger.dependence is None and ledger.censoring is None) or summed is not None
+    cases = None if plain else ledger.cases
+    value = measure.value(table) if summed is None else summed[0]
     by_outcome = is_by_outcome(ledger, measure)
     scale = str(getattr(measure, "scale", "identity"))
     method = _method_on(ledger, measure, scale) + (", by outcome" if _fixes_rate(ledger) else "")
     known = None if _fixes_rate(ledger) else getattr(measure, "error_of_independent", None)
     of_independent = None if known is None else float(known(table))
     influence = influence_in(ledger, table, measure)
-    if cases is not None and cases.censoring is not None:
-        parts = case_influence(cases, model, table, influence)[None]
-        errors = errors_of_cases(cases, parts)
-        error, df = float(errors.standard_error[0]), float(errors.df[0])
-        if known is not None:
-            alone = known(table, squared_weights(cases.of(model), cases.censoring, table).variance)
-            error = math.sqrt(max(alone**2 - float(cases.censoring.variance(parts)[0]), 0.0))
+    if summed is not None:
+        _, error, df = summed
         units, fewest = table.n, FEWEST
-        method += ", with estimated censoring weights" * cases.censoring.is_estimated
+        method += ESTIMATED_WEIGHTS
+    elif cases is not None and cases.censoring is not None:
+        error, df = _error_of_censored(cases, cases.censoring, model, table, influence, known)
+        units, fewest = units_of(ledger), FEWEST
+        method += ", cluster-robust" * (cases.cluster is not None)
+        method += ESTIMATED_WEIGHTS * cases.censoring.is_estimated
     elif ledger.dependence is None:
         error, df = errors_of_table(table, influence, by_outcome=by_outcome)
+        error = error if math.isnan(error) else float(np.fmax(error, fitted_error_of(ledger, model, measure)))
         error = error if of_independent is None or math.isnan(error) else of_independent
         units, fewest = table.n, FEWEST_HELD if by_outcome else FEWEST
+        method += f", {KNOWN_WEIGHTS}" if ledger.censoring is not None else ""
     else:
         if cases is None:
             return without_limits(ledger, measure, value, level)
@@ -238,6 +274,56 @@ def estimate_from_influence(ledger: Ledger, model: str, measure: Mean | Skill | 
     if largest is not None and found.high > largest:
         found = replace(found, high=largest)
     return within_range(found, measure, ledger.classes) if isinstance(measure, Mean) else found
+
+
+def _error_of_censored(
+    cases: Cases, censoring: Censoring, model: str, table: ForecastTable, influence: Influence, known: Any
+) -> tuple[float, float]:
+    """Return the error and its degrees of freedom; `known` is the error of a measure for independent cases, if any."""
+    parts = case_influence(cases, model, table, influence)[None]
+    errors = errors_of_cases(cases, parts)
+    error, df = float(errors.standard_error[0]), float(errors.df[0])
+    if known is None:
+        return error, df
+    alone = known(table, squared_weights(cases.of(model), censoring, table).variance)
+    alone = math.sqrt(max(alone**2 - float(censoring.variance(parts)[0]), 0.0))
+    return (alone if cases.cluster is None or math.isnan(error) else max(error, alone)), df
+
+
+def _summed(ledger: Ledger, model: str, measure: Mean | Skill | Smooth) -> tuple[float, float, float] | None:
+    """Return value, error and degrees of freedom from the sums of an engine by step of the censoring curves, if any."""
+    if (ratio := censored_ratio(ledger, model, measure)) is not None:
+        return float(ratio.value[0]), float(ratio.standard_error[0]), ratio.df
+    if (found := censored_means(ledger, measure)) is None:
+        return None
+    place = ledger.models.index(model)
+    return float(found.value[place]), float(found.standard_error[place]), found.df
+
+
+def fitted_error_of(ledger: Ledger, model: str, measure: Mean | Skill | Smooth) -> float:
+    """Return the error at fitted rates if the ledger fixes the event rate, except for AUC; NaN if it is not known."""
+    if not _fixes_rate(ledger) or getattr(measure, "by_outcome", False):
+        return math.nan
+    table = ledger.table(model)
+    return fitted_error(table, influence_in(ledger, table, measure))
+
+
+def fitted_errors(ledger: Ledger, measure: Mean | Skill | Smooth) -> Floats | None:
+    """Return the same for all models, then pairs, which need the cases; None if all cases are one sample."""
+    if not _fixes_rate(ledger) or getattr(measure, "by_outcome", False):
+        return None
+    errors = [fitted_error_of(ledger, model, measure) for model in ledger.models]
+    tables = {model: ledger.table(model) for model in ledger.models}
+    influences = {model: influence_in(ledger, table, measure) for model, table in tables.items()}
+    cases = ledger.cases
+    for one, other in itertools.combinations(ledger.models, 2):
+        if cases is None:
+            errors.append(math.nan)
+            continue
+        both = replace(cases, forecasts={name: cases.forecasts[name] for name in (one, other)})
+        pair = (tables[one], tables[other]), (influences[one], influences[other])
+        errors.append(fitted_error_of_pair(both, *pair))
+    return np.array(errors)
 
 
 def _fixes_rate(ledger: Ledger) -> bool:

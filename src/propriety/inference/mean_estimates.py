@@ -24,6 +24,7 @@ __all__ = [
     "MeanErrors",
     "errors_of_means",
     "estimate_from_moments",
+    "measured",
     "measured_moments",
     "parts_in_time",
     "within_range",
@@ -40,13 +41,16 @@ class MeanErrors(NamedTuple):
     inflation: Floats
 
 
-def estimate_from_moments(ledger: Ledger, model: str, measure: Mean | Skill, level: float) -> Estimate:
-    """Estimate a mean or a skill score from the moments of the losses of all cases."""
+def estimate_from_moments(
+    ledger: Ledger, model: str, measure: Mean | Skill, level: float, *, least: float = math.nan
+) -> Estimate:
+    """Estimate a mean or a skill score from the moments of the losses of all cases, with an error of at least this."""
     moments = measured_moments(ledger, measure, model)
     place = moments.models.index(model)
     value = float(moments.means[place]) + 0.0
     errors = errors_of_means(moments, by_outcome=ledger.prevalence is not None)
     error, df, inflation = (float(column[place]) for column in errors)
+    error = error if math.isnan(error) or math.isnan(least) else max(error, least)
     dependent = ""
     if moments.dependence == "time":
         span = span_of(moments.units)
@@ -115,8 +119,13 @@ def measured_moments(ledger: Ledger, measure: Mean | Skill, model: str | None = 
         moments = moments_of_table(ledger.table(model), measure.rule, ledger.one_model(model))
     else:
         moments = ledger.moments(measure.rule)
+    return measured(moments, measure, ledger.classes)
+
+
+def measured(moments: Moments, measure: Mean | Skill, classes: int | None) -> Moments:
+    """Return the moments whose mean is the measure from those of its rule."""
     if isinstance(measure, Skill):
-        return _saved(moments, measure.rule, ledger.classes)
+        return _saved(moments, measure.rule, classes)
     if measure.sign == 1.0:
         return moments
     turned = {name: measure.sign * getattr(moments, name) for name in ("mean", "lean", "even_cubes")}

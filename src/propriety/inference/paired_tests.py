@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 from propriety.errors import InputValueError
 from propriety.inference.bootstrap import Drawing, draw_from_cases, in_canonical_order, values_of_draws
 from propriety.inference.bootstrap_estimates import UNDEFINED, check_percentiles
+from propriety.inference.censored_means import censored_means
 from propriety.inference.dependence import Estimates, block_bootstrap, student
 from propriety.inference.estimates import FEWEST, FEWEST_HELD, units_of
 from propriety.inference.few_events import errors_of_even_models, limits_of_rare, rarest
-from propriety.inference.influence import case_influence, errors_of_cases, influence_in, is_by_outcome
+from propriety.inference.influence import case_influence, errors_of_cases, fitted_errors, influence_in, is_by_outcome
 from propriety.inference.mean_estimates import errors_of_means, measured_moments, parts_in_time
 from propriety.inference.measures import Mean, Measure, Skill, Smooth
 from propriety.inference.net_benefit_errors import difference_errors, net_benefit_limits
@@ -64,6 +65,7 @@ def paired_by_moments(
         raise InputValueError(f"{measure.rule!r} must return numbers; its loss of some case is NaN")
     fixed = ledger.prevalence is not None
     errors = errors_of_means(moments, horizon, by_outcome=fixed)
+    errors = errors._replace(standard_error=_at_least(errors.standard_error, fitted_errors(ledger, measure)))
     pairs = np.arange(len(values)) >= len(ledger.models)
     inflation = float(np.fmax.reduce(errors.inflation[pairs]))
     counts = None if fixed or rarest(moments) == 0 else difference_errors(moments, measure)
@@ -127,6 +129,8 @@ def _widened(values: Floats, found: Estimates, factor: Floats, df: Floats) -> Es
 
 def paired_by_influence(ledger: Ledger, measure: Mean | Skill | Smooth, level: float) -> Paired:
     """Compare a smooth measure by the influence of each case on the difference."""
+    if (summed := censored_means(ledger, measure)) is not None:
+        return Paired(summed.value, student(*summed, level), ledger.n)
     cases = ledger.cases
     tables = [ledger.table(model) for model in ledger.models]
     values = _with_differences(np.array([measure.value(table) for table in tables]))
@@ -141,11 +145,17 @@ def paired_by_influence(ledger: Ledger, measure: Mean | Skill | Smooth, level: f
     by_outcome = is_by_outcome(ledger, measure)
     found = [errors_of_cases(cases, block, by_outcome=by_outcome) for block in blocks_of_series(parts)]
     error, df = (np.concatenate(column) for column in zip(*found, strict=True))
+    error = _at_least(error, fitted_errors(ledger, measure))
     units = units_of(ledger)
     if np.isnan(error).all() and units > 1:
         return _untested(values, units, "a single event or non-event has no spread")
     held = by_outcome and ledger.dependence is None
     return Paired(values, student(values, error, df, level), units, fewest=FEWEST_HELD if held else FEWEST)
+
+
+def _at_least(error: Floats, least: Floats | None) -> Floats:
+    """Return errors of at least those at fitted rates, if these are known; an error of 0 stays."""
+    return error if least is None else np.where(error > 0.0, np.fmax(error, least), error)
 
 
 def paired_by_bootstrap(ledger: Ledger, measure: Measure, level: float, drawing: Drawing) -> Paired:

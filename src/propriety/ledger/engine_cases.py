@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from propriety.errors import InputValueError
@@ -25,6 +26,9 @@ def cases_of_engine(lazy: LazyCases, dropped: int) -> Cases | None:
     def keys(column: str, labels: Sequence[Any]) -> Keys:
         return Keys(*code_labels(labels, lazy.key_kinds[column].order))
 
+    censoring = lazy.censoring
+    if censoring is not None and columns.step is not None:
+        censoring = replace(censoring, slot=columns.step) if censoring.has_steps else None
     cases = Cases(
         outcome=columns.outcome == 1 if lazy.labels is None else columns.outcome,
         forecasts=columns.forecasts,
@@ -39,5 +43,6 @@ def cases_of_engine(lazy: LazyCases, dropped: int) -> Cases | None:
         tolerance=lazy.tolerance,
         dropped=dropped,
         event_note=lazy.event_note,
+        censoring=censoring,
     )
     return cases if columns.weight is None or columns.weight.all() else cases.where(columns.weight > 0.0)

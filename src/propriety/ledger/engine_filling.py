@@ -61,8 +61,11 @@ def tables_of_engine(cases: LazyCases, *, cells: int | None = None) -> Filled:
 
 def _cells_of(cases: LazyCases) -> int | None:
     """Return the number of cells that suits the number of rows and of keys; None to count every forecast."""
-    sizes = count_groups(cases, cases.keys)
-    rows = sum(sizes.values())
+    rows = 0 if cases.censoring is None else cases.censoring.n  # Counted when the weights were estimated.
+    sizes: dict[Any, int] = {}
+    if not rows or (cases.keys and rows * len(cases.tables) > BUDGET):
+        sizes = count_groups(cases, cases.keys)
+        rows = sum(sizes.values())
     if rows * len(cases.tables) <= BUDGET:
         return None
     return cells_for(rows, max(len(sizes), 1), len(cases.tables))

@@ -24,7 +24,7 @@ from propriety.tables.queries import Lazy, computed_once, fetched, row_by_row
 
 __all__ = ["Dependent", "LossSums", "RuleSums", "moments_of_engine", "sums_of_lazy"]
 
-Dependent: TypeAlias = Literal["cluster", "time"] | None
+Dependent: TypeAlias = Literal["cluster", "time", "step"] | None
 
 # Engines add numbers one after another, except for a whole column in Polars, so a sum of m terms has an error of up to
 # m roundings. If no groups or clusters keep m small, cells of the forecast do, and their sums are added afterwards. One
@@ -62,7 +62,7 @@ class LossSums(NamedTuple):
     classes : list of int or None
         Index of the class that happened, or whether the event did, if the cells are split by class.
     units : list or None
-        Labels of the clusters or times, if the cells are split by one of them.
+        Labels of the clusters, times or steps, if the cells are split by one of them.
     n, weight, weight_squares : ndarray of shape (cells,)
         Number of cases with a positive weight, sum of their weights, and sum of the squared weights.
     rules : tuple of RuleSums
@@ -81,12 +81,14 @@ class LossSums(NamedTuple):
 def moments_of_engine(
     cases: LazyCases, rules: Sequence[Rule], *, rows: int = 2**30, dropped: int = 0, even: bool = True
 ) -> dict[Rule, Moments]:
-    """Return the moments of each function for all models, by outcome, key, and cluster or time, in one query.
+    """Return the moments of each function for all models, by outcome, key, and cluster, time or step, in one query.
 
     The rows must have been checked; about `rows` of them are used, and `dropped` were left out. Without `even`, the
     moments under equally good models, which tests with few events need, are not computed.
     """
     dependent: Dependent = "cluster" if cases.cluster is not None else "time" if cases.time is not None else None
+    if cases.censoring is not None and cases.censoring.has_steps:
+        dependent = "step"
     sums = sums_of_lazy(cases, rules, keys=cases.keys, dependent=dependent, by_class=True, rows=rows, even=even)
     labels: dict[str, list[Any]] = {OUTCOME: sums.classes or [], **sums.keys}
     if dependent is not None:
@@ -134,8 +136,8 @@ def sums_of_lazy(
         Rules for one event or for classes, as the cases are.
     keys : sequence of str
         The keys by which the cells are split.
-    dependent : {"cluster", "time"}, optional
-        Whether cells are also split by cluster or by time.
+    dependent : {"cluster", "time", "step"}, optional
+        Whether cells are also split by cluster, by time, or by step of the censoring curve.
     by_class : bool
         Whether cells are also split by the class that happened.
     rows : int
@@ -155,6 +157,11 @@ def sums_of_lazy(
         by["class"] = cases.place
     if dependent is not None:
         by[dependent] = nw.col(dependent)
+    if dependent == "step" and cases.censoring is not None:
+        # Most cases have passed the last step, so their sums have parts too; `Moments.merge` adds them up.
+        passed = nw.col("step").is_in(np.unique(cases.censoring.last).tolist())
+        by[PART] = nw.when(passed).then((cases.forecast(0, cases.events[0]) * float(FEWEST_PARTS)).floor())
+        by[PART] = by[PART].otherwise(0.0)
     is_small = bool(keys) or dependent is not None or (cases.engine == "polars" and not by_class)
     try:
         parts = 0 if is_small else max(FEWEST_PARTS, 1 << (rows // MOST_TERMS).bit_length())
@@ -170,7 +177,7 @@ def sums_of_lazy(
     if not occupied.any():
         raise InputValueError("no valid row has a positive weight")
     columns = {name: column[occupied] for name, column in columns.items()}
-    labels = {name: _labels(cases, name, table.column(name).filter(occupied)) for name in by}
+    labels = {name: _labels(cases, name, table.column(name).filter(occupied)) for name in by if name != PART}
     return LossSums(
         keys=dict(zip(keys, map(labels.__getitem__, cases.key_columns(keys)), strict=True)),
         classes=[int(place) for place in labels["class"]] if by_class else None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import narwhals as nw
@@ -11,6 +12,7 @@ from narwhals.dependencies import is_into_dataframe
 
 from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.ledger.ledger import Ledger
+from propriety.tables.censored_frames import CensoredFrame
 from propriety.tables.events import events_of
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.frames import checked_columns, columns_of, known
@@ -51,6 +53,9 @@ def open_ledger(  # noqa: PLR0913  (the data, what the cases share, and how they
             "pass only {time=} to allow for any correlation between cases of the same time."
         )
         raise InputValueError(Wording("cases have {cluster=} or {time=}, not both"), hint=Wording(hint))
+    if isinstance(y_true, CensoredFrame):
+        _check_of_frame({**shared, "outcome": outcome, "pos_label": pos_label, "labels": labels} | {"by": None})
+        return _of_censored(y_true, forecasts, key_columns(by), fewest, missing, cells)
     if outcome is None:
         _check_columns(y_true, forecasts)
         return _of_arrays(y_true, forecasts, shared, options, ordered=ordered, fewest=fewest)
@@ -84,6 +89,37 @@ def open_ledger(  # noqa: PLR0913  (the data, what the cases share, and how they
         ordered=ordered,
         fewest=fewest,
     )
+
+
+def _check_of_frame(given: Mapping[str, object]) -> None:
+    """Raise an error for arguments that censored outcomes of a lazy frame do not support."""
+    named = next((name for name, value in given.items() if value is not None), None)
+    if named is not None:
+        law = "is not supported with a censored frame, which has outcomes and weights of its own"
+        raise InputValueError(law, argument=named)
+
+
+def _of_censored(
+    found: CensoredFrame, forecasts: object, keys: list[str], fewest: int, missing: Missing, cells: int | None
+) -> Ledger:
+    """Make the ledger of the outcomes by a horizon of a lazy frame."""
+    models = columns_of_models(forecasts)
+    _check_number(len(models), fewest)
+    if wide := next((model for model, own in models.items() if len(own) > 1), None):
+        law = f"must have one column per model, the probability of the event by the horizon; {wide!r} has more"
+        raise InputValueError(law, argument="forecasts")
+    frame, estimated = known(found.frame), found.censoring.is_estimated
+    cases = read_lazy_cases(
+        frame,
+        {model: own[0] for model, own in models.items()},
+        outcome=found.outcome,
+        weight=found.weight if estimated else None,
+        step=found.step if estimated else None,
+        by=keys or None,
+        missing=missing,
+    )
+    cases = replace(cases, censoring=found.censoring if estimated else None)
+    return Ledger.of_source(cases, cases.events, cells=cells)
 
 
 def _of_arrays(

@@ -6,19 +6,24 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import narwhals as nw
+import numpy as np
 from narwhals.typing import IntoFrame
+from numpy.typing import NDArray
 
 from propriety.checks import is_number
 from propriety.errors import InputTypeError, InputValueError
 from propriety.result import Result
+from propriety.tables.censoring import Censoring
 from propriety.tables.frames import known
+from propriety.tables.laws import NO_CASE
 from propriety.tables.lazy_columns import named_columns
-from propriety.tables.queries import Lazy, engine_of, fetched, is_missing
+from propriety.tables.queries import Lazy, encoded, engine_of, fetched, flag, is_missing
 
 __all__ = ["CensoredFrame", "censored_frame"]
 
 MISSING, INVALID = -2, -1  # Codes of rows that are rejected.
-OUTCOME, WEIGHT = "outcome_by_horizon", "censoring_weight"
+OUTCOME, WEIGHT, STEP = "outcome_by_horizon", "censoring_weight", "censoring_step"
+MOST_STEPS = 2**17  # Sums by step are computed for no more steps of the censoring curves.
 # Columns that are added and removed again.
 OWN = ("_censoring_group", "_censoring_time", "_censoring_event", "_censoring_censored", "_censoring_curve")
 
@@ -26,6 +31,8 @@ OWN = ("_censoring_group", "_censoring_time", "_censoring_event", "_censoring_ce
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class CensoredFrame(Result):
     """A lazy frame with the outcome by a horizon and its weight; see `propriety.censored_frame`.
+
+    It takes the place of a frame and its `outcome` in `condense`, `evaluate`, `estimate`, `compare` and `slices`.
 
     Parameters
     ----------
@@ -36,8 +43,9 @@ class CensoredFrame(Result):
         followed up without any event.
     n : int
         Number of cases.
-    outcome, weight : str
-        Names of the new columns: 0 or 1, and the weight, which is 0 if the outcome is unknown.
+    outcome, weight, step : str
+        Names of the new columns: 0 or 1; the weight, which is 0 if the outcome is unknown; and the number of the last
+        step of the censoring curve that the case passed, by which standard errors allow for the estimated weights.
     """
 
     horizon: float
@@ -48,11 +56,13 @@ class CensoredFrame(Result):
     n: int
     outcome: str = OUTCOME
     weight: str = WEIGHT
+    step: str = STEP
+    censoring: Censoring = field(metadata={"hidden": True})
     native: Any = field(metadata={"hidden": True})
 
     @property
     def frame(self) -> Any:
-        """The lazy frame with the two columns, for the library it came from."""
+        """The lazy frame with the new columns, for the library it came from."""
         return self.native
 
 
@@ -63,10 +73,15 @@ def censored_frame(
 
     The weights are those of `propriety.censored`. The engine counts the cases at each time, computes the censoring
     curve by running sums over these counts, and joins it to the rows; one query here checks the columns and counts the
-    outcomes. Pass the result as any frame with weights: ``condense(found.frame, ["p"], outcome=found.outcome,
-    sample_weight=found.weight)``. Intervals then treat the weights as known, which for scores makes them slightly too
-    wide. Whether censoring depends on the forecasts is not tested here, so no note reports it:
-    ``censored(...).dependence(p)`` tests it on a sample of the rows.
+    outcomes. Pass the result in place of a frame: ``condense(found, ["p"])`` runs two more queries, or three if it has
+    keys and more than 2**22 forecasts.
+
+    Standard errors of scores, skill and observed/expected, and of differences in scores and skill between models, allow
+    for the estimated weights, as long as the censoring curves have fewer than 2**17 steps: round times if they have
+    more. If the frame is small enough to load its cases into memory, this holds for all measures. Other intervals treat
+    the weights as known, which for scores makes them slightly too wide, and their `method` says so. Sample weights,
+    clusters and times are not supported here. Whether censoring depends on the forecasts is not tested, so no note
+    reports it: ``censored(...).dependence(p)`` tests it on a sample of the rows.
 
     Parameters
     ----------
@@ -90,7 +105,7 @@ def censored_frame(
     >>> found = censored_frame(frame, time="t", event="died", horizon=3.5)
     >>> found
     CensoredFrame(horizon=3.5, events=2, competing=0, censored=1, event_free=1, n=4, ...)
-    >>> ledger = pr.condense(found.frame, ["p"], outcome=found.outcome, sample_weight=found.weight)
+    >>> ledger = pr.condense(found, ["p"])
     >>> round(ledger.table("p").event_rate, 4)
     0.625
     """
@@ -102,17 +117,20 @@ def censored_frame(
         raise InputTypeError(
             "must be a lazy frame", argument="frame", offender=f"got {type(frame).__name__}", hint=hint
         )
-    if taken := [name for name in (OUTCOME, WEIGHT, *OWN) if name in rows.collect_schema()]:
+    if taken := [name for name in (OUTCOME, WEIGHT, STEP, *OWN) if name in rows.collect_schema()]:
         raise InputValueError(f"must have no column called {taken[0]!r}", argument="frame")
     cast = _cast(rows, time, event, competing, groups)
-    counts = _counted(cast, float(horizon))
-    weighted = cast.join(_curves(cast, float(horizon)), on=["_censoring_group", "_censoring_time"], how="left")
+    curves = _curves(cast, float(horizon))
+    counts, censoring = _counted(curves, float(horizon))
+    joined = curves.select("_censoring_group", "_censoring_time", "_censoring_curve", STEP)
+    weighted = cast.join(joined, on=["_censoring_group", "_censoring_time"], how="left")
     is_known = (nw.col("_censoring_time") >= horizon) | ~nw.col("_censoring_censored")
     weight = nw.when(is_known).then((0.0 - nw.col("_censoring_curve")).exp()).otherwise(0.0)
     happened = nw.when((nw.col("_censoring_time") <= horizon) & (nw.col("_censoring_event") == 1)).then(1).otherwise(0)
     found = weighted.with_columns(**{OUTCOME: happened, WEIGHT: weight})
     kept = [name for name in found.collect_schema() if name not in OWN]
-    return CensoredFrame(horizon=float(horizon), **counts, native=found.select(*kept).to_native())
+    kept = [name for name in kept if name != STEP] + [STEP]
+    return CensoredFrame(horizon=float(horizon), **counts, censoring=censoring, native=found.select(*kept).to_native())
 
 
 def _cast(rows: Lazy, time: str, event: str, competing: str | None, groups: str | None) -> Lazy:
@@ -139,28 +157,13 @@ def _cast(rows: Lazy, time: str, event: str, competing: str | None, groups: str 
 
 
 def _curves(cases: Lazy, horizon: float) -> Lazy:
-    """Return the negative log-weight at each time of each group: running sums over the counts of cases by time."""
-    counts = cases.group_by("_censoring_group", "_censoring_time").agg(
-        _leaving=nw.col("_censoring_censored").cast(nw.Float64).sum(),
-        _all=(nw.col("_censoring_time") * 0.0 + 1.0).sum(),
-    )
-    counts = counts.with_columns(
-        _past=nw.col("_all").cum_sum().over("_censoring_group", order_by="_censoring_time"),
-        _n=nw.col("_all").sum().over("_censoring_group"),
-    )
-    # At tied times events come first, so that they are not at risk of censoring.
-    at_risk = nw.col("_n") - nw.col("_past") + nw.col("_leaving")
-    is_step = (nw.col("_censoring_time") < horizon) & (nw.col("_leaving") > 0.0)
-    step = nw.when(is_step & (at_risk > nw.col("_leaving"))).then((1.0 - nw.col("_leaving") / at_risk).log())
-    counts = counts.with_columns(_step=step.otherwise(0.0))
-    curve = nw.col("_step").cum_sum().over("_censoring_group", order_by="_censoring_time") - nw.col("_step")
-    return counts.with_columns(_censoring_curve=curve).select("_censoring_group", "_censoring_time", "_censoring_curve")
+    """Return the cases at each time of each group, with the negative log-weight and the number of the step there.
 
-
-def _counted(cases: Lazy, horizon: float) -> dict[str, Any]:
-    """Check the rows and count the outcomes, in one query."""
+    Steps are numbered over all groups as in `propriety.tables.censoring.CensoringCurves.slot`.
+    """
     time, event, gone = nw.col("_censoring_time"), nw.col("_censoring_event"), nw.col("_censoring_censored")
-    whole = {
+    counted = {
+        "_leaving": gone,
         "missing": event == MISSING,
         "times": (event != MISSING) & ((time < 0.0) | (time == float("inf"))),
         "flags": event == INVALID,
@@ -168,31 +171,85 @@ def _counted(cases: Lazy, horizon: float) -> dict[str, Any]:
         "competing": (event == 2) & (time <= horizon),
         "censored": gone & (time < horizon),
     }
-    last = {
-        "last_event": nw.when(~gone).then(time).otherwise(-1.0),
-        "last_censored": nw.when(gone).then(time).otherwise(-1.0),
-    }
-    sums = {name: nw.when(one).then(1).otherwise(0) for name, one in whole.items()}
-    query = (
-        cases.with_columns(**sums, **last)
-        .group_by("_censoring_group")
-        .agg(*(nw.col(name).sum() for name in whole), *(nw.col(name).max() for name in last), n=nw.len())
+    counts = (
+        cases.select("_censoring_group", "_censoring_time", **{name: flag(one) for name, one in counted.items()})
+        .group_by("_censoring_group", "_censoring_time")
+        .agg(*(nw.col(name).sum() for name in counted), nw.len().cast(nw.Float64).alias("n"))
     )
-    table = fetched(query).to_pydict()
+    counts = counts.with_columns(
+        _past=nw.col("n").cum_sum().over("_censoring_group", order_by="_censoring_time"),
+        _all=nw.col("n").sum().over("_censoring_group"),
+        _whole=nw.lit(0),
+    )
+    # At tied times events come first, so that they are not at risk of censoring.
+    counts = counts.with_columns(
+        _at_risk=nw.col("_all") - nw.col("_past") + nw.col("_leaving"),
+        _is_step=flag((time < horizon) & (nw.col("_leaving") > 0.0)),
+        _is_first=flag(nw.col("_past") == nw.col("n")),
+    )
+    leaving, at_risk = nw.col("_leaving"), nw.col("_at_risk")
+    falls = (nw.col("_is_step") > 0.0) & (at_risk > leaving)
+    counts = counts.with_columns(
+        _step=nw.when(falls).then((1.0 - leaving / at_risk).log()).otherwise(0.0),
+        factor=nw.when(falls).then(leaving / (at_risk * (at_risk - leaving))).otherwise(0.0),
+        _begun=nw.col("_is_step") + nw.col("_is_first"),
+    )
+    curve = nw.col("_step").cum_sum().over("_censoring_group", order_by="_censoring_time") - nw.col("_step")
+    begun = nw.col("_begun").cum_sum().over("_whole", order_by=["_censoring_group", "_censoring_time"])
+    return counts.with_columns(**{"_censoring_curve": curve, STEP: (begun - nw.col("_is_step") - 1.0).cast(nw.Int64)})
+
+
+def _counted(curves: Lazy, horizon: float) -> tuple[dict[str, Any], Censoring]:
+    """Check the rows, count the outcomes and return the steps of the censoring curves, in one query."""
+    time, leaving = nw.col("_censoring_time"), nw.col("_leaving")
+    sums = ("missing", "times", "flags", "events", "competing", "censored", "n", "factor", "_is_step")
+    last = {
+        "last_event": nw.when(nw.col("n") > leaving).then(time).otherwise(-1.0),
+        "last_censored": nw.when(leaving > 0.0).then(time).otherwise(-1.0),
+    }
+    step = nw.when(nw.col(STEP) < MOST_STEPS).then(nw.col(STEP)).otherwise(MOST_STEPS)
+    query = (
+        curves.with_columns(**last, **{STEP: step})
+        .group_by("_censoring_group", STEP)
+        .agg(*(nw.col(name).sum() for name in sums), *(nw.col(name).max() for name in last))
+    )
+    table = fetched(query)
+    column = {name: table.column(name).to_numpy().astype(np.float64) for name in (*sums, *last, STEP)}
+    rows = int(column["n"].sum())
     for name, argument, law in (
         ("missing", "", "time, event, competing and groups must not hold missing values"),
         ("times", "time", "must be finite and not negative"),
         ("flags", "event", "must hold 0 and 1, and no case both the event and a competing one"),
     ):
-        if wrong := sum(table[name]):
-            raise InputValueError(law, argument=argument, offender=f"{wrong:,} of {sum(table['n']):,} rows do not")
-    for group, event_at, censored_at in zip(
-        table["_censoring_group"], table["last_event"], table["last_censored"], strict=True
-    ):
+        if wrong := int(column[name].sum()):
+            raise InputValueError(law, argument=argument, offender=f"{wrong:,} of {rows:,} rows do not")
+    if not rows:
+        raise InputValueError(NO_CASE)
+    labels, group = encoded(table.column("_censoring_group"))
+    whole = {name: np.bincount(group, column[name], minlength=len(labels)) for name in (*sums[3:7], "_is_step")}
+    for place, label in enumerate(labels):
+        event_at, censored_at = (float(column[name][group == place].max()) for name in last)
         if event_at <= censored_at < horizon:
-            where = "" if len(table["_censoring_group"]) == 1 else f" in group {group!r}"
+            where = "" if len(labels) == 1 else f" in group {label!r}"
             law = f"must be within the follow-up; nobody is followed up until {horizon:g}{where}"
             hint = "use an earlier horizon."
             raise InputValueError(law, argument="horizon", offender=f"the last time is {censored_at:g}", hint=hint)
-    found = {name: int(sum(table[name])) for name in ("events", "competing", "censored", "n")}
-    return found | {"event_free": found["n"] - found["events"] - found["competing"] - found["censored"]}
+    free = whole["n"] - whole["events"] - whole["competing"] - whole["censored"]
+    found = {name: int(whole[name].sum()) for name in sums[3:7]} | {"event_free": int(free.sum())}
+    steps = _steps(column, group, whole["_is_step"].astype(np.intp))
+    return found, Censoring(np.zeros(0, dtype=np.intp), *steps, rows, horizon, int(free.min()))
+
+
+def _steps(
+    column: dict[str, Any], group: NDArray[np.intp], falls: NDArray[np.intp]
+) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+    """Return the factor of each step and the last step of its group; see `Censoring`."""
+    slots = int(falls.sum()) + len(falls)
+    if slots > MOST_STEPS:
+        return np.array([np.nan]), np.zeros(1, dtype=np.intp)
+    step = column[STEP].astype(np.intp)
+    first = np.full(len(falls), slots)
+    np.minimum.at(first, group, step)
+    order = np.argsort(first)
+    factor = np.bincount(step, column["factor"], minlength=slots).astype(np.float64)
+    return factor, np.repeat((first + falls)[order], (falls + 1)[order])

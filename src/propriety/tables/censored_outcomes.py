@@ -34,7 +34,7 @@ class KnownOutcomes(NamedTuple):
     outcome : ndarray of bool, of shape (n,)
         Whether the event happened by the horizon; False if that is not known.
     weight : ndarray of shape (n,)
-        Weight of each case; 0 if its outcome is not known.
+        Weight of each case, times its sample weight; 0 if its outcome is not known.
     censoring : Censoring
         What errors need to know about the weights.
     """
@@ -61,7 +61,7 @@ class CensoredOutcomes(Result):
     event_probability : ndarray of shape (horizons,)
         Probability of the event by the horizon: that of Kaplan and Meier, or of Aalen and Johansen if events compete.
     largest_weight : ndarray of shape (horizons,)
-        Largest weight of a case.
+        Largest weight of a case, without its sample weight.
     n : int
         Number of cases.
     """
@@ -96,6 +96,11 @@ class CensoredOutcomes(Result):
             raise InputValueError(f"one horizon is needed; there are {len(self.horizon)}", hint=hint)
         return self.known[0]
 
+    @property
+    def sample_weight(self) -> Floats | float:
+        """Sample weight of each case; 1 if none were given."""
+        return 1.0 if self.follow_up.weight is None else self.follow_up.weight
+
     def dependence(self, y_proba: ArrayLike) -> float:
         """Return the p-value of Cox's score test of whether censoring before the last horizon depends on a forecast.
 
@@ -127,6 +132,7 @@ def censored(
     forecast: ArrayLike | None = None,
     weights: Literal["km"] | Callable[[Floats], ArrayLike] = "km",
     entry: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
 ) -> CensoredOutcomes:
     r"""Make outcomes "the event happened by the horizon" from follow-up that is censored for some cases.
 
@@ -160,6 +166,9 @@ def censored(
         weights are treated as known.
     entry : array-like of shape (n,), optional
         Time at which follow-up began. Only 0 is supported: cases that enter later are rejected with an error.
+    sample_weight : array-like of shape (n,), optional
+        Positive sample weights. The censoring curve is weighted by them, and the weight of a case is multiplied by its
+        sample weight.
 
     Returns
     -------
@@ -180,7 +189,8 @@ def censored(
     24% with 60% censored and few cases followed up. The note reports a censoring curve with fewer than 30 cases that
     were followed up until the horizon.
 
-    Cases censored exactly at the horizon count as followed up until then.
+    Cases censored exactly at the horizon count as followed up until then. Pass `cluster` to the function that takes the
+    outcomes; cases of unknown outcome count in their clusters too.
 
     References
     ----------
@@ -199,7 +209,8 @@ def censored(
     follow_up, happened, other, index = _read(time, event, competing, entry)
     asked = _horizons(horizons)
     keys = _strata(groups, forecast, len(happened))
-    follow_up = follow_up._replace(group=keys.codes, groups=len(keys))
+    own = None if sample_weight is None else _sample_weights(sample_weight, len(happened))
+    follow_up = follow_up._replace(group=keys.codes, groups=len(keys), weight=own)
     known, rows = [], []
     for horizon in asked:
         one = _known(follow_up, happened, horizon, keys, weights)
@@ -212,7 +223,7 @@ def censored(
                 "censored": int(np.count_nonzero(weight == 0.0)),
                 "event_free": int(np.count_nonzero((weight > 0.0) & ~by_then)),
                 "event_probability": float(weight @ one.outcome / weight.sum()),
-                "largest_weight": float(weight.max()),
+                "largest_weight": float((weight if own is None else weight / own).max()),
             }
         )
     columns: dict[str, Any] = {name: np.array([row[name] for row in rows]) for name in rows[0]}
@@ -238,13 +249,15 @@ def _known(
     """Return the outcomes by a horizon with their weights."""
     outcome = happened & (cases.time <= horizon)
     is_known = (cases.time >= horizon) | ~cases.censored
+    own = 1.0 if cases.weight is None else cases.weight
     if callable(weights):
         until = np.minimum(cases.time, horizon)
         uncensored = numbers_of(read_array(weights(until), "weights"), None).astype(np.float64)
         _check_shape(uncensored, "weights", len(outcome))
         if not ((uncensored > 0.0) & (uncensored <= 1.0))[is_known].all():
             raise InputValueError("must return probabilities above 0 and at most 1", argument="weights")
-        return KnownOutcomes(outcome, np.where(is_known, 1.0 / uncensored, 0.0), Censoring.known(len(outcome), horizon))
+        weight = np.where(is_known, own, 0.0) / np.where(is_known, uncensored, 1.0)
+        return KnownOutcomes(outcome, weight, Censoring.known(cases, ~is_known, horizon))
     if not isinstance(weights, str) or weights != "km":
         offender = f"got {weights!r}" if isinstance(weights, str) else f"got {type(weights).__name__}"
         hint = "pass competing= for the Aalen-Johansen estimate." if isinstance(weights, str) else WEIGHTS_HINT
@@ -256,11 +269,20 @@ def _known(
         hint = "use an earlier horizon" + (" or fewer groups." if len(keys) > 1 else ".")
         law = f"must be within the follow-up; nobody is followed up until {horizon:g}{where}"
         raise InputValueError(law, argument="horizons", offender=f"the last time is {last:g}", hint=hint)
-    weight = np.where(is_known, 1.0 / curves.uncensored[curves.slot], 0.0)
+    weight = np.where(is_known, own, 0.0) / curves.uncensored[curves.slot]
     free = is_known & ~((cases.time <= horizon) & ~cases.censored)
     followed = int(np.bincount(cases.group[free], minlength=cases.groups).min())
-    censoring = Censoring(curves.slot, curves.factor, curves.last, len(outcome), horizon, followed)
-    return KnownOutcomes(outcome, weight, censoring)
+    return KnownOutcomes(outcome, weight, Censoring.of_curves(curves, cases, ~is_known, horizon, followed))
+
+
+def _sample_weights(sample_weight: object, n: int) -> Floats:
+    values = _numbers(read_array(sample_weight, "sample_weight"))
+    _check_shape(values, "sample_weight", n)
+    wrong = ~(np.isfinite(values) & (values > 0.0))
+    if wrong.any():
+        law, hint = "must be finite and positive", "leave out cases with a weight of 0."
+        laws.refuse("sample_weight", law, wrong, values, None, hint=hint)
+    return values
 
 
 def _read(

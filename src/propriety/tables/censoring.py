@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from propriety.result import Floats
 
-__all__ = ["Censoring", "CensoringCurves", "FollowUp", "censoring_curves", "dependence_p_value"]
+__all__ = ["Censoring", "CensoringCurves", "Everyone", "FollowUp", "censoring_curves", "dependence_p_value"]
 
 
 class FollowUp(NamedTuple):
@@ -28,16 +28,45 @@ class FollowUp(NamedTuple):
         Index of the group.
     groups : int
         Number of groups.
+    weight : ndarray of shape (n,), optional
+        Sample weights.
     """
 
     time: Floats
     censored: NDArray[np.bool_]
     group: NDArray[np.intp]
     groups: int
+    weight: Floats | None = None
 
     def where(self, kept: NDArray[Any]) -> FollowUp:
         """Return the follow-up of some of the cases; groups without any stay."""
-        return self._replace(time=self.time[kept], censored=self.censored[kept], group=self.group[kept])
+        own = self._replace(time=self.time[kept], censored=self.censored[kept], group=self.group[kept])
+        return own if self.weight is None else own._replace(weight=self.weight[kept])
+
+
+class Everyone(NamedTuple):
+    """All cases from which the censoring curves were estimated, also those of unknown outcome.
+
+    Parameters
+    ----------
+    slot : ndarray of int, of shape (n,)
+        Slot of each case; see `Censoring`.
+    leaves : ndarray of bool, of shape (n,)
+        Whether the case was censored before the horizon.
+    weight : ndarray of shape (n,), optional
+        Sample weights.
+    cluster : ndarray of int, of shape (n,), optional
+        Index of the cluster.
+    """
+
+    slot: NDArray[np.intp]
+    leaves: NDArray[np.bool_]
+    weight: Floats | None = None
+    cluster: NDArray[np.intp] | None = None
+
+    def where(self, kept: NDArray[Any]) -> Everyone:
+        """Return some of the cases."""
+        return Everyone(*(None if one is None else one[kept] for one in self))  # type: ignore[arg-type]  # in order
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,12 +79,20 @@ class Censoring:
 
     .. math:: \sum_i Z_i^2 - \sum_u \frac{c(u)}{R(u) (R(u) - c(u))} H(u)^2 , \qquad H(u) = \sum_{i: T_i > u} Z_i .
 
+    With sample weights :math:`s_i`, c and R are sums of weights, and the variance is that of the influence of all
+    cases,
+
+    .. math:: Z_i + s_i \left( [i \text{ censored at } T_i] \frac{H(T_i)}{R(T_i)} - \sum_{u < T_i}
+        \frac{c(u)}{R(u) (R(u) - c(u))} H(u) \right) ,
+
+    which clusters add up.
+
     Parameters
     ----------
     slot : ndarray of int, of shape (cases,)
-        Slot of each case.
+        Slot of each case; empty if an engine holds the cases.
     factor : ndarray of shape (slots,)
-        :math:`c / (R (R - c))` of the next step; 0 in the last slot of a group.
+        :math:`c / (R (R - c))` of the next step; 0 in the last slot of a group. One NaN if the steps are too many.
     last : ndarray of int, of shape (slots,)
         Last slot of the same group.
     n : int
@@ -66,6 +103,12 @@ class Censoring:
         Smallest number of cases in a group that were followed up until the horizon without any event.
     dependence : mapping of str to float
         For each model, the p-value of the test of whether censoring depends on its forecasts.
+    at_risk : ndarray of shape (slots,), optional
+        R of the next step; 1 in the last slot of a group.
+    everyone : Everyone, optional
+        All cases; None if an engine holds them.
+    row : ndarray of int, of shape (cases,), optional
+        Index of each case among all of them.
     """
 
     slot: NDArray[np.intp]
@@ -75,20 +118,58 @@ class Censoring:
     horizon: float
     followed: int
     dependence: Mapping[str, float] = field(default_factory=dict)
+    at_risk: Floats | None = None
+    everyone: Everyone | None = None
+    row: NDArray[np.intp] | None = None
 
     @classmethod
-    def known(cls, n: int, horizon: float) -> Censoring:
+    def of_curves(
+        cls, curves: CensoringCurves, cases: FollowUp, leaves: NDArray[np.bool_], horizon: float, followed: int
+    ) -> Censoring:
+        """Return what errors need of estimated curves."""
+        everyone, row = Everyone(curves.slot, leaves, cases.weight), np.arange(len(leaves))
+        steps = (curves.slot, curves.factor, curves.last, len(leaves), horizon, followed)
+        return cls(*steps, at_risk=curves.at_risk, everyone=everyone, row=row)
+
+    @classmethod
+    def known(cls, cases: FollowUp, leaves: NDArray[np.bool_], horizon: float) -> Censoring:
         """Return the same for weights that are treated as known."""
-        return cls(np.zeros(n, dtype=np.intp), np.zeros(1), np.zeros(1, dtype=np.intp), n, horizon, n)
+        n = len(leaves)
+        one = np.zeros(1, dtype=np.intp)
+        slot = np.zeros(n, dtype=np.intp)
+        curves = CensoringCurves(slot, np.ones(1), np.zeros(1), one, np.ones(1), -1)
+        return cls.of_curves(curves, cases, leaves, horizon, n)
 
     @property
     def is_estimated(self) -> bool:
         """Whether the weights were estimated and differ from 1."""
         return bool(self.factor.any())
 
+    @property
+    def has_steps(self) -> bool:
+        """Whether the steps of the curves are known, so that errors can allow for the estimated weights."""
+        return not np.isnan(self.factor[0])
+
     def where(self, kept: NDArray[Any]) -> Censoring:
         """Return the same for some of the cases; the curves stay those of all."""
-        return replace(self, slot=self.slot[kept])
+        return replace(self, slot=self.slot[kept], row=None if self.row is None else self.row[kept])
+
+    def among(self, rows: NDArray[np.intp], cluster: NDArray[np.intp] | None) -> Censoring:
+        """Return the same for the cases in some rows, with their clusters; the curves stay those of all."""
+        assert self.everyone is not None  # noqa: S101  (for the type checker; used with arrays)
+        everyone = self.everyone.where(rows)._replace(cluster=cluster)
+        return replace(self, slot=self.slot[rows], everyone=everyone, row=np.arange(len(rows)))
+
+    def sample_weight(self) -> Floats | None:
+        """Return the sample weights of the cases, if there are any."""
+        if self.everyone is None or self.everyone.weight is None:
+            return None
+        return np.asarray(self.everyone.weight[self.row])
+
+    @property
+    def has_groups(self) -> bool:
+        """Whether several groups have a censoring curve of their own."""
+        return bool((self.last != self.last[0]).any())
 
     def groups(self) -> tuple[NDArray[np.intp], int]:
         """Return the group of each case, by its censoring curve, and the number of groups."""
@@ -98,17 +179,40 @@ class Censoring:
     def later(self, parts: Floats) -> Floats:
         """Return the sums H of contributions, of shape (numbers, cases), over the cases that passed the next step."""
         slots = len(self.factor)
-        sums = np.stack([np.bincount(self.slot, one, minlength=slots) for one in parts])
+        return self.later_sums(np.stack([np.bincount(self.slot, one, minlength=slots) for one in parts]))
+
+    def later_sums(self, sums: Floats) -> Floats:
+        """Return the same from the sums of contributions in each slot, of shape (numbers, slots)."""
         running = np.cumsum(sums, axis=1)
         return np.asarray(running[:, self.last] - running)
 
+    def influence(self, parts: Floats) -> Floats:
+        """Return the influence of all cases on sums of contributions, including that on the weights."""
+        everyone = self.everyone
+        assert everyone is not None  # noqa: S101  (for the type checker; used with arrays)
+        later = self.later(parts)
+        change = later * self.factor
+        before = np.cumsum(change, axis=1) - change
+        first = np.searchsorted(self.last, self.last)  # First slot of the same group.
+        found = (before[:, first] - before)[:, everyone.slot]
+        found += np.where(everyone.leaves, (later / self.at_risk)[:, everyone.slot], 0.0)
+        if everyone.weight is not None:
+            found *= everyone.weight
+        found[:, self.row] += parts
+        return np.asarray(found)
+
     def covariance(self, parts: Floats) -> Floats:
         """Return by how much estimating the weights lowers the covariance of sums of contributions."""
+        if self.everyone is not None and self.everyone.weight is not None:
+            influence = self.influence(parts)
+            return np.asarray(parts @ parts.T - influence @ influence.T)
         later = self.later(parts)
         return np.asarray((later * self.factor) @ later.T)
 
     def variance(self, parts: Floats) -> Floats:
         """Return by how much estimating the weights lowers the variance of each sum of contributions."""
+        if self.everyone is not None and self.everyone.weight is not None:
+            return np.asarray((parts**2).sum(axis=1) - (self.influence(parts) ** 2).sum(axis=1))
         return np.asarray(self.later(parts) ** 2 @ self.factor)
 
 
@@ -121,7 +225,7 @@ class CensoringCurves(NamedTuple):
         Slot of each case.
     uncensored : ndarray of shape (slots,)
         Probability of being uncensored after all steps that cases in the slot have passed.
-    factor, last
+    factor, last, at_risk
         As in `Censoring`.
     exhausted : int
         Index of the first group in which every case was censored, or had an event, before the horizon and the last
@@ -132,18 +236,24 @@ class CensoringCurves(NamedTuple):
     uncensored: Floats
     factor: Floats
     last: NDArray[np.intp]
+    at_risk: Floats
     exhausted: int
 
 
 class _Steps(NamedTuple):
-    """Distinct times of each group in order, and the cases at each of them."""
+    """Distinct times of each group in order, the weight of cases censored then, and of those who stay."""
 
     order: NDArray[np.intp]
     start: NDArray[np.intp]
     group: NDArray[np.intp]
     censored: Floats
-    at_risk: Floats
+    staying: Floats
     is_step: NDArray[np.bool_]
+
+    @property
+    def at_risk(self) -> Floats:
+        """Weight of the cases at risk of censoring."""
+        return self.censored + self.staying
 
 
 def censoring_curves(cases: FollowUp, horizon: float) -> CensoringCurves:
@@ -158,12 +268,13 @@ def censoring_curves(cases: FollowUp, horizon: float) -> CensoringCurves:
     is_step, group = steps.is_step, steps.group
     slot_of_time = np.cumsum(is_step) - is_step + group
     slots = int(np.count_nonzero(is_step)) + cases.groups
-    c, r = steps.censored[is_step], steps.at_risk[is_step]
-    out = np.flatnonzero(r == c)
-    log_curve, factor = np.zeros(slots), np.zeros(slots)
+    c, r, staying = steps.censored[is_step], steps.at_risk[is_step], steps.staying[is_step]
+    out = np.flatnonzero(staying == 0.0)
+    log_curve, factor, at_risk = np.zeros(slots), np.zeros(slots), np.ones(slots)
     with np.errstate(divide="ignore"):
         log_curve[slot_of_time[is_step] + 1] = np.log1p(-c / r)
-        factor[slot_of_time[is_step]] = c / (r * (r - c))
+        factor[slot_of_time[is_step]] = c / (r * staying)
+    at_risk[slot_of_time[is_step]] = r
     per_group = np.bincount(group[is_step], minlength=cases.groups) + 1
     last = np.repeat(np.cumsum(per_group) - 1, per_group)
     first = np.repeat(np.cumsum(per_group) - per_group, per_group)
@@ -171,7 +282,7 @@ def censoring_curves(cases: FollowUp, horizon: float) -> CensoringCurves:
     slot = np.empty(len(cases.time), dtype=np.intp)
     slot[steps.order] = np.repeat(slot_of_time, np.diff(np.append(steps.start, len(cases.time))))
     exhausted = int(group[is_step][out[0]]) if len(out) else -1
-    return CensoringCurves(slot, np.exp(running - running[first]), factor, last, exhausted)
+    return CensoringCurves(slot, np.exp(running - running[first]), factor, last, at_risk, exhausted)
 
 
 def dependence_p_value(cases: FollowUp, forecast: Floats, horizon: float) -> float:
@@ -188,7 +299,7 @@ def dependence_p_value(cases: FollowUp, forecast: Floats, horizon: float) -> flo
     >>> dependence_p_value(cases, p, 100.0) < 1e-6, round(dependence_p_value(cases, (7 * p) % 1.0, 100.0), 2)
     (True, 0.28)
     """
-    steps = _steps(cases, horizon)
+    steps = _steps(cases._replace(weight=None), horizon)
     _, place, counts = np.unique(forecast, return_inverse=True, return_counts=True)
     middle = np.cumsum(counts) - (counts - 1) / 2.0
     x = (middle[place.reshape(-1)] / len(forecast) - 0.5)[steps.order]
@@ -213,8 +324,9 @@ def _steps(cases: FollowUp, horizon: float) -> _Steps:
     time, group, censored = cases.time[order], cases.group[order], cases.censored[order]
     changes = (time[1:] != time[:-1]) | (group[1:] != group[:-1])
     start = np.concatenate([[0], np.flatnonzero(changes) + 1])
-    c = np.add.reduceat(censored.astype(np.float64), start)
-    events = np.add.reduceat((~censored).astype(np.float64), start)
-    ends = np.cumsum(np.bincount(cases.group, minlength=cases.groups))
-    at_risk = (ends[group[start]] - start).astype(np.float64) - events
-    return _Steps(order, start, group[start], c, at_risk, (c > 0.0) & (time[start] < horizon))
+    weight = np.ones(len(time)) if cases.weight is None else cases.weight[order]
+    c, all_then = (np.add.reduceat(one, start) for one in (np.where(censored, weight, 0.0), weight))
+    # Summed from the last time on, so that nobody stays after it.
+    after = np.append(np.cumsum(all_then[::-1])[::-1], 0.0)[1:]
+    ends = np.searchsorted(group[start], group[start], side="right") - 1  # Last time of the same group.
+    return _Steps(order, start, group[start], c, after - after[ends], (c > 0.0) & (time[start] < horizon))

@@ -105,14 +105,14 @@ def read_cases(  # noqa: PLR0913  (the data, what the cases belong to, and how t
     """
     check_options(missing, tolerance)
     if isinstance(y_true, CensoredOutcomes):
-        shared = {"sample_weight": sample_weight, "cluster": cluster, "time": time}
+        shared = {"sample_weight": sample_weight, "time": time}
         tolerated = None if tolerance == TOLERANCE else tolerance
         _check_censored(y_true, shared, {"pos_label": pos_label, "labels": labels, "tolerance": tolerated}, kind)
-        options: dict[str, Any] = {"by": by, "missing": missing, "fewest": fewest, "kind": "event"}
+        options: dict[str, Any] = {"by": by, "cluster": cluster, "missing": missing, "fewest": fewest, "kind": "event"}
         known = Reading("y_true", y_true.only().outcome, index=y_true.index)
         weight = y_true.only().weight
-        if (weight == 1.0).all():  # Nobody is censored.
-            return read_cases(known, forecasts, **options)
+        if (weight == (own := y_true.sample_weight)).all():  # Nobody is censored.
+            return read_cases(known, forecasts, **options, sample_weight=None if isinstance(own, float) else own)
         return _known_of(read_cases(known, forecasts, **options, sample_weight=weight), y_true)
     models, names = _models(y_true, forecasts, fewest)
     given = _arguments(y_true, models, sample_weight, names)
@@ -148,8 +148,9 @@ def _check_censored(
     outcomes.only()
     given = next((name for name, value in shared.items() if value is not None), None)
     if given is not None:
-        law = Wording("is not supported with censored outcomes, which have weights of their own")
-        raise InputValueError(law, argument=given)
+        law = "is not supported with censored outcomes"
+        hint = "pass it to censored, which weights the censoring curve by it too." if given == "sample_weight" else ""
+        raise InputValueError(law, argument=given, hint=hint)
     given = next((name for name, value in coding.items() if value is not None), None)
     if given is not None:
         raise InputValueError("is not supported with censored outcomes, which are 0 and 1", argument=given)
@@ -160,7 +161,7 @@ def _check_censored(
 def _known_of(cases: Cases, outcomes: CensoredOutcomes) -> Cases:
     """Return the cases whose outcome by the horizon is known, after testing whether censoring depends on forecasts."""
     rows = np.arange(outcomes.n) if cases.rows is None else cases.rows
-    censoring = outcomes.only().censoring.where(rows)
+    censoring = outcomes.only().censoring.among(rows, None if cases.cluster is None else cases.cluster.codes)
     cases = replace(cases.checked(), censoring=censoring)
     if outcomes.tests_dependence:
         own = outcomes.follow_up.where(rows)
