@@ -54,6 +54,10 @@ DIFFERENT = {
         "int | None = None": "`compare` counts the steps ahead of the forecasts in a series",
         "float": "`censored_frame` has one horizon, in the unit of the times",
     },
+    "by": {
+        "ArrayLike | Mapping[str, ArrayLike] | None = None": "the keys of the cases",
+        "str = 'site'": "`meta_analysis` reads a ledger, and this is the name of one of its keys",
+    },
     "y_proba": {
         "ArrayLike | None = None": "a forecast table already holds the forecasts",
         "ArrayLike": "where no forecast table is accepted, forecasts are required",
@@ -69,6 +73,9 @@ DIFFERENT = {
         "Sequence[object] = ()": "`evaluate` adds measures to its own",
         "Sequence[Measure | Rule] = (Brier(), ObservedExpected(), AreaUnderRoc())": (
             "`before_labels` reports measures that the expected events determine"
+        ),
+        "Sequence[Measure | Rule] = (ObservedExpected(), CalibrationSlope(), AreaUnderRoc(), Brier())": (
+            "`meta_analysis` reports those that are usual for a risk model in new sites"
         ),
     },
     "ledger": {
@@ -119,6 +126,7 @@ DIFFERENT = {
         "EstimateMethod = 'auto'": "ways to compute the interval of an estimate",
         "CompareMethod = 'auto'": "ways to test a difference",
         "str = 'auto'": "ways to recalibrate",
+        "HeterogeneityMethod = 'paule-mandel'": "ways to estimate the variance between sites",
         "PrevalenceMethod = 'black-box'": "ways to estimate the event rate of cases without labels",
     },
     "prevalence": {

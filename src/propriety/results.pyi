@@ -42,6 +42,8 @@ from propriety.inference.late_labels import LabelRevision as LabelRevision
 from propriety.inference.late_labels import LateLabels as LateLabels
 from propriety.inference.late_labels import ReportedByAge as ReportedByAge
 from propriety.inference.ledger_monitor import LedgerMonitor as LedgerMonitor
+from propriety.inference.meta_analysis import MetaAnalysis as MetaAnalysis
+from propriety.inference.meta_analysis import SiteEstimates as SiteEstimates
 from propriety.inference.monitor_history import MonitoredDays as MonitoredDays
 from propriety.inference.prevalence_estimate import PrevalenceEstimate as PrevalenceEstimate
 from propriety.inference.risk_coverage import RejectThreshold as RejectThreshold

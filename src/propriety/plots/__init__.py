@@ -15,6 +15,7 @@ from propriety.plots import (  # noqa: F401  (their drawing functions are found 
     confusion,
     horizons,
     late_labels,
+    meta_analysis,
     monitoring,
     probability_means,
     ranking,
