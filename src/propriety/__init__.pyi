@@ -30,6 +30,7 @@ from propriety.diagnostics.probability_means import probability_means as probabi
 from propriety.diagnostics.retention import retention_curve as retention_curve
 from propriety.diagnostics.worst_cases import worst_cases as worst_cases
 from propriety.evaluation.evaluate import evaluate as evaluate
+from propriety.evaluation.internal_validation import validate as validate
 from propriety.inference.before_labels import before_labels as before_labels
 from propriety.inference.calibration_monitor import monitor_calibration as monitor_calibration
 from propriety.inference.calibration_summary import calibration_summary as calibration_summary

@@ -240,7 +240,8 @@ READERS = {
     "match_answers",
     "read_inspect",
     "read_lm_eval",
-}  # Of files and frames; their own tests cover them.
+    "validate",
+}  # Of files and frames, and fits of learners to features; their own tests cover them.
 DRAWS_OF_WEIGHTED_CASES = ("evaluate", "miscalibration_test")
 
 

@@ -14,6 +14,7 @@ from propriety.plots import (  # noqa: F401  (their drawing functions are found 
     comparison,
     confusion,
     horizons,
+    internal_validation,
     late_labels,
     meta_analysis,
     monitoring,
