@@ -54,6 +54,14 @@ DIFFERENT = {
         "int | None = None": "`compare` counts the steps ahead of the forecasts in a series",
         "float": "`censored_frame` has one horizon, in the unit of the times",
     },
+    "X": {
+        "Any = None": "`evaluate` needs features only for fitted classifiers",
+        "Any": "`validate` fits learners to the features",
+    },
+    "by": {
+        "ArrayLike | Mapping[str, ArrayLike] | None = None": "the keys of the cases",
+        "str = 'site'": "`meta_analysis` reads a ledger, and this is the name of one of its keys",
+    },
     "y_proba": {
         "ArrayLike | None = None": "a forecast table already holds the forecasts",
         "ArrayLike": "where no forecast table is accepted, forecasts are required",
@@ -67,8 +75,12 @@ DIFFERENT = {
     },
     "measures": {
         "Sequence[object] = ()": "`evaluate` adds measures to its own",
+        "Sequence[Measure | Rule] = ()": "`validate` reports those that are usual for an event, or for classes",
         "Sequence[Measure | Rule] = (Brier(), ObservedExpected(), AreaUnderRoc())": (
             "`before_labels` reports measures that the expected events determine"
+        ),
+        "Sequence[Measure | Rule] = (ObservedExpected(), CalibrationSlope(), AreaUnderRoc(), Brier())": (
+            "`meta_analysis` reports those that are usual for a risk model in new sites"
         ),
     },
     "ledger": {
@@ -107,6 +119,7 @@ DIFFERENT = {
     },
     "n_resamples": {
         "int = 1000": "enough for the limits of an interval",
+        "int = 200": "`validate` fits the learners again in every draw",
         "int = 9999": "`compare` adjusts p-values for all pairs of models, so small ones must be resolved",
     },
     "reference": {
@@ -119,6 +132,8 @@ DIFFERENT = {
         "EstimateMethod = 'auto'": "ways to compute the interval of an estimate",
         "CompareMethod = 'auto'": "ways to test a difference",
         "str = 'auto'": "ways to recalibrate",
+        "ValidationMethod = 'bootstrap'": "ways to imitate new cases",
+        "HeterogeneityMethod = 'paule-mandel'": "ways to estimate the variance between sites",
         "PrevalenceMethod = 'black-box'": "ways to estimate the event rate of cases without labels",
     },
     "prevalence": {

@@ -19,6 +19,10 @@ brier_score, log_score, bounded_brier_score, mean_score, skill_score
     Scores, by name or by rule.
 condense, ForecastTable, Ledger
     Many cases in small tables, from arrays, data frames or engines.
+validate
+    How well a learner's model would forecast new cases, from the cases it is fitted to.
+meta_analysis
+    Measures of every site, their mean over sites, and their range in a new site.
 censored, horizon_curve, censored_frame
     Events by a time, if some cases were not followed up that long.
 measures, weights, results, plots, recalibration, errors

@@ -30,6 +30,7 @@ from propriety.diagnostics.probability_means import probability_means as probabi
 from propriety.diagnostics.retention import retention_curve as retention_curve
 from propriety.diagnostics.worst_cases import worst_cases as worst_cases
 from propriety.evaluation.evaluate import evaluate as evaluate
+from propriety.evaluation.internal_validation import validate as validate
 from propriety.inference.before_labels import before_labels as before_labels
 from propriety.inference.calibration_monitor import monitor_calibration as monitor_calibration
 from propriety.inference.calibration_summary import calibration_summary as calibration_summary
@@ -40,6 +41,7 @@ from propriety.inference.estimation import estimate as estimate
 from propriety.inference.horizon_curve import horizon_curve as horizon_curve
 from propriety.inference.late_labels import late_labels as late_labels
 from propriety.inference.ledger_monitor import monitor as monitor
+from propriety.inference.meta_analysis import meta_analysis as meta_analysis
 from propriety.inference.prevalence_estimate import estimate_prevalence as estimate_prevalence
 from propriety.inference.risk_coverage import compare_answers as compare_answers
 from propriety.inference.risk_coverage import risk_coverage_curve as risk_coverage_curve

@@ -26,7 +26,10 @@ from propriety.diagnostics.retention import RetentionAreas as RetentionAreas
 from propriety.diagnostics.retention import RetentionCurve as RetentionCurve
 from propriety.diagnostics.worst_cases import WorstCases as WorstCases
 from propriety.evaluation.evaluation import Evaluation as Evaluation
+from propriety.evaluation.internal_validation import Validation as Validation
+from propriety.evaluation.learner_comparison import LearnerComparison as LearnerComparison
 from propriety.evaluation.scores import Scores as Scores
+from propriety.evaluation.validation_columns import FoldValues as FoldValues
 from propriety.inference.before_labels import BeforeLabels as BeforeLabels
 from propriety.inference.before_labels import Reconciliation as Reconciliation
 from propriety.inference.calibration_monitor import MonitoredCalibration as MonitoredCalibration
@@ -42,6 +45,8 @@ from propriety.inference.late_labels import LabelRevision as LabelRevision
 from propriety.inference.late_labels import LateLabels as LateLabels
 from propriety.inference.late_labels import ReportedByAge as ReportedByAge
 from propriety.inference.ledger_monitor import LedgerMonitor as LedgerMonitor
+from propriety.inference.meta_analysis import MetaAnalysis as MetaAnalysis
+from propriety.inference.meta_analysis import SiteEstimates as SiteEstimates
 from propriety.inference.monitor_history import MonitoredDays as MonitoredDays
 from propriety.inference.prevalence_estimate import PrevalenceEstimate as PrevalenceEstimate
 from propriety.inference.risk_coverage import RejectThreshold as RejectThreshold

@@ -168,6 +168,9 @@ OF_MODELS: dict[str, Callable[[Data], Any]] = {
     "estimate of a slope": lambda d: pr.estimate(
         d.y, d.p, pr.measures.CalibrationSlope(), cluster=d.cluster, **d.binary
     ),
+    "meta_analysis": lambda d: pr.meta_analysis(
+        pr.condense(d.y, d.models, by={"site": d.group}, **d.binary), measures=[pr.Brier(), pr.measures.AreaUnderRoc()]
+    ),
     "ranking_map": lambda d: pr.ranking_map(d.y, d.models, grid=np.linspace(0.05, 0.95, 10), **d.binary),
     "recalibrate": lambda d: pr.recalibrate(d.y, d.p, seed=7, **d.binary),
     "slices": lambda d: pr.slices(d.y, d.models, by=d.group, smallest=5, **d.binary),
@@ -237,7 +240,8 @@ READERS = {
     "match_answers",
     "read_inspect",
     "read_lm_eval",
-}  # Of files and frames; their own tests cover them.
+    "validate",
+}  # Of files and frames, and fits of learners to features; their own tests cover them.
 DRAWS_OF_WEIGHTED_CASES = ("evaluate", "miscalibration_test")
 
 

@@ -1,0 +1,302 @@
+"""`validate`: how well an estimator would forecast new cases, from the cases that it is fitted to."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Literal, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from propriety.checks import check_choice, check_level, check_positive, check_resamples, fresh_seed
+from propriety.errors import InputValueError
+from propriety.evaluation.learner_comparison import LearnerComparison, compare_learners
+from propriety.evaluation.resampled_fits import Sample, folds_of, folds_of_sites
+from propriety.evaluation.validation_columns import FoldValues, Work, columns_by_bootstrap, columns_by_folds
+from propriety.inference.calibration_measures import CalibrationSlope
+from propriety.inference.estimates import counted
+from propriety.inference.measure_reading import read_measure
+from propriety.inference.measures import Measure
+from propriety.inference.number_words import number, percent
+from propriety.inference.ranking_measures import AreaUnderRoc
+from propriety.inference.verdicts import Names
+from propriety.ledger.ledger import Ledger
+from propriety.result import Floats, Result
+from propriety.rules.families import Brier, Log
+from propriety.rules.rule import Rule
+from propriety.tables.validation import Labels
+
+__all__ = ["Validation", "ValidationMethod", "validate"]
+
+ValidationMethod: TypeAlias = Literal["bootstrap", "cross-validation", "leave-one-site-out"]
+
+OF_EVENT = (AreaUnderRoc(), CalibrationSlope(), Brier())
+OF_CLASSES = (Brier(), Log())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Validation(Result):
+    """Apparent and corrected values of measures, one row per model and measure; see `propriety.validate`.
+
+    Parameters
+    ----------
+    model, measure : ndarray of str of shape (rows,)
+        The learner, and the key of the measure.
+    apparent : ndarray of shape (rows,)
+        Value in the cases that the model was fitted to.
+    optimism : ndarray of shape (rows,)
+        Apparent minus corrected value.
+    corrected, low, high : ndarray of shape (rows,)
+        Estimate for new cases, and its interval; see the notes of `propriety.validate`.
+    corrected_632 : ndarray of shape (rows,), optional
+        By bootstrap, the .632+ estimate; NaN for measures without a value for forecasts without information.
+    fold_mean, fold_spread : ndarray of shape (rows,), optional
+        By cross-validation, mean and standard deviation of the values in the parts.
+    method : str
+        How new cases were imitated.
+    n, n_resamples, n_folds, n_repeats : int
+        Number of cases, of draws, of parts in each repeat, and of repeats.
+    seed : int
+        Seed of the draws or folds.
+    level : float
+        Level of the intervals.
+    note : str
+        A caveat, if any.
+    measures : tuple of Measure
+        The measures.
+    folds : FoldValues, optional
+        By cross-validation, the values in the parts.
+    ledger : Ledger, optional
+        By cross-validation, the forecasts of each case by models that were not fitted to it, with the key "fold" (and
+        "repeat"), or "site".
+    """
+
+    main_columns: ClassVar[tuple[str, ...]] = ("model", "measure", "apparent", "optimism", "corrected", "low", "high")
+
+    model: Names
+    measure: Names
+    apparent: Floats
+    optimism: Floats
+    corrected: Floats
+    low: Floats
+    high: Floats
+    corrected_632: Floats | None
+    fold_mean: Floats | None
+    fold_spread: Floats | None
+    method: ValidationMethod
+    n: int
+    n_resamples: int | None
+    n_folds: int | None
+    n_repeats: int | None
+    seed: int
+    level: float
+    note: str
+    measures: tuple[Measure, ...] = field(metadata={"hidden": True})
+    folds: FoldValues | None = field(metadata={"hidden": True})
+    ledger: Ledger | None = field(metadata={"hidden": True})
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Names of the learners."""
+        return tuple(dict.fromkeys(self.model.tolist()))
+
+    def compare(self, measure: Measure | Rule | None = None, *, reference: str | None = None) -> LearnerComparison:
+        """Compare learners by their values in the same parts, with the error of Nadeau and Bengio (`corrected_t`).
+
+        Training parts overlap, so values in different parts are correlated, and a t test that ignores this finds
+        differences far too often. The comparison is of learners trained on samples of this size, not of two models.
+
+        Parameters
+        ----------
+        measure : measure or rule, optional
+            One of the measures; by default the first.
+        reference : str, optional
+            The learner with which all others are compared; by default every pair is compared.
+
+        References
+        ----------
+        Nadeau & Bengio (2003), doi:10.1023/A:1024068626366; Bouckaert & Frank (2004),
+        doi:10.1007/978-3-540-24775-3_3, for repeated folds.
+        """
+        if self.folds is None or len(self.models) < 2:
+            law = "learners are compared by the parts of a cross-validation of two learners or more"
+            raise InputValueError(law, hint='pass estimator={"a": ..., "b": ...} and method="cross-validation".')
+        if reference is not None and reference not in self.models:
+            raise InputValueError(
+                f"must be one of {list(self.models)}", argument="reference", offender=f"got {reference!r}"
+            )
+        asked = self.measure_named(measure)
+        folds = self.folds
+        rows = {name: (folds.model == name) & (folds.measure == asked.key) for name in self.models}
+        first = rows[self.models[0]]
+        pairs = list(itertools.combinations(self.models, 2))
+        if reference is not None:
+            pairs = [(name, reference) for name in self.models if name != reference]
+        values = {name: folds.value[own] for name, own in rows.items()}
+        return compare_learners(values, pairs, (folds.n_train[first], folds.n_test[first]), asked, self.level)
+
+    def summary(self) -> str:
+        """Return the results in plain words, one sentence per model and measure."""
+        return "\n".join(self._sentences())
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def measure_named(self, measure: Measure | Rule | str | None = None) -> Measure:
+        """Return one of the measures, by default the first."""
+        if measure is None:
+            return self.measures[0]
+        key = measure if isinstance(measure, str) else read_measure(measure).key
+        found = next((one for one in self.measures if one.key == key), None)
+        if found is None:
+            law = f"must be one of {[one.key for one in self.measures]}"
+            raise InputValueError(law, argument="measure", offender=f"got {key!r}")
+        return found
+
+    def _sentences(self) -> Iterator[str]:
+        labels = {one.key: one.label for one in self.measures}
+        several = len(self.models) > 1
+        for row, key in enumerate(self.measure.tolist()):
+            name = f"{self.model[row]}: {labels[key]}" if several else f"{labels[key][:1].upper()}{labels[key][1:]}"
+            limits = ""
+            if not math.isnan(self.low[row]):
+                limits = f", {percent(self.level)} CI {number(self.low[row])} to {number(self.high[row])}"
+            apparent = f"apparent {number(self.apparent[row])}, optimism {number(self.optimism[row])}"
+            yield f"{name} {number(self.corrected[row])}{limits} ({apparent})."
+        yield f"{_in_words(self)}." + (f" {self.note}" if self.note else "")
+
+    def _facts(self) -> dict[str, Any]:
+        facts: dict[str, Any] = {"models": list(self.models), "measures": [one.key for one in self.measures]}
+        return facts | {"method": self.method, "n": self.n, "level": self.level}
+
+
+def validate(  # noqa: PLR0913  (the data, what is asked, and how new cases are imitated)
+    estimator: Any,
+    X: Any,  # noqa: N803  (scikit-learn's name)
+    y_true: ArrayLike,
+    *,
+    measures: Sequence[Measure | Rule] = (),
+    method: ValidationMethod = "bootstrap",
+    cv: Any = 10,
+    n_repeats: int = 1,
+    groups: ArrayLike | None = None,
+    level: float = 0.95,
+    n_resamples: int = 200,
+    seed: int | None = None,
+    workers: int = 1,
+    progress: bool = False,
+    pos_label: Hashable | None = None,
+    labels: Labels | None = None,
+) -> Validation:
+    r"""Estimate how well a learner's model would forecast new cases, using only the cases that it is fitted to.
+
+    A model looks better in the cases that it was fitted to (apparent value) than in new cases. Three methods correct
+    for this optimism. All of them repeat every step of the fit, so put selection, scaling and tuning into the
+    estimator.
+
+    - ``"bootstrap"``: fits to cases drawn with replacement are evaluated in the drawn cases and in all cases. The mean
+      difference is the optimism (Harrell). `corrected_632` has the .632+ estimate for means and the area under the ROC
+      curve (`corrected_632`).
+    - ``"cross-validation"``: every case is forecast by a model fitted to the other parts. `corrected` is the value of
+      all these forecasts together, `fold_mean` the mean of the values in the parts.
+    - ``"leave-one-site-out"``: the same with sites (`groups`) as parts, also called internal-external validation. Pass
+      `ledger` to `propriety.meta_analysis` for the range in a new site.
+
+    Parameters
+    ----------
+    estimator : estimator, or mapping of str to estimators
+        Classifiers of scikit-learn, with `fit` and `predict_proba`; they are copied, not changed.
+    X : array-like or data frame of shape (n, features)
+        Features.
+    y_true : array-like of shape (n,)
+        Outcomes.
+    measures : sequence of measures or rules
+        What to estimate; by default the area under the ROC curve, the calibration slope and the Brier score, or for
+        classes the Brier and the log score.
+    method : {"bootstrap", "cross-validation", "leave-one-site-out"}
+        How new cases are imitated.
+    cv : int or splitter
+        For cross-validation, the number of stratified folds, or a splitter of scikit-learn.
+    n_repeats : int
+        For cross-validation, the number of repeats with other folds.
+    groups : array-like of shape (n,), optional
+        Groups of cases, such as patients, that are drawn, or put into folds, as a whole; or the sites.
+    level : float
+        Level of the intervals.
+    n_resamples, seed : int, optional
+        Number of draws of the bootstrap, and the seed of draws and folds; without a seed, a new one is drawn and stored
+        in the result.
+    workers : int
+        Number of processes; the result does not depend on it.
+    progress : bool
+        Whether to show a progress bar.
+    pos_label, labels
+        As in `propriety.evaluate`.
+
+    Returns
+    -------
+    Validation
+        Apparent value, optimism and corrected value of each model and measure; `compare` compares learners.
+
+    Notes
+    -----
+    The interval of the bootstrap is that of the apparent value, shifted by the optimism (Noma et al.). That of a
+    cross-validation treats its forecasts as those of one model for independent cases; with repeats, each case is a
+    cluster. Both ignore that another sample would have given another model; see `studies/optimism.py` for the coverage.
+
+    References
+    ----------
+    Harrell, Lee & Mark (1996), doi:10.1002/(SICI)1097-0258(19960229)15:4<361::AID-SIM168>3.0.CO;2-4; Efron &
+    Tibshirani (1997), doi:10.1080/01621459.1997.10474007; Noma et al. (2021), doi:10.1002/sim.9148; Steyerberg &
+    Harrell (2016), doi:10.1016/j.jclinepi.2015.04.005, for sites.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> rng = np.random.default_rng(1)
+    >>> X = rng.normal(size=(150, 8))
+    >>> y = rng.random(150) < 1 / (1 + np.exp(-X[:, 0]))
+    >>> found = validate(LogisticRegression(C=1e6), X, y, n_resamples=20, seed=1)
+    >>> found
+    Validation(models=['model'], measures=['auc', 'calibration_slope', 'brier'], method=bootstrap, n=150, level=0.95)
+    >>> bool(found.corrected[0] < found.apparent[0])
+    True
+    """
+    check_level(level)
+    check_choice("method", method, get_args(ValidationMethod))
+    check_positive("workers", workers)
+    sample = Sample.of(estimator, X, y_true, pos_label, labels)
+    parts = None if groups is None else np.asarray(groups)
+    if parts is not None and parts.shape != (len(sample),):
+        law, offender = "must have one label for each row of X", f"it has shape {parts.shape}, X {len(sample)} rows"
+        raise InputValueError(law, argument="groups", offender=offender)
+    start = fresh_seed(seed)
+    every = np.arange(len(sample))
+    forecasts, known = sample.forecasts(sample.fitted(every), every)
+    sample = replace(sample, labels=known)
+    apparent = sample.ledger(every, forecasts)
+    asked = tuple(read_measure(one) for one in measures or (OF_EVENT if apparent.labels is None else OF_CLASSES))
+    work = Work(sample, apparent, asked, parts, level, workers, progress)
+    if method == "bootstrap":
+        check_resamples(n_resamples)
+        columns = columns_by_bootstrap(work, n_resamples, start)
+    elif method == "cross-validation":
+        check_positive("n_repeats", n_repeats)
+        columns = columns_by_folds(work, folds_of(sample, cv, n_repeats, parts, start), "fold")
+    else:
+        columns = columns_by_folds(work, folds_of_sites(parts), "site")
+    return Validation(**columns, method=method, n=len(sample), seed=start, level=level, measures=asked)
+
+
+def _in_words(found: Validation) -> str:
+    """Say how new cases were imitated."""
+    if found.method == "bootstrap":
+        return f"Corrected for optimism by {found.n_resamples:,} bootstrap samples of {counted(found.n, 'case')}"
+    if found.method == "leave-one-site-out":
+        return f"Each of {found.n_folds} sites forecast by a model fitted to the others, {counted(found.n, 'case')}"
+    again = f", repeated {found.n_repeats} times" if (found.n_repeats or 1) > 1 else ""
+    return f"{found.n_folds}-fold cross-validation{again}, {counted(found.n, 'case')}"

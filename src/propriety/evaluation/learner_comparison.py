@@ -1,0 +1,123 @@
+"""Comparison of learners by cross-validation, with an error that allows for overlapping training parts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import stdtr, stdtrit
+
+from propriety.inference.measures import Measure
+from propriety.inference.number_words import number, p_value_words, percent
+from propriety.inference.verdicts import Names, holm
+from propriety.result import Floats, Result
+
+__all__ = ["LearnerComparison", "compare_learners", "corrected_t"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class LearnerComparison(Result):
+    """Differences between learners in a cross-validated measure, one row per pair; see `Validation.compare`.
+
+    Parameters
+    ----------
+    model, reference : ndarray of str of shape (pairs,)
+        Names of the two learners.
+    difference, low, high, standard_error : ndarray of shape (pairs,)
+        Mean over the parts of the value of the model minus that of the reference, its interval and standard error.
+    statistic, p_value, p_adjusted : ndarray of shape (pairs,)
+        Difference divided by its error, the two-sided p-value, and the same with Holm's adjustment for all pairs.
+    df : int
+        Degrees of freedom: the number of parts minus 1.
+    measure : Measure
+        The measure.
+    level : float
+        Level of the intervals.
+    """
+
+    main_columns: ClassVar[tuple[str, ...]] = ("model", "reference", "difference", "low", "high", "p_adjusted")
+
+    model: Names
+    reference: Names
+    difference: Floats
+    low: Floats
+    high: Floats
+    standard_error: Floats
+    statistic: Floats
+    p_value: Floats
+    p_adjusted: Floats
+    df: int
+    measure: Measure
+    level: float
+
+    def summary(self) -> str:
+        """Return the results in plain words, one sentence per pair."""
+        said = []
+        for row, (model, reference) in enumerate(zip(self.model, self.reference, strict=True)):
+            limits = f"{percent(self.level)} CI {number(self.low[row])} to {number(self.high[row])}"
+            found = f"{self.measure.label} of {model} minus {reference}: {number(self.difference[row])}"
+            test = p_value_words(float(self.p_adjusted[row])) if math.isfinite(self.p_adjusted[row]) else "not tested"
+            said.append(f"{found[:1].upper()}{found[1:]} ({limits}; {test}).")
+        return "\n".join(said)
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def _fields(self) -> dict[str, Any]:
+        return Result._fields(self) | {"measure": self.measure.key}
+
+
+def corrected_t(differences: Floats, share: float, level: float) -> tuple[float, float, float, float, float, float]:
+    r"""Return the mean of differences with limits, error, statistic and p-value by Nadeau and Bengio.
+
+    .. math:: t = \bar d / \sqrt{\left(\frac1J + \frac{n_2}{n_1}\right) s^2}
+
+    with J parts, the variance :math:`s^2` of their differences, and :math:`n_2 / n_1`, the cases of a part divided by
+    those that the learner is fitted to. Student's t has J - 1 degrees of freedom.
+
+    Examples
+    --------
+    >>> mean, low, high, error, statistic, p = corrected_t(np.array([0.1, 0.2, 0.3]), 0.5, 0.95)
+    >>> round(mean, 2), round(error, 4), round(p, 3)
+    (0.2, 0.0913, 0.161)
+    """
+    parts = len(differences)
+    mean, spread = float(differences.mean()), float(differences.var(ddof=1))
+    error = math.sqrt((1.0 / parts + share) * spread)
+    margin = float(stdtrit(parts - 1, (1.0 + level) / 2.0)) * error
+    statistic = mean / error if error > 0.0 else math.nan
+    p_value = float(2.0 * stdtr(parts - 1, -abs(statistic)))
+    return mean, mean - margin, mean + margin, error, statistic, p_value
+
+
+def compare_learners(
+    values: dict[str, Floats],
+    pairs: Sequence[tuple[str, str]],
+    sizes: tuple[NDArray[np.int64], NDArray[np.int64]],
+    measure: Measure,
+    level: float,
+) -> LearnerComparison:
+    """Compare learners by their values in the same parts; `sizes` are the cases fitted to and those of the part."""
+    known = np.isfinite(np.array(list(values.values()))).all(axis=0)
+    train, test = (size[known] for size in sizes)
+    share = float((test / train).mean())
+    found = [corrected_t(values[one][known] - values[other][known], share, level) for one, other in pairs]
+    mean, low, high, error, statistic, p_value = (np.array(column) for column in zip(*found, strict=True))
+    return LearnerComparison(
+        model=np.array([one for one, _ in pairs]),
+        reference=np.array([other for _, other in pairs]),
+        difference=mean,
+        low=low,
+        high=high,
+        standard_error=error,
+        statistic=statistic,
+        p_value=p_value,
+        p_adjusted=holm(p_value),
+        df=int(known.sum()) - 1,
+        measure=measure,
+        level=level,
+    )

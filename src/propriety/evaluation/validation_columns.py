@@ -1,0 +1,209 @@
+"""The columns of a validation: apparent and corrected values, by bootstrap or by parts that are left out."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propriety.errors import UNDEFINED
+from propriety.evaluation.optimism import Draw, corrected_632, value_of_draw, without_information
+from propriety.evaluation.resampled_fits import Fold, Sample, drawn_rows, mapped, value_in
+from propriety.inference.bootstrap import Drawing
+from propriety.inference.estimates import Estimate
+from propriety.inference.estimation import estimate_or_note
+from propriety.inference.measures import Measure
+from propriety.inference.verdicts import Names
+from propriety.ledger.condense import condense
+from propriety.ledger.ledger import Ledger
+from propriety.result import Floats, Result
+
+__all__ = ["FoldValues", "Work", "columns_by_bootstrap", "columns_by_folds"]
+
+DRAWING = Drawing(1000, 0)  # For intervals of measures without a formula.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class FoldValues(Result):
+    """Values of measures in the parts of a cross-validation, one row per model, measure and part.
+
+    Parameters
+    ----------
+    model, measure : ndarray of str of shape (rows,)
+        The learner, and the key of the measure.
+    repeat : ndarray of int of shape (rows,)
+        Number of the repeat, from 0.
+    fold : ndarray of shape (rows,)
+        Number of the fold, from 0, or label of the site.
+    n_train, n_test : ndarray of int of shape (rows,)
+        Number of cases that the learner was fitted to, and of those in the part.
+    value : ndarray of shape (rows,)
+        Value of the measure in the part; NaN if it is undefined there.
+    """
+
+    model: Names
+    measure: Names
+    repeat: NDArray[np.int64]
+    fold: NDArray[Any]
+    n_train: NDArray[np.int64]
+    n_test: NDArray[np.int64]
+    value: Floats
+
+
+class Work(NamedTuple):
+    """What is validated: the cases, the forecasts of models fitted to all of them, the measures, groups and options."""
+
+    sample: Sample
+    apparent: Ledger
+    measures: tuple[Measure, ...]
+    groups: NDArray[Any] | None
+    level: float
+    workers: int
+    progress: bool
+
+    @property
+    def rows(self) -> list[tuple[str, Measure]]:
+        """The models and measures of the rows of the result."""
+        return [(model, measure) for model in self.apparent.models for measure in self.measures]
+
+    def estimates(self, ledger: Ledger) -> list[Estimate]:
+        """Estimate all rows from a ledger."""
+        return [
+            estimate_or_note(ledger, model, measure, level=self.level, drawing=DRAWING) for model, measure in self.rows
+        ]
+
+    def columns(self, apparent: Floats, corrected: Floats, low: Floats, high: Floats) -> dict[str, Any]:
+        """Return the columns that all methods share."""
+        return {
+            "model": np.array([model for model, _ in self.rows]),
+            "measure": np.array([measure.key for _, measure in self.rows]),
+            "apparent": apparent,
+            "optimism": apparent - corrected,
+            "corrected": corrected,
+            "low": low,
+            "high": high,
+        }
+
+
+def columns_by_bootstrap(work: Work, n_resamples: int, seed: int) -> dict[str, Any]:
+    """Return the columns by Harrell's bootstrap and the .632+ bootstrap."""
+    seeds = np.random.SeedSequence(seed).spawn(n_resamples)
+    samples = (drawn_rows(work.sample, work.groups, one) for one in seeds)
+    one_draw = partial(value_of_draw, work.sample, work.measures)
+    done = mapped(one_draw, samples, total=n_resamples, workers=work.workers, progress=work.progress, label="bootstrap")
+    draws = Draw(*(np.array(column) for column in zip(*done, strict=True)))
+    gaps = (draws.drawn - draws.original).reshape(n_resamples, -1)
+    known = np.isfinite(gaps).sum(axis=0)
+    optimism, left_out = _means(gaps), _means(draws.left_out.reshape(n_resamples, -1))
+    found = work.estimates(work.apparent)
+    value, low, high = (np.array([getattr(one, name) for one in found]) for name in ("value", "low", "high"))
+    shrunk = []
+    for place, (model, measure) in enumerate(work.rows):
+        table = work.apparent.table(model) if work.apparent.labels is None else None
+        chance = without_information(measure, table)
+        own = float(value[place]), float(left_out[place]), chance
+        shrunk.append(corrected_632(*own, higher_is_better=measure.higher_is_better))
+    absent = {key: n_resamples - int(count) for (_, key), count in zip(work.rows, known, strict=True)}
+    said = [f"{one.label} is undefined in {count} of {n_resamples} draws" for one, count in absent.items() if count]
+    return work.columns(value, value - optimism, low - optimism, high - optimism) | {
+        "corrected_632": np.array(shrunk),
+        "fold_mean": None,
+        "fold_spread": None,
+        "n_resamples": n_resamples,
+        "n_folds": None,
+        "n_repeats": None,
+        "note": "".join(f"Note: {'; '.join(said)}." for _ in said[:1]),
+        "folds": None,
+        "ledger": None,
+    }
+
+
+def _means(columns: Floats) -> Floats:
+    """Return the means of columns over the rows that are known; NaN if none is."""
+    known = np.isfinite(columns)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        means: Floats = np.where(known, columns, 0.0).sum(axis=0) / known.sum(axis=0)
+    return means
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Part:
+    """The forecasts of the cases of a part, and the values of the measures, of shape (rows,)."""
+
+    forecasts: dict[str, NDArray[Any]]
+    values: list[float]
+
+
+def _forecast_part(work: Work, fold: Fold) -> _Part:
+    forecasts, _ = work.sample.forecasts(work.sample.fitted(fold.train), fold.test)
+    ledger = work.sample.ledger(fold.test, forecasts)
+    values = []
+    for model, measure in work.rows:
+        try:
+            values.append(value_in(ledger, measure, model))
+        except UNDEFINED:
+            values.append(math.nan)
+    return _Part(forecasts, values)
+
+
+def columns_by_folds(work: Work, folds: list[Fold], key: str) -> dict[str, Any]:
+    """Return the columns by parts that are left out in turn; `key` is "fold" or "site"."""
+    done = mapped(
+        partial(_forecast_part, work),
+        folds,
+        total=len(folds),
+        workers=work.workers,
+        progress=work.progress,
+        label="cross-validation" if key == "fold" else "sites",
+    )
+    parts = list(done)
+    n_repeats = 1 + max(fold.repeat for fold in folds)
+    ledger = _ledger(work, folds, parts, key, repeated=n_repeats > 1)
+    found = work.estimates(ledger)
+    corrected, low, high = (np.array([getattr(one, name) for one in found]) for name in ("value", "low", "high"))
+    apparent = np.array([value_in(work.apparent, measure, model) for model, measure in work.rows])
+    values = np.array([part.values for part in parts])
+    counts = {"repeat": [fold.repeat for fold in folds], "fold": [fold.label for fold in folds]}
+    counts |= {"n_train": [len(fold.train) for fold in folds], "n_test": [len(fold.test) for fold in folds]}
+    columns = work.columns(apparent, corrected, low, high)
+    mean = _means(values)
+    return columns | {
+        "corrected_632": None,
+        "fold_mean": mean,
+        "fold_spread": np.sqrt(_means((values - mean) ** 2) * len(folds) / max(len(folds) - 1, 1)),
+        "n_resamples": None,
+        "n_folds": len(folds) // n_repeats,
+        "n_repeats": n_repeats,
+        "note": "",
+        "folds": FoldValues(
+            model=np.repeat(columns["model"], len(folds)),
+            measure=np.repeat(columns["measure"], len(folds)),
+            **{name: np.tile(np.array(column), len(work.rows)) for name, column in counts.items()},
+            value=values.T.ravel(),
+        ),
+        "ledger": ledger,
+    }
+
+
+def _ledger(work: Work, folds: list[Fold], parts: list[_Part], key: str, *, repeated: bool) -> Ledger:
+    """Return the ledger of the forecasts of all parts; if cases or groups occur more than once, they are clusters."""
+    rows = np.concatenate([fold.test for fold in folds])
+    labels = [fold.label for fold in folds]
+    sizes = [len(fold.test) for fold in folds]
+    keys = {key: np.repeat(np.array(labels), sizes)}
+    if repeated:
+        keys["repeat"] = np.repeat([fold.repeat for fold in folds], sizes)
+    groups = None if key == "site" else work.groups
+    cluster = groups[rows] if groups is not None else rows if repeated else None
+    return condense(
+        work.sample.y[rows],
+        {model: np.concatenate([part.forecasts[model] for part in parts]) for model in work.apparent.models},
+        by=keys,
+        cluster=cluster,
+        pos_label=work.sample.pos_label,
+        labels=work.sample.labels,
+    )

@@ -1,0 +1,353 @@
+"""`meta_analysis`: measures of every site of a ledger, their mean over sites, and their range in a new site."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, logit
+
+from propriety.checks import check_choice, check_level, fresh_seed
+from propriety.errors import InputTypeError, InputValueError, Wording
+from propriety.inference.bootstrap import Drawing
+from propriety.inference.calibration_measures import CalibrationSlope, ObservedExpected
+from propriety.inference.estimates import Estimate, counted
+from propriety.inference.estimation import estimate_or_note
+from propriety.inference.measure_reading import read_measure
+from propriety.inference.measures import Measure
+from propriety.inference.number_words import number, p_value_words, percent
+from propriety.inference.random_effects import HeterogeneityMethod, RandomEffects, random_effects
+from propriety.inference.ranking_measures import AreaUnderRoc
+from propriety.inference.slice_table import texts_of_labels
+from propriety.inference.verdicts import Names
+from propriety.ledger.ledger import Ledger
+from propriety.result import Floats, Result
+from propriety.rules.families import Brier
+from propriety.rules.rule import Rule
+
+__all__ = ["MetaAnalysis", "SiteEstimates", "meta_analysis"]
+
+USUAL = (ObservedExpected(), CalibrationSlope(), AreaUnderRoc(), Brier())
+FEWEST_SITES = 5  # With fewer, the variance between sites is hardly known, and `note` says so.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class SiteEstimates(Result):
+    """The estimates of the sites of a meta-analysis, one row per model, measure and site.
+
+    Parameters
+    ----------
+    model, measure, site : ndarray of str of shape (rows,)
+        The model, the key of the measure, and the label of the site.
+    n, events : ndarray of int of shape (rows,)
+        Number of cases, and of events among them; for classes `events` is None.
+    value, low, high, standard_error : ndarray of shape (rows,)
+        The estimate with its interval and standard error, as in `propriety.estimate`.
+    weight : ndarray of shape (rows,)
+        Weight of the site in the mean; 0 if the site is left out.
+    note : ndarray of str of shape (rows,)
+        Why the site is left out, or a caveat about its interval.
+    """
+
+    main_columns: ClassVar[tuple[str, ...]] = ("model", "measure", "site", "n", "value", "low", "high", "weight")
+
+    model: Names
+    measure: Names
+    site: Names
+    n: NDArray[np.int64]
+    events: NDArray[np.int64] | None
+    value: Floats
+    low: Floats
+    high: Floats
+    standard_error: Floats
+    weight: Floats
+    note: Names
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class MetaAnalysis(Result):
+    """Random-effects summary of measures over sites, one row per model and measure; see `propriety.meta_analysis`.
+
+    Parameters
+    ----------
+    model, measure : ndarray of str of shape (rows,)
+        The model, and the key of the measure.
+    mean, low, high : ndarray of shape (rows,)
+        Mean over sites, and its interval.
+    prediction_low, prediction_high : ndarray of shape (rows,)
+        Prediction interval: limits for the true value in a new site; NaN with fewer than three sites.
+    tau : ndarray of shape (rows,)
+        Standard deviation of the true values between sites, on the scale of the analysis.
+    i_squared : ndarray of shape (rows,)
+        Share of the variance of the estimates that is between sites.
+    q, p_value : ndarray of shape (rows,)
+        Cochran's statistic, and the p-value of equal true values in all sites.
+    n_sites : ndarray of int of shape (rows,)
+        Number of sites in the mean.
+    scale : ndarray of str of shape (rows,)
+        Scale of the analysis: "identity", "log" or "logit".
+    pooled : ndarray of shape (rows,)
+        Value of the measure for the cases of all sites together.
+    note : ndarray of str of shape (rows,)
+        Which sites are left out, and caveats.
+    sites : SiteEstimates
+        The estimates of the sites.
+    by : str
+        The key whose labels are the sites.
+    method : str
+        Estimator of the variance between sites.
+    level : float
+        Level of all intervals.
+    measures : tuple of Measure
+        The measures.
+    """
+
+    main_columns: ClassVar[tuple[str, ...]] = (
+        *("model", "measure", "mean", "low", "high", "prediction_low", "prediction_high", "i_squared", "n_sites"),
+    )
+
+    model: Names
+    measure: Names
+    mean: Floats
+    low: Floats
+    high: Floats
+    prediction_low: Floats
+    prediction_high: Floats
+    tau: Floats
+    i_squared: Floats
+    q: Floats
+    p_value: Floats
+    n_sites: NDArray[np.int64]
+    scale: Names
+    pooled: Floats
+    note: Names
+    sites: SiteEstimates
+    by: str
+    method: HeterogeneityMethod
+    level: float
+    measures: tuple[Measure, ...] = field(metadata={"hidden": True})
+
+    def row(self, measure: Measure | Rule | str | None = None, model: str | None = None) -> int:
+        """Return the row of a measure and a model, by default the first measure and the only model."""
+        models = list(dict.fromkeys(self.model.tolist()))
+        key = self.measures[0].key if measure is None else measure if isinstance(measure, str) else None
+        key = read_measure(measure).key if key is None else key
+        if model is None and len(models) > 1:
+            raise InputValueError(f"must be one of {models}", argument="model", offender="got None")
+        chosen = (self.measure == key) & (self.model == (models[0] if model is None else model))
+        if not chosen.any():
+            law = f"must be one of {[one.key for one in self.measures]} of the models {models}"
+            raise InputValueError(law, argument="measure", offender=f"got {key!r} of {model!r}")
+        return int(np.flatnonzero(chosen)[0])
+
+    def of_row(self, row: int) -> dict[str, NDArray[Any]]:
+        """Return the columns of the sites of a row."""
+        own = (self.sites.model == self.model[row]) & (self.sites.measure == self.measure[row])
+        columns = self.sites._fields().items()
+        return {name: column[own] for name, column in columns if column is not None}
+
+    def summary(self) -> str:
+        """Return the results in plain words, one sentence or two per model and measure."""
+        return "\n".join(self._sentences())
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def _sentences(self) -> Iterator[str]:
+        labels = {one.key: one.label for one in self.measures}
+        several = len(set(self.model.tolist())) > 1
+        for row, key in enumerate(self.measure.tolist()):
+            name = f"{self.model[row]}: {labels[key]}" if several else f"{labels[key][:1].upper()}{labels[key][1:]}"
+            yield f"{name} {self._numbers(row)}" + (f" Note: {self.note[row]}." if self.note[row] else "")
+
+    def _numbers(self, row: int) -> str:
+        if math.isnan(self.mean[row]):
+            return "has no mean over sites."
+        sure, sites = percent(self.level), counted(int(self.n_sites[row]), "site")
+        said = f"{number(self.mean[row])} on average over {sites}"
+        said += f" ({sure} CI {number(self.low[row])} to {number(self.high[row])})"
+        if not math.isnan(self.prediction_low[row]):
+            limits = f"{number(self.prediction_low[row])} to {number(self.prediction_high[row])}"
+            said += f"; in a new site {limits} ({sure} prediction interval)"
+        test = p_value_words(float(self.p_value[row]))
+        return f"{said}. {percent(float(self.i_squared[row]), 2)} of the variance is between sites (test: {test})."
+
+    def _facts(self) -> dict[str, Any]:
+        sites = len(dict.fromkeys(self.sites.site.tolist()))
+        measures = [one.key for one in self.measures]
+        return {"by": self.by, "sites": sites, "measures": measures, "method": self.method, "level": self.level}
+
+
+def meta_analysis(
+    ledger: Ledger,
+    *,
+    by: str = "site",
+    measures: Sequence[Measure | Rule] = USUAL,
+    method: HeterogeneityMethod = "paule-mandel",
+    level: float = 0.95,
+    n_resamples: int = 1000,
+    seed: int | None = None,
+) -> MetaAnalysis:
+    r"""Summarize measures over the sites of a ledger by a random-effects meta-analysis.
+
+    The true value :math:`\theta_i` of site i is a draw from :math:`N(\mu, \tau^2)`, and its estimate a draw from
+    :math:`N(\theta_i, v_i)`. The result has :math:`\mu` with the interval of Hartung and Knapp, the standard deviation
+    :math:`\tau` between sites, and a prediction interval for the true value of a new site (`random_effects`). Measures
+    with a scale are analysed on it: observed/expected on the log scale, the area under the ROC curve on the logit
+    scale. All other measures are analysed as they are.
+
+    Tables and moments of the sites are all that is needed, so hospitals can exchange ledgers instead of patients: add
+    the ledgers, each with its site as a key.
+
+    Parameters
+    ----------
+    ledger : Ledger
+        A ledger from `propriety.condense`, with a key of sites.
+    by : str
+        The key whose labels are the sites. All other keys are added up.
+    measures : sequence of measures or rules
+        What to summarize. The default is observed/expected, the calibration slope, the area under the ROC curve and the
+        Brier score.
+    method : {"paule-mandel", "reml", "dersimonian-laird"}
+        Estimator of the variance between sites.
+    level : float
+        Level of all intervals.
+    n_resamples, seed : int, optional
+        Number and seed of the draws, for measures without a formula.
+
+    Returns
+    -------
+    MetaAnalysis
+        One row per model and measure; `sites` has the estimates of the sites, and `plot(measure)` draws a forest plot.
+
+    Notes
+    -----
+    A site is left out of the mean of a measure if it has no standard error on the scale of the analysis, for example
+    for observed/expected without events; `note` says so. If sites are left out because they have no events, the mean is
+    biased: combine small sites first.
+
+    The prediction interval is for the true value of a new site. The estimate of a new site also has its own error.
+
+    References
+    ----------
+    Debray et al. (2019), doi:10.1177/0962280218785504; Riley, Higgins & Deeks (2011), doi:10.1136/bmj.d549;
+    Veroniki et al. (2016), doi:10.1002/jrsm.1164, for the variance between sites.
+
+    Examples
+    --------
+    >>> import numpy as np, propriety as pr
+    >>> rng = np.random.default_rng(1)
+    >>> site, p = np.repeat(list("abcdef"), 300), rng.beta(2, 5, 1800)
+    >>> y = rng.random(1800) < p
+    >>> found = meta_analysis(pr.condense(y, p, by={"site": site}), measures=[pr.measures.AreaUnderRoc()])
+    >>> found
+    MetaAnalysis(by=site, sites=6, measures=['auc'], method=paule-mandel, level=0.95)
+    >>> found.mean.round(3), found.n_sites
+    (array([0.727]), array([6]))
+    """
+    check_level(level)
+    check_choice("method", method, get_args(HeterogeneityMethod))
+    asked = _asked(measures)
+    one_key = _of_sites(ledger, by)
+    drawing = Drawing(n_resamples, fresh_seed(seed))
+    labels = texts_of_labels(one_key.index.column(by))
+    parts = [one_key.at_entries(np.arange(len(labels)) == place) for place in range(len(labels))]
+    rows: list[dict[str, Any]] = []
+    sites: list[dict[str, Any]] = []
+    for model in one_key.models:
+        events = [part.table(model).n_events if part.labels is None else 0 for part in parts]
+        for measure in asked:
+            found = [estimate_or_note(part, model, measure, level=level, drawing=drawing) for part in parts]
+            pooled = estimate_or_note(one_key, model, measure, level=level, drawing=drawing).value
+            row, weight = _summary(measure, labels, found, method, level)
+            rows.append({"model": model, "measure": measure.key, "pooled": pooled, **row})
+            sites += [
+                _site_row(model, measure, label, count, one, share)
+                for label, count, one, share in zip(labels, events, found, weight.tolist(), strict=True)
+            ]
+    columns = _columns(sites) | ({} if one_key.labels is None else {"events": None})
+    return MetaAnalysis(
+        **_columns(rows),
+        sites=SiteEstimates(**columns),
+        by=by,
+        method=method,
+        level=level,
+        measures=asked,
+    )
+
+
+def _asked(measures: object) -> tuple[Measure, ...]:
+    if not isinstance(measures, Sequence) or not measures:
+        raise InputTypeError("must be a list of measures or rules", argument="measures", offender=f"got {measures!r}")
+    return tuple(read_measure(measure) for measure in measures)
+
+
+def _of_sites(ledger: object, by: str) -> Ledger:
+    """Return the ledger with the sites as its only key."""
+    if not isinstance(ledger, Ledger):
+        hint = Wording('pass propriety.condense(y_true, forecasts, {by=}{{"site": site}}).')
+        raise InputTypeError("must be a Ledger", argument="ledger", offender=f"got {type(ledger).__name__}", hint=hint)
+    ledger.index.place(by)
+    found = ledger.over(*(name for name in ledger.index.names if name != by))
+    if len(found.index) < 2:
+        raise InputValueError("must be a key with two sites or more", argument="by", offender=f"{by!r} has one label")
+    return found
+
+
+def _summary(
+    measure: Measure, labels: list[str], found: list[Estimate], method: HeterogeneityMethod, level: float
+) -> tuple[dict[str, Any], Floats]:
+    """Return the row of a measure, and the weight of each site."""
+    scale = str(getattr(measure, "scale", "identity"))
+    value, error = _on_scale(found, scale)
+    usable = np.isfinite(value) & np.isfinite(error) & (error > 0.0)
+    weight, k = np.zeros(len(found)), int(usable.sum())
+    notes = []
+    if k < len(found):
+        absent = [label for label, used in zip(labels, usable.tolist(), strict=True) if not used]
+        notes.append(f"{counted(len(absent), 'site')} left out: {', '.join(absent)}")
+    numbers = dict.fromkeys(RandomEffects._fields[:-1], math.nan)
+    if k >= 2:
+        pooled = random_effects(value[usable], error[usable], method=method, level=level)
+        numbers = pooled._asdict()
+        weight[usable] = numbers.pop("weight")
+        for name in ("mean", "low", "high", "prediction_low", "prediction_high"):
+            numbers[name] = _back(numbers[name], scale)
+        if k < FEWEST_SITES:
+            notes.append(f"{k} sites hardly determine the variance between sites")
+    else:
+        notes.append("fewer than two sites have a standard error")
+    del numbers["standard_error"]
+    return {**numbers, "n_sites": k, "scale": scale, "note": "; ".join(notes)}, weight
+
+
+def _on_scale(found: list[Estimate], scale: str) -> tuple[Floats, Floats]:
+    """Return values and standard errors on the scale of the analysis; not finite outside its range."""
+    value = np.array([one.value for one in found])
+    error = np.array([one.standard_error for one in found])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if scale == "log":
+            return np.log(value), error / value
+        if scale == "logit":
+            return logit(value), error / (value * (1.0 - value))
+    return value, error
+
+
+def _back(value: float, scale: str) -> float:
+    if scale == "log":
+        return math.exp(value) if value < 700.0 else math.inf
+    return float(expit(value)) if scale == "logit" else value
+
+
+def _site_row(model: str, measure: Measure, label: str, events: int, found: Estimate, weight: float) -> dict[str, Any]:
+    numbers = {name: getattr(found, name) for name in ("n", "value", "low", "high", "standard_error", "note")}
+    return {"model": model, "measure": measure.key, "site": label, "events": events, **numbers, "weight": weight}
+
+
+def _columns(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Turn rows into columns."""
+    return {name: np.array([row[name] for row in rows]) for name in rows[0]}

@@ -1,0 +1,143 @@
+"""Random-effects summary of estimates from several sites: the mean, its interval, and an interval for a new site."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal, NamedTuple, TypeAlias
+
+import numpy as np
+from scipy.optimize import brentq, minimize_scalar
+from scipy.special import chdtrc, stdtrit
+
+from propriety.result import Floats
+
+__all__ = ["HeterogeneityMethod", "RandomEffects", "between_variance", "random_effects"]
+
+HeterogeneityMethod: TypeAlias = Literal["paule-mandel", "reml", "dersimonian-laird"]
+
+FEWEST_PREDICTED = 3  # The prediction interval has two degrees of freedom fewer than sites.
+
+
+class RandomEffects(NamedTuple):
+    """The mean of the distribution of site values, its standard error and limits, and its spread between sites."""
+
+    mean: float
+    standard_error: float
+    low: float
+    high: float
+    prediction_low: float
+    prediction_high: float
+    tau: float
+    i_squared: float
+    q: float
+    p_value: float
+    weight: Floats
+
+
+def random_effects(values: Floats, errors: Floats, *, method: HeterogeneityMethod, level: float) -> RandomEffects:
+    r"""Summarize the values of k sites, each with its standard error, as draws from a normal distribution.
+
+    With the variances :math:`v_i` of the estimates and :math:`\tau^2` between sites, site i has the weight
+    :math:`w_i = 1 / (v_i + \tau^2)`. The mean is :math:`\hat\mu = \sum w_i y_i / \sum w_i`. Its interval is that of
+    Hartung and Knapp, and that of the value of a new site that of Higgins et al.:
+
+    .. math::
+
+       \hat\mu \pm t_{k-1} s, \quad s^2 = \frac{\sum w_i (y_i - \hat\mu)^2}{(k - 1) \sum w_i}, \qquad
+       \hat\mu \pm t_{k-2} \sqrt{\tau^2 + s^2} .
+
+    `q` and its p-value are those of Cochran's test of equal values, and `i_squared` is
+    :math:`\tau^2 / (\tau^2 + v)` with the typical variance :math:`v` of Higgins and Thompson.
+
+    References
+    ----------
+    Hartung & Knapp (2001), doi:10.1002/sim.1009; Higgins, Thompson & Spiegelhalter (2009),
+    doi:10.1111/j.1467-985X.2008.00552.x; Higgins & Thompson (2002), doi:10.1002/sim.1186.
+
+    Examples
+    --------
+    >>> found = random_effects(
+    ...     np.array([0.1, 0.3, 0.5]), np.array([0.1, 0.1, 0.1]), method="dersimonian-laird", level=0.95
+    ... )
+    >>> round(found.mean, 3), round(found.tau, 3), round(found.i_squared, 3)
+    (0.3, 0.173, 0.75)
+    """
+    k, variances = len(values), errors**2
+    square = between_variance(values, variances, method)
+    weight = 1.0 / (variances + square)
+    mean = float((weight * values).sum() / weight.sum())
+    spread = float((weight * (values - mean) ** 2).sum()) / (k - 1)
+    error = math.sqrt(spread / weight.sum())
+    upper = (1.0 + level) / 2.0
+    margin = float(stdtrit(k - 1, upper)) * error
+    predicted = math.nan
+    if k >= FEWEST_PREDICTED:
+        predicted = float(stdtrit(k - 2, upper)) * math.sqrt(square + error**2)
+    fixed = 1.0 / variances
+    q = float((fixed * (values - (fixed * values).sum() / fixed.sum()) ** 2).sum())
+    typical = (k - 1) * fixed.sum() / (fixed.sum() ** 2 - (fixed**2).sum())
+    return RandomEffects(
+        mean=mean,
+        standard_error=error,
+        low=mean - margin,
+        high=mean + margin,
+        prediction_low=mean - predicted,
+        prediction_high=mean + predicted,
+        tau=math.sqrt(square),
+        i_squared=square / (square + float(typical)),
+        q=q,
+        p_value=float(chdtrc(k - 1, q)),
+        weight=weight / weight.sum(),
+    )
+
+
+def between_variance(values: Floats, variances: Floats, method: HeterogeneityMethod) -> float:
+    r"""Estimate the variance between sites, at least 0.
+
+    - "paule-mandel" solves :math:`\sum w_i (y_i - \hat\mu)^2 = k - 1`;
+    - "reml" maximizes the restricted likelihood;
+    - "dersimonian-laird" equates Cochran's Q with its expectation.
+
+    References
+    ----------
+    Veroniki et al. (2016), doi:10.1002/jrsm.1164.
+
+    Examples
+    --------
+    >>> y, v = np.array([0.1, 0.3, 0.5, 0.2]), np.array([0.01, 0.02, 0.01, 0.03])
+    >>> [round(between_variance(y, v, one), 4) for one in ("paule-mandel", "reml", "dersimonian-laird")]
+    [0.0183, 0.0232, 0.0265]
+    """
+    k, fixed = len(values), 1.0 / variances
+    excess = _deviance(values, variances, 0.0) - (k - 1)
+    if method == "dersimonian-laird":
+        return max(excess / float(fixed.sum() - (fixed**2).sum() / fixed.sum()), 0.0)
+    # Beyond this variance, all weights are nearly equal and both equations are past their solution.
+    largest = float(((values - values.mean()) ** 2).sum()) + float(variances.max())
+    if method == "paule-mandel":
+        if excess <= 0.0:
+            return 0.0
+        return float(
+            brentq(lambda square: _deviance(values, variances, square) - (k - 1), 0.0, largest, xtol=1e-14 * largest)
+        )
+    scale = float(variances.mean())
+    found = minimize_scalar(
+        lambda root: _restricted_deviance(values, variances, scale * root**2),
+        bounds=(0.0, math.sqrt(largest / scale)),
+        method="bounded",
+        options={"xatol": 1e-9},
+    )
+    at_zero = _restricted_deviance(values, variances, 0.0)
+    return scale * float(found.x) ** 2 if found.fun < at_zero - 1e-12 * abs(at_zero) else 0.0
+
+
+def _deviance(values: Floats, variances: Floats, square: float) -> float:
+    """Return the weighted sum of squared deviations from the weighted mean."""
+    weight = 1.0 / (variances + square)
+    return float((weight * (values - (weight * values).sum() / weight.sum()) ** 2).sum())
+
+
+def _restricted_deviance(values: Floats, variances: Floats, square: float) -> float:
+    """Return minus twice the restricted log-likelihood, up to a constant."""
+    weight = 1.0 / (variances + square)
+    return float(-np.log(weight).sum() + np.log(weight.sum())) + _deviance(values, variances, square)

@@ -1,0 +1,65 @@
+"""Apparent and corrected values of learners, with the values in the parts of a cross-validation."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
+
+from propriety.evaluation.internal_validation import Validation
+from propriety.inference.comparison_words import merit_in_words
+from propriety.inference.measures import Measure
+from propriety.plots.drawing import COLORS, GREY, LEGEND, SMALL, capitalized, draw, new_axes, shown, write_title
+from propriety.rules.rule import Rule
+
+__all__: list[str] = []
+
+BELOW = 0.26  # Distance of the parts below the corrected value.
+
+
+@draw.register
+def _(
+    found: Validation, ax: Axes | None = None, *, measure: Measure | Rule | str | None = None, label: str = ""
+) -> Axes:
+    """Draw one measure, by default the first: a row per learner with apparent and corrected values and the parts."""
+    asked = found.measure_named(measure)
+    rows = np.flatnonzero(found.measure == asked.key)
+    ax = new_axes(ax, size=(6.0, 1.6 + 0.62 * len(rows)))
+    for place, row in enumerate(rows.tolist()):
+        color, model = COLORS[place % len(COLORS)], str(found.model[row])
+        apparent, corrected = float(found.apparent[row]), float(found.corrected[row])
+        ax.plot([corrected, apparent], [place] * 2, color=GREY["isoline"], linewidth=0.9, zorder=1, label="_optimism")
+        limits = found.low[row], found.high[row]
+        if np.isfinite(limits).all():
+            ax.plot(limits, [place] * 2, color=color, linewidth=1.8, solid_capstyle="butt", label="_interval")
+        ax.plot([corrected], [place], "o", color=color, markersize=6.5, label="_corrected")
+        ax.plot([apparent], [place], "D", color=color, markerfacecolor="white", markersize=5.5, label="_apparent")
+        if found.folds is not None:
+            own = (found.folds.model == model) & (found.folds.measure == asked.key)
+            values = found.folds.value[own]
+            ax.plot(values, np.full(len(values), place + BELOW), "|", color=color, alpha=0.6, label="_folds")
+        ax.annotate(
+            f"{shown(corrected)}", (corrected, place), (0, 7), textcoords="offset points", ha="center", fontsize=SMALL
+        )
+    ideal = getattr(asked, "ideal", None)
+    if ideal is not None:
+        ax.axvline(ideal, color=GREY["line"], linewidth=0.9, zorder=0.5, label="_ideal")
+    _write_legend(ax, None if found.folds is None else "sites" if found.method == "leave-one-site-out" else "folds")
+    ax.set_yticks(range(len(rows)), [str(found.model[row]) for row in rows])
+    ax.set(ylim=(len(rows) - 0.45, -0.55), xlabel=f"{capitalized(asked.label)} ({merit_in_words(asked)})")
+    ax.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
+    ax.spines[["top", "right", "left"]].set_visible(False)
+    ax.tick_params(labelsize=SMALL, length=3)
+    ax.tick_params(axis="y", length=0)
+    write_title(ax, label, pad=26)
+    return ax
+
+
+def _write_legend(ax: Axes, parts: str | None) -> None:
+    """Write above the axes what the markers mean."""
+    color = GREY["text"]
+    ax.plot([], [], "o", color=color, markersize=6.5, label="corrected, with interval")
+    ax.plot([], [], "D", color=color, markerfacecolor="white", markersize=5.5, label="apparent")
+    if parts is not None:
+        ax.plot([], [], "|", color=color, label=parts)
+    ax.legend(**LEGEND | {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "ncols": 3, "handlelength": 1.2})

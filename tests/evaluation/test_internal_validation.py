@@ -1,0 +1,201 @@
+"""Internal validation: optimism, folds and sites, against scikit-learn and direct computation."""
+
+import json
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from matplotlib import pyplot as plt
+from scipy.stats import t
+
+import propriety as pr
+from propriety.errors import InputTypeError, InputValueError
+from propriety.evaluation.learner_comparison import corrected_t
+from propriety.evaluation.optimism import corrected_632, without_information
+from propriety.evaluation.resampled_fits import Sample, drawn_rows, folds_of
+from propriety.inference.measures import MeanScore
+
+linear_model = pytest.importorskip("sklearn.linear_model")
+from sklearn.base import clone  # noqa: E402
+from sklearn.metrics import brier_score_loss, roc_auc_score  # noqa: E402
+from sklearn.model_selection import LeaveOneGroupOut, StratifiedKFold, cross_val_predict, cross_val_score  # noqa: E402
+
+mpl.use("agg")
+
+RNG = np.random.default_rng(1)
+X = RNG.normal(size=(120, 4))
+Y = (RNG.random(120) < 1 / (1 + np.exp(0.5 - X[:, 0]))).astype(int)
+LEARNER = linear_model.LogisticRegression(C=1.0)
+MEASURES = [pr.measures.AreaUnderRoc(), pr.Brier()]
+
+
+def test_optimism_is_the_mean_difference_between_drawn_and_original_cases():
+    found = pr.validate(LEARNER, X, Y, measures=MEASURES, n_resamples=8, seed=3)
+    sample = Sample.of(LEARNER, X, Y, None, None)
+    gaps, left_out = [], []
+    for seed in np.random.SeedSequence(3).spawn(8):
+        rows = drawn_rows(sample, None, seed)
+        p = clone(LEARNER).fit(X[rows], Y[rows]).predict_proba(X)[:, 1]
+        rest = np.setdiff1d(np.arange(len(Y)), rows)
+        scores = [roc_auc_score, brier_score_loss]
+        gaps.append([score(Y[rows], p[rows]) - score(Y, p) for score in scores])
+        left_out.append([score(Y[rest], p[rest]) for score in scores])
+    p = clone(LEARNER).fit(X, Y).predict_proba(X)[:, 1]
+    np.testing.assert_allclose(found.apparent, [roc_auc_score(Y, p), brier_score_loss(Y, p)])
+    np.testing.assert_allclose(found.optimism, np.mean(gaps, axis=0), atol=1e-12)
+    np.testing.assert_allclose(found.corrected, found.apparent - found.optimism)
+    apparent = pr.estimate(Y, p, pr.Brier())
+    assert found.low[1] == pytest.approx(apparent.low - found.optimism[1])
+    chance = np.mean([(a - b) ** 2 for a in Y for b in p])
+    by_hand = corrected_632(found.apparent[1], np.mean(left_out, axis=0)[1], chance, higher_is_better=False)
+    assert found.corrected_632[1] == pytest.approx(by_hand)
+
+
+def test_value_without_information_is_that_of_all_pairs():
+    p = RNG.random(50)
+    y = RNG.random(50) < p
+    table = pr.ForecastTable.from_predictions(y, p)
+    for measure in (MeanScore(pr.Log()), pr.measures.NetBenefit(0.3)):
+        pairs = [measure.value(pr.ForecastTable.from_predictions([one], [q])) for one in y for q in p]
+        assert without_information(measure, table) == pytest.approx(np.mean(pairs))
+    assert without_information(pr.measures.AreaUnderRoc(), table) == 0.5
+    assert np.isnan(without_information(pr.measures.CalibrationSlope(), table))
+
+
+def test_632_plus_lies_between_its_parts():
+    assert corrected_632(0.1, 0.1, 0.3, higher_is_better=False) == pytest.approx(0.1)
+    plain = 0.368 * 0.1 + 0.632 * 0.2
+    assert plain < corrected_632(0.1, 0.2, 0.3, higher_is_better=False) < 0.2
+    # Beyond no information, the estimate is that without information.
+    assert corrected_632(0.1, 0.4, 0.3, higher_is_better=False) == pytest.approx(0.3)
+    assert np.isnan(corrected_632(0.1, 0.2, np.nan, higher_is_better=False))
+
+
+def test_folds_and_all_forecasts_are_those_of_scikit_learn():
+    splitter = StratifiedKFold(5, shuffle=True, random_state=2)
+    found = pr.validate(LEARNER, X, Y, measures=MEASURES, method="cross-validation", cv=splitter, seed=1)
+    p = cross_val_predict(LEARNER, X, Y, cv=splitter, method="predict_proba")[:, 1]
+    np.testing.assert_allclose(found.corrected, [roc_auc_score(Y, p), brier_score_loss(Y, p)])
+    areas = cross_val_score(LEARNER, X, Y, cv=splitter, scoring="roc_auc")
+    np.testing.assert_allclose(found.folds.value[found.folds.measure == "auc"], areas)
+    assert found.fold_mean[0] == pytest.approx(areas.mean())
+    assert found.fold_spread[0] == pytest.approx(areas.std(ddof=1))
+    alone = pr.estimate(Y, p, pr.measures.AreaUnderRoc())
+    assert (found.low[0], found.high[0]) == pytest.approx((alone.low, alone.high))
+    assert list(found.ledger.keys) == ["fold"]
+
+
+def test_repeats_count_a_case_once():
+    found = pr.validate(LEARNER, X, Y, measures=[pr.Brier()], method="cross-validation", cv=5, n_repeats=3, seed=1)
+    assert (found.n_folds, found.n_repeats, found.ledger.n) == (5, 3, 360)
+    once = pr.validate(LEARNER, X, Y, measures=[pr.Brier()], method="cross-validation", cv=5, seed=1)
+    width, width_once = found.high[0] - found.low[0], once.high[0] - once.low[0]
+    assert width == pytest.approx(width_once, rel=0.1)  # Not narrower by the root of 3.
+
+
+def test_sites_are_left_out_in_turn_and_summarized():
+    site = np.array(["a", "b", "c"])[np.arange(120) % 3]
+    found = pr.validate(LEARNER, X, Y, measures=MEASURES, method="leave-one-site-out", groups=site)
+    p = cross_val_predict(LEARNER, X, Y, groups=site, cv=LeaveOneGroupOut(), method="predict_proba")[:, 1]
+    assert found.corrected[1] == pytest.approx(brier_score_loss(Y, p))
+    summary = pr.meta_analysis(found.ledger, measures=[pr.Brier()])
+    own = [brier_score_loss(Y[site == one], p[site == one]) for one in "abc"]
+    np.testing.assert_allclose(summary.sites.value, own)
+    assert "Each of 3 sites" in str(found)
+
+
+def test_groups_stay_together():
+    groups = np.arange(120) // 4
+    sample = Sample.of(LEARNER, X, Y, None, None)
+    rows = drawn_rows(sample, groups, np.random.SeedSequence(1))
+    counts = np.bincount(rows, minlength=120).reshape(-1, 4)
+    assert (counts == counts[:, :1]).all()
+    for fold in folds_of(sample, 5, 2, groups, 1):
+        assert not set(groups[fold.train]) & set(groups[fold.test])
+    found = pr.validate(LEARNER, X, Y, measures=[pr.Brier()], method="cross-validation", cv=5, groups=groups, seed=1)
+    assert found.ledger.dependence == "cluster"
+
+
+def test_the_corrected_test_allows_for_overlap():
+    differences = np.array([0.02, 0.05, 0.01, 0.03, 0.04])
+    mean, low, high, error, statistic, p = corrected_t(differences, 0.25, 0.95)
+    assert error == pytest.approx(np.sqrt((1 / 5 + 1 / 4) * differences.var(ddof=1)))
+    assert p == pytest.approx(2 * t.sf(mean / error, 4))
+    assert (low, high) == pytest.approx(t.interval(0.95, 4, mean, error))
+    assert statistic == pytest.approx(mean / error)
+
+
+def test_learners_are_compared_by_the_same_folds():
+    learners = {"weak": linear_model.LogisticRegression(C=1e-3), "b": LEARNER, "c": linear_model.LogisticRegression()}
+    found = pr.validate(learners, X, Y, measures=MEASURES, method="cross-validation", cv=5, seed=1)
+    compared = found.compare(pr.Brier())
+    assert list(zip(compared.model, compared.reference, strict=True)) == [("weak", "b"), ("weak", "c"), ("b", "c")]
+    values = found.folds.value[found.folds.measure == "brier"].reshape(3, -1)
+    assert compared.difference[0] == pytest.approx((values[0] - values[1]).mean())
+    # The last two learners are the same.
+    assert compared.difference[2] == 0.0
+    assert np.isnan(compared.p_value[2])
+    assert "not tested" in str(compared)
+    against = found.compare(reference="b")
+    assert against.reference.tolist() == ["b", "b"]
+    assert json.loads(against.to_json())["measure"] == "auc"
+
+
+def test_labels_frames_and_classes_are_read():
+    pandas = pytest.importorskip("pandas")
+    names = np.where(Y == 1, "ill", "well")
+    frame = pandas.DataFrame(X, columns=list("abcd"))
+    options = {"measures": MEASURES, "n_resamples": 3, "seed": 1}
+    named, plain = pr.validate(LEARNER, frame, names, pos_label="ill", **options), pr.validate(LEARNER, X, Y, **options)
+    np.testing.assert_allclose(named.corrected, plain.corrected)
+    three = np.digitize(X[:, 0] + RNG.normal(size=120), [-0.5, 0.5])
+    for method in ("bootstrap", "cross-validation"):
+        found = pr.validate(LEARNER, X, three, method=method, cv=3, n_resamples=3, seed=1)
+        assert found.measure.tolist() == ["brier", "log"]
+        assert (found.corrected > found.apparent).all()
+
+
+@pytest.mark.slow
+def test_the_result_does_not_depend_on_the_workers():
+    options = {"measures": MEASURES, "n_resamples": 6, "seed": 1}
+    one, two = (pr.validate(LEARNER, X, Y, workers=workers, **options) for workers in (1, 2))
+    assert one.to_dict() == two.to_dict()
+
+
+def test_one_measure_is_drawn():
+    found = pr.validate(LEARNER, X, Y, measures=MEASURES, method="cross-validation", cv=4, seed=1)
+    ax = found.plot(measure=pr.Brier(), label="a title")
+    lines = {line.get_label(): line for line in ax.get_lines()}
+    assert lines["_corrected"].get_xdata()[0] == found.corrected[1]
+    assert lines["_apparent"].get_xdata()[0] == found.apparent[1]
+    np.testing.assert_array_equal(lines["_folds"].get_xdata(), found.folds.value[found.folds.measure == "brier"])
+    assert ax.get_xlabel() == "Brier score (lower is better)"
+    plt.close("all")
+
+
+def test_undefined_values_of_draws_are_counted():
+    def fragile(table):
+        return float(1 / (table.n_events > 50)) if table.n_events > 45 else float("nan")
+
+    found = pr.validate(LEARNER, X, Y, measures=[fragile], n_resamples=10, seed=1)
+    assert "is undefined in" in found.note
+
+
+def test_wrong_arguments_are_named():
+    with pytest.raises(InputTypeError, match="estimator"):
+        pr.validate(linear_model.LinearRegression(), X, Y)
+    with pytest.raises(InputValueError, match="one outcome for each row"):
+        pr.validate(LEARNER, X, Y[:-1])
+    with pytest.raises(InputValueError, match="groups must have one label"):
+        pr.validate(LEARNER, X, Y, groups=Y[:-1])
+    with pytest.raises(InputValueError, match="site of each case"):
+        pr.validate(LEARNER, X, Y, method="leave-one-site-out")
+    with pytest.raises(InputValueError, match="method"):
+        pr.validate(LEARNER, X, Y, method="holdout")
+    with pytest.raises(InputValueError, match="n_repeats"):
+        pr.validate(LEARNER, X, Y, method="cross-validation", cv=StratifiedKFold(3), n_repeats=2)
+    found = pr.validate(LEARNER, X, Y, measures=MEASURES, n_resamples=2, seed=1)
+    with pytest.raises(InputValueError, match="two learners or more"):
+        found.compare()
+    with pytest.raises(InputValueError, match="measure must be one of"):
+        found.plot(measure="log")
