@@ -6,9 +6,13 @@ have a Beta(1, 9) or Beta(0.3, 10) distribution, which may depend on a column.
 - `null`: outcomes are drawn from the forecasts. In each of some designs of 20,000 cases, 50 sets of outcomes are
   searched at the level 95%. Reported is the share of sets in which any segment is reported, with control of the family
   and of false discoveries.
+- `discoveries`: 100,000 cases. Three labels have 1.2 or 1.3 times the expected events, and three others
+  0.7 times. Reported are the mean number of segments
+  found with control of false discoveries, and the mean share of false ones: those whose cases, without the cases of the
+  segments reported before, deviate by less than half a standard error in truth.
 - `planted`: 1,000,000 cases. Three segments of 0.5 to 1% of the cases, one of them an interaction of two columns, have
   1.3 times the expected events. Reported is the share of samples in which exactly these are named, and that in which
-  each is.
+  each is. At the level 95%, a search may report a further segment in 5% of the samples.
 
 Writes `results/segments.csv`. Run: python studies/segments.py [--share 1.0]
 """
@@ -18,21 +22,26 @@ from __future__ import annotations
 import argparse
 import csv
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-import propriety as pr
 from propriety.inference.segment_law import deviations, largest_deviations
-from propriety.inference.segment_search import critical_deviation
+from propriety.inference.segment_search import critical_deviation, search
 from propriety.inference.segment_sums import Lattice, SegmentCases
+from propriety.inference.segments import ROWS_OF_LAW
 
 RESULTS = Path(__file__).parent / "results"
 SIZES = (2, 3, 3, 4, 5, 5, 6, 8, 8, 10, 12, 15)
-FIELDS = ("question", "design", "n", "segments", "samples", "family", "discovery", "all named exactly", "each named")
+FIELDS = (
+    *("question", "design", "level", "n", "segments", "samples", "family", "discovery"),
+    *("found", "share false", "all named exactly", "each named"),
+)
 DESIGNS, OUTCOMES, SAMPLES = 20, 50, 100
+LABELS = ((5, 3, 1.2), (7, 2, 0.7), (9, 3, 1.3), (9, 7, 0.7), (11, 4, 1.3), (11, 9, 0.7))
 PLANTED = ("c0 = 1", "c8 = 7", "c6 = 3 and c7 = 5")
-SMALL, LARGE = 20_000, 1_000_000
+SMALL, MEDIUM, LARGE = 20_000, 100_000, 1_000_000
 
 
 def draw_columns(n: int, generator: np.random.Generator) -> list[np.ndarray]:
@@ -76,6 +85,7 @@ def null(design: str, designs: int, outcomes: int) -> dict[str, object]:
     return {
         "question": "null",
         "design": design,
+        "level": 0.95,
         "n": SMALL,
         "segments": round(np.mean(tested)),
         "samples": len(errors),
@@ -84,9 +94,43 @@ def null(design: str, designs: int, outcomes: int) -> dict[str, object]:
     }
 
 
-def planted(samples: int) -> dict[str, object]:
-    """Return how often planted segments are named."""
-    exact, each, tested = 0, np.zeros(3), []
+def discoveries(level: float, samples: int) -> dict[str, object]:
+    """Return the share of false reports if false discoveries are controlled."""
+    counts, shares, tested, lattice = [], [], [], Lattice(SIZES, 2)
+    for number in range(samples):
+        generator = np.random.default_rng([3, number])
+        columns = draw_columns(MEDIUM, generator)
+        p = draw_forecasts("uneven", columns, generator)
+        factors = [np.where(columns[column] == code, factor, 1.0) for column, code, factor in LABELS]
+        truth = np.minimum(np.prod(factors, axis=0) * p, 1.0)
+        cases = SegmentCases(p, generator.random(MEDIUM) < truth, columns, lattice)
+        sums = cases.sums()
+        critical_of = partial(critical_deviation, law=np.array([]), control="discovery", level=level)
+        found, _ = search(cases, sums, critical_of, len(lattice))
+        rest, false = np.ones(MEDIUM, dtype=bool), 0
+        for segment in map(lattice.segment, found):
+            inside = rest & np.logical_and.reduce([columns[column] == code for column, code in segment])
+            false += abs((truth - p)[inside].sum()) < 0.5 * np.sqrt((p * (1.0 - p))[inside].sum())
+            rest &= ~inside
+        counts.append(len(found))
+        shares.append(false / max(len(found), 1))
+        tested.append(np.count_nonzero(sums.variance >= 5.0))
+    return {
+        "question": "discoveries",
+        "design": "six labels with 0.7 to 1.3 times the expected events",
+        "level": level,
+        "n": MEDIUM,
+        "segments": round(np.mean(tested)),
+        "samples": samples,
+        "found": f"{np.mean(counts):.1f}",
+        "share false": f"{np.mean(shares):.3f}",
+    }
+
+
+def planted(samples: int) -> list[dict[str, object]]:
+    """Return how often planted segments are named, for two levels."""
+    levels, lattice, tested = (0.95, 0.99), Lattice(SIZES, 2), []
+    exact, each = np.zeros(2), np.zeros((2, 3))
     for number in range(samples):
         generator = np.random.default_rng([2, number])
         columns = draw_columns(LARGE, generator)
@@ -94,20 +138,30 @@ def planted(samples: int) -> dict[str, object]:
         first, second = columns[0] == 1, columns[8] == 7
         inside = first | second | ((columns[6] == 3) & (columns[7] == 5))
         y = generator.random(LARGE) < np.where(inside, np.minimum(1.3 * p, 1.0), p)
-        by = {f"c{place}": codes for place, codes in enumerate(columns)}
-        found = pr.find_segments(y, p, by=by, seed=number, n_resamples=200)
-        tested.append(found.tested)
-        exact += set(found.segment) == set(PLANTED)
-        each += [name in found.segment.tolist() for name in PLANTED]
-    return {
-        "question": "planted",
-        "design": "1.3 times the expected events",
-        "n": LARGE,
-        "segments": round(np.mean(tested)),
-        "samples": samples,
-        "all named exactly": f"{exact / samples:.3f}",
-        "each named": " ".join(f"{share:.2f}" for share in each / samples),
-    }
+        cases = SegmentCases(p, y, columns, lattice)
+        sums = cases.sums()
+        tested.append(np.count_nonzero(sums.variance >= 5.0))
+        law = largest_deviations(cases.sample(ROWS_OF_LAW, number), sums, 500, number)
+        for place, level in enumerate(levels):
+            critical_of = partial(critical_deviation, law=law, control="family", level=level)
+            found, _ = search(cases, sums, critical_of, 10)
+            names = [" and ".join(f"c{column} = {code}" for column, code in lattice.segment(one)) for one in found]
+            exact[place] += set(names) == set(PLANTED)
+            each[place] += [name in names for name in PLANTED]
+        print(number, exact, each.tolist(), file=sys.stderr, flush=True)
+    return [
+        {
+            "question": "planted",
+            "design": "1.3 times the expected events",
+            "level": level,
+            "n": LARGE,
+            "segments": round(np.mean(tested)),
+            "samples": samples,
+            "all named exactly": f"{exact[place] / samples:.3f}",
+            "each named": " ".join(f"{share:.2f}" for share in each[place] / samples),
+        }
+        for place, level in enumerate(levels)
+    ]
 
 
 def main() -> None:
@@ -116,14 +170,19 @@ def main() -> None:
     parser.add_argument("--share", type=float, default=1.0, help="share of the samples")
     share = parser.parse_args().share
     designs, samples = max(2, round(DESIGNS * share)), max(2, round(SAMPLES * share))
-    rows = [null(design, designs, OUTCOMES) for design in ("even", "uneven", "rare, uneven")]
-    rows.append(planted(samples))
+    rows = []
+    for made in (
+        *(partial(null, design, designs, OUTCOMES) for design in ("even", "uneven", "rare, uneven")),
+        *(partial(discoveries, level, 2 * samples) for level in (0.9, 0.95)),
+        partial(planted, samples),
+    ):
+        found = made()
+        rows += found if isinstance(found, list) else [found]
+        print(rows[-1], file=sys.stderr, flush=True)
     with (RESULTS / "segments.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, FIELDS, restval="")
         writer.writeheader()
         writer.writerows(rows)
-    for row in rows:
-        print(row, file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -236,3 +236,38 @@ def test_few_uncertain_outcomes_are_noted():
     y, p = sample()
     assert pr.cumulative_calibration_error(y, p).note == ""
     assert pr.cumulative_calibration_error(y[:50], p[:50]).note.startswith("based on few uncertain outcomes")
+
+
+def stepwise(y, p, w):
+    """Return ECCE and ECCE in standard deviations with one step per case, in the order of the rows among ties."""
+    order = np.argsort(p, kind="stable")
+    y, p, w = y[order], p[order], w[order]
+    sums = np.concatenate([[0.0], np.cumsum(w * (y - p)) / w.sum()])
+    size = sums.max() - sums.min()
+    return size, size / (np.sqrt((w**2 * p * (1 - p)).sum()) / w.sum())
+
+
+@pytest.mark.parametrize(
+    ("weighted", "recorded"),  # ecce, ecce_sigma and ecce_pvalue of mcgrad 0.1.5.
+    [
+        (False, (0.04561338908272099, 2.489742190151655, 0.05112921478821397)),
+        (True, (0.029979923227968892, 1.3834112616560652, 0.6212688094240765)),
+    ],
+)
+def test_mcgrad_defines_ecce_alike_without_ties(weighted, recorded):
+    rng = np.random.default_rng(12)
+    p = rng.beta(1, 4, 400)
+    y = (rng.random(400) < p**0.9).astype(float)
+    w = rng.choice([0.5, 1.0, 2.5], 400)
+    w = w if weighted else np.ones(400)
+    found = pr.cumulative_calibration_error(y, p, sample_weight=w)
+    np.testing.assert_allclose([found.kuiper, found.kuiper / found.sigma], stepwise(y, p, w), rtol=1e-12)
+    np.testing.assert_allclose(
+        [found.kuiper, found.kuiper / found.sigma, found.kuiper_p_value], recorded, rtol=0, atol=1e-9
+    )
+    # Equal forecasts are one step here; with a step per case, ECCE depends on the order of the rows and is larger.
+    tied = p.round(1)
+    found = pr.cumulative_calibration_error(y, tied, sample_weight=w)
+    sizes = [stepwise(y[order], tied[order], w[order])[0] for order in (rng.permutation(400) for _ in range(5))]
+    assert np.ptp(sizes) > 1e-4
+    assert found.kuiper < min(sizes)

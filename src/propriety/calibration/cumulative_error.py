@@ -89,6 +89,9 @@ def cumulative_calibration_error(
 
     Notes
     -----
+    Without ties, `kuiper` is ``ecce`` and `kuiper / sigma` is ``ecce_sigma`` of MCGrad. Among equal forecasts, MCGrad
+    takes a step for each row, so its values depend on the order of the rows and are at least as large as these.
+
     Steps of discrete forecasts make the p-values conservative. Cases are independent, and weights carry no information
     about outcomes. The test of `propriety.calibration_summary` also allows for clusters, times and weights of cases and
     controls, and says in which direction the forecasts are wrong.

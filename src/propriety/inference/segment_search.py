@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -17,7 +18,6 @@ __all__ = ["Control", "critical_deviation", "search"]
 
 Control: TypeAlias = Literal["family", "discovery"]
 PREFERENCE = 10.0  # For a segment of fewer columns, as a likelihood ratio.
-TINY = 1e-12
 
 
 def critical_deviation(sums: SegmentSums, law: Floats, control: Control, level: float) -> float:
@@ -32,17 +32,23 @@ def critical_deviation(sums: SegmentSums, law: Floats, control: Control, level: 
     return float(-ndtri(p_values[passed[-1]] / 2.0)) if len(passed) else math.inf
 
 
-def search(cases: Any, sums: SegmentSums, critical: float, most: int) -> tuple[list[int], list[float]]:
-    """Return the segments found one after another, each without the cases of those before it, and their deviations."""
+def search(
+    cases: Any, sums: SegmentSums, critical_of: Callable[[SegmentSums], float], most: int
+) -> tuple[list[int], list[float]]:
+    """Return the segments found one after another, each without the cases of those before it, and their deviations.
+
+    The critical value is that of the cases that remain. It matters if false discoveries are controlled: with the cases
+    of all segments, it would allow for errors among the echoes of a segment, of which only one is reported.
+    """
     found: list[int] = []
     deviation: list[float] = []
     lattice: Lattice = cases.lattice
     while len(found) < most:
         own = deviations(sums)
-        best = int(np.argmax(np.abs(own)))
+        best, critical = int(np.argmax(np.abs(own))), critical_of(sums)
         if not abs(own[best]) >= critical:
             break
-        best = _widest(lattice, sums, own, best, critical)
+        best = _widest(lattice, own, best, critical)
         segment = lattice.segment(best)
         found.append(best)
         deviation.append(float(own[best]))
@@ -52,19 +58,17 @@ def search(cases: Any, sums: SegmentSums, critical: float, most: int) -> tuple[l
     return found, deviation
 
 
-def _widest(lattice: Lattice, sums: SegmentSums, own: Floats, best: int, critical: float) -> int:
-    """Return a wider segment in place of the best, if its other cases are as likely to deviate in the same way.
+def _widest(lattice: Lattice, own: Floats, best: int, critical: float) -> int:
+    """Return a wider segment in place of the best, if it explains the deviation about as well with fewer columns.
 
-    The other cases are compared with two explanations: they have the same observed/expected as the best segment, or
-    they are calibrated. The first needs fewer columns, so the second must be more likely by the factor `PREFERENCE`.
+    Half the squared deviation of a segment is the gain in log-likelihood if its cases have their own observed/expected
+    and all others are calibrated. The best segment must be more likely than a wider one by the factor `PREFERENCE`.
     """
-    segment, ratio = lattice.segment(best), sums.observed[best] / sums.expected[best]
+    segment = lattice.segment(best)
     for size in range(1, len(segment)):
-        wider = [lattice.index(part) for part in itertools.combinations(segment, size)]
-        rest = SegmentSums(*(column[wider] - column[best] for column in sums))
-        spread = np.sqrt(np.maximum(rest.variance, TINY))
-        found, implied = (rest.observed - rest.expected) / spread, (ratio - 1.0) * rest.expected / spread
-        same = (found * implied - implied**2 / 2.0 >= -math.log(PREFERENCE)) & (np.abs(own[wider]) >= critical)
+        wider = np.array([lattice.index(part) for part in itertools.combinations(segment, size)])
+        likely = (own[best] ** 2 - own[wider] ** 2) / 2.0 <= math.log(PREFERENCE)
+        same = likely & (own[wider] * np.sign(own[best]) >= critical)
         if same.any():
-            return wider[int(np.argmax(np.where(same, np.abs(own[wider]), 0.0)))]
+            return int(wider[np.argmax(np.where(same, np.abs(own[wider]), 0.0))])
     return best

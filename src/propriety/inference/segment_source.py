@@ -21,7 +21,7 @@ from propriety.tables.queries import count_rows, engine_of, fetched, is_missing
 from propriety.tables.sampling import sampled_rows
 from propriety.tables.validation import Labels, Missing
 
-__all__ = ["segment_source"]
+__all__ = ["cut_source", "segment_source"]
 
 SAMPLED = 2**17  # Rows of an engine whose numbers give the quantiles.
 
@@ -43,23 +43,35 @@ def segment_source(
         law = "segments are searched in cases; a ledger has no columns beyond its keys"
         hint = Wording("pass the frame, its columns and {outcome=}; for the keys of a ledger use slices.")
         raise InputTypeError(law, hint=hint)
+    frame = None if outcome is None else known(y_true)
+    if isinstance(frame, nw.LazyFrame) and outcome is not None:
+        return _of_engine(frame, forecasts, _names(by), quantiles, seed, outcome, options)
+    source, columns, cuts = cut_source(y_true, by, quantiles, outcome)
+    ledger = open_ledger(source, forecasts, outcome=outcome, by=columns, **options)
+    return _checked(ledger), ledger, cuts
+
+
+def cut_source(y_true: Any, by: Any, quantiles: int, outcome: str | None) -> tuple[Any, Any, dict[str, Cut]]:
+    """Return the outcomes or the frame and its keys, in which numbers are replaced by their parts, and the cuts."""
     if outcome is None:
         if not isinstance(by, Mapping) or not by:
             raise InputTypeError(
                 "must be a mapping of names to arrays", argument="by", offender=f"got {type(by).__name__}"
             )
-        columns, cuts = cut_arrays(dict(by), quantiles)
-        ledger = open_ledger(y_true, forecasts, by=columns, **options)
-        return _checked(ledger), ledger, cuts
-    frame, names = known(y_true), key_columns(by)
-    if not names:
-        raise InputTypeError("must name one column or more", argument="by", offender="got none")
+        return y_true, *cut_arrays(dict(by), quantiles)
+    frame, names = known(y_true), _names(by)
     if isinstance(frame, nw.LazyFrame):
-        return _of_engine(frame, forecasts, names, quantiles, seed, outcome, options)
+        frame = frame.collect()
     columns, cuts = cut_arrays({name: frame.get_column(name) for name in names if name in frame.columns}, quantiles)
     cut = frame.with_columns(*(nw.new_series(name, columns[name], backend=frame.implementation) for name in cuts))
-    ledger = open_ledger(cut.to_native(), forecasts, outcome=outcome, by=names, **options)
-    return _checked(ledger), ledger, cuts
+    return cut.to_native(), names, cuts
+
+
+def _names(by: Any) -> list[str]:
+    names = key_columns(by)
+    if not names:
+        raise InputTypeError("must name one column or more", argument="by", offender="got none")
+    return names
 
 
 def _of_engine(

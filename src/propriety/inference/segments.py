@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -74,7 +75,8 @@ class Segments(Result):
     tested, too_small : int
         Number of segments that were tested, and of those with cases that expect too few events or non-events.
     critical : float
-        Deviation that counts as evidence.
+        Deviation that counts as evidence. If false discoveries are controlled, it is that of the first segment, and
+        is computed again from the remaining cases for each further one.
     control : {"family", "discovery"}
         What `level` is about.
     level : float
@@ -178,8 +180,8 @@ def find_segments(  # noqa: PLR0913  (the data, the columns, and how they are se
         Number of parts into which numbers are cut.
     control : {"family", "discovery"}
         "family" keeps the probability of reporting any segment, if all forecasts are calibrated, below 1 - `level`.
-        "discovery" keeps the expected share of false reports below it, by the method of Benjamini and Hochberg; it
-        finds more.
+        "discovery" keeps the expected share of false reports below it, by the method of Benjamini and Hochberg, which
+        is applied again to the cases that remain after each report; it finds more if many segments are wrong.
     level : float
         One minus the error rate, and the level of the intervals.
     most : int
@@ -231,8 +233,8 @@ def find_segments(  # noqa: PLR0913  (the data, the columns, and how they are se
     cases, names = cases_of_engine(source, depth) if isinstance(source, LazyCases) else cases_of_arrays(source, depth)
     sums, sample = cases.sums(), cases.sample(ROWS_OF_LAW, seed)
     law = largest_deviations(sample, sums, n_resamples, seed, progress=progress)
-    critical = critical_deviation(sums, law, control, level)
-    found, deviation = search(cases, sums, critical, most)
+    critical_of = partial(critical_deviation, law=law, control=control, level=level)
+    found, deviation = search(cases, sums, critical_of, most)
     shown = [(key, _in_words(cuts.get(key), own)) for key, own in zip(source.keys, names, strict=True)]
     return Segments(
         **_columns(found, deviation, cases, shown, law, level),
@@ -240,7 +242,7 @@ def find_segments(  # noqa: PLR0913  (the data, the columns, and how they are se
         depth=min(depth, len(names)),
         tested=int(np.count_nonzero(sums.variance >= SMALLEST)),
         too_small=int(np.count_nonzero((sums.variance < SMALLEST) & (sums.n > 0.0))),
-        critical=critical,
+        critical=critical_of(sums),
         control=control,
         level=level,
         n_cases=ledger.n,

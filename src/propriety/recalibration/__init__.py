@@ -26,6 +26,7 @@ from propriety.recalibration.methods import METHODS
 from propriety.recalibration.one_vs_rest import OneVsRestMap, fit_one_vs_rest
 from propriety.recalibration.prior_correction import OddsMap, prior_correction
 from propriety.recalibration.scaling_maps import MatrixMap, TemperatureMap, VectorMap
+from propriety.recalibration.segment_map import SegmentEffect, SegmentMap
 from propriety.recalibration.shrunk_classes import fit_shrunk_classes
 from propriety.recalibration.spline_map import SplineMap, fit_shrunk_spline, fit_spline
 from propriety.recalibration.venn_abers import VennAbersMap, fit_venn_abers
@@ -46,6 +47,8 @@ __all__ = [
     "OneVsRestMap",
     "QuadraticMap",
     "RecalibrationMap",
+    "SegmentEffect",
+    "SegmentMap",
     "SplineMap",
     "TemperatureMap",
     "VectorMap",

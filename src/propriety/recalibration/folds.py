@@ -27,7 +27,7 @@ from propriety.tables.frames import checked_columns, known
 from propriety.tables.laws import named_key
 from propriety.tables.queries import count_rows
 
-__all__ = ["DEFAULT_FOLDS", "Folds", "folds_of"]
+__all__ = ["DEFAULT_FOLDS", "Folds", "folds_of", "folds_of_cases"]
 
 FOLD, ID = "fold", "id"
 CELLS = 2**16  # Of the tables of an engine with many rows.
@@ -208,6 +208,11 @@ def _of_ledger(ledger: Ledger, number: int, model: str | None, seed: int) -> Fol
             hint = Wording("condense it by a key of folds, and pass its name as {folds=}.")
             raise InputValueError(law, hint=hint)
         return _of_table(ledger.table(model), number, seed, ledger.dropped)
+    return folds_of_cases(ledger, cases, number, model, seed)
+
+
+def folds_of_cases(ledger: Ledger, cases: Cases, number: int, model: str | None, seed: int) -> Folds | ClassFolds:
+    """Split the cases of a ledger: by their clusters or times, or at random."""
     units = cases.time or cases.cluster
     if units is None:
         # The folds do not depend on the order of the rows, so that engines and arrays have the same.

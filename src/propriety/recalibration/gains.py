@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,11 +19,10 @@ from propriety.ledger.ledger import Ledger
 from propriety.recalibration.class_cross_fitting import ClassCrossFit
 from propriety.recalibration.cross_fitting import CrossFit
 from propriety.recalibration.result import Gain, RecalibrationVerdict
+from propriety.recalibration.segment_folds import SegmentCrossFit
 from propriety.result import Floats
 
 __all__ = ["Gains", "gains_of", "simplest_of"]
-
-Reference: TypeAlias = Literal["none", "floored"]
 
 NEAR = 0.5  # A simpler method is chosen if it is within this many standard errors of the best.
 DRAWING = Drawing()  # Comparisons of mean losses need no resamples.
@@ -52,7 +51,7 @@ class Gains:
     p_value: Floats
     tested: tuple[Gain, ...]
     adjusted: tuple[Gain, ...]
-    reference: Reference
+    reference: str
     note: str
 
     def columns(self) -> dict[str, Any]:
@@ -74,11 +73,22 @@ class Gains:
         )
 
 
-def gains_of(fitted: CrossFit | ClassCrossFit, ledger: Ledger, rule: Any, level: float) -> Gains:
-    """Return the gains of all methods; `ledger` is `fitted.ledger(rule)`."""
+def gains_of(
+    fitted: CrossFit | ClassCrossFit | SegmentCrossFit,
+    ledger: Ledger,
+    rule: Any,
+    level: float,
+    *,
+    reference: str | None = None,
+) -> Gains:
+    """Return the gains of all methods over a reference; `ledger` is `fitted.ledger(rule)`.
+
+    The default reference is "none", the original forecasts, or "floored" if their score is infinite.
+    """
     names, measure = list(fitted.maps), MeanScore(rule)
     score = fitted.scores(ledger, rule)
-    reference: Reference = "floored" if "floored" in names and math.isinf(score[names.index("none")]) else "none"
+    if reference is None:
+        reference = "floored" if "floored" in names and math.isinf(score[names.index("none")]) else "none"
     why = _why_untested(ledger)
     if len(names) == 1 or why:
         return _untested(names, score, reference, why)
@@ -149,7 +159,7 @@ def _with_infinite_losses(outcomes: Iterable[Gain], score: Floats, before: float
     return tuple("loss" if harms else outcome for outcome, harms in zip(outcomes, harmful, strict=True))
 
 
-def _untested(names: list[str], score: Floats, reference: Reference, why: str) -> Gains:
+def _untested(names: list[str], score: Floats, reference: str, why: str) -> Gains:
     """Return the gains without intervals or tests."""
     place = names.index(reference)
     own = np.arange(len(names)) == place

@@ -20,7 +20,15 @@ from propriety.recalibration.cross_fitting import CrossFit, Fits, fitted_maps, m
 from propriety.recalibration.folds import DEFAULT_FOLDS, Folds, folds_of
 from propriety.recalibration.gains import gains_of, simplest_of
 from propriety.recalibration.methods import METHODS
-from propriety.recalibration.result import Recalibration
+from propriety.recalibration.result import Recalibration, words_of_segments
+from propriety.recalibration.segment_fit import SegmentFit, SegmentRows
+from propriety.recalibration.segment_folds import (
+    BY_SEGMENT,
+    SegmentCrossFit,
+    SegmentFolds,
+    segment_folds_of,
+    segment_methods,
+)
 from propriety.rules.families import Log
 from propriety.rules.rule import ClassRule, Rule, check_rule
 from propriety.tables.forecast_table import ForecastTable
@@ -38,6 +46,7 @@ def recalibrate(  # noqa: PLR0913  (the data, their dependence, the methods, and
     forecasts: Forecasts | None = None,
     *,
     outcome: str | None = None,
+    by: ArrayLike | Mapping[str, ArrayLike] | None = None,
     method: str = "auto",
     candidates: Sequence[str] = (),
     rule: Rule = LOG,
@@ -69,6 +78,9 @@ def recalibrate(  # noqa: PLR0913  (the data, their dependence, the methods, and
         column, or of the columns of the classes, ``{"model": ["a", "b", "c"]}``.
     outcome : str, optional
         With a frame, the column of the outcomes.
+    by : mapping of str to array-like, or list of str with a frame, optional
+        Columns by whose labels the log-odds are shifted on top of the map; see the notes. Floats, and whole numbers
+        with more than 50 values, are cut at their quantiles into five parts.
     method : str
         The map: "auto", a monotone spline in log-odds, shrunk towards the forecasts if the evidence of miscalibration
         is weak; "intercept", "slope", "logistic", "beta", "quadratic", "spline", "venn-abers", "isotonic", "isotonic
@@ -114,6 +126,13 @@ def recalibrate(  # noqa: PLR0913  (the data, their dependence, the methods, and
     Class maps are fitted to cases, not to tables. A lazy frame of class probabilities is collected if it has at most
     2**22 values; `propriety.recalibration.LazyClassRows` fits temperature and vector scaling to larger ones.
 
+    With `by`, the map has further shifts of the log-odds: one for each label of each column, and one for each segment
+    of up to two columns that stands out, as in `find_segments` with Bonferroni's critical value. They are random
+    intercepts: the shifts of a column are drawn from a normal distribution, whose variance maximises the marginal
+    likelihood. So labels with few cases are shrunk towards the map for all cases, and if the labels of a column do not
+    differ, their shifts are 0. The map for all cases is a further candidate, and the note compares the two. The cases
+    are needed, without weights; lazy frames of up to 4,194,304 rows are collected.
+
     If there are more than 4,096 distinct forecasts, neighbouring ones are grouped. The groups are so small that gains
     under smooth rules change by less than a hundredth of their standard error. The functions of
     `propriety.recalibration` do not group.
@@ -145,24 +164,21 @@ def recalibrate(  # noqa: PLR0913  (the data, their dependence, the methods, and
     check_rule(rule)
     check_level(level)
     drawn = fresh_seed(seed)
-    parts = folds_of(
-        y_true,
-        forecasts,
-        folds=folds,
-        id=id,
-        model=model,
-        seed=drawn,
-        outcome=outcome,
-        cluster=cluster,
-        time=time,
-        sample_weight=sample_weight,
-        pos_label=pos_label,
-        labels=labels,
-        missing=missing,
-    )
+    options: dict[str, Any] = {"outcome": outcome, "cluster": cluster, "time": time, "sample_weight": sample_weight}
+    options |= {"pos_label": pos_label, "labels": labels, "missing": missing}
+    parts: Folds | ClassFolds | SegmentFolds
+    if by is None:
+        parts = folds_of(y_true, forecasts, folds=folds, id=id, model=model, seed=drawn, **options)
+    else:
+        check_choice("method", method, [*METHODS])
+        parts = segment_folds_of(y_true, forecasts, by, folds=folds, id=id, model=model, seed=drawn, **options)
     asked: Any = _asked(rule, parts)
     known: Fits = CLASS_METHODS if isinstance(parts, ClassFolds) else METHODS
     tried = _candidates(method, candidates, known)
+    whole_method = method
+    if isinstance(parts, SegmentFolds):
+        known, method = segment_methods(method), f"{method}{BY_SEGMENT}"
+        tried.append(method)
     if parts.has_certain:
         tried = [name for name in known if name in (*tried, FLOORED)]
     whole = parts.whole
@@ -172,11 +188,15 @@ def recalibrate(  # noqa: PLR0913  (the data, their dependence, the methods, and
     if method in failed:
         raise failed[method]
     maps = {name: own for name, own in maps.items() if name in by_fold}
-    fitted = ClassCrossFit(parts, by_fold) if isinstance(parts, ClassFolds) else CrossFit(parts, by_fold)
+    fitted = _cross_fit(parts, by_fold)
     ledger = fitted.ledger(asked)
     gains = gains_of(fitted, ledger, asked, level)
     chosen = simplest_of(ledger, asked, gains, level) if method == CHOOSE else method
     notes = [gains.note, CHOSEN if method == CHOOSE and chosen != NONE else ""]
+    if isinstance(parts, SegmentFolds):
+        maps = {name: parts.map_of(own) if isinstance(own, SegmentFit) else own for name, own in maps.items()}
+        over = gains_of(fitted, ledger, asked, level, reference=whole_method).verdict(method, adjusted=False)
+        notes.append(words_of_segments(over, whole_method, level))
     notes += [f"{name} could not be fitted: {why}" for name, why in failed.items()]
     return Recalibration(
         **gains.columns(),
@@ -187,7 +207,7 @@ def recalibrate(  # noqa: PLR0913  (the data, their dependence, the methods, and
         rule=asked,
         folds=parts.words,
         level=level,
-        n=len(whole) if isinstance(whole, ClassRows) else whole.n,
+        n=len(whole) if isinstance(whole, ClassRows) else (whole.table if isinstance(whole, SegmentRows) else whole).n,
         labels=parts.cases.labels if isinstance(parts, ClassFolds) else None,
         dropped=parts.dropped,
         note=" ".join(filter(None, notes)),
@@ -197,9 +217,15 @@ def recalibrate(  # noqa: PLR0913  (the data, their dependence, the methods, and
     )
 
 
-def _asked(rule: Rule, parts: Folds | ClassFolds) -> Rule:
+def _cross_fit(parts: Folds | ClassFolds | SegmentFolds, maps: Any) -> CrossFit | ClassCrossFit | SegmentCrossFit:
+    if isinstance(parts, SegmentFolds):
+        return SegmentCrossFit(parts, maps)
+    return ClassCrossFit(parts, maps) if isinstance(parts, ClassFolds) else CrossFit(parts, maps)
+
+
+def _asked(rule: Rule, parts: Folds | ClassFolds | SegmentFolds) -> Rule:
     """Return the rule, which must be proper and of the same kind as the forecasts, binary or for classes."""
-    if isinstance(parts, Folds):
+    if not isinstance(parts, ClassFolds):
         proper_binary_rule(rule)
         return rule
     check_proper(rule, parts.cases.classes)

@@ -11,10 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.calibration.reliability import ReliabilityCurve, reliability_curve
+from propriety.errors import InputTypeError, UnsupportedOperationError
 from propriety.inference.number_words import number, percent
 from propriety.recalibration.class_maps import ClassIdentityMap, ClassMap
 from propriety.recalibration.maps import IdentityMap, RecalibrationMap
 from propriety.recalibration.scaling_maps import MatrixMap, VectorMap
+from propriety.recalibration.segment_map import SegmentMap
 from propriety.recalibration.spline_map import SplineMap
 from propriety.recalibration.written_maps import Dialect
 from propriety.result import Floats, Result
@@ -41,8 +43,8 @@ class RecalibrationVerdict:
         Score of the reference minus that of the map, and its interval.
     before, after : float
         The two scores.
-    reference : {"none", "floored"}
-        The reference of the gain: the original forecasts or, if their score is infinite, those with a floor.
+    reference : str
+        The reference of the gain: "none", the original forecasts, or "floored", if their score is infinite.
     """
 
     outcome: Gain
@@ -51,7 +53,7 @@ class RecalibrationVerdict:
     high: float
     before: float
     after: float
-    reference: Literal["none", "floored"]
+    reference: str
 
     @property
     def is_immaterial(self) -> bool:
@@ -78,9 +80,9 @@ class Recalibration(Result):
         Two-sided p-value of no gain, not adjusted for the number of candidates.
     method : str
         The method of the map.
-    map : RecalibrationMap or ClassMap
+    map : RecalibrationMap, ClassMap or SegmentMap
         The map, fitted to all cases; for class forecasts, it maps rows of probabilities.
-    maps : mapping of str to RecalibrationMap or ClassMap
+    maps : mapping of str to RecalibrationMap, ClassMap or SegmentMap
         The maps of all candidates, fitted to all cases.
     verdict : RecalibrationVerdict
         The verdict on the gain.
@@ -106,7 +108,7 @@ class Recalibration(Result):
     standard_error: Floats
     p_value: Floats
     method: str
-    map: RecalibrationMap | ClassMap
+    map: RecalibrationMap | ClassMap | SegmentMap
     verdict: RecalibrationVerdict
     rule: Rule
     folds: str
@@ -116,12 +118,16 @@ class Recalibration(Result):
     dropped: int = 0
     note: str = ""
     seed: int
-    maps: Mapping[str, RecalibrationMap | ClassMap] = field(metadata={"hidden": True})
+    maps: Mapping[str, RecalibrationMap | ClassMap | SegmentMap] = field(metadata={"hidden": True})
     table_before: ForecastTable = field(metadata={"hidden": True})
     table_after: ForecastTable = field(metadata={"hidden": True})
 
-    def __call__(self, y_proba: object) -> Floats:
-        """Return the recalibrated forecasts."""
+    def __call__(self, y_proba: object, by: Mapping[str, object] | None = None) -> Floats:
+        """Return the recalibrated forecasts; `by` has the columns of a map by segment."""
+        if isinstance(self.map, SegmentMap):
+            return self.map(y_proba, {} if by is None else by)
+        if by is not None:
+            raise InputTypeError("must be absent, because the map does not differ by segment", argument="by")
         return self.map(y_proba)
 
     def expression(self, column: Any) -> Any:
@@ -140,6 +146,8 @@ class Recalibration(Result):
 
     def to_onnx(self) -> Any:
         """Return the map as an ONNX model; see `RecalibrationMap.to_onnx` and `ClassMap.to_onnx`."""
+        if isinstance(self.map, SegmentMap):
+            raise UnsupportedOperationError("a map by segment cannot be written as ONNX", hint="use to_sql.")
         if isinstance(self.map, RecalibrationMap) or self.labels is None:
             return self.map.to_onnx()
         return self.map.to_onnx(len(self.labels))
@@ -208,16 +216,22 @@ def _verdict_words(found: Recalibration) -> str:
     return f"{said} The {score} of the original forecasts is infinite; {kept}."
 
 
-def formula_of(fitted: RecalibrationMap | ClassMap) -> str:
+def words_of_segments(over: RecalibrationVerdict, method: str, level: float) -> str:
+    """Return the gain of a map by segment over the map for all cases in words."""
+    interval = f"{percent(level)} CI {_signed(over.low)} to {_signed(over.high)}"
+    return f"Relative to the map for all cases ({method}), the gain is {_signed(over.gain)} ({interval})."
+
+
+def formula_of(fitted: RecalibrationMap | ClassMap | SegmentMap) -> str:
     """Return the formula of a map; if the map leaves the forecasts as they are, that of the identity."""
     return f"q = {IdentityMap(floor=fitted.parameters['floor']).formula}" if _is_identity(fitted) else fitted.formula
 
 
-def _is_identity(fitted: RecalibrationMap | ClassMap) -> bool:
+def _is_identity(fitted: RecalibrationMap | ClassMap | SegmentMap) -> bool:
     return isinstance(fitted, IdentityMap) or (isinstance(fitted, SplineMap) and fitted.shrinkage == 0.0)
 
 
-def _map_words(method: str, fitted: RecalibrationMap | ClassMap) -> str:
+def _map_words(method: str, fitted: RecalibrationMap | ClassMap | SegmentMap) -> str:
     """Return the map in words."""
     if _is_identity(fitted):
         floor = fitted.parameters["floor"]

@@ -92,7 +92,8 @@ class StoredMap(ABC):
 
     def __hash__(self) -> int:
         values = self.parameters.values()
-        return hash((self.kind, *(value if isinstance(value, tuple) else float(np.sum(value)) for value in values)))
+        known = (one if isinstance(one, tuple | StoredMap) else float(np.sum(one)) for one in values)
+        return hash((self.kind, *known))
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{name}={_shown(value)}" for name, value in self.parameters.items())
@@ -100,15 +101,19 @@ class StoredMap(ABC):
 
 
 def _plain(value: Any) -> Any:
-    """Return a parameter as plain data: a number, a list of numbers, or a list of maps."""
+    """Return a parameter as plain data: a number, a list of numbers, a map, or a list of maps or effects."""
     if isinstance(value, tuple):
         return [one.to_dict() for one in value]
+    if isinstance(value, StoredMap):
+        return value.to_dict()
     return value.tolist() if isinstance(value, np.ndarray) else value
 
 
 def _shown(value: object) -> str:
     if isinstance(value, np.ndarray):
         return f"<{value.size} numbers>" if value.size > 8 else repr(_rounded(value.tolist()))
+    if isinstance(value, tuple) and len(value) > 8:
+        return f"<{len(value)} entries>"
     return f"{value:.6g}" if isinstance(value, float) else repr(value)
 
 

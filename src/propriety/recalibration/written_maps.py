@@ -58,6 +58,12 @@ class Written(Protocol):
     def constant(self, value: float) -> Column:
         """One number for all rows."""
 
+    def number(self, name: str) -> Column:
+        """Another column, as numbers."""
+
+    def is_label(self, name: str, label: str | float) -> Column:
+        """Whether another column has a label."""
+
 
 class _Expressions:
     def log(self, x: nw.Expr) -> nw.Expr:
@@ -77,6 +83,12 @@ class _Expressions:
 
     def constant(self, value: float) -> nw.Expr:
         return nw.lit(value, nw.Float64)
+
+    def number(self, name: str) -> nw.Expr:
+        return nw.col(name).cast(nw.Float64)
+
+    def is_label(self, name: str, label: str | float) -> nw.Expr:
+        return nw.col(name) == label
 
 
 class _Text:
@@ -154,6 +166,12 @@ class _Sql:
     def constant(self, value: float) -> _Text:
         return _Text(value)
 
+    def number(self, name: str) -> _Text:
+        return _column(name)
+
+    def is_label(self, name: str, label: str | float) -> _Text:
+        return _Text(f"({_quoted(name)} = {_literal(label)})")
+
 
 EXPRESSIONS: Written = _Expressions()
 SQL: Written = _Sql()
@@ -203,8 +221,20 @@ def _as_many(columns: Any, classes: int | None) -> Sequence[Any]:
 def _column(name: object) -> _Text:
     if not isinstance(name, str):
         raise InputTypeError("must be the name of a column", argument="column")
-    quoted = name.replace('"', '""')
-    return _Text(f'CAST("{quoted}" AS DOUBLE)')
+    return _Text(f"CAST({_quoted(name)} AS DOUBLE)")
+
+
+def _quoted(name: str) -> str:
+    doubled = name.replace('"', '""')
+    return f'"{doubled}"'
+
+
+def _literal(label: str | float) -> str:
+    """Write a label in SQL; a boolean is a number in Python but not in SQL."""
+    if isinstance(label, str):
+        doubled = label.replace("'", "''")
+        return f"'{doubled}'"
+    return repr(label).upper() if isinstance(label, int) else _Text(label).text
 
 
 def _in_dialect(text: str, dialect: Dialect) -> str:

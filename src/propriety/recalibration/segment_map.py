@@ -1,0 +1,248 @@
+"""The map of a recalibration by segment: a map for all cases, and shifts of the log-odds in segments."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import add, and_
+from typing import Any, ClassVar, TypeAlias
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from propriety.errors import InputTypeError, InputValueError
+from propriety.recalibration.maps import RecalibrationMap, checked_floor, checked_number, log_odds
+from propriety.recalibration.stored_maps import StoredMap
+from propriety.recalibration.written_maps import (
+    Column,
+    Dialect,
+    Written,
+    expit_of,
+    farthest_of,
+    log_odds_of,
+    sql_of,
+    written_expression,
+)
+from propriety.result import Floats
+from propriety.tables.arrays import read_array
+from propriety.tables.validation import read_event_forecast
+
+__all__ = ["Label", "SegmentEffect", "SegmentMap"]
+
+Label: TypeAlias = str | int | float | bool | tuple[float | None, float | None]
+NESTED = 100  # Labels in one nested CASE; engines limit the depth of expressions.
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentEffect:
+    """The shift of the log-odds in one segment.
+
+    Parameters
+    ----------
+    places : tuple of tuple
+        The columns of the segment, each with its label. A part of the numbers of a column is a pair (low, high),
+        without the lower limit; None is no limit.
+    log_odds : float
+        The shift.
+
+    Examples
+    --------
+    >>> SegmentEffect((("country", "FR"), ("age", (None, 30.0))), 0.2).words
+    'country = FR and age up to 30'
+    """
+
+    places: tuple[tuple[str, Label], ...]
+    log_odds: float
+
+    @property
+    def words(self) -> str:
+        """The segment in words."""
+        return " and ".join(f"{column} {_in_words(label)}" for column, label in self.places)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the effect as plain data."""
+        plain = [[column, list(label) if isinstance(label, tuple) else label] for column, label in self.places]
+        return {"places": plain, "log_odds": self.log_odds}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class SegmentMap(StoredMap):
+    r"""A map for all cases, with shifts of the log-odds in segments.
+
+    .. math:: \operatorname{logit} q = \operatorname{logit} g(p) + \sum u
+
+    A case has the shifts of all segments that contain it. Labels that were not seen, and missing ones, have none.
+
+    Parameters
+    ----------
+    whole : RecalibrationMap
+        The map g for all cases.
+    effects : tuple of SegmentEffect
+        The shifts u.
+    floor : float
+        Floor under g(p) and 1 - g(p); see `floor_of`.
+
+    Examples
+    --------
+    >>> from propriety.recalibration import IdentityMap
+    >>> effects = (SegmentEffect((("country", "FR"),), 0.5),)
+    >>> own = SegmentMap(whole=IdentityMap(), effects=effects, floor=1e-6)
+    >>> own([0.2, 0.2], by={"country": ["FR", "DE"]}).round(3)
+    array([0.292, 0.2  ])
+    """
+
+    kind: ClassVar[str] = "segments"
+
+    whole: RecalibrationMap
+    effects: tuple[SegmentEffect, ...]
+    floor: float
+
+    def __post_init__(self) -> None:
+        whole = RecalibrationMap.from_dict(self.whole) if isinstance(self.whole, Mapping) else self.whole
+        if not isinstance(whole, RecalibrationMap):
+            raise InputTypeError("must be a map", argument="whole", offender=f"got {type(whole).__name__}")
+        object.__setattr__(self, "whole", whole)
+        object.__setattr__(self, "effects", tuple(_checked_effect(one) for one in self.effects))
+        object.__setattr__(self, "floor", checked_floor(self.floor, positive=True))
+
+    @property
+    def by(self) -> tuple[str, ...]:
+        """The columns that the map needs."""
+        return tuple(dict.fromkeys(column for one in self.effects for column, _ in one.places))
+
+    def __call__(self, y_proba: object, by: Mapping[str, object]) -> Floats:
+        """Return the recalibrated forecasts of forecasts in [0, 1] and the columns of their cases."""
+        forecast = read_event_forecast(y_proba)
+        absent = [name for name in self.by if name not in by] if isinstance(by, Mapping) else list(self.by)
+        if absent:
+            raise InputValueError(f"must have the column {absent[0]!r}", argument="by")
+        columns = {name: read_array(by[name], f"by[{name!r}]", role="keys").values for name in self.by}
+        for name, values in columns.items():
+            if values.shape != forecast.shape:
+                law = f"must have the shape of y_proba, {forecast.shape}"
+                raise InputValueError(law, argument=f"by[{name!r}]", offender=f"has {values.shape}")
+        shift = np.zeros(forecast.shape)
+        for group in _by_column(self.effects):
+            if len(group[0].places) > 1:
+                tests = [_inside(columns[column], label) for column, label in group[0].places]
+                shift += group[0].log_odds * np.logical_and.reduce(tests)
+                continue
+            name = group[0].places[0][0]
+            parts = {one.places[0][1]: one.log_odds for one in group}
+            if isinstance(next(iter(parts)), tuple):
+                for label, own in parts.items():
+                    shift += own * _inside(columns[name], label)
+            else:
+                values = columns[name].reshape(-1).tolist()
+                shift += np.array([parts.get(one, 0.0) for one in values]).reshape(forecast.shape)
+        found: Floats = expit(log_odds(self.whole.recalibrated(forecast), self.floor) + shift)
+        return found
+
+    def written(self, p: Column, ops: Written) -> Column:
+        """Return the map applied to a column, in operations that engines support."""
+        groups = _by_column(self.effects)
+        parts = [group[start : start + NESTED] for group in groups for start in range(0, len(group), NESTED)]
+        shifts = [_written_group(part, ops) for part in parts]
+        base = log_odds_of(self.whole.written(p, ops), self.floor, ops)
+        farthest = farthest_of(self.floor) + sum(abs(one.log_odds) for one in self.effects)
+        return expit_of(reduce(add, shifts, base), farthest, ops)
+
+    def expression(self, column: str | nw.Expr) -> nw.Expr:
+        """Return the map as a narwhals expression of a column of forecasts and of the columns of the segments.
+
+        Forecasts that are missing or outside [0, 1] become null.
+        """
+        return written_expression(self.written, column)
+
+    def to_sql(self, column: str, *, dialect: Dialect = "duckdb") -> str:
+        """Return the map as SQL of a column of forecasts and of the columns of the segments.
+
+        See `RecalibrationMap.to_sql`.
+        """
+        return sql_of(self.written, column, dialect)
+
+    @property
+    def formula(self) -> str:
+        """The map in one line."""
+        number = "1 segment" if len(self.effects) == 1 else f"{len(self.effects)} segments"
+        return f"log-odds of the map for all cases ({self.whole.formula}), shifted in {number}"
+
+
+def _by_column(effects: Sequence[SegmentEffect]) -> list[list[SegmentEffect]]:
+    """Return the effects of labels of the same column together, and every other effect by itself."""
+    groups: dict[object, list[SegmentEffect]] = {}
+    for place, one in enumerate(effects):
+        (column, label), *others = one.places
+        key = place if others else (column, isinstance(label, tuple))
+        own = groups.setdefault(key, [])
+        if not others and any(other.places == one.places for other in own):
+            own = groups.setdefault(place, [])  # A second effect of the same label is added to the first.
+        own.append(one)
+    return list(groups.values())
+
+
+def _written_group(effects: Sequence[SegmentEffect], ops: Written) -> Column:
+    found = ops.constant(0.0)
+    for one in reversed(effects):
+        tests = [_written_test(column, label, ops) for column, label in one.places]
+        found = ops.where(reduce(and_, tests), ops.constant(one.log_odds), found)
+    return found
+
+
+def _written_test(column: str, label: Label, ops: Written) -> Column:
+    if not isinstance(label, tuple):
+        return ops.is_label(column, label)
+    low, high = _limits(label)
+    return (ops.number(column) > low) & (ops.number(column) <= high)
+
+
+def _limits(label: tuple[float | None, float | None]) -> tuple[float, float]:
+    """Return finite limits: engines order NaN above all numbers, and it is in no part."""
+    low, high = label
+    return -sys.float_info.max if low is None else low, sys.float_info.max if high is None else high
+
+
+def _inside(values: NDArray[Any], label: Label) -> NDArray[np.bool_]:
+    if isinstance(label, tuple):
+        low, high = _limits(label)
+        numbers = values.astype(np.float64)
+        found: NDArray[np.bool_] = (numbers > low) & (numbers <= high)
+        return found
+    return np.array([one == label for one in values.reshape(-1).tolist()], dtype=np.bool_).reshape(values.shape)
+
+
+def _checked_effect(given: Any) -> SegmentEffect:
+    try:
+        pairs = given["places"] if isinstance(given, Mapping) else given.places
+        value = given["log_odds"] if isinstance(given, Mapping) else given.log_odds
+        places = tuple((column, _checked_label(label)) for column, label in pairs)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise InputValueError("must be a list of places and log_odds", argument="effects") from error
+    if not places or not all(isinstance(column, str) for column, _ in places):
+        raise InputValueError("must have names of columns", argument="effects", offender=f"got {pairs!r}")
+    return SegmentEffect(places, checked_number("log_odds", value))
+
+
+def _checked_label(label: Any) -> Label:
+    if isinstance(label, np.generic):
+        label = label.item()
+    if isinstance(label, list | tuple):
+        low, high = (None if one is None else checked_number("limit", one) for one in label)
+        return (low, high)
+    if isinstance(label, str | int | float):
+        return label
+    law = "must be a text or a number to be stored with a map"
+    raise InputValueError(law, argument="by", offender=f"a label is {label!r}", hint="convert the column to text.")
+
+
+def _in_words(label: Label) -> str:
+    if not isinstance(label, tuple):
+        return f"= {label}"
+    low, high = label
+    if low is None or high is None:
+        return f"up to {high:.6g}" if high is not None else f"above {low:.6g}"
+    return f"from {low:.6g} to {high:.6g}"
