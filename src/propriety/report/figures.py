@@ -7,6 +7,7 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import matplotlib as mpl
@@ -26,7 +27,7 @@ from propriety.report.page import Figure, Width
 from propriety.report.svg import MODEL, clean
 from propriety.report.thinning import thin_lines
 
-__all__ = ["figure_of", "svg_of"]
+__all__ = ["figure_of", "svg_of", "without_pictures"]
 
 SETTINGS: Any = {
     "svg.fonttype": "none",  # Text stays text: it can be searched and read aloud.
@@ -42,6 +43,7 @@ START = {"left": 0.13, "right": 0.98, "bottom": 0.14, "top": 0.94}  # The edges 
 NO_METADATA: dict[str, Any] = {"Creator": None, "Date": None, "Format": None, "Type": None}
 MOST_POINTS = 30  # Points of one line that can be read off.
 SCALES = ("linear", "log", "logit")
+_IS_DRAWN: ContextVar[bool] = ContextVar("is_drawn", default=True)
 _DRAWING = threading.RLock()  # Matplotlib's settings and warning filters are shared by all threads.
 
 
@@ -92,20 +94,30 @@ def figure_of(  # noqa: PLR0913  (the parts of a figure)
     >>> figure.points[0]["lines"][0]["name"]
     'a'
     """
-    canvas = _drawn(drawing, size, models, whole=whole)
+    canvas = _drawn(drawing, size, models, whole=whole) if _IS_DRAWN.get() else None
     return Figure(
         title=title,
         caption=caption,
-        svg=_svg(canvas),
+        svg="" if canvas is None else _svg(canvas),
         table=table,
         alt=alt or caption,
         call=call,
-        points=tuple(_panels(canvas, models)),
+        points=() if canvas is None else tuple(_panels(canvas, models)),
         width=width,
         of_models=of_models,
         reading=reading,
-        full="" if full is None else _svg(_drawn(full, size, models, whole=whole)),
+        full="" if full is None or canvas is None else _svg(_drawn(full, size, models, whole=whole)),
     )
+
+
+@contextmanager
+def without_pictures() -> Iterator[None]:
+    """Let `figure_of` draw nothing, because only the tables of the sections are needed."""
+    before = _IS_DRAWN.set(False)
+    try:
+        yield
+    finally:
+        _IS_DRAWN.reset(before)
 
 
 def svg_of(
