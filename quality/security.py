@@ -227,7 +227,7 @@ def measured(*arguments: str, **options: Any) -> Ended:
     begin, megabytes = time.monotonic(), 0.0
     with tempfile.TemporaryFile("w+") as errors:
         process = subprocess.Popen(  # noqa: S603
-            [sys.executable, "-m", "propriety.cli", *arguments], stdout=subprocess.DEVNULL, stderr=errors, **options
+            [sys.executable, "-m", "propriety", *arguments], stdout=subprocess.DEVNULL, stderr=errors, **options
         )
         while process.poll() is None:
             megabytes = max(megabytes, peak(process.pid))

@@ -10,7 +10,7 @@ import pytest
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(os.name == "nt", reason="the shell is that of POSIX")]
 
 SCRIPT = """
-propriety() { "$PYTHON" -m propriety.cli "$@"; }
+propriety() { "$PYTHON" -m propriety "$@"; }
 cases="--outcome y --forecast bold --forecast honest --resamples 50 --seed 1"
 """
 

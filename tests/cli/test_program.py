@@ -20,7 +20,7 @@ from propriety.cli.numbers import numbers_joined
 from propriety.cli.program import program
 
 posix = pytest.mark.skipif(os.name == "nt", reason="signals are those of POSIX")
-COMMAND = (sys.executable, "-m", "propriety.cli")
+COMMAND = (sys.executable, "-m", "propriety")
 CASES = ("--outcome", "y", "--forecast", "honest", "--resamples", "50", "--seed", "1")
 
 

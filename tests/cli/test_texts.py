@@ -92,13 +92,25 @@ def test_large_labels_of_the_outcome_are_told_apart(run, folder):
         ("y,p\n" + "1,0.5\n" * 30_000 + "abc,0.5\n", "column 'y' must contain numbers; line 30,002 of x.csv has 'abc'"),
         ("y,p\n1,0.5\n0,abc\n", "column 'p' must contain numbers; line 3 of x.csv has 'abc'. Hint: use --null abc"),
         ("y;p\n1;0,5\n0;0.2\n", "column 'p' must contain numbers; line 2 of x.csv has '0,5'. Hint: --decimal and"),
+        ("y;p\n1;0,5\n0;0,25\n0;abc\n", "column 'p' must contain numbers; line 4 of x.csv has 'abc'. Hint: use --null"),
         ("y;p\n1;1.234,5\n", "line 2 of x.csv has '1.234,5'. Hint: --decimal and --thousands name the signs"),
         (
             BODY + '1,0.5,"a\n1,0.5,b\n',
             "quotes must be closed, and doubled within a field; one at or after line 42 of x.csv is not",
         ),
     ],
-    ids=["short", "long", "late", "twice", "late word", "word", "mixed signs", "thousands", "open quote"],
+    ids=[
+        "short",
+        "long",
+        "late",
+        "twice",
+        "late word",
+        "word",
+        "mixed signs",
+        "word among commas",
+        "thousands",
+        "open quote",
+    ],
 )
 @pytest.mark.parametrize("packed", [False, True], ids=["plain", "gzip"])
 def test_faults_are_named_by_line_and_column(folder, refusal, content, told, packed):

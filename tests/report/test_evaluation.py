@@ -45,9 +45,19 @@ SECTIONS = {
         "tripod",
     ],
     "one model": ["scores", "calibration", "recalibration", "decisions", "means", "methods", "tripod"],
-    "classes": ["scores", "calibration", "confusion", "comparison", "means", "methods", "tripod"],
+    "classes": ["scores", "calibration", "confusion", "abstention", "comparison", "means", "methods", "tripod"],
     "grades": ["scores", "calibration", "confusion", "comparison", "means", "methods", "tripod"],
-    "classes in groups": ["scores", "calibration", "confusion", "comparison", "slices", "means", "methods", "tripod"],
+    "classes in groups": [
+        "scores",
+        "calibration",
+        "confusion",
+        "abstention",
+        "comparison",
+        "slices",
+        "means",
+        "methods",
+        "tripod",
+    ],
     "grades in groups": ["scores", "calibration", "confusion", "comparison", "slices", "means", "methods", "tripod"],
 }
 
@@ -131,6 +141,16 @@ def test_the_table_of_net_benefit_has_the_value_at_every_threshold():
 
 
 @pytest.mark.slow
+def test_the_table_of_abstention_is_that_of_the_answers():
+    result = evaluated("classes")
+    table = item_named("Accuracy of the most confident answers", result).columns
+    curve = pr.risk_coverage_curve(ROWS["sharp"].argmax(axis=1) == GRADE, ROWS["sharp"].max(axis=1))
+    assert table["all cases"][0] == curve.accuracy
+    assert table["most confident 50%"][0] == curve.accuracy_at(0.5)
+    assert table["AURC"][0].value == pytest.approx(curve.aurc.value, rel=1e-12)
+    assert table["AURC"][0].low == pytest.approx(curve.aurc.low, rel=1e-9)
+
+
 def test_no_p_value_is_zero():
     wrong = pr.evaluate(Y, {"honest": TRUTH, "wrong": 1.0 - TRUTH}, by=SITE, seed=1, n_resamples=20)
     assert wrong.comparison.p_adjusted[0] < 1e-10

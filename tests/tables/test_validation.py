@@ -38,6 +38,7 @@ REFUSED = {
     "forecast above 1 by 5": (Y, [0.2, 6.0, 0.9], InputValueError, r"row 1 is 6\.0 .*divide by 100 if these are percentages"),
     "forecast below 0": (Y, [0.2, -0.3, 0.9], InputValueError, r"row 1 is -0\.3 .*apply a sigmoid"),
     "percentages": (Y, [20, 40, 90], InputValueError, r"row 0 is 20 \(3 of 3 rows\).*percentages"),
+    "overshooting forecast": (Y, [0.2, 1.004, 0.9], InputValueError, r"row 1 is 1\.004 .*overshoot.*clip them"),
     "logits": (Y, [-2.1, 0.4, 3.0], InputValueError, r"row 0 is -2\.1 \(2 of 3 rows\)\. Hint: apply a sigmoid"),
     "row entry outside": (Y, [[0.2, 0.8], [1.4, -0.4], [0.1, 0.9]], InputValueError, r"row 1, column 0 is 1\.4 \(1 of 3 rows\)"),
     "row sums": (Y, [[0.2, 0.8], [0.6, 0.5], [0.1, 0.9]], InputValueError, r"sum to 1 within 1e-06; row 1 sums to 1\.1 \(1 of 3 rows\)"),

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from propriety.progress import track
 from propriety.result import Floats
+from propriety.tables.pooling import isotonic_starts
 
 __all__ = ["pav_of_draws", "quantiles", "resampled_curves"]
 
@@ -40,15 +41,12 @@ def pav_of_draws(forecast: Floats, drawn: NDArray[np.integer], events: NDArray[n
     At a forecast that was not drawn, the curve is interpolated linearly between those that were, and is NaN outside
     their range. A draw of a single forecast is constant.
     """
-    from scipy.optimize import isotonic_regression  # Imported here, because it is slow to import.
-
     draws, columns = np.nonzero(drawn)
-    counts = drawn[draws, columns].astype(np.float64)
-    # Each draw is shifted up by two, so that one regression keeps the draws apart.
-    offset = 2.0 * draws
-    fitted = isotonic_regression(events[draws, columns] / counts + offset, weights=counts).x - offset
+    counts, happened = (some[draws, columns].astype(np.float64) for some in (drawn, events))
+    start = isotonic_starts(happened, counts - happened, draws)
+    rate = np.add.reduceat(happened, start[:-1]) / np.add.reduceat(counts, start[:-1])
     curves = np.full(drawn.shape, np.nan)
-    curves[draws, columns] = np.clip(fitted, 0.0, 1.0)
+    curves[draws, columns] = np.repeat(rate, np.diff(start))
     return curves if len(draws) == drawn.size else _interpolated(forecast, curves)
 
 

@@ -85,7 +85,10 @@ class Dialect:
 
 
 def detected_format(texts: duckdb.DuckDBPyRelation, names: Sequence[str]) -> NumberFormat | None:
-    """Return the format with a decimal comma if all texts have it, and at least one has it beyond doubt."""
+    """Return the format with a decimal comma if more texts have it beyond doubt than do not have it.
+
+    Texts without it are errors then, and not those with it.
+    """
     comma = NumberFormat(",")
     if not names:
         return None
@@ -95,7 +98,7 @@ def detected_format(texts: duckdb.DuckDBPyRelation, names: Sequence[str]) -> Num
     ]
     certain = " + ".join(f"count(*) FILTER ({one})" for one in commas)
     ((mismatches, found),) = texts.aggregate(f"{' + '.join(map(comma.mismatches, names))}, {certain}").fetchall()
-    return comma if not mismatches and found else None
+    return comma if found > mismatches else None
 
 
 def quoted(name: str) -> str:

@@ -14,6 +14,7 @@ from propriety.evaluation.confusion import Confusion, confusion_of
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.calibration_summary import CalibrationSummary
 from propriety.inference.class_calibration import ClassCalibration, class_calibration_of
+from propriety.inference.risk_coverage import RiskCoverageCurve, risk_coverage_of
 from propriety.ledger.ledger import Kind, Ledger
 from propriety.tables.events import TOP
 from propriety.tables.forecast_table import ForecastTable
@@ -85,6 +86,11 @@ class ClassAnalyses(ABC):
     def top_reliability(self) -> dict[str, ReliabilityCurve]:
         """Reliability curve of the most likely class of each model, with its consistency band, for classes."""
         return {model: self._banded(self.ledger.table(model, TOP)) for model in self._with_top}
+
+    @cached_property
+    def risk_coverage(self) -> dict[str, RiskCoverageCurve]:
+        """Risk of the most likely class of each model if the least confident answers are withheld, for classes."""
+        return {model: risk_coverage_of(self.ledger, model, self.level) for model in self._with_top}
 
     @property
     def top_calibration(self) -> dict[str, CalibrationSummary]:

@@ -8,7 +8,6 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from propriety.inference.slice_table import texts_of_labels
 from propriety.inference.verdicts import Names
@@ -94,6 +93,8 @@ def confusion_of(ledger: Ledger, model: str) -> Confusion | None:
 
 
 def _counted(cases: Cases, model: str) -> tuple[Floats, Floats]:
+    from scipy.sparse import csr_array  # Imported here, because it is slow to import.
+
     classes = len(cases.labels or ())
     count, expected = np.zeros(classes * classes), np.zeros((classes, classes))
     for forecast, outcome, weight in cases.chunks(model):

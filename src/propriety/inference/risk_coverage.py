@@ -20,7 +20,7 @@ from propriety.inference.abstention_measures import (
     CoverageAtAccuracy,
 )
 from propriety.inference.answer_arguments import about_answers, read_answers
-from propriety.inference.answers_ledger import forecasts_of_answers
+from propriety.inference.answers_ledger import as_measured, forecasts_of_answers
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.comparison import Comparison, compare_of
 from propriety.inference.estimates import Estimate
@@ -28,10 +28,11 @@ from propriety.inference.influence import estimate_from_influence
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import open_ledger
 from propriety.result import Floats, Result
+from propriety.tables.events import TOP
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.validation import Missing
 
-__all__ = ["RejectThreshold", "RiskCoverageCurve", "compare_answers", "risk_coverage_curve"]
+__all__ = ["RejectThreshold", "RiskCoverageCurve", "compare_answers", "risk_coverage_curve", "risk_coverage_of"]
 
 MeasureOfAnswers = AreaUnderRiskCoverage | AreaUnderGeneralizedRiskCoverage | AccuracyAtCoverage | CoverageAtAccuracy
 
@@ -259,11 +260,22 @@ def risk_coverage_curve(
     check_level(level)
     with about_answers():
         ledger, table = _read(correct, confidence, cluster, sample_weight, pos_label, missing)
+    return _curve(ledger, table, 0.0, level)
+
+
+def risk_coverage_of(ledger: Ledger, model: str, level: float) -> RiskCoverageCurve:
+    """Return the curve of the most likely class of a model, with intervals that allow for clusters."""
+    measured = as_measured(ledger, AreaUnderRiskCoverage(), model)
+    return _curve(measured, ledger.table(model, TOP), 0.5, level)
+
+
+def _curve(ledger: Ledger, table: ForecastTable, threshold: float, level: float) -> RiskCoverageCurve:
+    """Return the curve of a table of answers; `ledger` holds the same answers, read at `threshold`."""
     answers = answers_of(table, 0.0)
     (model,) = ledger.models
     aurc, augrc = (
         estimate_from_influence(ledger, model, measure, level)
-        for measure in (AreaUnderRiskCoverage(0.0), AreaUnderGeneralizedRiskCoverage(0.0))
+        for measure in (AreaUnderRiskCoverage(threshold), AreaUnderGeneralizedRiskCoverage(threshold))
     )
     return RiskCoverageCurve(
         threshold=answers.confidence,

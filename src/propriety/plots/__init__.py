@@ -22,7 +22,6 @@ from propriety.plots import (  # noqa: F401  (their drawing functions are found 
     ranking,
     recalibration,
     retention,
-    risk_coverage,
     segments,
     slices,
     smooth_calibration,
@@ -37,6 +36,7 @@ from propriety.plots.evaluation import plot_evaluation
 from propriety.plots.gains import plot_gains, plot_lifts, plot_precision_recall
 from propriety.plots.ledger_monitor import plot_monitored_stream
 from propriety.plots.reliability import plot_curves, plot_grid
+from propriety.plots.risk_coverage import plot_risk_coverage_curves
 from propriety.plots.roc import plot_roc_curves
 
 __all__ = [
@@ -56,5 +56,6 @@ __all__ = [
     "plot_murphy_curves",
     "plot_precision_recall",
     "plot_regret_curves",
+    "plot_risk_coverage_curves",
     "plot_roc_curves",
 ]

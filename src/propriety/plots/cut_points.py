@@ -6,14 +6,13 @@ from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from propriety.calibration.decomposition import Decomposition
 from propriety.calibration.reliability import ReliabilityCurve
 from propriety.errors import InputValueError
-from propriety.plots.drawing import COLORS, GREY, SMALL, shown
+from propriety.plots.drawing import COLORS, GREY, SMALL, new_figure, shown
 from propriety.plots.reliability import plot_grid
 from propriety.result import Floats
 
@@ -99,7 +98,7 @@ def plot_cut_point_decompositions(
     cut_points = _cut_points(decompositions)
     if figure is None:
         width = 0.8 + max(0.36 * len(decompositions), 0.68) * len(cut_points)
-        figure = plt.figure(figsize=(2 * width, height), layout="constrained")
+        figure = new_figure((2 * width, height))
     panels = figure.subplots(1, 2)
     for panel, part in zip(panels, LABELS, strict=True):
         _draw_bars(panel, decompositions, part)

@@ -6,8 +6,8 @@ from functools import singledispatch
 from typing import Any, Literal
 
 import numpy as np
-from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.text import Text
 from matplotlib.ticker import FuncFormatter
 
@@ -23,6 +23,7 @@ __all__ = [
     "capitalized",
     "draw",
     "new_axes",
+    "new_figure",
     "on_white",
     "percent",
     "shown",
@@ -72,7 +73,14 @@ def draw(result: Result, ax: Axes | None = None, **options: Any) -> Axes:
 
 def new_axes(ax: Axes | None, *, size: tuple[float, float] = (4.2, 4.2)) -> Axes:
     """Return the given axes, or new ones."""
-    return plt.subplots(figsize=size, layout="constrained")[1] if ax is None else ax
+    return new_figure(size).subplots() if ax is None else ax
+
+
+def new_figure(size: tuple[float, float]) -> Figure:
+    """Return a new figure that pyplot manages, so that notebooks show it and `plt.show()` opens it."""
+    from matplotlib import pyplot as plt  # Imported here, because reports do not need it and it is slow to import.
+
+    return plt.figure(figsize=size, layout="constrained")
 
 
 def on_white() -> dict[str, Any]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
 from propriety.plots.decisions import plot_decision_curves, plot_murphy_curves
 from propriety.plots.decomposition import plot_decompositions
+from propriety.plots.drawing import new_figure
 from propriety.plots.reliability import plot_curves, plot_grid
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def plot_evaluation(evaluation: Evaluation, figure: Figure | None = None) -> Fig
 
 
 def _of_an_event(evaluation: Evaluation, figure: Figure | None) -> Figure:
-    figure = plt.figure(figsize=(10.5, 8.6), layout="constrained") if figure is None else figure
+    figure = new_figure((10.5, 8.6)) if figure is None else figure
     (reliability, decisions), (murphy, parts) = figure.subplots(2, 2)
     plot_curves({model: curves["event"] for model, curves in evaluation.reliability.items()}, reliability)
     plot_decision_curves(evaluation.decision_curves, decisions)
@@ -63,7 +63,7 @@ def _of_classes(evaluation: Evaluation, figure: Figure | None) -> Figure:
     curves = [(label, found[label]) for label in evaluation.drawn_classes]
     columns = 5 if len(curves) > 8 else 4
     rows = -(-len(curves) // columns)
-    figure = plt.figure(figsize=(10.5, 4.2 + 3.3 * rows), layout="constrained") if figure is None else figure
+    figure = new_figure((10.5, 4.2 + 3.3 * rows)) if figure is None else figure
     parts: Any = figure.subfigures(2, 1, height_ratios=[4.2, 3.3 * rows])
     above, below = parts
     panels = above.subplots(1, 2 if evaluation.comparison is not None else 1, squeeze=False)[0]

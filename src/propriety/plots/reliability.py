@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -22,6 +21,7 @@ from propriety.plots.drawing import (
     SMALL,
     draw,
     new_axes,
+    new_figure,
     on_white,
     shown,
     write_note,
@@ -135,7 +135,7 @@ def plot_grid(
     columns = min(columns, len(curves))
     lines = -(-len(curves) // columns)
     if figure is None:
-        figure = plt.figure(figsize=(size * columns, size * lines + 0.2), layout="constrained")
+        figure = new_figure((size * columns, size * lines + 0.2))
     panels = figure.subplots(lines, columns, squeeze=False)
     for panel, (name, curve) in zip(panels.flat, curves.items(), strict=False):
         draw(curve, panel, label=str(name))

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 
 from propriety.inference.risk_coverage import RiskCoverageCurve
-from propriety.plots.drawing import COLORS, DASHES, GREY, SMALL, Percent, draw, new_axes, shown, write_title
+from propriety.plots.drawing import COLORS, DASHES, GREY, LEGEND, SMALL, Percent, draw, new_axes, shown, write_title
+from propriety.plots.names import label_axis, set_name, write_legend
+from propriety.plots.placing import make_room
 
-__all__: list[str] = []
+__all__ = ["plot_risk_coverage_curves"]
 
 FEW, NOISY = 30, 0.05  # Curves with few rows have markers; the axis fits coverages from here on.
 
@@ -38,22 +41,65 @@ def _(curve: RiskCoverageCurve, ax: Axes | None = None, *, label: str = "", colo
         fontsize=SMALL,
         color=paint,
     )
-    # The risk of the first few answers is mostly noise and may leave the picture.
-    top = 1.25 * float(curve.risk[curve.coverage >= NOISY].max())
+    top = 1.25 * _highest(curve)
     if fresh:
         _mark_references(ax, curve)
         write_title(ax, label)
-    ax.set(
-        xlim=(0, 1),
-        ylim=(0, max(top, 0.0 if fresh or color == 0 else ax.get_ylim()[1], 1e-3)),
-        xlabel="Coverage: share of the cases answered, most confident first",
-        ylabel="Risk: share of wrong answers\namong them (lower is better)",
-    )
+    return _framed(ax, max(top, 0.0 if fresh or color == 0 else ax.get_ylim()[1]))
+
+
+def plot_risk_coverage_curves(curves: Mapping[str, RiskCoverageCurve], ax: Axes | None = None) -> Axes:
+    """Draw the risk of several models against the coverage, with AURC in the legend.
+
+    Parameters
+    ----------
+    curves : mapping of str to RiskCoverageCurve
+        By name of the model.
+    ax : Axes, optional
+        Axes to draw on; new axes by default.
+
+    Returns
+    -------
+    Axes
+        The axes drawn on.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> curve = pr.risk_coverage_curve([1, 1, 0, 1], [0.9, 0.8, 0.6, 0.6])
+    >>> ax = pr.plots.plot_risk_coverage_curves({"a": curve})
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['a  (AURC 0.104)']
+    """
+    ax = new_axes(ax, size=(4.8, 3.7))
+    for index, (name, curve) in enumerate(curves.items()):
+        style: dict[str, Any] = {"color": COLORS[index % len(COLORS)], "linestyle": DASHES[index % len(DASHES)]}
+        style["label"] = f"{name}  (AURC {shown(curve.aurc.value)})"
+        set_name(name, *ax.plot(curve.coverage, curve.risk, linewidth=1.6, zorder=3, **style))
+    top = max(_highest(curve) for curve in curves.values())
+    if len(curves) == 1:
+        _mark_references(ax, curve)
+    legend = write_legend(ax, loc="upper left", **LEGEND)
+    _framed(ax, 1.1 * top)
+    make_room(ax, legend)
+    return ax
+
+
+def _framed(ax: Axes, top: float) -> Axes:
+    """Name the axes, with risks up to `top`."""
+    ax.set(xlim=(0, 1), ylim=(0, max(top, 1e-3)))
+    label_axis(ax.xaxis, "Coverage", ": share of the cases answered")
+    label_axis(ax.yaxis, "Risk", ": share of wrong answers\namong them (lower is better)")
     ax.xaxis.set_major_formatter(Percent())
     ax.yaxis.set_major_formatter(Percent())
     ax.spines[["top", "right"]].set_visible(False)
     ax.tick_params(labelsize=SMALL, length=3)
     return ax
+
+
+def _highest(curve: RiskCoverageCurve) -> float:
+    """Return the highest risk; that of the first few answers is mostly noise and may leave the picture."""
+    return float(curve.risk[curve.coverage >= NOISY].max())
 
 
 def _mark_references(ax: Axes, curve: RiskCoverageCurve) -> None:

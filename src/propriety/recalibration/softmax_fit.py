@@ -7,7 +7,6 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.special import logsumexp
 
 from propriety.result import Floats
@@ -136,6 +135,8 @@ def _penalised(sums: Sums, parameters: Floats, penalty: Floats, centre: Floats) 
 
 def _newton_step(at: Sums) -> Floats | None:
     """Return the Newton step; None if a direction is flat."""
+    from scipy.linalg import LinAlgError, cho_factor, cho_solve  # Imported here, because it is slow to import.
+
     scale = np.sqrt(np.maximum(at.hessian.diagonal(), 0.0))
     if not (scale > 0.0).all() or not np.isfinite(at.hessian).all():
         return None

@@ -12,6 +12,7 @@ from propriety.inference.slice_table import Slices
 from propriety.rules.families import BRIER
 
 __all__ = [
+    "call_for_abstention",
     "call_for_class",
     "call_for_classes",
     "call_for_cut_points",
@@ -54,6 +55,12 @@ def call_for_top(evaluation: Evaluation) -> str:
     """Return the call of the reliability curve of the most likely class, for each model or for the only one."""
     name = "name" if len(evaluation.models) > 1 else repr(evaluation.models[0])
     return f"{call_for_evaluation(evaluation)}.top_reliability[{name}].plot()"
+
+
+def call_for_abstention(evaluation: Evaluation) -> str:
+    """Return the call of the risk-coverage curve, for each model or for the only one."""
+    name = "name" if len(evaluation.models) > 1 else repr(evaluation.models[0])
+    return f"{call_for_evaluation(evaluation)}.risk_coverage[{name}]"
 
 
 def call_for_cut_points(evaluation: Evaluation) -> str:

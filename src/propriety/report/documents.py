@@ -13,6 +13,7 @@ from propriety.errors import MissingDependencyError
 from propriety.evaluation.evaluation import Evaluation
 from propriety.report.cells import cells_of
 from propriety.report.evaluation import page_of
+from propriety.report.figures import without_pictures
 from propriety.report.labels import steady
 from propriety.report.page import Table
 
@@ -45,7 +46,9 @@ ESCAPED = str.maketrans(
 
 def tables_of(evaluation: Evaluation) -> Iterator[Table]:
     """Yield the tables of the report in order, without the appendix."""
-    for section in page_of(evaluation).sections:
+    with without_pictures():
+        sections = page_of(evaluation).sections
+    for section in sections:
         if section.id != "tripod":
             yield from (item for item in section.items if isinstance(item, Table))
 

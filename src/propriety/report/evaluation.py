@@ -10,6 +10,7 @@ from propriety.evaluation import words
 from propriety.evaluation.evaluation import Evaluation
 from propriety.report import texts
 from propriety.report.about import description_of, title_of
+from propriety.report.abstention import abstention
 from propriety.report.class_sections import classes, confusion
 from propriety.report.group_sections import group_sections
 from propriety.report.number_sections import comparison, means, scores
@@ -109,6 +110,8 @@ def _sections(evaluation: Evaluation) -> Iterator[Section]:
         yield classes(evaluation)
     if evaluation.confusion:
         yield confusion(evaluation)
+    if evaluation.risk_coverage:
+        yield abstention(evaluation)
     if evaluation.comparison is not None:
         yield comparison(evaluation, evaluation.comparison)
     if evaluation.slices is not None:

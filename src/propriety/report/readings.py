@@ -13,6 +13,7 @@ __all__ = [
     "RANKING",
     "RANKS",
     "RELIABILITY",
+    "RISK_COVERAGE",
     "ROC",
     "SMOOTH",
 ]
@@ -58,6 +59,11 @@ GAIN = "Choose which share of the cases you can act on, and read which share of 
 LIFT = (
     "Choose which share of the cases you can act on. A lift of 3 means three times as many events as among random "
     "cases."
+)
+RISK_COVERAGE = (
+    "Choose the share of the cases that the model should answer (horizontal axis), and read how many of its answers "
+    "would be wrong. The cases in which its most likely class has the highest probability are answered first. At the "
+    "right end all cases are answered. A flat line means that the confidence does not tell right from wrong answers."
 )
 DIFFERENCES = (
     "Each line is a pair of models, with the interval of the difference. If the interval contains 0, the data do "

@@ -9,6 +9,7 @@ from propriety.inference.comparison_words import listed
 from propriety.inference.measures import Measure
 
 __all__ = [
+    "ABSTENTION",
     "ANSWERS",
     "BAND",
     "CALIBRATION",
@@ -31,6 +32,7 @@ __all__ = [
     "MEANS",
     "PARTS",
     "RANKING",
+    "RISK_AREAS",
     "SCORES",
     "SHARED_LEVEL",
     "SMALL_GROUPS",
@@ -66,6 +68,14 @@ CUT_POINTS = (
 TOP = (
     "How often the most likely class happened, against the probability that the model gave it. A calibrated model "
     "follows the diagonal; below it, the model is overconfident."
+)
+ABSTENTION = (
+    "If a model may leave its least confident cases to somebody else, the answers that remain are more often right. "
+    "The answer is the most likely class, and the confidence is its probability."
+)
+RISK_AREAS = (
+    "AURC is the mean risk over all coverages, AUGRC the area under risk times coverage. Both depend only on the "
+    "accuracy and on the order of the confidences, not on calibration."
 )
 ANSWERS = (
     "The most likely class of each case is compared with the class that happened. Of classes with the same "

@@ -40,6 +40,7 @@ __all__ = [
 
 # An excess this small is rounding error rather than a wrong scale, and has its own hint.
 ROUNDING_OF_FORECASTS = 1e-9
+OVERSHOOT = 0.1  # Beyond 0 or 1, such as forecasts of linear regression; logits extend further.
 PERCENT = 100.0
 LEAST_PERCENT = 5.0  # Logits and typing errors are smaller.
 
@@ -56,6 +57,10 @@ NUMBERS_LAW = "must hold real numbers"
 NUMBERS_HINT = "convert it with numpy.asarray({argument}, dtype=float) and see which values fail."
 CAST_HINT = "cast {column!r} first."
 ROUNDING_HINT = "this looks like rounding error; if it is, apply numpy.clip({argument}, 0, 1) yourself."
+OVERSHOOT_HINT = (
+    "these look like probabilities that overshoot, such as those of linear regression or after scaling; correct the "
+    "model, or clip them to [0, 1] yourself."
+)
 EVENT_HINT = Wording("pass the column of the event, such as {y_proba}[:, 1].")
 ONE_COLUMN_HINT = "pass the column of the event that the map was fitted to."
 NO_CASE = Wording("{y_true} and {y_proba} must hold at least one case; both are empty")
@@ -143,6 +148,8 @@ def forecast_hint(argument: str, low: float, high: float) -> str:
     """Return a hint at what forecasts from `low` to `high`, not all of them in [0, 1], may be."""
     if low >= -ROUNDING_OF_FORECASTS and high <= 1.0 + ROUNDING_OF_FORECASTS:
         return Wording(ROUNDING_HINT, argument=parameter(argument))
+    if low >= -OVERSHOOT and high <= 1.0 + OVERSHOOT:
+        return OVERSHOOT_HINT
     if low >= 0.0 and LEAST_PERCENT < high <= PERCENT:
         return "divide by 100 if these are percentages."
     return "apply a sigmoid (or a softmax to rows) if these are logits."

@@ -1,4 +1,4 @@
-"""`python -m propriety.cli` is `propriety`."""
+"""``python -m propriety``."""
 
 from propriety.cli import main
 
