@@ -72,6 +72,9 @@ DIFFERENT = {
         "Forecasts": "`horizon_curve` reads one column per horizon, and no frame or ledger",
         "ArrayLike | Ledger": "`late_labels` reads reports instead of outcomes",
         "ArrayLike": "`before_labels` has forecasts without outcomes",
+        "ArrayLike | Mapping[str, ArrayLike] | ForecastTable | Ledger | None = None": (
+            "`plan` has forecasts without outcomes, of one model or two, or only a prevalence and an area"
+        ),
     },
     "measures": {
         "Sequence[object] = ()": "`evaluate` adds measures to its own",
@@ -103,7 +106,7 @@ DIFFERENT = {
         "Thresholds | None = None": "a threshold or a range; the default is all thresholds",
         "tuple[float, float]": "a bounded score is undefined without a range",
         "tuple[float, float] | None = None": "`ranking_map` divides a range into intervals",
-        "float | None = None": "`top_k` acts at one threshold",
+        "float | None = None": "`top_k` and `plan` act at one threshold",
     },
     "rule": {
         "Rule = Brier()": "analyses of any proper rule",
@@ -120,6 +123,7 @@ DIFFERENT = {
     "n_resamples": {
         "int = 1000": "enough for the limits of an interval",
         "int = 200": "`validate` fits the learners again in every draw",
+        "int = 2000": "`plan` promises a power, which is simulated to within one percentage point",
         "int = 9999": "`compare` adjusts p-values for all pairs of models, so small ones must be resolved",
     },
     "reference": {
@@ -134,11 +138,12 @@ DIFFERENT = {
         "str = 'auto'": "ways to recalibrate",
         "ValidationMethod = 'bootstrap'": "ways to imitate new cases",
         "HeterogeneityMethod = 'paule-mandel'": "ways to estimate the variance between sites",
+        "PlanMethod = 'influence'": "ways to compute the width of an interval before a study",
         "PrevalenceMethod = 'black-box'": "ways to estimate the event rate of cases without labels",
     },
     "prevalence": {
         "float": "`at_prevalence` needs the event rate of the population",
-        "float | None = None": "a decision curve has that of the cases by default",
+        "float | None = None": "a decision curve has that of the cases by default, and a plan that of the forecasts",
     },
     "normalize": {
         "Normalize = 'regret'": "scales of a bounded score",

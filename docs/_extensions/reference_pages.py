@@ -100,13 +100,17 @@ VERBS = {
     "compare": Verb(
         title="Estimate and compare",
         about="Estimates with confidence intervals, and tests of differences between models and between groups.",
-        sections={"Estimates, comparisons and groups": ("inference",)},
+        sections={"Estimates, comparisons and groups": ("inference",), "Sample size": ("inference.plan",)},
     ),
     "measures": Verb(
         title="Measures",
         about="Measures to estimate and compare, in addition to scoring rules and your own functions of a table.",
         sections={
-            "Scores, skill and decisions": ("inference.measures", "inference.entropy_measure"),
+            "Scores, skill and decisions": (
+                "inference.measures",
+                "inference.entropy_measure",
+                "inference.standardized_net_benefit",
+            ),
             "Calibration": ("inference.calibration_measures",),
             "Ranking": ("inference.ranking_measures",),
             "Abstention": ("inference.abstention_measures",),

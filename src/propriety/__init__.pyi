@@ -42,6 +42,7 @@ from propriety.inference.horizon_curve import horizon_curve as horizon_curve
 from propriety.inference.late_labels import late_labels as late_labels
 from propriety.inference.ledger_monitor import monitor as monitor
 from propriety.inference.meta_analysis import meta_analysis as meta_analysis
+from propriety.inference.plan import plan as plan
 from propriety.inference.prevalence_estimate import estimate_prevalence as estimate_prevalence
 from propriety.inference.risk_coverage import compare_answers as compare_answers
 from propriety.inference.risk_coverage import risk_coverage_curve as risk_coverage_curve

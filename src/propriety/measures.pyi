@@ -19,3 +19,4 @@ from propriety.inference.measures import Skill as Skill
 from propriety.inference.ranking_measures import AreaUnderRoc as AreaUnderRoc
 from propriety.inference.ranking_measures import PartialArea as PartialArea
 from propriety.inference.ranking_measures import TopKNetBenefit as TopKNetBenefit
+from propriety.inference.standardized_net_benefit import StandardizedNetBenefit as StandardizedNetBenefit

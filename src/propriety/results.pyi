@@ -48,6 +48,7 @@ from propriety.inference.ledger_monitor import LedgerMonitor as LedgerMonitor
 from propriety.inference.meta_analysis import MetaAnalysis as MetaAnalysis
 from propriety.inference.meta_analysis import SiteEstimates as SiteEstimates
 from propriety.inference.monitor_history import MonitoredDays as MonitoredDays
+from propriety.inference.plan import Plan as Plan
 from propriety.inference.prevalence_estimate import PrevalenceEstimate as PrevalenceEstimate
 from propriety.inference.risk_coverage import RejectThreshold as RejectThreshold
 from propriety.inference.risk_coverage import RiskCoverageCurve as RiskCoverageCurve

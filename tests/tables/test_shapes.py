@@ -47,6 +47,7 @@ OPTIONS = {
     "recalibrate": {"method": "auto", "seed": 1},
     "class_calibration": DRAWS,
     "find_segments": {"by": {"site": SITE}, "n_resamples": 60, "seed": 1},
+    "plan": {"thresholds": 0.2},
     "late_labels": {
         "made": np.arange(N) % 8,
         "reported": np.where(Y == 1, np.arange(N) % 8 + np.arange(N) % 3, np.nan),
@@ -154,7 +155,7 @@ CLASSES = {
     "Polars columns named like text": (NAMED, named(pl.DataFrame)),
     "PyArrow columns named like text": (NAMED, named(pa.table)),
 }
-WITHOUT_OUTCOMES = {"bayes_decisions", "before_labels", "estimate_prevalence", "late_labels"}
+WITHOUT_OUTCOMES = {"bayes_decisions", "before_labels", "estimate_prevalence", "late_labels", "plan"}
 OF_CLASSES = {"class_calibration"}  # They reject the forecasts of one event.
 
 

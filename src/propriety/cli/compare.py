@@ -29,7 +29,7 @@ from propriety.rules.families import Brier, Log, Spherical
 from propriety.rules.ordinal import RankedLog, RankedProbability
 from propriety.rules.rule import Rule
 
-__all__ = ["compare"]
+__all__ = ["compare", "rule_named"]
 
 LAW = "compare needs two or more models of the same cases"
 RULES: dict[str, Rule] = {rule.name: rule for rule in (Brier(), Log(), Spherical(), RankedProbability(), RankedLog())}
@@ -65,7 +65,7 @@ def compare(files: Sequence[str], json_file: str | None, rule_name: str | None, 
     """
     targets = [json_file, *gates.targets]
     check_targets(targets)
-    rule = None if rule_name is None else _rule(rule_name)
+    rule = None if rule_name is None else rule_named(rule_name)
     stages = Stages()
     with found_files(files) as paths:
         check_targets(targets, [*paths, *gates.sources])
@@ -84,7 +84,7 @@ def compare(files: Sequence[str], json_file: str | None, rule_name: str | None, 
     gates.finish(results)
 
 
-def _rule(name: str) -> Rule:
+def rule_named(name: str) -> Rule:
     """Return a rule by its short name, or imported."""
     if name in RULES:
         return RULES[name]

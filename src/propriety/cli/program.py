@@ -20,6 +20,7 @@ from propriety.cli.ledgers import condense, merge
 from propriety.cli.messages import block, one_line, visible
 from propriety.cli.monitor import monitor
 from propriety.cli.numbers import numbers_joined
+from propriety.cli.plan import plan
 from propriety.cli.plot import plot
 from propriety.cli.recalibrate import apply, recalibrate
 from propriety.errors import MissingDependencyError, ProprietyError
@@ -103,7 +104,7 @@ class Program(click.Group):
         ]
     ),
     cls=Program,
-    commands=configured([evaluate, compare, recalibrate, apply, plot, condense, merge, monitor, advise, audit]),
+    commands=configured([evaluate, compare, recalibrate, apply, plot, condense, merge, monitor, plan, advise, audit]),
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
 @click.version_option(package_name="propriety", message="%(prog)s %(version)s")

@@ -8,7 +8,7 @@ from scipy.special import chdtri, gammainc, gammaincc, ndtri, stdtrit
 from propriety.ledger.moments import OUTCOME, Moments
 from propriety.result import Floats
 
-__all__ = ["FEW", "SKEWED", "errors_of_even_models", "limits_of_rare", "rarest", "tail_of_skewed"]
+__all__ = ["FEW", "SKEWED", "errors_of_even_models", "limits_of_rare", "rarest", "tail_of_skewed", "widened_errors"]
 
 SKEWED = 0.1  # With a larger skewness of a sum, Student's t is not used alone; see `studies/few_events.py`.
 FEW = 50  # With fewer events or non-events, the limits of a mean are those of a sum of rare losses.
@@ -63,16 +63,31 @@ def errors_of_even_models(
         The errors; NaN if the moments are not known.
     """
     total = moments.over()
-    weight, variance = float(total.weight[0]), total.even_squares[0] * inflation
+    squares, cubes = total.even_squares[0], total.even_cubes[0]
+    errors = widened_errors(values, standard_error, df, float(total.weight[0]), squares, cubes, inflation)
+    return np.where(np.isnan(squares), np.nan, errors)
+
+
+def widened_errors(
+    values: Floats, error: Floats, df: Floats, weight: float, squares: Floats, cubes: Floats, inflation: Floats
+) -> Floats:
+    """Return the errors of `errors_of_even_models` from the second and third moments of even models.
+
+    Examples
+    --------
+    >>> one = np.ones(1)
+    >>> widened_errors(0.02 * one, 0.008 * one, 999.0 * one, 1000.0, 64.0 * one, 600.0 * one, one).round(4)
+    array([0.01])
+    """
+    variance = squares * inflation
     with np.errstate(divide="ignore", invalid="ignore"):  # Single models, and pairs that never differ.
-        skewness = total.even_cubes[0] / total.even_squares[0] ** 1.5 * np.sqrt(inflation)
+        skewness = cubes / squares**1.5 * np.sqrt(inflation)
         z = values * weight / np.sqrt(variance)
         p_value = tail_of_skewed(z, skewness)
         # Near the centre of a skewed distribution, the p-value does not reflect its spread.
         apart = np.abs(z) >= 1.0
         as_error = np.where(apart, np.abs(values) / -stdtrit(df, p_value / 2.0), np.sqrt(variance) / weight)
-        widened = np.where(np.abs(skewness) > SKEWED, np.fmax(standard_error, as_error), standard_error)
-    return np.where(np.isnan(total.even_squares[0]), np.nan, widened)
+        return np.where(np.abs(skewness) > SKEWED, np.fmax(error, as_error), error)
 
 
 def limits_of_rare(moments: Moments, inflation: Floats, level: float) -> tuple[Floats, Floats]:

@@ -18,6 +18,7 @@ from propriety.plots import (  # noqa: F401  (their drawing functions are found 
     late_labels,
     meta_analysis,
     monitoring,
+    plan,
     probability_means,
     ranking,
     recalibration,

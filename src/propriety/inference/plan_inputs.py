@@ -1,0 +1,139 @@
+"""Reading the arguments of a plan: what is known about its cases, and the widths of its intervals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from propriety.checks import check_inside, is_number
+from propriety.errors import InputTypeError, InputValueError, Wording
+from propriety.inference.anticipated_cases import AnticipatedCases
+from propriety.inference.calibration_measures import CalibrationSlope, ObservedExpected
+from propriety.inference.measure_reading import read_measure
+from propriety.inference.measures import Measure
+from propriety.inference.ranking_measures import AreaUnderRoc
+from propriety.inference.standardized_net_benefit import StandardizedNetBenefit
+from propriety.ledger.ledger import Ledger
+from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.validation import check_names, read_unlabelled
+
+__all__ = ["KnownCases", "read_widths"]
+
+MODEL = "forecast"
+
+
+class KnownCases(NamedTuple):
+    """What is known about the cases of the study."""
+
+    cases: AnticipatedCases | None
+    pilot: Ledger | None
+    prevalence: float | None
+
+    @classmethod
+    def read(cls, forecasts: object, prevalence: float | None, auc: float | None, *, needed: bool) -> KnownCases:
+        """Read forecasts, a table, a ledger, or a prevalence with an area."""
+        if prevalence is not None:
+            check_inside("prevalence", prevalence)
+        if auc is not None:
+            check_inside("auc", auc)
+        if forecasts is None:
+            return cls._of_numbers(prevalence, auc, needed=needed)
+        if auc is not None:
+            raise InputTypeError(Wording("{auc=} is for a plan without {forecasts}, which have their own area"))
+        if isinstance(forecasts, ForecastTable):
+            forecasts = Ledger.of_tables({MODEL: forecasts})
+        if isinstance(forecasts, Ledger):
+            return cls._of_ledger(forecasts, prevalence)
+        columns = forecasts if isinstance(forecasts, Mapping) else {MODEL: forecasts}
+        check_names(columns)
+        values = {model: read_unlabelled(own, "forecasts") + 0.0 for model, own in columns.items()}
+        _check_models(len(values))
+        lengths = {model: len(own) for model, own in values.items()}
+        if len(set(lengths.values())) > 1:
+            law = "must have the same cases for both models"
+            raise InputValueError(law, argument="forecasts", offender=f"the numbers of cases are {lengths}")
+        cases = AnticipatedCases.calibrated(values)
+        _check_rate(cases.prevalence)
+        return cls(cases if prevalence is None else cases.at_prevalence(prevalence), None, prevalence)
+
+    @classmethod
+    def _of_numbers(cls, prevalence: float | None, auc: float | None, *, needed: bool) -> KnownCases:
+        if auc is None and not needed:
+            return cls(None, None, prevalence)
+        if auc is None or prevalence is None:
+            law = Wording("a plan needs {forecasts}, or {prevalence=} and {auc=}")
+            raise InputTypeError(law, hint="a sample of forecasts without outcomes is best.")
+        if auc <= 0.5:
+            raise InputValueError("must be above 0.5", argument="auc", offender=f"got {auc!r}")
+        return cls(AnticipatedCases.binormal(prevalence, auc, MODEL), None, prevalence)
+
+    @classmethod
+    def _of_ledger(cls, ledger: Ledger, prevalence: float | None) -> KnownCases:
+        if ledger.labels is not None:
+            raise InputTypeError("must be of one event", argument="forecasts", offender="the ledger is of classes")
+        if prevalence is not None:
+            law = Wording("{prevalence=} is for forecasts without outcomes")
+            raise InputTypeError(law, hint="weight the ledger with at_prevalence, or pass the forecasts alone.")
+        _check_models(len(ledger.models))
+        table = ledger.table(ledger.models[0])
+        _check_rate(table.event_rate)
+        return cls(AnticipatedCases.of_table(table, ledger.models[0]), ledger, None)
+
+    @property
+    def n_models(self) -> int:
+        """Number of models; 1 if none is known."""
+        if self.pilot is not None:
+            return len(self.pilot.models)
+        return 1 if self.cases is None else len(self.cases.forecasts)
+
+    @property
+    def rate(self) -> float:
+        """Share of events; NaN if it is not known."""
+        if self.cases is not None:
+            return self.cases.prevalence
+        return math.nan if self.prevalence is None else self.prevalence
+
+    def single(self) -> AnticipatedCases:
+        """Return the cases for criteria of the first model."""
+        if self.cases is None:
+            law = Wording("widths and the calibration test need {forecasts}, or {prevalence=} and {auc=}")
+            raise InputTypeError(law)
+        return self.cases
+
+
+def read_widths(widths: Mapping[Any, float] | None, threshold: float | None, *, default: bool) -> dict[Measure, float]:
+    """Return the measures and the widths of their intervals."""
+    named: dict[str, tuple[Measure, float]] = {
+        one.key: (one, width) for one, width in ((ObservedExpected(), 0.2), (CalibrationSlope(), 0.2))
+    }
+    named["auc"] = (AreaUnderRoc(), 0.1)
+    if threshold is not None:
+        named["standardized_net_benefit"] = (StandardizedNetBenefit(threshold), 0.2)
+    if widths is None:
+        return dict(named.values()) if default else {}
+    if not isinstance(widths, Mapping):
+        law = "must be a mapping of measures to widths"
+        raise InputTypeError(law, argument="widths", offender=f"got {type(widths).__name__}")
+    found = {}
+    for one, width in widths.items():
+        if isinstance(one, str) and one not in named:
+            hint = Wording("pass {thresholds=}.") if one == "standardized_net_benefit" else None
+            law = f"must name a measure: {', '.join(named)}; or be a measure or a rule"
+            raise InputValueError(law, argument="widths", offender=f"got {one!r}", hint=hint)
+        if not is_number(width) or not 0.0 < width < math.inf:
+            raise InputValueError("must be positive numbers", argument="widths", offender=f"got {width!r} for {one!r}")
+        found[named[one][0] if isinstance(one, str) else read_measure(one)] = float(width)
+    return found
+
+
+def _check_models(models: int) -> None:
+    if models > 2:
+        law = "must be of one model, or of two to compare"
+        raise InputValueError(law, argument="forecasts", offender=f"got {models} models")
+
+
+def _check_rate(rate: float) -> None:
+    if not 0.0 < rate < 1.0:
+        law = "must expect events and non-events"
+        raise InputValueError(law, argument="forecasts", offender=f"the share of events is {rate:g}")

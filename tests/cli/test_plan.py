@@ -1,0 +1,47 @@
+"""`propriety plan`: the plans of the package, from numbers, forecasts in files, tables and ledgers."""
+
+import json
+
+import pytest
+
+import propriety as pr
+
+
+def test_numbers(run):
+    result = run("plan", "--prevalence", 0.1, "--auc", 0.8, "--thresholds", 0.1, "--width", "auc=0.05")
+    assert result.exit_code == 0, result.output
+    assert result.stdout == f"{pr.plan(prevalence=0.1, auc=0.8, thresholds=0.1, widths={'auc': 0.05})}\n"
+
+
+@pytest.mark.parametrize("file", ["p.csv", "p.parquet"])
+def test_forecasts_of_files(folder, run, columns, file):
+    options = ("--rule", "log", "--power", 0.9, "--resamples", 100, "--seed", 1, "--json", "-")
+    told = json.loads(run("plan", file, "--forecast", "honest", "--forecast", "bold", *options).stdout)
+    models = {name: columns[name] for name in ("honest", "bold")}
+    found = pr.plan(models, measure=pr.Log(), power=0.9, n_resamples=100, seed=1)
+    assert (told["schema"], told["version"]) == ("propriety.plan", 1)
+    assert told["n"] == found.n.tolist()
+    assert told["summary"] == str(found).splitlines()
+
+
+def test_tables_and_ledgers(folder, run, columns):
+    table = pr.ForecastTable.from_predictions(columns["y"], columns["honest"])
+    table.to_parquet(folder / "table.parquet")
+    assert run("plan", "table.parquet").stdout == f"{pr.plan(table)}\n"
+    assert "forecast tables" in run("plan", "table.parquet", "--forecast", "honest").stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ((), "--prevalence and --auc"),
+        (("--prevalence", 0.1, "--auc", 0.8, "--share", 2), "--share must lie in (0, 1]"),
+        (("--prevalence", 0.1, "--auc", 0.8, "--width", "auc"), "auc=0.1"),
+        (("--forecast", "p"), "no file is given"),
+        (("p.csv",), "--forecast is required"),
+    ],
+)
+def test_rejects(folder, run, arguments, text):
+    result = run("plan", *arguments)
+    assert result.exit_code == 2
+    assert text in result.stderr

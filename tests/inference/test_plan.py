@@ -1,0 +1,231 @@
+"""Plans: sample sizes against pmvalsampsize and textbook formulas, power against simulation, and the laws of a plan."""
+
+import copy
+import json
+import math
+import pickle
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.special import expit, logit
+
+import propriety as pr
+from propriety.errors import InputTypeError, InputValueError
+from propriety.inference.anticipated_cases import AnticipatedCases
+from propriety.inference.planned_power import spread_power
+
+BETA = stats.beta(1.33, 1.75).ppf((np.arange(20_000) + 0.5) / 20_000)
+
+
+def normal_pairs(n=2000, mean=-2.0, seed=1):
+    generator = np.random.default_rng(seed)
+    x = generator.normal(mean, 1.0, n)
+    return {"new": expit(x), "old": expit(0.9 * x + generator.normal(0.0, 0.5, n))}
+
+
+class TestAgainstPmvalsampsize:
+    """Version 0.2.1 with prevalence=0.43, cstatistic=0.8, lpbeta=(1.33, 1.75), threshold=0.4: 510, 2136, 308, 422.
+
+    It takes the three numbers as they are, although forecasts with this beta distribution have an event rate of 0.432
+    and an area of 0.787 if they are calibrated. Each number is therefore compared with the cases that it describes.
+    """
+
+    def test_observed_expected(self):
+        found = pr.plan(prevalence=0.43, auc=0.8, widths={"observed_expected": 0.2}, method="riley")
+        # It searches the standard error in steps of 0.0001 and stops at 0.0510, beyond 0.05094, so it has one case less.
+        assert found.required == 511
+        assert math.ceil(0.57 / (0.43 * 0.0510**2)) == 510
+
+    def test_slope(self):
+        found = pr.plan(BETA, widths={"calibration_slope": 0.2}, method="riley")
+        # It averages over 1,000,000 random forecasts, here over quantiles of the distribution.
+        assert found.required == 2135
+
+    def test_area(self):
+        found = pr.plan(prevalence=0.43, auc=0.8, widths={"auc": 0.1}, method="riley")
+        assert found.required == 308
+
+    def test_standardized_net_benefit(self):
+        # Sensitivity and specificity at 0.4 are 0.758 and 0.662 in its simulation.
+        acted, other = 0.43 * 0.758, 0.57 * 0.662
+        table = AnticipatedCases(
+            forecasts={"m": np.array([0.2, 0.6])},
+            share=np.array([0.43 - acted + other, acted + 0.57 - other]),
+            rate=np.array([(0.43 - acted) / (0.43 - acted + other), acted / (acted + 0.57 - other)]),
+        )
+        width = pr.measures.StandardizedNetBenefit(0.4)
+        variance = table.mean_square(table.influence(width, "m"))
+        assert math.ceil(variance * (2 * 1.96 / 0.2) ** 2) == 422
+
+    def test_published_rare_event(self):
+        """Prevalence 0.018, C 0.8, width of O/E 1: 905, 4252; with lpcstat=-4.7 the slope needs 16,925."""
+        found = pr.plan(
+            prevalence=0.018,
+            auc=0.8,
+            widths={"observed_expected": 1.0, "calibration_slope": 0.2, "auc": 0.1},
+            method="riley",
+        )
+        assert found.n.tolist() == pytest.approx([905, 17_128, 4252], abs=1)
+        # The mean of -4.7 gives 1.81% events instead of 1.8%; with that, the slope needs what it says.
+        variance = 2.0 * stats.norm.ppf(0.8) ** 2
+        prevalence = expit(-4.7 + variance / 2.0)
+        assert pr.plan(prevalence=prevalence, auc=0.8, widths={"calibration_slope": 0.2}).required == pytest.approx(
+            16_925, rel=0.01
+        )
+
+
+@pytest.mark.parametrize(
+    ("measure", "n"),
+    [
+        (pr.measures.ObservedExpected(), 3000),
+        (pr.measures.CalibrationSlope(), 3000),
+        (pr.measures.AreaUnderRoc(), 3000),
+        (pr.measures.StandardizedNetBenefit(0.2), 3000),
+        (pr.Brier(), 3000),
+    ],
+    ids=lambda value: getattr(value, "key", getattr(value, "name", value)),
+)
+def test_width_is_that_of_estimate(measure, n):
+    p = expit(np.random.default_rng(3).normal(-1.5, 1.0, 200_000))
+    planned = pr.plan(p, widths={measure: 0.2}).curves[0](n)
+    generator = np.random.default_rng(4)
+    widths = []
+    for _ in range(12):
+        own = expit(generator.normal(-1.5, 1.0, n))
+        found = pr.estimate(generator.random(n) < own, own, measure)
+        widths.append(found.high - found.low)
+    assert planned == pytest.approx(np.mean(widths), rel=0.03)
+
+
+def test_labelled_tables_plan_from_their_own_event_rates():
+    generator = np.random.default_rng(5)
+    p = expit(generator.normal(-1.0, 1.0, 3000))
+    table = pr.ForecastTable.from_predictions(generator.random(3000) < expit(0.7 * logit(p) + 0.3), p)
+    found = pr.plan(table, widths={"observed_expected": 0.2, "auc": 0.1})
+    assert found.value.tolist() == pytest.approx(
+        [pr.measures.ObservedExpected().value(table), pr.measures.AreaUnderRoc().value(table)]
+    )
+    own = pr.estimate(table, measure=pr.measures.AreaUnderRoc())
+    assert found.at(3000)["auc"] == pytest.approx(own.high - own.low, rel=0.005)
+
+
+class TestComparison:
+    def test_normal_formula(self):
+        found = pr.plan(difference=0.005, spread=0.08)
+        assert found.required == math.ceil(((1.959964 + 0.841621) * 0.08 / 0.005) ** 2)
+        assert math.isnan(found.required_events)
+        assert found.at(found.required)["brier_difference"] == pytest.approx(0.8, abs=1e-3)
+
+    def test_brier_difference_of_a_calibrated_model_is_the_mean_squared_distance(self):
+        models = normal_pairs()
+        found = pr.plan(models, seed=1, n_resamples=200)
+        assert found.value[0] == pytest.approx(-np.mean((models["new"] - models["old"]) ** 2))
+        assert found.binding == "brier_difference"
+
+    @pytest.mark.parametrize("measure", [pr.Brier(), pr.Log(), pr.measures.NetBenefit(0.1)], ids=repr)
+    def test_power_is_that_of_compare(self, measure):
+        models = normal_pairs(600, mean=-3.5)
+        cases = AnticipatedCases.calibrated(models)
+        from propriety.inference.measure_reading import read_measure
+        from propriety.inference.planned_power import _MeanTest
+
+        test = _MeanTest.of(cases, read_measure(measure), 0.95)
+        generator = np.random.default_rng(2)
+        for _ in range(30):
+            row = generator.integers(0, 600, 400)
+            y = generator.random(400) < models["new"][row]
+            found = pr.compare(y, {name: own[row] for name, own in models.items()}, measure, seed=1)
+            events, others = np.bincount(row[y], minlength=600)[None], np.bincount(row[~y], minlength=600)[None]
+            expected = found.p_value[0] <= 0.05 and found.verdict[0] != "too few events"
+            assert test._significant(events, others, 400) == int(expected)
+
+    def test_identical_models_need_infinitely_many_cases(self):
+        p = normal_pairs()["new"]
+        found = pr.plan({"a": p, "b": p.copy()})
+        assert math.isinf(found.required)
+        assert "nothing to detect" in str(found)
+        assert "Infinity" in found.to_json()
+
+    def test_pilot_warns_unless_the_difference_is_given(self):
+        models = normal_pairs(800)
+        y = np.random.default_rng(1).random(800) < models["new"]
+        ledger = pr.condense(y, models)
+        seen = pr.compare(ledger, seed=1)
+        found = pr.plan(ledger, difference=0.004)
+        spread = seen.standard_error[0] * math.sqrt(800)
+        assert found.n[0] == math.ceil(spread_power(0.004, spread, 0.95).cases(0.8))
+        assert found.note == ""
+        assert "pilot" in pr.plan(ledger).note
+
+
+@pytest.mark.slow
+def test_calibration_power_of_line_is_near_noncentral_chi_squared():
+    p = expit(np.random.default_rng(1).normal(-1.0, 1.0, 3000))
+    found = pr.plan(p, slope=0.75, seed=1, n_resamples=400)
+    x = np.stack([np.ones(3000), logit(p)])
+    rate = AnticipatedCases.calibrated({"m": p}).miscalibrated(0.75, 1.0).rate
+    assert rate.mean() == pytest.approx(p.mean())
+    score, information = x @ (rate - p) / 3000, (x * p * (1 - p)) @ x.T / 3000
+    noncentrality = score @ np.linalg.solve(information, score)
+    # The line has 80% of the level, and the other views cost and add little.
+    n = found.required
+    assert stats.ncx2.sf(stats.chi2.isf(0.04, 2), 2, n * noncentrality) == pytest.approx(0.8, abs=0.05)
+
+
+def test_share_and_clusters_multiply_the_number_of_cases():
+    plain = pr.plan(prevalence=0.1, auc=0.8).n
+    other = pr.plan(prevalence=0.1, auc=0.8, share=0.25, cluster_size=11, icc=0.05)
+    assert other.n == pytest.approx(plain * 1.5 / 0.25)
+    assert other.design_effect == pytest.approx(1.5)
+    assert other.at(6000)["auc"] == pytest.approx(pr.plan(prevalence=0.1, auc=0.8).at(1000)["auc"])
+    assert "a subgroup of 25% of the cases and a design effect of 1.5" in str(other)
+
+
+def test_prevalence_shifts_forecasts():
+    p = normal_pairs()["new"]
+    found = pr.plan(p, prevalence=0.05)
+    assert found.prevalence == pytest.approx(0.05)
+    assert found.n[0] > pr.plan(p).n[0]
+
+
+def test_plan_is_plain_data():
+    found = pr.plan(prevalence=0.1, auc=0.8, thresholds=0.1)
+    assert json.loads(found.to_json())["n"] == found.n.tolist()
+    assert found.to_frame().shape == (4, 8)
+    assert found.required == max(found.n)
+    for twin in (copy.copy(found), pickle.loads(pickle.dumps(found))):
+        assert twin.at(500) == found.at(500)
+
+
+def test_few_events_are_reported():
+    assert "rarer outcome" in str(pr.plan(prevalence=0.01, auc=0.8, widths={"auc": 0.5}))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "text"),
+    [
+        ({}, InputTypeError, "prevalence=.*auc="),
+        ({"prevalence": 0.1}, InputTypeError, "auc="),
+        ({"prevalence": 0.1, "auc": 0.4}, InputValueError, "above 0.5"),
+        ({"prevalence": 0.1, "auc": 0.8, "widths": {"auk": 0.1}}, InputValueError, "widths.*'auk'"),
+        ({"prevalence": 0.1, "auc": 0.8, "widths": {"auc": -1}}, InputValueError, "positive"),
+        ({"prevalence": 0.1, "auc": 0.8, "widths": {}}, InputValueError, "name a measure"),
+        ({"prevalence": 0.1, "auc": 0.8, "widths": {lambda table: 1.0: 0.1}}, InputTypeError, "influence"),
+        ({"prevalence": 0.1, "auc": 0.8, "widths": {"standardized_net_benefit": 0.1}}, InputValueError, "thresholds="),
+        ({"prevalence": 0.1, "auc": 0.8, "share": 0.0}, InputValueError, "share"),
+        ({"prevalence": 0.1, "auc": 0.8, "icc": 0.1}, InputValueError, "cluster_size="),
+        ({"prevalence": 0.1, "auc": 0.8, "slope": -1.0}, InputValueError, "slope"),
+        ({"prevalence": 0.5, "auc": 0.8, "observed_expected": 3.0}, InputValueError, "observed_expected"),
+        ({"prevalence": 0.1, "auc": 0.8, "difference": 0.01}, InputTypeError, "two models"),
+        ({"prevalence": 0.1, "auc": 0.8, "thresholds": (0.1, 0.2)}, InputTypeError, "one probability"),
+        ({"forecasts": [0.1, 0.2], "auc": 0.8}, InputTypeError, "auc="),
+        ({"forecasts": [0.0, 0.0]}, InputValueError, "events and non-events"),
+        ({"forecasts": {"a": [0.1, 0.2], "b": [0.1]}}, InputValueError, "same cases"),
+        ({"forecasts": {name: [0.1, 0.2] for name in "abc"}}, InputValueError, "3 models"),
+        ({"forecasts": [0.2, 0.2, 0.2]}, InputValueError, "slope|line"),
+    ],
+)
+def test_rejects(arguments, error, text):
+    with pytest.raises(error, match=text):
+        pr.plan(**arguments)
