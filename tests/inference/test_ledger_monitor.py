@@ -29,6 +29,7 @@ from propriety.inference.stream_states import StreamStates
 from propriety.results import LedgerMonitor
 
 P = np.array([0.1, 0.35, 0.8])
+LATER = ("files", "checksum", "mature_after", "waiting")  # Facts that version 1 of a stored monitor does not have.
 
 
 def outcomes_of(p):
@@ -316,6 +317,61 @@ def test_numbers_as_text_are_not_times():
         pr.monitor(pr.condense(y, {"m": p}, by={"day": ["1", "2", "10", "10"]}))
 
 
+def test_texts_that_do_not_sort_in_the_order_of_time_are_refused():
+    def of(labels):
+        return pr.condense([0, 1] * len(labels), [0.3, 0.6] * len(labels), by={"week": np.repeat(labels, 2)})
+
+    with pytest.raises(InputValueError, match="'week 10' sorts before 'week 9'"):
+        pr.monitor(of(["week 9", "week 10"]), time="week")
+    assert pr.monitor(of(["week 09", "week 10"]), time="week").times == ("week 09", "week 10")
+    assert len(pr.monitor(of(["2026-W09", "2026-W10", "2027-W01"]), time="week").times) == 3
+
+
+def test_days_that_are_not_mature_are_shown_and_do_not_alarm(tmp_path):
+    """A day whose labels are not complete looks like too few events; it is tested when it is."""
+    rng = np.random.default_rng(5)
+    day = np.repeat(np.arange(40), 400)
+    p = expit(rng.normal(-1.0, 1.0, len(day)))
+    y, delay = rng.random(len(day)) < p, rng.integers(0, 6, len(day))
+
+    def until(today, first=0):
+        rows = (day >= first) & (day <= today)
+        reported = y[rows] & (day[rows] + delay[rows] <= today)
+        return pr.condense(reported, {"m": p[rows]}, by={"day": day[rows]})
+
+    assert pr.monitor(until(39)).alarms == 1  # The last days seem to have too few events.
+    whole = pr.monitor(until(39), mature_after=5)
+    assert (whole.alarms, whole.times[-1], whole.waiting) == (0, 34, (35, 36, 37, 38, 39))
+    shown = whole.immature
+    assert shown.labels["day"] == shown.position.tolist() == [35, 36, 37, 38, 39]
+    assert shown.observed_expected[-1] < 0.5
+    assert np.isnan(shown.log_e_value).all()
+    assert "waiting=5" in repr(whole)
+
+    pr.monitor(until(9), mature_after=5).to_parquet(tmp_path)
+    for today in range(10, 40):
+        read = LedgerMonitor.from_parquet(tmp_path)
+        read.extend(until(today, today - 6)).to_parquet(tmp_path)
+    found = LedgerMonitor.from_parquet(tmp_path)
+    assert (found.times, found.waiting, found.immature) == (whole.times, whole.waiting, None)
+    np.testing.assert_allclose(found.to_frame()["e_value"], whole.to_frame()["e_value"], rtol=1e-12)
+    assert sorted(path.name for path in tmp_path.glob("times*")) == ["times-35-5.parquet"]
+    with pytest.raises(InputValueError, match=r"must have every day that was not mature.*it lacks 35"):
+        found.extend(until(39, 36))
+
+
+def test_maturity_needs_days_that_can_be_subtracted():
+    ledger = pr.condense([0, 1, 0, 1], [0.3, 0.6] * 2, by={"day": ["early", "early", "late", "late"]})
+    with pytest.raises(InputValueError, match="mature_after needs labels of 'day' that are integers or dates"):
+        pr.monitor(ledger, mature_after=1)
+    days = pr.condense([0, 1, 0, 1], [0.3, 0.6] * 2, by={"day": ["2026-01-01"] * 2 + ["2026-01-03"] * 2})
+    assert pr.monitor(days, mature_after=2).times == ("2026-01-01",)
+    with pytest.raises(InputValueError, match="mature_after must be shorter"):
+        pr.monitor(days, mature_after=3)
+    with pytest.raises(InputValueError, match="mature_after must be a positive whole number"):
+        pr.monitor(days, mature_after=-1)
+
+
 def test_a_crossed_key_is_refused_with_what_to_do():
     ledger = pr.condense([0, 1], {"m": [0.2, 0.7]}, by={"day, site": ["1, a", "2, a"]})
     with pytest.raises(InputValueError, match=r"it has 'day, site'.*repeat --by for every key"):
@@ -400,7 +456,7 @@ def test_an_empty_state_is_refused(two_models, tmp_path):
 @pytest.mark.parametrize("facts", [{"level": 1.5}, {"reference_days": 0}, {"days": "2"}, {"models": []}, {"keys": [1]}])
 def test_facts_that_no_monitor_has_are_refused(stored, facts):
     there = json.loads((stored / "monitor.json").read_text())
-    first = {name: value for name, value in there.items() if name not in ("files", "checksum")} | {"version": 1}
+    first = {name: value for name, value in there.items() if name not in LATER} | {"version": 1}
     (stored / "monitor.json").write_text(json.dumps(first))
     assert LedgerMonitor.from_parquet(stored).times == (0, 1)
     (stored / "monitor.json").write_text(json.dumps(first | facts))
@@ -410,11 +466,11 @@ def test_facts_that_no_monitor_has_are_refused(stored, facts):
 
 def test_a_monitor_of_version_1_is_continued_and_gets_checksums(stored, two_models):
     there = json.loads((stored / "monitor.json").read_text())
-    first = {name: value for name, value in there.items() if name not in ("files", "checksum")} | {"version": 1}
+    first = {name: value for name, value in there.items() if name not in LATER} | {"version": 1}
     (stored / "monitor.json").write_text(json.dumps(first))
     LedgerMonitor.from_parquet(stored).extend(two_models.where(day=2)).to_parquet(stored)
     found = json.loads((stored / "monitor.json").read_text())
-    assert (found["version"], len(found["files"])) == (2, 5)
+    assert (found["version"], len(found["files"])) == (3, 5)
     assert found["files"]["days/day-1.parquet"] == there["files"]["days/day-1.parquet"]
 
 

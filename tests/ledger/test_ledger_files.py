@@ -313,3 +313,14 @@ def test_moments_stay_with_a_ledger_of_some_labels(tmp_path, same):
     again = pr.Ledger.from_parquet(tmp_path / "l")
     assert pr.Spherical() in again.rules
     same(again, replace(part, _whole={}), rtol=1e-15)
+
+
+def test_a_new_folder_is_complete_or_absent(tmp_path):
+    # The file of the first site is written before the folder of the second fails: its name is too long.
+    ledger = pr.condense([0, 1, 1], {"a": [0.2, 0.7, 0.6]}, by={"site": ["a", "b" * 300, "b" * 300]})
+    with pytest.raises(OSError, match="name too long"):
+        ledger.to_parquet(tmp_path / "parts" / "one", partition=["site"])
+    assert list((tmp_path / "parts").iterdir()) == []
+    ledger.to_parquet(tmp_path / "parts" / "one")
+    assert [path.name for path in (tmp_path / "parts").iterdir()] == ["one"]
+    assert pr.Ledger.from_parquet(tmp_path / "parts" / "one").n == 3

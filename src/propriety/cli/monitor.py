@@ -57,6 +57,13 @@ SHOWN = 20  # Streams in the table on the terminal.
     metavar="N",
     help="Number of first days with which later forecasts are compared.  [default: 28]",
 )
+@click.option(
+    "--mature-after",
+    type=int,
+    metavar="N",
+    help="Number of days after which the outcomes of a day are complete; later days are shown and not tested.  "
+    "[default: 0]",
+)
 @click.option("--html", type=FILE, metavar="FILE", help="Write a page with figures of every day; - for the output.")
 @json_option
 @click.option(

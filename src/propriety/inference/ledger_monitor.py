@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -12,15 +12,15 @@ import numpy as np
 from propriety.checks import check_level, check_positive
 from propriety.errors import InputTypeError, InputValueError
 from propriety.inference.comparison_monitor import range_of
-from propriety.inference.daily_numbers import Stream, days_of_ledger
+from propriety.inference.daily_numbers import Day, Stream, days_of_ledger
 from propriety.inference.monitor_history import History, MonitoredDays
+from propriety.inference.monitor_times import check_order, check_texts, mature_labels
 from propriety.inference.stream_evidence import mean_limits
-from propriety.inference.stream_states import DIRECTIONS, NEVER, StreamStates
+from propriety.inference.stream_states import DIRECTIONS, NEVER, DayRows, StreamStates
 from propriety.ledger.ledger import Ledger
 from propriety.result import Floats, Result
 from propriety.rules.families import BRIER
 from propriety.rules.rule import Rule
-from propriety.tables.label_codes import ordered_labels
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -52,8 +52,12 @@ class LedgerMonitor(Result):
         Number of first days of a stream with which later forecasts are compared.
     rule : Rule
         The rule of the scores.
+    mature_after : int
+        Days after which the outcomes of a day are complete.
     times : tuple
         The labels of the days so far.
+    waiting : tuple
+        The labels of later days, which are not mature.
     """
 
     main_columns: ClassVar[tuple[str, ...]] = ("model", "observed_expected", "e_value", "threshold", "alarm", "since")
@@ -64,9 +68,12 @@ class LedgerMonitor(Result):
     level: float
     reference_days: int
     rule: Rule
+    mature_after: int
     times: tuple[Any, ...]
+    waiting: tuple[Any, ...]
     states: StreamStates = field(metadata={"hidden": True})
     history: History = field(metadata={"hidden": True})
+    provisional: History = field(default=History(), metadata={"hidden": True})
 
     def columns(self) -> Mapping[str, Any]:
         """Return one row per stream.
@@ -111,6 +118,11 @@ class LedgerMonitor(Result):
         return self.history.days(self)
 
     @cached_property
+    def immature(self) -> MonitoredDays | None:
+        """The numbers of the days that are not mature, without evidence; None if there are none, or after reading."""
+        return self.provisional.days(self, len(self.times)) if self.provisional.blocks else None
+
+    @cached_property
     def changes(self) -> Floats:
         """Observed/expected, or the mean difference, of each stream from `since` to its alarm; NaN without an alarm."""
         states = self.states
@@ -132,7 +144,7 @@ class LedgerMonitor(Result):
         """Return the monitor after the later days of a ledger; the options do not change.
 
         The result is the same as for all days at once. Days that have been monitored already must not have changed;
-        the others must follow them.
+        the others must follow them. Days that were not mature must be given again, with their new outcomes.
 
         Examples
         --------
@@ -151,20 +163,47 @@ class LedgerMonitor(Result):
                 law = f"a monitor must be continued with the same {name}"
                 raise InputValueError(law, offender=f"it has {getattr(self, name)!r}, and the ledger {found!r}")
         ledger.fill([self.rule])  # Before days are chosen, because their ledger has no cases.
+        labels = ledger.keys[self.time]
+        absent = next((label for label in self.waiting if label not in labels), None)
+        if absent is not None:
+            law = f"the ledger must have every {self.time} that was not mature, with its new outcomes"
+            raise InputValueError(law, offender=f"it lacks {absent!r}")
         monitored = set(self.times)
-        known = [label for label in ledger.keys[self.time] if label in monitored]
+        known = [label for label in labels if label in monitored]
         if known:
             self.history.check_same(self, ledger.where(**{self.time: known}))
-            if len(known) == len(ledger.keys[self.time]):
-                return self
-            later = [label for label in ledger.keys[self.time] if label not in monitored]
-            ledger = ledger.where(**{self.time: later})
-        _check_order([*self.times[-1:], *ledger.keys[self.time]], self.time)
-        states, times, history = self.states, self.times, self.history
-        for day in days_of_ledger(ledger, self.time, self.rule, self._width):
-            states, rows = states.after(day, len(times), level=self.level, reference_days=self.reference_days)
-            times, history = (*times, day.time), history.with_day(rows)
-        return replace(self, states=states, times=times, history=history)
+        check_order([*self.times[-1:], *(label for label in labels if label not in monitored)], self.time)
+        mature = set(mature_labels(labels, self.mature_after, self.time)) - monitored
+        if not monitored and not mature:
+            law = f"must be shorter than the time from the first {self.time} to the last"
+            raise InputValueError(law, argument="mature_after", offender=f"got {self.mature_after}")
+        found = self
+        for day in self._days(ledger, mature):
+            states, rows = found._after(day)
+            times, history = (*found.times, day.time), found.history.with_day(rows)
+            found = replace(found, states=states, times=times, history=history)
+        return found._with_waiting(ledger, set(labels) - monitored - mature)  # noqa: SLF001  (of the same class)
+
+    def _days(self, ledger: Ledger, labels: set[Any]) -> Iterator[Day]:
+        """Yield the numbers of some days in order."""
+        if labels:
+            chosen = [label for label in ledger.keys[self.time] if label in labels]
+            whole = len(chosen) == len(ledger.keys[self.time])
+            only = ledger if whole else ledger.where(**{self.time: chosen})
+            yield from days_of_ledger(only, self.time, self.rule, self._width)
+
+    def _after(self, day: Day) -> tuple[StreamStates, list[DayRows]]:
+        """Return the state after a day, and its rows."""
+        return self.states.after(day, len(self.times), level=self.level, reference_days=self.reference_days)
+
+    def _with_waiting(self, ledger: Ledger, labels: set[Any]) -> LedgerMonitor:
+        """Return the monitor with days that are not mature: their numbers are kept, and the state is not changed."""
+        waiting: list[Any] = []
+        provisional = History()
+        for day in self._days(ledger, labels):
+            waiting.append(day.time)
+            provisional = provisional.with_day([one.known(len(self.states)) for one in self._after(day)[1]])
+        return replace(self, waiting=tuple(waiting), provisional=provisional)
 
     def to_html(self, path: str | PathLike[str] | None = None, *, title: str = "Monitor of forecasts") -> str:
         """Return a page with the alarms and figures of the streams as HTML, and write it to `path`, if given.
@@ -214,11 +253,17 @@ class LedgerMonitor(Result):
 
     def _facts(self) -> dict[str, Any]:
         facts = {"streams": len(self.states), "days": len(self.times), "alarms": self.alarms}
-        return facts | {"level": self.level}
+        return facts | ({"waiting": len(self.waiting)} if self.waiting else {}) | {"level": self.level}
 
 
 def monitor(
-    ledger: Ledger, *, time: str = "day", rule: Rule = BRIER, level: float = 0.95, reference_days: int = 28
+    ledger: Ledger,
+    *,
+    time: str = "day",
+    rule: Rule = BRIER,
+    level: float = 0.95,
+    reference_days: int = 28,
+    mature_after: int = 0,
 ) -> LedgerMonitor:
     r"""Monitor the models of a ledger day by day, for every combination of the other keys.
 
@@ -241,6 +286,8 @@ def monitor(
         One minus the probability of any false alarm, over all streams and days.
     reference_days : int
         Number of first days of each model and key with which later forecasts are compared.
+    mature_after : int
+        Number of days after which the outcomes of a day are complete. Later days are shown, and not tested until then.
 
     Returns
     -------
@@ -262,8 +309,11 @@ def monitor(
 
     `monitor_calibration` and `monitor_comparison` test single cases in the order in which they arrive.
 
-    A day must be added after all of its outcomes are known. Outcomes that deviate together, for example because of the
-    weather, count as miscalibration, because the forecasts did not know it.
+    A day is tested once, when all of its outcomes are known: with labels that arrive up to a week late, pass
+    ``mature_after=7``, and extend the monitor by a ledger of the last eight days.
+
+    Outcomes that deviate together, for example because of the weather, count as miscalibration, because the forecasts
+    did not know it.
 
     References
     ----------
@@ -284,6 +334,8 @@ def monitor(
     """
     check_level(level)
     check_positive("reference_days", reference_days)
+    if mature_after != 0:
+        check_positive("mature_after", mature_after)
     range_of(rule, None)
     _check_ledger(ledger, time)
     empty = LedgerMonitor(
@@ -293,7 +345,9 @@ def monitor(
         level=level,
         reference_days=reference_days,
         rule=rule,
+        mature_after=mature_after,
         times=(),
+        waiting=(),
         states=StreamStates.none(),
         history=History(),
     )
@@ -325,24 +379,4 @@ def _check_keys(ledger: Ledger, time: str) -> None:
     if taken is not None:
         law = f"a monitored key must not be called {taken!r}, which is a column of the result"
         raise InputValueError(law, hint="give the key another name.")
-    numeric = next((label for label in ledger.keys[time] if isinstance(label, str) and _is_number(label)), None)
-    if numeric is not None:
-        law = f"the labels of {time!r} must not be numbers as text, which sort as '1', '10', '2'"
-        raise InputValueError(law, offender=f"got {numeric!r}", hint="use integers, or dates such as 2026-01-31.")
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _check_order(labels: Sequence[Any], time: str) -> None:
-    """Raise an error unless the times are in sorted order."""
-    if tuple(labels) != ordered_labels(labels):
-        law = f"the labels of {time!r} must be in sorted order, and later than those monitored already"
-        one, other = next(pair for pair in zip(labels, ordered_labels(labels), strict=True) if pair[0] != pair[1])
-        hint = "use dates such as 2026-01-31, and add days in order."
-        raise InputValueError(law, offender=f"{one!r} comes before {other!r}", hint=hint)
+    check_texts(ledger.keys[time], time)

@@ -32,11 +32,12 @@ if TYPE_CHECKING:
 
 __all__ = ["FACTS", "read_day", "read_monitor", "write_monitor"]
 
-SCHEMA, VERSION = "propriety.monitor_state", 2
+SCHEMA, VERSION = "propriety.monitor_state", 3
 FACTS = "monitor.json"
-OPTIONS = ("time", "keys", "models", "level", "reference_days", "rule")
-FIELDS = (*OPTIONS, "days")
+OPTIONS = ("time", "keys", "models", "level", "reference_days", "rule", "mature_after")
+FIELDS = (*OPTIONS[:-1], "days")
 CHECKSUMS = ("files", "checksum")  # Not stored in version 1.
+MATURITY = ("mature_after", "waiting")  # Not stored in versions 1 and 2.
 STATES = tuple(name for name in StreamStates.__slots__ if name not in ("streams", "evidence"))
 EVIDENCE = tuple(Evidence.__slots__)
 
@@ -47,7 +48,7 @@ def write_monitor(watch: LedgerMonitor, folder: str | PathLike[str]) -> None:
     there = _facts(root) if (root / FACTS).exists() else None
     if there is not None:
         _check_continues(root, there, watch)
-        if there["days"] == days:
+        if (there["days"], there["waiting"]) == (days, len(watch.waiting)):
             return
     elif any(root.glob("days/*.parquet")):
         law = f"{root} has days of a monitor, but no {FACTS}"
@@ -61,13 +62,14 @@ def write_monitor(watch: LedgerMonitor, folder: str | PathLike[str]) -> None:
         name = _day_name(place)
         files[name] = _write(_day_rows(watch.history.day(place)), root / name)
     files[_state_name(days)] = _write(_state_rows(watch), root / _state_name(days))
-    files[_times_name(days)] = _write(_times(watch.times), root / _times_name(days))
+    times = _times_name(days, len(watch.waiting))
+    files[times] = _write(_times(watch), root / times)
     facts = _facts_of(watch) | {"files": files}
     beside = root / f".{FACTS}"
     beside.write_text(json.dumps(facts | {"checksum": _checksum_of(facts)}, indent=1), encoding="utf-8")
     beside.replace(root / FACTS)
     if there is not None:
-        for name in (_state_name(before), _times_name(before)):
+        for name in {_state_name(before), _times_name(before, there["waiting"])} - files.keys():
             (root / name).unlink(missing_ok=True)
 
 
@@ -81,12 +83,14 @@ def read_monitor(folder: str | PathLike[str]) -> LedgerMonitor:
         states = _states(_rows(state), facts["keys"])
         check_states(states, facts["models"], days)
     names = [_day_name(place) for place in range(days)]
+    times, waiting = _stored_times(root, facts)
     return LedgerMonitor(
-        **{name: facts[name] for name in ("time", "level", "reference_days")},
+        **{name: facts[name] for name in ("time", "level", "reference_days", "mature_after")},
         keys=tuple(facts["keys"]),
         models=tuple(facts["models"]),
         rule=rule_from_dict(facts["rule"]),
-        times=_stored_times(root, facts),
+        times=times,
+        waiting=waiting,
         states=states,
         history=History(tuple(StoredDay(root / name, _known(facts, name)) for name in names)),
     )
@@ -100,13 +104,16 @@ def read_day(day: StoredDay) -> DayRows:
         return DayRows(time=label, **{name: rows.column(name).to_numpy() for name in NUMBERS})
 
 
-def _stored_times(root: Path, facts: Mapping[str, Any]) -> tuple[Any, ...]:
-    name = _times_name(facts["days"])
+def _stored_times(root: Path, facts: Mapping[str, Any]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """Return the times that have been monitored, and those that are not mature."""
+    name, days = _times_name(facts["days"], facts["waiting"]), facts["days"]
     with _reading(root / name):
-        times = tuple(_labels(_rows(StoredDay(root / name, _known(facts, name))), "time"))
-    if len(times) != facts["days"]:
-        raise InputValueError(f"{root / name} must have {facts['days']} times; it has {len(times)}", hint=RESTART)
-    return times
+        rows = _rows(StoredDay(root / name, _known(facts, name)))
+        times = tuple(_labels(rows, "time"))
+        mature = rows.column("mature").to_pylist() if "mature" in rows.column_names else [True] * len(times)
+    if mature != [True] * days + [False] * facts["waiting"]:
+        raise InputValueError(f"{root / name} must have {days} mature times; it has {sum(mature)}", hint=RESTART)
+    return times[:days], times[days:]
 
 
 @contextmanager
@@ -171,8 +178,8 @@ def _state_name(days: int) -> str:
     return f"state-{days}.parquet"
 
 
-def _times_name(days: int) -> str:
-    return f"times-{days}.parquet"
+def _times_name(days: int, waiting: int) -> str:
+    return f"times-{days}-{waiting}.parquet" if waiting else f"times-{days}.parquet"
 
 
 def _day_rows(block: DayRows) -> Any:
@@ -182,9 +189,10 @@ def _day_rows(block: DayRows) -> Any:
     return pa.table({"time": label, **{name: getattr(block, name) for name in NUMBERS}})
 
 
-def _times(times: tuple[Any, ...]) -> Any:
+def _times(watch: LedgerMonitor) -> Any:
     pa, _ = frames.pyarrow()
-    return pa.table({"time": pa.array(list(times))})
+    mature = [True] * len(watch.times) + [False] * len(watch.waiting)
+    return pa.table({"time": pa.array([*watch.times, *watch.waiting]), "mature": mature})
 
 
 def _state_rows(watch: LedgerMonitor) -> Any:
@@ -235,24 +243,28 @@ def _facts_of(watch: LedgerMonitor) -> dict[str, Any]:
         "level": watch.level,
         "reference_days": watch.reference_days,
         "rule": rule_to_dict(watch.rule),
+        "mature_after": watch.mature_after,
+        "waiting": len(watch.waiting),
         "days": len(watch.times),
     }
 
 
 def _facts(root: Path) -> dict[str, Any]:
-    """Return the facts of a stored monitor; those of version 1 have no checksums."""
+    """Return the facts of a stored monitor; those of early versions have no checksums or no maturity."""
     try:
         facts = json.loads((root / FACTS).read_text(encoding="utf-8"))
     except OSError:
         raise InputValueError(f"{root} must be a folder that holds a monitor; it has no {FACTS}") from None
     except (ValueError, RecursionError) as error:
         raise InputValueError(f"{root / FACTS} must be JSON", offender=str(error), hint=RESTART) from error
-    if frames.checked_version(facts, SCHEMA, 1, VERSION) == 1:
+    version = frames.checked_version(facts, SCHEMA, *range(1, VERSION + 1))
+    if version == 1:
         facts = frames.checked_fields(facts, SCHEMA, list(FIELDS)) | {"files": None}
     else:
         if facts.get("checksum") != _checksum_of(facts) or not isinstance(facts.get("files"), dict):
             raise InputValueError(f"{root / FACTS} has changed since the monitor was stored", hint=RESTART)
-        facts = frames.checked_fields(facts, SCHEMA, [*FIELDS, *CHECKSUMS])
+        facts = frames.checked_fields(facts, SCHEMA, [*FIELDS, *CHECKSUMS, *(MATURITY if version > 2 else ())])
+    facts = dict.fromkeys(MATURITY, 0) | facts
     check_facts(facts)
     return facts
 
@@ -266,7 +278,7 @@ def _check_continues(root: Path, there: Mapping[str, Any], watch: LedgerMonitor)
         law = f"{root} holds a monitor with another {differs}"
         offender = f"it has {there[differs]!r}, and this one {facts[differs]!r}"
         raise InputValueError(law, offender=offender, hint=elsewhere)
-    times = _stored_times(root, there)
+    times, _ = _stored_times(root, there)
     both = next((pair for pair in zip(times, watch.times, strict=False) if pair[0] != pair[1]), None)
     if both is not None:
         law = f"{root} holds a monitor of other {watch.time}s"

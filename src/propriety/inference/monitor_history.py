@@ -98,7 +98,10 @@ class MonitoredDays(Result):
         return ratio
 
     def totals(self, models: Sequence[str]) -> dict[str, DayTotals]:
-        """Return, for each model, the cases, the event rate and the mean forecast of each time over all keys."""
+        """Return, for each model, the cases, the event rate and the mean forecast of each time over all keys.
+
+        The times are those up to the last one; a time without rows has no cases.
+        """
         calibrated = np.array([reference is None for reference in self.labels["reference"]])
         own = np.array(self.labels["model"])
         found = {}
@@ -146,9 +149,9 @@ class History:
         )
         return History((*self.blocks, joined))
 
-    def days(self, watch: LedgerMonitor) -> MonitoredDays:
-        """Return the rows of all days."""
-        return _days(self.blocks, watch)
+    def days(self, watch: LedgerMonitor, first: int = 0) -> MonitoredDays:
+        """Return the rows of all days, the first of which has the position `first`."""
+        return _days(self.blocks, watch, first)
 
     def last(self, watch: LedgerMonitor) -> MonitoredDays:
         """Return the rows of the last day."""

@@ -25,6 +25,9 @@ def check_facts(facts: Mapping[str, Any]) -> None:
     check_level(facts["level"])
     check_positive("reference_days", facts["reference_days"])
     check_positive("days", facts["days"])
+    for name in ("mature_after", "waiting"):
+        if facts[name] != 0:
+            check_positive(name, facts[name])
     named = all(isinstance(facts[name], list) for name in ("keys", "models")) and isinstance(facts["time"], str)
     if not named or not all(isinstance(one, str) for one in [*facts["keys"], *facts["models"]]) or not facts["models"]:
         _refuse("its time, keys and models must be names")

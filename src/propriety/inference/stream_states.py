@@ -41,6 +41,13 @@ class DayRows:
     psi: Floats
     log_e_value: Floats
 
+    def known(self, streams: int) -> DayRows:
+        """Return the rows of the first streams, without evidence."""
+        rows = self.stream < streams
+        names = [name for name in self.__slots__ if name not in ("time", "log_e_value")]
+        columns: dict[str, Any] = {name: getattr(self, name)[rows] for name in names}
+        return DayRows(time=self.time, **columns, log_e_value=np.full(int(rows.sum()), np.nan))
+
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class StreamStates:

@@ -24,8 +24,10 @@ MANY = 64  # With more cases per cell, one pass per cell is faster than counting
 MOST = 2**27  # Largest number of values in the moments.
 
 
-def moments_of_cases(cases: Cases, rule: Rule) -> Moments:
+def moments_of_cases(cases: Cases, rule: Rule, *, counts: NDArray[np.int64] | None = None) -> Moments:
     """Return the moments of a per-case function, by outcome, key, and cluster or time.
+
+    With `counts`, each case without a weight stands for that many equal ones.
 
     Examples
     --------
@@ -40,10 +42,11 @@ def moments_of_cases(cases: Cases, rule: Rule) -> Moments:
     if len(index) * series > MOST:
         law = f"{len(cases.models):,} models in {len(index):,} cells have too many differences to keep in memory"
         raise InputValueError(law, hint="compare fewer models at a time, or omit the clusters.")
-    events = int(np.count_nonzero(cases.outcomes())) if cases.classes is None else 0
-    even = cases.classes is None and len(cases.models) > 1 and min(events, len(cases) - events) < MANY_EVENTS
+    number = np.ones(len(cases), dtype=np.int64) if counts is None else counts
+    events = int(number[cases.outcomes()].sum()) if cases.classes is None else 0
+    even = cases.classes is None and len(cases.models) > 1 and min(events, int(number.sum()) - events) < MANY_EVENTS
     # The losses are then computed twice, but the numbers are checked once.
-    sums = _gathered(cases.checked() if even else cases, rule, codes, len(index), even=even)
+    sums = _gathered(cases.checked() if even else cases, rule, codes, len(index), even=even, counts=counts)
     occupied = sums.weight > 0.0  # Cells without weight are left out.
     if not occupied.all():
         kept: Any = [column[occupied] for column in sums]
@@ -62,7 +65,9 @@ def _keys(cases: Cases) -> dict[str, Keys]:
     return dict(cases.keys) | dependent
 
 
-def _gathered(cases: Cases, rule: Rule, codes: NDArray[np.intp], cells: int, *, even: bool) -> Sums:
+def _gathered(
+    cases: Cases, rule: Rule, codes: NDArray[np.intp], cells: int, *, even: bool, counts: NDArray[np.int64] | None
+) -> Sums:
     """Sum the cases of each cell, chunk by chunk."""
     parts: list[Sums] = []
     places: list[NDArray[np.intp]] = []
@@ -72,7 +77,11 @@ def _gathered(cases: Cases, rule: Rule, codes: NDArray[np.intp], cells: int, *, 
     ):
         count = losses.shape[1]
         present, cell = np.unique(codes[start : start + count], return_inverse=True)
-        parts.append(_sums(losses, by_outcome, weight, cell.reshape(-1), len(present)))
+        if counts is None:
+            parts.append(_sums(losses, by_outcome, weight, cell.reshape(-1), len(present)))
+        else:
+            repeated = _repeated(losses, by_outcome, counts[start : start + count])
+            parts.append(pooled_sums(cell.reshape(-1), len(present), repeated))
         start += count
         places.append(present.astype(np.intp, copy=False))
         kept += len(present)
@@ -115,6 +124,14 @@ def _sums(losses: Floats, by_outcome: Floats | None, weight: Floats | None, cell
     even = _even(by_outcome, w, cell, columns[0].shape, len(losses))
     mean, lean, spread = columns
     return Sums(n.astype(np.int64), weights.astype(np.float64), squares.astype(np.float64), mean, lean, spread, *even)
+
+
+def _repeated(losses: Floats, by_outcome: Floats | None, counts: NDArray[np.int64]) -> Sums:
+    """Return the sums of each case, repeated by its count."""
+    one = _sums(losses, by_outcome, None, np.arange(len(counts)), len(counts))
+    whole: Any = [column * counts for column in one[:3]]
+    series: Any = [column * counts[:, None] for column in (one.lean, one.spread, one.even_squares, one.even_cubes)]
+    return Sums(*whole, one.mean, *series)
 
 
 def _even(

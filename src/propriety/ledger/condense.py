@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
 
 from narwhals.typing import IntoFrame
 from numpy.typing import ArrayLike
 
-from propriety.errors import InputTypeError
+from propriety.errors import InputTypeError, InputValueError, Wording
+from propriety.ledger.counted_cases import counted_ledger
 from propriety.ledger.ledger import Kind, Ledger
 from propriety.ledger.sources import open_ledger
 from propriety.rules.families import Brier, Log
@@ -29,6 +31,7 @@ def condense(  # noqa: PLR0913  (the data, what the cases share, and how they ar
     cluster: ArrayLike | None = None,
     time: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
+    counts: ArrayLike | None = None,
     ordered: bool = False,
     pos_label: Hashable | None = None,
     labels: Labels | None = None,
@@ -59,6 +62,9 @@ def condense(  # noqa: PLR0913  (the data, what the cases share, and how they ar
         Cluster or time within which cases may be correlated; only one of the two.
     sample_weight : array-like of shape (n,), or str with a frame, optional
         Weights.
+    counts : array-like of shape (n,), or str with a frame, optional
+        Number of equal cases that each row stands for, as in a table of counts by forecast, outcome and key. The ledger
+        is that of all these cases, without weights. The rows are read into memory.
     ordered : bool
         Whether the classes are ordered.
     pos_label, labels, missing, tolerance
@@ -83,27 +89,26 @@ def condense(  # noqa: PLR0913  (the data, what the cases share, and how they ar
     Ledger(models=['a'], kind=binary, n=4, keys={'site': 2})
     >>> (ledger + ledger).table("a", site="x").n
     4
+
+    Rows that count equal cases give the same ledger:
+
+    >>> cells = {"y": [0, 1, 1], "a": [0.2, 0.2, 0.7], "cases": [80, 20, 5]}
+    >>> condense(cells["y"], {"a": cells["a"]}, counts=cells["cases"]).table("a")
+    ForecastTable(rows=2, n=105, weight=105, event_rate=0.238095)
     """
     for rule in rules if isinstance(rules, Sequence) else [rules]:
         check_rule(rule)
     if isinstance(rules, Rule):
         raise InputTypeError("rules must be a list of rules", hint=f"pass [{rules!r}].")
-    ledger = open_ledger(
-        y_true,
-        forecasts,
-        outcome=outcome,
-        by=by,
-        cluster=cluster,
-        time=time,
-        sample_weight=sample_weight,
-        ordered=ordered,
-        pos_label=pos_label,
-        labels=labels,
-        missing=missing,
-        tolerance=tolerance,
-        cells=cells,
-    )
-    ledger.fill([*usual_rules(ledger.kind), *rules])
+    if counts is not None and sample_weight is not None:
+        raise InputValueError(Wording("rows have {counts=} or {sample_weight=}, not both"))
+    options: dict[str, Any] = {"outcome": outcome, "by": by, "cluster": cluster, "time": time, "ordered": ordered}
+    options |= {"pos_label": pos_label, "labels": labels, "missing": missing, "tolerance": tolerance}
+    if counts is None:
+        ledger = open_ledger(y_true, forecasts, sample_weight=sample_weight, **options, cells=cells)
+        ledger.fill([*usual_rules(ledger.kind), *rules])
+    else:
+        ledger = counted_ledger(y_true, forecasts, counts, lambda kind: [*usual_rules(kind), *rules], **options)
     if cells is not None:
         return ledger.grid(cells)
     for model in ledger.models:

@@ -399,7 +399,10 @@ class Ledger:
         return self if isinstance(other, int) and other == 0 else NotImplemented
 
     def to_parquet(self, folder: str | PathLike[str], *, partition: Sequence[str] = ()) -> None:
-        """Write the ledger to a folder of plain Parquet files, with subfolders for `partition`; needs PyArrow."""
+        """Write the ledger to a folder of plain Parquet files, with subfolders for `partition`; needs PyArrow.
+
+        A new folder is written completely or not at all. Partitions are added to a folder that holds a ledger.
+        """
         from propriety.ledger.ledger_files import write_ledger
 
         self.check_uncensored("stored", "store the cases, and call censored and condense after reading.")

@@ -10,6 +10,8 @@ from __future__ import annotations
 import datetime as dt
 import itertools
 import json
+import secrets
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -56,9 +58,26 @@ def stored_tables(ledger: Ledger) -> Any:
 
 
 def write_ledger(ledger: Ledger, folder: str | PathLike[str], *, partition: str | Sequence[str] = ()) -> None:
-    """Write a ledger, or add its partitions to a stored one."""
-    _, parquet = frames.pyarrow()
+    """Write a ledger, or add its partitions to a stored one; a new folder is written completely or not at all."""
     root, partition = Path(folder), [partition] if isinstance(partition, str) else partition
+    if root.exists():
+        _write(ledger, root, partition)
+        return
+    root.parent.mkdir(parents=True, exist_ok=True)
+    beside = root.with_name(f".{root.name}.{secrets.token_hex(8)}")
+    try:
+        _write(ledger, beside, partition)
+        beside.rename(root)
+    except OSError:
+        if root.exists():  # Another process has written it in the meantime.
+            raise _present(root) from None
+        raise
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+
+
+def _write(ledger: Ledger, root: Path, partition: Sequence[str]) -> None:
+    _, parquet = frames.pyarrow()
     reserved = [name for name in ledger.index.names if name in RESERVED]
     if reserved:
         law = f"a stored ledger cannot have a key called {reserved[0]!r}, which is a column of its own"
@@ -234,8 +253,7 @@ def _facts_to_add_to(root: Path, facts: Mapping[str, Any]) -> dict[str, Any] | N
     if not (root / FACTS).exists():
         return None
     if not facts["partition"]:
-        law = f"{root} holds a ledger already"
-        raise InputValueError(law, hint="write to another folder, or by partition= of a key.")
+        raise _present(root)
     there = _stored_facts(root)
     if there["events"] == facts["events"][:-1]:  # Stored before ledgers of classes had the event of the top class.
         facts = {**facts, "events": there["events"]}
@@ -245,6 +263,10 @@ def _facts_to_add_to(root: Path, facts: Mapping[str, Any]) -> dict[str, Any] | N
         law = f"a ledger can only be added to {root} if both have the same {differs or 'keys'}"
         raise InputValueError(law, offender=f"they have {told[0]!r} and {told[1]!r}")
     return there
+
+
+def _present(root: Path) -> InputValueError:
+    return InputValueError(f"{root} holds a ledger already", hint="write to another folder, or by partition= of a key.")
 
 
 def _stored_facts(root: Path) -> dict[str, Any]:

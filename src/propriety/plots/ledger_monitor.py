@@ -10,6 +10,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
+from numpy.typing import NDArray
 
 from propriety.inference.ledger_monitor import LedgerMonitor
 from propriety.inference.monitor_history import DayTotals
@@ -28,6 +29,7 @@ MOST = 3.0  # Powers of ten that are shown, relative to that of the threshold.
 ROOM = 0.075  # Height of a label at the end of a line, as a share of the axes.
 LONG = 6  # Characters of a label of time, of which few fit below the axis.
 POWER = math.log(10.0)
+HOLLOW = {"markerfacecolor": "none", "markeredgecolor": GREY["text"]}
 
 
 @draw.register
@@ -93,7 +95,7 @@ def plot_monitored_stream(
 ) -> Axes:
     """Draw observed/expected of one stream by day, with the alarm and the estimated change; of a pair, the difference.
 
-    Dots are days, and the line is the ratio over the last seven days of the stream.
+    Dots are days, and circles days that are not mature. The line is the ratio over the last seven days of the stream.
 
     Parameters
     ----------
@@ -124,7 +126,8 @@ def plot_monitored_stream(
     pair = states.streams[stream].reference is not None
     color = COLORS[1] if states.alarm[stream] != NEVER else COLORS[0]
     x, line = days.position, days.rolling(7)
-    _frame(ax, watch.times, watch.time)
+    later = None if watch.immature is None else watch.immature.of_stream(stream)
+    _frame(ax, watch.times if later is None else [*watch.times, *watch.waiting], watch.time)
     if pair:
         ideal, values = 0.0, days.score
         ax.set_ylabel("Mean difference of losses")
@@ -134,11 +137,18 @@ def plot_monitored_stream(
     ax.axhline(ideal, color=GREY["text"], linewidth=1.0, linestyle=DASHES[1], zorder=1.5, label="_ideal")
     ax.plot(x, values, "o", color=GREY["line"], markersize=2.2, alpha=0.55, markeredgewidth=0, zorder=2, label="_days")
     ax.plot(x, line, color=color, linewidth=1.6, zorder=3, label="_last seven days")
+    if later is not None:
+        _draw_waiting(ax, later.position, later.score if pair else later.observed_expected)
     _limit(ax, values, line, ideal)
     if states.alarm[stream] != NEVER:
         _mark_change(ax, watch, stream)
     write_title(ax, _name(watch, stream) if label is None else label)
     return ax
+
+
+def _draw_waiting(ax: Axes, x: NDArray[np.int64], values: Floats) -> None:
+    """Draw days that are not mature as circles."""
+    ax.plot(x, values, "o", markersize=2.8, markeredgewidth=0.7, **HOLLOW, zorder=2, label="_not mature")
 
 
 def _mark_change(ax: Axes, watch: LedgerMonitor, stream: int) -> None:
@@ -202,12 +212,17 @@ def draw_volume(watch: LedgerMonitor, totals: Mapping[str, DayTotals], figure: F
     """Draw the number of cases, the event rate and the mean forecast of each model on a figure, by time."""
     left, right = figure.subplots(1, 2)
     x, first = np.arange(len(watch.times)), totals[watch.models[0]]
+    later = None if watch.immature is None else watch.immature.totals(watch.models)[watch.models[0]]
     for ax in (left, right):
-        _frame(ax, watch.times, watch.time)
+        _frame(ax, watch.times if later is None else [*watch.times, *watch.waiting], watch.time)
     left.fill_between(x, first.n, color=GREY["band"], linewidth=0, step="mid")
     left.plot(x, first.n, color=GREY["text"], linewidth=1.0, drawstyle="steps-mid", label="_cases")
     left.set(ylabel="Cases", ylim=(0, 1.1 * max(float(first.n.max()), 1.0)))
     right.plot(x, first.event_rate, "o", color=GREY["line"], markersize=2.2, markeredgewidth=0, label="_events")
+    if later is not None:
+        waiting = np.arange(len(watch.times), len(later.n))
+        _draw_waiting(left, waiting, later.n[waiting])
+        _draw_waiting(right, waiting, later.event_rate[waiting])
     for number, (name, one) in enumerate(totals.items()):
         style = {"color": COLORS[number % len(COLORS)], "linestyle": DASHES[number % len(DASHES)]}
         right.plot(x, one.mean_forecast, linewidth=1.6, label=name, **style)

@@ -77,6 +77,7 @@ def _headline(watch: LedgerMonitor) -> dict[str, object]:
         "Alarms": watch.alarms,
         f"{watch.time.capitalize()}s": len(watch.times),
         f"Last {watch.time}": str(watch.times[-1]),
+        **({f"Not mature: {watch.time}s": len(watch.waiting)} if watch.waiting else {}),
         "Cases": int(watch.states.n[own].sum()),
         "Streams": len(watch.states),
     }
@@ -102,6 +103,7 @@ def _streams_words(watch: LedgerMonitor) -> str:
         "A stream is one model for one combination of keys, or the difference between two models. Dots are "
         f"{watch.time}s, and the line is the average of the last seven. Streams with the strongest evidence come "
         "first; the shaded part runs from the most likely time of the change to the alarm."
+        + (f" Circles are {watch.time}s that are not mature, which are not tested yet." if watch.waiting else "")
     )
 
 
@@ -269,6 +271,7 @@ def _facts(watch: LedgerMonitor) -> Facts:
         "Key of time": watch.time,
         "Level": watch.level,
         "Reference window": f"{watch.reference_days} {watch.time}s",
+        "Mature after": f"{watch.mature_after} {watch.time}s",
         "Rule": repr(watch.rule),
     }
     return Facts(title="Facts", entries=entries)

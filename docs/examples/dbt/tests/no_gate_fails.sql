@@ -1,0 +1,1 @@
+select gate, reason from {{ ref("gates") }} where failed
