@@ -16,6 +16,7 @@ from propriety.plots import (  # noqa: F401  (their drawing functions are found 
     horizons,
     late_labels,
     monitoring,
+    operating_points,
     probability_means,
     ranking,
     recalibration,
