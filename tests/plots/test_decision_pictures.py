@@ -252,3 +252,15 @@ def test_the_prevalence_is_drawn_where_the_first_hold_no_event(y, k, prevalence)
     ax = pr.top_k(y, [0.1, 0.4, 0.5, 0.7], k=k).plot()
     assert ax.get_lines()[0].get_ydata()[0] == prevalence
     assert f"prevalence {prevalence:.1%}" in [text.get_text() for text in ax.texts]
+
+
+def test_operating_points_are_drawn_with_their_limits():
+    found = decision_curve(Y, P).operating_points(grid=[0.3, 0.1, 0.2])
+    ax = found.plot(label="triage")
+    assert ax.get_title(loc="left") == "triage"
+    lines = {line.get_label(): line for line in ax.get_lines()}
+    assert list(lines) == ["sensitivity", "specificity", "PPV", "NPV", "alert rate"]
+    order = np.argsort(found.threshold)
+    np.testing.assert_array_equal(lines["PPV"].get_xdata(), found.threshold[order])
+    np.testing.assert_array_equal(lines["PPV"].get_ydata(), found.positive_predictive_value[order])
+    assert len(ax.collections) == len(lines)

@@ -25,6 +25,8 @@ def predicted(
 ) -> tuple[Any, Labels | None]:
     """Return the forecasts with the probabilities of each estimator in its place, and the labels of the classes.
 
+    A single estimator has the name of its class.
+
     Two classes give the probability of the event: `pos_label`, else the last of `labels`, else 1 or True. More classes
     give rows, with columns in the order of `labels`, by default that of the `classes_` of the first estimator.
 
@@ -78,7 +80,13 @@ def predicted(
     if len(order) > 2 and labels is None and order != list(range(len(order))):
         labels = order
     found = {model: made.get(model, one) for model, one in given.items()}
-    return (found if several else found["forecast"]), labels
+    return (found if several else {_name(estimators[first]): found["forecast"]}), labels
+
+
+def _name(estimator: Any) -> str:
+    """Return the name of a single estimator: its class, or that of the last step of a pipeline."""
+    steps = getattr(estimator, "steps", None)
+    return type(steps[-1][-1] if steps else estimator).__name__
 
 
 def _is_estimator(value: object) -> bool:

@@ -19,6 +19,7 @@ from propriety.plots import (  # noqa: F401  (their drawing functions are found 
     meta_analysis,
     monitoring,
     plan,
+    operating_points,
     probability_means,
     ranking,
     recalibration,

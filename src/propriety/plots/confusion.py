@@ -13,7 +13,7 @@ from propriety.plots.drawing import COLORS, SMALL, draw, new_axes
 __all__: list[str] = []
 
 MOST_TEXT = 12  # With more classes, the cells are too small for their counts.
-DARK = 0.5  # On darker cells the text is white.
+DARKEST = 0.6  # Share of the colour in the darkest cell, on which black text is still easy to read.
 SHORT, LONGEST = 3, 16  # Longer names of classes are written upwards, and cut.
 
 
@@ -24,11 +24,11 @@ def _(result: Confusion, ax: Axes | None = None) -> Axes:
     ax = new_axes(ax, size=(4.8, 4.6))
     share, hue = np.nan_to_num(result.share), np.array(to_rgb(COLORS[0]))
     for true, top in zip(*np.nonzero(result.count), strict=True):
-        part = share[true, top]
+        part = DARKEST * share[true, top]
         ax.add_patch(Rectangle((top - 0.5, true - 0.5), 1.0, 1.0, color=tuple(1.0 - part * (1.0 - hue)), linewidth=0))
         if classes <= MOST_TEXT:
-            text, color = f"{result.count[true, top]:,.0f}", "white" if part > DARK else "black"
-            ax.text(top, true, text, ha="center", va="center", fontsize=SMALL - 1.5, color=color)
+            text = f"{result.count[true, top]:,.0f}"
+            ax.text(top, true, text, ha="center", va="center", fontsize=SMALL - 1.5, color="black")
     names = [label if len(label) <= LONGEST else f"{label[: LONGEST - 1]}…" for label in result.labels]
     ax.set_xticks(range(classes), names, rotation=0 if max(map(len, names)) <= SHORT else 90)
     ax.set_yticks(range(classes), names)

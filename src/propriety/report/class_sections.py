@@ -14,7 +14,7 @@ from propriety.evaluation.evaluation import Evaluation
 from propriety.evaluation.words import calibration_words, drawn_words
 from propriety.inference.estimates import counted
 from propriety.inference.number_words import hundredths, p_value_words
-from propriety.report import texts
+from propriety.report import readings, texts
 from propriety.report.analysis_calls import (
     call_for_class,
     call_for_classes,
@@ -93,9 +93,12 @@ def confusion(evaluation: Evaluation) -> Section:
                     call=f"{call}.plot()",
                     size=(4.8, 4.6),
                     of_models=(model,),
+                    reading=readings.CONFUSION,
                 )
             )
         pairs = {CONFUSED[name]: column.tolist() for name, column in found.most_confused().items()}
+        if all(float(count).is_integer() for count in pairs["cases"]):
+            pairs["cases"] = [int(count) for count in pairs["cases"]]
         if pairs["class"]:
             items.append(
                 Table(
@@ -130,6 +133,7 @@ def _top(evaluation: Evaluation) -> Figure:
         call=call_for_top(evaluation),
         models=list(curves),
         size=(4.6, 4.6),
+        reading=readings.TOP,
     )
 
 
@@ -163,6 +167,7 @@ def _cut_points(evaluation: Evaluation) -> Figure:
         size=(9.6, 3.6),
         whole=True,
         width="whole",
+        reading=readings.CUT_POINTS,
     )
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 __all__ = [
+    "CONFUSION",
+    "CUT_POINTS",
     "DECOMPOSITION",
     "DIFFERENCES",
     "GAIN",
@@ -16,6 +18,7 @@ __all__ = [
     "RISK_COVERAGE",
     "ROC",
     "SMOOTH",
+    "TOP",
 ]
 
 RELIABILITY = (
@@ -28,6 +31,18 @@ SMOOTH = (
     "The line is the estimated event rate at each forecast, and the shaded band its uncertainty. Where the band "
     "does not touch the diagonal, forecasts were probably too low (band above) or too high (band below). The band "
     "is for one forecast at a time. Trust the curve only where the histogram shows cases."
+)
+TOP = (
+    "Go from the probability of the most likely class on the horizontal axis up to the curve, and read how often "
+    "this class happened. Below the diagonal, the model is more confident than it is right."
+)
+CONFUSION = (
+    "Each row is a class that happened, and its cells count the answers. Counts on the diagonal are right. A dark cell "
+    "away from the diagonal is a class that is often taken for another one."
+)
+CUT_POINTS = (
+    "Each line is a model, and each step a cut point between two neighbouring grades. A model whose miscalibration is "
+    "high at one cut point is wrong about the grades around it."
 )
 DECOMPOSITION = (
     "Each point is a model. Further to the left its probabilities are better calibrated; further up they separate "

@@ -25,7 +25,7 @@ __all__ = ["limit_of", "smooth_figure", "smooth_of", "smooth_table"]
 
 LIMITS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5)
 MOST_LEFT_OUT = 0.01
-MOST_FULL = 3  # Models whose own figures can be shown from 0 to 1; that of all models always can.
+MOST_FULL = 4  # Models whose own figures can be shown from 0 to 1; with more, the figure of all models can.
 COLUMNS = {"ici": "ICI", "e50": "E50", "e90": "E90", "e_max": "Emax"}
 NOTE = (
     "ICI is the mean, E50 the median, E90 the 90% quantile and Emax the maximum of the distance between the forecasts "

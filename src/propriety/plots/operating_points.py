@@ -1,0 +1,48 @@
+"""Sensitivity, specificity and predictive values over the thresholds, with their confidence limits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from propriety.decisions.operating_points import OperatingPoints
+from propriety.plots.drawing import COLORS, DASHES, LEGEND, SMALL, Percent, draw, new_axes, percent, write_title
+from propriety.plots.names import label_axis, write_legend
+
+__all__: list[str] = []
+
+RATES = {
+    "sensitivity": "sensitivity",
+    "specificity": "specificity",
+    "positive_predictive_value": "PPV",
+    "negative_predictive_value": "NPV",
+    "alert_rate": "alert rate",
+}
+COMPACT = {"handlelength": 1.8, "columnspacing": 1.0, "handletextpad": 0.5, "borderaxespad": 0.2}
+FEW = 12  # Thresholds that are marked by points.
+
+
+@draw.register
+def _(points: OperatingPoints, ax: Axes | None = None, *, label: str = "") -> Axes:
+    """Draw the rates against the threshold with pointwise confidence bands."""
+    ax = new_axes(ax, size=(5.2, 4.0))
+    order = np.argsort(points.threshold)
+    threshold = points.threshold[order]
+    for place, (name, text) in enumerate(RATES.items()):
+        value, low, high = (getattr(points, f"{name}{side}")[order] for side in ("", "_low", "_high"))
+        style: dict[str, Any] = {"color": COLORS[place], "linestyle": DASHES[place], "zorder": 3, "label": text}
+        ax.fill_between(threshold, low, high, color=COLORS[place], alpha=0.14, linewidth=0, zorder=2, label="_limits")
+        ax.plot(threshold, value, linewidth=1.6, marker="o" if len(order) <= FEW else "", markersize=3.5, **style)
+    ax.set_ylim(0, 1.02)
+    if len(order) > 1:
+        ax.set_xlim(threshold[0], threshold[-1])
+    label_axis(ax.xaxis, "Threshold", f" (shaded: {percent(points.level)} confidence limits)")
+    ax.xaxis.set_major_formatter(Percent())
+    ax.yaxis.set_major_formatter(Percent())
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.tick_params(labelsize=SMALL, length=3)
+    write_legend(ax, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=len(RATES), **(LEGEND | COMPACT))
+    write_title(ax, label, pad=24)
+    return ax
