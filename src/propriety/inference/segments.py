@@ -230,8 +230,12 @@ def find_segments(  # noqa: PLR0913  (the data, the columns, and how they are se
     check_positive("quantiles", quantiles)
     seed = fresh_seed(seed)
     source, ledger, cuts = segment_source(y_true, forecasts, by, quantiles, seed, outcome, pos_label, labels, missing)
-    cases, names = cases_of_engine(source, depth) if isinstance(source, LazyCases) else cases_of_arrays(source, depth)
-    sums, sample = cases.sums(), cases.sample(ROWS_OF_LAW, seed)
+    cases: Any
+    if isinstance(source, LazyCases):
+        cases, sample, names = cases_of_engine(source, depth, ROWS_OF_LAW, seed)
+    else:
+        cases, sample, names = cases_of_arrays(source, depth, ROWS_OF_LAW, seed)
+    sums = cases.sums()
     law = largest_deviations(sample, sums, n_resamples, seed, progress=progress)
     critical_of = partial(critical_deviation, law=law, control=control, level=level)
     found, deviation = search(cases, sums, critical_of, most)
