@@ -64,3 +64,17 @@ def test_what_it_cannot_do_is_said(files, refusal):
     assert "they lack ['planet']" in refusal("segments", "calm.csv", *CASES, "--by", "planet")
     pr.condense([0, 1], [0.2, 0.7]).to_parquet(files / "ledger")
     assert "these are condensed" in refusal("segments", "ledger", *CASES, *BY)
+    assert "--id cannot be combined" in refusal("recalibrate", "calm.csv", *CASES, *BY, "--id", "age")
+
+
+def test_recalibration_by_segment_is_fitted_and_applied(files, run):
+    columns = ("--by", "country", "--by", "device")
+    result = run("recalibrate", "wrong.parquet", *CASES, *columns, "--folds", "3", "--output", "map.json")
+    assert result.exit_code == 0, result.output
+    assert "auto by segment" in result.stdout
+    result = run("apply", "map.json", "calm.csv", "--forecast", "p", "--output", "q.parquet")
+    assert result.exit_code == 0, result.output
+    frame = pl.read_parquet(files / "q.parquet")
+    ratio = (frame["recalibrated"] / frame["p"]).to_numpy()
+    wrong = ((frame["country"] == "FR") & (frame["device"] == "phone")).to_numpy()
+    assert ratio[wrong].min() > ratio[~wrong].max()
