@@ -141,7 +141,7 @@ def planted(samples: int) -> list[dict[str, object]]:
         cases = SegmentCases(p, y, columns, lattice)
         sums = cases.sums()
         tested.append(np.count_nonzero(sums.variance >= 5.0))
-        law = largest_deviations(cases.sample(ROWS_OF_LAW, number), sums, 500, number)
+        law = largest_deviations(cases.sampled(ROWS_OF_LAW, number), sums, 500, number)
         for place, level in enumerate(levels):
             critical_of = partial(critical_deviation, law=law, control="family", level=level)
             found, _ = search(cases, sums, critical_of, 10)

@@ -12,12 +12,14 @@ from propriety.evaluation.words import MOST_EVENTS
 from propriety.inference.calibration_summary import jointly_tested
 from propriety.inference.ledger_monitor import LedgerMonitor
 from propriety.inference.monitor_words import alarm_words, alarmed_streams
+from propriety.inference.segments import Segments
 from propriety.recalibration.result import formula_of
 from propriety.result import Result, strict
 
-__all__ = ["document", "evaluation_document", "monitor_document", "written"]
+__all__ = ["document", "evaluation_document", "monitor_document", "segments_document", "written"]
 
 VERSIONS = {"evaluation": 7, "comparison": 2, "advice": 2, "audit": 2, "recalibration": 1, "monitor": 1, "plan": 1}
+VERSIONS = {"evaluation": 7, "comparison": 2, "advice": 2, "audit": 2, "recalibration": 1, "monitor": 1, "segments": 1}
 
 
 def document(kind: str, fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -70,6 +72,14 @@ def monitor_document(watch: LedgerMonitor) -> dict[str, Any]:
             "last_day": _records(watch.latest),
         },
     )
+
+
+def segments_document(found: Segments) -> dict[str, Any]:
+    """Return segments as plain data, with one entry for each."""
+    facts = {name: value for name, value in found.to_dict().items() if name not in found.columns()}
+    places = [[{"column": column, "label": label} for column, label in own] for own in found.places.tolist()]
+    rows = [row | {"places": own} for row, own in zip(_records(found), places, strict=True)]
+    return document("segments", {**facts, "summary": found.summary().splitlines(), "segments": rows})
 
 
 def _calibration(evaluation: Evaluation) -> dict[str, Any]:

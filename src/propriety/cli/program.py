@@ -23,6 +23,7 @@ from propriety.cli.numbers import numbers_joined
 from propriety.cli.plan import plan
 from propriety.cli.plot import plot
 from propriety.cli.recalibrate import apply, recalibrate
+from propriety.cli.segments import segments
 from propriety.errors import MissingDependencyError, ProprietyError
 
 __all__ = ["program", "run"]
@@ -86,7 +87,8 @@ class Program(click.Group):
             block(
                 "Exit codes",
                 "0    success",
-                "1    a condition of --fail-if is true, there is an alarm, or a scoring rule lacks a declared property",
+                "1    a condition of --fail-if is true, there is an alarm, a segment stands out, or a rule lacks a "
+                "declared property",
                 "2    wrong usage or invalid input; the error message says which",
                 "3    an optional library is missing; the error message says what to install",
                 "70   a bug in propriety",
@@ -105,6 +107,9 @@ class Program(click.Group):
     ),
     cls=Program,
     commands=configured([evaluate, compare, recalibrate, apply, plot, condense, merge, monitor, plan, advise, audit]),
+    commands=configured(
+        [evaluate, compare, segments, recalibrate, apply, plot, condense, merge, monitor, advise, audit]
+    ),
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
 @click.version_option(package_name="propriety", message="%(prog)s %(version)s")

@@ -26,6 +26,7 @@ from propriety.cli.options import (
 )
 from propriety.cli.outputs import STDOUT, check_targets, replaced, write
 from propriety.cli.stages import Stages
+from propriety.cli.texts import LabelRole
 from propriety.cli.written_numbers import Dialect
 from propriety.errors import InputValueError
 from propriety.inference.number_words import number
@@ -36,6 +37,7 @@ from propriety.recalibration.methods import METHODS
 from propriety.recalibration.recalibrate import CHOOSE
 from propriety.recalibration.recalibrate import recalibrate as recalibrated
 from propriety.recalibration.result import Recalibration
+from propriety.recalibration.segment_map import SegmentMap
 from propriety.recalibration.stored_maps import StoredMap
 from propriety.rules.bounded import BoundedLog
 from propriety.rules.elementary import Elementary
@@ -56,6 +58,7 @@ SUFFIXES = (".parquet", ".csv")
         "propriety recalibrate predictions.parquet --outcome y --forecast p --output map.json",
         "propriety recalibrate visits.csv --outcome fell --forecast p --cluster patient --method choose",
         "propriety recalibrate predictions.parquet --outcome y --forecast p --thresholds 0.05 0.2 --json -",
+        "propriety recalibrate visits.parquet --outcome y --forecast p --by country --by device --output map.json",
     ),
 )
 @file_arguments
@@ -68,6 +71,13 @@ SUFFIXES = (".parquet", ".csv")
     default="auto",
     show_default=True,
     help="Kind of map; choose takes the simplest one whose score is close to the best.",
+)
+@click.option(
+    "--by",
+    "columns",
+    multiple=True,
+    metavar="COLUMN",
+    help="Column by whose labels the log-odds are shifted on top of the map; repeat it for several.",
 )
 @click.option("--folds", type=int, default=10, show_default=True, metavar="N", help="Number of folds.")
 @click.option("--id", "id_column", metavar="COLUMN", help="Column whose hash determines the fold of a case.")
@@ -83,6 +93,7 @@ def recalibrate(
     files: Sequence[str],
     thresholds: float | tuple[float, float] | None,
     id_column: str | None,
+    columns: Sequence[str],
     output: str | None,
     json_file: str | None,
     **asked: Any,
@@ -97,14 +108,17 @@ def recalibrate(
     check_targets([output, json_file])
     options = {name: asked.pop(name) for name in ("method", "folds", "level", "seed")}
     options["rule"] = _rule(thresholds)
-    stages, cases = Stages(), Cases(by=[] if id_column is None else [id_column], **asked)
+    if columns and id_column is not None:
+        raise InputValueError("cannot be combined with --by", argument="--id")
+    stages, cases = Stages(), Cases(by=columns or ([] if id_column is None else [id_column]), **asked)
     with found_files(files) as paths:
         check_targets([output, json_file], paths)
         kind = condensed_kind(paths)
         if kind == "ledgers":
             raise InputValueError("recalibrate reads files of cases or the forecast tables of folds; these are ledgers")
         is_cases = kind is None
-        found = _of_cases(paths, cases, options, stages) if is_cases else _of_tables(paths, cases, options)
+        keys = "by" if columns else "id"
+        found = _of_cases(paths, cases, keys, options, stages) if is_cases else _of_tables(paths, cases, options)
     if output is not None:
         write(output, found.map.to_json(indent=2))
     if json_file is not None:
@@ -154,9 +168,11 @@ def apply(map_file: str, files: Sequence[str], forecast: str, name: str, dialect
     stages = Stages()
     with found_files(files) as paths:
         check_targets([output], [*paths, Path(map_file)])
-        with open_relation(paths, dialect=dialect, numbers=columns) as opened:
+        needed = own.by if isinstance(own, SegmentMap) else ()
+        labels: dict[str, LabelRole] = dict.fromkeys(needed, "label")
+        with open_relation(paths, dialect=dialect, labels=labels, numbers=columns) as opened:
             stages.watch(opened)
-            schema = checked_columns(opened.frame, columns)
+            schema = checked_columns(opened.frame, [*columns, *needed])
             taken = next((one for one in added if one in schema), None)
             if taken is not None:
                 raise InputValueError(f"must not be the name of an existing column; got {taken!r}", argument="--name")
@@ -175,7 +191,7 @@ def _expressions(own: StoredMap, columns: list[str]) -> list[nw.Expr]:
     """Return the recalibrated forecasts: of one event, or of each class."""
     if isinstance(own, ClassMap):
         return own.expression(columns)
-    assert isinstance(own, RecalibrationMap)  # noqa: S101  (for the type checker; maps are of one event or of classes)
+    assert isinstance(own, RecalibrationMap | SegmentMap)  # noqa: S101  (for the type checker; others are of classes)
     return [own.expression(columns[0])]
 
 
@@ -194,14 +210,17 @@ def _of_tables(paths: Sequence[Path], cases: Cases, options: dict[str, Any]) -> 
     return recalibrated(next(iter(tables.values())) if len(tables) == 1 else tables, **options)
 
 
-def _of_cases(paths: Sequence[Path], cases: Cases, options: dict[str, Any], stages: Stages) -> Recalibration:
+def _of_cases(paths: Sequence[Path], cases: Cases, keys: str, options: dict[str, Any], stages: Stages) -> Recalibration:
+    """Recalibrate cases; their keys are the columns of segments, or the identifier."""
     with open_relation(paths, dialect=cases.dialect, labels=cases.labels(), numbers=cases.numbers()) as opened:
         stages.watch(opened)
         with stages.stage("reading"), held():
             arguments = cases.arguments(opened)
-        ids = arguments.pop("by")
+        named = arguments.pop("by")
+        if named is not None:
+            arguments[keys] = named if keys == "by" else named[0]
         with stages.stage("recalibration"), held():
-            return recalibrated(**arguments, id=None if ids is None else ids[0], **options)
+            return recalibrated(**arguments, **options)
 
 
 def _print(found: Recalibration) -> None:

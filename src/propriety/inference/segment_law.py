@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
@@ -47,16 +49,18 @@ def largest_deviations(
     """
     # A stream of its own: forecasts that a user simulated with the same seed must not be drawn again.
     generator = np.random.default_rng([seed, STREAM])
-    own, cells = cases.sums(), cases.cells()
+    own = cases.sums()
     small = int(np.count_nonzero((sums.variance >= SMALLEST) & (own.variance < SMALLEST)))
     found: NDArray[np.float64] = np.zeros(draws)
-    sizes = {columns: int(np.prod(cases.lattice.shape(columns))) for columns in cells}
+    ends = np.cumsum([math.prod(cases.lattice.shape(columns)) for columns in cases.lattice.largest])
+    # A row for each case, so that the cells of those with the event are read together.
+    cells = np.empty((len(cases.forecast), len(ends)), dtype=np.int32)
+    for place, (start, index) in enumerate(zip([0, *ends], cases.cells().values(), strict=False)):
+        cells[:, place] = index + start
     for draw in track(range(draws), total=draws, label="drawing outcomes", enabled=progress):
         happened = np.flatnonzero(generator.random(len(cases.forecast)) < cases.forecast)
-        counts = {
-            columns: np.bincount(index[happened], minlength=sizes[columns]).astype(np.float64)
-            for columns, index in cells.items()
-        }
+        counted = np.bincount(cells[happened].reshape(-1), minlength=int(ends[-1])).astype(np.float64)
+        counts = dict(zip(cases.lattice.largest, np.split(counted, ends[:-1]), strict=True))
         found[draw] = np.abs(deviations(own, cases.lattice.spread(counts))).max(initial=0.0)
     if small:
         others = ndtri(0.5 + 0.5 * generator.random(draws) ** (1.0 / small))

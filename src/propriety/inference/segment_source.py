@@ -23,6 +23,7 @@ from propriety.tables.validation import Labels, Missing
 
 __all__ = ["cut_source", "segment_source"]
 
+COARSE = 16
 SAMPLED = 2**17  # Rows of an engine whose numbers give the quantiles.
 
 
@@ -83,8 +84,8 @@ def _of_engine(
     outcome: str,
     options: dict[str, Any],
 ) -> tuple[LazyCases, Ledger, dict[str, Cut]]:
-    """Return the same for a lazy frame. A ledger without keys checks the rows."""
-    ledger = open_ledger(frame.to_native(), forecasts, outcome=outcome, **options)
+    """Return the same for a lazy frame. A ledger without keys, on a coarse grid, checks and counts the rows."""
+    ledger = open_ledger(frame.to_native(), forecasts, outcome=outcome, cells=COARSE, **options)
     _checked(ledger)
     schema = frame.collect_schema()
     numbers, cuts = [name for name in names if name in schema and schema[name].is_numeric()], {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -27,6 +28,7 @@ __all__ = ["Lattice", "SegmentCases", "SegmentSums", "cases_of_arrays", "cases_o
 
 MOST_SEGMENTS = 2**24
 MOST_FETCHED = 2**21  # Cases of a segment that are loaded into memory.
+MOST_CELLS = 2**12  # Combinations of labels counted by one query: with more, it takes longer than two queries.
 SUMS = ("n", "observed", "expected", "variance", "third")
 Place = tuple[int, int]  # A column and a label, by their indices.
 
@@ -64,6 +66,34 @@ class Lattice:
         """The combinations of columns whose sums contain those of all others."""
         return tuple(itertools.combinations(range(len(self.sizes)), min(self.depth, len(self.sizes))))
 
+    def blocks(self, most: int) -> tuple[tuple[int, ...], ...]:
+        """Return combinations of columns that contain all largest ones, each with at most so many labels combined.
+
+        One query of a block replaces those of all combinations of columns in it.
+
+        Examples
+        --------
+        >>> Lattice((2, 3, 4, 50), 2).blocks(100)
+        ((2, 3), (1, 3), (0, 3), (0, 1, 2))
+        """
+        left, found = set(self.largest), []
+        while left:
+            block = max(sorted(left), key=lambda columns: math.prod(self.shape(columns)))
+            while len(block) < len(self.sizes):
+                wider = [tuple(sorted((*block, one))) for one in range(len(self.sizes)) if one not in block]
+                fitting = [one for one in wider if math.prod(self.shape(one)) <= most]
+                best = max(fitting, key=lambda columns: self._new(columns, left), default=block)
+                if self._new(best, left) == self._new(block, left):
+                    break
+                block = best
+            found.append(block)
+            left -= set(itertools.combinations(block, len(self.largest[0])))
+        return tuple(found)
+
+    def _new(self, columns: Sequence[int], left: set[tuple[int, ...]]) -> int:
+        """Return how many of some largest combinations of columns are in a block."""
+        return sum(one in left for one in itertools.combinations(columns, len(self.largest[0])))
+
     @cached_property
     def subsets(self) -> tuple[tuple[int, ...], ...]:
         """All combinations of columns, the small ones first."""
@@ -98,7 +128,10 @@ class Lattice:
 
     def spread(self, sums: Mapping[tuple[int, ...], Floats]) -> Floats:
         """Return the sums of all segments from those of the largest combinations of columns."""
-        parts = [sums[whole].reshape(self.shape(whole)).sum(axis=others).reshape(-1) for whole, others in self._sources]
+        parts = [
+            sums[whole].reshape(self.shape(whole)).sum(axis=others).reshape(-1) if others else sums[whole]
+            for whole, others in self._sources
+        ]
         return np.concatenate(parts)
 
     @cached_property
@@ -161,7 +194,7 @@ class SegmentCases:
         kept = self._members(segment)
         return ForecastTable.from_predictions(self.happened[kept], self.forecast[kept])
 
-    def sample(self, most: int, seed: int) -> SegmentCases:
+    def sampled(self, most: int, seed: int) -> SegmentCases:
         """Return at most so many of the cases, with the same lattice."""
         if len(self.forecast) <= most:
             return self
@@ -170,21 +203,22 @@ class SegmentCases:
 
 
 class EngineSegments:
-    """Cases of one model in a lazy frame: one query for every largest combination of columns."""
+    """Cases of one model in a lazy frame: one query for each block of columns, and a sample of the rows."""
 
-    def __init__(self, cases: LazyCases, depth: int) -> None:
-        self.cases, self.depth = cases, depth
-        self.labels: list[tuple[Any, ...]] = []
-        self._held: list[list[Any]] = []
+    def __init__(self, cases: LazyCases, depth: int, most: int, seed: int) -> None:
+        self.cases = cases
+        share = most / max(count_rows(cases.frame), 1)
+        self._sampled = self._fetch(sampled_rows(cases.lawful_rows(), share, seed))
         columns = range(len(cases.keys))
-        tables = {own: self._query(own) for own in itertools.combinations(columns, min(depth, len(columns)))}
-        for column in columns:
-            own = next(own for own in tables if column in own)
-            held, _ = encoded(tables[own].column(f"key_{column}"))
+        # Labels that are not in the sample make a block larger than planned, which only costs time.
+        seen = tuple(max(len(encoded(self._sampled.column(f"key_{column}"))[0]), 1) for column in columns)
+        self.blocks = Lattice(seen, depth).blocks(MOST_CELLS)
+        tables = [self._query(block) for block in self.blocks]
+        self._held = [_labels_of(tables, self.blocks, column) for column in columns]
+        for column, held in enumerate(self._held):
             if None in held:
                 raise laws.unknown_key(f"by[{cases.keys[column]!r}]", "some rows")
-            self._held.append(held)
-            self.labels.append(tuple(cases.key_kinds[f"key_{column}"].labels(held)))
+        self.labels = [tuple(cases.key_kinds[f"key_{column}"].labels(self._held[column])) for column in columns]
         self.lattice = Lattice(tuple(map(len, self.labels)), depth)
         check_size(self.lattice)
         self._all = self._summed(tables)
@@ -197,33 +231,56 @@ class EngineSegments:
         if not within:
             return self._all
         if self._all.n[self.lattice.index(within)] <= MOST_FETCHED:
-            return self._fetched(self._rows(within, outside)).sums()
-        return self._summed({own: self._query(own, within, outside) for own in self.lattice.largest})
+            return self._coded(self._fetch(self._rows(within, outside))).sums()
+        return self._summed([self._query(block, within, outside) for block in self.blocks])
 
-    def _summed(self, tables: Mapping[tuple[int, ...], Any]) -> SegmentSums:
+    def _summed(self, tables: Sequence[Any]) -> SegmentSums:
+        """Return the sums of all segments from the tables of the blocks."""
+        codes = [
+            {column: self._codes(table, column) for column in block}
+            for block, table in zip(self.blocks, tables, strict=True)
+        ]
+        place = {
+            own: next(at for at, block in enumerate(self.blocks) if set(own) <= set(block)) for own in self.largest
+        }
+        cells = {
+            own: np.ravel_multi_index([codes[at][column] for column in own], self.lattice.shape(own))
+            for own, at in place.items()
+        }
         found = []
         for name in SUMS:
-            dense = {own: self._dense(table, own, name) for own, table in tables.items()}
+            values = [table.column(name).to_numpy().astype(np.float64) for table in tables]
+            dense = {
+                own: np.bincount(index, values[place[own]], minlength=math.prod(self.lattice.shape(own)))
+                for own, index in cells.items()
+            }
             found.append(self.lattice.spread(dense))
         return SegmentSums(*found)
+
+    @property
+    def largest(self) -> tuple[tuple[int, ...], ...]:
+        """The combinations of columns whose sums contain those of all others."""
+        return self.lattice.largest
 
     def table(self, segment: Sequence[Place]) -> ForecastTable:
         """Return the forecast table of a segment."""
         cases = replace(self.cases, frame=self.cases.frame.filter(self._members(segment)), keys=())
         return Ledger.of_source(cases, cases.events).table(cases.models[0])
 
-    def sample(self, most: int, seed: int) -> SegmentCases:
-        """Return at most about so many of the cases, as arrays."""
-        rows = count_rows(self.cases.frame)
-        return self._fetched(sampled_rows(self.cases.lawful_rows(), most / max(rows, 1), seed))
+    def sample(self) -> SegmentCases:
+        """Return the sample of the cases, as arrays."""
+        return self._coded(self._sampled)
 
-    def _fetched(self, rows: Lazy) -> SegmentCases:
+    def _fetch(self, rows: Lazy) -> Any:
         """Load rows into memory."""
         keys = self.cases.key_columns(self.cases.keys)
         own = {"p": nw.col("forecast_0"), "y": self.cases.happened(Event("event"))}
-        table = fetched(rows.select(**own, **{key: nw.col(key) for key in keys}))
-        codes = [self._codes(table, column) for column in range(len(keys))]
-        p, y = (table.column(name).to_numpy().astype(np.float64) for name in own)
+        return fetched(rows.select(**own, **{key: nw.col(key) for key in keys}))
+
+    def _coded(self, table: Any) -> SegmentCases:
+        """Return rows as arrays, with the indices of their labels."""
+        codes = [self._codes(table, column) for column in range(len(self.labels))]
+        p, y = (table.column(name).to_numpy().astype(np.float64) for name in ("p", "y"))
         return SegmentCases(p, y > 0.5, codes, self.lattice)
 
     def _query(
@@ -254,29 +311,32 @@ class EngineSegments:
         order = {label: code for code, label in enumerate(self._held[column])}
         return np.array([order[one] for one in held], dtype=np.intp)[places]
 
-    def _dense(self, table: Any, columns: Sequence[int], name: str) -> Floats:
-        shape = self.lattice.shape(columns)
-        values = table.column(name).to_numpy().astype(np.float64)
-        found = np.zeros(int(np.prod(shape)))
-        if len(values):
-            found[np.ravel_multi_index([self._codes(table, column) for column in columns], shape)] = values
-        return found
+
+def _labels_of(tables: Sequence[Any], blocks: Sequence[tuple[int, ...]], column: int) -> list[Any]:
+    """Return the labels of a column, as the engine holds them."""
+    table = next(table for table, block in zip(tables, blocks, strict=True) if column in block)
+    held, _ = encoded(table.column(f"key_{column}"))
+    return list(held)
 
 
-def cases_of_arrays(cases: Cases, depth: int) -> tuple[SegmentCases, list[tuple[Any, ...]]]:
-    """Return the cases of the only model, and the labels of each column."""
+def cases_of_arrays(
+    cases: Cases, depth: int, most: int, seed: int
+) -> tuple[SegmentCases, SegmentCases, list[tuple[Any, ...]]]:
+    """Return the cases of the only model, at most so many of them drawn at random, and the labels of each column."""
     forecast, happened, _ = cases.gathered()
     keys = list(cases.keys.values())
     lattice = Lattice(tuple(len(key.labels) for key in keys), depth)
     check_size(lattice)
     found = SegmentCases(forecast, happened.astype(np.bool_), [key.codes for key in keys], lattice)
-    return found, [key.labels for key in keys]
+    return found, found.sampled(most, seed), [key.labels for key in keys]
 
 
-def cases_of_engine(cases: LazyCases, depth: int) -> tuple[EngineSegments, list[tuple[Any, ...]]]:
-    """Return the cases of the only model in a lazy frame, and the labels of each column."""
-    found = EngineSegments(cases, depth)
-    return found, found.labels
+def cases_of_engine(
+    cases: LazyCases, depth: int, most: int, seed: int
+) -> tuple[EngineSegments, SegmentCases, list[tuple[Any, ...]]]:
+    """Return the same for a lazy frame; about so many of its cases are drawn."""
+    found = EngineSegments(cases, depth, most, seed)
+    return found, found.sample(), found.labels
 
 
 def check_size(lattice: Lattice) -> None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from narwhals.typing import IntoFrame
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtri
 
 from propriety.calibration.cumulative_error import cumulative_calibration_error
 from propriety.checks import check_choice, check_level, check_positive, check_resamples, fresh_seed
@@ -22,7 +24,7 @@ from propriety.inference.segment_columns import Cut
 from propriety.inference.segment_law import SMALLEST, largest_deviations
 from propriety.inference.segment_search import Control, critical_deviation, search
 from propriety.inference.segment_source import segment_source
-from propriety.inference.segment_sums import cases_of_arrays, cases_of_engine
+from propriety.inference.segment_sums import Lattice, SegmentSums, cases_of_arrays, cases_of_engine
 from propriety.inference.verdicts import Names
 from propriety.ledger.ledger import Ledger
 from propriety.result import Floats, Result, Tuples, tuples_of
@@ -30,7 +32,10 @@ from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.lazy_cases import LazyCases
 from propriety.tables.validation import Forecasts, Labels, Missing
 
-__all__ = ["Segments", "find_segments"]
+if TYPE_CHECKING:
+    from os import PathLike
+
+__all__ = ["Segments", "WiderSegment", "find_segments"]
 
 COLUMNS = (
     *("segment", "places", "n", "events", "expected", "observed_expected", "low", "high", "intercept"),
@@ -38,6 +43,17 @@ COLUMNS = (
 )
 FEWEST_BEYOND = 2.5  # Draws that are expected beyond the critical value.
 ROWS_OF_LAW = 2**17  # Cases whose outcomes are drawn; of more, a sample.
+
+
+class WiderSegment(NamedTuple):
+    """A segment that contains one of those found, with one column less: its observed/expected, with its interval."""
+
+    found: int
+    segment: str
+    n: int
+    observed_expected: float
+    low: float
+    high: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -85,6 +101,8 @@ class Segments(Result):
         Number of all cases, and of rows left out because of missing values.
     note : str
         A caveat, if any.
+    wider : tuple of WiderSegment
+        For each segment of several columns, those with one column less, as the plot shows them.
     """
 
     segment: Names
@@ -110,6 +128,18 @@ class Segments(Result):
     n_cases: int
     dropped: int
     note: str = ""
+    wider: tuple[WiderSegment, ...] = field(default=(), metadata={"hidden": True})
+
+    def to_html(
+        self, path: str | PathLike[str] | None = None, *, title: str = "Segments in which forecasts are wrong"
+    ) -> str:
+        """Return a page with a figure and a table of the segments as HTML, and write it to `path`, if given.
+
+        The page works offline; needs Jinja2 and Matplotlib.
+        """
+        from propriety.report.segments import segments_report
+
+        return segments_report(self, path, title=title)
 
     def summary(self) -> str:
         """Return the segments in words."""
@@ -230,8 +260,12 @@ def find_segments(  # noqa: PLR0913  (the data, the columns, and how they are se
     check_positive("quantiles", quantiles)
     seed = fresh_seed(seed)
     source, ledger, cuts = segment_source(y_true, forecasts, by, quantiles, seed, outcome, pos_label, labels, missing)
-    cases, names = cases_of_engine(source, depth) if isinstance(source, LazyCases) else cases_of_arrays(source, depth)
-    sums, sample = cases.sums(), cases.sample(ROWS_OF_LAW, seed)
+    cases: Any
+    if isinstance(source, LazyCases):
+        cases, sample, names = cases_of_engine(source, depth, ROWS_OF_LAW, seed)
+    else:
+        cases, sample, names = cases_of_arrays(source, depth, ROWS_OF_LAW, seed)
+    sums = cases.sums()
     law = largest_deviations(sample, sums, n_resamples, seed, progress=progress)
     critical_of = partial(critical_deviation, law=law, control=control, level=level)
     found, deviation = search(cases, sums, critical_of, most)
@@ -248,7 +282,34 @@ def find_segments(  # noqa: PLR0913  (the data, the columns, and how they are se
         n_cases=ledger.n,
         dropped=ledger.dropped,
         note=_note(len(sample.forecast), ledger, len(found), most),
+        wider=tuple(_wider(found, cases.lattice, sums, shown, level)),
     )
+
+
+def _wider(
+    found: list[int], lattice: Lattice, sums: SegmentSums, names: list[tuple[str, tuple[Any, ...]]], level: float
+) -> Iterator[WiderSegment]:
+    """Yield the segments with one column less than those found, from their sums."""
+    for place, segment in enumerate(map(lattice.segment, found)):
+        for part in itertools.combinations(segment, len(segment) - 1) if len(segment) > 1 else ():
+            n, observed, expected, variance, _ = (float(column[lattice.index(part)]) for column in sums)
+            ratio = observed / expected
+            # The variance of the events is that of the forecasts, times the ratio of the rates.
+            error = ndtri(0.5 + level / 2.0) * math.sqrt(variance * ratio) / observed if observed else math.nan
+            limits = (ratio * math.exp(-error), ratio * math.exp(error))
+            words = segment_words((names[column][0], names[column][1][code]) for column, code in part)
+            yield WiderSegment(place, words, round(n), ratio, *limits)
+
+
+def segment_words(places: Iterable[tuple[str, Any]]) -> str:
+    """Return a segment in words.
+
+    Examples
+    --------
+    >>> segment_words([("country", "FR"), ("device", "phone")])
+    'country = FR and device = phone'
+    """
+    return " and ".join(f"{column} = {label}" for column, label in places)
 
 
 def _in_words(cut: Cut | None, labels: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -291,7 +352,7 @@ def _columns(
         curve = cumulative_calibration_error(table)
         places = tuple((names[column][0], names[column][1][code]) for column, code in segment)
         values = {
-            "segment": " and ".join(f"{column} = {label}" for column, label in places),
+            "segment": segment_words(places),
             "places": places,
             "n": table.n,
             "events": float(table.events.sum()),

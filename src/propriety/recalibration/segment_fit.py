@@ -29,7 +29,7 @@ LEVEL = 0.95
 MOST_FOUND = 20
 MOST_LABELS = 4_000  # The Hessian of all labels is dense.
 SMALLEST_SPREAD, LARGEST_SPREAD = 1e-4, 3.0  # Standard deviations of effects; below, there are none.
-FIRST_SPREAD = 0.2
+FIRST_SPREAD, STEPS_OF_SPREAD = 0.2, 4  # The spreads are estimated in the first steps, and then kept.
 LAST_STEP, LONGEST_STEP, MAX_STEPS = 1e-6, 2.0, 30
 
 
@@ -74,7 +74,7 @@ def fit_by_segment(rows: SegmentRows, fit: Fit) -> SegmentFit:
     The shifts of the labels of a column are drawn from :math:`N(0, \tau^2)`, with a :math:`\tau` for each column. So
     are those of the segments of one or two columns whose deviation from the map is beyond Bonferroni's critical value.
     Labels that overlap in cases are fitted together, by penalised maximum likelihood. The :math:`\tau` maximise the
-    marginal likelihood of the quadratic approximation at each step (Laplace), and may be 0.
+    marginal likelihood of the quadratic approximation at the fit (Laplace), and may be 0.
     """
     if sum(rows.sizes) > MOST_LABELS:
         law = f"the columns have {sum(rows.sizes):,} labels; at most {MOST_LABELS:,} can be fitted"
@@ -149,13 +149,14 @@ class _Terms:
 
 
 def _fitted(terms: _Terms, base: Floats, happened: NDArray[np.bool_]) -> Floats:
-    """Return the effects by Newton's method, with the spread of each block estimated at every step."""
+    """Return the effects by Newton's method, with the spread of each block estimated in the first steps."""
     effects, spread = np.zeros(terms.number), np.zeros(len(terms.blocks))
-    for _ in range(MAX_STEPS):
+    for number in range(MAX_STEPS):
         forecast = expit(terms.shifted(base, effects))
         hessian = terms.products(forecast * (1.0 - forecast))
         target = terms.sums(happened - forecast) + hessian @ effects
-        spread = _spreads(hessian, target, terms.blocks)
+        if number < STEPS_OF_SPREAD:
+            spread = _spreads(hessian, target, terms.blocks)
         step = _estimated(hessian, target, terms.blocks, spread)[0] - effects
         effects = effects + np.clip(step, -LONGEST_STEP, LONGEST_STEP)
         if np.abs(step).max(initial=0.0) < LAST_STEP:
@@ -180,16 +181,16 @@ def _estimated(
 
 def _spreads(hessian: Floats, target: Floats, blocks: Sequence[NDArray[np.intp]]) -> Floats:
     """Return the standard deviations of the effects of each block that maximise the marginal likelihood."""
+    sizes = np.array([len(block) for block in blocks])
 
-    def objective(logarithms: Floats) -> tuple[float, Floats]:
-        spread = np.exp(logarithms)
-        effects, variance, determinant = _estimated(hessian, target, blocks, spread)
-        sizes = np.array([len(block) for block in blocks])
-        squares = np.array([(effects[block] ** 2 + variance[block]).sum() for block in blocks])
-        value = determinant / 2.0 + float(sizes @ logarithms) - float(target @ effects) / 2.0
-        return value, sizes - squares / spread**2
+    def objective(scaled: Floats) -> tuple[float, Floats]:
+        variances = scaled * FIRST_SPREAD**2
+        effects, errors, determinant = _estimated(hessian, target, blocks, np.sqrt(variances))
+        squares = np.array([(effects[block] ** 2 + errors[block]).sum() for block in blocks])
+        value = determinant + float(sizes @ np.log(variances)) - float(target @ effects)
+        return value / 2.0, (sizes - squares / variances) / scaled / 2.0
 
-    limits = [(float(np.log(SMALLEST_SPREAD)), float(np.log(LARGEST_SPREAD)))] * len(blocks)
-    start = np.full(len(blocks), np.log(FIRST_SPREAD))
-    found = minimize(objective, start, jac=True, method="L-BFGS-B", bounds=limits)
-    return np.exp(found.x)
+    # Of the logarithm of a small variance, the likelihood is flat, and the search would stop anywhere.
+    limits = [((SMALLEST_SPREAD / FIRST_SPREAD) ** 2, (LARGEST_SPREAD / FIRST_SPREAD) ** 2)] * len(blocks)
+    found = minimize(objective, np.ones(len(blocks)), jac=True, method="L-BFGS-B", bounds=limits)
+    return FIRST_SPREAD * np.sqrt(found.x)

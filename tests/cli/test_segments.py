@@ -1,0 +1,80 @@
+"""`propriety segments`: exit codes, the table, JSON and the page."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+import propriety as pr
+
+BY = ("--by", "country", "--by", "device", "--by", "age")
+CASES = ("--outcome", "clicked", "--forecast", "p", "--seed", "1")
+
+
+def visits(factor, n=6_000):
+    rng = np.random.default_rng(3)
+    country, device = rng.choice(["DE", "FR", "US"], n), rng.choice(["desk", "phone"], n)
+    p = rng.beta(2.0, 8.0, n)
+    wrong = (country == "FR") & (device == "phone")
+    clicked = (rng.random(n) < np.where(wrong, np.minimum(factor * p, 1.0), p)).astype(int)
+    columns = {"clicked": clicked, "p": p, "country": country, "device": device, "age": rng.normal(40.0, 12.0, n)}
+    return pl.DataFrame(columns)
+
+
+@pytest.fixture
+def files(folder):
+    visits(1.0).write_csv(folder / "calm.csv")
+    visits(1.7).write_parquet(folder / "wrong.parquet")
+    return folder
+
+
+def test_no_segment_is_success(files, run):
+    result = run("segments", "calm.csv", *CASES, *BY)
+    assert result.exit_code == 0, result.output
+    assert "No segment stands out" in result.stdout
+
+
+def test_a_segment_is_exit_code_1(files, run):
+    result = run("segments", "wrong.parquet", *CASES, *BY, "--json", "s.json", "--html", "s.html")
+    assert result.exit_code == 1, result.output
+    assert "country = FR and device = phone" in result.stdout
+    found = json.loads((files / "s.json").read_text())
+    assert (found["schema"], found["version"]) == ("propriety.segments", 1)
+    frame = visits(1.7)
+    expected = pr.find_segments(frame, "p", outcome="clicked", by=["country", "device", "age"], seed=1)
+    (segment,) = found["segments"]
+    assert segment["observed_expected"] == pytest.approx(expected.observed_expected[0], rel=1e-12)
+    assert segment["places"] == [{"column": "country", "label": "FR"}, {"column": "device", "label": "phone"}]
+    page = (files / "s.html").read_text()
+    assert "<h1>Segments in which forecasts are wrong</h1>" in page
+    assert "all of country = FR" in page
+    assert page.count("<figure") == 1
+
+
+def test_numbers_of_text_files_are_cut(files, run):
+    visits(1.0).with_columns(clicked=pl.col("age") > 50).write_csv(files / "age.csv")
+    result = run("segments", "age.csv", *CASES, "--by", "age", "--quantiles", "4", "--json", "-")
+    assert result.exit_code == 1, result.output
+    assert "above 48" in result.stdout
+
+
+def test_what_it_cannot_do_is_said(files, refusal):
+    assert "--weight cannot be used" in refusal("segments", "calm.csv", *CASES, *BY, "--weight", "p")
+    assert "they lack ['planet']" in refusal("segments", "calm.csv", *CASES, "--by", "planet")
+    pr.condense([0, 1], [0.2, 0.7]).to_parquet(files / "ledger")
+    assert "these are condensed" in refusal("segments", "ledger", *CASES, *BY)
+    assert "--id cannot be combined" in refusal("recalibrate", "calm.csv", *CASES, *BY, "--id", "age")
+
+
+def test_recalibration_by_segment_is_fitted_and_applied(files, run):
+    columns = ("--by", "country", "--by", "device")
+    result = run("recalibrate", "wrong.parquet", *CASES, *columns, "--folds", "3", "--output", "map.json")
+    assert result.exit_code == 0, result.output
+    assert "auto by segment" in result.stdout
+    result = run("apply", "map.json", "calm.csv", "--forecast", "p", "--output", "q.parquet")
+    assert result.exit_code == 0, result.output
+    frame = pl.read_parquet(files / "q.parquet")
+    ratio = (frame["recalibrated"] / frame["p"]).to_numpy()
+    wrong = ((frame["country"] == "FR") & (frame["device"] == "phone")).to_numpy()
+    assert ratio[wrong].min() > ratio[~wrong].max()

@@ -1,0 +1,208 @@
+"""Recalibration by segment: the fit by brute force, shrinkage, the map on arrays and engines, and gains."""
+
+import duckdb
+import narwhals as nw
+import numpy as np
+import polars as pl
+import pytest
+from scipy.optimize import minimize
+from scipy.special import expit, logit
+
+import propriety as pr
+from propriety.errors import InputTypeError, InputValueError, UnsupportedOperationError
+from propriety.recalibration import IdentityMap, RecalibrationMap, SegmentEffect, SegmentMap, fit_none
+from propriety.recalibration.segment_fit import SegmentRows, _fitted, _spreads, _Terms, fit_by_segment
+from propriety.recalibration.stored_maps import StoredMap
+
+
+def cases(n=12_000, *, shift=0.5, seed=1):
+    """Return outcomes, forecasts and columns; the log-odds differ in one label and in one combination."""
+    rng = np.random.default_rng(seed)
+    by = {
+        "country": rng.choice(["DE", "FR", "O'Neill", "US"], n),
+        "plan": rng.integers(0, 3, n),
+        "age": rng.normal(50.0, 10.0, n),
+        "new": rng.random(n) < 0.3,
+    }
+    p = rng.beta(2.0, 6.0, n)
+    inside = (by["country"] == "FR") & by["new"]
+    y = rng.random(n) < expit(logit(p) + shift * inside - shift * (by["plan"] == 2))
+    return y, p, by
+
+
+def rows_of(y, p, codes):
+    sizes = tuple(int(own.max()) + 1 for own in codes)
+    return SegmentRows(pr.ForecastTable.from_predictions(y, p), p, y, tuple(codes), sizes)
+
+
+def test_effects_maximise_the_penalised_likelihood():
+    rng = np.random.default_rng(2)
+    codes = [rng.integers(0, 3, 900), rng.integers(0, 4, 900)]
+    p = rng.uniform(0.1, 0.6, 900)
+    y = rng.random(900) < expit(logit(p) + np.array([0.6, 0.0, -0.4])[codes[0]] + 0.7 * (codes[1] == 2))
+    rows = rows_of(y, p, codes)
+    inside = np.flatnonzero(rows.members(((0, 1), (1, 2))))
+    terms = _Terms(rows, [inside])
+    x = np.zeros((900, 8))
+    for column, (start, own) in enumerate(zip((0, 3), codes, strict=True)):
+        x[np.arange(900), start + codes[column]] = 1.0
+        assert np.array_equal(own, codes[column])
+    x[inside, 7] = 1.0
+    v = p * (1.0 - p)
+    np.testing.assert_allclose(terms.products(v), x.T @ (v[:, None] * x), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(terms.sums(v), x.T @ v, rtol=1e-12)
+    effects = _fitted(terms, logit(p), y)
+    q = expit(logit(p) + x @ effects)
+    hessian = x.T @ ((q * (1.0 - q))[:, None] * x)
+    spread = _spreads(hessian, x.T @ (y - q) + hessian @ effects, terms.blocks)
+    precision = np.concatenate([np.full(len(own), one**-2) for own, one in zip(terms.blocks, spread, strict=True)])
+    # The gradient of the penalised log-likelihood is 0, with the spreads that belong to the fit.
+    kept = precision < 1e6
+    np.testing.assert_allclose((x.T @ (y - q) - precision * effects)[kept], 0.0, atol=2e-3)
+    assert kept[:7].all()
+
+
+def test_spreads_maximise_the_marginal_likelihood():
+    rng = np.random.default_rng(3)
+    basis = rng.normal(size=(200, 9))
+    hessian, target = basis.T @ basis, 12.0 * rng.normal(size=9)
+    blocks = [np.arange(4), np.arange(4, 9)]
+
+    def negative(logarithms):
+        """Return minus the marginal log-likelihood of the working responses, up to a constant."""
+        prior = np.repeat(np.exp(2.0 * logarithms), [4, 5])
+        covariance = np.diag(prior) + np.linalg.inv(hessian)
+        estimate = np.linalg.solve(hessian, target)
+        return (np.linalg.slogdet(covariance)[1] + estimate @ np.linalg.solve(covariance, estimate)) / 2.0
+
+    expected = minimize(negative, np.log([0.2, 0.2]), method="Nelder-Mead", options={"xatol": 1e-8, "fatol": 1e-12})
+    found = _spreads(hessian, target, blocks)
+    assert negative(np.log(found)) == pytest.approx(expected.fun, abs=1e-4)
+
+
+def test_calibrated_columns_have_no_effects():
+    rng = np.random.default_rng(4)
+    codes = [rng.integers(0, 6, 20_000), rng.integers(0, 4, 20_000)]
+    p = rng.uniform(0.05, 0.5, 20_000)
+    largest = []
+    for _ in range(10):
+        fit = fit_by_segment(rows_of(rng.random(20_000) < p, p, codes), fit_none)
+        largest.append(max(np.abs(own).max() for own in fit.effects))
+    assert np.median(largest) < 0.02
+
+
+def test_few_cases_are_shrunk_more():
+    rng = np.random.default_rng(5)
+    code = rng.choice(8, 30_000, p=[0.2, 0.2, 0.2, 0.2, 0.19, 0.004, 0.003, 0.003])
+    effect = np.array([0.3, -0.3, 0.2, -0.2, 0.1, 0.3, -0.3, 0.2])
+    p = rng.uniform(0.1, 0.4, 30_000)
+    y = rng.random(30_000) < expit(logit(p) + effect[code])
+    fit = fit_by_segment(rows_of(y, p, [code]), fit_none)
+    total = fit.effects[0].copy()
+    for ((_, label),), own in fit.segments:
+        total[label] += own
+    free = []
+    for label in range(8):
+        table = pr.ForecastTable.from_predictions(y[code == label], p[code == label])
+        free.append(pr.measures.CalibrationIntercept().value(table))
+    kept = total / np.array(free)
+    assert kept[:4].min() > 0.85
+    assert kept[5:].max() < kept[:4].min()
+
+
+@pytest.fixture(scope="module")
+def fixed():
+    y, p, by = cases()
+    return pr.recalibrate(y, p, by=by, seed=1, folds=5)
+
+
+def test_the_gain_is_out_of_sample_and_beside_the_map_for_all_cases(fixed):
+    assert fixed.candidate.tolist() == ["none", "auto", "auto by segment"]
+    assert fixed.method == "auto by segment"
+    assert fixed.verdict.outcome == "gain"
+    assert "Relative to the map for all cases (auto), the gain is 0.0" in fixed.note
+    y, p, by = cases(seed=2)
+    truth = pr.log_score(y, p) - pr.log_score(y, fixed(p, by=by))
+    assert fixed.verdict.gain == pytest.approx(truth, abs=0.004)
+    names = {one.words for one in fixed.map.effects}
+    assert "country = FR and new = True" in names
+
+
+def test_the_map_is_stored_and_written_for_engines(fixed):
+    own = StoredMap.from_json(fixed.map.to_json())
+    assert own == fixed.map
+    assert hash(own) == hash(fixed.map)
+    _, p, by = cases(500, seed=3)
+    by["country"][:3], by["age"][3] = "XX", np.nan
+    expected = own(p, by=by)
+    frame = pl.DataFrame({"p": p, **by})
+    q = nw.from_native(frame).select(q=own.expression("p"))["q"].to_numpy()
+    np.testing.assert_allclose(q, expected, rtol=0, atol=1e-15)
+    sql = duckdb.sql(f"SELECT {own.to_sql('p')} AS q FROM frame").fetchnumpy()["q"]  # noqa: S608  (of the map)
+    np.testing.assert_allclose(sql, expected, rtol=0, atol=1e-15)
+    assert "FR" in own.to_sql("p", dialect="spark")
+    nulls = frame.head(2).with_columns(country=pl.lit(None, pl.String), age=pl.lit(None, pl.Float64))
+    plain = nw.from_native(nulls).select(q=own.expression("p"))["q"].to_list()
+    assert None not in plain
+
+
+def test_frames_give_what_arrays_do(fixed):
+    y, p, by = cases()
+    frame = pl.DataFrame({"y": y, "p": p, **by})
+    for given in (frame, frame.lazy()):
+        found = pr.recalibrate(given, "p", outcome="y", by=list(by), seed=1, folds=5)
+        assert found.map == fixed.map
+        np.testing.assert_allclose(found.gain, fixed.gain, rtol=1e-9)
+
+
+def test_clusters_stay_in_one_fold():
+    y, p, by = cases(3_000)
+    found = pr.recalibrate(y, p, by={"plan": by["plan"]}, cluster=np.arange(3_000) // 5, seed=1, folds=5)
+    assert "clusters" in found.folds
+
+
+def test_the_map_for_all_cases_is_kept_where_nothing_differs():
+    own = SegmentMap(whole=IdentityMap(), effects=(), floor=1e-6)
+    np.testing.assert_allclose(own([0.2, 0.7], by={}), [0.2, 0.7], rtol=1e-14)
+    two = (SegmentEffect((("a", "x"),), 0.25), SegmentEffect((("a", "x"),), 0.25))
+    both = SegmentMap(whole=IdentityMap(), effects=two, floor=1e-6)
+    assert both([0.5], by={"a": ["x"]}) == pytest.approx([expit(0.5)])
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "words"),
+    [
+        ({"sample_weight": np.ones(200)}, InputValueError, "sample_weight cannot be combined with by="),
+        ({"id": np.arange(200)}, InputValueError, "id cannot be combined with by="),
+        ({"method": "choose"}, InputValueError, "method must be one of"),
+        ({"folds": np.arange(200) % 3}, InputValueError, "folds must be a whole number"),
+        ({"by": ["plan"]}, InputTypeError, "mapping of names to arrays"),
+    ],
+)
+def test_wrong_arguments_are_explained(change, error, words):
+    y, p, by = cases(200)
+    with pytest.raises(error, match=words):
+        pr.recalibrate(y, p, **({"by": by, "seed": 1} | change))
+
+
+def test_condensed_data_have_no_columns():
+    with pytest.raises(InputTypeError, match="needs the cases"):
+        pr.recalibrate(pr.condense([0, 1] * 9, [0.2, 0.7] * 9), by=["g"])
+
+
+def test_a_map_needs_its_columns(fixed):
+    with pytest.raises(InputValueError, match="by must have the column 'country'"):
+        fixed([0.5], by={"plan": [1]})
+    with pytest.raises(InputValueError, match="must have the shape of y_proba"):
+        fixed([0.5], by={"country": ["FR", "FR"], "plan": [1], "age": [50.0], "new": [True]})
+    with pytest.raises(UnsupportedOperationError, match="by segment"):
+        fixed.to_onnx()
+    with pytest.raises(InputTypeError, match="does not differ by segment"):
+        pr.recalibrate([0, 1] * 30, [0.2, 0.7] * 30, seed=1)([0.5], by={"plan": [1]})
+
+
+@pytest.mark.parametrize("change", [{"effects": [{"places": []}]}, {"whole": 3}, {"floor": 0.0}])
+def test_broken_files_are_rejected(fixed, change):
+    with pytest.raises((InputValueError, InputTypeError)):
+        StoredMap.from_dict(fixed.map.to_dict() | change)
+    assert not issubclass(SegmentMap, RecalibrationMap)
