@@ -4,12 +4,13 @@ DuckDB generates two days of cases in a Parquet file per day. On one thread, `co
 grids of several sizes. The ledgers are stored, read and added, and a monitor is extended by the second day. Times are
 processor seconds. `docs/scale.md` extrapolates them to 1e12 rows a day.
 
-Run: python benchmarks/many_segments.py [--segments 500] [--cases 20000]
+Many cases in few segments show the cost per row, and few cases in 100,000 segments that of the segments.
+
+Run: python benchmarks/many_segments.py
 """
 
 from __future__ import annotations
 
-import argparse
 import sys
 import tempfile
 import time
@@ -24,7 +25,8 @@ import propriety as pr
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "quality"))
 from record import table, write
 
-GRIDS = (64, 1024, 8192)
+# Segments, cases of each a day, and grids.
+SETTINGS = ((500, 20_000, (64, 1024, 8192)), (100_000, 100, (64,)))
 UNIT = "hash(i * 4 + {}) / 18446744073709551616.0"
 
 
@@ -96,36 +98,40 @@ def measured(paths: list[Path], cells: int, segments: int, cases: int, scratch: 
     }
 
 
-def main() -> None:
-    """Measure and write the record."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--segments", type=int, default=500)
-    parser.add_argument("--cases", type=int, default=20_000)
-    asked = parser.parse_args()
-    duckdb.sql("SET threads = 1")
+def of_setting(segments: int, cases: int, grids: tuple[int, ...]) -> tuple[list[dict[str, Any]], float]:
+    """Return what was measured on each grid, and the bytes of a case in Parquet."""
     with tempfile.TemporaryDirectory() as folder:
         scratch = Path(folder)
         paths = [scratch / f"{day}.parquet" for day in (1, 2)]
         for day, path in enumerate(paths, start=1):
-            write_cases(path, day, asked.segments, asked.cases)
-        found = [measured(paths, cells, asked.segments, asked.cases, scratch) for cells in GRIDS]
-        per_row = sum(path.stat().st_size for path in paths) / (2 * asked.segments * asked.cases)
-    rows = [
-        {"what": what} | {f"grid of {one['grid']}": one[what] for one in found} for what in found[0] if what != "grid"
-    ]
+            write_cases(path, day, segments, cases)
+        found = [measured(paths, cells, segments, cases, scratch) for cells in grids]
+        return found, sum(path.stat().st_size for path in paths) / (2 * segments * cases)
+
+
+def main() -> None:
+    """Measure and write the record."""
+    duckdb.sql("SET threads = 1")
+    tables, notes, first = [], [], {}
+    for segments, cases, grids in SETTINGS:
+        found, per_row = of_setting(segments, cases, grids)
+        first = first or found[0]
+        rows = [
+            {"what": what} | {f"grid of {one['grid']}": one[what] for one in found}
+            for what in found[0]
+            if what != "grid"
+        ]
+        tables.append(table(f"{segments:,} segments with {cases:,} cases a day each", rows))
+        notes.append(f"In Parquet, a case takes {per_row:.1f} bytes with {segments:,} segments.")
     write(
         "many_segments",
         title="Many segments",
-        summary=f"One model, {asked.segments:,} segments with {asked.cases:,} cases a day each: on a grid of "
-        f"{found[0]['grid']} cells, a core condenses {found[0]['rows per second and core']} rows a second, a segment "
-        f"and day takes {found[0]['cells per segment and day']} cells of {found[0]['bytes per cell']} bytes, and the "
-        f"monitor {found[0]['µs per segment, monitoring a day']} µs of processor time.",
-        command=f"python benchmarks/many_segments.py --segments {asked.segments} --cases {asked.cases}",
-        tables=[table("Cost per row, cell and segment", rows)],
-        notes=[
-            f"The cases take {per_row:.1f} bytes per row in Parquet. Times are processor seconds of one thread.",
-            "Monitoring a day includes reading and writing the state.",
-        ],
+        summary=f"One model on a grid of 64 cells: a core condenses {first['rows per second and core']} rows a second, "
+        f"a segment and day takes {first['cells per segment and day']} cells of {first['bytes per cell']} bytes, and "
+        f"the monitor {first['µs per segment, monitoring a day']} µs of processor time.",
+        command="python benchmarks/many_segments.py",
+        tables=tables,
+        notes=[*notes, "Times are processor seconds of one thread; monitoring includes reading and writing the state."],
         libraries=("propriety", "numpy", "narwhals", "duckdb", "pyarrow"),
     )
 
