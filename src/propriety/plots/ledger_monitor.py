@@ -29,7 +29,7 @@ MOST = 3.0  # Powers of ten that are shown, relative to that of the threshold.
 ROOM = 0.075  # Height of a label at the end of a line, as a share of the axes.
 LONG = 6  # Characters of a label of time, of which few fit below the axis.
 POWER = math.log(10.0)
-HOLLOW = {"markerfacecolor": "none", "markeredgecolor": GREY["text"]}
+HOLLOW: dict[str, Any] = {"markerfacecolor": "none", "markeredgecolor": GREY["text"]}
 
 
 @draw.register
