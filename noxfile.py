@@ -212,6 +212,15 @@ def logs(session: nox.Session) -> None:
 
 
 @nox.session(default=False)
+@nox.session(venv_backend="virtualenv")
+def platforms(session: nox.Session) -> None:
+    """Run the recipes for dbt, Dagster, Delta and Spark streams for real, and write the record; takes some minutes."""
+    free = {"PIP_CONSTRAINT": "", "PIP_BUILD_CONSTRAINT": ""}
+    session.install("--requirement", "quality/platforms-requirements.txt", ".[cli]", env=free)
+    session.run("python", "quality/platforms.py", *session.posargs)
+
+
+@nox.session
 def studies(session: nox.Session) -> None:
     """Run the studies again, which takes some hours; what follows `--` names some of them."""
     found = (path.stem for path in Path("studies").glob("*.py"))

@@ -12,6 +12,7 @@ from pyarrow import parquet
 import propriety as pr
 
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
+collect_ignore = ["killed_stream.py"]  # A script.
 KEYS = ["day", "country", "device"]
 
 

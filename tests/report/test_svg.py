@@ -148,3 +148,10 @@ def test_the_same_picture_is_the_same_bytes_and_needs_no_style():
     assert "date" not in one.lower()
     assert "a$b$ &lt;c&gt;" in one
     assert one.count('data-model="0"') == 3  # The line, its handle in the legend and the text beside it.
+
+
+def test_the_paint_of_many_markers_is_written_once():
+    svg = svg_of(lambda ax: ax.plot(range(50), range(50), "o", color="#0072B2", alpha=0.5, markeredgewidth=0))
+    (group,) = [one for one in fromstring(svg).iter("{http://www.w3.org/2000/svg}g") if len(one) >= 50]  # noqa: S314  (our own)
+    assert (group.get("fill"), group.get("fill-opacity")) == ("var(--m0,#0072b2)", "0.5")
+    assert all(set(one.attrib) <= {"href", "x", "y"} for one in group if one.tag.endswith("use"))

@@ -177,12 +177,12 @@ class LedgerMonitor(Result):
         if not monitored and not mature:
             law = f"must be shorter than the time from the first {self.time} to the last"
             raise InputValueError(law, argument="mature_after", offender=f"got {self.mature_after}")
-        found = self
+        watch = self
         for day in self._days(ledger, mature):
-            states, rows = found._after(day)
-            times, history = (*found.times, day.time), found.history.with_day(rows)
-            found = replace(found, states=states, times=times, history=history)
-        return found._with_waiting(ledger, set(labels) - monitored - mature)  # noqa: SLF001  (of the same class)
+            states, rows = watch._after(day)
+            times, history = (*watch.times, day.time), watch.history.with_day(rows)
+            watch = replace(watch, states=states, times=times, history=history)
+        return watch._with_waiting(ledger, set(labels) - monitored - mature)  # noqa: SLF001  (of the same class)
 
     def _days(self, ledger: Ledger, labels: set[Any]) -> Iterator[Day]:
         """Yield the numbers of some days in order."""

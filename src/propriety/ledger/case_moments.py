@@ -129,9 +129,9 @@ def _sums(losses: Floats, by_outcome: Floats | None, weight: Floats | None, cell
 def _repeated(losses: Floats, by_outcome: Floats | None, counts: NDArray[np.int64]) -> Sums:
     """Return the sums of each case, repeated by its count."""
     one = _sums(losses, by_outcome, None, np.arange(len(counts)), len(counts))
-    whole: Any = [column * counts for column in one[:3]]
-    series: Any = [column * counts[:, None] for column in (one.lean, one.spread, one.even_squares, one.even_cubes)]
-    return Sums(*whole, one.mean, *series)
+    whole = {name: getattr(one, name) * counts for name in Sums._fields[:3]}
+    series = {name: getattr(one, name) * counts[:, None] for name in Sums._fields[4:]}
+    return one._replace(**whole, **series)
 
 
 def _even(

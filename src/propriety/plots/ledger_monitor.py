@@ -29,7 +29,7 @@ MOST = 3.0  # Powers of ten that are shown, relative to that of the threshold.
 ROOM = 0.075  # Height of a label at the end of a line, as a share of the axes.
 LONG = 6  # Characters of a label of time, of which few fit below the axis.
 POWER = math.log(10.0)
-HOLLOW = {"markerfacecolor": "none", "markeredgecolor": GREY["text"]}
+HOLLOW: dict[str, Any] = {"markerfacecolor": "none", "markeredgecolor": GREY["text"]}
 
 
 @draw.register
@@ -137,9 +137,12 @@ def plot_monitored_stream(
     ax.axhline(ideal, color=GREY["text"], linewidth=1.0, linestyle=DASHES[1], zorder=1.5, label="_ideal")
     ax.plot(x, values, "o", color=GREY["line"], markersize=2.2, alpha=0.55, markeredgewidth=0, zorder=2, label="_days")
     ax.plot(x, line, color=color, linewidth=1.6, zorder=3, label="_last seven days")
+    ends = line
     if later is not None:
-        _draw_waiting(ax, later.position, later.score if pair else later.observed_expected)
-    _limit(ax, values, line, ideal)
+        waiting = later.score if pair else later.observed_expected
+        _draw_waiting(ax, later.position, waiting)
+        ends = np.concatenate([line, waiting])
+    _limit(ax, values, ends, ideal)
     if states.alarm[stream] != NEVER:
         _mark_change(ax, watch, stream)
     write_title(ax, _name(watch, stream) if label is None else label)

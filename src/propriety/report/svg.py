@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from xml.etree.ElementTree import Element, ParseError, fromstring, tostring  # nosec B405  # `_parse` rejects entities.
 
 from propriety.errors import InputValueError
@@ -47,8 +47,8 @@ def clean(source: str) -> str:
 
     Style attributes become presentation attributes, which a strict Content-Security-Policy allows. Colours become names
     of the page's colours, with the drawn one to fall back on. Numbers keep two places. What is said twice is said
-    once: the colour of black text, and attributes of a shape that is used. An artist whose gid is ``model-0`` carries
-    ``data-model="0"``.
+    once: the colour of black text, attributes of a shape that is used, and the paint of all markers of a line. An
+    artist whose gid is ``model-0`` carries ``data-model="0"``.
 
     Examples
     --------
@@ -142,6 +142,24 @@ def _inherit(root: Element) -> None:
     for use in root.iter("use"):
         shape = shapes.get(use.get("href", "")[1:], {})
         use.attrib = {key: value for key, value in use.attrib.items() if shape.get(key) != value}
+    for group in root.iter("g"):
+        uses = group.findall("use")
+        if len(uses) > 1 and {child.tag for child in group} <= {"use", "defs"}:
+            _share(group, uses)
+
+
+def _share(group: Element, uses: Sequence[Element]) -> None:
+    """Move the paint that all markers of a group have to the group."""
+    first, *others = uses
+    common = {
+        key: value
+        for key, value in first.items()
+        if key in PAINT - group.attrib.keys() - {"opacity"} and all(one.get(key) == value for one in others)
+    }
+    group.attrib |= common
+    for one in uses:
+        for key in common:
+            del one.attrib[key]
 
 
 def _declarations(style: str) -> Iterator[tuple[str, str]]:
