@@ -25,6 +25,7 @@ from propriety.tables.validation import Forecasts, Labels, Missing
 __all__ = ["DecisionUncertainty", "decision_uncertainty"]
 
 ALL, NONE = "treat all", "treat none"
+DEFAULT = "treating all or none"
 RESAMPLES = 2000
 POINTS = 41  # Thresholds of a range.
 PER = 1000.0  # Values of information are per this many cases.
@@ -193,7 +194,7 @@ def decision_uncertainty(  # noqa: PLR0913  (the data, the thresholds, and the d
     >>> y = generator.random(500) < p
     >>> found = decision_uncertainty(y, {"risk": p}, thresholds=0.2, more_cases=500, seed=1)
     >>> print(found)
-    At a threshold of 0.2, risk has the highest net benefit with probability 1.00 (gain 0.075, 95% CI 0.049 to 0.101).
+    At a threshold of 0.2, risk has the highest net benefit with probability 1.00 (gain 0.075, 95% CI 0.049 to 0.098).
     Perfect information is worth 0.00 net true positives per 1,000 cases; 500 more cases are worth 0.00.
     """
     check_level(level)
@@ -251,7 +252,7 @@ def decision_uncertainty(  # noqa: PLR0913  (the data, the thresholds, and the d
         **{name: np.ravel(column) + 0.0 for name, column in rows.items()},
         strategies=strategies,
         useful={model: _useful(value, draws, place, points, tail) for place, model in enumerate(ledger.models)},
-        reference=reference or "better of treat all and treat none",
+        reference=reference or DEFAULT,
         thresholds=asked,
         more_cases=more_cases,
         level=level,
