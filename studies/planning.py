@@ -4,9 +4,9 @@
 in which the first model is calibrated, or has the slope or ratio to detect, and are analysed with `compare`,
 `calibration_summary` or `estimate`. Designs differ in the share of events, the measure, and clusters, whose cases share
 the forecasts and the outcome with probability 0.3. Writes `results/planning.csv`: the design, the planned number of
-cases, the goal, and the power, or mean width, in the new studies. Takes about ten minutes on one core.
+cases, the goal, and the power, or mean width, in the new studies. Takes about fifteen minutes on one core.
 
-Run: python studies/planning.py [--replicates 2000]
+Run: python studies/planning.py [--replicates 6000]
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def compared(draw: Draw, measure: object, n: int, generator: np.random.Generator
 def main() -> None:
     """Run every design and write the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--replicates", type=int, default=2000)
+    parser.add_argument("--replicates", type=int, default=6000)
     replicates = parser.parse_args().replicates
     rows: list[dict[str, object]] = []
 

@@ -85,6 +85,7 @@ VERBS = {
             "Curves over thresholds": (
                 "decisions.regret",
                 "decisions.net_benefit",
+                "decisions.decision_uncertainty",
                 "decisions.murphy",
                 "decisions.roc",
             ),

@@ -15,6 +15,7 @@ from propriety.calibration.miscalibration import miscalibration_test as miscalib
 from propriety.calibration.reliability import reliability_curve as reliability_curve
 from propriety.decisions.advice import advise as advise
 from propriety.decisions.agreement import quadratic_weighted_kappa as quadratic_weighted_kappa
+from propriety.decisions.decision_uncertainty import decision_uncertainty as decision_uncertainty
 from propriety.decisions.expected_cost import bayes_decisions as bayes_decisions
 from propriety.decisions.expected_cost import expected_cost as expected_cost
 from propriety.decisions.murphy import murphy_curve as murphy_curve

@@ -8,6 +8,7 @@ from propriety.calibration.miscalibration import MiscalibrationTest as Miscalibr
 from propriety.calibration.reliability import ReliabilityCurve as ReliabilityCurve
 from propriety.calibration.smooth_calibration import SmoothCalibration as SmoothCalibration
 from propriety.decisions.advice import Advice as Advice
+from propriety.decisions.decision_uncertainty import DecisionUncertainty as DecisionUncertainty
 from propriety.decisions.gains import GainCurve as GainCurve
 from propriety.decisions.murphy import MurphyCurve as MurphyCurve
 from propriety.decisions.net_benefit import DecisionCurve as DecisionCurve

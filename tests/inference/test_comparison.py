@@ -33,9 +33,6 @@ COLUMNS = (
     "df",
     "p_value",
     "p_adjusted",
-    "needed",
-    "needed_low",
-    "needed_high",
 )
 
 # What scores 2.7.0 gives for these losses with diebold_mariano(..., method="HLN", statistic_distribution="t"):
@@ -179,16 +176,6 @@ def test_a_reference_turns_the_pairs_to_it():
     assert chosen.p_adjusted[1] == 2 * every.p_value[2]
 
 
-def test_needed_cases_tell_the_difference_with_the_power():
-    result = compare(Y, {"truth": TRUTH, "near": NEAR})
-    d = differences(other=NEAR)
-    critical = stats.t.ppf(0.975, N - 1) + stats.norm.ppf(0.8)
-    assert result.needed[0] == pytest.approx(N * (critical * result.standard_error[0] / d.mean()) ** 2, rel=1e-6)
-    three = compare(Y, MODELS)
-    critical = stats.t.ppf(1 - 0.025 / 3, N - 1) + stats.norm.ppf(0.8)
-    assert three.needed[0] == pytest.approx(N * (critical / three.statistic[0]) ** 2, rel=1e-6)
-
-
 @settings(max_examples=40)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 5), st.integers(2, 60))
 def test_ranks_and_verdicts_follow_from_the_tests(seed, count, n):
@@ -203,11 +190,8 @@ def test_ranks_and_verdicts_follow_from_the_tests(seed, count, n):
     assert (ranked.best_rank <= ranked.rank).all()
     assert (ranked.rank <= ranked.worst_rank).all()
     better = {(a, b): a for a, b in itertools.combinations(models, 2)}
-    for a, b, verdict, p_value, needed in zip(
-        result.model, result.reference, result.verdict, result.p_adjusted, result.needed, strict=True
-    ):
+    for a, b, verdict, p_value in zip(result.model, result.reference, result.verdict, result.p_adjusted, strict=True):
         assert (verdict in {"better", "worse"}) == (p_value <= 0.05)
-        assert verdict != "not distinguishable" or needed > n
         better[a, b] = {"better": a, "worse": b}.get(verdict)
     for model, best, worst in zip(ranked.model, ranked.best_rank, ranked.worst_rank, strict=True):
         wins = sum(winner == model for winner in better.values())
@@ -233,7 +217,6 @@ def test_models_that_score_the_same():
     result = compare(Y, {"a": NEAR, "b": NEAR.copy(), "c": FAR})
     assert result.verdict.tolist() == ["same", "better", "better"]
     assert (result.difference[0], result.low[0], result.high[0], result.p_value[0]) == (0.0, 0.0, 0.0, 1.0)
-    assert result.needed[0] == np.inf
     assert str(result).startswith("a and b have the same score in every case.\n")
     assert result.p_adjusted[0] == 1.0
     assert result.p_adjusted[1] == 2 * result.p_value[1]  # Two pairs are tested.
@@ -258,7 +241,7 @@ def test_rounding_is_no_difference():
 def test_a_constant_difference_is_not_tested():
     result = compare([0] * 7, {"a": [0.3] * 7, "b": [0.4] * 7})
     assert result.difference[0] == pytest.approx(-0.07)
-    assert np.isnan([result.low[0], result.high[0], result.statistic[0], result.p_value[0], result.needed[0]]).all()
+    assert np.isnan([result.low[0], result.high[0], result.statistic[0], result.p_value[0]]).all()
     assert result.verdict.tolist() == ["too few events"]
     assert np.isnan(result.standings.low).all()
     assert result.standings.worst_rank.tolist() == [2, 2]
@@ -309,21 +292,22 @@ def test_the_words_of_a_comparison():
     low, high = -result.high[1], -result.low[1]
     assert str(result) == result.summary()
     lines = str(result).split("\n")
-    assert len(lines) == 4
+    assert len(lines) == 5
     assert lines[0].startswith(
-        "truth and near are not distinguishable on 400 cases; if the true difference is as observed, about "
+        "truth and near are not distinguishable on 400 cases: the difference in Brier score is 0.0013, 95% CI -0.000"
     )
     assert lines[1] == (
         f"truth is better than far: its Brier score is {-result.difference[1]:.3f} lower, 95% CI {low:.3f} to {high:.3f}."
     )
-    assert lines[3] == "Paired t test on 400 cases; verdicts adjusted for 3 pairs."
+    assert lines[3] == "To plan a study that can distinguish models, see propriety.plan."
+    assert lines[4] == "Paired t test on 400 cases; verdicts adjusted for 3 pairs."
 
 
 def test_many_pairs_are_told_model_by_model():
     models = MODELS | {"half": np.full(N, 0.5), "third": np.full(N, 1 / 3)}
     text = str(compare(Y, models))
-    assert len(text.split("\n")) == 6
-    assert text.split("\n")[-2] == (
+    assert len(text.split("\n")) == 7
+    assert text.split("\n")[-3] == (
         "half (ranks 4 to 5): worse than truth, near and third; not distinguishable from far."
     )
 
@@ -397,12 +381,11 @@ def test_differences_within_rounding_are_none():
     p = RNG.random(300)
     result = compare(y, {"a": p, "b": p[::-1]})
     assert differences(one=p, other=p[::-1], y=y).std() > 0.1
-    assert (result.difference[0], result.needed[0], result.statistic[0]) == (0.0, np.inf, 0.0)
-    assert 0.0 < result.needed_low[0] < np.inf
+    assert (result.difference[0], result.statistic[0]) == (0.0, 0.0)
     assert result.p_value[0] == 1.0
     assert result.low[0] < 0.0 < result.high[0]
     assert str(result).startswith(
-        "a and b are not distinguishable on 300 cases; over the interval of the difference, about "
+        "a and b are not distinguishable on 300 cases: the difference in Brier score is 0.000, 95% CI "
     )
 
 

@@ -161,6 +161,9 @@ OF_MODELS: dict[str, Callable[[Data], Any]] = {
     "condense": lambda d: pr.condense(d.y, d.models, by=d.group, cluster=d.cluster, **d.binary),
     "condense and add": lambda d: sum([pr.condense(d.y, d.models, by=d.group, **d.binary)] * 2),
     "estimate_prevalence": lambda d: pr.estimate_prevalence(table(d), unlabelled=d.q, method="em"),
+    "decision_uncertainty": lambda d: pr.decision_uncertainty(
+        d.y, d.models, grid=[0.1, 0.3], n_resamples=DRAWS, seed=7, **d.binary
+    ),
     "evaluate of tables": lambda d: pr.evaluate({"p": table(d)}, n_resamples=DRAWS, seed=7),
     "evaluate": lambda d: pr.evaluate(d.y, d.models, by=d.group, n_resamples=DRAWS, seed=7, **d.binary),
     "estimate with clusters": lambda d: pr.estimate(d.y, d.p, cluster=d.cluster, n_resamples=DRAWS, seed=7, **d.binary),

@@ -41,6 +41,7 @@ OPTIONS = {
     "calibration_summary": {"seed": 1},
     "miscalibration_test": DRAWS,
     "compare": DRAWS,
+    "decision_uncertainty": {"grid": [0.2, 0.5], **DRAWS},
     "estimate": DRAWS,
     "evaluate": DRAWS,
     "slices": {"by": SITE},

@@ -57,10 +57,6 @@ class Comparison(Result):
         Difference divided by its error, and the degrees of freedom of its t distribution, NaN for a bootstrap.
     p_value, p_adjusted : ndarray of shape (pairs,)
         Two-sided p-value of no difference, and the same with Holm's adjustment for all pairs.
-    needed, needed_low, needed_high : ndarray of shape (pairs,)
-        For planning: the number of similar cases with which a true difference would be detected with 80% power, testing
-        all pairs at the level, if it is the observed one, the largest in its interval, or the smallest. Infinite for a
-        difference of zero, which the interval contains unless the models are distinguishable.
     verdict : ndarray of shape (pairs,)
         Result for the model relative to the reference: "better", "worse", "different" (for a measure with an ideal
         value), "not distinguishable", "same", "no spread", "infinite", "one unit", "too few events" (no case of one
@@ -100,9 +96,6 @@ class Comparison(Result):
     df: Floats
     p_value: Floats
     p_adjusted: Floats
-    needed: Floats
-    needed_low: Floats
-    needed_high: Floats
     verdict: Names
     standings: Standings
     models: tuple[str, ...]
@@ -267,9 +260,9 @@ def compare(  # noqa: PLR0913  (the data, what their cases share, and the test)
     sharp is better than vaguer: its Brier score is 0.0350 lower, 95% CI 0.0290 to 0.0409.
     Paired t test on 1,200 cases; verdicts adjusted for 2 pairs.
     >>> nearly = 0.01 + 0.98 * truth[:60]
-    >>> print(compare(y[:60], {"truth": truth[:60], "nearly": nearly}))  # doctest: +NORMALIZE_WHITESPACE
-    truth and nearly are not distinguishable on 60 cases; over the interval of the difference, about 93 cases or
-    more would distinguish them with 80% power.
+    >>> print(compare(y[:60], {"truth": truth[:60], "nearly": nearly}))  # doctest: +ELLIPSIS
+    truth and nearly are not distinguishable on 60 cases: the difference in Brier score is ...
+    To plan a study that can distinguish models, see propriety.plan.
     Paired t test on 60 cases.
     Few cases determine the differences: tests and intervals allow for this.
     """
@@ -320,7 +313,7 @@ def compare_of(
     else:
         assert isinstance(measure, Mean | Skill | Smooth)  # noqa: S101  (for the type checker; the others are drawn)
         paired = paired_by_influence(ledger, measure, level)
-    columns = difference_columns(ledger.models, paired, places, signs, ledger.n, level)
+    columns = difference_columns(ledger.models, paired, places, signs)
     tests = int(np.count_nonzero(np.isfinite(columns["statistic"])))
     events = None
     if ledger.labels is None:

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from propriety.inference.dependence import span_of
-from propriety.inference.estimates import FEWEST, counted
+from propriety.inference.estimates import counted
 from propriety.inference.measures import Mean, Measure
-from propriety.inference.paired_columns import POWER
 from propriety.inference.verdicts import Pair, Verdict, VerdictBasis, is_ahead, verdict_on
 
 if TYPE_CHECKING:
@@ -32,8 +31,7 @@ __all__ = [
 MOST_SENTENCES = 6
 MOST_PLACES = 12
 MOST_NAMES = 20
-BILLION = 1e9
-RARE = 0.1  # Below this share of an outcome, planning also reports how many of it are needed.
+PLAN = "To plan a study that can distinguish models, see propriety.plan."
 
 
 def comparison_words(comparison: Comparison) -> Iterator[str]:
@@ -44,31 +42,32 @@ def comparison_words(comparison: Comparison) -> Iterator[str]:
         ranked = comparison.standings
         for model, best, worst in zip(ranked.model.tolist(), ranked.best_rank, ranked.worst_rank, strict=True):
             yield f"{model} ({ranks_in_words(best, worst)}): {standing_in_words(comparison, model)}."
+    if "not distinguishable" in comparison.verdict.tolist():
+        yield PLAN
     yield f"{comparison.method}."
     if comparison.note:
         yield comparison.note
 
 
 def pair_sentence(pair: Pair, tested: VerdictBasis) -> str:
-    """Report the verdict on a pair, the difference, and how many cases would distinguish the models.
+    """Report the verdict on a pair, and the difference with its interval.
 
     Examples
     --------
     >>> from propriety.inference.measures import MeanScore
     >>> tested = VerdictBasis(1204, 1204, "case", 1, 0.95, MeanScore())
-    >>> pair_sentence(Pair("a", "b", -0.0042, -0.0071, -0.0013, 0.0015, 0.005, 0.005, 1300.0), tested)
+    >>> pair_sentence(Pair("a", "b", -0.0042, -0.0071, -0.0013, 0.0015, 0.005, 0.005), tested)
     'a is better than b: its Brier score is 0.0042 lower, 95% CI 0.0013 to 0.0071.'
-    >>> pair_sentence(Pair("a", "b", -0.001, -0.0025, 0.0005, 0.0008, 0.21, 0.21, 6000.4, 970.1, math.inf), tested)
-    'a and b are not distinguishable on 1,204 cases; if the true difference is as observed, about 6,100 cases would \
-distinguish them with 80% power (about 980 or more over its interval).'
+    >>> pair_sentence(Pair("a", "b", -0.001, -0.0025, 0.0005, 0.0008, 0.21, 0.21), tested)
+    'a and b are not distinguishable on 1,204 cases: the difference in Brier score is -0.0010, 95% CI \
+-0.0025 to 0.0005.'
     """
     verdict = verdict_on(pair, tested)
     if verdict == "not distinguishable":
         # The interval is not adjusted for the number of pairs, and may exclude 0.
         once = f" after adjustment for {tested.pairs} pairs" if pair.low * pair.high > 0.0 else ""
         first = f"{pair.model} and {pair.reference} are not distinguishable on {_sample(tested)}{once}"
-        planned = _planned(pair, tested)
-        return f"{first}; {planned}." if planned else f"{first}."
+        return f"{first}{_with_interval(pair, tested)}."
     if verdict not in ("better", "worse", "different"):
         return _untested(pair, tested, verdict)
     ends = (pair.low, pair.high) if pair.difference > 0.0 else (-pair.high, -pair.low)
@@ -247,29 +246,14 @@ def _by_value(pair: Pair) -> tuple[str, str]:
     return (pair.model, pair.reference) if pair.difference > 0.0 else (pair.reference, pair.model)
 
 
-def _planned(pair: Pair, tested: VerdictBasis) -> str:
-    """Say how many cases would distinguish the models if the true difference is as observed, and over its interval."""
-    if math.isnan(pair.needed_low) or getattr(tested.measure, "of_answers", False):
+def _with_interval(pair: Pair, tested: VerdictBasis) -> str:
+    """Return the difference with its interval."""
+    numbers = (pair.difference, pair.low, pair.high)
+    if not all(map(math.isfinite, numbers)):
         return ""
-    to_high = f"to {_about(pair.needed_high)}" if math.isfinite(pair.needed_high) else "or more"
-    if not abs(pair.difference) >= pair.standard_error:
-        # A difference smaller than its standard error is no guide to its size.
-        range_needed = f"{_with_units(pair.needed_low, tested)} {to_high}"
-        return f"over the interval of the difference, {range_needed} would distinguish them with {POWER:.0%} power"
-    needed = f"{_with_units(pair.needed, tested)} would distinguish them with {POWER:.0%} power"
-    return f"if the true difference is as observed, {needed} ({_about(pair.needed_low)} {to_high} over its interval)"
-
-
-def _with_units(number: float, tested: VerdictBasis) -> str:
-    """Return the number of cases, of clusters or times, and of the rarer outcome if it is rare."""
-    said, rare = f"{_about(number)} cases", min(tested.events or (tested.n, tested.n))
-    if tested.unit != "case" and tested.units != tested.n:
-        units = _rounded_up(number * tested.units / tested.n)
-        said += f" {'in' if tested.unit == 'cluster' else 'at'} {units} {tested.unit}s"
-    if rare < min(FEWEST, RARE * tested.n) and tested.events is not None:
-        name = "events" if tested.events[0] == rare else "non-events"
-        said += f" with {_rounded_up(number * rare / tested.n)} {name}"
-    return said
+    places = _places((pair.high - pair.low) / 2.0, *map(abs, numbers))
+    value, low, high = (f"{0.0 if round(one, places) == 0.0 else one:.{places}f}" for one in numbers)
+    return f": the difference in {tested.measure.label} is {value}, {100.0 * tested.level:g}% CI {low} to {high}"
 
 
 def _outcomes(tested: VerdictBasis) -> str:
@@ -277,18 +261,6 @@ def _outcomes(tested: VerdictBasis) -> str:
     events, others = tested.events or (tested.n, tested.n)
     name = "event" if events <= others else "non-event"
     return counted(min(events, others), name) if min(events, others) else f"no {name}"
-
-
-def _about(number: float) -> str:
-    return _rounded_up(number) if number > BILLION else f"about {_rounded_up(number)}"
-
-
-def _rounded_up(number: float) -> str:
-    """Round up to two digits; numbers beyond a billion are not written out."""
-    if number > BILLION:
-        return "more than a billion"
-    step = int(10 ** max(math.floor(math.log10(number)) - 1, 0))
-    return f"{math.ceil(number / step) * step:,}"
 
 
 def _places(scale: float, *values: float) -> int:

@@ -1,4 +1,4 @@
-"""The columns of a comparison: differences of pairs, intervals, tests, and the number of cases needed."""
+"""The columns of a comparison: differences of pairs, intervals and tests."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri, stdtrit
 
 from propriety.errors import InputValueError
 from propriety.inference.estimates import ROUNDING
@@ -16,8 +15,6 @@ from propriety.inference.verdicts import holm
 from propriety.result import Floats
 
 __all__ = ["difference_columns", "pairs_of"]
-
-POWER = 0.8
 
 
 def pairs_of(models: tuple[str, ...], reference: str | None) -> tuple[list[int], Floats]:
@@ -33,7 +30,7 @@ def pairs_of(models: tuple[str, ...], reference: str | None) -> tuple[list[int],
 
 
 def difference_columns(
-    models: tuple[str, ...], paired: Paired, places: list[int], signs: Floats, n: int, level: float
+    models: tuple[str, ...], paired: Paired, places: list[int], signs: Floats
 ) -> dict[str, NDArray[Any]]:
     """Return the columns of the comparison, except for the verdicts."""
     pairs = list(itertools.combinations(range(len(models)), 2))
@@ -68,26 +65,4 @@ def difference_columns(
         # Models that score the same are not tested, and the adjustment does not count them.
         "p_value": np.where(same, 1.0, p_value),
         "p_adjusted": np.where(same, 1.0, holm(p_value)),
-        **_needed(difference, np.where(flat, np.nan, error), low, high, df, n, level),
     }
-
-
-def _needed(
-    difference: Floats, error: Floats, low: Floats, high: Floats, df: Floats, n: int, level: float
-) -> dict[str, Floats]:
-    """Return the number of cases with which a true difference would be detected with the given power.
-
-    The true difference is the observed one, the largest in its interval, or the smallest, which is 0 if the interval
-    contains 0. Errors shrink as with more cases of this kind.
-    """
-    tests = max(int(np.count_nonzero(np.isfinite(difference / error))), 1)
-    tail = 0.5 * (1.0 - level) / tests
-    critical = np.where(np.isnan(df), -ndtri(tail), -stdtrit(np.where(np.isnan(df), 1.0, df), tail))
-    largest = np.maximum(np.abs(low), np.abs(high))
-    smallest = np.where(low * high > 0.0, np.minimum(np.abs(low), np.abs(high)), 0.0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        found = [
-            n * ((critical + ndtri(POWER)) * error / np.abs(size)) ** 2 for size in (difference, largest, smallest)
-        ]
-    seen = np.where(difference == 0.0, np.inf, found[0])
-    return {"needed": seen, "needed_low": found[1], "needed_high": found[2]}

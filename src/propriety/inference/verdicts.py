@@ -88,9 +88,6 @@ class Pair(NamedTuple):
     standard_error: float
     p_value: float
     p_adjusted: float
-    needed: float
-    needed_low: float = math.nan
-    needed_high: float = math.nan
 
 
 class VerdictBasis(NamedTuple):
@@ -132,7 +129,7 @@ def verdict_on(pair: Pair, tested: VerdictBasis) -> Verdict:
     --------
     >>> from propriety.inference.measures import MeanScore
     >>> tested = VerdictBasis(1204, 1204, "case", 1, 0.95, MeanScore())
-    >>> verdict_on(Pair("a", "b", -0.004, -0.007, -0.001, 0.0015, 0.01, 0.01, 1300.0), tested)
+    >>> verdict_on(Pair("a", "b", -0.004, -0.007, -0.001, 0.0015, 0.01, 0.01), tested)
     'better'
     """
     difference, error, p_adjusted = (

@@ -13,6 +13,7 @@ if find_spec("matplotlib") is None:
 from propriety.plots import (  # noqa: F401  (their drawing functions are found by type)
     comparison,
     confusion,
+    decision_uncertainty,
     horizons,
     internal_validation,
     late_labels,

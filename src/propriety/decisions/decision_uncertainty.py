@@ -1,0 +1,359 @@
+"""How certain a decision curve is: bands, the probability that a strategy is best, and the value of more cases."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from narwhals.typing import IntoFrame
+from numpy.typing import ArrayLike, NDArray
+
+from propriety.checks import check_level, check_positive, check_resamples, fresh_seed
+from propriety.decisions.benefit_bands import Bands
+from propriety.decisions.benefit_cells import cells_of_ledger
+from propriety.errors import InputTypeError, InputValueError
+from propriety.ledger.ledger import Ledger
+from propriety.ledger.sources import open_ledger
+from propriety.result import Floats, Result
+from propriety.rules.thresholds import Thresholds, read_grid, read_thresholds
+from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.validation import Forecasts, Labels, Missing
+
+__all__ = ["DecisionUncertainty", "decision_uncertainty"]
+
+ALL, NONE = "treat all", "treat none"
+DEFAULT = "treating all or none"
+RESAMPLES = 2000
+POINTS = 41  # Thresholds of a range.
+PER = 1000.0  # Values of information are per this many cases.
+TIE = 1e-12  # Net benefits that differ by less are the same.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class DecisionUncertainty(Result):
+    """Uncertainty of decision curves, one row per strategy and threshold; see `decision_uncertainty`.
+
+    Parameters
+    ----------
+    strategy : ndarray of shape (rows,)
+        A model, "treat all" or "treat none".
+    threshold : ndarray of shape (rows,)
+        Threshold probability.
+    net_benefit, low, high : ndarray of shape (rows,)
+        Net benefit with its confidence limits at each threshold by itself.
+    band_low, band_high : ndarray of shape (rows,)
+        Limits that hold at all thresholds together.
+    credible_low, credible_high : ndarray of shape (rows,)
+        Limits of the posterior distribution at each threshold.
+    gain, gain_low, gain_high, gain_band_low, gain_band_high : ndarray of shape (rows,)
+        Net benefit minus that of the reference, with both kinds of limits.
+    probability_best : ndarray of shape (rows,)
+        Posterior probability that the strategy has the highest net benefit; ties are shared.
+    evpi, evsi : ndarray of shape (rows,)
+        Expected value of perfect information, and of `more_cases` further cases, in net true positives per 1,000 cases.
+        They belong to a threshold, and are the same for all strategies; `evsi` is NaN without `more_cases`.
+    strategies : tuple of str
+        The models, "treat all" and "treat none".
+    useful : dict
+        For each model the lowest and highest threshold at which it is better than treating all and none, each with its
+        posterior limits, and the probability that it is better at any: ``low``, ``low_limits``, ``high``,
+        ``high_limits``, ``probability``.
+    reference, thresholds, more_cases, level, n, n_resamples, seed
+        The reference of gains, the decision maker's thresholds, and the settings; `n` is the number of cases.
+    """
+
+    main_columns: ClassVar[tuple[str, ...]] = (
+        "strategy",
+        "threshold",
+        "net_benefit",
+        "low",
+        "high",
+        "probability_best",
+    )
+
+    strategy: NDArray[np.object_]
+    threshold: Floats
+    net_benefit: Floats
+    low: Floats
+    high: Floats
+    band_low: Floats
+    band_high: Floats
+    credible_low: Floats
+    credible_high: Floats
+    gain: Floats
+    gain_low: Floats
+    gain_high: Floats
+    gain_band_low: Floats
+    gain_band_high: Floats
+    probability_best: Floats
+    evpi: Floats
+    evsi: Floats
+    strategies: tuple[str, ...]
+    useful: dict[str, dict[str, Any]] = field(default_factory=dict)
+    reference: str
+    thresholds: Thresholds | None = None
+    more_cases: int | None = None
+    level: float
+    n: int
+    n_resamples: int
+    seed: int
+
+    def of(self, strategy: str) -> NDArray[np.intp]:
+        """Return the rows of a strategy."""
+        return np.flatnonzero(self.strategy == strategy)
+
+    def summary(self) -> str:
+        """Return the results in plain words."""
+        return "\n".join(_words(self))
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def _facts(self) -> dict[str, Any]:
+        return {"strategies": list(self.strategies), "level": self.level, "n": self.n}
+
+
+def decision_uncertainty(  # noqa: PLR0913  (the data, the thresholds, and the draws)
+    y_true: ArrayLike | IntoFrame | ForecastTable | Ledger,
+    forecasts: Forecasts | None = None,
+    *,
+    outcome: str | None = None,
+    thresholds: Thresholds | None = None,
+    grid: ArrayLike | None = None,
+    reference: str | None = None,
+    more_cases: int | None = None,
+    cluster: ArrayLike | None = None,
+    level: float = 0.95,
+    n_resamples: int = RESAMPLES,
+    seed: int | None = None,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Hashable | None = None,
+    labels: Labels | None = None,
+    missing: Missing = "raise",
+) -> DecisionUncertainty:
+    r"""Quantify how certain decision curves are, and whether more cases could change the decision.
+
+    **Bands.** At one threshold, limits of net benefit count one more event and one more non-event
+    (`limits_of_net_benefit`, `error_of_difference`). Bands for all thresholds of the grid together use, instead of the
+    normal quantile, the quantile of the largest of the standardised deviations, simulated from their covariance.
+
+    **Posterior distribution.** Cases are grouped by outcome and by the thresholds that the forecast of each model
+    reaches. The shares of the groups have a Dirichlet distribution with their counts as parameters: the Bayesian
+    bootstrap. Draws give credible limits, the probability that a strategy is best, and the expected value of perfect
+    information, how much net benefit is lost on average because the best strategy is not known for sure:
+
+    .. math:: \mathrm{EVPI} = \operatorname{E} \max_s \mathrm{NB}_s - \max_s \operatorname{E} \mathrm{NB}_s .
+
+    The expected value of sample information of :math:`m` further cases is the same after the draws are moved towards
+    their mean by the factor :math:`\sqrt{m / (n + m)}`, which gives them the variance of the posterior mean.
+
+    Parameters
+    ----------
+    y_true, forecasts, outcome, cluster, sample_weight, pos_label, labels, missing
+        As in `propriety.compare`; one model or more. A table or a ledger without cases must have one model, because the
+        strategies are compared case by case.
+    thresholds : float or (float, float), optional
+        The probability at which somebody would act, or its range, over which the bands then hold.
+    grid : array-like in [0, 1), optional
+        Thresholds. By default 41 in the range of `thresholds`, or 0.01, 0.02, ..., 0.99 without them.
+    reference : str, optional
+        A model, "treat all" or "treat none", with which the others are compared. By default the better of treating all
+        and none at each threshold.
+    more_cases : int, optional
+        Number of further cases whose value is computed.
+    level : float
+        Level of limits and bands.
+    n_resamples, seed : int
+        Number and seed of the draws.
+
+    Returns
+    -------
+    DecisionUncertainty
+        One row per strategy and threshold, with ``summary()`` and ``plot()``.
+
+    Notes
+    -----
+    Coverage is measured in `studies/decision_uncertainty.py`. A high probability of being best does not mean a large
+    gain: it can be 0.99 for a gain of one true positive in 10,000 cases. With clusters, limits are normal and need
+    about 20 clusters or more. Weighted cases count as the effective number of cases.
+
+    References
+    ----------
+    Vickers, Cronin, Elkin & Gonen (2008), doi:10.1186/1472-6947-8-53; Sadatsafavi, Lee, Wynants, Vickers & Gustafson
+    (2023), doi:10.1177/0272989X231178317, for EVPI; Cruz & Korthauer (2024), doi:10.1002/sim.10277, for Bayesian
+    decision curves; Heath, Manolopoulou & Baio (2018), doi:10.1177/0272989X17738515, for EVSI from rescaled draws;
+    Rubin (1981), doi:10.1214/aos/1176345338, for the Bayesian bootstrap.
+
+    Examples
+    --------
+    >>> generator = np.random.default_rng(1)
+    >>> p = generator.beta(1, 4, 500)
+    >>> y = generator.random(500) < p
+    >>> found = decision_uncertainty(y, {"risk": p}, thresholds=0.2, more_cases=500, seed=1)
+    >>> print(found)
+    At a threshold of 0.2, risk has the highest net benefit with probability 1.00 (gain 0.075, 95% CI 0.049 to 0.098).
+    Perfect information is worth 0.00 net true positives per 1,000 cases; 500 more cases are worth 0.00.
+    """
+    check_level(level)
+    check_resamples(n_resamples)
+    if more_cases is not None:
+        check_positive("more_cases", more_cases)
+    seed, asked = fresh_seed(seed), read_thresholds(thresholds)
+    points = _grid(asked) if grid is None else np.unique(read_grid(grid))
+    if points[-1] >= 1.0:
+        raise InputValueError("must be below 1, where the cost of a false positive is infinite", argument="grid")
+    ledger = open_ledger(
+        y_true,
+        forecasts,
+        outcome=outcome,
+        cluster=cluster,
+        sample_weight=sample_weight,
+        pos_label=pos_label,
+        labels=labels,
+        missing=missing,
+    )
+    _check(ledger)
+    strategies = (*ledger.models, ALL, NONE)
+    if reference is not None and reference not in strategies:
+        law = f"must be one of {', '.join(strategies)}"
+        raise InputValueError(law, argument="reference", offender=f"got {reference!r}")
+    cells = cells_of_ledger(ledger, points)
+    value = cells.net_benefit
+    draws = cells.draws(n_resamples, seed)
+    tail = (1.0 - level) / 2.0
+    credible = np.quantile(draws, [tail, 1.0 - tail], axis=0)
+    best = _share_best(draws)
+    against = _reference_of(value, strategies, reference)
+    generator = np.random.default_rng([seed, 1])
+    bands = Bands(cells, points, level, generator.standard_normal((n_resamples, len(points))))
+    limits, gains = bands.of(None), bands.of(against)
+    expected = draws.mean(axis=0)  # The draws' own mean, so that noise of the draws cancels in the difference.
+    information = _value(draws, expected)
+    sample = np.full(len(points), np.nan)
+    if more_cases is not None:
+        sample = _value(expected + math.sqrt(more_cases / (cells.n + more_cases)) * (draws - expected), expected)
+    rows = {
+        "net_benefit": value,
+        **dict(zip(("low", "high", "band_low", "band_high"), limits, strict=True)),
+        "credible_low": credible[0],
+        "credible_high": credible[1],
+        "gain": value - np.take_along_axis(value, against[None], axis=0),
+        **dict(zip(("gain_low", "gain_high", "gain_band_low", "gain_band_high"), gains, strict=True)),
+        "probability_best": best,
+        "evpi": np.broadcast_to(information, value.shape),
+        "evsi": np.broadcast_to(sample, value.shape),
+    }
+    return DecisionUncertainty(
+        strategy=np.repeat(np.array(strategies, dtype=object), len(points)),
+        threshold=np.tile(points, len(strategies)),
+        **{name: np.ravel(column) + 0.0 for name, column in rows.items()},
+        strategies=strategies,
+        useful={model: _useful(value, draws, place, points, tail) for place, model in enumerate(ledger.models)},
+        reference=reference or DEFAULT,
+        thresholds=asked,
+        more_cases=more_cases,
+        level=level,
+        n=ledger.n,
+        n_resamples=n_resamples,
+        seed=seed,
+    )
+
+
+def _share_best(draws: Floats) -> Floats:
+    """Return the share of draws in which each strategy has the highest net benefit; ties are shared."""
+    top = draws >= draws.max(axis=1, keepdims=True) - TIE
+    return np.asarray((top / top.sum(axis=1, keepdims=True)).mean(axis=0))
+
+
+def _value(draws: Floats, expected: Floats) -> Floats:
+    """Return how much better the best strategy of each draw is than the best on average, per 1,000 cases."""
+    return np.asarray(PER * np.maximum(draws.max(axis=1).mean(axis=0) - expected.max(axis=0), 0.0))
+
+
+def _reference_of(value: Floats, strategies: tuple[str, ...], reference: str | None) -> NDArray[np.intp]:
+    """Return the place of the reference at each threshold."""
+    if reference is not None:
+        return np.full(value.shape[1], strategies.index(reference))
+    return np.where(value[-2] > 0.0, len(value) - 2, len(value) - 1)
+
+
+def _useful(value: Floats, draws: Floats, place: int, grid: Floats, tail: float) -> dict[str, Any]:
+    """Return the lowest and highest threshold at which a model beats treating all and none, with limits."""
+    low, high = _ends(value[None], place, grid)
+    lows, highs = _ends(draws, place, grid)
+    known = ~np.isnan(lows)
+    limits = [
+        np.quantile(ends[known], [tail, 1.0 - tail]).tolist() if known.any() else [math.nan, math.nan]
+        for ends in (lows, highs)
+    ]
+    return {
+        "low": float(low[0]),
+        "low_limits": limits[0],
+        "high": float(high[0]),
+        "high_limits": limits[1],
+        "probability": float(known.mean()),
+    }
+
+
+def _ends(values: Floats, place: int, grid: Floats) -> tuple[Floats, Floats]:
+    ahead = values[:, place] > np.maximum(values[:, -2], 0.0) + TIE
+    found = ahead.any(axis=1)
+    first, last = ahead.argmax(axis=1), len(grid) - 1 - ahead[:, ::-1].argmax(axis=1)
+    return np.where(found, grid[first], np.nan), np.where(found, grid[last], np.nan)
+
+
+def _grid(thresholds: Thresholds | None) -> Floats:
+    if thresholds is None:
+        return np.arange(1, 100) / 100
+    if not isinstance(thresholds, tuple):
+        return np.array([thresholds])
+    low, high = thresholds
+    return np.linspace(low, min(high, 1.0 - 1e-6), POINTS)
+
+
+def _check(ledger: Ledger) -> None:
+    if ledger.labels is not None:
+        raise InputTypeError("decision curves are of one event; the forecasts are of classes")
+    if ledger.dependence == "time":
+        raise InputTypeError("decision curves of cases in time are not supported", hint="pass the times as clusters.")
+    if ledger.cases is None and (len(ledger.models) > 1 or ledger.dependence is not None):
+        law = "strategies are compared case by case, and a ledger without cases cannot do that for several models"
+        raise InputTypeError(law, hint="pass the cases, or the table of one model: ledger.table(model).")
+    if ledger.censoring is not None:
+        law = "censored outcomes are not supported, because their weights are estimated"
+        raise InputTypeError(law, hint="compare net benefits with propriety.compare.")
+    rate = ledger.table(ledger.models[0]).event_rate
+    if not 0.0 < rate < 1.0:
+        law = "the uncertainty of decisions needs cases with and without the event; all cases have the same outcome"
+        raise InputValueError(law)
+
+
+def _words(found: DecisionUncertainty) -> Iterator[str]:
+    """Yield what is best at the thresholds, the useful range of each model, and the value of information."""
+    grid = found.threshold[found.of(found.strategies[0])]
+    per = f"{100.0 * found.level:g}%"
+    if len(grid) == 1:
+        row = max((int(found.of(one)[0]) for one in found.strategies), key=lambda one: found.probability_best[one])
+        low, high = found.gain_low[row], found.gain_high[row]
+        gain = "" if found.gain[row] == 0.0 else f" (gain {found.gain[row]:.3f}, {per} CI {low:.3f} to {high:.3f})"
+        yield (
+            f"At a threshold of {grid[0]:g}, {found.strategy[row]} has the highest net benefit with probability "
+            f"{found.probability_best[row]:.2f}{gain}."
+        )
+    else:
+        for model, own in found.useful.items():
+            if math.isnan(own["low"]):
+                yield f"{model} is at no threshold better than treating all and none."
+                continue
+            (a, b), (c, d) = own["low_limits"], own["high_limits"]
+            yield (
+                f"{model} is better than treating all and none from {own['low']:.3g} ({per} limits {a:.3g} to {b:.3g}) "
+                f"to {own['high']:.3g} ({c:.3g} to {d:.3g}) of the thresholds considered."
+            )
+    most = int(np.argmax(found.evpi[: len(grid)]))
+    where = "" if len(grid) == 1 else f" at most, at a threshold of {grid[most]:.3g}"
+    more = "" if found.more_cases is None else f"; {found.more_cases:,} more cases are worth {found.evsi[most]:.2f}"
+    yield (f"Perfect information is worth {found.evpi[most]:.2f} net true positives per 1,000 cases{where}{more}.")

@@ -1,0 +1,100 @@
+"""Decision curves with bands, the probability that a strategy is best, and the value of more information."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.patches import Patch
+
+from propriety.checks import check_choice
+from propriety.decisions.decision_uncertainty import ALL, NONE, DecisionUncertainty
+from propriety.plots.drawing import COLORS, DASHES, GREY, LEGEND, SMALL, draw, new_axes, percent, write_title
+from propriety.plots.threshold_axis import draw_threshold_axis
+
+__all__: list[str] = []
+
+KINDS = ("curve", "gain", "best", "value")
+
+
+@draw.register
+def _(
+    found: DecisionUncertainty,
+    ax: Axes | None = None,
+    *,
+    kind: Literal["curve", "gain", "best", "value"] = "curve",
+    label: str = "",
+) -> Axes:
+    """Draw net benefits, gains over the reference, the probability of being best, or the value of information.
+
+    Dark bands hold at each threshold by itself, light ones at all thresholds together.
+    """
+    check_choice("kind", kind, KINDS)
+    ax = new_axes(ax, size=(5.2, 3.9))
+    draw_threshold_axis(ax, None)
+    grid = found.threshold[found.of(found.strategies[0])]
+    if kind == "value":
+        _draw_value(found, ax, grid)
+    else:
+        _draw_strategies(found, ax, kind)
+    if len(grid) > 1:
+        ax.set_xlim(grid[0], grid[-1])
+    handles = ax.get_legend_handles_labels()[0]
+    if kind in ("curve", "gain"):
+        handles += [
+            Patch(
+                color=GREY["line"], alpha=0.45, linewidth=0, label=f"{percent(found.level)} limits at each threshold"
+            ),
+            Patch(color=GREY["line"], alpha=0.2, linewidth=0, label="at all thresholds together"),
+        ]
+    ax.legend(handles=handles, **LEGEND)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.tick_params(labelsize=SMALL, length=3)
+    write_title(ax, label)
+    return ax
+
+
+def _draw_strategies(found: DecisionUncertainty, ax: Axes, kind: str) -> None:
+    for place, strategy in enumerate(found.strategies):
+        own = found.of(strategy)
+        default = strategy in (ALL, NONE)
+        paint = GREY["line"] if default else COLORS[place % len(COLORS)]
+        dash = {ALL: DASHES[1], NONE: DASHES[3]}.get(strategy, DASHES[place % len(DASHES)])
+        x = found.threshold[own]
+        if kind == "best":
+            ax.plot(x, found.probability_best[own], color=paint, linestyle=dash, linewidth=1.6, label=strategy)
+            continue
+        if kind == "gain" and (default or not found.gain[own].any()):
+            continue
+        name = {"curve": "net_benefit", "gain": "gain"}[kind]
+        start = "" if kind == "curve" else "gain_"
+        ax.plot(x, getattr(found, name)[own], color=paint, linestyle=dash, linewidth=1.6, label=strategy, zorder=3)
+        if default:
+            continue
+        for limits, strength in (("band_", 0.10), ("", 0.18)):
+            low, high = (getattr(found, f"{start}{limits}{end}")[own] for end in ("low", "high"))
+            ax.fill_between(x, low, high, color=paint, alpha=strength, linewidth=0)
+    if kind == "best":
+        ax.set(ylim=(-0.02, 1.02), ylabel="Probability of the highest net benefit")
+    elif kind == "gain":
+        ax.axhline(0.0, color=GREY["line"], linewidth=1, zorder=1)
+        bottom, top = ax.get_ylim()
+        ax.set_ylim(bottom, top + 0.3 * (top - bottom))  # Room for the legend.
+        ax.set_ylabel(f"Gain in net benefit over {found.reference}")
+    else:
+        models = np.isin(found.strategy, [one for one in found.strategies if one not in (ALL, NONE)])
+        top = float(found.band_high[models].max())
+        least = min(float(found.band_low[models].min()), 0.0)
+        ax.set_ylim(least - 0.08 * (top - least), top + 0.2 * (top - least))
+        ax.set_ylabel("Net benefit")
+
+
+def _draw_value(found: DecisionUncertainty, ax: Axes, grid: np.ndarray) -> None:
+    rows = found.of(found.strategies[0])
+    ax.plot(grid, found.evpi[rows], color=COLORS[0], linewidth=1.6, label="perfect information (EVPI)")
+    if found.more_cases is not None:
+        name = f"{found.more_cases:,} more cases (EVSI)"
+        ax.plot(grid, found.evsi[rows], color=COLORS[1], linestyle=DASHES[1], linewidth=1.6, label=name)
+    ax.set_ylim(bottom=0.0)
+    ax.set_ylabel("Net true positives per 1,000 cases")

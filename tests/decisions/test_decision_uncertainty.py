@@ -1,0 +1,177 @@
+"""Uncertainty of decision curves: posteriors against brute force, limits against their formulas, and shapes of input."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+import propriety as pr
+from propriety.errors import InputTypeError, InputValueError
+
+RNG = np.random.default_rng(1)
+N = 400
+P = RNG.beta(1, 5, N).round(3)
+Q = np.clip(P + RNG.normal(0, 0.08, N), 0, 1).round(3)
+Y = RNG.random(N) < P
+GRID = np.array([0.1, 0.2, 0.3])
+MODELS = {"new": P, "old": Q}
+
+
+def benefits(weight, y=Y, models=MODELS, grid=GRID):
+    """Net benefits of weighted cases, of shape (draws, strategies, thresholds): models, all, none."""
+    share = weight / weight.sum(axis=1, keepdims=True)
+    worth = np.where(y[:, None], 1.0, -grid / (1.0 - grid))
+    found = [share @ (worth * (p[:, None] >= grid)) for p in models.values()]
+    return np.stack([*found, share @ worth, np.zeros((len(weight), len(grid)))], axis=1)
+
+
+def of(found, column, strategy):
+    return getattr(found, column)[found.of(strategy)]
+
+
+@pytest.fixture(scope="module")
+def brute():
+    """The Bayesian bootstrap of rows."""
+    return benefits(np.random.default_rng(2).standard_exponential((20_000, N)))
+
+
+@pytest.fixture(scope="module")
+def found():
+    return pr.decision_uncertainty(Y, MODELS, grid=GRID, more_cases=300, n_resamples=20_000, seed=1)
+
+
+def test_net_benefits_are_those_of_the_decision_curve(found):
+    for model, p in MODELS.items():
+        curve = pr.decision_curve(Y, p, grid=GRID)
+        np.testing.assert_allclose(of(found, "net_benefit", model), curve.net_benefit, atol=1e-15)
+    np.testing.assert_allclose(of(found, "net_benefit", "treat all"), curve.treat_all, atol=1e-15)
+    assert not of(found, "net_benefit", "treat none").any()
+
+
+def test_posterior_is_that_of_the_bayesian_bootstrap_of_rows(found, brute):
+    error = brute.std(axis=0).max() / math.sqrt(20_000)
+    for place, strategy in enumerate(found.strategies):
+        limits = np.quantile(brute[:, place], [0.025, 0.975], axis=0)
+        np.testing.assert_allclose(of(found, "credible_low", strategy), limits[0], atol=8 * error)
+        np.testing.assert_allclose(of(found, "credible_high", strategy), limits[1], atol=8 * error)
+        best = (brute.argmax(axis=1) == place).mean(axis=0)
+        np.testing.assert_allclose(of(found, "probability_best", strategy), best, atol=0.02)
+    evpi = 1000 * (brute.max(axis=1).mean(axis=0) - brute.mean(axis=0).max(axis=0))
+    np.testing.assert_allclose(of(found, "evpi", "new"), evpi, atol=1000 * error)
+    assert evpi.max() > 0.1
+
+
+def test_sample_information_is_that_of_simulated_studies(found):
+    """A further study of 300 cases is drawn from each draw of the population; its posterior mean decides."""
+    generator = np.random.default_rng(3)
+    share = generator.dirichlet(np.ones(N), 4000)
+    counts = np.stack([generator.multinomial(300, one) for one in share])
+    means = (N * benefits(np.ones((1, N))) + 300 * benefits(counts)) / (N + 300)
+    evsi = 1000 * (means.max(axis=1).mean(axis=0) - means.mean(axis=0).max(axis=0))
+    error = 1000 * means.std(axis=0).max() / math.sqrt(4000)
+    np.testing.assert_allclose(of(found, "evsi", "new"), evsi, atol=4 * error)
+    assert (found.evsi <= found.evpi + 1e-12).all()
+
+
+def test_value_of_information_grows_to_that_of_perfect_information():
+    few, many = (
+        pr.decision_uncertainty(Y, MODELS, grid=GRID, more_cases=more, seed=1).evsi for more in (200, 10_000_000)
+    )
+    full = pr.decision_uncertainty(Y, MODELS, grid=GRID, seed=1)
+    assert (few <= many + 1e-12).all()
+    np.testing.assert_allclose(many, full.evpi, rtol=1e-2, atol=1e-6)
+    assert np.isnan(full.evsi).all()
+
+
+def test_pointwise_limits_are_those_of_operating_points():
+    curve = pr.decision_curve(Y, P, grid=GRID)
+    points = curve.operating_points(grid=GRID)
+    found = pr.decision_uncertainty(Y, {"m": P}, grid=GRID, reference="treat all", seed=1)
+    np.testing.assert_allclose(of(found, "low", "m"), points.net_benefit_low, atol=1e-14)
+    np.testing.assert_allclose(of(found, "high", "m"), points.net_benefit_high, atol=1e-14)
+    np.testing.assert_allclose(of(found, "gain", "m"), points.gain_over_all, atol=1e-14)
+    np.testing.assert_allclose(of(found, "gain_low", "m"), points.gain_over_all_low, atol=1e-14)
+    np.testing.assert_allclose(of(found, "gain_high", "m"), points.gain_over_all_high, atol=1e-14)
+
+
+def test_gains_over_a_model_are_those_of_compare():
+    found = pr.decision_uncertainty(Y, MODELS, grid=GRID, reference="old", seed=1)
+    for place, threshold in enumerate(GRID):
+        other = pr.compare(Y, MODELS, pr.measures.NetBenefit(threshold))
+        assert of(found, "gain", "new")[place] == pytest.approx(other.difference[0], abs=1e-15)
+        # Normal instead of Student's t quantiles.
+        assert of(found, "gain_high", "new")[place] == pytest.approx(other.high[0], rel=0.01, abs=1e-5)
+    assert not of(found, "gain_band_high", "old").any()
+
+
+def test_bands_contain_the_limits_and_are_equal_at_one_threshold():
+    found = pr.decision_uncertainty(Y, MODELS, seed=1)
+    assert (found.band_low <= found.low + 1e-15).all()
+    assert (found.band_high >= found.high - 1e-15).all()
+    one = pr.decision_uncertainty(Y, MODELS, thresholds=0.2, seed=1)
+    np.testing.assert_allclose(one.band_high, one.high, rtol=0.1)
+
+
+def test_tables_and_ledgers_give_the_same_as_cases():
+    cases = pr.decision_uncertainty(Y, P, grid=GRID, seed=1)
+    table = pr.decision_uncertainty(pr.ForecastTable.from_predictions(Y, P), grid=GRID, seed=1)
+    for name in ("net_benefit", "low", "band_high", "gain_low"):
+        np.testing.assert_allclose(getattr(cases, name), getattr(table, name), atol=1e-14)
+    np.testing.assert_allclose(cases.credible_low, table.credible_low, atol=0.01)
+
+
+def test_weights_and_clusters():
+    double = pr.decision_uncertainty(Y, P, grid=GRID, sample_weight=np.full(N, 2.0), seed=1)
+    plain = pr.decision_uncertainty(Y, P, grid=GRID, seed=1)
+    np.testing.assert_allclose(double.low, plain.low, atol=1e-14)
+    alone = pr.decision_uncertainty(Y, P, grid=GRID, cluster=np.arange(N), seed=1)
+    wald = pr.estimate(Y, P, pr.measures.NetBenefit((0.2, 0.2001)), cluster=np.arange(N))
+    assert of(alone, "high", "forecast")[1] == pytest.approx(wald.high, abs=5e-4)
+    copies = pr.decision_uncertainty(np.tile(Y, 4), np.tile(P, 4), grid=GRID, cluster=np.tile(np.arange(N), 4), seed=1)
+    np.testing.assert_allclose(copies.high, alone.high, atol=1e-12)
+    np.testing.assert_allclose(copies.credible_high, alone.credible_high, atol=0.004)
+
+
+def test_useful_range():
+    own = pr.decision_uncertainty(Y, P, seed=1).useful["forecast"]
+    curve = pr.decision_curve(Y, P, grid=np.arange(1, 100) / 100)
+    ahead = curve.threshold[curve.net_benefit > np.maximum(curve.treat_all, 0.0) + 1e-12]
+    assert (own["low"], own["high"]) == (ahead[0], ahead[-1])
+    assert own["low_limits"][0] <= own["low"] <= own["low_limits"][1]
+    assert own["probability"] == pytest.approx(1.0)
+    useless = pr.decision_uncertainty(Y, np.full(N, Y.mean()), grid=GRID, seed=1)
+    assert math.isnan(useless.useful["forecast"]["low"])
+    assert "at no threshold" in str(useless)
+    tied = of(useless, "probability_best", "forecast") + of(useless, "probability_best", "treat all")
+    assert tied[0] == pytest.approx(1.0)  # At 0.1 it acts on everybody, so both share the first place.
+
+
+def test_words_and_plain_data(found):
+    data = json.loads(found.to_json())
+    assert len(data["evpi"]) == 12
+    assert set(data["useful"]) == set(MODELS)
+    assert found.to_frame().shape == (12, 17)
+    assert "300 more cases are worth" in str(found)
+    assert "At a threshold of 0.2" in str(pr.decision_uncertainty(Y, MODELS, thresholds=0.2, seed=1))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "error", "text"),
+    [
+        ((Y, MODELS), {"reference": "none"}, InputValueError, "reference"),
+        ((Y, MODELS), {"grid": [0.5, 1.0]}, InputValueError, "below 1"),
+        ((Y, MODELS), {"more_cases": 0}, InputValueError, "more_cases"),
+        ((np.zeros(4), {"m": [0.1, 0.2, 0.3, 0.4]}), {}, InputValueError, "same outcome"),
+        ((np.arange(3), {"m": np.eye(3)}), {}, InputTypeError, "of one event"),
+        (
+            ({name: pr.ForecastTable.from_predictions(Y, p) for name, p in MODELS.items()},),
+            {},
+            InputTypeError,
+            "by case",
+        ),
+    ],
+)
+def test_rejects(arguments, options, error, text):
+    with pytest.raises(error, match=text):
+        pr.decision_uncertainty(*arguments, **options)
