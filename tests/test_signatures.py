@@ -54,6 +54,10 @@ DIFFERENT = {
         "int | None = None": "`compare` counts the steps ahead of the forecasts in a series",
         "float": "`censored_frame` has one horizon, in the unit of the times",
     },
+    "cells": {
+        "int | None = None": "`condense` keeps exact forecasts by default",
+        "int = 32": "`coarsen` hides exact forecasts",
+    },
     "X": {
         "Any = None": "`evaluate` needs features only for fitted classifiers",
         "Any": "`validate` fits learners to the features",

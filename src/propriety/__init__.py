@@ -23,6 +23,8 @@ validate
     How well a learner's model would forecast new cases, from the cases it is fitted to.
 meta_analysis
     Measures of every site, their mean over sites, and their range in a new site.
+coarsen, PrivateLedger, measure_bounds
+    Ledgers that disclose less, and how far their answers can be from those of the cases.
 censored, horizon_curve, censored_frame
     Events by a time, if some cases were not followed up that long.
 measures, weights, results, plots, recalibration, errors

@@ -42,6 +42,7 @@ from propriety.inference.estimation import estimate as estimate
 from propriety.inference.horizon_curve import horizon_curve as horizon_curve
 from propriety.inference.late_labels import late_labels as late_labels
 from propriety.inference.ledger_monitor import monitor as monitor
+from propriety.inference.measure_bounds import measure_bounds as measure_bounds
 from propriety.inference.meta_analysis import meta_analysis as meta_analysis
 from propriety.inference.plan import plan as plan
 from propriety.inference.prevalence_estimate import estimate_prevalence as estimate_prevalence
@@ -55,6 +56,8 @@ from propriety.integrations.logged_answers import match_answers as match_answers
 from propriety.ledger.condense import condense as condense
 from propriety.ledger.ledger import Ledger as Ledger
 from propriety.ledger.prevalence import at_prevalence as at_prevalence
+from propriety.ledger.private_ledger import PrivateLedger as PrivateLedger
+from propriety.ledger.private_ledger import coarsen as coarsen
 from propriety.plots import DecisionCurveDisplay as DecisionCurveDisplay
 from propriety.plots import ReliabilityDisplay as ReliabilityDisplay
 from propriety.recalibration.prior_correction import prior_correction as prior_correction

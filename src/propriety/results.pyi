@@ -46,6 +46,7 @@ from propriety.inference.late_labels import LabelRevision as LabelRevision
 from propriety.inference.late_labels import LateLabels as LateLabels
 from propriety.inference.late_labels import ReportedByAge as ReportedByAge
 from propriety.inference.ledger_monitor import LedgerMonitor as LedgerMonitor
+from propriety.inference.measure_bounds import MeasureBounds as MeasureBounds
 from propriety.inference.meta_analysis import MetaAnalysis as MetaAnalysis
 from propriety.inference.meta_analysis import SiteEstimates as SiteEstimates
 from propriety.inference.monitor_history import MonitoredDays as MonitoredDays

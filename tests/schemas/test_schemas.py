@@ -53,6 +53,12 @@ def test_every_version_of_a_monitor_is_read_and_means_what_it_meant(version, now
         pd.testing.assert_frame_equal(found, expected, rtol=1e-12)
 
 
+@pytest.mark.parametrize("version", range(1, pr.PrivateLedger.schema_version + 1))
+def test_every_version_of_a_private_ledger_is_read_and_means_what_it_meant(version, now):
+    text = (FILES / f"private_ledger-{version}.json").read_text(encoding="utf-8")
+    assert pr.PrivateLedger.from_json(text).to_dict() == now.private_ledger().to_dict()
+
+
 def test_there_are_files_of_every_version():
     versions = {data_of(stem)["version"] for stem in STORED}
     assert versions == set(range(1, pr.ForecastTable.schema_version + 1))

@@ -55,6 +55,13 @@ def monitor():
     return pr.monitor(pr.condense(CASES["y"], {"a": CASES["a"], "b": CASES["b"]}, by=keys), reference_days=1)
 
 
+def private_ledger():
+    """Return a private ledger of a site with suppressed counts and of one with noise."""
+    ledger = pr.condense(CASES["y"], {"a": CASES["a"], "b": CASES["b"]}, by={"site": CASES["site"]})
+    north, south = (ledger.where(site=one) for one in ("north", "south"))
+    return pr.coarsen(north, cells=4, minimum=2) + pr.coarsen(south, cells=4, epsilon=1.0, seed=1)
+
+
 PARTITIONS = {"keyed": ["day"]}
 
 
@@ -88,6 +95,10 @@ def main():
     folder = FILES / f"monitor_state-{MONITOR_VERSION}"
     if not folder.exists():
         monitor().to_parquet(folder)
+    private = private_ledger()
+    path = FILES / f"private_ledger-{private.schema_version}.json"
+    if not path.exists():
+        path.write_text(private.to_json() + "\n", encoding="utf-8")
     for kind, data in documents().items():
         path = FILES / f"{kind}-{data['version']}.json"
         if not path.exists():

@@ -88,6 +88,11 @@ def _monitored(d: Data) -> pr.results.LedgerMonitor:
     return pr.monitor(ledger, reference_days=4)
 
 
+def _unweighted(d: Data) -> pr.Ledger:
+    """Return the ledger of the cases without their weights."""
+    return pr.condense(d.y, d.models, **_no_weight(d.binary))
+
+
 # What takes binary cases, or a ForecastTable in their place.
 OF_AN_EVENT: dict[str, Callable[..., Any]] = {
     "bounded_brier_score": lambda *given, **options: pr.bounded_brier_score(*given, thresholds=(0.1, 0.3), **options),
@@ -171,6 +176,8 @@ OF_MODELS: dict[str, Callable[[Data], Any]] = {
     "estimate of a slope": lambda d: pr.estimate(
         d.y, d.p, pr.measures.CalibrationSlope(), cluster=d.cluster, **d.binary
     ),
+    "coarsen": lambda d: pr.coarsen(_unweighted(d), epsilon=1.0, seed=7).to_dict(),
+    "measure_bounds": lambda d: pr.measure_bounds(pr.coarsen(_unweighted(d)), model="p"),
     "meta_analysis": lambda d: pr.meta_analysis(
         pr.condense(d.y, d.models, by={"site": d.group}, **d.binary), measures=[pr.Brier(), pr.measures.AreaUnderRoc()]
     ),

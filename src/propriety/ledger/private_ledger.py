@@ -1,0 +1,344 @@
+"""Ledgers that disclose less: forecasts on a grid, and small counts suppressed or random noise on all counts."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propriety.checks import check_cells, check_positive, fresh_seed, is_number
+from propriety.errors import InputTypeError, InputValueError, Wording
+from propriety.ledger.key_index import KeyIndex
+from propriety.ledger.keyed_tables import KeyedTables
+from propriety.ledger.ledger import Ledger
+from propriety.result import Floats, frame_of
+from propriety.tables import frames
+from propriety.tables.events import Event
+
+__all__ = ["PrivateLedger", "coarsen"]
+
+Counts = NDArray[np.int64]
+
+SUPPRESSED = -1
+SMALLEST = 5  # By default, smaller counts are suppressed.
+MOST_CELLS = 2**10
+EVENT = Event("event")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class PrivateLedger:
+    """Counts of events and non-events by cell of the forecast, some of them suppressed or noisy; see `coarsen`.
+
+    Private ledgers of different cases can be added. `ledger` is an ordinary ledger of the published counts, and
+    `propriety.measure_bounds` says how far its answers can be from those of the cases.
+
+    Parameters
+    ----------
+    models : tuple of str
+        Names of the models.
+    index : KeyIndex
+        The combinations of keys, one per entry.
+    cells : int
+        Number of cells of equal width; forecasts of exactly 0 and 1 have cells of their own.
+    published : ndarray of int of shape (models, entries, cells + 2, 2)
+        Number of non-events and of events in each cell. In entries without noise, -1 means suppressed; with noise,
+        numbers may be negative.
+    minimum : ndarray of int of shape (entries,)
+        Smaller positive counts are suppressed; 1 in entries with noise.
+    epsilon : ndarray of shape (entries,)
+        Privacy budget spent on the counts of an entry; infinite without noise.
+    """
+
+    schema: ClassVar[str] = "propriety.private_ledger"
+    schema_version: ClassVar[int] = 1
+
+    models: tuple[str, ...]
+    index: KeyIndex
+    cells: int
+    published: Counts
+    minimum: Counts
+    epsilon: Floats
+
+    @property
+    def keys(self) -> dict[str, tuple[Any, ...]]:
+        """The labels of each key."""
+        return dict(zip(self.index.names, self.index.labels, strict=True))
+
+    @property
+    def is_noisy(self) -> NDArray[np.bool_]:
+        """Whether the counts of each entry have noise."""
+        return np.isfinite(self.epsilon)
+
+    @property
+    def is_suppressed(self) -> NDArray[np.bool_]:
+        """Whether each count is suppressed."""
+        return (self.published == SUPPRESSED) & ~self.is_noisy[None, :, None, None]
+
+    @property
+    def counts(self) -> Counts:
+        """The published counts; a suppressed one is half the minimum, and a negative one 0."""
+        half = (self.minimum // 2)[None, :, None, None]
+        return np.where(self.is_suppressed, half, np.maximum(self.published, 0))
+
+    @property
+    def ledger(self) -> Ledger:
+        """The ledger of the published counts, with every forecast in the middle of its cell."""
+        index, entry = self.index.distinct()
+        middle = np.concatenate([[0.0], (np.arange(self.cells) + 0.5) / self.cells, [1.0]])
+        tables = {}
+        for place, model in enumerate(self.models):
+            counts = np.zeros((len(index), *self.published.shape[2:]), dtype=np.int64)
+            np.add.at(counts, entry, self.counts[place])
+            at, cell = np.nonzero(counts.sum(axis=2))
+            events, others = (counts[at, cell, outcome].astype(np.float64) for outcome in (1, 0))
+            tables[(model, EVENT)] = KeyedTables(
+                entry=at,
+                forecast=middle[cell],
+                events=events,
+                non_events=others,
+                event_squares=events,
+                non_event_squares=others,
+                n=counts.sum(axis=(1, 2)),
+                n_events=counts[:, :, 1].sum(axis=1),
+                cells=self.cells,
+            )
+        return Ledger(
+            models=self.models,
+            events=(EVENT,),
+            labels=None,
+            index=index,
+            dependence=None,
+            is_weighted=False,
+            _tables=tables,
+        )
+
+    def limits(self) -> tuple[Counts, Counts]:
+        """Return the smallest and the largest number that each count without noise may be."""
+        most = (self.minimum - 1)[None, :, None, None]
+        hidden = self.is_suppressed
+        return np.where(hidden, 1, self.published), np.where(hidden, most, self.published)
+
+    def where(self, **keys: Any) -> PrivateLedger:
+        """Return the part with these labels; a list of labels means any of them."""
+        chosen = self.index.matches(keys)
+        return replace(
+            self,
+            index=self.index.where(chosen),
+            published=self.published[:, chosen],
+            minimum=self.minimum[chosen],
+            epsilon=self.epsilon[chosen],
+        )
+
+    def __add__(self, other: object) -> PrivateLedger:
+        """Return the private ledger of the cases of both, which must be different cases."""
+        if not isinstance(other, PrivateLedger):
+            return NotImplemented
+        for what in ("models", "cells"):
+            if getattr(self, what) != getattr(other, what):
+                told = f"they have {getattr(self, what)!r} and {getattr(other, what)!r}"
+                raise InputValueError(f"must have the same {what} to be added", argument="ledgers", offender=told)
+        return replace(
+            self,
+            index=KeyIndex.joined([self.index, other.index]),
+            published=np.concatenate([self.published, other.published], axis=1),
+            minimum=np.concatenate([self.minimum, other.minimum]),
+            epsilon=np.concatenate([self.epsilon, other.epsilon]),
+        )
+
+    def __radd__(self, other: object) -> PrivateLedger:
+        """Let `sum(ledgers)` start from 0."""
+        return self if isinstance(other, int) and other == 0 else NotImplemented
+
+    def to_frame(self, *, backend: Any = None) -> Any:
+        """Return what is disclosed: a row per model, entry and cell with counts other than 0; -1 means suppressed."""
+        place, entry, cell = np.nonzero((self.published != 0).any(axis=3))
+        keys = {name: np.array(self.index.column(name))[entry] for name in self.index.names}
+        columns = {"model": np.array(self.models)[place], **keys, "cell": cell - 1}
+        columns |= {"events": self.published[place, entry, cell, 1]}
+        return frame_of(columns | {"non_events": self.published[place, entry, cell, 0]}, backend=backend)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the private ledger as plain Python data, with the name and version of its schema."""
+        return {
+            "schema": self.schema,
+            "version": self.schema_version,
+            "models": list(self.models),
+            "keys": {name: self.index.column(name) for name in self.index.names},
+            "cells": self.cells,
+            "published": self.published.tolist(),
+            "minimum": self.minimum.tolist(),
+            "epsilon": [one if math.isfinite(one) else None for one in self.epsilon.tolist()],
+        }
+
+    def to_json(self) -> str:
+        """Return the data of `to_dict` as JSON, the file that leaves a site."""
+        return json.dumps(self.to_dict(), allow_nan=False)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> PrivateLedger:
+        """Make a private ledger from a dict of `to_dict`."""
+        frames.checked_version(data, cls.schema, cls.schema_version)
+        names = ["models", "keys", "cells", "published", "minimum", "epsilon"]
+        stored = frames.checked_fields(data, cls.schema, names)
+        check_cells(stored["cells"])
+        law = f"the counts of a {cls.schema} must be whole numbers for every model, entry, cell and outcome"
+        try:
+            published = np.array(stored["published"])
+            minimum = np.array(stored["minimum"])
+            epsilon = np.array([math.inf if one is None else float(one) for one in stored["epsilon"]])
+            index = KeyIndex.of_columns({str(name): list(own) for name, own in stored["keys"].items()})
+        except (TypeError, ValueError, AttributeError) as error:
+            raise InputValueError(law, offender=str(error)) from error
+        entries = len(minimum)
+        if not stored["keys"]:
+            index = KeyIndex((), (), np.zeros((entries, 0), dtype=np.intp))
+        shape = (len(stored["models"]), entries, stored["cells"] + 2, 2)
+        sound = published.shape == shape and published.dtype.kind == "i"
+        sound &= sound and bool((published[:, np.isinf(epsilon)] >= SUPPRESSED).all())
+        sound &= minimum.shape == epsilon.shape == (len(index),) and minimum.dtype.kind == "i"
+        if not sound or not (minimum >= 1).all() or not (epsilon > 0.0).all():
+            raise InputValueError(law, offender=f"they have shape {published.shape}, not {shape}")
+        models = tuple(map(str, stored["models"]))
+        return cls(
+            models=models, index=index, cells=stored["cells"], published=published, minimum=minimum, epsilon=epsilon
+        )
+
+    @classmethod
+    def from_json(cls, text: str) -> PrivateLedger:
+        """Make a private ledger from the text of `to_json`."""
+        try:
+            data = json.loads(text)
+        except (ValueError, RecursionError, TypeError) as error:
+            raise InputValueError("must be JSON", argument="text", offender=str(error)) from error
+        return cls.from_dict(data)
+
+    def __repr__(self) -> str:
+        keys = f", keys={ {name: len(labels) for name, labels in self.keys.items()} }" if self.keys else ""
+        noisy = self.epsilon[self.is_noisy]
+        budget = f", epsilon={float(noisy.max()):g}" if len(noisy) else ""
+        hidden = int(np.count_nonzero(self.is_suppressed))
+        return f"PrivateLedger(models={list(self.models)}{keys}, cells={self.cells}, suppressed={hidden}{budget})"
+
+
+def coarsen(
+    ledger: Ledger,
+    *,
+    cells: int = 32,
+    minimum: int | None = None,
+    epsilon: float | None = None,
+    seed: int | None = None,
+) -> PrivateLedger:
+    r"""Make a private ledger: forecasts on a grid, and small counts suppressed or noise on all counts.
+
+    Forecasts are replaced by the cell of a grid that they are in. Moments, clusters and times are left out. Then
+
+    - without `epsilon`, counts from 1 to `minimum` less 1 are suppressed;
+    - with `epsilon`, every count, also 0, gets noise Z from the discrete Laplace distribution,
+      :math:`P(Z = z) \propto e^{-\epsilon |z| / m}` with the number of models m, since a case is in one count per
+      model. The counts are then :math:`\epsilon`-differentially private for the presence of one case. Suppression would
+      add no protection to that, and would bias sums, so it is not offered together with noise.
+
+    Parameters
+    ----------
+    ledger : Ledger
+        Unweighted cases of one event, from `propriety.condense`, or read from files with exact forecasts or a grid that
+        is at least as fine.
+    cells : int
+        Number of cells, a power of two up to 1,024.
+    minimum : int, optional
+        Without noise, the smallest positive count that is published; 1 suppresses nothing. The default is 5.
+    epsilon : float, optional
+        Privacy budget; smaller is more private. By default there is no noise.
+    seed : int, optional
+        Seed of the noise, for tests only: with the seed, the noise can be removed. It is not stored. By default the
+        noise comes from the operating system.
+
+    Returns
+    -------
+    PrivateLedger
+        It has `ledger`, `to_json()`, ``+`` and `where()`; `propriety.measure_bounds` bounds measures.
+
+    Notes
+    -----
+    Without `epsilon` nothing is guaranteed: who knows all cases but one, or has two private ledgers of overlapping
+    cases, may find out the outcome of a case. Several models are several tables of the same cases, and their totals may
+    reveal a suppressed count. With `epsilon`, each private ledger of the same cases spends its own budget: the budgets
+    add up. It protects single cases, not patients with several cases, and not the fact that a key, such as a site, has
+    cases.
+
+    References
+    ----------
+    Ghosh, Roughgarden & Sundararajan (2012), doi:10.1137/09076828X, for the noise.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> y, p = [0, 1, 0, 1, 1, 0, 0, 0], [0.1, 0.8, 0.2, 0.9, 0.7, 0.1, 0.2, 0.9]
+    >>> private = coarsen(pr.condense(y, p), cells=2, minimum=3)
+    >>> private
+    PrivateLedger(models=['forecast'], cells=2, suppressed=1)
+    >>> private.to_frame(backend="pyarrow").to_pydict()["non_events"]
+    [4, -1]
+    """
+    _check(ledger, cells, minimum, epsilon)
+    published = np.stack([_counts(ledger.keyed_tables(model, EVENT), cells) for model in ledger.models])
+    least = 1 if epsilon is not None else SMALLEST if minimum is None else minimum
+    if epsilon is None:
+        published = np.where((published > 0) & (published < least), SUPPRESSED, published)
+    else:
+        published = published + _noise(published.shape, epsilon / len(ledger.models), seed)
+    entries = len(ledger.index)
+    return PrivateLedger(
+        models=ledger.models,
+        index=ledger.index,
+        cells=int(cells),
+        published=published,
+        minimum=np.full(entries, least, dtype=np.int64),
+        epsilon=np.full(entries, math.inf if epsilon is None else float(epsilon)),
+    )
+
+
+def _check(ledger: object, cells: object, minimum: object, epsilon: object) -> None:
+    if not isinstance(ledger, Ledger):
+        hint = Wording("pass propriety.condense(y_true, forecasts).")
+        raise InputTypeError("must be a Ledger", argument="ledger", offender=f"got {type(ledger).__name__}", hint=hint)
+    if ledger.labels is not None or ledger.is_weighted:
+        told = "its cases are weighted" if ledger.labels is None else f"it holds {len(ledger.labels)} classes"
+        raise InputValueError("must hold unweighted cases of one event", argument="ledger", offender=told)
+    check_cells(cells, held=ledger.table(ledger.models[0]).cells)
+    if int(cells) > MOST_CELLS:  # type: ignore[call-overload]  # a whole number
+        raise InputValueError(f"must be at most {MOST_CELLS:,}", argument="cells", offender=f"got {cells}")
+    if minimum is not None:
+        check_positive("minimum", minimum)
+        if epsilon is not None:
+            law = "is for counts without noise; with epsilon, nothing is suppressed"
+            raise InputValueError(law, argument="minimum", offender=f"got {minimum}")
+    if epsilon is not None and (not is_number(epsilon) or not 0.0 < epsilon < math.inf):  # type: ignore[operator]  # a number
+        raise InputValueError("must be a positive number", argument="epsilon", offender=f"got {epsilon!r}")
+
+
+def _counts(tables: KeyedTables, cells: int) -> Counts:
+    """Count non-events and events by entry and cell; the first and the last cell are forecasts of exactly 0 and 1."""
+    cell = np.where(tables.forecast == 0.0, 0, np.floor(tables.forecast * cells).astype(np.int64) + 1)
+    found = np.zeros((len(tables.n), cells + 2, 2), dtype=np.int64)
+    for outcome, counts in enumerate((tables.non_events, tables.events)):
+        np.add.at(found, (tables.entry, cell, outcome), np.rint(counts).astype(np.int64))
+    return found
+
+
+def _noise(shape: tuple[int, ...], epsilon: float, seed: int | None) -> Counts:
+    """Draw from the discrete Laplace distribution, the difference of two geometric variables."""
+    size = 2 * int(np.prod(shape))
+    if seed is None:
+        bits = np.frombuffer(os.urandom(8 * size), dtype=np.uint64) >> np.uint64(11)
+        uniform = (bits.astype(np.float64) + 0.5) * 2.0**-53
+    else:
+        uniform = 1.0 - np.random.default_rng(fresh_seed(seed)).random(size)
+    first, second = np.floor(np.log(uniform) / -epsilon).astype(np.int64).reshape(2, *shape)
+    return np.asarray(first - second)

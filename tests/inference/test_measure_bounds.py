@@ -1,0 +1,119 @@
+"""Bounds of measures of private ledgers, against all cases that may be behind them."""
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+import propriety as pr
+from propriety.errors import InputTypeError
+from propriety.inference.measures import MeanScore
+from propriety.inference.noisy_counts import NoisyCounts
+
+MEASURES = [
+    MeanScore(pr.Brier()),
+    MeanScore(pr.Log()),
+    pr.measures.NetBenefit(0.3),
+    pr.measures.NetBenefit((0.1, 0.4)),
+    pr.measures.Regret(0.3),
+    pr.measures.ObservedExpected(),
+    pr.measures.PredictedActual(),
+    pr.measures.CalibrationIntercept(),
+    pr.measures.AreaUnderRoc(),
+]
+IDS = [one.key for one in MEASURES]
+
+
+def possible_values(private, measure):
+    """Yield the values for all counts within their limits, with forecasts at the ends of their cells."""
+    low, high = (limit[0].sum(axis=0) for limit in private.limits())
+    cells = private.cells
+    ends = [(0.0, 0.0), *((j / cells, np.nextafter((j + 1) / cells, 0)) for j in range(cells)), (1.0, 1.0)]
+    places = [(cell, outcome) for cell in range(cells + 2) for outcome in (0, 1) if high[cell, outcome]]
+    ranges = [range(low[place], high[place] + 1) for place in places]
+    for numbers in itertools.product(*ranges):
+        for side in itertools.product((0, 1), repeat=len(places)):
+            rows = [(ends[cell][end], outcome) for (cell, outcome), end in zip(places, side, strict=True)]
+            p = np.repeat([row[0] for row in rows], numbers)
+            y = np.repeat([row[1] for row in rows], numbers)
+            if 0 < y.sum() < len(y):
+                yield measure.value(pr.ForecastTable.from_predictions(y, p))
+
+
+@pytest.mark.parametrize("measure", MEASURES, ids=IDS)
+def test_bounds_are_the_extremes_of_all_possible_cases(measure):
+    y = [0] * 5 + [1] * 2 + [0] * 2 + [1] * 4
+    p = [0.3] * 5 + [0.45] * 2 + [0.6] * 2 + [0.7] * 4
+    private = pr.coarsen(pr.condense(y, p), cells=4, minimum=4)
+    bounds = pr.measure_bounds(private, measure)
+    values = list(possible_values(private, measure))
+    assert bounds.low == pytest.approx(min(values), rel=1e-6, abs=1e-9)
+    assert bounds.high == pytest.approx(max(values), rel=1e-6)
+    assert bounds.level == 1.0
+    assert bounds.suppressed == 2
+
+
+@pytest.mark.parametrize("options", [{"minimum": 1}, {"minimum": 6}, {"epsilon": 1.0}], ids=str)
+def test_the_truth_is_within_its_bounds(options):
+    missed = np.zeros(len(MEASURES))
+    for draw in range(12):
+        rng = np.random.default_rng(draw)
+        x = rng.normal(size=400)
+        p, site = expit(x - 1), np.arange(400) % 2
+        y = rng.random(400) < p
+        ledger = pr.condense(y, p, by={"site": site})
+        private = pr.coarsen(ledger, cells=16, **options, **({"seed": draw} if "epsilon" in options else {}))
+        for place, measure in enumerate(MEASURES):
+            truth, bounds = measure.value(ledger.table()), pr.measure_bounds(private, measure)
+            missed[place] += not bounds.low - 1e-9 <= truth <= bounds.high + 1e-9
+    assert missed.max() == 0
+
+
+def test_suppressed_and_noisy_sites_are_bounded_together():
+    rng = np.random.default_rng(3)
+    p, site = expit(rng.normal(size=3000) - 1), np.arange(3000) % 2
+    y = rng.random(3000) < p
+    ledger = pr.condense(y, p, by={"site": site})
+    both = pr.coarsen(ledger.where(site=0), minimum=5) + pr.coarsen(ledger.where(site=1), epsilon=1.0, seed=1)
+    for measure in MEASURES:
+        bounds = pr.measure_bounds(both, measure, level=0.99)
+        assert bounds.low <= measure.value(ledger.table()) <= bounds.high
+        assert bounds.level == 0.99
+    bounds = pr.measure_bounds(both, level=0.99)
+    assert bounds.high - bounds.low < 0.06
+    assert "with probability 99%" in str(bounds)
+
+
+def test_finer_cells_without_suppression_give_narrower_bounds():
+    rng = np.random.default_rng(3)
+    p = expit(rng.normal(size=500) - 1)
+    ledger = pr.condense(rng.random(500) < p, p)
+    for measure in MEASURES:
+        found = [pr.measure_bounds(pr.coarsen(ledger, cells=cells, minimum=1), measure) for cells in (8, 32, 128)]
+        assert all(one.low <= two.low + 1e-12 for one, two in itertools.pairwise(found))
+        assert all(one.high >= two.high - 1e-12 for one, two in itertools.pairwise(found))
+
+
+def test_chernoffs_bound_holds_for_the_noise():
+    rng = np.random.default_rng(1)
+    weight = rng.normal(size=(20, 2))
+    noise = NoisyCounts(np.zeros((20, 2)), np.array([1.0, 0.5]))
+    limit = noise.bound(weight, 0.05)
+    drawn = np.zeros(4000)
+    for epsilon in noise.epsilon:
+        share = 1 - np.exp(-epsilon)
+        z = rng.geometric(share, (4000, 20, 2)) - rng.geometric(share, (4000, 20, 2))
+        drawn += (weight * z).sum(axis=(1, 2))
+    assert (drawn > limit).mean() <= 0.05
+    assert limit < 2.5 * np.quantile(drawn, 0.95)
+    assert noise.bound(3 * weight, 0.05) == pytest.approx(3 * limit)
+
+
+def test_measures_without_bounds_are_refused():
+    private = pr.coarsen(pr.condense([0, 1, 0, 1], [0.1, 0.8, 0.3, 0.6]), minimum=1)
+    for measure in (pr.measures.CalibrationSlope(), lambda table: table.event_rate):
+        with pytest.raises(InputTypeError, match="must be one of a proper rule"):
+            pr.measure_bounds(private, measure)
+    with pytest.raises(InputTypeError, match="PrivateLedger"):
+        pr.measure_bounds(pr.condense([0, 1], [0.2, 0.7]))

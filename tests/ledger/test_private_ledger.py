@@ -1,0 +1,145 @@
+"""Private ledgers: what they disclose, how they add, and the noise of the counts."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+import propriety as pr
+from propriety.errors import InputTypeError, InputValueError
+
+
+def cases(n=900, *, seed=1, models=("a",), sites=3):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=n)
+    p = {name: np.round(expit(x - 1 + 0.3 * place), 3) for place, name in enumerate(models)}
+    return rng.random(n) < expit(x - 1), p, np.array(["north", "south", "west"])[np.arange(n) % sites]
+
+
+def test_without_suppression_the_sum_of_sites_is_that_of_all_rows():
+    y, p, site = cases(models=("a", "b"))
+    whole = pr.coarsen(pr.condense(y, p, by={"site": site}), minimum=1)
+    parts = []
+    for one in np.unique(site):
+        own = site == one
+        ledger = pr.condense(y[own], {name: q[own] for name, q in p.items()}, by={"site": site[own]})
+        parts.append(pr.PrivateLedger.from_json(pr.coarsen(ledger, minimum=1).to_json()))
+    summed = sum(parts)
+    np.testing.assert_array_equal(summed.published, whole.published)
+    grid = pr.condense(y, p, by={"site": site}, cells=32)
+    for model in p:
+        for table, other in ((summed.ledger.table(model), grid.table(model)), (grid.table(model), None)):
+            if other is not None:
+                np.testing.assert_allclose(table.events, other.events, rtol=1e-12)
+                np.testing.assert_allclose(table.non_events, other.non_events, rtol=1e-12)
+        for measure in (pr.Brier(), pr.measures.AreaUnderRoc(), pr.measures.CalibrationSlope()):
+            one, other = (pr.estimate(found.ledger, model, measure) for found in (summed, whole))
+            assert one.value == pytest.approx(other.value, rel=1e-12)
+    assert pr.meta_analysis(summed.ledger).n_sites.tolist() == [3] * 8
+
+
+def test_forecasts_are_in_the_middle_of_their_cells():
+    private = pr.coarsen(pr.condense([0, 1, 1, 0], [0.0, 0.3, 0.6, 1.0]), cells=4, minimum=1)
+    assert private.ledger.table().forecast.tolist() == [0.0, 0.375, 0.625, 1.0]
+    assert private.to_frame(backend="pyarrow").to_pydict()["cell"] == [-1, 1, 2, 4]
+
+
+@pytest.mark.parametrize("minimum", [1, 5, 20])
+def test_no_positive_count_below_the_minimum_is_disclosed(minimum):
+    y, p, site = cases()
+    private = pr.coarsen(pr.condense(y, p, by={"site": site}), minimum=minimum)
+    stored = np.array(json.loads(private.to_json())["published"])
+    assert not ((stored > 0) & (stored < minimum)).any()
+    true = pr.coarsen(pr.condense(y, p, by={"site": site}), minimum=1).published
+    low, high = private.limits()
+    assert ((low <= true) & (true <= high)).all()
+    assert (private.is_suppressed == ((true > 0) & (true < minimum))).all()
+
+
+def test_moments_and_exact_forecasts_do_not_leave():
+    y, p, site = cases()
+    text = pr.coarsen(pr.condense(y, p, by={"site": site})).to_json()
+    assert set(json.loads(text)) == {
+        *("schema", "version", "models", "keys", "cells", "published", "minimum", "epsilon"),
+    }
+    assert pr.PrivateLedger.from_json(text).ledger.rules == ()
+
+
+@pytest.mark.parametrize("models", [1, 2])
+def test_noise_has_the_discrete_laplace_distribution(models):
+    y, p, _ = cases(models=("a", "b")[:models])
+    ledger = pr.condense(y, p)
+    true = pr.coarsen(ledger, cells=64, minimum=1).published
+    epsilon = 0.8
+    noise = np.concatenate(
+        [(pr.coarsen(ledger, cells=64, epsilon=epsilon, seed=seed).published - true).ravel() for seed in range(150)]
+    )
+    share = np.exp(-epsilon / models)
+    expected = (1 - share) / (1 + share) * share ** np.abs(np.arange(-3, 4))
+    found = np.array([(noise == value).mean() for value in range(-3, 4)])
+    np.testing.assert_allclose(found, expected, atol=4 * np.sqrt(0.25 / len(noise)))
+    assert abs(noise.mean()) < 4 * noise.std() / np.sqrt(len(noise))
+
+
+def test_noise_without_a_seed_differs_and_no_seed_is_stored():
+    ledger = pr.condense(*cases()[:2])
+    one, two = (pr.coarsen(ledger, epsilon=0.5) for _ in range(2))
+    assert (one.published != two.published).any()
+    assert "seed" not in one.to_json()
+    assert "epsilon=0.5" in repr(one)
+    assert json.loads(one.to_json())["epsilon"] == [0.5]
+
+
+def test_parts_keep_their_own_budget_and_minimum():
+    y, p, site = cases()
+    ledger = pr.condense(y, p, by={"site": site})
+    both = pr.coarsen(ledger.where(site="north"), minimum=7) + pr.coarsen(ledger.where(site="south"), epsilon=1, seed=1)
+    assert both.keys == {"site": ("north", "south")}
+    assert both.minimum.tolist() == [7, 1]
+    assert both.epsilon.tolist() == [np.inf, 1.0]
+    assert both.where(site="south").is_noisy.all()
+    back = pr.PrivateLedger.from_json(both.to_json())
+    np.testing.assert_array_equal(back.published, both.published)
+    assert back.epsilon.tolist() == both.epsilon.tolist()
+    assert both.ledger.table("a", site="north").n > 0
+
+
+def test_wrong_arguments_are_named():
+    y, p, site = cases()
+    ledger = pr.condense(y, p, by={"site": site})
+    with pytest.raises(InputTypeError, match="must be a Ledger"):
+        pr.coarsen(y)
+    with pytest.raises(InputValueError, match="unweighted"):
+        pr.coarsen(pr.condense(y, p, sample_weight=np.linspace(1, 2, len(y))))
+    with pytest.raises(InputValueError, match="epsilon"):
+        pr.coarsen(ledger, epsilon=0.0)
+    with pytest.raises(InputValueError, match="nothing is suppressed"):
+        pr.coarsen(ledger, epsilon=1.0, minimum=5)
+    with pytest.raises(InputValueError, match="power of two"):
+        pr.coarsen(ledger, cells=10)
+    with pytest.raises(InputValueError, match="only be made coarser"):
+        pr.coarsen(pr.condense(y, p, cells=16), cells=32)
+    with pytest.raises(InputValueError, match="at most 1,024"):
+        pr.coarsen(ledger, cells=2048)
+    with pytest.raises(InputValueError, match="same cells"):
+        _ = pr.coarsen(ledger, cells=16) + pr.coarsen(ledger, cells=32)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"published": [[[[1.5, 2]]]]}, "whole numbers"),
+        ({"schema": "other"}, "must be a stored"),
+        ({"version": 9}, "version"),
+        ({"epsilon": [-1.0]}, "whole numbers"),
+        ({"cells": 3}, "power of two"),
+        ({"keys": 7}, "whole numbers"),
+    ],
+)
+def test_stored_data_are_checked(change, said):
+    data = pr.coarsen(pr.condense(*cases()[:2])).to_dict()
+    with pytest.raises(InputValueError, match=said):
+        pr.PrivateLedger.from_dict(data | change)
+    with pytest.raises(InputValueError, match="must be JSON"):
+        pr.PrivateLedger.from_json("{")
