@@ -211,8 +211,7 @@ def logs(session: nox.Session) -> None:
     session.run(*run, external=True, env={"PROPRIETY_LOGS": str(folder)})
 
 
-@nox.session(default=False)
-@nox.session(venv_backend="virtualenv")
+@nox.session(venv_backend="virtualenv", default=False)
 def platforms(session: nox.Session) -> None:
     """Run the recipes for dbt, Dagster, Delta and Spark streams for real, and write the record; takes some minutes."""
     free = {"PIP_CONSTRAINT": "", "PIP_BUILD_CONSTRAINT": ""}
@@ -220,7 +219,7 @@ def platforms(session: nox.Session) -> None:
     session.run("python", "quality/platforms.py", *session.posargs)
 
 
-@nox.session
+@nox.session(default=False)
 def studies(session: nox.Session) -> None:
     """Run the studies again, which takes some hours; what follows `--` names some of them."""
     found = (path.stem for path in Path("studies").glob("*.py"))

@@ -127,7 +127,6 @@ DIFFERENT = {
     "n_resamples": {
         "int = 1000": "enough for the limits of an interval",
         "int = 200": "`validate` fits the learners again in every draw",
-        "int = 2000": "`plan` promises a power, which is simulated to within one percentage point",
         "int = 2000": "`plan` and `decision_uncertainty` report probabilities, to within one percentage point",
         "int = 9999": "`compare` adjusts p-values for all pairs of models, so small ones must be resolved",
     },

@@ -6,9 +6,9 @@ import shutil
 import subprocess
 from pathlib import Path
 
-import dagster as dg
 import duckdb
 
+import dagster as dg
 import propriety as pr
 
 CASES, LEDGERS = Path(os.environ["CASES"]), Path(os.environ["LEDGERS"])

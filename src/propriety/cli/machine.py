@@ -18,9 +18,16 @@ from propriety.result import Result, strict
 
 __all__ = ["document", "evaluation_document", "monitor_document", "segments_document", "written"]
 
-VERSIONS = {"evaluation": 7, "comparison": 2, "advice": 2, "audit": 2, "recalibration": 1, "monitor": 1, "plan": 1}
-VERSIONS = {"evaluation": 7, "comparison": 2, "advice": 2, "audit": 2, "recalibration": 1, "monitor": 1, "segments": 1}
-VERSIONS = {"evaluation": 8, "comparison": 3, "advice": 2, "audit": 2, "recalibration": 1, "monitor": 1, "plan": 1}
+VERSIONS = {
+    "evaluation": 8,
+    "comparison": 3,
+    "advice": 2,
+    "audit": 2,
+    "recalibration": 1,
+    "monitor": 1,
+    "segments": 1,
+    "plan": 1,
+}
 
 
 def document(kind: str, fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -106,9 +106,8 @@ class Program(click.Group):
         ]
     ),
     cls=Program,
-    commands=configured([evaluate, compare, recalibrate, apply, plot, condense, merge, monitor, plan, advise, audit]),
     commands=configured(
-        [evaluate, compare, segments, recalibrate, apply, plot, condense, merge, monitor, advise, audit]
+        [evaluate, compare, segments, recalibrate, apply, plot, condense, merge, monitor, plan, advise, audit]
     ),
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
