@@ -10,8 +10,9 @@ import propriety as pr
 from propriety.evaluation.calls import Calls, written
 from propriety.inference.comparison import compare_of
 from propriety.inference.measures import NetBenefit
-from propriety.report import decision_items, number_sections, sections, smooth_items, texts
+from propriety.report import texts
 from propriety.report.evaluation import page_of
+from propriety.report.figures import without_pictures
 from propriety.report.page import Figure
 
 N = 240
@@ -32,12 +33,9 @@ KEPT = np.flatnonzero(~np.isnan(HOLES))
 
 
 @pytest.fixture(autouse=True)
-def undrawn(monkeypatch):
-    def figure(drawing, *, title, caption, table, call, of_models=(), **_):
-        return Figure(title=title, caption=caption, svg="", table=table, alt="", call=call, of_models=of_models)
-
-    for module in (sections, number_sections, smooth_items, decision_items):
-        monkeypatch.setattr(module, "figure_of", figure)
+def undrawn():
+    with without_pictures():
+        yield
 
 
 # The data under the names that calls use, and what `evaluate` is asked beside the outcomes and forecasts.
@@ -116,6 +114,7 @@ def assert_is_that_of(result, found, call, name):
         "GroupCalibration": lambda: [result.group_calibration],
         "EvaluatedClasses": lambda: [result.classes],
         "RankingMap": lambda: [result.ranking],
+        "RiskCoverageCurve": lambda: [result.risk_coverage[name]],
         "Confusion": lambda: [result.confusion[name]],
         "ReliabilityCurve": lambda: [*result.reliability[name].values(), *list(result.top_reliability.values())],
         "Decomposition": lambda: [result.decompositions[name]],

@@ -6,6 +6,8 @@ import math
 
 __all__ = ["hundredths", "number", "p_value_words", "percent"]
 
+ROUNDING = 1e-12  # Smaller numbers are rounding errors of zero.
+
 
 def number(value: float) -> str:
     """Format a number with three significant digits.
@@ -40,7 +42,9 @@ def percent(share: float, digits: int = 3) -> str:
 
 def hundredths(value: float) -> str:
     """Format a number with two decimals, or with three significant digits if it is very small or large."""
-    return f"{value:.2f}" if value == 0.0 or 0.1 <= abs(value) < 1000.0 else number(value)
+    if abs(value) < ROUNDING:
+        return "0.00"
+    return f"{value:.2f}" if 0.1 <= abs(value) < 1000.0 else number(value)
 
 
 def p_value_words(p: float) -> str:

@@ -156,7 +156,7 @@ def _lay_out(canvas: Canvas) -> None:
     if len(canvas.axes) > 1:
         ConstrainedLayoutEngine().execute(canvas)
         return
-    # For one panel, one measurement of what surrounds it gives the same layout in a third of the time.
+    # For one panel, one measurement of what surrounds it gives nearly the same layout in less than half of the time.
     (ax,) = canvas.axes
     taken = ax.get_tightbbox(for_layout_only=True)
     if taken is None:
