@@ -9,9 +9,9 @@ Brier score is the mean over four horizons. True values are those of a million c
 
 Writes `results/horizon_designs.csv`: the design, the number of cases, the share censored, the measure, the share of 95%
 intervals that contain the true value, the mean standard error divided by the standard deviation; for the calibration
-test of a, the share of rejections at 5%. Takes ten minutes on one core.
+test of a, the share of rejections at 5%. Takes five minutes on one core.
 
-Run: python studies/horizon_designs.py [--replicates 500] [--designs competing clusters sampled "sampled clusters"
+Run: python studies/horizon_designs.py [--replicates 250] [--designs competing clusters sampled "sampled clusters"
                                        integrated]
 """
 
@@ -174,7 +174,7 @@ def study(design: str, n: int, share: float, replicates: int) -> list[dict[str, 
 def main() -> None:
     """Run the study and write its table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--replicates", type=int, default=500)
+    parser.add_argument("--replicates", type=int, default=250)
     parser.add_argument("--designs", nargs="+", choices=DESIGNS, default=list(DESIGNS))
     options = parser.parse_args()
     rows: list[dict[str, object]] = []

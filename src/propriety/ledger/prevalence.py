@@ -45,13 +45,15 @@ def at_prevalence(ledger: Ledger | ForecastTable, prevalence: float) -> Ledger:
     -----
     The event rate is fixed, so standard errors of independent cases are those of two samples, the events and the
     non-events. This holds for means, skill and measures with an influence function, and for their differences between
-    models. Intervals with clusters or times, of parts of a score, by bootstrap, and of groups treat the weights as
-    those of any other cases, which makes them too wide rather than too narrow.
+    models. A score of rare events depends on a few non-events with high forecasts, which a small sample may lack, so
+    that errors other than that of the AUC are at least those at fitted event rates (`fitted_error`); for differences
+    between models this needs the cases. Intervals with clusters or times, of parts of a score, by bootstrap, and of
+    groups treat the weights as those of any other cases, which makes them too wide rather than too narrow.
 
-    In `studies/prevalence.py`, with a prevalence of 2%, the coverage of 95% intervals of the log score, net benefit and
-    AUC was 94 to 96%. Other intervals were too narrow with 100 and 200 events and non-events: their coverage was 89 and
-    90% for the Brier score, 84 and 86% for its difference between models, and 90 and 92% for the calibration slope. The
-    Brier score depends on a few non-events with high forecasts.
+    In `studies/prevalence.py`, with a prevalence of 2% and 100 to 1,000 events, the coverage of 95% intervals was 93 to
+    99% for scores, net benefit, observed/expected, AUC and calibration slope, and 96 to 100% for the difference of two
+    Brier scores. With 100 events and 200 non-events whose event rate is far from a logistic function of the forecast,
+    it was 90% for the Brier score, 88% for the difference, and 92% for the log score and observed/expected.
 
     A stored ledger keeps the weights, but not the rate: store the ledger as it is, and weight it after reading.
 

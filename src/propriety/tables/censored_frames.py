@@ -11,7 +11,7 @@ from narwhals.typing import IntoFrame
 from numpy.typing import NDArray
 
 from propriety.checks import is_number
-from propriety.errors import InputTypeError, InputValueError
+from propriety.errors import InputTypeError, InputValueError, UnsupportedOperationError
 from propriety.result import Result
 from propriety.tables.censoring import Censoring
 from propriety.tables.frames import known
@@ -117,6 +117,8 @@ def censored_frame(
         raise InputTypeError(
             "must be a lazy frame", argument="frame", offender=f"got {type(frame).__name__}", hint=hint
         )
+    if rows.implementation.is_dask():
+        raise UnsupportedOperationError("dask cannot compute a censoring curve", hint="use Polars, DuckDB or Spark.")
     if taken := [name for name in (OUTCOME, WEIGHT, STEP, *OWN) if name in rows.collect_schema()]:
         raise InputValueError(f"must have no column called {taken[0]!r}", argument="frame")
     cast = _cast(rows, time, event, competing, groups)

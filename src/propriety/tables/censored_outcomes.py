@@ -189,6 +189,10 @@ def censored(
     24% with 60% censored and few cases followed up. The note reports a censoring curve with fewer than 30 cases that
     were followed up until the horizon.
 
+    In `studies/horizon_designs.py`, with 300 or 1,000 cases and 20 or 40% censored, 95% intervals had a coverage of 92
+    to 98% with competing events, clusters of 1 to 9 cases and sample weights, and 94 to 96% for the integrated Brier
+    score; the calibration test rejected calibrated forecasts in 3 to 6% of samples with clusters and weights.
+
     Cases censored exactly at the horizon count as followed up until then. Pass `cluster` to the function that takes the
     outcomes; cases of unknown outcome count in their clusters too.
 
