@@ -233,9 +233,9 @@ def find_segments(  # noqa: PLR0913  (the data, the columns, and how they are se
     The intervals are of each segment by itself. The segment was chosen because it deviates, so its true
     observed/expected is probably closer to 1.
 
-    On engines there is one query for each combination of `depth` columns. Sums of smaller combinations follow from
-    them. Outcomes are drawn for a sample of 131,072 cases, and quantiles are those of a sample; in memory, the
-    quantiles are exact.
+    On engines, one query counts the combinations of labels of several columns, up to about 4,096 of them. Sums of
+    smaller combinations follow from these. Outcomes are drawn for a sample of 131,072 cases, and quantiles are those of
+    a sample; in memory, the quantiles are exact.
 
     Clusters are not allowed for: if the outcomes of cases are correlated, too many segments are reported.
 
