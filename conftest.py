@@ -33,7 +33,6 @@ TOGETHER = {
     "docs/examples/xarray.md": ("dask", "matplotlib", "xarray"),
     "tests/integrations/test_precision.py": ("keras", "torch", "torchmetrics"),
 }
-collect_ignore_glob = ["docs/examples/*/*"]  # Recipes run on their platforms; `tests/platforms` runs them there.
 collect_ignore = [
     *(path for path, libraries in TOGETHER.items() if any(find_spec(library) is None for library in libraries)),
     *(

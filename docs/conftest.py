@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
-collect_ignore_glob = ["conf.py", "_extensions", "gallery", "pictures", "reference/generated"]
+# Recipes, in folders of the examples, run on their platforms; `tests/platforms` runs them there.
+RECIPES = "examples/*/*"
+collect_ignore_glob = ["conf.py", "_extensions", "gallery", "pictures", "reference/generated", RECIPES]
 EXAMPLES = Path(__file__).parent / "examples"  # Of adapters; they import large libraries.
 
 
