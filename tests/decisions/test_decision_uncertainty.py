@@ -142,7 +142,7 @@ def test_useful_range():
     assert own["probability"] == pytest.approx(1.0)
     useless = pr.decision_uncertainty(Y, np.full(N, Y.mean()), grid=GRID, seed=1)
     assert math.isnan(useless.useful["forecast"]["low"])
-    assert "at no threshold" in str(useless)
+    assert "better than treating all and none at no threshold" in str(useless)
     tied = of(useless, "probability_best", "forecast") + of(useless, "probability_best", "treat all")
     assert tied[0] == pytest.approx(1.0)  # At 0.1 it acts on everybody, so both share the first place.
 

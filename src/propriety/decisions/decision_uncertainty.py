@@ -346,12 +346,12 @@ def _words(found: DecisionUncertainty) -> Iterator[str]:
     else:
         for model, own in found.useful.items():
             if math.isnan(own["low"]):
-                yield f"{model} is at no threshold better than treating all and none."
+                yield f"{model} is better than treating all and none at no threshold."
                 continue
             (a, b), (c, d) = own["low_limits"], own["high_limits"]
             yield (
-                f"{model} is better than treating all and none from {own['low']:.3g} ({per} limits {a:.3g} to {b:.3g}) "
-                f"to {own['high']:.3g} ({c:.3g} to {d:.3g}) of the thresholds considered."
+                f"{model} is better than treating all and none at thresholds from {own['low']:.3g} ({per} limits "
+                f"{a:.3g} to {b:.3g}) to {own['high']:.3g} ({c:.3g} to {d:.3g})."
             )
     most = int(np.argmax(found.evpi[: len(grid)]))
     where = "" if len(grid) == 1 else f" at most, at a threshold of {grid[most]:.3g}"
