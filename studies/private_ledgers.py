@@ -4,9 +4,9 @@ Two hospitals with 600 or 3,000 cases each send private ledgers of a calibrated 
 standard normal x, on 32 cells: both with counts below 5 suppressed ("suppressed"), both with noise of epsilon 1
 ("noise"), or one of each ("both"). The ledgers are added, and measures of the sum are compared with those of all rows.
 
-Writes `results/private_ledgers.csv`: the share of draws in which the value of all rows is within the bounds of level 99%, the mean
-width of the bounds, and the mean width of the 95% interval of sampling error for comparison. Takes four minutes on one
-core.
+Writes `results/private_ledgers.csv`: the share of draws in which the value of all rows is within the bounds of level
+99%, the mean width of the bounds, and the mean width of the 95% interval of sampling error for comparison. Takes four
+minutes on one core.
 
 Run: python studies/private_ledgers.py [--replicates 1000]
 """
