@@ -25,6 +25,7 @@ from propriety.result import Floats, Result
 __all__ = ["FoldValues", "Work", "columns_by_bootstrap", "columns_by_folds"]
 
 DRAWING = Drawing(1000, 0)  # For intervals of measures without a formula.
+FAR = 0.5  # A difference between both corrections above this share of the optimism is noted.
 TOO_FLEXIBLE = (
     "Harrell's correction is too small for learners that fit their training cases too closely. "
     "Use corrected_632 or cross-validation."
@@ -114,10 +115,11 @@ def columns_by_bootstrap(work: Work, n_resamples: int, seed: int) -> dict[str, A
     columns = work.columns(value, value - optimism, low - optimism, high - optimism)
     plus = np.array(shrunk)
     notes = _notes_on_draws(work, n_resamples - known)
-    far = (plus < columns["low"]) | (plus > columns["high"])
+    far = np.abs(plus - columns["corrected"]) > FAR * np.abs(columns["optimism"])
+    far &= ~((columns["low"] <= plus) & (plus <= columns["high"]))
     if far.any():
         named = ", ".join(dict.fromkeys(one.label for (_, one), is_far in zip(work.rows, far, strict=True) if is_far))
-        notes.append(f"The .632+ estimate is outside the interval ({named}): {TOO_FLEXIBLE}")
+        notes.append(f"The .632+ estimate differs widely ({named}): {TOO_FLEXIBLE}")
     return columns | {
         "corrected_632": plus,
         "fold_mean": None,
