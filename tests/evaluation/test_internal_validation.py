@@ -173,6 +173,14 @@ def test_one_measure_is_drawn():
     plt.close("all")
 
 
+def test_a_learner_that_is_too_flexible_for_the_bootstrap_is_noted():
+    tree = pytest.importorskip("sklearn.tree").DecisionTreeClassifier(random_state=1)
+    found = pr.validate(tree, X, Y, measures=MEASURES, n_resamples=10, seed=1)
+    assert "Harrell's correction is too small" in found.note
+    assert found.note in str(found)
+    assert not pr.validate(LEARNER, X, Y, measures=MEASURES, n_resamples=10, seed=1).note
+
+
 def test_undefined_values_of_draws_are_counted():
     def fragile(table):
         return float(1 / (table.n_events > 50)) if table.n_events > 45 else float("nan")

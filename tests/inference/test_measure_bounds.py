@@ -108,6 +108,8 @@ def test_chernoffs_bound_holds_for_the_noise():
     assert (drawn > limit).mean() <= 0.05
     assert limit < 2.5 * np.quantile(drawn, 0.95)
     assert noise.bound(3 * weight, 0.05) == pytest.approx(3 * limit)
+    sums = [noise.bound(np.ones(number), 0.01) for number in range(6)]
+    np.testing.assert_allclose(noise.bounds_of_sums(5, 0.01), sums)
 
 
 def test_measures_without_bounds_are_refused():

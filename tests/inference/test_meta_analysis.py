@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.special import expit, logit
+from scipy.special import expit, logit, ndtri
 from scipy.stats import t
 
 import propriety as pr
@@ -39,7 +39,7 @@ GOLDEN = {
 @pytest.mark.parametrize("method", GOLDEN)
 def test_summary_is_that_of_statsmodels(method):
     values, errors = vaccine_trials()
-    found = random_effects(values, errors, method=method, level=0.95)
+    found = random_effects(values, errors, method=method, level=0.95, prediction="higgins")
     numbers = (found.tau**2, found.mean, found.standard_error, found.low, found.high)
     np.testing.assert_allclose(numbers, GOLDEN[method], rtol=2e-8)
     assert found.q == pytest.approx(152.2330080823733)
@@ -71,6 +71,22 @@ def test_estimators_solve_their_equations(sites):
 
     others = np.concatenate([[0.0], np.geomspace(1e-6, 40, 30)])
     assert restricted(reml) >= max(map(restricted, others)) - 1e-5
+
+
+def test_a_prediction_allows_for_the_uncertainty_of_the_spread():
+    # Equal estimates do not show that sites are equal.
+    values, errors = np.array([0.01, -0.01, 0.0, 0.0, 0.0, 0.0]), np.full(6, 0.2)
+    usual, found = (
+        random_effects(values, errors, method="paule-mandel", level=0.95, prediction=one)
+        for one in ("higgins", "profile")
+    )
+    assert usual.prediction_high - usual.prediction_low < 0.1 < found.prediction_high - found.prediction_low
+    # With many sites and a large spread, both are that of the normal distribution.
+    values = 3.0 * ndtri((np.arange(400) + 0.5) / 400)
+    for one in ("higgins", "profile"):
+        found = random_effects(values, np.full(400, 0.1), method="paule-mandel", level=0.95, prediction=one)
+        assert found.prediction_high == pytest.approx(3.0 * 1.96, rel=0.02)
+        assert found.prediction_low == pytest.approx(-found.prediction_high, abs=0.01)
 
 
 def test_equal_errors_give_the_plain_mean_and_spread():

@@ -245,7 +245,13 @@ def validate(  # noqa: PLR0913  (the data, what is asked, and how new cases are 
     -----
     The interval of the bootstrap is that of the apparent value, shifted by the optimism (Noma et al.). That of a
     cross-validation treats its forecasts as those of one model for independent cases; with repeats, each case is a
-    cluster. Both ignore that another sample would have given another model; see `studies/optimism.py` for the coverage.
+    cluster. Both ignore that another sample would have given another model: in `studies/optimism.py`, with 200 cases,
+    ten predictors and logistic regression, the coverage of 95% intervals was 85 to 89% for the area under the ROC curve
+    and the Brier score, and 87 to 99% for the calibration slope.
+
+    Harrell's correction is too small for learners that fit their training cases too closely: in the same study, the
+    area under the ROC curve of a decision tree was 0.16 too high after it, and 0.02 by .632+. `note` says so if
+    both corrections differ widely.
 
     References
     ----------

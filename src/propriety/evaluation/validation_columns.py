@@ -25,6 +25,11 @@ from propriety.result import Floats, Result
 __all__ = ["FoldValues", "Work", "columns_by_bootstrap", "columns_by_folds"]
 
 DRAWING = Drawing(1000, 0)  # For intervals of measures without a formula.
+FAR = 0.5  # A difference between both corrections above this share of the optimism is noted.
+TOO_FLEXIBLE = (
+    "Harrell's correction is too small for learners that fit their training cases too closely. "
+    "Use corrected_632 or cross-validation."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -107,19 +112,33 @@ def columns_by_bootstrap(work: Work, n_resamples: int, seed: int) -> dict[str, A
         chance = without_information(measure, table)
         own = float(value[place]), float(left_out[place]), chance
         shrunk.append(corrected_632(*own, higher_is_better=measure.higher_is_better))
-    absent = {key: n_resamples - int(count) for (_, key), count in zip(work.rows, known, strict=True)}
-    said = [f"{one.label} is undefined in {count} of {n_resamples} draws" for one, count in absent.items() if count]
-    return work.columns(value, value - optimism, low - optimism, high - optimism) | {
-        "corrected_632": np.array(shrunk),
+    columns = work.columns(value, value - optimism, low - optimism, high - optimism)
+    plus = np.array(shrunk)
+    notes = _notes_on_draws(work, n_resamples - known)
+    far = np.abs(plus - columns["corrected"]) > FAR * np.abs(columns["optimism"])
+    far &= ~((columns["low"] <= plus) & (plus <= columns["high"]))
+    if far.any():
+        named = ", ".join(dict.fromkeys(one.label for (_, one), is_far in zip(work.rows, far, strict=True) if is_far))
+        notes.append(f"The .632+ estimate differs widely ({named}): {TOO_FLEXIBLE}")
+    return columns | {
+        "corrected_632": plus,
         "fold_mean": None,
         "fold_spread": None,
         "n_resamples": n_resamples,
         "n_folds": None,
         "n_repeats": None,
-        "note": "".join(f"Note: {'; '.join(said)}." for _ in said[:1]),
+        "note": " ".join(notes),
         "folds": None,
         "ledger": None,
     }
+
+
+def _notes_on_draws(work: Work, absent: NDArray[np.int64]) -> list[str]:
+    """Say in how many draws a measure is undefined."""
+    most: dict[str, int] = {}
+    for (_, measure), count in zip(work.rows, absent.tolist(), strict=True):
+        most[measure.label] = max(most.get(measure.label, 0), count)
+    return [f"{label} is undefined in {count} draws." for label, count in most.items() if count]
 
 
 def _means(columns: Floats) -> Floats:

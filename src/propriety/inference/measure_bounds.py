@@ -291,7 +291,7 @@ def _distribution(cells: _Cells, risk: float, *, outcome: int, upper: bool) -> F
     noisy = cells.noisy.counts[:, outcome]
     sums = within[0] + noisy.cumsum(), within[1] + noisy[::-1].cumsum()[::-1] - noisy
     step = 1.0 if upper else -1.0
-    margins = np.array([cells.noisy.bound_of_sum(number, each) for number in range(rows + 1)])
+    margins = cells.noisy.bounds_of_sums(rows, each)
     up_to = np.maximum(sums[0] + step * margins[1:], 0.0)
     beyond = np.maximum(sums[1] - step * margins[rows - 1 :: -1], 0.0)
     with np.errstate(invalid="ignore"):

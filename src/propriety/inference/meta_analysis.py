@@ -20,7 +20,7 @@ from propriety.inference.estimation import estimate_or_note
 from propriety.inference.measure_reading import read_measure
 from propriety.inference.measures import Measure
 from propriety.inference.number_words import number, p_value_words, percent
-from propriety.inference.random_effects import HeterogeneityMethod, RandomEffects, random_effects
+from propriety.inference.random_effects import HeterogeneityMethod, PredictionMethod, RandomEffects, random_effects
 from propriety.inference.ranking_measures import AreaUnderRoc
 from propriety.inference.slice_table import texts_of_labels
 from propriety.inference.verdicts import Names
@@ -188,6 +188,7 @@ def meta_analysis(
     by: str = "site",
     measures: Sequence[Measure | Rule] = USUAL,
     method: HeterogeneityMethod = "paule-mandel",
+    prediction: PredictionMethod = "profile",
     level: float = 0.95,
     n_resamples: int = 1000,
     seed: int | None = None,
@@ -214,6 +215,8 @@ def meta_analysis(
         Brier score.
     method : {"paule-mandel", "reml", "dersimonian-laird"}
         Estimator of the variance between sites.
+    prediction : {"profile", "higgins"}
+        Prediction interval: with or without allowance for the uncertainty of the variance between sites.
     level : float
         Level of all intervals.
     n_resamples, seed : int, optional
@@ -231,6 +234,7 @@ def meta_analysis(
     biased: combine small sites first.
 
     The prediction interval is for the true value of a new site. The estimate of a new site also has its own error.
+    With ``prediction="higgins"`` it is the usual formula with k - 2 degrees of freedom, which other packages report.
 
     References
     ----------
@@ -251,6 +255,7 @@ def meta_analysis(
     """
     check_level(level)
     check_choice("method", method, get_args(HeterogeneityMethod))
+    check_choice("prediction", prediction, get_args(PredictionMethod))
     asked = _asked(measures)
     one_key = _of_sites(ledger, by)
     drawing = Drawing(n_resamples, fresh_seed(seed))
@@ -263,7 +268,7 @@ def meta_analysis(
         for measure in asked:
             found = [estimate_or_note(part, model, measure, level=level, drawing=drawing) for part in parts]
             pooled = estimate_or_note(one_key, model, measure, level=level, drawing=drawing).value
-            row, weight = _summary(measure, labels, found, method, level)
+            row, weight = _summary(measure, labels, found, (method, prediction), level)
             rows.append({"model": model, "measure": measure.key, "pooled": pooled, **row})
             sites += [
                 _site_row(model, measure, label, count, one, share)
@@ -299,7 +304,11 @@ def _of_sites(ledger: object, by: str) -> Ledger:
 
 
 def _summary(
-    measure: Measure, labels: list[str], found: list[Estimate], method: HeterogeneityMethod, level: float
+    measure: Measure,
+    labels: list[str],
+    found: list[Estimate],
+    methods: tuple[HeterogeneityMethod, PredictionMethod],
+    level: float,
 ) -> tuple[dict[str, Any], Floats]:
     """Return the row of a measure, and the weight of each site."""
     scale = str(getattr(measure, "scale", "identity"))
@@ -312,7 +321,7 @@ def _summary(
         notes.append(f"{counted(len(absent), 'site')} left out: {', '.join(absent)}")
     numbers = dict.fromkeys(RandomEffects._fields[:-1], math.nan)
     if k >= 2:
-        pooled = random_effects(value[usable], error[usable], method=method, level=level)
+        pooled = random_effects(value[usable], error[usable], method=methods[0], prediction=methods[1], level=level)
         numbers = pooled._asdict()
         weight[usable] = numbers.pop("weight")
         for name in ("mean", "low", "high", "prediction_low", "prediction_high"):

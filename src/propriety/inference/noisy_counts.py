@@ -42,12 +42,23 @@ class NoisyCounts(NamedTuple):
         points = POINTS * float(self.epsilon.min())
         total = np.full(len(points), -math.log(risk))
         for one in self.epsilon.tolist():
-            step = points[:, None] * used
-            # With both factors expanded, log M(s) = -log(1 - 2 a (cosh s - 1) / (1 - a)^2).
-            share = math.exp(-one)
-            total -= np.log1p(-4.0 * share * np.sinh(step / 2.0) ** 2 / (1.0 - share) ** 2).sum(axis=1)
+            total += _log_moments(points[:, None] * used, one).sum(axis=1)
         return largest * float((total / points).min())
 
-    def bound_of_sum(self, number: int, risk: float) -> float:
-        """Return a number that the sum of the noise of so many cells exceeds with at most this probability."""
-        return self.bound(np.ones(number), risk)
+    def bounds_of_sums(self, most: int, risk: float) -> Floats:
+        """Return the bounds of the sums of the noise of 0, 1, ..., `most` cells, each with this risk."""
+        if not len(self.epsilon):
+            return np.zeros(most + 1)
+        points = POINTS * float(self.epsilon.min())
+        grown = np.zeros(len(points))
+        for one in self.epsilon.tolist():
+            grown += _log_moments(points, one)
+        bounds: Floats = ((np.arange(most + 1)[:, None] * grown - math.log(risk)) / points).min(axis=1)
+        bounds[0] = 0.0
+        return bounds
+
+
+def _log_moments(step: Floats, epsilon: float) -> Floats:
+    """Return the logarithm of the moment generating function of the noise, with both of its factors expanded."""
+    share = math.exp(-epsilon)
+    return np.asarray(-np.log1p(-4.0 * share * np.sinh(step / 2.0) ** 2 / (1.0 - share) ** 2))

@@ -7,15 +7,20 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from scipy.optimize import brentq, minimize_scalar
-from scipy.special import chdtrc, stdtrit
+from scipy.special import chdtrc, chdtri, stdtr, stdtrit
 
 from propriety.result import Floats
 
-__all__ = ["HeterogeneityMethod", "RandomEffects", "between_variance", "random_effects"]
+__all__ = ["HeterogeneityMethod", "PredictionMethod", "RandomEffects", "between_variance", "random_effects"]
 
 HeterogeneityMethod: TypeAlias = Literal["paule-mandel", "reml", "dersimonian-laird"]
+PredictionMethod: TypeAlias = Literal["profile", "higgins"]
 
 FEWEST_PREDICTED = 3  # The prediction interval has two degrees of freedom fewer than sites.
+QUANTILES = (np.arange(99) + 0.5) / 99  # Of the confidence distribution of the variance between sites.
+# Variances between sites at which the generalized Q is computed, in units of the mean variance of the estimates.
+VARIANCES = np.concatenate([[0.0], np.geomspace(1e-5, 1e5, 200)])
+FARTHEST = 50.0  # Limits of a prediction interval are within this many standard deviations.
 
 
 class RandomEffects(NamedTuple):
@@ -34,17 +39,30 @@ class RandomEffects(NamedTuple):
     weight: Floats
 
 
-def random_effects(values: Floats, errors: Floats, *, method: HeterogeneityMethod, level: float) -> RandomEffects:
+def random_effects(
+    values: Floats,
+    errors: Floats,
+    *,
+    method: HeterogeneityMethod,
+    level: float,
+    prediction: PredictionMethod = "profile",
+) -> RandomEffects:
     r"""Summarize the values of k sites, each with its standard error, as draws from a normal distribution.
 
     With the variances :math:`v_i` of the estimates and :math:`\tau^2` between sites, site i has the weight
     :math:`w_i = 1 / (v_i + \tau^2)`. The mean is :math:`\hat\mu = \sum w_i y_i / \sum w_i`. Its interval is that of
-    Hartung and Knapp, and that of the value of a new site that of Higgins et al.:
+    Hartung and Knapp, and the prediction interval "higgins" for the value of a new site that of Higgins et al.:
 
     .. math::
 
        \hat\mu \pm t_{k-1} s, \quad s^2 = \frac{\sum w_i (y_i - \hat\mu)^2}{(k - 1) \sum w_i}, \qquad
        \hat\mu \pm t_{k-2} \sqrt{\tau^2 + s^2} .
+
+    The latter treats :math:`\tau` as known, and is too narrow if it is estimated as 0 by chance. The prediction
+    interval "profile" averages over the values of :math:`\tau^2` that the data allow: the generalized Q,
+    :math:`\sum w_i (y_i - \hat\mu)^2`, has a chi-squared distribution with k - 1 degrees of freedom at the true
+    :math:`\tau^2`, so each of its quantiles gives a :math:`\tau^2`, with a t distribution of k - 1 degrees of freedom
+    for the new site. The limits are quantiles of the mixture of these.
 
     `q` and its p-value are those of Cochran's test of equal values, and `i_squared` is
     :math:`\tau^2 / (\tau^2 + v)` with the typical variance :math:`v` of Higgins and Thompson.
@@ -52,7 +70,9 @@ def random_effects(values: Floats, errors: Floats, *, method: HeterogeneityMetho
     References
     ----------
     Hartung & Knapp (2001), doi:10.1002/sim.1009; Higgins, Thompson & Spiegelhalter (2009),
-    doi:10.1111/j.1467-985X.2008.00552.x; Higgins & Thompson (2002), doi:10.1002/sim.1186.
+    doi:10.1111/j.1467-985X.2008.00552.x; Higgins & Thompson (2002), doi:10.1002/sim.1186; Viechtbauer (2007),
+    doi:10.1002/sim.2514, for the generalized Q; Nagashima, Noma & Furukawa (2019), doi:10.1177/0962280218773520, for
+    prediction from a confidence distribution.
 
     Examples
     --------
@@ -70,9 +90,12 @@ def random_effects(values: Floats, errors: Floats, *, method: HeterogeneityMetho
     error = math.sqrt(spread / weight.sum())
     upper = (1.0 + level) / 2.0
     margin = float(stdtrit(k - 1, upper)) * error
-    predicted = math.nan
-    if k >= FEWEST_PREDICTED:
+    new_low = new_high = math.nan
+    if k >= FEWEST_PREDICTED and prediction == "higgins":
         predicted = float(stdtrit(k - 2, upper)) * math.sqrt(square + error**2)
+        new_low, new_high = mean - predicted, mean + predicted
+    elif k >= FEWEST_PREDICTED:
+        new_low, new_high = _predicted(values, variances, level)
     fixed = 1.0 / variances
     q = float((fixed * (values - (fixed * values).sum() / fixed.sum()) ** 2).sum())
     typical = (k - 1) * fixed.sum() / (fixed.sum() ** 2 - (fixed**2).sum())
@@ -81,14 +104,34 @@ def random_effects(values: Floats, errors: Floats, *, method: HeterogeneityMetho
         standard_error=error,
         low=mean - margin,
         high=mean + margin,
-        prediction_low=mean - predicted,
-        prediction_high=mean + predicted,
+        prediction_low=new_low,
+        prediction_high=new_high,
         tau=math.sqrt(square),
         i_squared=square / (square + float(typical)),
         q=q,
         p_value=float(chdtrc(k - 1, q)),
         weight=weight / weight.sum(),
     )
+
+
+def _predicted(values: Floats, variances: Floats, level: float) -> tuple[float, float]:
+    """Return the prediction limits that allow for the uncertainty of the variance between sites."""
+    k = len(values)
+    grid = VARIANCES * float(variances.mean())
+    q = np.array([_deviance(values, variances, square) for square in grid.tolist()])
+    wanted = chdtri(k - 1, QUANTILES)
+    square = np.where(wanted >= q[0], 0.0, np.interp(-wanted, -q, grid))  # Q falls as the variance grows.
+    weight = 1.0 / (variances + square[:, None])
+    mean = (weight * values).sum(axis=1) / weight.sum(axis=1)
+    spread = (weight * (values - mean[:, None]) ** 2).sum(axis=1) / (k - 1)
+    scale = np.sqrt(square + np.maximum(spread, 1.0) / weight.sum(axis=1))
+
+    def limit(share: float) -> float:
+        far = FARTHEST * float(scale.max())
+        ends = float(mean.min()) - far, float(mean.max()) + far
+        return float(brentq(lambda x: float(stdtr(k - 1, (x - mean) / scale).mean()) - share, *ends))
+
+    return limit((1.0 - level) / 2.0), limit((1.0 + level) / 2.0)
 
 
 def between_variance(values: Floats, variances: Floats, method: HeterogeneityMethod) -> float:
