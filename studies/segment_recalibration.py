@@ -16,7 +16,7 @@ the gain estimated by cross-fitting and the share of samples in which its 95% in
 MCGrad (https://pypi.org/project/mcgrad) is compared with its default settings if it is installed; the record is of
 version 0.1.5.
 
-Writes `results/segment_recalibration.csv`. Run: python studies/segment_recalibration.py [--samples 10]
+Writes `results/segment_recalibration.csv`. Run: python studies/segment_recalibration.py [--samples 3]
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ def compared(design: str, number: int) -> dict[str, dict[str, float]]:
 def main() -> None:
     """Run the study and write its table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--samples", type=int, default=10)
+    parser.add_argument("--samples", type=int, default=3)
     samples = parser.parse_args().samples
     rows = []
     for design in DESIGNS:

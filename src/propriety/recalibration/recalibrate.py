@@ -129,9 +129,10 @@ def recalibrate(  # noqa: PLR0913  (the data, their dependence, the methods, and
     With `by`, the map has further shifts of the log-odds: one for each label of each column, and one for each segment
     of up to two columns that stands out, as in `find_segments` with Bonferroni's critical value. They are random
     intercepts: the shifts of a column are drawn from a normal distribution, whose variance maximises the marginal
-    likelihood. So labels with few cases are shrunk towards the map for all cases, and if the labels of a column do not
-    differ, their shifts are 0. The map for all cases is a further candidate, and the note compares the two. The cases
-    are needed, without weights; lazy frames of up to 4,194,304 rows are collected.
+    likelihood. So labels with few cases are shrunk towards the map for all cases, and if the labels of a column do
+    not differ, their shifts are small or 0; calibrated forecasts lose a little. The map for all cases is a further
+    candidate, and the note compares the two. The cases are needed, without weights; lazy frames of up to 4,194,304
+    rows are collected.
 
     If there are more than 4,096 distinct forecasts, neighbouring ones are grouped. The groups are so small that gains
     under smooth rules change by less than a hundredth of their standard error. The functions of
