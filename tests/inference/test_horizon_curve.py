@@ -37,16 +37,17 @@ def test_each_horizon_is_estimated_as_by_itself(grouped):
 
 
 def variance(time, event, parts, group):
-    """Return the variance of a sum over horizons of weighted, centred contributions, step by step."""
-    whole = np.sum(np.sum(parts, axis=0) ** 2)
-    for one in np.unique(group):
-        own = group == one
-        for u in np.unique(time[own & ~event & (time < HORIZONS[-1])]):
-            c = np.count_nonzero(own & ~event & (time == u))
-            r = c + np.count_nonzero(own & (time > u))
-            later = sum(z[own & (time > u)].sum() for z, horizon in zip(parts, HORIZONS, strict=True) if u < horizon)
-            whole -= later**2 * c / (r * (r - c))
-    return whole
+    """Return the variance of a sum over horizons of weighted, centred contributions, from the influence of cases."""
+    influence = np.sum(parts, axis=0)
+    for z, horizon in zip(parts, HORIZONS, strict=True):
+        for one in np.unique(group):
+            own = group == one
+            for u in np.unique(time[own & ~event & (time < horizon)]):
+                leaves, stays = own & ~event & (time == u), own & (time > u)
+                c, r = np.count_nonzero(leaves), np.count_nonzero(leaves | stays)
+                step = z[stays].sum() / (r - c)
+                influence += leaves * step - (leaves | stays) * step * c / r
+    return np.sum(influence**2)
 
 
 @pytest.mark.parametrize("grouped", [False, True])
