@@ -210,9 +210,9 @@ class _MeanTest:
             error = np.where(error > 0.0, error_of_difference(mean, squares, one, np.full(len(mean), self.odds)), error)
         else:
             even = np.maximum(-d1 * d0, 0.0)
-            total = events + others
-            moments = total @ even, total @ (even * (d1 + d0))
-            error = widened_errors(mean, error, df, float(n), *moments, np.ones(len(mean)))
+            total = (events + others).astype(np.float64)
+            squares, cubes = total @ even, total @ (even * (d1 + d0))
+            error = widened_errors(mean, error, df, float(n), squares, cubes, np.ones(len(mean)))
         seen = (events.sum(axis=1) > 0) & (others.sum(axis=1) > 0) & (error > 0.0)
         with np.errstate(divide="ignore", invalid="ignore"):
             p_value = 2.0 * stdtr(df, -np.abs(mean / error))
