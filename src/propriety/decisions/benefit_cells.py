@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,8 @@ __all__ = ["BenefitCells", "cells_of_cases", "cells_of_ledger"]
 BLOCK = 4_000_000  # Numbers drawn at once.
 
 
-class BenefitCells(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class BenefitCells:
     r"""Groups of cases, or clusters, of which all members have the same net benefit under every strategy.
 
     Parameters
@@ -43,7 +44,7 @@ class BenefitCells(NamedTuple):
     @property
     def net_benefit(self) -> Floats:
         """Net benefit of each strategy at each threshold."""
-        return np.einsum("j,jst->st", self.count, self.gain) / float(self.count @ self.size)
+        return np.asarray(np.einsum("j,jst->st", self.count, self.gain) / float(self.count @ self.size))
 
     def mean_products(self, contrast: Floats) -> Floats:
         """Return the covariance of contrasts between strategies over thresholds, times the number of cases.
@@ -107,7 +108,8 @@ def cells_of_cases(cases: Cases, models: tuple[str, ...], grid: Floats) -> Benef
     total, squares = float(weight.sum()), float(weight @ weight)
     n = total**2 / squares
     if cases.cluster is None:
-        return BenefitCells(np.bincount(code, weight) * (n / total), np.ones(len(first)), gain, n, counted=True)
+        count = np.bincount(code, weight).astype(np.float64) * (n / total)
+        return BenefitCells(count, np.ones(len(first)), gain, n, counted=True)
     units = len(cases.cluster)
     table = np.zeros((units, len(first)))
     np.add.at(table, (cases.cluster.codes, code), weight * (n / total))

@@ -108,8 +108,8 @@ class AnticipatedCases:
     def table(self, model: str) -> ForecastTable:
         """Return the expected table of a model."""
         distinct, row = np.unique(self.forecasts[model] + 0.0, return_inverse=True)
-        happened = np.bincount(row, self.share * self.rate)
-        without = np.bincount(row, self.share * (1.0 - self.rate))
+        happened = np.bincount(row, self.share * self.rate).astype(np.float64)
+        without = np.bincount(row, self.share * (1.0 - self.rate)).astype(np.float64)
         return ForecastTable(
             forecast=distinct,
             events=happened,

@@ -240,15 +240,14 @@ def plan(  # noqa: PLR0913  (the anticipated cases, the criteria, and the design
     tested = slope is not None or observed_expected is not None
     wanted = read_widths(widths, threshold, default=not (paired or tested))
     criteria = []
-    if wanted or tested:
-        cases = known.single()
     for one, width in wanted.items():
-        reached = planned_width(cases, one, level, method)
+        reached = planned_width(known.single(), one, level, method)
         how = "Riley et al." if method == "riley" else "influence"
         size = _smallest(reached, width)
         criteria.append(Criterion(one.key, one.label, "width", width, reached.value, how, reached, size))
     drawing: dict[str, Any] = {"level": level, "power": power, "draws": n_resamples, "seed": seed}
     if tested:
+        cases = known.single()
         truth = cases.miscalibrated(*_miscalibration(slope, observed_expected))
         found = calibration_power(cases, truth, **drawing)
         label = _tested_label(slope, observed_expected)
@@ -283,8 +282,8 @@ def _compared(
         seen = compare_of(known.pilot, measure, level=drawing["level"], drawing=Drawing(999, drawing["seed"]))
         error = float(seen.standard_error[0])
         if not error > 0.0:
-            law = "has no standard error of the difference, so its spread is not known"
-            raise InputValueError(law, argument="forecasts", hint=seen.note or None)
+            why = "has no standard error of the difference, so its spread is not known"
+            raise InputValueError(why, argument="forecasts", hint=seen.note)
         own = error * math.sqrt(known.pilot.n) if spread is None else spread
         value = float(seen.difference[0]) if difference is None else difference
         table = known.pilot.table(known.pilot.models[0])

@@ -118,7 +118,7 @@ def read_widths(widths: Mapping[Any, float] | None, threshold: float | None, *, 
     found = {}
     for one, width in widths.items():
         if isinstance(one, str) and one not in named:
-            hint = Wording("pass {thresholds=}.") if one == "standardized_net_benefit" else None
+            hint = Wording("pass {thresholds=}.") if one == "standardized_net_benefit" else ""
             law = f"must name a measure: {', '.join(named)}; or be a measure or a rule"
             raise InputValueError(law, argument="widths", offender=f"got {one!r}", hint=hint)
         if not is_number(width) or not 0.0 < width < math.inf:

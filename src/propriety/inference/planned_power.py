@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import chdtri, chndtr, chndtrinc, logit, ndtr, ndtri, stdtr
 
 from propriety.calibration.calibration_test import SHARES, calibration_test
@@ -183,10 +184,12 @@ class _MeanTest:
     def of(cls, cases: AnticipatedCases, measure: Mean, level: float) -> _MeanTest:
         loss = binary_rule(measure.rule).loss
         new, old = cases.forecasts.values()
-        sides = [measure.sign * (loss(new, event=event) - loss(old, event=event)) for event in (True, False)]
+        happened, without = (
+            measure.sign * (loss(new, event=event) - loss(old, event=event)) for event in (True, False)
+        )
         counted = isinstance(measure, NetBenefit) and not isinstance(measure.thresholds, tuple)
         odds = measure.thresholds / (1.0 - measure.thresholds) if counted else None  # type: ignore[attr-defined]
-        return cls(cases, *sides, level, odds)
+        return cls(cases, happened, without, level, odds)
 
     def reject(self, n: int, draws: int, generator: np.random.Generator) -> float:
         """Return the share of drawn samples in which the difference is significant."""
@@ -196,7 +199,7 @@ class _MeanTest:
             found += self._significant(*self.cases.draw(n, min(block, draws - first), generator), n)
         return found / draws
 
-    def _significant(self, events: Floats, others: Floats, n: int) -> int:
+    def _significant(self, events: NDArray[np.int64], others: NDArray[np.int64], n: int) -> int:
         d1, d0 = self.happened, self.without
         mean = (events @ d1 + others @ d0) / n
         squares = (events @ d1**2 + others @ d0**2) / n
@@ -207,9 +210,9 @@ class _MeanTest:
             error = np.where(error > 0.0, error_of_difference(mean, squares, one, np.full(len(mean), self.odds)), error)
         else:
             even = np.maximum(-d1 * d0, 0.0)
-            total = events + others
-            moments = total @ even, total @ (even * (d1 + d0))
-            error = widened_errors(mean, error, df, float(n), *moments, np.ones(len(mean)))
+            total = (events + others).astype(np.float64)
+            squares, cubes = total @ even, total @ (even * (d1 + d0))
+            error = widened_errors(mean, error, df, float(n), squares, cubes, np.ones(len(mean)))
         seen = (events.sum(axis=1) > 0) & (others.sum(axis=1) > 0) & (error > 0.0)
         with np.errstate(divide="ignore", invalid="ignore"):
             p_value = 2.0 * stdtr(df, -np.abs(mean / error))

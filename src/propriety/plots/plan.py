@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 import numpy as np
@@ -77,4 +78,4 @@ def _(plan: Plan, ax: Axes | None = None, *, kind: Literal["width", "power"] | N
 
 def _leading(value: float) -> int:
     """Return the first digit of a positive number."""
-    return round(value / 10.0 ** np.floor(np.log10(value) + 1e-9))
+    return round(value / 10.0 ** math.floor(math.log10(value) + 1e-9))
