@@ -2,7 +2,7 @@
 
 `plan` reads 100,000 forecasts without outcomes. New studies of the planned size are drawn from the same population,
 in which the first model is calibrated, or has the slope or ratio to detect, and are analysed with `compare`,
-`calibration_summary` or `estimate`. Designs differ in the share of events, the measure, and clusters, whose cases share
+`calibration_test` or `estimate`. Designs differ in the share of events, the measure, and clusters, whose cases share
 the forecasts and the outcome with probability 0.3. Writes `results/planning.csv`: the design, the planned number of
 cases, the goal, and the power, or mean width, in the new studies. Takes about fifteen minutes on one core.
 
