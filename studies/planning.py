@@ -2,19 +2,20 @@
 
 `plan` reads 100,000 forecasts without outcomes. New studies of the planned size are drawn from the same population,
 in which the first model is calibrated, or has the slope or ratio to detect, and are analysed with `compare`,
-`calibration_summary` or `estimate`. Designs differ in the share of events, the measure, and clusters, whose cases share
+`calibration_test` or `estimate`. Designs differ in the share of events, the measure, and clusters, whose cases share
 the forecasts and the outcome with probability 0.3. Writes `results/planning.csv`: the design, the planned number of
 cases, the goal, and the power, or mean width, in the new studies. Takes about fifteen minutes on one core.
 
-Run: python studies/planning.py [--replicates 6000]
+Run: python studies/planning.py [--replicates 6000] [--resume]
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
+import itertools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -55,6 +56,14 @@ TESTS = {
     "calibration test, observed/expected 1.25, 7% events": (-3.0, {"observed_expected": 1.25}),
 }
 WIDTHS = {"30% events": -1.0, "7% events": -3.0}
+MEASURES = (
+    pr.measures.ObservedExpected(),
+    pr.measures.CalibrationSlope(),
+    pr.measures.AreaUnderRoc(),
+    pr.measures.StandardizedNetBenefit(0.1),
+)
+
+Row = dict[str, object]
 
 
 def compared(draw: Draw, measure: object, n: int, generator: np.random.Generator, *, clustered: bool) -> bool:
@@ -74,34 +83,23 @@ def compared(draw: Draw, measure: object, n: int, generator: np.random.Generator
     return bool(found.p_value[0] <= 0.05)
 
 
-def main() -> None:
-    """Run every design and write the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--replicates", type=int, default=6000)
-    replicates = parser.parse_args().replicates
-    rows: list[dict[str, object]] = []
-
-    def write(design: str, planned: pr.results.Plan, row: int, found: list[float]) -> None:
-        rows.append(
-            {
-                "design": design,
-                "n": int(planned.n[row]),
-                "events": int(planned.events[row]),
-                "goal": float(planned.goal[row]),
-                "found": round(float(np.mean(found)), 4),
-                "replicates": len(found),
-            }
-        )
-        print(*rows[-1].values(), file=sys.stderr, flush=True)
-
+def comparisons(replicates: int, done: set[object]) -> Iterator[Row]:
+    """Yield the power of comparisons."""
     for place, (design, (draw, measure, options)) in enumerate(COMPARISONS.items()):
-        generator = np.random.default_rng([26, place])
-        new, old = draw(KNOWN, generator)
-        planned = pr.plan({"new": new, "old": old}, measure=measure, seed=1, **options)
-        n = int(planned.required)
-        found = [compared(draw, measure, n, generator, clustered=bool(options)) for _ in range(replicates)]
-        write(design, planned, 0, found)
+        if design not in done:
+            generator = np.random.default_rng([26, place])
+            new, old = draw(KNOWN, generator)
+            planned = pr.plan({"new": new, "old": old}, measure=measure, seed=1, **options)
+            n = int(planned.required)
+            found = [compared(draw, measure, n, generator, clustered=bool(options)) for _ in range(replicates)]
+            yield row_of(design, planned, 0, found)
+
+
+def tests(replicates: int, done: set[object]) -> Iterator[Row]:
+    """Yield the power of the calibration test."""
     for place, (design, (mean, wrong)) in enumerate(TESTS.items()):
+        if design in done:
+            continue
         generator = np.random.default_rng([27, place])
         known = expit(generator.normal(mean, 1.0, KNOWN))
         planned = pr.plan(known, seed=1, **wrong)
@@ -115,28 +113,58 @@ def main() -> None:
             y = generator.random(len(p)) < expit(slope * logit(p) + shift)
             table = pr.ForecastTable.from_predictions(y, p)
             found.append(calibration_test(table, n_resamples=99, seed=1).p_value <= 0.05)
-        write(design, planned, 0, found)
+        yield row_of(design, planned, 0, found)
+
+
+def widths(replicates: int, done: set[object]) -> Iterator[Row]:
+    """Yield the mean widths of intervals."""
     for place, (events, mean) in enumerate(WIDTHS.items()):
         generator = np.random.default_rng([28, place])
         planned = pr.plan(expit(generator.normal(mean, 1.0, KNOWN)), thresholds=0.1)
-        measures = (
-            pr.measures.ObservedExpected(),
-            pr.measures.CalibrationSlope(),
-            pr.measures.AreaUnderRoc(),
-            pr.measures.StandardizedNetBenefit(0.1),
-        )
-        for row, measure in enumerate(measures):
-            widths = []
+        for row, measure in enumerate(MEASURES):
+            design = f"mean width of {measure.label}, {events}"
+            if design in done:
+                continue
+            found = []
             for _ in range(min(replicates, 400)):
                 p = expit(generator.normal(mean, 1.0, int(planned.n[row])))
                 limits = pr.estimate(generator.random(len(p)) < p, p, measure)
-                widths.append(limits.high - limits.low)
-            write(f"mean width of {measure.label}, {events}", planned, row, widths)
+                found.append(limits.high - limits.low)
+            yield row_of(design, planned, row, found)
+
+
+def row_of(design: str, planned: pr.results.Plan, row: int, found: list[float]) -> Row:
+    """Return what was planned and found for a design."""
+    return {
+        "design": design,
+        "n": int(planned.n[row]),
+        "events": int(planned.events[row]),
+        "goal": float(planned.goal[row]),
+        "found": round(float(np.mean(found)), 4),
+        "replicates": len(found),
+    }
+
+
+def main() -> None:
+    """Run every design and write the table after each."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--replicates", type=int, default=6000)
+    parser.add_argument("--resume", action="store_true", help="keep the designs that the table already has")
+    given = parser.parse_args()
+    path = RESULTS / "planning.csv"
+    rows: list[Row] = []
+    if given.resume and path.exists():
+        with path.open(newline="") as file:
+            rows = [dict(row) for row in csv.DictReader(file)]
+    done = {row["design"] for row in rows}
     RESULTS.mkdir(exist_ok=True)
-    with (RESULTS / "planning.csv").open("w", newline="") as file:
-        writer = csv.DictWriter(file, fieldnames=list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    for row in itertools.chain(*(part(given.replicates, done) for part in (comparisons, tests, widths))):
+        rows.append(row)
+        print(*row.values(), file=sys.stderr, flush=True)
+        with path.open("w", newline="") as file:
+            writer = csv.DictWriter(file, fieldnames=list(rows[0]), lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(rows)
 
 
 if __name__ == "__main__":
