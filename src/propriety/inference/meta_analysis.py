@@ -234,7 +234,9 @@ def meta_analysis(
     biased: combine small sites first.
 
     The prediction interval is for the true value of a new site. The estimate of a new site also has its own error.
-    With ``prediction="higgins"`` it is the usual formula with k - 2 degrees of freedom, which other packages report.
+    With ``prediction="higgins"`` it is the usual formula with k - 2 degrees of freedom, which other packages report. In
+    `studies/sites.py`, with 5, 12 and 30 sites, the coverage of 95% prediction intervals was 90 to 100%, and 76 to 99%
+    with the usual formula, which is too narrow if sites differ slightly.
 
     References
     ----------
