@@ -198,7 +198,7 @@ def test_numbers_leave_as_strict_json_and_words():
     stored = json.loads(found.to_json())
     assert stored["sites"]["site"][:2] == ["site 0", "site 1"]
     assert stored["mean"] == found.mean.tolist()
-    assert str(found).startswith("a: observed/expected ")
+    assert str(found).startswith("Observed/expected of a: ")
     assert "95% prediction interval" in str(found)
 
 

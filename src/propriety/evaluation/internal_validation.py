@@ -160,12 +160,12 @@ class Validation(Result):
         labels = {one.key: one.label for one in self.measures}
         several = len(self.models) > 1
         for row, key in enumerate(self.measure.tolist()):
-            name = f"{self.model[row]}: {labels[key]}" if several else f"{labels[key][:1].upper()}{labels[key][1:]}"
+            name = f"{labels[key][:1].upper()}{labels[key][1:]}" + (f" of {self.model[row]}" if several else "")
             limits = ""
             if not math.isnan(self.low[row]):
                 limits = f", {percent(self.level)} CI {number(self.low[row])} to {number(self.high[row])}"
             apparent = f"apparent {number(self.apparent[row])}, optimism {number(self.optimism[row])}"
-            yield f"{name} {number(self.corrected[row])}{limits} ({apparent})."
+            yield f"{name}: {number(self.corrected[row])}{limits} ({apparent})."
         yield f"{_in_words(self)}." + (f" {self.note}" if self.note else "")
 
     def _facts(self) -> dict[str, Any]:

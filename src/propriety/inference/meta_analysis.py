@@ -161,12 +161,12 @@ class MetaAnalysis(Result):
         labels = {one.key: one.label for one in self.measures}
         several = len(set(self.model.tolist())) > 1
         for row, key in enumerate(self.measure.tolist()):
-            name = f"{self.model[row]}: {labels[key]}" if several else f"{labels[key][:1].upper()}{labels[key][1:]}"
-            yield f"{name} {self._numbers(row)}" + (f" Note: {self.note[row]}." if self.note[row] else "")
+            name = f"{labels[key][:1].upper()}{labels[key][1:]}" + (f" of {self.model[row]}" if several else "")
+            yield f"{name}: {self._numbers(row)}" + (f" Note: {self.note[row]}." if self.note[row] else "")
 
     def _numbers(self, row: int) -> str:
         if math.isnan(self.mean[row]):
-            return "has no mean over sites."
+            return "no mean over sites."
         sure, sites = percent(self.level), counted(int(self.n_sites[row]), "site")
         said = f"{number(self.mean[row])} on average over {sites}"
         said += f" ({sure} CI {number(self.low[row])} to {number(self.high[row])})"
@@ -234,7 +234,9 @@ def meta_analysis(
     biased: combine small sites first.
 
     The prediction interval is for the true value of a new site. The estimate of a new site also has its own error.
-    With ``prediction="higgins"`` it is the usual formula with k - 2 degrees of freedom, which other packages report.
+    With ``prediction="higgins"`` it is the usual formula with k - 2 degrees of freedom, which other packages report. In
+    `studies/sites.py`, with 5, 12 and 30 sites, the coverage of 95% prediction intervals was 90 to 100%, and 76 to 99%
+    with the usual formula, which is too narrow if sites differ slightly.
 
     References
     ----------
