@@ -16,6 +16,7 @@ __all__ = [
     "check_choice",
     "check_inside",
     "check_level",
+    "check_not_negative",
     "check_options",
     "check_positive",
     "check_resamples",
@@ -45,6 +46,12 @@ def check_positive(argument: str, value: object) -> None:
     """Raise an error if a value is not a positive whole number."""
     if not _is_whole(value) or value < 1:
         raise InputValueError("must be a positive whole number", argument=argument, offender=f"got {value!r}")
+
+
+def check_not_negative(argument: str, value: object) -> None:
+    """Raise an error if a value is not a whole number of at least 0."""
+    if not _is_whole(value) or value < 0:
+        raise InputValueError("must be a non-negative whole number", argument=argument, offender=f"got {value!r}")
 
 
 def check_inside(argument: str, value: object) -> None:

@@ -70,12 +70,15 @@ def test_options(ledgers, run, refusal):
     assert "level must" in refusal("monitor", "calm", "--level", "1.5")
 
 
-def test_days_that_are_not_mature_are_not_tested(ledgers, run):
+def test_days_that_are_not_mature_are_not_tested(ledgers, run, refusal):
     ledger_of(shift=0.8).to_parquet(ledgers / "late")
     assert run("monitor", "late").exit_code == 1
     assert run("monitor", "late", "--mature-after", "25", "--json", "m.json").exit_code == 0
     found = json.loads((ledgers / "m.json").read_text())
     assert (found["mature_after"], found["times"][-1], len(found["waiting"])) == (25, "2026-03-05", 25)
+    assert "--mature-after must be a non-negative" in refusal("monitor", "late", "--mature-after", "-1")
+    assert "--mature-after must be shorter" in refusal("monitor", "late", "--mature-after", "99")
+    assert "--reference-days must be a positive" in refusal("monitor", "late", "--reference-days", "0")
 
 
 def test_the_state_is_continued_and_the_same_day_may_come_again(ledgers, run, refusal):

@@ -368,8 +368,23 @@ def test_maturity_needs_days_that_can_be_subtracted():
     assert pr.monitor(days, mature_after=2).times == ("2026-01-01",)
     with pytest.raises(InputValueError, match="mature_after must be shorter"):
         pr.monitor(days, mature_after=3)
-    with pytest.raises(InputValueError, match="mature_after must be a positive whole number"):
-        pr.monitor(days, mature_after=-1)
+    for wrong in (-1, 1.5, True):
+        with pytest.raises(InputValueError, match="mature_after must be a non-negative whole number"):
+            pr.monitor(days, mature_after=wrong)
+
+
+def test_other_days_that_are_not_mature_are_stored(tmp_path):
+    """The same number of days may be waiting, but not the same days."""
+
+    def of(days):
+        return pr.condense([0, 1, 0] * len(days), [0.3, 0.6, 0.2] * len(days), by={"day": np.repeat(days, 3)})
+
+    pr.monitor(of([1, 5, 6]), mature_after=3).to_parquet(tmp_path)
+    found = pr.monitor(of([1, 5, 7]), mature_after=3)
+    assert found.summary().endswith("Not tested yet: 2 days.")
+    found.to_parquet(tmp_path)
+    assert LedgerMonitor.from_parquet(tmp_path).waiting == (5, 7)
+    assert not list(tmp_path.rglob(".*"))
 
 
 def test_a_crossed_key_is_refused_with_what_to_do():

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 import propriety as pr
-from propriety.errors import InputValueError
+from propriety.errors import InputTypeError, InputValueError
 from propriety.ledger.moments import Sums
 
 
@@ -95,3 +95,21 @@ def test_invalid_counts_are_rejected(counts, message):
 def test_counts_are_not_weights_and_not_for_ledgers():
     with pytest.raises(InputValueError, match="counts= or sample_weight=, not both"):
         pr.condense([0, 1], [0.2, 0.7], counts=[1, 2], sample_weight=[1, 2])
+    with pytest.raises(InputTypeError, match="pass it without counts"):
+        pr.condense(pr.condense([0, 1], [0.2, 0.7]), counts=[1, 2])
+    with pytest.raises(InputTypeError, match=r"put it into a list, \[counts\]"):
+        pr.condense([0, 1], [0.2, 0.7], counts="cases")
+
+
+def test_few_events_and_a_row_without_cases():
+    """Tests with few events need moments under equally good models; a row without cases must not count."""
+    rng = np.random.default_rng(3)
+    p = {name: np.round(rng.beta(1, 9, 300), 2) for name in "abc"}
+    y, counts = rng.random(300) < 0.05, rng.integers(0, 6, 300)
+    y[0], p["a"][0], counts[0] = True, 0.0, 0
+    every = np.repeat(np.arange(300), counts)
+    found = pr.condense(y, p, counts=counts)
+    expected = pr.condense(y[every], {name: own[every] for name, own in p.items()})
+    assert expected.moments(pr.Brier()).even_squares.any()
+    assert_same(found, expected)
+    assert str(pr.compare(found)) == str(pr.compare(expected))

@@ -45,6 +45,8 @@ NAMES = {
     "grid": "--grid",
     "thresholds": "--thresholds",
     "level": "--level",
+    "mature_after": "--mature-after",
+    "reference_days": "--reference-days",
     "n_resamples": "--resamples",
     "seed": "--seed",
     "widths": "--width",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from propriety.checks import check_level, check_positive
+from propriety.checks import check_level, check_not_negative, check_positive
 from propriety.errors import InputTypeError, InputValueError
 from propriety.inference.comparison_monitor import range_of
 from propriety.inference.daily_numbers import Day, Stream, days_of_ledger
@@ -334,8 +334,7 @@ def monitor(
     """
     check_level(level)
     check_positive("reference_days", reference_days)
-    if mature_after != 0:
-        check_positive("mature_after", mature_after)
+    check_not_negative("mature_after", mature_after)
     range_of(rule, None)
     _check_ledger(ledger, time)
     empty = LedgerMonitor(

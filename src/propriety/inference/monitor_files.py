@@ -48,7 +48,7 @@ def write_monitor(watch: LedgerMonitor, folder: str | PathLike[str]) -> None:
     there = _facts(root) if (root / FACTS).exists() else None
     if there is not None:
         _check_continues(root, there, watch)
-        if (there["days"], there["waiting"]) == (days, len(watch.waiting)):
+        if _stored_times(root, there) == (watch.times, watch.waiting):
             return
     elif any(root.glob("days/*.parquet")):
         law = f"{root} has days of a monitor, but no {FACTS}"
@@ -138,12 +138,14 @@ def _rows(file: StoredDay) -> Any:
 
 
 def _write(rows: Any, path: Path) -> str:
-    """Write a file and return its checksum."""
+    """Write a file, completely or not at all, and return its checksum."""
     pa, parquet = frames.pyarrow()
     sink = pa.BufferOutputStream()
     parquet.write_table(rows, sink, compression="zstd")
     data = sink.getvalue().to_pybytes()
-    path.write_bytes(data)
+    beside = path.with_name(f".{path.name}")
+    beside.write_bytes(data)
+    beside.replace(path)
     return _checksum(data)
 
 

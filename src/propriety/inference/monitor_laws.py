@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from propriety.checks import check_level, check_positive
+from propriety.checks import check_level, check_not_negative, check_positive
 from propriety.errors import InputValueError
 from propriety.inference.stability_index import BINS
 from propriety.inference.stream_evidence import ALTERNATIVES
@@ -26,8 +26,7 @@ def check_facts(facts: Mapping[str, Any]) -> None:
     check_positive("reference_days", facts["reference_days"])
     check_positive("days", facts["days"])
     for name in ("mature_after", "waiting"):
-        if facts[name] != 0:
-            check_positive(name, facts[name])
+        check_not_negative(name, facts[name])
     named = all(isinstance(facts[name], list) for name in ("keys", "models")) and isinstance(facts["time"], str)
     if not named or not all(isinstance(one, str) for one in [*facts["keys"], *facts["models"]]) or not facts["models"]:
         _refuse("its time, keys and models must be names")

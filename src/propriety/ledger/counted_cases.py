@@ -57,8 +57,7 @@ def _collected(frame: object, forecasts: object, by: object, *others: object) ->
 def _of_counts(rows: Ledger, rules: Iterable[Rule]) -> Ledger:
     """Return the ledger of all cases, given that of rows with their counts as weights."""
     cases = rows.source
-    if not isinstance(cases, Cases):
-        raise InputValueError("a ledger has no rows to count", hint="pass the rows themselves.")
+    assert isinstance(cases, Cases)  # noqa: S101  (for the type checker; the rows are in memory)
     counts = cases.checked().weights()
     assert counts is not None  # noqa: S101  (for the type checker; the counts are the weights)
     _check_counts(counts, cases)

@@ -10,7 +10,7 @@ import narwhals as nw
 import numpy as np
 from narwhals.dependencies import is_into_dataframe
 
-from propriety.errors import InputTypeError, InputValueError, Wording
+from propriety.errors import InputTypeError, InputValueError, Wording, parameter
 from propriety.ledger.ledger import Ledger
 from propriety.tables.censored_frames import CensoredFrame
 from propriety.tables.events import events_of
@@ -155,8 +155,8 @@ def check_condensed(what: str, beside: Mapping[str, Any]) -> None:
     """Raise an error if condensed data are passed beside arguments that describe cases."""
     given = [name for name, value in beside.items() if value is not None]
     if given:
-        law = f"{what} holds outcomes, forecasts, weights and keys already; pass it without {given[0]}"
-        raise InputTypeError(law)
+        law = "{what} holds outcomes, forecasts, weights and keys already; pass it without {name}"
+        raise InputTypeError(Wording(law, what=what, name=parameter(given[0])))
 
 
 def _is_frame(value: object) -> bool:

@@ -265,13 +265,14 @@ def _method(watch: LedgerMonitor) -> str:
 def _facts(watch: LedgerMonitor) -> Facts:
     from propriety import __version__
 
+    unit = watch.time if isinstance(watch.times[-1], int | float) else "day"  # Between dates, days are counted.
     entries = {
         "propriety": __version__,
         "Python": platform.python_version(),
         "Key of time": watch.time,
         "Level": watch.level,
         "Reference window": f"{watch.reference_days} {watch.time}s",
-        "Mature after": f"{watch.mature_after} {watch.time}s",
+        "Mature after": f"{watch.mature_after} {unit}s",
         "Rule": repr(watch.rule),
     }
     return Facts(title="Facts", entries=entries)

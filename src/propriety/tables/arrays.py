@@ -12,7 +12,7 @@ import numpy as np
 from narwhals.dependencies import get_pandas, get_pyarrow, is_into_dataframe, is_into_lazyframe, is_into_series
 from numpy.typing import NDArray
 
-from propriety.errors import InputTypeError, InputValueError
+from propriety.errors import InputTypeError, InputValueError, Wording, parameter
 from propriety.tables.label_codes import is_rounded
 
 __all__ = ["PAIR", "Reading", "Role", "classes_of", "missing_cases", "read_array", "read_forecasts", "series_of"]
@@ -239,7 +239,7 @@ def _as_array(values: object, argument: str, role: Role) -> NDArray[Any]:
             law,
             argument=argument,
             offender=f"got a single {type(values).__name__}",
-            hint=f"put it into a list, [{argument}], or into an array.",
+            hint=Wording("put it into a list, [{argument}], or into an array.", argument=parameter(argument)),
         )
     return array
 

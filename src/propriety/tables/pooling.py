@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable
 from typing import NoReturn
 
@@ -15,8 +14,8 @@ from propriety.tables.cases import CHUNK, Cases, Chunk
 
 __all__ = ["checked", "isotonic_starts", "pool", "pool_cases", "pool_counts", "running_sum"]
 
-MANY_ROWS = 500_000  # From here on SciPy's regression is used at once.
-MANY_PASSES = 50  # Few tables need more than 15.
+MANY_ROWS = 500_000  # In all passes; merging fewer takes less time than the import of SciPy's regression.
+PASS = 10_000  # A pass takes at least the time of this many rows.
 
 
 def checked(columns: dict[str, Floats]) -> dict[str, Floats]:
@@ -150,8 +149,9 @@ def isotonic_starts(events: Floats, non_events: Floats, draw: NDArray[np.intp] |
     """Return the first row of each block of isotonic regression, and the number of rows at the end.
 
     Rows that differ in `draw`, which never decreases, are in different blocks. Each pass merges all neighbours whose
-    rates do not rise. For few rows this takes less time than the import of SciPy's regression. Rates are computed from
-    the sums of a block, which are exact if the weights are counts.
+    rates do not rise. Most passes halve the rows or more, but some tables need as many passes as rows, so SciPy's
+    regression takes over after `MANY_ROWS`. Rates are computed from the sums of a block, which are exact if the weights
+    are counts; the regression rounds its running means, so passes follow it too.
 
     Examples
     --------
@@ -159,24 +159,24 @@ def isotonic_starts(events: Floats, non_events: Floats, draw: NDArray[np.intp] |
     array([0, 1, 3, 4])
     """
     start: NDArray[np.intp] = np.arange(len(events) + 1)
-    last = MANY_PASSES if len(events) < MANY_ROWS else 1
-    for count in itertools.count(1):
+    seen = 0
+    while True:
         weight = events + non_events
         rate = events / weight
         if draw is not None:
             rate += 2.0 * draw
         rises = rate[1:] > rate[:-1]
         if rises.all():
-            break
+            return start
         kept = np.flatnonzero(np.append(True, rises))
-        if count == last:
+        before, seen = seen, seen + len(events) + PASS
+        if before < MANY_ROWS <= seen:
             from scipy.optimize import isotonic_regression  # Imported here, because it is slow to import.
 
             kept = isotonic_regression(rate, weights=weight).blocks[:-1].astype(np.intp)
         start = start[np.append(kept, len(events))]
         events, non_events = np.add.reduceat(events, kept), np.add.reduceat(non_events, kept)
         draw = None if draw is None else draw[kept]
-    return start
 
 
 def running_sum(weight: Floats) -> Floats:

@@ -5,6 +5,6 @@
 select day, country, device, round(p, 4) as p, y, count(*) as cases
 from read_parquet('{{ var("cases") }}')
 {% if is_incremental() %}
-where day > (select max(day) from {{ this }}) or day >= date '{{ var("since", "9999-12-31") }}'
+where day > (select coalesce(max(day), date '0001-01-01') from {{ this }}) or day >= date '{{ var("since", "9999-12-31") }}'
 {% endif %}
 group by all
