@@ -275,7 +275,7 @@ def test_levels_are_not_rounded(run):
         (["evaluate", "p.csv", *BOTH, "--level", "2"], "level"),
         (["evaluate", "p.csv", *BOTH, "--seed", "-1"], "--seed"),
         (["evaluate", "p.csv", *BOTH, "--fail-if", "brier=3"], "--fail-if must be a condition"),
-        (["evaluate", "p.csv", *BOTH, "--fail-if", "briar>0"], "did you mean honest/brier"),
+        (["evaluate", "p.csv", *BOTH, "--fail-if", "briar>0"], "did you mean brier"),
         (["evaluate", "p.csv", *BOTH, "--fail-if", "brier>baseline/brier"], "name its JSON by --baseline"),
         (
             ["evaluate", "p.csv", *BOTH, "--baseline", "p.csv"],

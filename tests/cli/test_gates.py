@@ -135,11 +135,12 @@ def test_an_earlier_evaluation_is_the_baseline():
     ("condition", "told"),
     [
         ("b/briar>1", "got 'b/briar'. Hint: did you mean b/brier or a/brier?"),
+        ("briar>1", "got 'briar'. Hint: did you mean brier?"),
         ("c/brier>1", "must name a model; got 'c/brier'. Hint: the models are a, b."),
         ("zzz>1", "--json lists the numbers"),
         ("a worse than B", "did you mean b?"),
         ("a worse than b", "tested on the same cases"),
-        ("sex=f/brier>1", "name their columns by --by"),
+        ("sex=f/brier>1", "needs groups; got 'sex=f/brier'. Hint: name their columns by --by."),
     ],
 )
 def test_unknown_names_list_those_that_are_near(condition, told):
@@ -171,10 +172,10 @@ ROWS = {
 @pytest.mark.parametrize(
     ("condition", "words"),
     [
-        ("sex=f/miscalibrated", "Gate failed: the model is miscalibrated in sex=f."),
-        ("a/sex=m/miscalibrated", "Gate passed: the model was not found to be miscalibrated in sex=m."),
-        ("sex,site=f,1/miscalibrated", "Gate failed: the calibration of the model in sex,site=f,1 was not tested."),
-        ("any group/miscalibrated", "Gate failed: the model is miscalibrated in 1 of 2 groups: sex: f."),
+        ("sex=f/miscalibrated", "Gate failed: a is miscalibrated in sex=f."),
+        ("a/sex=m/miscalibrated", "Gate passed: a was not found to be miscalibrated in sex=m."),
+        ("sex,site=f,1/miscalibrated", "Gate failed: the calibration of a in sex,site=f,1 was not tested."),
+        ("any group/miscalibrated", "Gate failed: a is miscalibrated in 1 of 2 groups: sex: f."),
         ("any group/brier>0.3", "Gate passed: any group/brier is above 0.3 in none of 3 groups."),
         ("any group/brier>brier", "Gate failed: any group/brier is above brier in 1 of 3 groups: sex: m."),
         ("sex=m/brier > sex=f/brier", "Gate failed: sex=m/brier is 0.3, which is above sex=f/brier (0.1)."),

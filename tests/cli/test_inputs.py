@@ -93,6 +93,15 @@ def test_files_that_cannot_be_read(folder, refusal, content, told):
     assert told.replace("y_true", "the outcome") in refusal("evaluate", "x", *COLUMNS)
 
 
+@pytest.mark.parametrize(
+    ("name", "form"), [("x.parquet", "Parquet"), ("x.PQ", "Parquet"), ("x.feather", "Arrow"), ("x.xlsx", "Excel")]
+)
+def test_text_must_not_have_the_name_of_another_format(folder, refusal, name, form):
+    (folder / name).write_bytes((folder / "p.csv").read_bytes())
+    told = refusal("evaluate", name, *COLUMNS)
+    assert told.startswith(f"Error: {name} must be {form}, as its name says; it is text. Hint: ")
+
+
 def test_a_number_that_turns_up_late_is_refused_in_one_line(folder, refusal):
     (folder / "x.csv").write_text("y,p\n" + "1,0.5\n" * 30_000 + "1,abc\n")
     refusal("evaluate", "x.csv", *COLUMNS)

@@ -146,8 +146,7 @@ def _any_group(gate: Inequality, left: Path, model: str | None, facts: Facts) ->
 
 
 def _calibrated(gate: Miscalibrated, model: str | None, facts: Facts) -> GateResult:
-    path, name = gate.path, gate.path.model or model
-    subject = "the model" if name is None or len(facts.numbers.models) == 1 else name
+    path, subject = gate.path, gate.path.model or model or facts.numbers.models[0]
     key = _key(path, model, facts)
     if path.group == Group():
         known = _of_groups(path, model, facts)
@@ -187,7 +186,7 @@ def _related(gate: Relation, facts: Facts) -> GateResult:
 
 def _of_groups(path: Path, model: str | None, facts: Facts) -> dict[str, float]:
     """Return a number of each group in which it is known."""
-    groups, name = _group_numbers(facts), _owner(path, model, facts.numbers)
+    groups, name = _group_numbers(path, facts), _owner(path, model, facts.numbers)
     known = {group: _group_number(path, row) for (own, group), row in groups.rows.items() if own == name}
     return {group: value for group, value in known.items() if not math.isnan(value)}
 
@@ -197,12 +196,15 @@ def _value(side: Path | Number, model: str | None, facts: Facts) -> float:
         return side.value
     numbers = _numbers(side, facts)
     if side.group is not None and side.group.key is not None:
-        groups = _group_numbers(facts)
+        groups = _group_numbers(side, facts)
         text = groups.text(side.group.key, side.group.label)
         return _group_number(side, groups.rows[_owner(side, model, numbers), text])
     key = _flat_key(side, model, facts)
     if key not in numbers.flat:
-        hint = near_names(key, numbers.flat) or "--json lists the numbers under metrics."
+        # A condition without a model applies to every model, so the names suggested have none either.
+        prefix = "" if side.model is not None else key.removesuffix(side.metric)
+        known = [name.removeprefix(prefix) for name in numbers.flat if name.startswith(prefix)]
+        hint = near_names(key.removeprefix(prefix), known) or "--json lists the numbers under metrics."
         law = "must name a number of the evaluation"
         raise InputValueError(law, argument="--fail-if", offender=f"got {str(side)!r}", hint=hint)
     return numbers.flat[key]
@@ -251,10 +253,11 @@ def _key(side: Path | Number, model: str | None, facts: Facts) -> str:
     return "/".join([*(["baseline"] if side.in_baseline else []), _flat_key(side, model, facts)])
 
 
-def _group_numbers(facts: Facts) -> GroupNumbers:
+def _group_numbers(path: Path, facts: Facts) -> GroupNumbers:
     groups = facts.groups()
     if groups is None:
-        raise InputValueError("needs groups", argument="--fail-if", hint="name their columns by --by.")
+        hint = "name their columns by --by."
+        raise InputValueError("needs groups", argument="--fail-if", offender=f"got {str(path)!r}", hint=hint)
     return groups
 
 

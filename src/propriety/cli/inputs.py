@@ -33,6 +33,7 @@ BEGINNINGS: dict[bytes, Format] = {
     b"\x28\xb5\x2f\xfd": "zstd",
     b"PK\x03\x04": "excel",
 }
+NAMED = {".parquet": "Parquet", ".pq": "Parquet", ".arrow": "Arrow", ".feather": "Arrow", ".xlsx": "Excel"}
 LOOK = 4096
 READABLE = "files must be Parquet, CSV, Arrow or Excel (.xlsx)"
 
@@ -50,7 +51,7 @@ def found_files(names: Sequence[str]) -> Iterator[list[Path]]:
 
 
 def format_of(path: Path) -> Format:
-    """Return the format of a file by its first bytes, whatever its name."""
+    """Return the format of a file by its first bytes; text must not have the name of another format."""
     with path.open("rb") as file:
         beginning = file.read(LOOK)
     for mark, form in BEGINNINGS.items():
@@ -61,6 +62,10 @@ def format_of(path: Path) -> Format:
     # UTF-16 is text with zero bytes; its byte order mark identifies it.
     if b"\0" in beginning and not beginning.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise InputValueError(READABLE, offender=f"{shown(path)} is in another format")
+    if (named := NAMED.get(path.suffix.lower())) is not None:
+        # The first bytes of the other formats are unmistakable, but any text could be CSV.
+        law = f"{shown(path)} must be {named}, as its name says; it is text"
+        raise InputValueError(law, hint="write the file again, or name it .csv if it is CSV.")
     return "csv"
 
 
