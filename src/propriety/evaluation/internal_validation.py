@@ -230,7 +230,7 @@ def validate(  # noqa: PLR0913  (the data, what is asked, and how new cases are 
         Number of draws of the bootstrap, and the seed of draws and folds; without a seed, a new one is drawn and stored
         in the result.
     workers : int
-        Number of processes; the result does not depend on it.
+        Number of threads; the result does not depend on it.
     progress : bool
         Whether to show a progress bar.
     pos_label, labels

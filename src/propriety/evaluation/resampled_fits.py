@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -47,7 +49,7 @@ class Sample:
     @classmethod
     def of(cls, estimator: Any, X: Any, y: object, pos_label: Any, labels: Any) -> Sample:  # noqa: N803  (scikit-learn's name)
         """Read the arguments of `propriety.validate`."""
-        _sklearn("base")
+        _check_sklearn()
         estimators = dict(estimator) if isinstance(estimator, Mapping) else {"model": estimator}
         wrong = next((name for name, one in estimators.items() if not _can_fit(one)), None)
         if wrong is not None or not estimators:
@@ -67,8 +69,10 @@ class Sample:
 
     def fitted(self, rows: Rows) -> dict[str, Any]:
         """Fit a copy of every estimator to some rows."""
-        base, X = _sklearn("base"), self._features(rows)  # noqa: N806  (scikit-learn's name)
-        return {name: base.clone(one).fit(X, self.y[rows]) for name, one in self.estimators.items()}
+        from sklearn.base import clone
+
+        X = self._features(rows)  # noqa: N806  (scikit-learn's name)
+        return {name: clone(one).fit(X, self.y[rows]) for name, one in self.estimators.items()}
 
     def forecasts(self, fitted: Mapping[str, Any], rows: Rows) -> tuple[dict[str, NDArray[Any]], Any]:
         """Return the forecasts of fitted estimators for some rows, and the labels of the classes."""
@@ -80,7 +84,9 @@ class Sample:
         return open_ledger(self.y[rows], forecasts, pos_label=self.pos_label, labels=self.labels, **keys)
 
     def _features(self, rows: Rows) -> Any:
-        return _sklearn("utils")._safe_indexing(self.X, rows)  # noqa: SLF001  (named in scikit-learn's reference)
+        from sklearn.utils import _safe_indexing
+
+        return _safe_indexing(self.X, rows)
 
 
 def value_in(ledger: Ledger, measure: Measure, model: str) -> float:
@@ -95,7 +101,8 @@ def value_in(ledger: Ledger, measure: Measure, model: str) -> float:
 
 def folds_of(sample: Sample, cv: Any, n_repeats: int, groups: NDArray[Any] | None, seed: int) -> list[Fold]:
     """Return the parts of a repeated cross-validation; the cases of a group are always in the same part."""
-    selection = _sklearn("model_selection")
+    from sklearn import model_selection as selection
+
     if not isinstance(cv, int):
         if n_repeats > 1:
             law = "repeats belong to a number of folds; a splitter has its own"
@@ -140,26 +147,20 @@ def drawn_rows(sample: Sample, groups: NDArray[Any] | None, seed: np.random.Seed
 def mapped(
     work: Callable[[Any], Any], items: Iterable[Any], *, total: int, workers: int, progress: bool, label: str
 ) -> Iterator[Any]:
-    """Yield the results of work in order, done one by one or by processes."""
+    """Yield the results of work in order, done one by one or by threads."""
     if workers == 1:
-        done: Iterable[Any] = map(work, items)
-    else:
-        import joblib  # A dependency of scikit-learn.
-
-        done = joblib.Parallel(n_jobs=workers, return_as="generator")(joblib.delayed(work)(item) for item in items)
-    yield from track(done, total=total, label=label, enabled=progress)
+        yield from track(map(work, items), total=total, label=label, enabled=progress)
+        return
+    with ThreadPoolExecutor(workers) as pool:
+        yield from track(pool.map(work, items), total=total, label=label, enabled=progress)
 
 
 def _can_fit(value: object) -> bool:
     return hasattr(value, "fit") and hasattr(value, "predict_proba") and not isinstance(value, type)
 
 
-def _sklearn(module: str) -> Any:
-    """Import a module of scikit-learn when it is needed."""
-    from importlib import import_module
-
-    try:
-        return import_module(f"sklearn.{module}")
-    except ImportError as error:
+def _check_sklearn() -> None:
+    """Raise an error if scikit-learn, which is imported when it is used, is not installed."""
+    if find_spec("sklearn") is None:
         hint = 'pip install "propriety[sklearn]".'
-        raise MissingDependencyError("Internal validation needs scikit-learn", hint=hint) from error
+        raise MissingDependencyError("Internal validation needs scikit-learn", hint=hint)

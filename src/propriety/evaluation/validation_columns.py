@@ -48,6 +48,15 @@ class FoldValues(Result):
         Number of cases that the learner was fitted to, and of those in the part.
     value : ndarray of shape (rows,)
         Value of the measure in the part; NaN if it is undefined there.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> from sklearn.dummy import DummyClassifier
+    >>> X, y = [[0.0]] * 12, [0, 0, 1] * 4
+    >>> found = pr.validate(DummyClassifier(), X, y, measures=[pr.Brier()], method="cross-validation", cv=2, seed=1)
+    >>> found.folds.n_train.tolist(), found.folds.n_test.tolist()
+    ([6, 6], [6, 6])
     """
 
     model: Names
