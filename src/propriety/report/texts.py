@@ -70,7 +70,7 @@ TOP = (
     "follows the diagonal; below it, the model is overconfident."
 )
 ABSTENTION = (
-    "If a model may leave its least confident cases to somebody else, the answers that remain are more often right. "
+    "If a model may leave its least confident cases to somebody else, how often are the remaining answers right? "
     "The answer is the most likely class, and the confidence is its probability."
 )
 RISK_AREAS = (
