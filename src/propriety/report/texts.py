@@ -82,8 +82,8 @@ ANSWERS = (
     "probability, the first counts."
 )
 CONFUSION = (
-    "Number of cases of each class (row) by the most likely class (column). The darker a cell, the larger its share "
-    "of the row."
+    "Number of cases of each class (row) by the most likely class (column). The stronger its colour, the larger its "
+    "share of the row."
 )
 CONFUSED = (
     "The pairs of different classes with the most cases. Expected cases are those that calibrated forecasts would "
