@@ -3,6 +3,7 @@
 import datetime as dt
 import json
 import shutil
+import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -102,6 +103,28 @@ def test_partitions_are_folders_by_label(labels, folders, tmp_path, same):
         assert sorted(path.name for path in (tmp_path / "l" / kind).iterdir()) == folders
     same(pr.Ledger.from_parquet(tmp_path / "l"), ledger, rtol=1e-15)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["l"]
+
+
+def test_one_of_several_writers_makes_the_folder(tmp_path):
+    """Of writers that start at the same time one succeeds, and the others find a ledger."""
+    ledger, refused = condensed(by={"site": SITE}), []
+
+    def write():
+        try:
+            ledger.to_parquet(tmp_path / "l")
+        except InputValueError as error:
+            refused.append(str(error))
+
+    writers = [threading.Thread(target=write) for _ in range(4)]
+    for one in writers:
+        one.start()
+    for one in writers:
+        one.join()
+    assert len(refused) == 3
+    assert all("holds a ledger already" in text for text in refused)
+    assert pr.Ledger.from_parquet(tmp_path / "l").n == ledger.n
+    assert [path.name for path in tmp_path.iterdir()] == ["l"]
+    assert not list((tmp_path / "l").rglob(".*"))
 
 
 def test_a_name_of_a_key_does_not_leave_the_folder(tmp_path, same):

@@ -264,3 +264,14 @@ def test_operating_points_are_drawn_with_their_limits():
     np.testing.assert_array_equal(lines["PPV"].get_xdata(), found.threshold[order])
     np.testing.assert_array_equal(lines["PPV"].get_ydata(), found.positive_predictive_value[order])
     assert len(ax.collections) == len(lines)
+
+
+@pytest.mark.parametrize("grid", [[0.2], [0.2, 0.2]])
+def test_limits_at_a_single_threshold_are_bars(grid):
+    """A band over one threshold would have no width."""
+    found = decision_curve(Y, P).operating_points(grid=grid)
+    ax = found.plot()
+    assert ax.get_xticks().tolist() == [0.2]
+    assert "bars: 95%" in ax.get_xlabel()
+    (segment, *_) = ax.collections[0].get_segments()
+    assert segment[:, 1].tolist() == [found.sensitivity_low[0], found.sensitivity_high[0]]

@@ -47,3 +47,11 @@ def test_a_wrong_first_answer_does_not_set_the_scale():
 
 def test_answers_that_are_all_right_can_be_drawn():
     assert texts(pr.risk_coverage_curve([1, 1, 1], [0.2, 0.5, 0.6]).plot())[0] == "AURC 0.000"
+
+
+def test_no_risk_above_one_is_labelled():
+    """The axis goes beyond 1 to make room for the legend."""
+    curve = pr.risk_coverage_curve(np.arange(100) % 20 == 0, np.linspace(1, 0, 100))
+    for ax in (pr.plots.plot_risk_coverage_curves({"a": curve, "b": curve}), curve.plot()):
+        assert ax.get_ylim()[1] > 1.0
+        assert ax.get_yticks().max() == 1.0

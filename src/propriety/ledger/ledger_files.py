@@ -67,11 +67,12 @@ def write_ledger(ledger: Ledger, folder: str | PathLike[str], *, partition: str 
     beside = root.with_name(f".{root.name}.{secrets.token_hex(8)}")
     try:
         _write(ledger, beside, partition)
-        beside.rename(root)
-    except OSError:
-        if root.exists():  # Another process has written it in the meantime.
-            raise _present(root) from None
-        raise
+        try:
+            beside.rename(root)
+        except OSError:
+            if not root.exists():
+                raise
+            _write(ledger, root, partition)  # Another process has made the folder in the meantime.
     finally:
         shutil.rmtree(beside, ignore_errors=True)
 
@@ -104,7 +105,9 @@ def _write(ledger: Ledger, root: Path, partition: Sequence[str]) -> None:
         facts["dropped"] += there["dropped"]
         facts["keys"] = {name: _joined(there["keys"][name], own) for name, own in facts["keys"].items()}
     root.mkdir(parents=True, exist_ok=True)
-    (root / FACTS).write_text(json.dumps(facts, indent=1), encoding="utf-8")
+    beside = root / f".{FACTS}.{secrets.token_hex(8)}"  # A ledger that others read is never without its facts.
+    beside.write_text(json.dumps(facts, indent=1), encoding="utf-8")
+    beside.replace(root / FACTS)
 
 
 def read_ledger(folder: str | PathLike[str]) -> Ledger:
@@ -253,7 +256,8 @@ def _facts_to_add_to(root: Path, facts: Mapping[str, Any]) -> dict[str, Any] | N
     if not (root / FACTS).exists():
         return None
     if not facts["partition"]:
-        raise _present(root)
+        law = f"{root} holds a ledger already"
+        raise InputValueError(law, hint="write to another folder, or by partition= of a key.")
     there = _stored_facts(root)
     if there["events"] == facts["events"][:-1]:  # Stored before ledgers of classes had the event of the top class.
         facts = {**facts, "events": there["events"]}
@@ -263,10 +267,6 @@ def _facts_to_add_to(root: Path, facts: Mapping[str, Any]) -> dict[str, Any] | N
         law = f"a ledger can only be added to {root} if both have the same {differs or 'keys'}"
         raise InputValueError(law, offender=f"they have {told[0]!r} and {told[1]!r}")
     return there
-
-
-def _present(root: Path) -> InputValueError:
-    return InputValueError(f"{root} holds a ledger already", hint="write to another folder, or by partition= of a key.")
 
 
 def _stored_facts(root: Path) -> dict[str, Any]:

@@ -21,24 +21,34 @@ RATES = {
     "alert_rate": "alert rate",
 }
 COMPACT = {"handlelength": 1.8, "columnspacing": 1.0, "handletextpad": 0.5, "borderaxespad": 0.2}
+APART = 0.01  # Between the bars at a single threshold.
 FEW = 12  # Thresholds that are marked by points.
 
 
 @draw.register
 def _(points: OperatingPoints, ax: Axes | None = None, *, label: str = "") -> Axes:
-    """Draw the rates against the threshold with pointwise confidence bands."""
+    """Draw the rates against the threshold with pointwise confidence bands; at a single threshold, with bars."""
     ax = new_axes(ax, size=(5.2, 4.0))
     order = np.argsort(points.threshold)
     threshold = points.threshold[order]
+    single = bool(threshold[0] == threshold[-1])
     for place, (name, text) in enumerate(RATES.items()):
         value, low, high = (getattr(points, f"{name}{side}")[order] for side in ("", "_low", "_high"))
         style: dict[str, Any] = {"color": COLORS[place], "linestyle": DASHES[place], "zorder": 3, "label": text}
-        ax.fill_between(threshold, low, high, color=COLORS[place], alpha=0.14, linewidth=0, zorder=2, label="_limits")
-        ax.plot(threshold, value, linewidth=1.6, marker="o" if len(order) <= FEW else "", markersize=3.5, **style)
+        if single:
+            x = threshold + APART * (place - len(RATES) // 2)  # Bars side by side, around the only tick.
+            ax.vlines(x, low, high, color=COLORS[place], linewidth=1.2, zorder=2, label="_limits")
+        else:
+            x = threshold
+            ax.fill_between(x, low, high, color=COLORS[place], alpha=0.14, linewidth=0, zorder=2, label="_limits")
+        ax.plot(x, value, linewidth=1.6, marker="o" if len(order) <= FEW else "", markersize=3.5, **style)
     ax.set_ylim(0, 1.02)
-    if len(order) > 1:
+    if single:
+        ax.set_xlim(threshold[0] - len(RATES) * APART, threshold[0] + len(RATES) * APART)
+        ax.set_xticks(threshold[:1])
+    else:
         ax.set_xlim(threshold[0], threshold[-1])
-    label_axis(ax.xaxis, "Threshold", f" (shaded: {percent(points.level)} confidence limits)")
+    label_axis(ax.xaxis, "Threshold", f" ({'bars' if single else 'shaded'}: {percent(points.level)} confidence limits)")
     ax.xaxis.set_major_formatter(Percent())
     ax.yaxis.set_major_formatter(Percent())
     ax.spines[["top", "right"]].set_visible(False)

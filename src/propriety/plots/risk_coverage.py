@@ -82,7 +82,7 @@ def plot_risk_coverage_curves(curves: Mapping[str, RiskCoverageCurve], ax: Axes 
     legend = write_legend(ax, loc="upper left", **LEGEND)
     _framed(ax, 1.1 * top)
     make_room(ax, legend)
-    return ax
+    return _with_ticks_to_one(ax)
 
 
 def _framed(ax: Axes, top: float) -> Axes:
@@ -94,6 +94,13 @@ def _framed(ax: Axes, top: float) -> Axes:
     ax.yaxis.set_major_formatter(Percent())
     ax.spines[["top", "right"]].set_visible(False)
     ax.tick_params(labelsize=SMALL, length=3)
+    return _with_ticks_to_one(ax)
+
+
+def _with_ticks_to_one(ax: Axes) -> Axes:
+    """Label no risk above 1 if the axis goes beyond it, to make room for text."""
+    if ax.get_ylim()[1] > 1.0:
+        ax.set_yticks(np.linspace(0.0, 1.0, 6))
     return ax
 
 

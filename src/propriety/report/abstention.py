@@ -1,4 +1,4 @@
-"""The section of a report on abstention: how the risk falls if the least confident answers are withheld."""
+"""The section of a report on abstention: the risk if the least confident answers are withheld."""
 
 from __future__ import annotations
 

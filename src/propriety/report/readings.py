@@ -37,8 +37,8 @@ TOP = (
     "this class happened. Below the diagonal, the model is more confident than it is right."
 )
 CONFUSION = (
-    "Each row is a class that happened, and its cells count the answers. Counts on the diagonal are right. A dark cell "
-    "away from the diagonal is a class that is often taken for another one."
+    "Each row is a class that happened, and its cells count the answers. Counts on the diagonal are right. A strongly "
+    "coloured cell away from the diagonal is a class that is often taken for another one."
 )
 CUT_POINTS = (
     "Each line is a model, and each step a cut point between two neighbouring grades. A model whose miscalibration is "

@@ -70,7 +70,7 @@ TOP = (
     "follows the diagonal; below it, the model is overconfident."
 )
 ABSTENTION = (
-    "If a model may leave its least confident cases to somebody else, the answers that remain are more often right. "
+    "If a model may leave its least confident cases to somebody else, how often are the remaining answers right? "
     "The answer is the most likely class, and the confidence is its probability."
 )
 RISK_AREAS = (
@@ -82,8 +82,8 @@ ANSWERS = (
     "probability, the first counts."
 )
 CONFUSION = (
-    "Number of cases of each class (row) by the most likely class (column). The darker a cell, the larger its share "
-    "of the row."
+    "Number of cases of each class (row) by the most likely class (column). The stronger its colour, the larger its "
+    "share of the row."
 )
 CONFUSED = (
     "The pairs of different classes with the most cases. Expected cases are those that calibrated forecasts would "
