@@ -186,6 +186,7 @@ def test_without_a_command_it_helps(run):
 
 def test_wrong_usage_takes_one_line(refusal):
     assert refusal("evaluate", "p.csv", "--bogus").endswith("See 'propriety evaluate --help'.\n")
+    assert "mean '--outcome'? See 'propriety" in refusal("evaluate", "p.csv", "--outcom", "y")
     assert "No such command 'evaluat'" in refusal("evaluat")
 
 

@@ -97,3 +97,8 @@ def test_classifiers_of_scikit_learn():
     assert found["brier"] == pytest.approx(float(pr.brier_score(Y, model.predict_proba(X)[:, 1])), rel=1e-12)
     with pytest.raises(InputTypeError, match=r"must have predict_proba; LinearSVC has none.*CalibratedClassifierCV"):
         pr.evaluate(Y, {"svm": LinearSVC().fit(X, Y)}, X=X)
+
+
+def test_several_estimators_need_names():
+    with pytest.raises(InputTypeError, match="forecasts must be a mapping, so that each estimator has a name"):
+        pr.evaluate(Y, [Classifier([0, 1]), Classifier([0, 1])], X=X)

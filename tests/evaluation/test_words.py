@@ -70,7 +70,7 @@ def test_groups_that_were_tested_are_cleared():
 
 def test_the_gain_of_recalibration_is_in_units_of_the_headline():
     found = said(Y, BOLD, thresholds=(0.05, 0.2))
-    assert "Bounded Brier score over the thresholds from 5% to 20% of forecast: " in found
+    assert "Bounded Brier score of forecast over the thresholds from 5% to 20%: " in found
     assert "would lower its bounded Brier score of " in found
 
 

@@ -15,6 +15,10 @@ from propriety.integrations.xarray import mean_score
 BRIER = pr.Brier()
 
 
+def test_an_ellipsis_names_all_dimensions():
+    assert mean_score(OBSERVED, P, rule=BRIER, dim=...) == mean_score(OBSERVED, P, rule=BRIER)
+
+
 def test_dimensions_must_have_the_same_names():
     with pytest.raises(InputTypeError, match=r"y_proba must be an xarray\.DataArray; got ndarray"):
         mean_score(Y, P.values, rule=BRIER)
@@ -22,6 +26,8 @@ def test_dimensions_must_have_the_same_names():
         mean_score(Y, P.rename(lead="level"), rule=BRIER)
     with pytest.raises(InputValueError, match=r"y_true must have no .* y_proba lacks.*\['day'\].*if it is 'time'"):
         mean_score(OBSERVED.rename(time="day"), P, rule=BRIER)
+    with pytest.raises(InputValueError, match=r"rename 'station' if it is 'site'"):
+        mean_score(OBSERVED.rename(site="station"), P, rule=BRIER)
     with pytest.raises(InputValueError, match=r"sample_weight must have no dimension.*\['member'\]"):
         mean_score(Y, P, rule=BRIER, sample_weight=AREA.rename(site="member"))
     with pytest.raises(InputValueError, match=r"dim must name dimensions of the cases, .*got 'day'"):

@@ -138,7 +138,8 @@ def run() -> None:
 def _usage(error: click.ClickException) -> str:
     message = one_line(Exception(error.format_message()))
     context = error.ctx if isinstance(error, click.UsageError) else None
-    return message if context is None else f"{message.rstrip('.')}. See '{context.command_path} --help'."
+    end = "" if message.endswith((".", "?")) else "."
+    return message if context is None else f"{message}{end} See '{context.command_path} --help'."
 
 
 def _last_resort() -> int:

@@ -50,6 +50,9 @@ def predicted(
     """
     several = isinstance(forecasts, Mapping)
     given: Mapping[str, Any] = forecasts if several else {"forecast": forecasts}
+    if isinstance(forecasts, list | tuple) and any(map(_is_estimator, forecasts)):
+        hint = "pass forecasts={'name': estimator, ...}."
+        raise InputTypeError("must be a mapping, so that each estimator has a name", argument="forecasts", hint=hint)
     names = {model: named_forecast(model) if several else "forecasts" for model in given}
     estimators = {model: one for model, one in given.items() if _is_estimator(one)}
     if not estimators:

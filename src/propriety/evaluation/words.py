@@ -108,14 +108,13 @@ def _leaders(evaluation: Evaluation, best: float) -> str:
     if evaluation.problem.interval is not None:
         low, high = evaluation.problem.interval
         where = f" over the thresholds from {percent(low)} to {percent(high)}"
-    name = f"{headline.label}{where}"
-    title = name[0].upper() + name[1:]
+    title = headline.label[0].upper() + headline.label[1:]
     first = scores.model[(scores.measure == headline.key) & (scores.value == best)].tolist()
     if math.isinf(best):
-        return f"{title} of {'every model' if len(evaluation.models) > 1 else evaluation.best}: infinite"
+        return f"{title} of {'every model' if len(evaluation.models) > 1 else evaluation.best}{where}: infinite"
     if len(evaluation.models) == 1:
-        return f"{title} of {evaluation.best}: {number(best)}"
-    return f"Lowest {name}: {listed(first)}, {number(best)}{' each' * (len(first) > 1)}"
+        return f"{title} of {evaluation.best}{where}: {number(best)}"
+    return f"Lowest {headline.label}{where}: {listed(first)}, {number(best)}{' each' * (len(first) > 1)}"
 
 
 def calibration_words(evaluation: Evaluation) -> Iterator[str]:

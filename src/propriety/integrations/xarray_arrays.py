@@ -140,7 +140,7 @@ def read_arrays(
 
 def named_dims(dim: Dimensions, dims: tuple[Hashable, ...], argument: str = "dim") -> list[Hashable]:
     """Return the dimensions that the user names after checking that they exist; all of them by default."""
-    if dim is None:
+    if dim is None or dim is ...:
         return list(dims)
     names = [dim] if isinstance(dim, str) or not isinstance(dim, Iterable) else list(dict.fromkeys(dim))
     unknown = [name for name in names if name not in dims]
@@ -183,7 +183,9 @@ def _check_dims(
         extra = [dim for dim in dims if dim not in own[widest]]
         if extra:
             lacking = [dim for dim in own[widest] if dim not in dims]
-            hints = [f"rename {extra[0]!r} if it is {lacking[0]!r}"] if lacking else []
+            size = arrays[argument].sizes[extra[0]]
+            likely = [dim for dim in lacking if arrays[widest].sizes[dim] == size] or lacking
+            hints = [f"rename {extra[0]!r} if it is {likely[0]!r}"] if likely else []
             hints += ["class_dim= names the dimension of classes"] if class_dim is None else []
             raise InputValueError(
                 f"must have no dimension that {widest} lacks, which has {tuple(own[widest])}",

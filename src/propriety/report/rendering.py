@@ -38,6 +38,15 @@ TIED = 1e-12
 COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 
 
+class Html(str):
+    """The text of a page, with a short repr, because a notebook shows the value of the last line of a cell."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"<HTML page of {len(self) / 1000:,.0f} kB>"
+
+
 def render(page: Page) -> str:
     """Write a page as one HTML file that needs nothing else.
 
@@ -51,10 +60,12 @@ def render(page: Page) -> str:
     >>> text = render(Page(title="A & B", verdict=("A is better.",), models=("A", "B"), sections=()))
     >>> text[:15], "<h1>A &amp; B</h1>" in text
     ('<!doctype html>', True)
+    >>> text
+    <HTML page of ... kB>
     """
     view = _View(page)
     # Lone surrogates cannot be encoded, so they are replaced.
-    return view.html().encode("utf-8", "replace").decode("utf-8")
+    return Html(view.html().encode("utf-8", "replace").decode("utf-8"))
 
 
 def write_page(page: str, path: str | PathLike[str]) -> None:
