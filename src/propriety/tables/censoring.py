@@ -188,14 +188,14 @@ class Censoring:
 
     def influence(self, parts: Floats) -> Floats:
         """Return the influence of all cases on sums of contributions, including that on the weights."""
-        everyone = self.everyone
-        assert everyone is not None  # noqa: S101  (for the type checker; used with arrays)
+        everyone, at_risk = self.everyone, self.at_risk
+        assert everyone is not None and at_risk is not None  # noqa: S101, PT018  (for the type checker; used with arrays)
         later = self.later(parts)
         change = later * self.factor
         before = np.cumsum(change, axis=1) - change
         first = np.searchsorted(self.last, self.last)  # First slot of the same group.
         found = (before[:, first] - before)[:, everyone.slot]
-        found += np.where(everyone.leaves, (later / self.at_risk)[:, everyone.slot], 0.0)
+        found += np.where(everyone.leaves, (later / at_risk)[:, everyone.slot], 0.0)
         if everyone.weight is not None:
             found *= everyone.weight
         found[:, self.row] += parts
