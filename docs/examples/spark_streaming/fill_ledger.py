@@ -28,8 +28,8 @@ def add_batch(batch: DataFrame, batch_id: int, ledger: Path) -> None:
 
 
 def read_ledger(ledger: Path) -> pr.Ledger:
-    """Return the sum of all batches."""
-    return pr.Ledger.merge(map(pr.Ledger.from_parquet, sorted(ledger.glob("batch-*"))))
+    """Return the sum of all folders; hidden ones are not complete."""
+    return pr.Ledger.merge(map(pr.Ledger.from_parquet, sorted(ledger.glob("[!.]*"))))
 
 
 def main(cases: str, ledger: str, checkpoint: str, add=add_batch) -> None:

@@ -80,7 +80,8 @@ class Calls:
     def _taken(self, function: str) -> list[str]:
         if self.is_ledger:
             return []
-        known = takes(function)
+        # With `by`, `recalibrate` fits shifts for the labels, and an evaluation has one map for all cases.
+        known = takes(function) - ({"by"} if function == "recalibrate" else set())
         shared = [name for name in ("sample_weight", "by", "cluster", "time", "labels") if name in self.shared]
         return [
             *(f"{name}={name}" for name in shared if name in known),
