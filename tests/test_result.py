@@ -79,7 +79,7 @@ def test_the_notebook_view_has_the_main_columns_and_no_empty_ones():
     shown = pr.compare(y, {"a": p, "b": p**2, "c": p**3})._repr_html_()
     assert ">verdict</th>" in shown
     assert ">df</th>" not in shown
-    assert "8 more columns: see to_frame()" in shown
+    assert "5 more columns: see to_frame()" in shown
     scores = pr.evaluate(y, {"<a>": p}, seed=1).scores
     assert ">&lt;a&gt;</td>" in scores._repr_html_()
     assert ">call</th>" not in scores._repr_html_()
@@ -87,3 +87,21 @@ def test_the_notebook_view_has_the_main_columns_and_no_empty_ones():
     for subject in (pr.results.Scores, pr.results.Comparison, pr.results.Slices, pr.results.Evaluation):
         names = {field.name for field in dataclasses.fields(subject)} | set(pr.results.Scores.main_columns)
         assert names.issuperset(subject.main_columns)
+
+
+def test_the_notebook_view_shows_a_table_of_moderate_length_in_full():
+    found = pr.evaluate([0, 1, 1, 0, 1, 0] * 9, {"a": [0.2, 0.7, 0.4] * 18, "b": [0.3, 0.6, 0.5] * 18}, seed=1)
+    shown = found.scores._repr_html_()
+    assert shown.count("<tr>") == len(found.scores.value) + 1
+    assert "more rows" not in shown
+
+
+def test_a_result_without_rows_is_described_in_words():
+    found = pr.find_segments([0, 1] * 300, [0.5] * 600, by={"side": ["left", "right", "right", "left"] * 150}, seed=1)
+    assert found._repr_html_() == f"<p>{found}</p>"
+    assert str(found).startswith("No segment stands out")
+
+
+def test_numbers_in_mappings_are_rounded_in_the_repr():
+    found = pr.slices([0, 1, 1] * 40, [0.3, 0.7, 0.2] * 40, by=["a", "b"] * 60)
+    assert "overall={'forecast': 0.273333}" in repr(found)

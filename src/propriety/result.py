@@ -29,6 +29,7 @@ Backend: TypeAlias = Literal["pandas", "polars", "pyarrow"]
 
 BACKENDS: tuple[Backend, ...] = ("pandas", "polars", "pyarrow")
 ROWS_SHOWN = 10
+ALL_SHOWN = 30  # A table of at most this many rows is shown in full, such as the scores of two models.
 NUMBER = "white-space: nowrap"
 TEXT = "text-align: left; overflow-wrap: break-word"
 
@@ -101,17 +102,21 @@ class Result:
         """Return the notebook view: the first rows of the tidy table, or a list of the fields if there is one row."""
         columns = self.columns()
         length = max((len(column) for column in columns.values()), default=0)
+        if length == 0:
+            return f"<p>{html.escape(str(self))}</p>"
         if length == 1:
             fields = {name: _cell(column[0])[0] for name, column in columns.items()}
             known = {name: text for name, text in fields.items() if text}
             return html_table({type(self).__name__: [*known], "": [*known.values()]})
+        shown = length if length <= ALL_SHOWN else ROWS_SHOWN
         first = {
-            name: column[:ROWS_SHOWN]
+            name: column[:shown]
             for name, column in columns.items()
             if not self.main_columns or name in self.main_columns
         }
-        notes = [f"{length - ROWS_SHOWN:,} more rows"] if length > ROWS_SHOWN else []
-        notes += [f"{len(columns) - len(first)} more columns: see to_frame()"] if len(first) < len(columns) else []
+        hidden = len(columns) - len(first)
+        notes = [f"{length - shown:,} more rows"] if length > shown else []
+        notes += [f"{hidden} more column{'s' * (hidden > 1)}: see to_frame()"] if hidden else []
         more = f"<p>{'; '.join(notes)}</p>" if notes else ""
         return f"<p><code>{html.escape(repr(self))}</code></p>{html_table(first)}{more}"
 
@@ -289,4 +294,6 @@ def _cell(value: object) -> tuple[str, str]:
 
 
 def _brief(value: object) -> str:
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{key!r}: {_brief(one)}' for key, one in value.items())}}}"
     return f"{value:.6g}" if isinstance(value, float | np.floating) else str(value)

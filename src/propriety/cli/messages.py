@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from propriety.errors import ProprietyError
-from propriety.inference.number_words import number
+from propriety.inference.number_words import number, number_and_limits
 from propriety.tables import laws
 
 __all__ = ["beside", "block", "estimate", "one_line", "output", "say", "show_table", "visible"]
@@ -135,8 +135,10 @@ def estimate(value: float, low: float, high: float) -> str:
     >>> estimate(0.14612, 0.139, 0.1533), estimate(0.25, float("nan"), float("nan"))
     ('0.146 (0.139 to 0.153)', '0.250')
     """
-    written = "-" if math.isnan(value) else number(value)
-    return f"{written} ({number(low)} to {number(high)})" if math.isfinite(low) and math.isfinite(high) else written
+    if math.isfinite(low) and math.isfinite(high):
+        written, lower, upper = number_and_limits(value, low, high)
+        return f"{'-' if math.isnan(value) else written} ({lower} to {upper})"
+    return "-" if math.isnan(value) else number(value)
 
 
 def visible(text: object) -> str:

@@ -12,7 +12,7 @@ from propriety.inference.calibration_summary import CalibrationOutcome, jointly_
 from propriety.inference.calibration_words import TOGETHER
 from propriety.inference.comparison_words import listed
 from propriety.inference.estimates import counted
-from propriety.inference.number_words import hundredths, number, p_value_words, percent
+from propriety.inference.number_words import hundredths, number, number_and_limits, p_value_words, percent
 from propriety.inference.slice_table import Slices
 
 if TYPE_CHECKING:
@@ -93,16 +93,17 @@ def cases_words(evaluation: Evaluation) -> str:
 def headline_words(evaluation: Evaluation) -> str:
     """Say which model is best by the headline measure, with its confidence interval."""
     found = evaluation.best_estimate
-    said = _leaders(evaluation, found.value)
+    best, low, high = number_and_limits(found.value, found.low, found.high)
+    said = _leaders(evaluation, found.value, best)
     if math.isfinite(found.low):
-        limits = f"{percent(evaluation.level, 6)} CI {number(found.low)} to {number(found.high)}"
+        limits = f"{percent(evaluation.level, 6)} CI {low} to {high}"
         several = len(evaluation.models)
         said += f" ({limits}{'' if several == 1 else f', adjusted for choosing the best of {several} models'})"
     return f"{said}. Note: {found.note}." if found.note else f"{said}."
 
 
-def _leaders(evaluation: Evaluation, best: float) -> str:
-    """Name the model, or tied models, with the best headline score."""
+def _leaders(evaluation: Evaluation, best: float, written: str) -> str:
+    """Name the model, or tied models, with the best headline score, and the score as it is written."""
     headline, scores = evaluation.problem.headline, evaluation.scores
     where = ""
     if evaluation.problem.interval is not None:
@@ -113,8 +114,8 @@ def _leaders(evaluation: Evaluation, best: float) -> str:
     if math.isinf(best):
         return f"{title} of {'every model' if len(evaluation.models) > 1 else evaluation.best}{where}: infinite"
     if len(evaluation.models) == 1:
-        return f"{title} of {evaluation.best}{where}: {number(best)}"
-    return f"Lowest {headline.label}{where}: {listed(first)}, {number(best)}{' each' * (len(first) > 1)}"
+        return f"{title} of {evaluation.best}{where}: {written}"
+    return f"Lowest {headline.label}{where}: {listed(first)}, {written}{' each' * (len(first) > 1)}"
 
 
 def calibration_words(evaluation: Evaluation) -> Iterator[str]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
-__all__ = ["hundredths", "number", "p_value_words", "percent"]
+__all__ = ["hundredths", "number", "number_and_limits", "p_value_words", "percent"]
 
 ROUNDING = 1e-12  # Smaller numbers are rounding errors of zero.
 
@@ -23,6 +24,23 @@ def number(value: float) -> str:
         return "0"
     places = max(2 - math.floor(math.log10(abs(value))), 0)
     return f"{value:.{places}f}" if places <= 6 and abs(value) < 1e9 else f"{value:.2e}"
+
+
+def number_and_limits(
+    value: float, low: float, high: float, written: Callable[[float], str] = number
+) -> tuple[str, str, str]:
+    """Format a number and its confidence limits, with more decimals if the limits would look the same.
+
+    Examples
+    --------
+    >>> number_and_limits(0.07372, 0.0701, 0.0773), number_and_limits(0.149968, 0.149675, 0.150262)
+    (('0.0737', '0.0701', '0.0773'), ('0.1500', '0.1497', '0.1503'))
+    """
+    width = high - low
+    if not width > ROUNDING or written(low) != written(high):
+        return written(value), written(low), written(high)
+    places = max(-math.floor(math.log10(width)), 0)
+    return f"{value:.{places}f}", f"{low:.{places}f}", f"{high:.{places}f}"
 
 
 def percent(share: float, digits: int = 3) -> str:
