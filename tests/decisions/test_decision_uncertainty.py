@@ -121,6 +121,14 @@ def test_tables_and_ledgers_give_the_same_as_cases():
     np.testing.assert_allclose(cases.credible_low, table.credible_low, atol=0.01)
 
 
+def test_further_cases_have_weights_like_the_others():
+    weight = np.where(np.arange(N) % 2, 0.0, 1.0)  # Half of the cases do not count, before and after.
+    half = weight > 0.0
+    weighted = pr.decision_uncertainty(Y, P, grid=GRID, sample_weight=weight, more_cases=2 * N, seed=1)
+    alone = pr.decision_uncertainty(Y[half], P[half], grid=GRID, more_cases=N, seed=1)
+    np.testing.assert_allclose(weighted.evsi, alone.evsi, rtol=0.1, atol=0.05)
+
+
 def test_weights_and_clusters():
     double = pr.decision_uncertainty(Y, P, grid=GRID, sample_weight=np.full(N, 2.0), seed=1)
     plain = pr.decision_uncertainty(Y, P, grid=GRID, seed=1)

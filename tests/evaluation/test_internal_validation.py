@@ -18,7 +18,13 @@ from propriety.inference.measures import MeanScore
 linear_model = pytest.importorskip("sklearn.linear_model")
 from sklearn.base import clone  # noqa: E402
 from sklearn.metrics import brier_score_loss, roc_auc_score  # noqa: E402
-from sklearn.model_selection import LeaveOneGroupOut, StratifiedKFold, cross_val_predict, cross_val_score  # noqa: E402
+from sklearn.model_selection import (  # noqa: E402
+    LeaveOneGroupOut,
+    RepeatedStratifiedKFold,
+    StratifiedKFold,
+    cross_val_predict,
+    cross_val_score,
+)
 
 mpl.use("agg")
 
@@ -207,3 +213,35 @@ def test_wrong_arguments_are_named():
         found.compare()
     with pytest.raises(InputValueError, match="measure must be one of"):
         found.plot(measure="log")
+
+
+def test_a_splitter_that_repeats_counts_a_case_once():
+    splitter = RepeatedStratifiedKFold(n_splits=4, n_repeats=3, random_state=1)
+    one = pr.validate(LEARNER, X, Y, method="cross-validation", cv=splitter, seed=1)
+    other = pr.validate(LEARNER, X, Y, method="cross-validation", cv=4, n_repeats=3, seed=1)
+    np.testing.assert_allclose(one.high - one.low, other.high - other.low, rtol=0.15)
+
+
+def test_intervals_of_the_bootstrap_count_groups():
+    rows = np.repeat(np.arange(len(Y)), 4)
+    alone, grouped = (pr.validate(LEARNER, X[rows], Y[rows], groups=one, n_resamples=5, seed=1) for one in (None, rows))
+    np.testing.assert_allclose((grouped.high - grouped.low)[2] / (alone.high - alone.low)[2], 2.0, rtol=0.1)
+
+
+def test_parts_without_events_leave_the_spread_of_the_others():
+    few = np.arange(len(X)) < 3
+    with pytest.warns(UserWarning, match="least populated"):
+        found = pr.validate(LEARNER, X, few, method="cross-validation", cv=5, seed=1)
+    own = found.folds.value[found.folds.measure == "auc"]
+    assert np.isnan(own).any()
+    assert found.fold_spread[0] == pytest.approx(np.nanstd(own, ddof=1))
+
+
+def test_cases_that_cannot_be_validated_are_named():
+    groups = np.where(np.arange(len(Y)) < 3, np.nan, np.arange(len(Y)) % 4)
+    with pytest.raises(InputValueError, match="missing labels; 3 rows"):
+        pr.validate(LEARNER, X, Y, method="leave-one-site-out", groups=groups)
+    with pytest.raises(InputValueError, match="two classes or more"):
+        pr.validate(LEARNER, X, np.ones(len(Y)))
+    with pytest.raises(InputValueError, match="needs the forecast of one event"):
+        pr.validate(LEARNER, X, np.arange(len(Y)) % 3, measures=[pr.measures.AreaUnderRoc()])

@@ -119,3 +119,9 @@ def test_measures_without_bounds_are_refused():
             pr.measure_bounds(private, measure)
     with pytest.raises(InputTypeError, match="PrivateLedger"):
         pr.measure_bounds(pr.condense([0, 1], [0.2, 0.7]))
+
+
+def test_measures_without_finite_bounds_have_words():
+    private = pr.coarsen(pr.condense([0, 1, 1, 0], [0.1, 0.6, 0.7, 0.4]), cells=4, epsilon=0.01, seed=1)
+    assert "not bounded" in str(pr.measure_bounds(private, pr.measures.CalibrationIntercept()))
+    assert "is at least 0" in str(pr.measure_bounds(private, pr.measures.ObservedExpected()))

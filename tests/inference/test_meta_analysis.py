@@ -217,3 +217,31 @@ def test_wrong_arguments_are_named():
         pr.meta_analysis(ledger, method="fixed")
     with pytest.raises(InputValueError, match="model"):
         pr.meta_analysis(ledger).row()
+
+
+@pytest.mark.parametrize("error", [1e-7, 1e-4, 1e-2])
+def test_predictions_of_large_sites_are_those_of_exact_values(error):
+    values = np.array([-0.4, -0.1, 0.0, 0.2, 0.5, 0.3])
+    found = random_effects(values, np.full(6, error), method="paule-mandel", level=0.95)
+    usual = random_effects(values, np.full(6, error), method="paule-mandel", level=0.95, prediction="higgins")
+    # The variance between sites has a scaled inverse chi-squared distribution if the values are known exactly.
+    generator = np.random.default_rng(1)
+    square = ((values - values.mean()) ** 2).sum() / generator.chisquare(5, 200_000)
+    drawn = values.mean() + np.sqrt(square * (1 + 1 / 6)) * generator.standard_t(5, 200_000)
+    low, high = np.quantile(drawn, [0.025, 0.975])
+    assert found.prediction_low == pytest.approx(low, rel=0.05)
+    assert found.prediction_high == pytest.approx(high, rel=0.05)
+    assert found.prediction_high - found.prediction_low > 0.8 * (usual.prediction_high - usual.prediction_low)
+
+
+def test_errors_of_very_different_size_and_high_levels_have_predictions():
+    wild = random_effects(
+        np.array([0.1, 0.2, 0.5, 3.0]), np.array([1e-6, 1e-6, 1e-6, 1e3]), method="reml", level=0.999999
+    )
+    assert wild.prediction_low < wild.low < wild.high < wild.prediction_high
+
+
+def test_private_ledgers_are_refused_with_a_hint():
+    private = pr.coarsen(pr.condense([0, 1, 0, 1], [0.1, 0.9, 0.3, 0.6], by={"site": list("aabb")}))
+    with pytest.raises(InputTypeError, match="pass its `ledger`"):
+        pr.meta_analysis(private)

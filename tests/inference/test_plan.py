@@ -207,6 +207,8 @@ def test_few_events_are_reported():
     [
         ({}, InputTypeError, "prevalence=.*auc="),
         ({"prevalence": 0.1}, InputTypeError, "auc="),
+        ({"difference": 0.1}, InputTypeError, "spread="),
+        ({"difference": 0.1, "spread": -1.0}, InputValueError, "spread must be positive"),
         ({"prevalence": 0.1, "auc": 0.4}, InputValueError, "above 0.5"),
         ({"prevalence": 0.1, "auc": 0.8, "widths": {"auk": 0.1}}, InputValueError, "widths.*'auk'"),
         ({"prevalence": 0.1, "auc": 0.8, "widths": {"auc": -1}}, InputValueError, "positive"),
@@ -229,3 +231,12 @@ def test_few_events_are_reported():
 def test_rejects(arguments, error, text):
     with pytest.raises(error, match=text):
         pr.plan(**arguments)
+
+
+def test_goals_that_are_too_easy_or_out_of_reach():
+    assert pr.plan(difference=1.0, spread=1e-9).required == 2.0
+    far = pr.plan(prevalence=0.1, auc=0.8, widths={"auc": 1e-9})
+    assert math.isinf(far.required)
+    assert far.note == "A criterion needs more than 1,000,000,000,000 cases."
+    assert "nothing to detect" in pr.plan({"a": [0.1, 0.4], "b": [0.1, 0.4]}).note
+    assert "(1 event)" in str(pr.plan(prevalence=0.1, auc=0.8, widths={"auc": 5.0}))

@@ -143,3 +143,46 @@ def test_stored_data_are_checked(change, said):
         pr.PrivateLedger.from_dict(data | change)
     with pytest.raises(InputValueError, match="must be JSON"):
         pr.PrivateLedger.from_json("{")
+
+
+@pytest.mark.parametrize("epsilon", [1e-300, 1e-10, 41.0, 1e300, np.nan, np.inf, -1.0, True, "1"])
+def test_budgets_with_overflowing_or_without_noise_are_rejected(epsilon):
+    ledger = pr.condense(*cases(models=("a", "b"))[:2])
+    with pytest.raises(InputValueError, match="from 2e-09 to 40"):
+        pr.coarsen(ledger, epsilon=epsilon)
+
+
+@pytest.mark.parametrize("epsilon", [1e-9, 20.0])
+def test_the_largest_and_the_smallest_budget_have_finite_noise(epsilon):
+    published = pr.coarsen(pr.condense(*cases()[:2]), epsilon=epsilon).published
+    assert np.abs(published).max() < 2**53
+
+
+@pytest.mark.parametrize("minimum", [2, 10**30])
+def test_a_minimum_that_hides_nothing_is_rejected(minimum):
+    with pytest.raises(InputValueError, match="must be 1, or from 3"):
+        pr.coarsen(pr.condense(*cases()[:2]), minimum=minimum)
+
+
+def test_one_case_moves_one_count_per_model():
+    y, p, _ = cases(models=("a", "b"))
+    whole = pr.coarsen(pr.condense(y, p), minimum=1).published
+    for row in range(20):
+        kept = np.arange(len(y)) != row
+        less = pr.coarsen(pr.condense(y[kept], {name: q[kept] for name, q in p.items()}), minimum=1).published
+        assert np.abs(whole - less).sum(axis=(1, 2, 3)).tolist() == [1, 1]
+
+
+def test_frames_tell_noise_from_suppression():
+    y, p, site = cases()
+    ledger = pr.condense(y, p, by={"site": site})
+    both = pr.coarsen(ledger.where(site="north")) + pr.coarsen(ledger.where(site="south"), epsilon=1, seed=1)
+    columns = both.to_frame(backend="pyarrow").to_pydict()
+    budget = dict(zip(columns["site"], columns["epsilon"], strict=True))
+    assert budget == {"north": np.inf, "south": 1.0}
+
+
+def test_suppressed_counts_need_a_minimum():
+    data = pr.coarsen(pr.condense(*cases()[:2])).to_dict()
+    with pytest.raises(InputValueError, match="must not have suppressed counts"):
+        pr.PrivateLedger.from_dict(data | {"minimum": [1]})

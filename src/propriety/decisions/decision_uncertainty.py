@@ -178,7 +178,8 @@ def decision_uncertainty(  # noqa: PLR0913  (the data, the thresholds, and the d
     -----
     Coverage is measured in `studies/decision_uncertainty.py`. A high probability of being best does not mean a large
     gain: it can be 0.99 for a gain of one true positive in 10,000 cases. With clusters, limits are normal and need
-    about 20 clusters or more. Weighted cases count as the effective number of cases.
+    about 20 clusters or more. Weighted cases count as the effective number of cases; further cases are assumed to have
+    similar weights and clusters.
 
     References
     ----------
@@ -234,7 +235,7 @@ def decision_uncertainty(  # noqa: PLR0913  (the data, the thresholds, and the d
     information = _value(draws, expected)
     sample = np.full(len(points), np.nan)
     if more_cases is not None:
-        sample = _value(expected + math.sqrt(more_cases / (cells.n + more_cases)) * (draws - expected), expected)
+        sample = _value(expected + math.sqrt(more_cases / (ledger.n + more_cases)) * (draws - expected), expected)
     rows = {
         "net_benefit": value,
         **dict(zip(("low", "high", "band_low", "band_high"), limits, strict=True)),

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from propriety.checks import check_choice, check_level, check_positive, check_resamples, fresh_seed
 from propriety.errors import InputValueError
 from propriety.evaluation.learner_comparison import LearnerComparison, compare_learners
-from propriety.evaluation.resampled_fits import Sample, folds_of, folds_of_sites
+from propriety.evaluation.resampled_fits import Sample, folds_of, folds_of_sites, value_in
 from propriety.evaluation.validation_columns import FoldValues, Work, columns_by_bootstrap, columns_by_folds
 from propriety.inference.calibration_measures import CalibrationSlope
 from propriety.inference.estimates import counted
@@ -228,7 +228,7 @@ def validate(  # noqa: PLR0913  (the data, what is asked, and how new cases are 
         Level of the intervals.
     n_resamples, seed : int, optional
         Number of draws of the bootstrap, and the seed of draws and folds; without a seed, a new one is drawn and stored
-        in the result.
+        in the result. Estimators that draw random numbers need a `random_state` of their own.
     workers : int
         Number of threads; the result does not depend on it.
     progress : bool
@@ -244,10 +244,10 @@ def validate(  # noqa: PLR0913  (the data, what is asked, and how new cases are 
     Notes
     -----
     The interval of the bootstrap is that of the apparent value, shifted by the optimism (Noma et al.). That of a
-    cross-validation treats its forecasts as those of one model for independent cases; with repeats, each case is a
-    cluster. Both ignore that another sample would have given another model: in `studies/optimism.py`, with 200 cases,
-    ten predictors and logistic regression, the coverage of 95% intervals was 85 to 89% for the area under the ROC curve
-    and the Brier score, and 87 to 99% for the calibration slope.
+    cross-validation treats its forecasts as those of one model for independent cases. Groups are clusters, and so are
+    cases that are forecast more than once. Both ignore that another sample would have given another model: in
+    `studies/optimism.py`, with 200 cases, ten predictors and logistic regression, the coverage of 95% intervals was 85
+    to 89% for the area under the ROC curve and the Brier score, and 87 to 99% for the calibration slope.
 
     Harrell's correction is too small for learners that fit their training cases too closely: in the same study, the
     area under the ROC curve of a decision tree was 0.16 too high after it, and 0.02 by .632+. `note` says so if
@@ -280,12 +280,18 @@ def validate(  # noqa: PLR0913  (the data, what is asked, and how new cases are 
     if parts is not None and parts.shape != (len(sample),):
         law, offender = "must have one label for each row of X", f"it has shape {parts.shape}, X {len(sample)} rows"
         raise InputValueError(law, argument="groups", offender=offender)
+    if parts is not None and (absent := int(np.count_nonzero((parts != parts) | np.equal(parts, None)))):  # noqa: PLR0124  (NaN)
+        offender = f"{counted(absent, 'row')} of {len(parts):,}"
+        raise InputValueError("must not hold missing labels", argument="groups", offender=offender)
     start = fresh_seed(seed)
     every = np.arange(len(sample))
     forecasts, known = sample.forecasts(sample.fitted(every), every)
     sample = replace(sample, labels=known)
-    apparent = sample.ledger(every, forecasts)
+    apparent = sample.ledger(every, forecasts, cluster=parts if method == "bootstrap" else None)
     asked = tuple(read_measure(one) for one in measures or (OF_EVENT if apparent.labels is None else OF_CLASSES))
+    if apparent.labels is not None:
+        for one in asked:
+            value_in(apparent, one, apparent.models[0])  # Measures of one event raise an error here.
     work = Work(sample, apparent, asked, parts, level, workers, progress)
     if method == "bootstrap":
         check_resamples(n_resamples)

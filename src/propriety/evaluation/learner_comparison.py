@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
+from propriety.errors import InputValueError
 from propriety.inference.measures import Measure
 from propriety.inference.number_words import number, p_value_words, percent
 from propriety.inference.verdicts import Names, holm
@@ -103,6 +104,11 @@ def compare_learners(
 ) -> LearnerComparison:
     """Compare learners by their values in the same parts; `sizes` are the cases fitted to and those of the part."""
     known = np.isfinite(np.array(list(values.values()))).all(axis=0)
+    if known.sum() < 2:
+        law = f"the {measure.label} must be defined in two parts or more"
+        raise InputValueError(
+            law, offender=f"it is defined in {known.sum()} of {len(known)}", hint="pass a smaller cv."
+        )
     train, test = (size[known] for size in sizes)
     share = float((test / train).mean())
     found = [corrected_t(values[one][known] - values[other][known], share, level) for one, other in pairs]

@@ -62,6 +62,9 @@ class Sample:
         if outcomes.ndim != 1 or len(outcomes) != rows:
             law, offender = "must have one outcome for each row of X", f"it has shape {outcomes.shape}, X {rows} rows"
             raise InputValueError(law, argument="y_true", offender=offender)
+        if len(set(outcomes.tolist())) == 1:
+            law = "must hold two classes or more"
+            raise InputValueError(law, argument="y_true", offender=f"all outcomes are {outcomes.tolist()[0]!r}")
         return cls(estimators, X, outcomes, pos_label, labels)
 
     def __len__(self) -> int:

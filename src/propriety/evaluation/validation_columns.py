@@ -14,7 +14,7 @@ from propriety.errors import UNDEFINED
 from propriety.evaluation.optimism import Draw, corrected_632, value_of_draw, without_information
 from propriety.evaluation.resampled_fits import Fold, Sample, drawn_rows, mapped, value_in
 from propriety.inference.bootstrap import Drawing
-from propriety.inference.estimates import Estimate
+from propriety.inference.estimates import Estimate, counted
 from propriety.inference.estimation import estimate_or_note
 from propriety.inference.measures import Measure
 from propriety.inference.verdicts import Names
@@ -147,7 +147,11 @@ def _notes_on_draws(work: Work, absent: NDArray[np.int64]) -> list[str]:
     most: dict[str, int] = {}
     for (_, measure), count in zip(work.rows, absent.tolist(), strict=True):
         most[measure.label] = max(most.get(measure.label, 0), count)
-    return [f"{label} is undefined in {count} draws." for label, count in most.items() if count]
+    return [
+        f"{label[:1].upper()}{label[1:]} is undefined in {counted(count, 'draw')}."
+        for label, count in most.items()
+        if count
+    ]
 
 
 def _means(columns: Floats) -> Floats:
@@ -156,6 +160,15 @@ def _means(columns: Floats) -> Floats:
     with np.errstate(invalid="ignore", divide="ignore"):
         means: Floats = np.where(known, columns, 0.0).sum(axis=0) / known.sum(axis=0)
     return means
+
+
+def _spreads(columns: Floats, means: Floats) -> Floats:
+    """Return the standard deviations of columns over the rows that are known; NaN if fewer than two are."""
+    known = np.isfinite(columns)
+    squares = np.where(known, columns - means, 0.0) ** 2
+    with np.errstate(invalid="ignore", divide="ignore"):
+        spreads: Floats = np.sqrt(squares.sum(axis=0) / (known.sum(axis=0) - 1))
+    return np.where(known.sum(axis=0) > 1, spreads, np.nan)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -202,7 +215,7 @@ def columns_by_folds(work: Work, folds: list[Fold], key: str) -> dict[str, Any]:
     return columns | {
         "corrected_632": None,
         "fold_mean": mean,
-        "fold_spread": np.sqrt(_means((values - mean) ** 2) * len(folds) / max(len(folds) - 1, 1)),
+        "fold_spread": _spreads(values, mean),
         "n_resamples": None,
         "n_folds": len(folds) // n_repeats,
         "n_repeats": n_repeats,
@@ -226,7 +239,8 @@ def _ledger(work: Work, folds: list[Fold], parts: list[_Part], key: str, *, repe
     if repeated:
         keys["repeat"] = np.repeat([fold.repeat for fold in folds], sizes)
     groups = None if key == "site" else work.groups
-    cluster = groups[rows] if groups is not None else rows if repeated else None
+    again = len(np.unique(rows)) < len(rows)  # In repeats, or in the parts of a splitter that repeats.
+    cluster = groups[rows] if groups is not None else rows if again else None
     return condense(
         work.sample.y[rows],
         {model: np.concatenate([part.forecasts[model] for part in parts]) for model in work.apparent.models},

@@ -60,6 +60,12 @@ class MeasureBounds(Result):
     def __str__(self) -> str:
         sure = "" if self.level == 1.0 else f" with probability {percent(self.level)}"
         name = f"{self.measure.label[:1].upper()}{self.measure.label[1:]}"
+        if math.isinf(self.low) and math.isinf(self.high):
+            return f"{name} of {self.model} is not bounded by the published counts."
+        if math.isinf(self.low):
+            return f"{name} of {self.model} is at most {number(self.high)}{sure}."
+        if math.isinf(self.high):
+            return f"{name} of {self.model} is at least {number(self.low)}{sure}."
         return f"{name} of {self.model} lies between {number(self.low)} and {number(self.high)}{sure}."
 
     def _fields(self) -> dict[str, Any]:
@@ -102,8 +108,8 @@ def measure_bounds(
     model : str, optional
         The model; may be omitted if there is only one.
     level : float
-        With noise, the probability with which all counts are within their limits, and hence the measure within its
-        bounds, at least. Without noise the bounds always hold.
+        With noise, the bounds hold with at least this probability, for each measure by itself. Without noise they
+        always hold.
 
     Notes
     -----
@@ -215,6 +221,9 @@ def _extreme(
 
     start, end = ends if largest else ends[::-1]
     powers = [2.0**power for power in range(-20, 40)]
+    # The excess is convex. With noise it may be positive again for large ratios, which are then possible.
+    if math.isinf(end) and excess(powers[-1]) >= 0.0:
+        return end
     if math.isinf(end):
         end = next((one for one in powers if excess(one) < 0.0), end)
     if math.isinf(start):

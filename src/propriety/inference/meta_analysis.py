@@ -25,6 +25,7 @@ from propriety.inference.ranking_measures import AreaUnderRoc
 from propriety.inference.slice_table import texts_of_labels
 from propriety.inference.verdicts import Names
 from propriety.ledger.ledger import Ledger
+from propriety.ledger.private_ledger import PrivateLedger
 from propriety.result import Floats, Result
 from propriety.rules.families import Brier
 from propriety.rules.rule import Rule
@@ -297,6 +298,8 @@ def _of_sites(ledger: object, by: str) -> Ledger:
     """Return the ledger with the sites as its only key."""
     if not isinstance(ledger, Ledger):
         hint = Wording('pass propriety.condense(y_true, forecasts, {by=}{{"site": site}}).')
+        if isinstance(ledger, PrivateLedger):
+            hint = Wording("pass its `ledger`; standard errors then ignore suppression and noise.")
         raise InputTypeError("must be a Ledger", argument="ledger", offender=f"got {type(ledger).__name__}", hint=hint)
     ledger.index.place(by)
     found = ledger.over(*(name for name in ledger.index.names if name != by))

@@ -32,6 +32,7 @@ __all__ = ["Plan", "plan"]
 
 RESAMPLES = 2000
 CALIBRATION = "calibration_test"
+FEWEST = 2.0  # No plan has fewer cases.
 MOST = 1e12  # More cases than this count as impossible.
 
 
@@ -273,6 +274,8 @@ def _compared(
     for name, value in (("difference", difference), ("spread", spread)):
         if value is not None and not (is_number(value) and value != 0.0 and math.isfinite(value)):
             raise InputValueError("must be a number other than 0", argument=name, offender=f"got {value!r}")
+    if spread is not None and spread < 0.0:
+        raise InputValueError("must be positive", argument="spread", offender=f"got {spread!r}")
     if difference is not None and spread is not None:
         return difference, spread_power(difference, spread, drawing["level"]), "normal", ""
     if known.n_models != 2:
@@ -311,11 +314,13 @@ def _plan(
     draws: tuple[int | None, int | None],
 ) -> Plan:
     """Return the plan; a subgroup and clusters multiply the number of cases by `factor`."""
-    n = np.array([one.size * factor for one in criteria])
+    n = np.array([max(one.size, FEWEST) * factor for one in criteria])
     n = np.where(n < MOST, np.ceil(n - 1e-9), np.inf)
     most = int(np.argmax(n))
-    if math.isinf(n[most]):
-        notes.append("No number of cases reaches the goal of a criterion: there is nothing to detect.")
+    if any(one.kind == "power" and math.isinf(one.size) for one in criteria):
+        notes.append("No number of cases reaches the power of a test: there is nothing to detect.")
+    elif math.isinf(n[most]):
+        notes.append(f"A criterion needs more than {MOST:,.0f} cases.")
     events = np.ceil(n * rate - 1e-9)
     return Plan(
         criterion=np.array([one.key for one in criteria], dtype=object),

@@ -62,7 +62,7 @@ class KnownCases(NamedTuple):
         if auc is None and not needed:
             return cls(None, None, prevalence)
         if auc is None or prevalence is None:
-            law = Wording("a plan needs {forecasts}, or {prevalence=} and {auc=}")
+            law = Wording("a plan needs {forecasts}, or {prevalence=} and {auc=}, or {difference=} and {spread=}")
             raise InputTypeError(law, hint="a sample of forecasts without outcomes is best.")
         if auc <= 0.5:
             raise InputValueError("must be above 0.5", argument="auc", offender=f"got {auc!r}")

@@ -18,9 +18,8 @@ PredictionMethod: TypeAlias = Literal["profile", "higgins"]
 
 FEWEST_PREDICTED = 3  # The prediction interval has two degrees of freedom fewer than sites.
 QUANTILES = (np.arange(99) + 0.5) / 99  # Of the confidence distribution of the variance between sites.
-# Variances between sites at which the generalized Q is computed, in units of the mean variance of the estimates.
-VARIANCES = np.concatenate([[0.0], np.geomspace(1e-5, 1e5, 200)])
-FARTHEST = 50.0  # Limits of a prediction interval are within this many standard deviations.
+POINTS = 400  # Variances between sites at which the generalized Q is computed.
+SMALLEST = 1e-5  # The smallest of them, in units of the smallest variance of an estimate.
 
 
 class RandomEffects(NamedTuple):
@@ -117,9 +116,12 @@ def random_effects(
 def _predicted(values: Floats, variances: Floats, level: float) -> tuple[float, float]:
     """Return the prediction limits that allow for the uncertainty of the variance between sites."""
     k = len(values)
-    grid = VARIANCES * float(variances.mean())
-    q = np.array([_deviance(values, variances, square) for square in grid.tolist()])
     wanted = chdtri(k - 1, QUANTILES)
+    # Q is at most the sum of squares divided by the variance, so that the largest variance reaches all quantiles.
+    squares = float(((values - values.mean()) ** 2).sum())
+    largest = squares / float(wanted.min()) + float(variances.max())
+    grid = np.concatenate([[0.0], np.geomspace(SMALLEST * float(variances.min()), largest, POINTS)])
+    q = np.array([_deviance(values, variances, square) for square in grid.tolist()])
     square = np.where(wanted >= q[0], 0.0, np.interp(-wanted, -q, grid))  # Q falls as the variance grows.
     weight = 1.0 / (variances + square[:, None])
     mean = (weight * values).sum(axis=1) / weight.sum(axis=1)
@@ -127,8 +129,10 @@ def _predicted(values: Floats, variances: Floats, level: float) -> tuple[float, 
     scale = np.sqrt(square + np.maximum(spread, 1.0) / weight.sum(axis=1))
 
     def limit(share: float) -> float:
-        far = FARTHEST * float(scale.max())
-        ends = float(mean.min()) - far, float(mean.max()) + far
+        # A quantile of a mixture is between the smallest and the largest quantile of its parts.
+        parts = mean + scale * float(stdtrit(k - 1, share))
+        slack = float(scale.max())
+        ends = float(parts.min()) - slack, float(parts.max()) + slack
         return float(brentq(lambda x: float(stdtr(k - 1, (x - mean) / scale).mean()) - share, *ends))
 
     return limit((1.0 - level) / 2.0), limit((1.0 + level) / 2.0)

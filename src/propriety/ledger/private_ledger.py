@@ -27,7 +27,9 @@ Counts = NDArray[np.int64]
 
 SUPPRESSED = -1
 SMALLEST = 5  # By default, smaller counts are suppressed.
+LARGEST = 10**9  # Of the minimum.
 MOST_CELLS = 2**10
+BUDGETS = (1e-9, 20.0)  # Of each model; with less, noise overflows, and with more, there is hardly any.
 EVENT = Event("event")
 
 
@@ -156,12 +158,16 @@ class PrivateLedger:
         return self if isinstance(other, int) and other == 0 else NotImplemented
 
     def to_frame(self, *, backend: Any = None) -> Any:
-        """Return what is disclosed: a row per model, entry and cell with counts other than 0; -1 means suppressed."""
+        """Return what is disclosed: a row per model, entry and cell with counts other than 0.
+
+        In entries without noise, whose `epsilon` is infinite, -1 means suppressed.
+        """
         place, entry, cell = np.nonzero((self.published != 0).any(axis=3))
         keys = {name: np.array(self.index.column(name))[entry] for name in self.index.names}
         columns = {"model": np.array(self.models)[place], **keys, "cell": cell - 1}
         columns |= {"events": self.published[place, entry, cell, 1]}
-        return frame_of(columns | {"non_events": self.published[place, entry, cell, 0]}, backend=backend)
+        columns |= {"non_events": self.published[place, entry, cell, 0], "epsilon": self.epsilon[entry]}
+        return frame_of(columns, backend=backend)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the private ledger as plain Python data, with the name and version of its schema."""
@@ -204,6 +210,9 @@ class PrivateLedger:
         sound &= minimum.shape == epsilon.shape == (len(index),) and minimum.dtype.kind == "i"
         if not sound or not (minimum >= 1).all() or not (epsilon > 0.0).all():
             raise InputValueError(law, offender=f"they have shape {published.shape}, not {shape}")
+        hidden = (published == SUPPRESSED) & np.isinf(epsilon)[None, :, None, None]
+        if hidden[:, minimum == 1].any():
+            raise InputValueError(f"a {cls.schema} with a minimum of 1 must not have suppressed counts")
         models = tuple(map(str, stored["models"]))
         return cls(
             models=models, index=index, cells=stored["cells"], published=published, minimum=minimum, epsilon=epsilon
@@ -241,8 +250,10 @@ def coarsen(
     - without `epsilon`, counts from 1 to `minimum` less 1 are suppressed;
     - with `epsilon`, every count, also 0, gets noise Z from the discrete Laplace distribution,
       :math:`P(Z = z) \propto e^{-\epsilon |z| / m}` with the number of models m, since a case is in one count per
-      model. The counts are then :math:`\epsilon`-differentially private for the presence of one case. Suppression would
-      add no protection to that, and would bias sums, so it is not offered together with noise.
+      model. For given keys, the counts are then :math:`\epsilon`-differentially private for the presence of one case,
+      and :math:`2 \epsilon`-differentially private for the outcome or the forecasts of a case that is known to be
+      present. Suppression would add no protection to that, and would bias sums, so it is not offered together with
+      noise.
 
     Parameters
     ----------
@@ -252,9 +263,11 @@ def coarsen(
     cells : int
         Number of cells, a power of two up to 1,024.
     minimum : int, optional
-        Without noise, the smallest positive count that is published; 1 suppresses nothing. The default is 5.
+        Without noise, the smallest positive count that is published. The default is 5; 1 suppresses nothing, and 2 is
+        not allowed, since a suppressed count would then be 1.
     epsilon : float, optional
-        Privacy budget; smaller is more private. By default there is no noise.
+        Privacy budget, from 1e-9 to 20 times the number of models; smaller is more private. By default there is no
+        noise.
     seed : int, optional
         Seed of the noise, for tests only: with the seed, the noise can be removed. It is not stored. By default the
         noise comes from the operating system.
@@ -266,11 +279,16 @@ def coarsen(
 
     Notes
     -----
-    Without `epsilon` nothing is guaranteed: who knows all cases but one, or has two private ledgers of overlapping
-    cases, may find out the outcome of a case. Several models are several tables of the same cases, and their totals may
-    reveal a suppressed count. With `epsilon`, each private ledger of the same cases spends its own budget: the budgets
-    add up. It protects single cases, not patients with several cases, and not the fact that a key, such as a site, has
-    cases.
+    Without `epsilon` nothing is guaranteed. Who knows all cases of a cell but one, or has two private ledgers of
+    overlapping cases, may find out the outcome of a case. Counts of 0 are published: if a cell has suppressed events
+    and no non-events, all of its cases had the event. Several models are several tables of the same cases, and their
+    equal totals may reveal a suppressed count.
+
+    With `epsilon`, each private ledger of the same cases spends its own budget: the budgets add up. Noise protects
+    single cases, not patients with several cases, and not the labels of keys: a combination of labels is published if
+    it has a case, so a combination with one case reveals that the case exists. Noise is computed in double precision,
+    so the guarantee fails with a probability of about 1e-16 per count. The number of cases is not published; it can
+    only be estimated from the noisy counts.
 
     References
     ----------
@@ -319,8 +337,16 @@ def _check(ledger: object, cells: object, minimum: object, epsilon: object) -> N
         if epsilon is not None:
             law = "is for counts without noise; with epsilon, nothing is suppressed"
             raise InputValueError(law, argument="minimum", offender=f"got {minimum}")
-    if epsilon is not None and (not is_number(epsilon) or not 0.0 < epsilon < math.inf):  # type: ignore[operator]  # a number
-        raise InputValueError("must be a positive number", argument="epsilon", offender=f"got {epsilon!r}")
+        if minimum == 2 or minimum > LARGEST:  # type: ignore[operator]  # a whole number
+            law = f"must be 1, or from 3 to {LARGEST:,}"
+            hint = "with 2, every suppressed count is known to be 1." if minimum == 2 else ""
+            raise InputValueError(law, argument="minimum", offender=f"got {minimum}", hint=hint)
+    if epsilon is not None:
+        least, most = (len(ledger.models) * limit for limit in BUDGETS)
+        if not is_number(epsilon) or not least <= epsilon <= most:  # type: ignore[operator]  # a number
+            law = f"must be a number from {least:g} to {most:g}"
+            hint = "budgets around 1 are usual; with larger ones there is hardly any noise."
+            raise InputValueError(law, argument="epsilon", offender=f"got {epsilon!r}", hint=hint)
 
 
 def _counts(tables: KeyedTables, cells: int) -> Counts:
