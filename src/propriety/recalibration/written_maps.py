@@ -225,16 +225,23 @@ def _column(name: object) -> _Text:
 
 
 def _quoted(name: str) -> str:
-    doubled = name.replace('"', '""')
+    doubled = _without_nul(name).replace('"', '""')
     return f'"{doubled}"'
 
 
 def _literal(label: str | float) -> str:
     """Write a label in SQL; a boolean is a number in Python but not in SQL."""
     if isinstance(label, str):
-        doubled = label.replace("'", "''")
+        doubled = _without_nul(label).replace("'", "''")
         return f"'{doubled}'"
     return repr(label).upper() if isinstance(label, int) else _Text(label).text
+
+
+def _without_nul(text: str) -> str:
+    """Return a text; SQL with the character NUL is cut off there by some engines."""
+    if "\0" in text:
+        raise UnsupportedOperationError("names and labels with the character NUL cannot be written in SQL")
+    return text
 
 
 def _in_dialect(text: str, dialect: Dialect) -> str:
