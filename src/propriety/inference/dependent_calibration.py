@@ -47,8 +47,9 @@ def dispersion_of_scores(cases: Cases, table: ForecastTable, scores: NullScores)
     residual = residual if weight is None else residual * weight
     units, codes = units_of_cases(cases)
     parts = np.stack([residual * one[group] for one in scores.functions.T])
-    if cases.censoring is not None and cases.censoring.everyone is not None:
-        codes = cases.censoring.everyone.cluster
+    everyone = None if cases.censoring is None else cases.censoring.everyone
+    if cases.censoring is not None and everyone is not None and everyone.cluster is not None:
+        codes = everyone.cluster
         units, parts = int(codes.max()) + 1, cases.censoring.influence(parts)
     # If the forecasts are calibrated, the sums have mean 0: nothing is fitted, so there is nothing to correct for.
     sums = np.stack([np.bincount(codes, one, minlength=units) for one in parts])

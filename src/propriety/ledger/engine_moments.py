@@ -160,8 +160,9 @@ def sums_of_lazy(
     if dependent == "step" and cases.censoring is not None:
         # Most cases have passed the last step, so their sums have parts too; `Moments.merge` adds them up.
         passed = nw.col("step").is_in(np.unique(cases.censoring.last).tolist())
-        by[PART] = nw.when(passed).then((cases.forecast(0, cases.events[0]) * float(FEWEST_PARTS)).floor())
-        by[PART] = by[PART].otherwise(nw.lit(0)).cast(nw.Float64)  # PostgreSQL reads 0.0 as a decimal number.
+        part = (cases.forecast(0, cases.events[0]) * float(FEWEST_PARTS)).floor()
+        # PostgreSQL reads 0.0 as a decimal number.
+        by[PART] = nw.when(passed).then(part).otherwise(nw.lit(0)).cast(nw.Float64)
     is_small = bool(keys) or dependent is not None or (cases.engine == "polars" and not by_class)
     try:
         parts = 0 if is_small else max(FEWEST_PARTS, 1 << (rows // MOST_TERMS).bit_length())

@@ -109,6 +109,7 @@ def _of_censored(
         law = f"must have one column per model, the probability of the event by the horizon; {wide!r} has more"
         raise InputValueError(law, argument="forecasts")
     frame, estimated = known(found.frame), found.censoring.is_estimated
+    assert isinstance(frame, nw.LazyFrame)  # noqa: S101  (for the type checker; `censored_frame` takes no other)
     cases = read_lazy_cases(
         frame,
         {model: own[0] for model, own in models.items()},

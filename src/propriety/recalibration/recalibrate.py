@@ -38,6 +38,7 @@ __all__ = ["recalibrate"]
 
 LOG = Log()
 NONE, FLOORED, CHOOSE = "none", "floored", "choose"
+ROUNDING = 1e-12  # Smaller gains, relative to the score, are rounding error.
 CHOSEN = "It was chosen with the same folds, so its gain is slightly overestimated."
 
 
@@ -197,8 +198,8 @@ def recalibrate(  # noqa: PLR0913  (the data, their dependence, the methods, and
     if isinstance(parts, SegmentFolds):
         maps = {name: parts.map_of(own) if isinstance(own, SegmentFit) else own for name, own in maps.items()}
         over = gains_of(fitted, ledger, asked, level, reference=whole_method).verdict(method, adjusted=False)
-        chosen = method if over.gain > 0.0 else whole_method
-        notes.append(words_of_segments(over, whole_method, level))
+        chosen = method if over.gain > ROUNDING * abs(over.before) else whole_method
+        notes.append(words_of_segments(over, whole_method, level, is_used=chosen == method))
     notes += [f"{name} could not be fitted: {why}" for name, why in failed.items()]
     return Recalibration(
         **gains.columns(),

@@ -216,11 +216,11 @@ def _verdict_words(found: Recalibration) -> str:
     return f"{said} The {score} of the original forecasts is infinite; {kept}."
 
 
-def words_of_segments(over: RecalibrationVerdict, method: str, level: float) -> str:
+def words_of_segments(over: RecalibrationVerdict, method: str, level: float, *, is_used: bool) -> str:
     """Return the gain of a map by segment over the map for all cases in words."""
     interval = "" if math.isnan(over.low) else f" ({percent(level)} CI {_signed(over.low)} to {_signed(over.high)})"
     gain = f"Relative to the map for all cases ({method}), the gain of the map by segment is {_signed(over.gain)}"
-    return f"{gain}{interval}{'' if over.gain > 0.0 else ', so the map for all cases is used'}."
+    return f"{gain}{interval}{'' if is_used else ', so the map for all cases is used'}."
 
 
 def formula_of(fitted: RecalibrationMap | ClassMap | SegmentMap) -> str:

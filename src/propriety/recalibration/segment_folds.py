@@ -205,7 +205,8 @@ class SegmentCrossFit:
 
     def noise(self, rule: BinaryRule, method: str, reference: str) -> float:
         """Return the variance that the estimation noise of a method's maps adds; see `map_noise`."""
-        units, total, squares = self.folds.cases.time or self.folds.cases.cluster, 0.0, 0.0
+        units = self.folds.cases.time or self.folds.cases.cluster
+        total = squares = np.zeros(1)
         pairs = list(zip(self.maps[method], self.maps[reference], strict=True))
         for own, other in pairs:
             losses = self._losses(rule, own)

@@ -22,7 +22,7 @@ from propriety.recalibration.stored_maps import StoredMap
 from propriety.recalibration.written_maps import (
     Column,
     Dialect,
-    Written,
+    WrittenColumns,
     expit_of,
     farthest_of,
     log_odds_of,
@@ -144,12 +144,12 @@ class SegmentMap(StoredMap):
                 for label, own in parts.items():
                     shift += own * _inside(columns[name], name, label)
             else:
-                values = columns[name].reshape(-1).tolist()
-                shift += np.array([parts.get(one, 0.0) for one in values]).reshape(forecast.shape)
+                given = columns[name].reshape(-1).tolist()
+                shift += np.array([parts.get(one, 0.0) for one in given]).reshape(forecast.shape)
         found: Floats = expit(log_odds(self.whole.recalibrated(forecast), self.floor) + shift)
         return found
 
-    def written(self, p: Column, ops: Written) -> Column:
+    def written(self, p: Column, ops: WrittenColumns) -> Column:
         """Return the map applied to a column, in operations that engines support."""
         groups = _by_column(self.effects)
         parts = [group[start : start + NESTED] for group in groups for start in range(0, len(group), NESTED)]
@@ -204,7 +204,7 @@ def _overlap(one: Label, other: Label) -> bool:
     return max(low, low_of_other) < min(high, high_of_other)
 
 
-def _written_group(effects: Sequence[SegmentEffect], ops: Written) -> Column:
+def _written_group(effects: Sequence[SegmentEffect], ops: WrittenColumns) -> Column:
     found = ops.constant(0.0)
     for one in reversed(effects):
         tests = [_written_test(column, label, ops) for column, label in one.places]
@@ -212,7 +212,7 @@ def _written_group(effects: Sequence[SegmentEffect], ops: Written) -> Column:
     return found
 
 
-def _written_test(column: str, label: Label, ops: Written) -> Column:
+def _written_test(column: str, label: Label, ops: WrittenColumns) -> Column:
     if not isinstance(label, tuple):
         return ops.is_label(column, label)
     low, high = _limits(label)

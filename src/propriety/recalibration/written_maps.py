@@ -17,6 +17,7 @@ __all__ = [
     "Column",
     "Dialect",
     "Written",
+    "WrittenColumns",
     "expit_of",
     "farthest_of",
     "log_odds_of",
@@ -57,6 +58,10 @@ class Written(Protocol):
 
     def constant(self, value: float) -> Column:
         """One number for all rows."""
+
+
+class WrittenColumns(Written, Protocol):
+    """The same with other columns than that of the forecasts, which ONNX models do not have."""
 
     def number(self, name: str) -> Column:
         """Another column, as numbers."""
@@ -173,9 +178,9 @@ class _Sql:
         return _Text(f"({_quoted(name)} = {_literal(label)})")
 
 
-EXPRESSIONS: Written = _Expressions()
-SQL: Written = _Sql()
-Formula: TypeAlias = Callable[[Column, Written], Column]
+EXPRESSIONS: WrittenColumns = _Expressions()
+SQL: WrittenColumns = _Sql()
+Formula: TypeAlias = Callable[[Column, WrittenColumns], Column]
 ClassFormula: TypeAlias = Callable[[Sequence[Column], Written], list[Column]]
 
 

@@ -189,7 +189,7 @@ class Censoring:
     def influence(self, parts: Floats) -> Floats:
         """Return the influence of all cases on sums of contributions, including that on the weights."""
         everyone = self.everyone
-        assert everyone is not None  # noqa: S101  (for the type checker; used with arrays)
+        assert everyone is not None and self.at_risk is not None  # noqa: S101, PT018  (for the type checker; arrays)
         later = self.later(parts)
         change = later * self.factor
         before = np.cumsum(change, axis=1) - change
