@@ -111,14 +111,14 @@ def compared(design: str, number: int) -> dict[str, dict[str, float]]:
 
     def by_segment() -> Callable[..., np.ndarray]:
         kept.append(pr.recalibrate(y[train], p[train], by=by, folds=5, seed=number))
-        return kept[0]
+        return kept[0].maps["auto by segment"]
 
     kept: list[pr.results.Recalibration] = []
     rows = {"none": row(lambda: lambda p, _: p), "one map": row(one_map), "by segment": row(by_segment)}
     (fix,) = kept
     gain = rows["by segment"]["gain"]
-    low, high = 1e4 * fix.verdict.low, 1e4 * fix.verdict.high
-    rows["by segment"] |= {"cross-fitted gain": 1e4 * fix.verdict.gain, "interval contains it": low <= gain <= high}
+    estimated, low, high = (1e4 * float(column[-1]) for column in (fix.gain, fix.low, fix.high))
+    rows["by segment"] |= {"cross-fitted gain": estimated, "interval contains it": low <= gain <= high}
     if importlib.util.find_spec("mcgrad") is not None:
         rows["MCGrad 0.1.5"] = row(lambda: by_mcgrad(y[train], p[train], by))
     return rows

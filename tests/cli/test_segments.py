@@ -47,7 +47,7 @@ def test_a_segment_is_exit_code_1(files, run):
     assert segment["observed_expected"] == pytest.approx(expected.observed_expected[0], rel=1e-12)
     assert segment["places"] == [{"column": "country", "label": "FR"}, {"column": "device", "label": "phone"}]
     page = (files / "s.html").read_text()
-    assert "<h1>Segments in which forecasts are wrong</h1>" in page
+    assert "<h1>Search for miscalibrated segments</h1>" in page
     assert "all of country = FR" in page
     assert page.count("<figure") == 1
 

@@ -53,6 +53,15 @@ def test_whole_weights_are_duplicated_rows():
     assert np.allclose(found, values(time[rows], status[rows], many, MEASURES, groups=groups[rows]), rtol=0, atol=1e-12)
 
 
+def test_whole_weights_are_duplicated_rows_in_fifths_of_a_forecast():
+    time, status, forecasts, _ = cases(n=900)
+    weight, p = 1 + np.arange(len(time)) % 3, np.round(forecasts["a"], 2)
+    rows = np.repeat(np.arange(len(time)), weight)
+    one = outcome_of(time, status, sample_weight=weight, forecast=p)
+    many = outcome_of(time[rows], status[rows], forecast=p[rows])
+    assert one.only().weight[rows] / weight[rows] == pytest.approx(many.only().weight, rel=1e-12)
+
+
 @pytest.mark.parametrize("measure", [*MEASURES, CalibrationSlope()])
 def test_equal_weights_change_nothing(measure):
     time, status, forecasts, _ = cases()

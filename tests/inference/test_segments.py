@@ -256,8 +256,7 @@ def test_nothing_is_reported_if_nothing_can_be_tested():
     found = pr.find_segments([0, 1] * 6, [0.5] * 12, by={"g": ["a", "b", "c"] * 4}, **FEW)
     assert (found.segment.tolist(), found.tested, found.too_small) == ([], 0, 3)
     assert str(found) == (
-        "No segment stands out: 0 segments were tested, of up to 1 column out of 1 column "
-        "(3 expect too few events to be tested)."
+        "No segment stands out: 0 segments were tested, of 1 column (3 expect too few events to be tested)."
     )
 
 

@@ -1,18 +1,23 @@
 """Recalibration by segment: the fit by brute force, shrinkage, the map on arrays and engines, and gains."""
 
+import json
+
 import duckdb
 import narwhals as nw
 import numpy as np
 import polars as pl
 import pytest
+import sqlglot
 from scipy.optimize import minimize
 from scipy.special import expit, logit
 
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError, UnsupportedOperationError
 from propriety.recalibration import IdentityMap, RecalibrationMap, SegmentEffect, SegmentMap, fit_none
-from propriety.recalibration.segment_fit import SegmentRows, _fitted, _spreads, _Terms, fit_by_segment
+from propriety.recalibration.segment_fit import SegmentRows, _estimated, _fitted, _spreads, _Terms, fit_by_segment
 from propriety.recalibration.stored_maps import StoredMap
+
+OLD = (SegmentEffect((("age", (50.0, None)),), 0.5),)
 
 
 def cases(n=12_000, *, shift=0.5, seed=1):
@@ -60,6 +65,21 @@ def test_effects_maximise_the_penalised_likelihood():
     kept = precision < 1e6
     np.testing.assert_allclose((x.T @ (y - q) - precision * effects)[kept], 0.0, atol=2e-3)
     assert kept[:7].all()
+
+
+def test_the_largest_column_is_eliminated_exactly():
+    rng = np.random.default_rng(3)
+    codes = [rng.integers(0, size, 2_000) for size in (30, 4, 7)]
+    rows = rows_of(rng.random(2_000) < 0.3, np.full(2_000, 0.3), codes)
+    for segments in ([], [np.flatnonzero(codes[0] < 12), np.flatnonzero(codes[1] == 2)]):
+        terms = _Terms(rows, segments)
+        hessian, target = terms.products(rng.random(2_000)), 20.0 * rng.normal(size=terms.number)
+        spread = np.array([0.1, 3.0, 1e-4, 0.5])[: len(terms.blocks)]
+        whole = hessian + np.diag(np.repeat(spread**-2.0, [len(block) for block in terms.blocks]))
+        effects, variance, determinant = _estimated(hessian, target, terms.blocks, spread)
+        np.testing.assert_allclose(effects, np.linalg.solve(whole, target), atol=1e-11)
+        np.testing.assert_allclose(variance, np.diag(np.linalg.inv(whole)), rtol=1e-9)
+        assert determinant == pytest.approx(np.linalg.slogdet(whole)[1], rel=1e-12)
 
 
 def test_spreads_maximise_the_marginal_likelihood():
@@ -120,7 +140,7 @@ def test_the_gain_is_out_of_sample_and_beside_the_map_for_all_cases(fixed):
     assert fixed.candidate.tolist() == ["none", "auto", "auto by segment"]
     assert fixed.method == "auto by segment"
     assert fixed.verdict.outcome == "gain"
-    assert "Relative to the map for all cases (auto), the gain is 0.0" in fixed.note
+    assert "Relative to the map for all cases (auto), the gain of the map by segment is 0.0" in fixed.note
     y, p, by = cases(seed=2)
     truth = pr.log_score(y, p) - pr.log_score(y, fixed(p, by=by))
     assert fixed.verdict.gain == pytest.approx(truth, abs=0.004)
@@ -155,6 +175,16 @@ def test_frames_give_what_arrays_do(fixed):
         np.testing.assert_allclose(found.gain, fixed.gain, rtol=1e-9)
 
 
+def test_the_map_for_all_cases_is_used_if_segments_gain_nothing():
+    rng = np.random.default_rng(6)
+    p, by = rng.beta(2.0, 6.0, 3_000), {"site": rng.choice(["a", "b", "c"], 3_000)}
+    found = pr.recalibrate(rng.random(3_000) < p, p, by=by, folds=3, seed=1)
+    assert found.gain[2] <= found.gain[1] + 1e-12
+    assert (found.method, found.map) == ("auto", found.maps["auto"])
+    assert found.note.endswith("so the map for all cases is used.")
+    np.testing.assert_array_equal(found(p[:5], by={"site": by["site"][:5]}), found(p[:5]))
+
+
 def test_clusters_stay_in_one_fold():
     y, p, by = cases(3_000)
     found = pr.recalibrate(y, p, by={"plan": by["plan"]}, cluster=np.arange(3_000) // 5, seed=1, folds=5)
@@ -176,7 +206,13 @@ def test_the_map_for_all_cases_is_kept_where_nothing_differs():
         ({"id": np.arange(200)}, InputValueError, "id cannot be combined with by="),
         ({"method": "choose"}, InputValueError, "method must be one of"),
         ({"folds": np.arange(200) % 3}, InputValueError, "folds must be a whole number"),
-        ({"by": ["plan"]}, InputTypeError, "mapping of names to arrays"),
+        ({"by": ["plan"]}, InputTypeError, "mapping of names to arrays; got list"),
+        ({"by": {}}, InputTypeError, "mapping of names to arrays; it is empty"),
+        (
+            {"by": {"day": np.full(200, "2024-01-01", dtype="M8[D]")}},
+            InputValueError,
+            "must have labels that are texts",
+        ),
     ],
 )
 def test_wrong_arguments_are_explained(change, error, words):
@@ -197,12 +233,83 @@ def test_a_map_needs_its_columns(fixed):
         fixed([0.5], by={"country": ["FR", "FR"], "plan": [1], "age": [50.0], "new": [True]})
     with pytest.raises(UnsupportedOperationError, match="by segment"):
         fixed.to_onnx()
+    with pytest.raises(UnsupportedOperationError, match="by segment"):
+        fixed.map.to_sklearn()
+    with pytest.raises(InputTypeError, match="must hold numbers"):
+        SegmentMap(whole=IdentityMap(), effects=OLD, floor=1e-6)([0.5], by={"age": ["old"]})
+    with pytest.raises(InputTypeError, match="mapping of names to arrays; got DataFrame"):
+        fixed([0.5], by=pl.DataFrame({"country": ["FR"], "plan": [1], "age": [50.0], "new": [True]}))
     with pytest.raises(InputTypeError, match="does not differ by segment"):
         pr.recalibrate([0, 1] * 30, [0.2, 0.7] * 30, seed=1)([0.5], by={"plan": [1]})
 
 
-@pytest.mark.parametrize("change", [{"effects": [{"places": []}]}, {"whole": 3}, {"floor": 0.0}])
+def effect(label, **change):
+    return {"effects": [{"places": [["age", label]], "log_odds": 0.5} | change]}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"effects": [{"places": []}]},
+        {"effects": None},
+        {"effects": "ab"},
+        {"effects": {"places": 1}},
+        {"whole": 3},
+        {"floor": 0.0},
+        effect(np.nan),
+        effect(np.inf),
+        effect(10**400),
+        effect(None),
+        effect({"a": 1}),
+        effect([3, 1]),
+        effect([1, 2, 3]),
+        effect([10**400, None]),
+        effect(["1", 2]),
+        effect("x", log_odds=np.nan),
+        effect("x", log_odds=10**400),
+        effect("x", log_odds=True),
+    ],
+)
 def test_broken_files_are_rejected(fixed, change):
     with pytest.raises((InputValueError, InputTypeError)):
-        StoredMap.from_dict(fixed.map.to_dict() | change)
+        StoredMap.from_json(json.dumps(fixed.map.to_dict() | change))
     assert not issubclass(SegmentMap, RecalibrationMap)
+
+
+def test_deeply_nested_text_is_rejected():
+    with pytest.raises(InputValueError, match="must be the JSON of a map"):
+        StoredMap.from_json("[" * 100_000)
+
+
+def test_overlapping_parts_of_numbers_are_added_everywhere():
+    effects = (*OLD, SegmentEffect((("age", (None, 70.0)),), 0.25), SegmentEffect((("age", (None, None)),), 0.125))
+    own = SegmentMap(whole=IdentityMap(), effects=effects, floor=1e-6)
+    assert [one.words for one in effects] == ["age above 50", "age up to 70", "age of any value"]
+    frame = pl.DataFrame({"p": [0.5] * 3, "age": [40.0, 60.0, 80.0]})
+    expected = expit([0.375, 0.875, 0.625])
+    np.testing.assert_allclose(own(frame["p"], by={"age": frame["age"]}), expected, rtol=1e-14)
+    np.testing.assert_allclose(
+        nw.from_native(frame).select(q=own.expression("p"))["q"].to_numpy(), expected, rtol=1e-14
+    )
+
+
+LABELS = ["O'Neill", "a\\", "\\'; DROP TABLE t; --", 'a"b', "line\nbreak", "%s ${x} {{y}}", "--", ""]
+
+
+@pytest.mark.parametrize("column", ["g", 'we"ird', "back`tick", "q'uote", "sl\\ash"])
+def test_names_and_labels_are_quoted_in_sql(column):
+    effects = tuple(SegmentEffect(((column, label),), 0.1 * place) for place, label in enumerate(LABELS, 1))
+    own = SegmentMap(whole=IdentityMap(), effects=effects, floor=1e-6)
+    frame = pl.DataFrame({"p": [0.5] * len(LABELS), column: LABELS})
+    found = duckdb.sql(f"SELECT {own.to_sql('p')} AS q FROM frame").fetchnumpy()["q"]  # noqa: S608  (of the map)
+    np.testing.assert_allclose(found, own(frame["p"], by={column: LABELS}), rtol=1e-14)
+    for dialect in ("postgres", "spark", "bigquery", "snowflake"):
+        tests = sqlglot.parse_one(own.to_sql("p", dialect=dialect), read=dialect).find_all(sqlglot.exp.EQ)
+        assert {(one.this.name, one.expression.this) for one in tests} == {(column, label) for label in LABELS}
+
+
+def test_sql_has_no_nul():
+    for column, label in (("g", "a\0b"), ("g\0", "a")):
+        own = SegmentMap(whole=IdentityMap(), effects=(SegmentEffect(((column, label),), 0.1),), floor=1e-6)
+        with pytest.raises(UnsupportedOperationError, match="NUL"):
+            own.to_sql("p")

@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.checks import check_choice, check_positive
-from propriety.result import Floats
 from propriety.tables.forecast_table import ForecastTable
 
-__all__ = ["Strategy", "bin_starts", "quantile_of_sorted", "weighted_quantile"]
+__all__ = ["Strategy", "bin_starts"]
 
 Strategy: TypeAlias = Literal["uniform", "quantile"]
 
@@ -37,23 +36,3 @@ def bin_starts(table: ForecastTable, *, bins: int, strategy: Strategy) -> NDArra
     before = np.cumsum(table.weights) - table.weights
     index = np.floor(bins * (before + table.weights / 2.0) / table.weight).astype(np.intp)
     return np.flatnonzero(np.diff(index, prepend=-1))
-
-
-def weighted_quantile(values: Floats, weight: Floats, levels: Floats) -> Floats:
-    """Return weighted quantiles: the smallest values that at least the given shares of the weight do not exceed.
-
-    Examples
-    --------
-    >>> weighted_quantile(np.array([3.0, 1.0, 2.0]), np.array([1.0, 1.0, 2.0]), np.array([0.25, 0.5, 0.9]))
-    array([1., 2., 3.])
-    """
-    order = np.argsort(values, kind="stable")
-    return quantile_of_sorted(values[order], np.cumsum(weight[order]), levels)
-
-
-def quantile_of_sorted(values: Floats, share: Floats, levels: Floats) -> Floats:
-    """Return the same for sorted values, given the cumulative weights."""
-    # A share that is met exactly must not be missed by rounding, so the levels are reduced slightly.
-    reached = np.searchsorted(share, levels * share[-1] * (1.0 - 1e-12))
-    quantile: Floats = values[reached]
-    return quantile

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from propriety.calibration.binning import quantile_of_sorted
 from propriety.result import Floats, Result
 from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.quantiles import quantile_of_sorted
 
 __all__ = ["ForecastHistogram", "forecast_histogram", "is_discrete"]
 

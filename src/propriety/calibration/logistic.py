@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit, logit
 
-from propriety.calibration.binning import weighted_quantile
 from propriety.errors import InputValueError
 from propriety.result import Floats
 from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.quantiles import weighted_quantile
 
 __all__ = [
     "LogisticFit",

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtrc, expit, logit, ndtri
 
-from propriety.calibration.binning import weighted_quantile
 from propriety.calibration.grouping import starts_by_share
 from propriety.calibration.loess import loess_of
 from propriety.calibration.logistic import OUTER_KNOT, LogisticFit, fit_logistic, natural_spline_basis
@@ -19,6 +18,7 @@ from propriety.checks import check_choice, check_level, check_resamples, fresh_s
 from propriety.errors import InputValueError
 from propriety.result import Floats, Result
 from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.quantiles import weighted_quantile
 
 __all__ = ["INDICES", "SmoothCalibration", "SmoothMethod", "calibration_index", "few_outcomes", "smooth_calibration_of"]
 

@@ -56,9 +56,8 @@ def cut_source(y_true: Any, by: Any, quantiles: int, outcome: str | None) -> tup
     """Return the outcomes or the frame and its keys, in which numbers are replaced by their parts, and the cuts."""
     if outcome is None:
         if not isinstance(by, Mapping) or not by:
-            raise InputTypeError(
-                "must be a mapping of names to arrays", argument="by", offender=f"got {type(by).__name__}"
-            )
+            got = "it is empty" if isinstance(by, Mapping) else f"got {type(by).__name__}"
+            raise InputTypeError("must be a mapping of names to arrays", argument="by", offender=got)
         return y_true, *cut_arrays(dict(by), quantiles)
     frame, names = known(y_true), _names(by)
     if isinstance(frame, nw.LazyFrame):

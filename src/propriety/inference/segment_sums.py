@@ -251,7 +251,7 @@ class EngineSegments:
         for name in SUMS:
             values = [table.column(name).to_numpy().astype(np.float64) for table in tables]
             dense = {
-                own: np.bincount(index, values[place[own]], minlength=math.prod(self.lattice.shape(own)))
+                own: np.bincount(index, values[place[own]], minlength=math.prod(self.lattice.shape(own))).astype(float)
                 for own, index in cells.items()
             }
             found.append(self.lattice.spread(dense))

@@ -101,6 +101,8 @@ class Segments(Result):
         Number of all cases, and of rows left out because of missing values.
     note : str
         A caveat, if any.
+    seed : int
+        Seed of the draws of outcomes.
     wider : tuple of WiderSegment
         For each segment of several columns, those with one column less, as the plot shows them.
     """
@@ -128,10 +130,11 @@ class Segments(Result):
     n_cases: int
     dropped: int
     note: str = ""
+    seed: int
     wider: tuple[WiderSegment, ...] = field(default=(), metadata={"hidden": True})
 
     def to_html(
-        self, path: str | PathLike[str] | None = None, *, title: str = "Segments in which forecasts are wrong"
+        self, path: str | PathLike[str] | None = None, *, title: str = "Search for miscalibrated segments"
     ) -> str:
         """Return a page with a figure and a table of the segments as HTML, and write it to `path`, if given.
 
@@ -144,8 +147,9 @@ class Segments(Result):
     def summary(self) -> str:
         """Return the segments in words."""
         were = "segment was" if self.tested == 1 else "segments were"
-        depth, columns = ("1 column" if number == 1 else f"{number} columns" for number in (self.depth, len(self.by)))
-        searched = f"{self.tested:,} {were} tested, of up to {depth} out of {columns}"
+        columns = "1 column" if len(self.by) == 1 else f"{len(self.by)} columns"
+        searched = f"{self.tested:,} {were} tested, each of up to {self.depth} of the {columns}"
+        searched = searched if len(self.by) > 1 else f"{self.tested:,} {were} tested, of {columns}"
         if self.too_small:
             searched += f" ({self.too_small:,} expect too few events to be tested)"
         if not len(self.segment):
@@ -282,6 +286,7 @@ def find_segments(  # noqa: PLR0913  (the data, the columns, and how they are se
         n_cases=ledger.n,
         dropped=ledger.dropped,
         note=_note(len(sample.forecast), ledger, len(found), most),
+        seed=seed,
         wider=tuple(_wider(found, cases.lattice, sums, shown, level)),
     )
 

@@ -74,7 +74,8 @@ def _rows(segments: Segments) -> Iterator[_Row]:
     """Yield the lines from top to bottom."""
     columns = (segments.segment, segments.n, segments.observed_expected, segments.low, segments.high)
     for place, row in enumerate(zip(*(column.tolist() for column in columns), strict=True)):
-        yield _Row(*row, found=True)
+        name, n, ratio, low, high = row
+        yield _Row(name, n, ratio, low, high, found=True)
         for one in segments.wider:
             if one.found == place:
                 yield _Row(f"all of {one.segment}", one.n, one.observed_expected, one.low, one.high, found=False)

@@ -13,7 +13,6 @@ from propriety.inference.measures import MeanScore
 from propriety.ledger.key_index import KeyIndex
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.moments import OUTCOME, Moments, Sums, blocks_of_series
-from propriety.recalibration.class_folds import ClassFolds
 from propriety.recalibration.folds import FOLD, Folds
 from propriety.recalibration.map_noise import map_noise
 from propriety.recalibration.maps import RecalibrationMap
@@ -111,9 +110,7 @@ def fitted_maps(cases: Any, fits: Fits) -> tuple[dict[str, Any], dict[str, Input
     return maps, failed
 
 
-def maps_by_fold(
-    folds: Folds | ClassFolds, fits: Fits
-) -> tuple[dict[str, tuple[Any, ...]], dict[str, InputValueError]]:
+def maps_by_fold(folds: Any, fits: Fits) -> tuple[dict[str, tuple[Any, ...]], dict[str, InputValueError]]:
     """Fit each method once per fold, to all other folds; also return the errors of methods that cannot be fitted."""
     maps: dict[str, tuple[Any, ...]] = dict.fromkeys(fits, ())
     failed: dict[str, InputValueError] = {}

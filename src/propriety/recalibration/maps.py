@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import reprlib
 from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar, cast
@@ -239,10 +240,14 @@ def checked_floor(value: object, *, positive: bool = False) -> float:
 def checked_number(name: str, value: object, *, low: float = -math.inf, high: float = math.inf) -> float:
     """Return a parameter as a plain float; it must be finite and within the limits."""
     real = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-    if not real or not math.isfinite(cast("float", value)) or not low <= cast("float", value) <= high:
+    try:
+        found = float(cast("float", value)) if real else math.nan
+    except OverflowError:  # A whole number beyond the largest float.
+        found = math.inf
+    if not math.isfinite(found) or not low <= found <= high:
         limits = "" if math.isinf(low) and math.isinf(high) else f" in [{low:g}, {high:g}]"
-        raise InputValueError(f"must be a finite number{limits}", argument=name, offender=f"got {value!r}")
-    return float(cast("float", value))
+        raise InputValueError(f"must be a finite number{limits}", argument=name, offender=f"got {reprlib.repr(value)}")
+    return found
 
 
 def checked_column(

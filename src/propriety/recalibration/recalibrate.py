@@ -38,6 +38,7 @@ __all__ = ["recalibrate"]
 
 LOG = Log()
 NONE, FLOORED, CHOOSE = "none", "floored", "choose"
+ROUNDING = 1e-12  # Smaller gains, relative to the score, are rounding error.
 CHOSEN = "It was chosen with the same folds, so its gain is slightly overestimated."
 
 
@@ -130,9 +131,9 @@ def recalibrate(  # noqa: PLR0913  (the data, their dependence, the methods, and
     of up to two columns that stands out, as in `find_segments` with Bonferroni's critical value. They are random
     intercepts: the shifts of a column are drawn from a normal distribution, whose variance maximises the marginal
     likelihood. So labels with few cases are shrunk towards the map for all cases, and if the labels of a column do
-    not differ, their shifts are small or 0; calibrated forecasts lose a little. The map for all cases is a further
-    candidate, and the note compares the two. The cases are needed, without weights; lazy frames of up to 4,194,304
-    rows are collected.
+    not differ, their shifts are small or 0. The map for all cases is a further candidate. The note compares the two,
+    and the result has the map by segment only if its cross-fitted score is better; ``maps`` has both. The cases are
+    needed, without weights; lazy frames of up to 4,194,304 rows are collected.
 
     If there are more than 4,096 distinct forecasts, neighbouring ones are grouped. The groups are so small that gains
     under smooth rules change by less than a hundredth of their standard error. The functions of
@@ -197,7 +198,8 @@ def recalibrate(  # noqa: PLR0913  (the data, their dependence, the methods, and
     if isinstance(parts, SegmentFolds):
         maps = {name: parts.map_of(own) if isinstance(own, SegmentFit) else own for name, own in maps.items()}
         over = gains_of(fitted, ledger, asked, level, reference=whole_method).verdict(method, adjusted=False)
-        notes.append(words_of_segments(over, whole_method, level))
+        chosen = method if over.gain > ROUNDING * abs(over.before) else whole_method
+        notes.append(words_of_segments(over, whole_method, level, is_used=chosen == method))
     notes += [f"{name} could not be fitted: {why}" for name, why in failed.items()]
     return Recalibration(
         **gains.columns(),

@@ -123,10 +123,10 @@ class Recalibration(Result):
     table_after: ForecastTable = field(metadata={"hidden": True})
 
     def __call__(self, y_proba: object, by: Mapping[str, object] | None = None) -> Floats:
-        """Return the recalibrated forecasts; `by` has the columns of a map by segment."""
+        """Return the recalibrated forecasts; `by` has the columns of a map by segment, if these were candidates."""
         if isinstance(self.map, SegmentMap):
             return self.map(y_proba, {} if by is None else by)
-        if by is not None:
+        if by is not None and not any(isinstance(one, SegmentMap) for one in self.maps.values()):
             raise InputTypeError("must be absent, because the map does not differ by segment", argument="by")
         return self.map(y_proba)
 
@@ -216,10 +216,11 @@ def _verdict_words(found: Recalibration) -> str:
     return f"{said} The {score} of the original forecasts is infinite; {kept}."
 
 
-def words_of_segments(over: RecalibrationVerdict, method: str, level: float) -> str:
+def words_of_segments(over: RecalibrationVerdict, method: str, level: float, *, is_used: bool) -> str:
     """Return the gain of a map by segment over the map for all cases in words."""
-    interval = f"{percent(level)} CI {_signed(over.low)} to {_signed(over.high)}"
-    return f"Relative to the map for all cases ({method}), the gain is {_signed(over.gain)} ({interval})."
+    interval = "" if math.isnan(over.low) else f" ({percent(level)} CI {_signed(over.low)} to {_signed(over.high)})"
+    gain = f"Relative to the map for all cases ({method}), the gain of the map by segment is {_signed(over.gain)}"
+    return f"{gain}{interval}{'' if is_used else ', so the map for all cases is used'}."
 
 
 def formula_of(fitted: RecalibrationMap | ClassMap | SegmentMap) -> str:

@@ -27,7 +27,7 @@ __all__ = ["SegmentFit", "SegmentRows", "fit_by_segment"]
 DEPTH = 2  # Columns of a segment that has an effect beyond those of its labels.
 LEVEL = 0.95
 MOST_FOUND = 20
-MOST_LABELS = 4_000  # The Hessian of all labels is dense.
+MOST_LABELS = 4_000  # The cross products of all labels are a dense matrix.
 SMALLEST_SPREAD, LARGEST_SPREAD = 1e-4, 3.0  # Standard deviations of effects; below, there are none.
 FIRST_SPREAD, STEPS_OF_SPREAD = 0.2, 4  # The spreads are estimated in the first steps, and then kept.
 LAST_STEP, LONGEST_STEP, MAX_STEPS = 1e-6, 2.0, 30
@@ -174,9 +174,30 @@ def _estimated(
     precision = np.empty(len(target))
     for block, own in zip(blocks, spread.tolist(), strict=True):
         precision[block] = own**-2
-    factor = cho_factor(hessian + np.diag(precision), lower=True)
-    variance = np.diag(cho_solve(factor, np.eye(len(target))))
-    return cho_solve(factor, target), variance, 2.0 * float(np.log(np.diag(factor[0])).sum())
+    most = _largest_diagonal(hessian, blocks)  # It is eliminated, which takes less time than the whole matrix.
+    rest = np.setdiff1d(np.arange(len(target)), most, assume_unique=True)
+    diagonal = hessian[most, most] + precision[most]
+    shares = hessian[np.ix_(most, rest)] / diagonal[:, None]
+    effects, variance, determinant = np.empty(len(target)), np.empty(len(target)), float(np.log(diagonal).sum())
+    effects[most], variance[most] = target[most] / diagonal, 1.0 / diagonal
+    if len(rest):
+        reduced = hessian[np.ix_(rest, rest)] + np.diag(precision[rest]) - shares.T @ hessian[np.ix_(most, rest)]
+        factor = cho_factor(reduced, lower=True)
+        inverse = cho_solve(factor, np.eye(len(rest)))
+        effects[rest], variance[rest] = inverse @ (target[rest] - shares.T @ target[most]), np.diag(inverse)
+        effects[most] -= shares @ effects[rest]
+        variance[most] += np.einsum("ij,ij->i", shares @ inverse, shares)
+        determinant += 2.0 * float(np.log(np.diag(factor[0])).sum())
+    return effects, variance, determinant
+
+
+def _largest_diagonal(hessian: Floats, blocks: Sequence[NDArray[np.intp]]) -> NDArray[np.intp]:
+    """Return the largest block without cases in common, such as the labels of a column; empty if there is none."""
+    for block in sorted(blocks, key=len, reverse=True):
+        own = hessian[block[0] : block[-1] + 1, block[0] : block[-1] + 1]
+        if np.count_nonzero(own) == np.count_nonzero(own.diagonal()):
+            return block
+    return np.zeros(0, dtype=np.intp)
 
 
 def _spreads(hessian: Floats, target: Floats, blocks: Sequence[NDArray[np.intp]]) -> Floats:

@@ -21,7 +21,7 @@ from propriety.recalibration.folds import Folds, folds_of_cases
 from propriety.recalibration.maps import RecalibrationMap
 from propriety.recalibration.methods import METHODS, Fit
 from propriety.recalibration.segment_fit import SegmentFit, SegmentRows, fit_by_segment
-from propriety.recalibration.segment_map import Label, SegmentEffect, SegmentMap
+from propriety.recalibration.segment_map import Label, SegmentEffect, SegmentMap, checked_label
 from propriety.result import Floats
 from propriety.rules.rule import BinaryRule
 from propriety.tables.cases import Cases
@@ -126,9 +126,11 @@ def segment_folds_of(
         law = "recalibration by segment needs the cases, with their columns"
         raise InputTypeError(law, offender=f"got {type(y_true).__name__}", hint=Wording("pass arrays or a frame."))
     given = {"sample_weight": options.get("sample_weight"), "id": id}
+    hints = {"sample_weight": "leave out the weights, or the segments.", "id": "{cluster=} keeps cases in one fold."}
     for argument, value in given.items():
         if value is not None:
-            raise InputValueError(Wording("cannot be combined with {by=}"), argument=argument)
+            law, hint = Wording("cannot be combined with {by=}"), Wording(hints[argument])
+            raise InputValueError(law, argument=argument, hint=hint)
     if not isinstance(folds, int | np.integer) or isinstance(folds, bool) or not 2 <= folds <= 100:
         law = Wording("must be a whole number from 2 to 100 with {by=}")
         raise InputValueError(law, argument="folds", offender=f"got {folds!r}")
@@ -151,14 +153,14 @@ def segment_folds_of(
         cases=replace(found.cases, keys=cases.keys),
         codes=found.codes,
         names=tuple(cases.keys),
-        labels=tuple(_labels(cuts.get(key), own.labels) for key, own in cases.keys.items()),
+        labels=tuple(_labels(key, cuts.get(key), own.labels) for key, own in cases.keys.items()),
     )
 
 
-def _labels(cut: Cut | None, labels: tuple[Any, ...]) -> tuple[Label, ...]:
+def _labels(column: str, cut: Cut | None, labels: tuple[Any, ...]) -> tuple[Label, ...]:
     """Return the labels of a column; those of a cut are the indices of its parts."""
     if cut is None:
-        return labels
+        return tuple(checked_label(label, column) for label in labels)
     limits = [None, *cut.edges.tolist(), None]
     return tuple((limits[int(label)], limits[int(label) + 1]) for label in labels)
 
@@ -203,7 +205,8 @@ class SegmentCrossFit:
 
     def noise(self, rule: BinaryRule, method: str, reference: str) -> float:
         """Return the variance that the estimation noise of a method's maps adds; see `map_noise`."""
-        units, total, squares = self.folds.cases.time or self.folds.cases.cluster, 0.0, 0.0
+        units = self.folds.cases.time or self.folds.cases.cluster
+        total = squares = np.zeros(1)
         pairs = list(zip(self.maps[method], self.maps[reference], strict=True))
         for own, other in pairs:
             losses = self._losses(rule, own)

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+import math
+import reprlib
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import add, and_
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, TypeAlias, cast
 
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from propriety.errors import InputTypeError, InputValueError
+from propriety.errors import InputTypeError, InputValueError, UnsupportedOperationError, Wording
 from propriety.recalibration.maps import RecalibrationMap, checked_floor, checked_number, log_odds
 from propriety.recalibration.stored_maps import StoredMap
 from propriety.recalibration.written_maps import (
     Column,
     Dialect,
-    Written,
+    WrittenColumns,
     expit_of,
     farthest_of,
     log_odds_of,
@@ -31,9 +33,10 @@ from propriety.result import Floats
 from propriety.tables.arrays import read_array
 from propriety.tables.validation import read_event_forecast
 
-__all__ = ["Label", "SegmentEffect", "SegmentMap"]
+__all__ = ["Label", "SegmentEffect", "SegmentMap", "checked_label"]
 
 Label: TypeAlias = str | int | float | bool | tuple[float | None, float | None]
+LARGEST = 2**63  # Whole numbers beyond it are not labels of an engine.
 NESTED = 100  # Labels in one nested CASE; engines limit the depth of expressions.
 
 
@@ -106,6 +109,8 @@ class SegmentMap(StoredMap):
         if not isinstance(whole, RecalibrationMap):
             raise InputTypeError("must be a map", argument="whole", offender=f"got {type(whole).__name__}")
         object.__setattr__(self, "whole", whole)
+        if not isinstance(self.effects, list | tuple):
+            raise InputTypeError("must be a list", argument="effects", offender=f"got {type(self.effects).__name__}")
         object.__setattr__(self, "effects", tuple(_checked_effect(one) for one in self.effects))
         object.__setattr__(self, "floor", checked_floor(self.floor, positive=True))
 
@@ -117,8 +122,10 @@ class SegmentMap(StoredMap):
     def __call__(self, y_proba: object, by: Mapping[str, object]) -> Floats:
         """Return the recalibrated forecasts of forecasts in [0, 1] and the columns of their cases."""
         forecast = read_event_forecast(y_proba)
-        absent = [name for name in self.by if name not in by] if isinstance(by, Mapping) else list(self.by)
-        if absent:
+        if not isinstance(by, Mapping):
+            law, hint = "must be a mapping of names to arrays", Wording("{by=dict(frame)}.")
+            raise InputTypeError(law, argument="by", offender=f"got {type(by).__name__}", hint=hint)
+        if absent := [name for name in self.by if name not in by]:
             raise InputValueError(f"must have the column {absent[0]!r}", argument="by")
         columns = {name: read_array(by[name], f"by[{name!r}]", role="keys").values for name in self.by}
         for name, values in columns.items():
@@ -128,21 +135,21 @@ class SegmentMap(StoredMap):
         shift = np.zeros(forecast.shape)
         for group in _by_column(self.effects):
             if len(group[0].places) > 1:
-                tests = [_inside(columns[column], label) for column, label in group[0].places]
+                tests = [_inside(columns[column], column, label) for column, label in group[0].places]
                 shift += group[0].log_odds * np.logical_and.reduce(tests)
                 continue
             name = group[0].places[0][0]
             parts = {one.places[0][1]: one.log_odds for one in group}
             if isinstance(next(iter(parts)), tuple):
                 for label, own in parts.items():
-                    shift += own * _inside(columns[name], label)
+                    shift += own * _inside(columns[name], name, label)
             else:
-                values = columns[name].reshape(-1).tolist()
-                shift += np.array([parts.get(one, 0.0) for one in values]).reshape(forecast.shape)
+                given = columns[name].reshape(-1).tolist()
+                shift += np.array([parts.get(one, 0.0) for one in given]).reshape(forecast.shape)
         found: Floats = expit(log_odds(self.whole.recalibrated(forecast), self.floor) + shift)
         return found
 
-    def written(self, p: Column, ops: Written) -> Column:
+    def written(self, p: Column, ops: WrittenColumns) -> Column:
         """Return the map applied to a column, in operations that engines support."""
         groups = _by_column(self.effects)
         parts = [group[start : start + NESTED] for group in groups for start in range(0, len(group), NESTED)]
@@ -165,6 +172,11 @@ class SegmentMap(StoredMap):
         """
         return sql_of(self.written, column, dialect)
 
+    def to_sklearn(self) -> Any:
+        """Reject the conversion: a transformer of probabilities has no columns of segments."""
+        law = "a map by segment cannot be a scikit-learn transformer, which has no columns of segments"
+        raise UnsupportedOperationError(law, hint="call it with the forecasts and the columns.")
+
     @property
     def formula(self) -> str:
         """The map in one line."""
@@ -179,13 +191,20 @@ def _by_column(effects: Sequence[SegmentEffect]) -> list[list[SegmentEffect]]:
         (column, label), *others = one.places
         key = place if others else (column, isinstance(label, tuple))
         own = groups.setdefault(key, [])
-        if not others and any(other.places == one.places for other in own):
-            own = groups.setdefault(place, [])  # A second effect of the same label is added to the first.
+        if not others and any(_overlap(label, other.places[0][1]) for other in own):
+            own = groups.setdefault(place, [])  # A second effect of the same cases is added to the first.
         own.append(one)
     return list(groups.values())
 
 
-def _written_group(effects: Sequence[SegmentEffect], ops: Written) -> Column:
+def _overlap(one: Label, other: Label) -> bool:
+    if not isinstance(one, tuple) or not isinstance(other, tuple):
+        return one == other
+    (low, high), (low_of_other, high_of_other) = _limits(one), _limits(other)
+    return max(low, low_of_other) < min(high, high_of_other)
+
+
+def _written_group(effects: Sequence[SegmentEffect], ops: WrittenColumns) -> Column:
     found = ops.constant(0.0)
     for one in reversed(effects):
         tests = [_written_test(column, label, ops) for column, label in one.places]
@@ -193,7 +212,7 @@ def _written_group(effects: Sequence[SegmentEffect], ops: Written) -> Column:
     return found
 
 
-def _written_test(column: str, label: Label, ops: Written) -> Column:
+def _written_test(column: str, label: Label, ops: WrittenColumns) -> Column:
     if not isinstance(label, tuple):
         return ops.is_label(column, label)
     low, high = _limits(label)
@@ -206,10 +225,13 @@ def _limits(label: tuple[float | None, float | None]) -> tuple[float, float]:
     return -sys.float_info.max if low is None else low, sys.float_info.max if high is None else high
 
 
-def _inside(values: NDArray[Any], label: Label) -> NDArray[np.bool_]:
+def _inside(values: NDArray[Any], column: str, label: Label) -> NDArray[np.bool_]:
     if isinstance(label, tuple):
         low, high = _limits(label)
-        numbers = values.astype(np.float64)
+        try:
+            numbers = values.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise InputTypeError("must hold numbers", argument=f"by[{column!r}]") from error
         found: NDArray[np.bool_] = (numbers > low) & (numbers <= high)
         return found
     return np.array([one == label for one in values.reshape(-1).tolist()], dtype=np.bool_).reshape(values.shape)
@@ -219,30 +241,38 @@ def _checked_effect(given: Any) -> SegmentEffect:
     try:
         pairs = given["places"] if isinstance(given, Mapping) else given.places
         value = given["log_odds"] if isinstance(given, Mapping) else given.log_odds
-        places = tuple((column, _checked_label(label)) for column, label in pairs)
+        places = tuple((column, label) for column, label in pairs)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise InputValueError("must be a list of places and log_odds", argument="effects") from error
     if not places or not all(isinstance(column, str) for column, _ in places):
-        raise InputValueError("must have names of columns", argument="effects", offender=f"got {pairs!r}")
-    return SegmentEffect(places, checked_number("log_odds", value))
+        offender = f"got {reprlib.repr(pairs)}"
+        raise InputValueError("must have names of columns", argument="effects", offender=offender)
+    checked = tuple((column, checked_label(label, column)) for column, label in places)
+    return SegmentEffect(checked, checked_number("log_odds", value))
 
 
-def _checked_label(label: Any) -> Label:
+def checked_label(label: Any, column: str) -> Label:
+    """Return a label that can be stored: a text, a finite number, or the limits of a part of the numbers."""
     if isinstance(label, np.generic):
         label = label.item()
-    if isinstance(label, list | tuple):
+    if isinstance(label, list | tuple) and len(label) == 2:
         low, high = (None if one is None else checked_number("limit", one) for one in label)
-        return (low, high)
-    if isinstance(label, str | int | float):
-        return label
-    law = "must be a text or a number to be stored with a map"
-    raise InputValueError(law, argument="by", offender=f"a label is {label!r}", hint="convert the column to text.")
+        if low is None or high is None or low < high:
+            return (low, high)
+    is_whole = isinstance(label, int) and -LARGEST <= label < LARGEST
+    if isinstance(label, str) or is_whole or (isinstance(label, float) and math.isfinite(label)):
+        return cast("Label", label)
+    law = "must have labels that are texts or finite numbers, to be stored with a map"
+    hint = "convert the column to text."
+    raise InputValueError(law, argument=f"by[{column!r}]", offender=f"one is {reprlib.repr(label)}", hint=hint)
 
 
 def _in_words(label: Label) -> str:
     if not isinstance(label, tuple):
         return f"= {label}"
     low, high = label
+    if low is None and high is None:
+        return "of any value"
     if low is None or high is None:
         return f"up to {high:.6g}" if high is not None else f"above {low:.6g}"
     return f"from {low:.6g} to {high:.6g}"

@@ -9,7 +9,6 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from scipy.special import expit
 
-from propriety.calibration.binning import weighted_quantile
 from propriety.calibration.grouping import starts_by_share
 from propriety.errors import InputValueError
 from propriety.recalibration.logistic_maps import log_likelihood
@@ -24,6 +23,7 @@ from propriety.recalibration.maps import (
 from propriety.recalibration.written_maps import Column, Written, expit_of, farthest_of, log_odds_of, piecewise
 from propriety.result import Floats
 from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.quantiles import weighted_quantile
 
 __all__ = ["SplineMap", "fit_shrunk_spline", "fit_spline"]
 

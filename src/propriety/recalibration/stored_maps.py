@@ -76,7 +76,7 @@ class StoredMap(ABC):
         """Restore a map from what `to_json` returned."""
         try:
             data = json.loads(text)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise InputValueError("must be the JSON of a map", argument="text", offender=str(error)) from error
         return cls.from_dict(data)
 

@@ -17,6 +17,7 @@ __all__ = [
     "Column",
     "Dialect",
     "Written",
+    "WrittenColumns",
     "expit_of",
     "farthest_of",
     "log_odds_of",
@@ -57,6 +58,10 @@ class Written(Protocol):
 
     def constant(self, value: float) -> Column:
         """One number for all rows."""
+
+
+class WrittenColumns(Written, Protocol):
+    """The same with other columns than that of the forecasts, which ONNX models do not have."""
 
     def number(self, name: str) -> Column:
         """Another column, as numbers."""
@@ -173,9 +178,9 @@ class _Sql:
         return _Text(f"({_quoted(name)} = {_literal(label)})")
 
 
-EXPRESSIONS: Written = _Expressions()
-SQL: Written = _Sql()
-Formula: TypeAlias = Callable[[Column, Written], Column]
+EXPRESSIONS: WrittenColumns = _Expressions()
+SQL: WrittenColumns = _Sql()
+Formula: TypeAlias = Callable[[Column, WrittenColumns], Column]
 ClassFormula: TypeAlias = Callable[[Sequence[Column], Written], list[Column]]
 
 
@@ -225,16 +230,23 @@ def _column(name: object) -> _Text:
 
 
 def _quoted(name: str) -> str:
-    doubled = name.replace('"', '""')
+    doubled = _without_nul(name).replace('"', '""')
     return f'"{doubled}"'
 
 
 def _literal(label: str | float) -> str:
     """Write a label in SQL; a boolean is a number in Python but not in SQL."""
     if isinstance(label, str):
-        doubled = label.replace("'", "''")
+        doubled = _without_nul(label).replace("'", "''")
         return f"'{doubled}'"
     return repr(label).upper() if isinstance(label, int) else _Text(label).text
+
+
+def _without_nul(text: str) -> str:
+    """Return a text; SQL with the character NUL is cut off there by some engines."""
+    if "\0" in text:
+        raise UnsupportedOperationError("names and labels with the character NUL cannot be written in SQL")
+    return text
 
 
 def _in_dialect(text: str, dialect: Dialect) -> str:

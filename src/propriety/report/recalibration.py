@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from propriety.calibration.binning import weighted_quantile
 from propriety.evaluation.evaluation import Evaluation
 from propriety.evaluation.recalibration_gains import FOLDS
 from propriety.inference.number_words import percent
@@ -15,6 +14,7 @@ from propriety.recalibration.result import Gain, Recalibration, formula_of
 from propriety.report.analysis_calls import call_for_each
 from propriety.report.cells import Estimate
 from propriety.report.page import Section, Table
+from propriety.tables.quantiles import weighted_quantile
 
 __all__ = ["gains", "recalibration"]
 
@@ -96,7 +96,7 @@ def _examples(found: Recalibration) -> str:
     low, high = weighted_quantile(table.forecast, table.weights, np.array([0.02, 0.98])).tolist()
     inside = [one for one in ROUND if low <= one <= high]
     shown = inside[:: max(1, math.ceil(len(inside) / MOST_EXAMPLES))] or [table.mean_forecast]
-    pairs = zip(shown, found.map.recalibrated(np.array(shown)).tolist(), strict=True)
+    pairs = zip(shown, found(np.array(shown)).tolist(), strict=True)
     return ", ".join(f"{percent(one)}{ARROW}{percent(other, 2)}" for one, other in pairs)
 
 

@@ -23,10 +23,11 @@ INFLATED = (
     "A segment is reported because it deviates. Its true observed/expected is therefore probably closer to 1 than the "
     "estimate."
 )
+WIDER = "Grey rows are wider segments, which contain the one above them."
 
 
 def segments_report(
-    found: Segments, path: str | PathLike[str] | None = None, *, title: str = "Segments in which forecasts are wrong"
+    found: Segments, path: str | PathLike[str] | None = None, *, title: str = "Search for miscalibrated segments"
 ) -> str:
     """Return the page as one HTML file, and write it to `path`, if given, completely or not at all.
 
@@ -42,7 +43,7 @@ def segments_report(
         title=title,
         verdict=(first, *sentences),
         models=(),
-        headline={"Segments": len(found.segment), "Tested": found.tested, "Cases": found.n_cases},
+        headline={"Segments found": len(found.segment), "Segments tested": found.tested, "Cases": found.n_cases},
         sections=tuple(_sections(found)),
     )
     text = render(page)
@@ -65,7 +66,7 @@ def _sections(found: Segments) -> Iterator[Section]:
         figure = figure_of(
             found.plot,
             title="Observed/expected",
-            caption=f"{INFLATED} Grey rows are wider segments, which contain the one above them.",
+            caption=f"{INFLATED} {WIDER if found.wider else ''}".strip(),
             table={name: values for name, values in columns.items() if name != "observed/expected"}
             | {"observed/expected": found.observed_expected.tolist()},
             call="found.plot()",
@@ -114,7 +115,9 @@ def _facts(found: Segments, call: str) -> Facts:
         "Depth": found.depth,
         "Tested": found.tested,
         "Too small to be tested": found.too_small,
+        "Critical deviation": f"{found.critical:.2f} standard errors",
         "Level": found.level,
+        "Seed": found.seed,
         "Call": call,
     }
     return Facts(title="Facts", entries=entries)

@@ -18,6 +18,7 @@ from propriety.tables.arrays import Reading, missing_cases, read_array, read_for
 from propriety.tables.cases import Keys
 from propriety.tables.censoring import Censoring, FollowUp, censoring_curves, dependence_p_value
 from propriety.tables.keys import code_keys
+from propriety.tables.quantiles import weighted_quantile
 
 __all__ = ["CensoredOutcomes", "KnownOutcomes", "censored"]
 
@@ -167,8 +168,8 @@ def censored(
     entry : array-like of shape (n,), optional
         Time at which follow-up began. Only 0 is supported: cases that enter later are rejected with an error.
     sample_weight : array-like of shape (n,), optional
-        Positive sample weights. The censoring curve is weighted by them, and the weight of a case is multiplied by its
-        sample weight.
+        Positive sample weights. The censoring curve and the fifths of `forecast` are weighted by them, and the weight
+        of a case is multiplied by its sample weight.
 
     Returns
     -------
@@ -212,8 +213,8 @@ def censored(
     """
     follow_up, happened, other, index = _read(time, event, competing, entry)
     asked = _horizons(horizons)
-    keys = _strata(groups, forecast, len(happened))
     own = None if sample_weight is None else _sample_weights(sample_weight, len(happened))
+    keys = _strata(groups, forecast, np.ones(len(happened)) if own is None else own)
     follow_up = follow_up._replace(group=keys.codes, groups=len(keys), weight=own)
     known, rows = [], []
     for horizon in asked:
@@ -351,8 +352,9 @@ def _horizons(horizons: object) -> list[float]:
     return [float(one) for one in given]
 
 
-def _strata(groups: object, forecast: object, n: int) -> Keys:
+def _strata(groups: object, forecast: object, weight: Floats) -> Keys:
     """Return the groups with a censoring curve of their own: given ones, fifths of a forecast, or both."""
+    n = len(weight)
     keys = Keys(("all",), np.zeros(n, dtype=np.intp))
     if groups is not None:
         reading = read_array(groups, "groups", role="keys")
@@ -365,7 +367,7 @@ def _strata(groups: object, forecast: object, n: int) -> Keys:
         return keys
     values = _numbers(read_forecasts(forecast, "forecast"))
     _check_shape(values, "forecast", n)
-    fifth = np.searchsorted(np.quantile(values, np.arange(1, FIFTHS) / FIFTHS), values, side="left")
+    fifth = np.searchsorted(weighted_quantile(values, weight, np.arange(1, FIFTHS) / FIFTHS), values, side="left")
     names = [f"fifth {place + 1}" for place in range(FIFTHS)]
     labels = tuple(name if len(keys) == 1 else f"{label}, {name}" for label in keys.labels for name in names)
     return Keys(labels, keys.codes * FIFTHS + fifth).where(np.ones(n, dtype=bool))
