@@ -162,7 +162,6 @@ def sums_of_lazy(
         passed = nw.col("step").is_in(np.unique(cases.censoring.last).tolist())
         part = (cases.forecast(0, cases.events[0]) * float(FEWEST_PARTS)).floor()
         # From an integer, because PostgreSQL reads 0.0 as a decimal number.
-        # PostgreSQL reads 0.0 as a decimal number.
         by[PART] = nw.when(passed).then(part).otherwise(nw.lit(0)).cast(nw.Float64)
     is_small = bool(keys) or dependent is not None or (cases.engine == "polars" and not by_class)
     try:

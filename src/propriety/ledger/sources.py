@@ -110,7 +110,6 @@ def _of_censored(
         raise InputValueError(law, argument="forecasts")
     frame, estimated = known(found.frame), found.censoring.is_estimated
     assert isinstance(frame, nw.LazyFrame)  # noqa: S101  (for the type checker; censored frames are lazy)
-    assert isinstance(frame, nw.LazyFrame)  # noqa: S101  (for the type checker; `censored_frame` takes no other)
     cases = read_lazy_cases(
         frame,
         {model: own[0] for model, own in models.items()},

@@ -190,8 +190,6 @@ class Censoring:
         """Return the influence of all cases on sums of contributions, including that on the weights."""
         everyone, at_risk = self.everyone, self.at_risk
         assert everyone is not None and at_risk is not None  # noqa: S101, PT018  (for the type checker; used with arrays)
-        everyone = self.everyone
-        assert everyone is not None and self.at_risk is not None  # noqa: S101, PT018  (for the type checker; arrays)
         later = self.later(parts)
         change = later * self.factor
         before = np.cumsum(change, axis=1) - change
