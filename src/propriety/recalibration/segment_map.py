@@ -130,7 +130,7 @@ class SegmentMap(StoredMap):
         columns = {name: read_array(by[name], f"by[{name!r}]", role="keys").values for name in self.by}
         for name, values in columns.items():
             if values.shape != forecast.shape:
-                law = f"must have the shape of y_proba, {forecast.shape}"
+                law = Wording(f"must have the shape of {{y_proba}}, {forecast.shape}")
                 raise InputValueError(law, argument=f"by[{name!r}]", offender=f"has {values.shape}")
         shift = np.zeros(forecast.shape)
         for group in _by_column(self.effects):
