@@ -323,6 +323,12 @@ def _check(ledger: Ledger) -> None:
     if ledger.cases is None and (len(ledger.models) > 1 or ledger.dependence is not None):
         law = "strategies are compared case by case, and a ledger without cases cannot do that for several models"
         raise InputTypeError(law, hint="pass the cases, or the table of one model: ledger.table(model).")
+    taken = next((model for model in ledger.models if model in (ALL, NONE)), None)
+    if taken is not None:
+        law = f"must not be named {ALL!r} or {NONE!r}, which are strategies of their own"
+        raise InputValueError(law, argument="forecasts", offender=f"got {taken!r}")
+    if ledger.cases is not None and ledger.cases.cluster is not None and len(ledger.cases.cluster) < 2:
+        raise InputValueError("must have two clusters or more", argument="cluster", offender="all cases are in one")
     if ledger.censoring is not None:
         law = "censored outcomes are not supported, because their weights are estimated"
         raise InputTypeError(law, hint="compare net benefits with propriety.compare.")
