@@ -48,6 +48,15 @@ class FoldValues(Result):
         Number of cases that the learner was fitted to, and of those in the part.
     value : ndarray of shape (rows,)
         Value of the measure in the part; NaN if it is undefined there.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> X, y = np.arange(20.0)[:, None], np.arange(20) % 4 > 1
+    >>> found = pr.validate(LogisticRegression(), X, y, method="cross-validation", cv=2, seed=1)
+    >>> found.folds.fold[:2], found.folds.n_test[:2]
+    (array([0, 1]), array([10, 10]))
     """
 
     model: Names

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from propriety.errors import InputTypeError, InputValueError
+from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.recalibration.maps import RecalibrationMap, checked_floor, checked_number, log_odds
 from propriety.recalibration.stored_maps import StoredMap
 from propriety.recalibration.written_maps import (
@@ -123,7 +123,7 @@ class SegmentMap(StoredMap):
         columns = {name: read_array(by[name], f"by[{name!r}]", role="keys").values for name in self.by}
         for name, values in columns.items():
             if values.shape != forecast.shape:
-                law = f"must have the shape of y_proba, {forecast.shape}"
+                law = Wording("must have the shape of {y_proba}, {shape}", shape=forecast.shape)
                 raise InputValueError(law, argument=f"by[{name!r}]", offender=f"has {values.shape}")
         shift = np.zeros(forecast.shape)
         for group in _by_column(self.effects):
