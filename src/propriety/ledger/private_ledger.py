@@ -354,7 +354,7 @@ def _counts(tables: KeyedTables, cells: int) -> Counts:
     cell = np.where(tables.forecast == 0.0, 0, np.floor(tables.forecast * cells).astype(np.int64) + 1)
     found = np.zeros((len(tables.n), cells + 2, 2), dtype=np.int64)
     for outcome, counts in enumerate((tables.non_events, tables.events)):
-        np.add.at(found, (tables.entry, cell, outcome), np.rint(counts).astype(np.int64))
+        np.add.at(found[:, :, outcome], (tables.entry, cell), np.rint(counts).astype(np.int64))
     return found
 
 

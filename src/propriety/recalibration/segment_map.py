@@ -137,8 +137,8 @@ class SegmentMap(StoredMap):
                 for label, own in parts.items():
                     shift += own * _inside(columns[name], label)
             else:
-                values = columns[name].reshape(-1).tolist()
-                shift += np.array([parts.get(one, 0.0) for one in values]).reshape(forecast.shape)
+                listed = columns[name].reshape(-1).tolist()
+                shift += np.array([parts.get(one, 0.0) for one in listed]).reshape(forecast.shape)
         found: Floats = expit(log_odds(self.whole.recalibrated(forecast), self.floor) + shift)
         return found
 
