@@ -239,9 +239,27 @@ def test_parts_without_events_leave_the_spread_of_the_others():
 
 def test_cases_that_cannot_be_validated_are_named():
     groups = np.where(np.arange(len(Y)) < 3, np.nan, np.arange(len(Y)) % 4)
-    with pytest.raises(InputValueError, match="missing labels; 3 rows"):
+    with pytest.raises(InputValueError, match=r"groups must be known for every case.*3 of 120 rows"):
         pr.validate(LEARNER, X, Y, method="leave-one-site-out", groups=groups)
     with pytest.raises(InputValueError, match="two classes or more"):
         pr.validate(LEARNER, X, np.ones(len(Y)))
     with pytest.raises(InputValueError, match="needs the forecast of one event"):
         pr.validate(LEARNER, X, np.arange(len(Y)) % 3, measures=[pr.measures.AreaUnderRoc()])
+
+
+class Rate:
+    """A learner that is not scikit-learn's: it forecasts the event rate of its cases."""
+
+    def fit(self, X, y):  # noqa: N803  (scikit-learn's name)
+        self.classes_, self.rate = np.unique(y), np.mean(y)
+        return self
+
+    def predict_proba(self, X):  # noqa: N803
+        return np.tile([1 - self.rate, self.rate], (len(X), 1))
+
+
+def test_learners_need_only_fit_and_predict_proba():
+    learner = Rate()
+    found = pr.validate(learner, X, Y, measures=[pr.Brier()], method="cross-validation", cv=4, seed=1)
+    assert found.apparent[0] == pytest.approx(Y.mean() * (1 - Y.mean()))
+    assert not hasattr(learner, "rate")

@@ -177,9 +177,10 @@ def test_a_site_without_events_is_left_out_and_named():
 
 def test_two_sites_have_a_mean_but_no_prediction():
     ledger = sum(pr.condense(y, p, by={"site": s}) for y, p, s in sites(2))
-    found = pr.meta_analysis(ledger, measures=[pr.Brier()])
+    found = pr.meta_analysis(ledger)  # On all three scales.
     assert np.isfinite(found.mean).all()
     assert np.isnan(found.prediction_low).all()
+    assert np.isnan(found.prediction_high).all()
     assert "new site" not in str(found)
 
 

@@ -222,6 +222,7 @@ def test_few_events_are_reported():
         ({"prevalence": 0.1, "auc": 0.8, "difference": 0.01}, InputTypeError, "two models"),
         ({"prevalence": 0.1, "auc": 0.8, "thresholds": (0.1, 0.2)}, InputTypeError, "one probability"),
         ({"forecasts": [0.1, 0.2], "auc": 0.8}, InputTypeError, "auc="),
+        ({"forecasts": [0.1, math.nan]}, InputValueError, r"1 of 2 rows.*leave such rows out"),
         ({"forecasts": [0.0, 0.0]}, InputValueError, "events and non-events"),
         ({"forecasts": {"a": [0.1, 0.2], "b": [0.1]}}, InputValueError, "same cases"),
         ({"forecasts": {name: [0.1, 0.2] for name in "abc"}}, InputValueError, "3 models"),

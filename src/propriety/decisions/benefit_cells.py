@@ -95,7 +95,8 @@ def cells_of_cases(cases: Cases, models: tuple[str, ...], grid: Floats) -> Benef
     """Group cases by outcome and by the thresholds that the forecast of each model reaches."""
     event = np.asarray(cases.outcomes(), dtype=bool)
     weight = cases.weights()
-    weight = np.ones(len(event)) if weight is None else np.asarray(weight, dtype=np.float64)
+    # Sums of squares of an array in another layout are rounded in another way.
+    weight = np.ones(len(event)) if weight is None else np.ascontiguousarray(weight, dtype=np.float64)
     places: Mapping[str, NDArray[np.intp]] = {
         model: np.searchsorted(grid, cases.gathered(model).forecast, side="right") for model in models
     }

@@ -29,6 +29,7 @@ DEFAULT = "treating all or none"
 RESAMPLES = 2000
 POINTS = 41  # Thresholds of a range.
 PER = 1000.0  # Values of information are per this many cases.
+SURE = 0.995  # Smaller probabilities that a model is useful at any threshold are in the summary.
 TIE = 1e-12  # Net benefits that differ by less are the same.
 
 
@@ -323,6 +324,12 @@ def _check(ledger: Ledger) -> None:
     if ledger.cases is None and (len(ledger.models) > 1 or ledger.dependence is not None):
         law = "strategies are compared case by case, and a ledger without cases cannot do that for several models"
         raise InputTypeError(law, hint="pass the cases, or the table of one model: ledger.table(model).")
+    taken = next((model for model in ledger.models if model in (ALL, NONE)), None)
+    if taken is not None:
+        law = f"must not be named {ALL!r} or {NONE!r}, which are strategies of their own"
+        raise InputValueError(law, argument="forecasts", offender=f"got {taken!r}")
+    if ledger.cases is not None and ledger.cases.cluster is not None and len(ledger.cases.cluster) < 2:
+        raise InputValueError("must have two clusters or more", argument="cluster", offender="all cases are in one")
     if ledger.censoring is not None:
         law = "censored outcomes are not supported, because their weights are estimated"
         raise InputTypeError(law, hint="compare net benefits with propriety.compare.")
@@ -350,9 +357,12 @@ def _words(found: DecisionUncertainty) -> Iterator[str]:
                 yield f"{model} is better than treating all and none at no threshold."
                 continue
             (a, b), (c, d) = own["low_limits"], own["high_limits"]
+            sure = (
+                "" if own["probability"] >= SURE else f" It is better at any with probability {own['probability']:.2f}."
+            )
             yield (
                 f"{model} is better than treating all and none at thresholds from {own['low']:.3g} ({per} limits "
-                f"{a:.3g} to {b:.3g}) to {own['high']:.3g} ({c:.3g} to {d:.3g})."
+                f"{a:.3g} to {b:.3g}) to {own['high']:.3g} ({c:.3g} to {d:.3g}).{sure}"
             )
     most = int(np.argmax(found.evpi[: len(grid)]))
     where = "" if len(grid) == 1 else f" at most, at a threshold of {grid[most]:.3g}"

@@ -27,6 +27,7 @@ from propriety.ledger.ledger import Ledger
 from propriety.result import Floats, Result
 from propriety.rules.families import Brier, Log
 from propriety.rules.rule import Rule
+from propriety.tables import laws
 from propriety.tables.validation import Labels
 
 __all__ = ["Validation", "ValidationMethod", "validate"]
@@ -280,9 +281,9 @@ def validate(  # noqa: PLR0913  (the data, what is asked, and how new cases are 
     if parts is not None and parts.shape != (len(sample),):
         law, offender = "must have one label for each row of X", f"it has shape {parts.shape}, X {len(sample)} rows"
         raise InputValueError(law, argument="groups", offender=offender)
-    if parts is not None and (absent := int(np.count_nonzero((parts != parts) | np.equal(parts, None)))):  # noqa: PLR0124  (NaN)
-        offender = f"{counted(absent, 'row')} of {len(parts):,}"
-        raise InputValueError("must not hold missing labels", argument="groups", offender=offender)
+    absent = 0 if parts is None else sum(one is None or one != one for one in parts.tolist())  # noqa: PLR0124  (NaN)
+    if parts is not None and absent:
+        raise laws.unknown_key("groups", f"{absent:,} of {len(parts):,} rows")
     start = fresh_seed(seed)
     every = np.arange(len(sample))
     forecasts, known = sample.forecasts(sample.fitted(every), every)

@@ -84,7 +84,7 @@ def corrected_t(differences: Floats, share: float, level: float) -> tuple[float,
     --------
     >>> mean, low, high, error, statistic, p = corrected_t(np.array([0.1, 0.2, 0.3]), 0.5, 0.95)
     >>> round(mean, 2), round(error, 4), round(p, 3)
-    (0.2, 0.0913, 0.161)
+    (0.2, 0.0913, 0.16)
     """
     parts = len(differences)
     mean, spread = float(differences.mean()), float(differences.var(ddof=1))

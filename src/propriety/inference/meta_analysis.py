@@ -234,10 +234,12 @@ def meta_analysis(
     for observed/expected without events; `note` says so. If sites are left out because they have no events, the mean is
     biased: combine small sites first.
 
+    The interval of Hartung and Knapp can be very narrow if the estimates of a few sites agree by chance.
+
     The prediction interval is for the true value of a new site. The estimate of a new site also has its own error.
-    With ``prediction="higgins"`` it is the usual formula with k - 2 degrees of freedom, which other packages report. In
+    With ``prediction="higgins"`` it is the formula of Higgins et al. with k - 2 degrees of freedom. In
     `studies/sites.py`, with 5, 12 and 30 sites, the coverage of 95% prediction intervals was 90 to 100%, and 76 to 99%
-    with the usual formula, which is too narrow if sites differ slightly.
+    with that formula, which is too narrow if sites differ slightly.
 
     References
     ----------
@@ -353,7 +355,7 @@ def _on_scale(found: list[Estimate], scale: str) -> tuple[Floats, Floats]:
 
 def _back(value: float, scale: str) -> float:
     if scale == "log":
-        return math.exp(value) if value < 700.0 else math.inf
+        return math.inf if value >= 700.0 else math.exp(value)
     return float(expit(value)) if scale == "logit" else value
 
 

@@ -82,6 +82,7 @@ class PrivateLedger:
         """Whether each count is suppressed."""
         found: NDArray[np.bool_] = (self.published == SUPPRESSED) & ~self.is_noisy[None, :, None, None]
         return found
+        return np.asarray((self.published == SUPPRESSED) & ~self.is_noisy[None, :, None, None])
 
     @property
     def counts(self) -> Counts:
@@ -340,14 +341,14 @@ def _check(ledger: object, cells: object, minimum: object, epsilon: object) -> N
             raise InputValueError(law, argument="minimum", offender=f"got {minimum}")
         if minimum == 2 or minimum > LARGEST:  # type: ignore[operator]  # a whole number
             law = f"must be 1, or from 3 to {LARGEST:,}"
-            hint = "with 2, every suppressed count is known to be 1." if minimum == 2 else ""
-            raise InputValueError(law, argument="minimum", offender=f"got {minimum}", hint=hint)
+            why = "with 2, every suppressed count is known to be 1." if minimum == 2 else ""
+            raise InputValueError(law, argument="minimum", offender=f"got {minimum}", hint=why)
     if epsilon is not None:
         least, most = (len(ledger.models) * limit for limit in BUDGETS)
         if not is_number(epsilon) or not least <= epsilon <= most:  # type: ignore[operator]  # a number
             law = f"must be a number from {least:g} to {most:g}"
-            hint = "budgets around 1 are usual; with larger ones there is hardly any noise."
-            raise InputValueError(law, argument="epsilon", offender=f"got {epsilon!r}", hint=hint)
+            usual = "budgets around 1 are usual; with larger ones there is hardly any noise."
+            raise InputValueError(law, argument="epsilon", offender=f"got {epsilon!r}", hint=usual)
 
 
 def _counts(tables: KeyedTables, cells: int) -> Counts:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from propriety.errors import InputTypeError, InputValueError, UnsupportedOperationError, Wording
+from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.recalibration.maps import RecalibrationMap, checked_floor, checked_number, log_odds
 from propriety.recalibration.stored_maps import StoredMap
 from propriety.recalibration.written_maps import (
@@ -131,6 +132,7 @@ class SegmentMap(StoredMap):
         for name, values in columns.items():
             if values.shape != forecast.shape:
                 law = Wording(f"must have the shape of {{y_proba}}, {forecast.shape}")
+                law = Wording("must have the shape of {y_proba}, {shape}", shape=forecast.shape)
                 raise InputValueError(law, argument=f"by[{name!r}]", offender=f"has {values.shape}")
         shift = np.zeros(forecast.shape)
         for group in _by_column(self.effects):
@@ -146,6 +148,8 @@ class SegmentMap(StoredMap):
             else:
                 given = columns[name].reshape(-1).tolist()
                 shift += np.array([parts.get(one, 0.0) for one in given]).reshape(forecast.shape)
+                listed = columns[name].reshape(-1).tolist()
+                shift += np.array([parts.get(one, 0.0) for one in listed]).reshape(forecast.shape)
         found: Floats = expit(log_odds(self.whole.recalibrated(forecast), self.floor) + shift)
         return found
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from propriety.checks import check_options
-from propriety.errors import InputTypeError, InputValueError, Wording
+from propriety.errors import InputTypeError, InputValueError, MissingValuesError, Wording
 from propriety.result import Floats, Result
 from propriety.tables import laws
 from propriety.tables.arguments import FORECAST, Arguments, ForecastKind, about, check_event, check_rows, numbers_of
@@ -265,9 +265,13 @@ def read_unlabelled(values: object, argument: str) -> Floats:
     >>> read_unlabelled([[0.75, 0.25], [0.5, 0.5]], "forecasts")
     array([0.25, 0.5 ])
     """
-    with about(argument):
-        forecast, _ = read_forecast(values)
-        check_event(forecast.T.shape, FORECAST)
+    try:
+        with about(argument):
+            forecast, _ = read_forecast(values)
+            check_event(forecast.T.shape, FORECAST)
+    except MissingValuesError as error:
+        error.aliases |= {laws.MISSING_HINT.template: "leave such rows out."}  # There is nothing to pass.
+        raise
     event: Floats = forecast[1]
     return event
 
