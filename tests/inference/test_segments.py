@@ -284,3 +284,10 @@ def test_a_model_may_have_another_name_than_its_column():
     for given in (frame, frame.lazy()):
         found = pr.find_segments(given, {"model": "p"}, outcome="y", by=["country", "device"], **FEW)
         assert found.segment.tolist() == ["country = FR"]
+
+
+def test_a_segment_without_events_has_no_interval():
+    rng = np.random.default_rng(3)
+    site, p = rng.choice(["a", "b"], 2_000), rng.uniform(0.05, 0.3, 2_000)
+    found = pr.find_segments((rng.random(2_000) < p) & (site == "b"), p, by={"site": site}, **FEW)
+    assert f"site = a: 0.00 times as many events as forecast ({found.n[0]:,} cases, adjusted p" in str(found)

@@ -1,4 +1,4 @@
-"""Errors of samples by outcome from outcomes at fitted rates, which allow for forecasts that one sample hardly has."""
+"""Errors of samples by outcome at fitted event rates, which use the forecasts of both samples for each of them."""
 
 from __future__ import annotations
 
@@ -24,13 +24,17 @@ MOST_CASES = 2**17  # With more cases, the rates of a pair of models are not fit
 def fitted_error(table: ForecastTable, influence: Influence) -> float:
     r"""Return the standard error of a measure of two samples, the events and the non-events, at fitted rates.
 
-    A score of rare events depends on a few non-events with high forecasts, and a sample of non-events with none of them
-    has too small a variance. Events have high forecasts more often. With the rate :math:`\hat r_i` of events at a
-    forecast, from a logistic regression of the outcome on its log-odds in both samples together, the variance among
-    non-events is that of the influence :math:`g_i`, should the event not happen, over all cases with the weights
-    :math:`1 - \hat r_i`; that among events has the weights :math:`\hat r_i`. NaN if the rates cannot be fitted, or if
-    both samples are large. In `studies/prevalence.py`, the larger of this error and that of the samples themselves has
-    the right coverage.
+    A score of rare events depends on a few non-events with high forecasts. A sample of non-events with none of them has
+    too small a variance, but the events have high forecasts more often. In both samples together, with :math:`n_1`
+    events and :math:`n_0` non-events, the density of the forecasts is :math:`n_1 f_1 + n_0 f_0`, and the rate of events
+    at a forecast is :math:`r = n_1 f_1 / (n_1 f_1 + n_0 f_0)`. So all cases with the weights :math:`1 - r` have the
+    distribution :math:`f_0` of the non-events, and with the weights r that of the events, :math:`f_1`. With the rates
+    :math:`\hat r_i` of a logistic regression of the outcome on the log-odds of the forecast, the variance among
+    non-events is that of their influence :math:`g_i` over all cases with the weights :math:`1 - \hat r_i`, and that
+    among events has the weights :math:`\hat r_i`. NaN if the rates cannot be fitted, or if both samples are large.
+
+    The estimate is as good as the logistic regression. For the coverage of the larger of this error and that of the
+    samples themselves, see `propriety.at_prevalence`.
     """
     events, others = table.n_events, table.n - table.n_events
     if min(events, others) < 2 or min(events, others) >= MANY_EVENTS:
@@ -49,7 +53,7 @@ def fitted_error(table: ForecastTable, influence: Influence) -> float:
 def fitted_error_of_pair(
     cases: Cases, tables: tuple[ForecastTable, ForecastTable], influences: tuple[Influence, Influence]
 ) -> float:
-    """Return the same for the difference of two models, with rates fitted to the log-odds of both."""
+    """Return the same for the difference of two models, also of large samples, with rates fitted to both log-odds."""
     table, event = tables[0], cases.outcomes()
     events, others = table.n_events, table.n - table.n_events
     if min(events, others) < 2 or len(cases) > MOST_CASES:

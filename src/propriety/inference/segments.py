@@ -158,8 +158,10 @@ class Segments(Result):
         rows = zip(self.segment, self.observed_expected, self.low, self.high, self.n, self.p_adjusted, strict=True)
         level = f"{100.0 * self.level:g}%"
         lines = [
-            f"{segment}: {ratio:.2f} times as many events as forecast ({level} CI {low:.2f} to {high:.2f}; "
-            f"{n:,} cases, adjusted p = {p:.2g})"
+            f"{segment}: {ratio:.2f} times as many events as forecast ("
+            + f"{level} CI {low:.2f} to {high:.2f}; "
+            * math.isfinite(low + high)  # Without events there is no interval.
+            + f"{n:,} cases, adjusted p = {p:.2g})"
             for segment, ratio, low, high, n, p in rows
         ]
         number = "1 segment stands out" if len(lines) == 1 else f"{len(lines)} segments stand out"

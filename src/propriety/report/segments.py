@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["segments_report"]
 
-CALL = "found = pr.find_segments(..., by=[{}])"
+CALL = "found = pr.find_segments(..., by=[{}], depth={}, seed={})"
 INFLATED = (
     "A segment is reported because it deviates. Its true observed/expected is therefore probably closer to 1 than the "
     "estimate."
@@ -53,7 +53,7 @@ def segments_report(
 
 
 def _sections(found: Segments) -> Iterator[Section]:
-    call = CALL.format(", ".join(repr(name) for name in found.by))
+    call = CALL.format(", ".join(repr(name) for name in found.by), found.depth, found.seed)
     if len(found.segment):
         columns = {
             "segment": found.segment.tolist(),
@@ -80,7 +80,7 @@ def _sections(found: Segments) -> Iterator[Section]:
                 "intercept": found.intercept.tolist(),
                 "Kuiper": found.kuiper.tolist(),
                 "deviation": found.deviation.tolist(),
-                "adjusted p-value": [PValue(float(one)) for one in found.p_adjusted],
+                "adjusted p": [PValue(float(one)) for one in found.p_adjusted],
             },
             call=f"{call}; found.to_frame()",
             note="Intercept: shift of the log-odds. Kuiper: statistic of the cumulative calibration error (ECCE), in "
