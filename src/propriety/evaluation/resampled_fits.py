@@ -75,9 +75,7 @@ class Sample:
         from sklearn.base import clone
 
         X = self._features(rows)  # noqa: N806  (scikit-learn's name)
-        return {name: clone(one).fit(X, self.y[rows]) for name, one in self.estimators.items()}
-        base, X = _sklearn("base"), self._features(rows)  # noqa: N806  (scikit-learn's name)
-        return {name: base.clone(one, safe=False).fit(X, self.y[rows]) for name, one in self.estimators.items()}
+        return {name: clone(one, safe=False).fit(X, self.y[rows]) for name, one in self.estimators.items()}
 
     def forecasts(self, fitted: Mapping[str, Any], rows: Rows) -> tuple[dict[str, NDArray[Any]], Any]:
         """Return the forecasts of fitted estimators for some rows, and the labels of the classes."""

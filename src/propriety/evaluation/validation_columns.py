@@ -57,11 +57,6 @@ class FoldValues(Result):
     >>> found = pr.validate(DummyClassifier(), X, y, measures=[pr.Brier()], method="cross-validation", cv=2, seed=1)
     >>> found.folds.n_train.tolist(), found.folds.n_test.tolist()
     ([6, 6], [6, 6])
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> X, y = np.arange(20.0)[:, None], np.arange(20) % 4 > 1
-    >>> found = pr.validate(LogisticRegression(), X, y, method="cross-validation", cv=2, seed=1)
-    >>> found.folds.fold[:2], found.folds.n_test[:2]
-    (array([0, 1]), array([10, 10]))
     """
 
     model: Names

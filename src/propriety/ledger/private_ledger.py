@@ -82,7 +82,6 @@ class PrivateLedger:
         """Whether each count is suppressed."""
         found: NDArray[np.bool_] = (self.published == SUPPRESSED) & ~self.is_noisy[None, :, None, None]
         return found
-        return np.asarray((self.published == SUPPRESSED) & ~self.is_noisy[None, :, None, None])
 
     @property
     def counts(self) -> Counts:

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from propriety.errors import InputTypeError, InputValueError, UnsupportedOperationError, Wording
-from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.recalibration.maps import RecalibrationMap, checked_floor, checked_number, log_odds
 from propriety.recalibration.stored_maps import StoredMap
 from propriety.recalibration.written_maps import (
@@ -131,7 +130,6 @@ class SegmentMap(StoredMap):
         columns = {name: read_array(by[name], f"by[{name!r}]", role="keys").values for name in self.by}
         for name, values in columns.items():
             if values.shape != forecast.shape:
-                law = Wording(f"must have the shape of {{y_proba}}, {forecast.shape}")
                 law = Wording("must have the shape of {y_proba}, {shape}", shape=forecast.shape)
                 raise InputValueError(law, argument=f"by[{name!r}]", offender=f"has {values.shape}")
         shift = np.zeros(forecast.shape)
@@ -146,8 +144,6 @@ class SegmentMap(StoredMap):
                 for label, own in parts.items():
                     shift += own * _inside(columns[name], name, label)
             else:
-                given = columns[name].reshape(-1).tolist()
-                shift += np.array([parts.get(one, 0.0) for one in given]).reshape(forecast.shape)
                 listed = columns[name].reshape(-1).tolist()
                 shift += np.array([parts.get(one, 0.0) for one in listed]).reshape(forecast.shape)
         found: Floats = expit(log_odds(self.whole.recalibrated(forecast), self.floor) + shift)
