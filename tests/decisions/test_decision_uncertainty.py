@@ -145,11 +145,23 @@ def test_useful_range():
     own = pr.decision_uncertainty(Y, P, seed=1).useful["forecast"]
     curve = pr.decision_curve(Y, P, grid=np.arange(1, 100) / 100)
     ahead = curve.threshold[curve.net_benefit > np.maximum(curve.treat_all, 0.0) + 1e-12]
-    assert (own["low"], own["high"]) == (ahead[0], ahead[-1])
-    assert own["low_limits"][0] <= own["low"] <= own["low_limits"][1]
-    assert own["probability"] == pytest.approx(1.0)
+    assert (own["estimated_low"], own["estimated_high"]) == (ahead[0], ahead[-1])
+    both = [pr.decision_uncertainty(Y, P, reference=one, seed=1) for one in ("treat all", "treat none")]
+    surely = curve.threshold[np.min([of(one, "gain_band_low", "forecast") for one in both], axis=0) > 0.0]
+    assert (own["low"], own["high"]) == (surely[0], surely[-1])
+    assert own["estimated_low"] < own["low"] < own["high"] < own["estimated_high"]
+
+
+def test_a_range_is_useful_only_if_the_bands_show_it():
+    few = slice(0, 40)
+    found = pr.decision_uncertainty(Y[few], P[few], seed=1)
+    assert math.isnan(found.useful["forecast"]["low"])
+    assert "is not shown to be better than treating all and none at any threshold" in str(found)
+
+
+def test_a_useless_model_has_no_range():
     useless = pr.decision_uncertainty(Y, np.full(N, Y.mean()), grid=GRID, seed=1)
-    assert math.isnan(useless.useful["forecast"]["low"])
+    assert math.isnan(useless.useful["forecast"]["estimated_low"])
     assert "better than treating all and none at no threshold" in str(useless)
     tied = of(useless, "probability_best", "forecast") + of(useless, "probability_best", "treat all")
     assert tied[0] == pytest.approx(1.0)  # At 0.1 it acts on everybody, so both share the first place.

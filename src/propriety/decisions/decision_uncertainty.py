@@ -29,7 +29,6 @@ DEFAULT = "treating all or none"
 RESAMPLES = 2000
 POINTS = 41  # Thresholds of a range.
 PER = 1000.0  # Values of information are per this many cases.
-SURE = 0.995  # Smaller probabilities that a model is useful at any threshold are in the summary.
 TIE = 1e-12  # Net benefits that differ by less are the same.
 
 
@@ -59,9 +58,9 @@ class DecisionUncertainty(Result):
     strategies : tuple of str
         The models, "treat all" and "treat none".
     useful : dict
-        For each model the lowest and highest threshold at which it is better than treating all and none, each with its
-        posterior limits, and the probability that it is better at any: ``low``, ``low_limits``, ``high``,
-        ``high_limits``, ``probability``.
+        For each model ``low`` and ``high``, the lowest and highest threshold at which the bands of its gains over
+        treating all and over treating none are both above 0, and ``estimated_low`` and ``estimated_high``, at which its
+        gains are; NaN if there is none.
     reference, thresholds, more_cases, level, n, n_resamples, seed
         The reference of gains, the decision maker's thresholds, and the settings; `n` is the number of cases.
     """
@@ -232,6 +231,8 @@ def decision_uncertainty(  # noqa: PLR0913  (the data, the thresholds, and the d
     generator = np.random.default_rng([seed, 1])
     bands = Bands(cells, points, level, generator.standard_normal((n_resamples, len(points))))
     limits, gains = bands.of(None), bands.of(against)
+    defaults = [np.full(len(points), strategies.index(one)) for one in (ALL, NONE)]
+    surely = np.minimum(*(bands.of(one)[2] for one in defaults))
     expected = draws.mean(axis=0)  # The draws' own mean, so that noise of the draws cancels in the difference.
     information = _value(draws, expected)
     sample = np.full(len(points), np.nan)
@@ -253,7 +254,7 @@ def decision_uncertainty(  # noqa: PLR0913  (the data, the thresholds, and the d
         threshold=np.tile(points, len(strategies)),
         **{name: np.ravel(column) + 0.0 for name, column in rows.items()},
         strategies=strategies,
-        useful={model: _useful(value, draws, place, points, tail) for place, model in enumerate(ledger.models)},
+        useful={model: _useful(value, surely, place, points) for place, model in enumerate(ledger.models)},
         reference=reference or DEFAULT,
         thresholds=asked,
         more_cases=more_cases,
@@ -282,29 +283,12 @@ def _reference_of(value: Floats, strategies: tuple[str, ...], reference: str | N
     return np.where(value[-2] > 0.0, len(value) - 2, len(value) - 1)
 
 
-def _useful(value: Floats, draws: Floats, place: int, grid: Floats, tail: float) -> dict[str, Any]:
-    """Return the lowest and highest threshold at which a model beats treating all and none, with limits."""
-    low, high = _ends(value[None], place, grid)
-    lows, highs = _ends(draws, place, grid)
-    known = ~np.isnan(lows)
-    limits = [
-        np.quantile(ends[known], [tail, 1.0 - tail]).tolist() if known.any() else [math.nan, math.nan]
-        for ends in (lows, highs)
-    ]
-    return {
-        "low": float(low[0]),
-        "low_limits": limits[0],
-        "high": float(high[0]),
-        "high_limits": limits[1],
-        "probability": float(known.mean()),
-    }
-
-
-def _ends(values: Floats, place: int, grid: Floats) -> tuple[Floats, Floats]:
-    ahead = values[:, place] > np.maximum(values[:, -2], 0.0) + TIE
-    found = ahead.any(axis=1)
-    first, last = ahead.argmax(axis=1), len(grid) - 1 - ahead[:, ::-1].argmax(axis=1)
-    return np.where(found, grid[first], np.nan), np.where(found, grid[last], np.nan)
+def _useful(value: Floats, surely: Floats, place: int, grid: Floats) -> dict[str, float]:
+    """Return the ends of the thresholds at which a model surely beats treating all and none, and is estimated to."""
+    shown = grid[surely[place] > TIE]
+    ahead = grid[value[place] > np.maximum(value[-2], 0.0) + TIE]
+    ends = [float(end) for one in (shown, ahead) for end in ((one[0], one[-1]) if len(one) else (math.nan, math.nan))]
+    return dict(zip(("low", "high", "estimated_low", "estimated_high"), ends, strict=True))
 
 
 def _grid(thresholds: Thresholds | None) -> Floats:
@@ -353,16 +337,19 @@ def _words(found: DecisionUncertainty) -> Iterator[str]:
         )
     else:
         for model, own in found.useful.items():
-            if math.isnan(own["low"]):
+            if math.isnan(own["estimated_low"]):
                 yield f"{model} is better than treating all and none at no threshold."
                 continue
-            (a, b), (c, d) = own["low_limits"], own["high_limits"]
-            sure = (
-                "" if own["probability"] >= SURE else f" It is better at any with probability {own['probability']:.2f}."
-            )
+            estimated = f"from {own['estimated_low']:.3g} to {own['estimated_high']:.3g}"
+            if math.isnan(own["low"]):
+                yield (
+                    f"{model} is not shown to be better than treating all and none at any threshold; "
+                    f"it is estimated to be at thresholds {estimated}."
+                )
+                continue
             yield (
-                f"{model} is better than treating all and none at thresholds from {own['low']:.3g} ({per} limits "
-                f"{a:.3g} to {b:.3g}) to {own['high']:.3g} ({c:.3g} to {d:.3g}).{sure}"
+                f"{model} is better than treating all and none at thresholds from {own['low']:.3g} to "
+                f"{own['high']:.3g} ({per} bands); it is estimated to be at thresholds {estimated}."
             )
     most = int(np.argmax(found.evpi[: len(grid)]))
     where = "" if len(grid) == 1 else f" at most, at a threshold of {grid[most]:.3g}"
