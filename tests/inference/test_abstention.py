@@ -281,7 +281,7 @@ def test_comparisons_of_answers_do_not_speak_of_events():
     right, confidence = sample()
     few = right | (np.arange(400) > 60)
     told = str(pr.compare_answers({"a": few, "b": few}, {"a": confidence, "b": np.roll(confidence, 5)}))
-    assert "not distinguishable on 400 cases." in told
+    assert "not distinguishable on 400 cases: the difference in area" in told
     assert "event" not in told
 
 

@@ -15,8 +15,8 @@ NAN = np.nan
 TESTED = On(1204, 1204, "case", 1, 0.95, MeanScore())
 
 
-def pair(difference=-0.0042, low=-0.0071, high=-0.0013, error=0.0015, p=0.005, needed=1300.0):
-    return Pair("a", "b", difference, low, high, error, p, p, needed)
+def pair(difference=-0.0042, low=-0.0071, high=-0.0013, error=0.0015, p=0.005):
+    return Pair("a", "b", difference, low, high, error, p, p)
 
 
 @pytest.mark.parametrize(
@@ -30,14 +30,14 @@ def pair(difference=-0.0042, low=-0.0071, high=-0.0013, error=0.0015, p=0.005, n
         pytest.param(pair(p=0.06), TESTED, "not distinguishable", id="undecided"),
         pytest.param(pair(p=0.06), TESTED._replace(level=0.9), "better", id="level"),
         pytest.param(pair(p=0.05), TESTED, "better", id="at the level"),
-        pytest.param(pair(0.0, -0.1, 0.1, 0.05, 1.0, np.inf), TESTED, "not distinguishable", id="equal"),
-        pytest.param(pair(0.0, 0.0, 0.0, 0.0, 1.0, np.inf), TESTED, "same", id="same"),
-        pytest.param(pair(-0.07, NAN, NAN, 0.0, NAN, NAN), TESTED, "no spread", id="flat"),
-        pytest.param(pair(-0.07, NAN, NAN, NAN, NAN, NAN), TESTED, "not tested", id="untested"),
-        pytest.param(pair(0.13, NAN, NAN, NAN, NAN, NAN), TESTED._replace(n=1, units=1), "one unit", id="case"),
-        pytest.param(pair(0.13, NAN, NAN, NAN, NAN, NAN), TESTED._replace(units=1), "one unit", id="cluster"),
-        pytest.param(pair(np.inf, NAN, NAN, NAN, NAN, NAN), TESTED, "infinite", id="infinite"),
-        pytest.param(pair(NAN, NAN, NAN, NAN, NAN, NAN), TESTED, "infinite", id="both"),
+        pytest.param(pair(0.0, -0.1, 0.1, 0.05, 1.0), TESTED, "not distinguishable", id="equal"),
+        pytest.param(pair(0.0, 0.0, 0.0, 0.0, 1.0), TESTED, "same", id="same"),
+        pytest.param(pair(-0.07, NAN, NAN, 0.0, NAN), TESTED, "no spread", id="flat"),
+        pytest.param(pair(-0.07, NAN, NAN, NAN, NAN), TESTED, "not tested", id="untested"),
+        pytest.param(pair(0.13, NAN, NAN, NAN, NAN), TESTED._replace(n=1, units=1), "one unit", id="case"),
+        pytest.param(pair(0.13, NAN, NAN, NAN, NAN), TESTED._replace(units=1), "one unit", id="cluster"),
+        pytest.param(pair(np.inf, NAN, NAN, NAN, NAN), TESTED, "infinite", id="infinite"),
+        pytest.param(pair(NAN, NAN, NAN, NAN, NAN), TESTED, "infinite", id="both"),
     ],
 )
 def test_verdicts(row, tested, verdict):
@@ -66,10 +66,10 @@ def test_standings_rank_by_value_and_by_what_is_told():
     values, error = np.array([0.2, 0.1, 0.3, 0.1]), np.full(4, 0.01)
     found = Estimates(error, error, values - 0.02, values + 0.02, error)
     told = [
-        Pair("a", "b", 0.1, 0.05, 0.15, 0.01, 0.001, 0.001, 10.0),
-        Pair("a", "c", -0.1, -0.15, -0.05, 0.01, 0.001, 0.001, 10.0),
-        Pair("b", "d", 0.0, 0.0, 0.0, 0.0, 1.0, 1.0, np.inf),
-        Pair("c", "d", 0.2, -0.1, 0.5, 0.1, 0.3, 0.3, 9999.0),
+        Pair("a", "b", 0.1, 0.05, 0.15, 0.01, 0.001, 0.001),
+        Pair("a", "c", -0.1, -0.15, -0.05, 0.01, 0.001, 0.001),
+        Pair("b", "d", 0.0, 0.0, 0.0, 0.0, 1.0, 1.0),
+        Pair("c", "d", 0.2, -0.1, 0.5, 0.1, 0.3, 0.3),
     ]
     ranked = standings_of(("a", "b", "c", "d"), values, found, columns_of(told, TESTED), TESTED)
     assert ranked.model.tolist() == ["b", "d", "a", "c"]

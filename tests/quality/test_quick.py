@@ -73,7 +73,7 @@ def test_the_fast_tests_are_there(noxfile):
     assert all((ROOT / path).exists() for path in (*noxfile.FAST, *noxfile.OLDEST))
 
 
-@pytest.mark.parametrize(("session", "mark"), [("tests", "not engine"), ("engines", ""), ("oldest", "not engine")])
+@pytest.mark.parametrize(("session", "mark"), [("tests", "not engine"), ("engines", "")])
 def test_the_sessions_run_the_slow_tests(noxfile, session, mark):
     """The last `-m` counts, so that of a session replaces the one that plain pytest has."""
     doing = Session()
