@@ -1,8 +1,8 @@
 """Coverage of the intervals of ICI, E50 and E90.
 
-Samples of 500 and 2,000 cases with normally distributed log-odds are calibrated, miscalibrated by a wrong intercept or
-slope, or miscalibrated in a part of their range: event rates that stop rising above a forecast of one half ("flat
-tail") or of 90% of the cases ("late flat tail"). The truth is that of the population. Writes
+Samples of 300 to 5,000 cases with normally distributed log-odds are calibrated, miscalibrated by a wrong intercept or
+slope or by a wave, or miscalibrated in a part of their range: event rates that stop rising above a forecast of one half
+("flat tail") or of 90% of the cases ("late flat tail"). The truth is that of the population. Writes
 `results/smooth_calibration.csv`: truth, bias of the value, and coverage of 95% intervals.
 
 Run: python studies/smooth_calibration.py [--samples 1000]
@@ -21,13 +21,14 @@ from scipy.special import expit
 import propriety as pr
 
 RESULTS = Path(__file__).parent / "results"
-SIZES = (500, 2000)
+SIZES = (300, 500, 2000, 5000)
 MEAN, SPREAD = -1.2, 1.1
 TRUTHS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "calibrated": lambda x: x,
     "intercept 0.5": lambda x: x + 0.5,
     "slope 0.67": lambda x: x / 1.5,
     "slope 1.5": lambda x: 1.5 * x,
+    "wave": lambda x: x + 0.5 * np.sin(2.0 * x),
     "flat tail": lambda x: np.minimum(x, 0.0),
     "late flat tail": lambda x: np.minimum(x, MEAN + 1.28 * SPREAD),
 }

@@ -232,7 +232,7 @@ def decision_uncertainty(  # noqa: PLR0913  (the data, the thresholds, and the d
     bands = Bands(cells, points, level, generator.standard_normal((n_resamples, len(points))))
     limits, gains = bands.of(None), bands.of(against)
     defaults = [np.full(len(points), strategies.index(one)) for one in (ALL, NONE)]
-    surely = np.minimum(*(bands.of(one)[2] for one in defaults))
+    shown = np.minimum(*(bands.of(one)[2] for one in defaults))
     expected = draws.mean(axis=0)  # The draws' own mean, so that noise of the draws cancels in the difference.
     information = _value(draws, expected)
     sample = np.full(len(points), np.nan)
@@ -254,7 +254,7 @@ def decision_uncertainty(  # noqa: PLR0913  (the data, the thresholds, and the d
         threshold=np.tile(points, len(strategies)),
         **{name: np.ravel(column) + 0.0 for name, column in rows.items()},
         strategies=strategies,
-        useful={model: _useful(value, surely, place, points) for place, model in enumerate(ledger.models)},
+        useful={model: _useful(value, shown, place, points) for place, model in enumerate(ledger.models)},
         reference=reference or DEFAULT,
         thresholds=asked,
         more_cases=more_cases,
@@ -283,11 +283,11 @@ def _reference_of(value: Floats, strategies: tuple[str, ...], reference: str | N
     return np.where(value[-2] > 0.0, len(value) - 2, len(value) - 1)
 
 
-def _useful(value: Floats, surely: Floats, place: int, grid: Floats) -> dict[str, float]:
-    """Return the ends of the thresholds at which a model surely beats treating all and none, and is estimated to."""
-    shown = grid[surely[place] > TIE]
+def _useful(value: Floats, shown: Floats, place: int, grid: Floats) -> dict[str, float]:
+    """Return the ends of the thresholds at which a model beats treating all and none: by bands, and as estimated."""
+    certain = grid[shown[place] > TIE]
     ahead = grid[value[place] > np.maximum(value[-2], 0.0) + TIE]
-    ends = [float(end) for one in (shown, ahead) for end in ((one[0], one[-1]) if len(one) else (math.nan, math.nan))]
+    ends = [float(end) for one in (certain, ahead) for end in ((one[0], one[-1]) if len(one) else (math.nan, math.nan))]
     return dict(zip(("low", "high", "estimated_low", "estimated_high"), ends, strict=True))
 
 

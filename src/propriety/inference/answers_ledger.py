@@ -14,7 +14,7 @@ from propriety.ledger.ledger import Ledger
 from propriety.result import Floats
 from propriety.tables.events import TOP, Event
 
-__all__ = ["as_measured", "forecasts_of_answers"]
+__all__ = ["answers_of_table", "as_measured", "forecasts_of_answers"]
 
 HALF = 0.5  # The threshold at which forecasts of answers are read back.
 
@@ -32,7 +32,7 @@ def as_measured(ledger: Ledger, measure: Any, model: str | None = None) -> Ledge
         raise InputValueError(law, argument="threshold", offender=f"got {measure.threshold!r}")
     cases = ledger.cases
     if cases is None and model is not None and TOP in ledger.events:
-        return _answers_of_table(ledger, model)
+        return answers_of_table(ledger, model)
     if cases is None:
         law = f"{getattr(measure, 'label', measure)} of class probabilities needs {ledger.where_cases_are}"
         raise InputValueError(law, hint="make a ledger of the answers: condense(was_right, confidence).")
@@ -44,7 +44,7 @@ def as_measured(ledger: Ledger, measure: Any, model: str | None = None) -> Ledge
     return Ledger.of_source(found, (Event("event"),))
 
 
-def _answers_of_table(ledger: Ledger, model: str) -> Ledger:
+def answers_of_table(ledger: Ledger, model: str) -> Ledger:
     """Return the answers of a model from its table of the top class; the confidence c becomes (1 + c) / 2."""
     top, event = ledger.keyed_tables(model, TOP), Event("event")
     cells = None if top.cells is None else 2 * top.cells

@@ -20,7 +20,7 @@ from propriety.inference.abstention_measures import (
     CoverageAtAccuracy,
 )
 from propriety.inference.answer_arguments import about_answers, read_answers
-from propriety.inference.answers_ledger import as_measured, forecasts_of_answers
+from propriety.inference.answers_ledger import answers_of_table, as_measured, forecasts_of_answers
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.comparison import Comparison, compare_of
 from propriety.inference.estimates import Estimate
@@ -265,7 +265,10 @@ def risk_coverage_curve(
 
 def risk_coverage_of(ledger: Ledger, model: str, level: float) -> RiskCoverageCurve:
     """Return the curve of the most likely class of a model, with intervals that allow for clusters."""
-    measured = as_measured(ledger, AreaUnderRiskCoverage(), model)
+    if ledger.dependence is None:
+        measured = answers_of_table(ledger, model)  # It is there already.
+    else:
+        measured = as_measured(ledger, AreaUnderRiskCoverage(), model)
     return _curve(measured, ledger.table(model, TOP), 0.5, level)
 
 

@@ -96,7 +96,7 @@ def _examples(found: Recalibration) -> str:
     low, high = weighted_quantile(table.forecast, table.weights, np.array([0.02, 0.98])).tolist()
     inside = [one for one in ROUND if low <= one <= high]
     shown = inside[:: max(1, math.ceil(len(inside) / MOST_EXAMPLES))] or [table.mean_forecast]
-    pairs = zip(shown, found(np.array(shown)).tolist(), strict=True)
+    pairs = zip(shown, found.map.recalibrated(np.array(shown)).tolist(), strict=True)
     return ", ".join(f"{percent(one)}{ARROW}{percent(other, 2)}" for one, other in pairs)
 
 
