@@ -10,6 +10,7 @@ import numpy as np
 from propriety.evaluation.evaluation import Evaluation
 from propriety.evaluation.recalibration_gains import FOLDS
 from propriety.inference.number_words import percent
+from propriety.recalibration.maps import RecalibrationMap
 from propriety.recalibration.result import Gain, Recalibration, formula_of
 from propriety.report.analysis_calls import call_for_each
 from propriety.report.cells import Estimate
@@ -96,6 +97,7 @@ def _examples(found: Recalibration) -> str:
     low, high = weighted_quantile(table.forecast, table.weights, np.array([0.02, 0.98])).tolist()
     inside = [one for one in ROUND if low <= one <= high]
     shown = inside[:: max(1, math.ceil(len(inside) / MOST_EXAMPLES))] or [table.mean_forecast]
+    assert isinstance(found.map, RecalibrationMap)  # noqa: S101  (for the type checker; the page has maps of an event)
     pairs = zip(shown, found.map.recalibrated(np.array(shown)).tolist(), strict=True)
     return ", ".join(f"{percent(one)}{ARROW}{percent(other, 2)}" for one, other in pairs)
 
