@@ -13,7 +13,7 @@ GOLDEN = {
 
 # On a busy machine time per example says nothing. CI takes the same few examples every time, so that a failure can be
 # repeated; elsewhere they are drawn anew, and `nox -s laws` draws many.
-HOW_MANY = {"few": 25, "some": 40, "many": 2000}
+HOW_MANY = {"few": 15, "some": 40, "many": 2000}
 for name, examples in HOW_MANY.items():
     settings.register_profile(
         name,
