@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 from scipy.special import expit, logit, ndtri
 
 from propriety.errors import InputValueError
@@ -162,6 +161,7 @@ def _moved(p: Floats, slope: float, shift: float) -> Floats:
 
 def _shift(p: Floats, share: Floats, slope: float, mean: float) -> float:
     """Return the shift of log-odds with which probabilities have this mean."""
+    from scipy.optimize import brentq  # Imported here, because it is slow to import.
 
     def excess(shift: float) -> float:
         return float(share @ _moved(p, slope, shift)) - mean

@@ -6,7 +6,6 @@ import math
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
-from scipy.optimize import brentq, minimize_scalar
 from scipy.special import chdtrc, chdtri, stdtr, stdtrit
 
 from propriety.result import Floats
@@ -128,6 +127,8 @@ def _predicted(values: Floats, variances: Floats, level: float) -> tuple[float, 
     spread = (weight * (values - mean[:, None]) ** 2).sum(axis=1) / (k - 1)
     scale = np.sqrt(square + np.maximum(spread, 1.0) / weight.sum(axis=1))
 
+    from scipy.optimize import brentq  # Imported here, because it is slow to import.
+
     def limit(share: float) -> float:
         # A quantile of a mixture is between the smallest and the largest quantile of its parts.
         parts = mean + scale * float(stdtrit(k - 1, share))
@@ -155,6 +156,8 @@ def between_variance(values: Floats, variances: Floats, method: HeterogeneityMet
     >>> [round(between_variance(y, v, one), 4) for one in ("paule-mandel", "reml", "dersimonian-laird")]
     [0.0183, 0.0232, 0.0265]
     """
+    from scipy.optimize import brentq, minimize_scalar  # Imported here, because it is slow to import.
+
     k, fixed = len(values), 1.0 / variances
     excess = _deviance(values, variances, 0.0) - (k - 1)
     if method == "dersimonian-laird":

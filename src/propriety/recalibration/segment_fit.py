@@ -9,8 +9,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve
-from scipy.optimize import minimize
 from scipy.special import expit, ndtri
 
 from propriety.errors import InputValueError
@@ -182,6 +180,8 @@ def _estimated(
     effects[most], variance[most] = target[most] / diagonal, 1.0 / diagonal
     if len(rest):
         reduced = hessian[np.ix_(rest, rest)] + np.diag(precision[rest]) - shares.T @ hessian[np.ix_(most, rest)]
+        from scipy.linalg import cho_factor, cho_solve  # Imported here, because it is slow to import.
+
         factor = cho_factor(reduced, lower=True)
         inverse = cho_solve(factor, np.eye(len(rest)))
         effects[rest], variance[rest] = inverse @ (target[rest] - shares.T @ target[most]), np.diag(inverse)
@@ -202,6 +202,8 @@ def _largest_diagonal(hessian: Floats, blocks: Sequence[NDArray[np.intp]]) -> ND
 
 def _spreads(hessian: Floats, target: Floats, blocks: Sequence[NDArray[np.intp]]) -> Floats:
     """Return the standard deviations of the effects of each block that maximise the marginal likelihood."""
+    from scipy.optimize import minimize  # Imported here, because it is slow to import.
+
     sizes = np.array([len(block) for block in blocks])
 
     def objective(scaled: Floats) -> tuple[float, Floats]:
