@@ -38,6 +38,13 @@ def test_nothing_that_draws_trains_or_queries_is_imported():
     assert not set(HEAVY) & set(loaded)
 
 
+def test_the_command_line_and_the_figures_start_without_optimizers():
+    pytest.importorskip("click")
+    pytest.importorskip("matplotlib")
+    loaded = run("import sys, propriety.cli.program, propriety.plots; print(*sys.modules, sep='\\n')").split()
+    assert not {"scipy.optimize", "scipy.stats", "pandas"} & set(loaded)
+
+
 @pytest.mark.slow
 def test_the_package_adds_at_most_a_third_to_its_dependencies():
     """The best of many runs by turns, because a shared machine is never faster than it can be."""
