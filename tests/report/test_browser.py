@@ -51,7 +51,7 @@ def run_node(file, **environment):
         env=os.environ | environment,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=600,
         check=False,
     )
     assert tried.returncode == 0, tried.stdout + tried.stderr
