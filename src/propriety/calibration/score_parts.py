@@ -15,6 +15,7 @@ from propriety.rules.ordinal import SquaredAbsoluteRankedProbability
 from propriety.rules.rule import BinaryRule, Rule, binary_rule, check_rule
 from propriety.rules.scoring import mean_loss, weighted_sum
 from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.pooling import isotonic_starts
 
 __all__ = [
     "NOISE",
@@ -92,8 +93,7 @@ def miscalibrations(
 ) -> Floats:
     """Return the miscalibration of each of several tables whose rows are stacked and identified by `group`.
 
-    One isotonic regression serves all: the event rates are shifted by 2 from each group to the next, so that no block
-    spans two groups.
+    One isotonic regression serves all, in which no block spans two groups.
 
     Examples
     --------
@@ -102,10 +102,7 @@ def miscalibrations(
     >>> miscalibrations(Brier(), np.array([0, 0, 0, 0, 1]), forecast, events, 1.0 - events).round(6)
     array([0.05, 0.25])
     """
-    from scipy.optimize import isotonic_regression  # Imported here, because it is slow to import.
-
-    weight = events + non_events
-    blocks = isotonic_regression(events / weight + 2.0 * group, weights=weight).blocks
+    blocks = isotonic_starts(events, non_events, group)
     happened, not_happened = (np.add.reduceat(column, blocks[:-1]) for column in (events, non_events))
     recalibrated = np.repeat(_rates(happened, not_happened), np.diff(blocks))
     lost, scores = np.zeros(len(group)), np.zeros(len(group))
@@ -114,7 +111,7 @@ def miscalibrations(
         losses = np.broadcast_to(rule.loss(forecast[own], event=happens), int(own.sum()))
         scores[own] += met[own] * losses
         lost[own] += met[own] * (losses - rule.loss(recalibrated[own], event=happens))
-    total = np.bincount(group, weight)
+    total = np.bincount(group, events + non_events)
     found, score = np.bincount(group, lost) / total, np.bincount(group, scores) / total
     size = np.abs(np.append(score, rule.properties().worst or 0.0))
     return cleared(found, NOISE * size[np.isfinite(size)].max(initial=0.0))

@@ -20,7 +20,7 @@ from propriety.inference.calibration_measures import CalibrationSlope
 from propriety.inference.estimates import counted
 from propriety.inference.measure_reading import read_measure
 from propriety.inference.measures import Measure
-from propriety.inference.number_words import number, percent
+from propriety.inference.number_words import capitalized, number, percent
 from propriety.inference.ranking_measures import AreaUnderRoc
 from propriety.inference.verdicts import Names
 from propriety.ledger.ledger import Ledger
@@ -161,7 +161,7 @@ class Validation(Result):
         labels = {one.key: one.label for one in self.measures}
         several = len(self.models) > 1
         for row, key in enumerate(self.measure.tolist()):
-            name = f"{labels[key][:1].upper()}{labels[key][1:]}" + (f" of {self.model[row]}" if several else "")
+            name = capitalized(labels[key]) + (f" of {self.model[row]}" if several else "")
             limits = ""
             if not math.isnan(self.low[row]):
                 limits = f", {percent(self.level)} CI {number(self.low[row])} to {number(self.high[row])}"

@@ -13,7 +13,7 @@ from scipy.special import stdtr, stdtrit
 
 from propriety.errors import InputValueError
 from propriety.inference.measures import Measure
-from propriety.inference.number_words import number, p_value_words, percent
+from propriety.inference.number_words import capitalized, number, p_value_words, percent
 from propriety.inference.verdicts import Names, holm
 from propriety.result import Floats, Result
 
@@ -62,7 +62,7 @@ class LearnerComparison(Result):
             limits = f"{percent(self.level)} CI {number(self.low[row])} to {number(self.high[row])}"
             found = f"{self.measure.label} of {model} minus {reference}: {number(self.difference[row])}"
             test = p_value_words(float(self.p_adjusted[row])) if math.isfinite(self.p_adjusted[row]) else "not tested"
-            said.append(f"{found[:1].upper()}{found[1:]} ({limits}; {test}).")
+            said.append(f"{capitalized(found)} ({limits}; {test}).")
         return "\n".join(said)
 
     def __str__(self) -> str:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any, NamedTuple
@@ -18,9 +17,8 @@ from propriety.inference.mean_estimates import measured_moments
 from propriety.inference.measures import Mean, Measure, Skill
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import open_ledger
-from propriety.progress import track
 
-__all__ = ["Fold", "Sample", "drawn_rows", "folds_of", "folds_of_sites", "mapped", "value_in"]
+__all__ = ["Fold", "Sample", "drawn_rows", "folds_of", "folds_of_sites", "value_in"]
 
 Rows = NDArray[np.intp]
 
@@ -145,17 +143,6 @@ def drawn_rows(sample: Sample, groups: NDArray[Any] | None, seed: np.random.Seed
             return rows
     law = f"must hold every class often enough to be drawn; {MOST_DRAWS:,} draws lacked a class"
     raise InputValueError(law, argument="y_true")
-
-
-def mapped(
-    work: Callable[[Any], Any], items: Iterable[Any], *, total: int, workers: int, progress: bool, label: str
-) -> Iterator[Any]:
-    """Yield the results of work in order, done one by one or by threads."""
-    if workers == 1:
-        yield from track(map(work, items), total=total, label=label, enabled=progress)
-        return
-    with ThreadPoolExecutor(workers) as pool:
-        yield from track(pool.map(work, items), total=total, label=label, enabled=progress)
 
 
 def _can_fit(value: object) -> bool:

@@ -12,14 +12,16 @@ from numpy.typing import NDArray
 
 from propriety.errors import UNDEFINED
 from propriety.evaluation.optimism import Draw, corrected_632, value_of_draw, without_information
-from propriety.evaluation.resampled_fits import Fold, Sample, drawn_rows, mapped, value_in
+from propriety.evaluation.resampled_fits import Fold, Sample, drawn_rows, value_in
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.estimates import Estimate, counted
 from propriety.inference.estimation import estimate_or_note
 from propriety.inference.measures import Measure
+from propriety.inference.number_words import capitalized
 from propriety.inference.verdicts import Names
 from propriety.ledger.condense import condense
 from propriety.ledger.ledger import Ledger
+from propriety.progress import mapped
 from propriety.result import Floats, Result
 
 __all__ = ["FoldValues", "Work", "columns_by_bootstrap", "columns_by_folds"]
@@ -147,11 +149,7 @@ def _notes_on_draws(work: Work, absent: NDArray[np.int64]) -> list[str]:
     most: dict[str, int] = {}
     for (_, measure), count in zip(work.rows, absent.tolist(), strict=True):
         most[measure.label] = max(most.get(measure.label, 0), count)
-    return [
-        f"{label[:1].upper()}{label[1:]} is undefined in {counted(count, 'draw')}."
-        for label, count in most.items()
-        if count
-    ]
+    return [f"{capitalized(label)} is undefined in {counted(count, 'draw')}." for label, count in most.items() if count]
 
 
 def _means(columns: Floats) -> Floats:

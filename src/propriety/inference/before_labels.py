@@ -16,7 +16,7 @@ from propriety.errors import UNDEFINED, InputTypeError, InputValueError
 from propriety.inference.calibration_measures import ObservedExpected
 from propriety.inference.measure_reading import read_measure
 from propriety.inference.measures import Mean, Measure, Smooth
-from propriety.inference.number_words import number
+from propriety.inference.number_words import capitalized, number
 from propriety.inference.ranking_measures import AreaUnderRoc
 from propriety.ledger.ledger import Ledger
 from propriety.result import Floats, Result
@@ -66,7 +66,7 @@ class Reconciliation(Result):
         """Say in a sentence per measure whether the value came as expected."""
         rows = zip(self.label, self.value, self.low, self.high, self.inside, strict=True)
         return "\n".join(
-            f"{_capitalized(label)}: {number(value)}, {'inside' if inside else 'outside'} the limits of {number(low)} "
+            f"{capitalized(label)}: {number(value)}, {'inside' if inside else 'outside'} the limits of {number(low)} "
             f"to {number(high)} given before."
             for label, value, low, high, inside in rows
         )
@@ -118,7 +118,7 @@ class BeforeLabels(Result):
         lines = []
         for row, label in enumerate(self.label):
             text = (
-                f"{_capitalized(label)}: {number(self.expected[row])} expected if the forecasts are calibrated "
+                f"{capitalized(label)}: {number(self.expected[row])} expected if the forecasts are calibrated "
                 f"({number(self.chance_low[row])} to {number(self.chance_high[row])} by chance)"
             )
             if not math.isnan(self.low[row]):
@@ -238,10 +238,6 @@ class _PastDay(NamedTuple):
     def of(cls, table: ForecastTable) -> _PastDay:
         squares = table.event_squares + table.non_event_squares
         return cls(table, expected_table(table.forecast, table.weights, squares), squares)
-
-
-def _capitalized(label: str) -> str:
-    return f"{label[:1].upper()}{label[1:]}"
 
 
 def _tables_by_day(past: Ledger, day: str) -> list[ForecastTable]:

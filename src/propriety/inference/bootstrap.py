@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
@@ -13,7 +11,7 @@ from numpy.typing import NDArray
 
 from propriety.checks import check_positive, check_resamples
 from propriety.errors import UNDEFINED
-from propriety.progress import track
+from propriety.progress import mapped
 from propriety.result import Floats
 from propriety.tables.cases import Cases
 from propriety.tables.forecast_table import ForecastTable
@@ -73,19 +71,9 @@ def in_blocks(draw: Draw, drawing: Drawing) -> Floats:
     def block(at: int) -> Floats:
         return draw(np.random.default_rng(seeds[at]), sizes[at])
 
-    with _mapped(block, range(len(sizes)), workers) as blocks:
-        done = list(track(blocks, total=len(sizes), label="resampling", enabled=progress))
-    return np.concatenate(done)
-
-
-@contextmanager
-def _mapped(work: Callable[[int], Floats], items: Iterable[int], workers: int) -> Iterator[Iterable[Floats]]:
-    """Yield the results in order, computed one by one or by threads."""
-    if workers == 1:
-        yield map(work, items)
-        return
-    with ThreadPoolExecutor(workers) as pool:
-        yield pool.map(work, items)
+    places = range(len(sizes))
+    done = mapped(block, places, total=len(sizes), workers=workers, label="resampling", progress=progress)
+    return np.concatenate(list(done))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -16,7 +16,7 @@ from propriety.inference.calibration_measures import CalibrationIntercept, Obser
 from propriety.inference.measure_reading import read_measure
 from propriety.inference.measures import Mean, Measure
 from propriety.inference.noisy_counts import NoisyCounts
-from propriety.inference.number_words import number, percent
+from propriety.inference.number_words import capitalized, number, percent
 from propriety.inference.ranking_measures import AreaUnderRoc
 from propriety.ledger.private_ledger import PrivateLedger
 from propriety.result import Floats, Result
@@ -59,7 +59,7 @@ class MeasureBounds(Result):
 
     def __str__(self) -> str:
         sure = "" if self.level == 1.0 else f" with probability {percent(self.level)}"
-        name = f"{self.measure.label[:1].upper()}{self.measure.label[1:]}"
+        name = capitalized(self.measure.label)
         if math.isinf(self.low) and math.isinf(self.high):
             return f"{name} of {self.model} is not bounded by the published counts."
         if math.isinf(self.low):

@@ -19,7 +19,7 @@ from propriety.inference.estimates import Estimate, counted
 from propriety.inference.estimation import estimate_or_note
 from propriety.inference.measure_reading import read_measure
 from propriety.inference.measures import Measure
-from propriety.inference.number_words import number, p_value_words, percent
+from propriety.inference.number_words import capitalized, number, p_value_words, percent
 from propriety.inference.random_effects import HeterogeneityMethod, PredictionMethod, RandomEffects, random_effects
 from propriety.inference.ranking_measures import AreaUnderRoc
 from propriety.inference.slice_table import texts_of_labels
@@ -162,7 +162,7 @@ class MetaAnalysis(Result):
         labels = {one.key: one.label for one in self.measures}
         several = len(set(self.model.tolist())) > 1
         for row, key in enumerate(self.measure.tolist()):
-            name = f"{labels[key][:1].upper()}{labels[key][1:]}" + (f" of {self.model[row]}" if several else "")
+            name = capitalized(labels[key]) + (f" of {self.model[row]}" if several else "")
             yield f"{name}: {self._numbers(row)}" + (f" Note: {self.note[row]}." if self.note[row] else "")
 
     def _numbers(self, row: int) -> str:

@@ -65,9 +65,7 @@ def write_monitor(watch: LedgerMonitor, folder: str | PathLike[str]) -> None:
     times = _times_name(days, len(watch.waiting))
     files[times] = _write(_times(watch), root / times)
     facts = _facts_of(watch) | {"files": files}
-    beside = root / f".{FACTS}"
-    beside.write_text(json.dumps(facts | {"checksum": _checksum_of(facts)}, indent=1), encoding="utf-8")
-    beside.replace(root / FACTS)
+    frames.replace_file(root / FACTS, json.dumps(facts | {"checksum": _checksum_of(facts)}, indent=1).encode())
     if there is not None:
         for name in {_state_name(before), _times_name(before, there["waiting"])} - files.keys():
             (root / name).unlink(missing_ok=True)
@@ -143,9 +141,7 @@ def _write(rows: Any, path: Path) -> str:
     sink = pa.BufferOutputStream()
     parquet.write_table(rows, sink, compression="zstd")
     data = sink.getvalue().to_pybytes()
-    beside = path.with_name(f".{path.name}")
-    beside.write_bytes(data)
-    beside.replace(path)
+    frames.replace_file(path, data)
     return _checksum(data)
 
 

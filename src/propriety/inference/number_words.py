@@ -5,9 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-__all__ = ["hundredths", "number", "number_and_limits", "p_value_words", "percent"]
+__all__ = ["capitalized", "hundredths", "number", "number_and_limits", "p_value_words", "percent"]
 
 ROUNDING = 1e-12  # Smaller numbers are rounding errors of zero.
+
+
+def capitalized(label: str) -> str:
+    """Return a label with a capital letter.
+
+    Examples
+    --------
+    >>> capitalized("area under the ROC curve")
+    'Area under the ROC curve'
+    """
+    return f"{label[:1].upper()}{label[1:]}"
 
 
 def number(value: float) -> str:

@@ -84,7 +84,7 @@ def random_effects(
     square = between_variance(values, variances, method)
     weight = 1.0 / (variances + square)
     mean = float((weight * values).sum() / weight.sum())
-    spread = float((weight * (values - mean) ** 2).sum()) / (k - 1)
+    spread = _deviance(values, variances, square) / (k - 1)
     error = math.sqrt(spread / weight.sum())
     upper = (1.0 + level) / 2.0
     margin = float(stdtrit(k - 1, upper)) * error
@@ -94,8 +94,7 @@ def random_effects(
         new_low, new_high = mean - predicted, mean + predicted
     elif k >= FEWEST_PREDICTED:
         new_low, new_high = _predicted(values, variances, level)
-    fixed = 1.0 / variances
-    q = float((fixed * (values - (fixed * values).sum() / fixed.sum()) ** 2).sum())
+    fixed, q = 1.0 / variances, _deviance(values, variances, 0.0)
     typical = (k - 1) * fixed.sum() / (fixed.sum() ** 2 - (fixed**2).sum())
     return RandomEffects(
         mean=mean,
@@ -114,6 +113,8 @@ def random_effects(
 
 def _predicted(values: Floats, variances: Floats, level: float) -> tuple[float, float]:
     """Return the prediction limits that allow for the uncertainty of the variance between sites."""
+    from scipy.optimize import brentq  # Imported here, because it is slow to import.
+
     k = len(values)
     wanted = chdtri(k - 1, QUANTILES)
     # Q is at most the sum of squares divided by the variance, so that the largest variance reaches all quantiles.
@@ -126,8 +127,6 @@ def _predicted(values: Floats, variances: Floats, level: float) -> tuple[float, 
     mean = (weight * values).sum(axis=1) / weight.sum(axis=1)
     spread = (weight * (values - mean[:, None]) ** 2).sum(axis=1) / (k - 1)
     scale = np.sqrt(square + np.maximum(spread, 1.0) / weight.sum(axis=1))
-
-    from scipy.optimize import brentq  # Imported here, because it is slow to import.
 
     def limit(share: float) -> float:
         # A quantile of a mixture is between the smallest and the largest quantile of its parts.

@@ -105,9 +105,7 @@ def _write(ledger: Ledger, root: Path, partition: Sequence[str]) -> None:
         facts["dropped"] += there["dropped"]
         facts["keys"] = {name: _joined(there["keys"][name], own) for name, own in facts["keys"].items()}
     root.mkdir(parents=True, exist_ok=True)
-    beside = root / f".{FACTS}.{secrets.token_hex(8)}"  # A ledger that others read is never without its facts.
-    beside.write_text(json.dumps(facts, indent=1), encoding="utf-8")
-    beside.replace(root / FACTS)
+    frames.replace_file(root / FACTS, json.dumps(facts, indent=1).encode())
 
 
 def read_ledger(folder: str | PathLike[str]) -> Ledger:

@@ -10,8 +10,9 @@ from matplotlib.ticker import MaxNLocator
 
 from propriety.inference.comparison import Comparison
 from propriety.inference.comparison_words import merit_in_words, ranks_in_words, verdict_in_words
+from propriety.inference.number_words import capitalized
 from propriety.inference.verdicts import Standings
-from propriety.plots.drawing import COLORS, GREY, SMALL, capitalized, draw, new_axes, write_title
+from propriety.plots.drawing import COLORS, GREY, SMALL, draw, new_axes, write_title
 from propriety.result import Floats
 
 __all__: list[str] = []

@@ -20,7 +20,6 @@ __all__ = [
     "LEGEND",
     "SMALL",
     "Percent",
-    "capitalized",
     "draw",
     "new_axes",
     "new_figure",
@@ -111,17 +110,6 @@ def shown(value: float) -> str:
         return "∞" if value > 0 else str(value)
     places = 3 if abs(value) >= 0.01 or value == 0 else min(2 - int(np.floor(np.log10(abs(value)))), 7)
     return f"{value:.{places}f}"
-
-
-def capitalized(label: str) -> str:
-    """Return a label with a capital letter.
-
-    Examples
-    --------
-    >>> capitalized("area under the ROC curve")
-    'Area under the ROC curve'
-    """
-    return f"{label[:1].upper()}{label[1:]}"
 
 
 class Percent(FuncFormatter):

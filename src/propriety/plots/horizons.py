@@ -6,12 +6,12 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from propriety.inference.horizon_curve import HorizonCurve
+from propriety.inference.number_words import capitalized
 from propriety.plots.drawing import (
     COLORS,
     DASHES,
     LEGEND,
     SMALL,
-    capitalized,
     draw,
     new_axes,
     shown,

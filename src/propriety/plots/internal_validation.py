@@ -9,7 +9,8 @@ from matplotlib.ticker import MaxNLocator
 from propriety.evaluation.internal_validation import Validation
 from propriety.inference.comparison_words import merit_in_words
 from propriety.inference.measures import Measure
-from propriety.plots.drawing import COLORS, GREY, LEGEND, SMALL, capitalized, draw, new_axes, shown, write_title
+from propriety.inference.number_words import capitalized
+from propriety.plots.drawing import COLORS, GREY, LEGEND, SMALL, draw, new_axes, shown, write_title
 from propriety.rules.rule import Rule
 
 __all__: list[str] = []

@@ -11,8 +11,8 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocat
 from propriety.inference.comparison_words import merit_in_words
 from propriety.inference.measures import Measure
 from propriety.inference.meta_analysis import MetaAnalysis
-from propriety.inference.number_words import percent
-from propriety.plots.drawing import COLORS, GREY, SMALL, capitalized, draw, new_axes, write_title
+from propriety.inference.number_words import capitalized, percent
+from propriety.plots.drawing import COLORS, GREY, SMALL, draw, new_axes, write_title
 from propriety.rules.rule import Rule
 
 __all__: list[str] = []

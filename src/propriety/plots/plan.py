@@ -11,6 +11,7 @@ from matplotlib.ticker import FuncFormatter
 
 from propriety.checks import check_choice
 from propriety.errors import InputValueError
+from propriety.inference.number_words import capitalized
 from propriety.inference.plan import Plan
 from propriety.plots.drawing import (
     COLORS,
@@ -18,7 +19,6 @@ from propriety.plots.drawing import (
     GREY,
     LEGEND,
     SMALL,
-    capitalized,
     draw,
     new_axes,
     percent,

@@ -11,8 +11,9 @@ from matplotlib.ticker import MaxNLocator
 from propriety.errors import InputValueError
 from propriety.inference.comparison_words import merit_in_words
 from propriety.inference.measures import NetBenefit
+from propriety.inference.number_words import capitalized
 from propriety.inference.slice_table import Slices
-from propriety.plots.drawing import COLORS, GREY, SMALL, capitalized, draw, new_axes, shown, write_title
+from propriety.plots.drawing import COLORS, GREY, SMALL, draw, new_axes, shown, write_title
 
 __all__: list[str] = []
 

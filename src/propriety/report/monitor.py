@@ -13,9 +13,8 @@ from matplotlib.figure import Figure as Canvas
 from propriety import plots
 from propriety.inference.ledger_monitor import LedgerMonitor
 from propriety.inference.monitor_words import alarmed_streams, change_words, stream_name, summary_of
-from propriety.inference.number_words import percent
+from propriety.inference.number_words import capitalized, percent
 from propriety.inference.stream_states import NEVER
-from propriety.plots.drawing import capitalized
 from propriety.plots.ledger_monitor import draw_volume
 from propriety.report.cells import Estimate, PValue
 from propriety.report.figures import figure_of

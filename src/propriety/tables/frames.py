@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Required, TypedDict, TypeVar
 
@@ -17,6 +18,7 @@ from propriety.tables.keys import code_keys, ordered_categories
 
 if TYPE_CHECKING:
     from os import PathLike
+    from pathlib import Path
     from types import ModuleType
 
     from propriety.tables.validation import Labels, Missing
@@ -35,6 +37,7 @@ __all__ = [
     "made_of_groups",
     "pyarrow",
     "read_parquet",
+    "replace_file",
     "write_parquet",
 ]
 
@@ -226,6 +229,13 @@ def write_parquet(path: str | PathLike[str], columns: Mapping[str, Any], facts: 
         law = "a column of a Parquet file must hold values of one kind, which Arrow knows"
         raise InputTypeError(law, offender=_first_line(error)) from error
     parquet.write_table(table.replace_schema_metadata({METADATA_KEY: json.dumps(dict(facts))}), path)
+
+
+def replace_file(path: Path, data: bytes) -> None:
+    """Write a file that others may be reading: at every moment it is the old one or the new one, and complete."""
+    beside = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    beside.write_bytes(data)
+    beside.replace(path)
 
 
 def read_parquet(path: str | PathLike[str]) -> dict[str, Any]:
