@@ -14,7 +14,6 @@ Run: python benchmarks/censored.py [--rows 100000000] [--rounds 1] [--engines du
 from __future__ import annotations
 
 import argparse
-import json
 import resource
 import sys
 import tempfile
@@ -28,7 +27,7 @@ import numpy as np
 import propriety as pr
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "quality"))
-from record import RESULTS, table, write
+from record import earlier, table, write
 from turns import by_turns
 
 NAME = "censored_scale"
@@ -239,16 +238,6 @@ def _of_duckdb(relation: Any, path: str) -> Any:
     return duckdb.connect().read_parquet(path)
 
 
-def earlier(engine: str) -> list[dict[str, Any]]:
-    """Return the rows of other engines from the last record."""
-    path = RESULTS / f"{NAME}.json"
-    if not path.exists():
-        return []
-    last = json.loads(path.read_text(encoding="utf-8"))["tables"][0]
-    rows = [dict(zip(last["columns"], row, strict=True)) for row in last["rows"]]
-    return [row for row in rows if row["engine"] != engine]
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=100_000_000)
@@ -262,7 +251,8 @@ def main() -> None:
         for engine in options.engines:
             row, sample = measured(engine, options.rows, options, folder)
             print(row, *sample, sep="\n", flush=True)
-            rows = sorted([row, *earlier(engine)], key=lambda one: list(ENGINES).index(one["engine"]))
+            others = (one for one in earlier(NAME) if one["engine"] != engine)
+            rows = sorted([row, *others], key=lambda one: list(ENGINES).index(one["engine"]))
             record(rows, sample, options)
 
 

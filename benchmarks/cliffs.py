@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "quality"))
-from record import RESULTS, table, write
+from record import earlier, table, write
 
 SECONDS, MEGABYTES = 60.0, 2048.0
 
@@ -180,11 +180,8 @@ def main() -> None:
 
 def record(found: list[dict[str, object]]) -> None:
     """Write the record; works that were left out keep the figures of the last run."""
-    path = RESULTS / "cliffs.json"
-    if path.exists():
-        (last,) = json.loads(path.read_text(encoding="utf-8"))["tables"]
-        kept = [dict(zip(last["columns"], row, strict=True)) for row in last["rows"]]
-        found += [row for row in kept if row["work"] not in {one["work"] for one in found}]
+    done = {one["work"] for one in found}
+    found += [row for row in earlier("cliffs") if row["work"] not in done]
     order = [title for title, _ in WORKS.values()]
     found.sort(key=lambda row: order.index(str(row["work"])))
     within = [

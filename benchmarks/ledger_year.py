@@ -20,7 +20,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -71,27 +71,28 @@ def made(connection: Any, folder: str, rows: int) -> str:
     return path
 
 
-def tables_by_hand(path: str, model: str, cells: int | None, *, checked: bool) -> str:
+def tables_by_hand(source: str, model: str, cells: int | None, *, checked: bool, keys: Sequence[str] = KEYS) -> str:
     """Return the query of the tables of one model, on the grid of the ledger."""
     cell = model if cells is None else f"CAST(floor({model} * {cells}) AS BIGINT)"
     if checked:
         lawful = f"y IN (0, 1) AND {model} <= 1 AND isfinite({model})"
         cell = f"CASE WHEN {lawful} AND {model} > 0 THEN {cell} WHEN {lawful} AND {model} = 0 THEN -1 ELSE -2 END"
     return f"""
-        SELECT day, site, {cell} AS cell, count(*) AS n, sum(y) AS events, sum({model}) AS forecasts
-        FROM '{path}' GROUP BY 1, 2, 3
+        SELECT {", ".join(keys)}, {cell} AS cell, count(*) AS n, sum(y) AS events, sum({model}) AS forecasts
+        FROM {source} GROUP BY {", ".join(keys)}, cell
     """  # noqa: S608  (as above)
 
 
-def moments_by_hand(path: str, losses: Mapping[str, str]) -> str:
+def moments_by_hand(source: str, losses: Mapping[str, str], *, keys: Sequence[str] = KEYS) -> str:
     """Return the query of the moments of both models."""
     columns = [f"{loss.format(p=model)} AS {name}_{model}" for name, loss in losses.items() for model in MODELS]
     differences = [f"{name}_a - {name}_b AS {name}_d" for name in losses]
     series = [f"{name}_{of}" for name in losses for of in (*MODELS, "d")]
+    groups = ", ".join((*keys, "y"))
     return f"""
-        SELECT day, site, y, count(*) AS n, {", ".join(f"sum({one}), sum({one} * {one})" for one in series)}
-        FROM (SELECT *, {", ".join(differences)} FROM (SELECT day, site, y, {", ".join(columns)} FROM '{path}'))
-        GROUP BY 1, 2, 3
+        SELECT {groups}, count(*) AS n, {", ".join(f"sum({one}), sum({one} * {one})" for one in series)}
+        FROM (SELECT *, {", ".join(differences)} FROM (SELECT {groups}, {", ".join(columns)} FROM {source}))
+        GROUP BY {groups}
     """  # noqa: S608  (as above)
 
 
@@ -112,9 +113,9 @@ def filling(connection: Any, path: str, rounds: int) -> tuple[pr.Ledger, dict[st
     def by_hand(*, checked: bool) -> None:
         cells = kept["ledger"].table("a").cells
         for model in MODELS:
-            found = connection.sql(tables_by_hand(path, model, cells, checked=checked)).to_arrow_table()
+            found = connection.sql(tables_by_hand(f"'{path}'", model, cells, checked=checked)).to_arrow_table()
             assert not checked or (found.column("cell").to_numpy() >= -1).all()
-        connection.sql(moments_by_hand(path, ACCURATE if checked else LOSSES)).to_arrow_table()
+        connection.sql(moments_by_hand(f"'{path}'", ACCURATE if checked else LOSSES)).to_arrow_table()
 
     works = {"ours": ours, "plain": lambda: by_hand(checked=False), "accurate": lambda: by_hand(checked=True)}
     times = by_turns(works, rounds)

@@ -10,7 +10,6 @@ Run: python benchmarks/recalibration.py [--rows 1000000000] [--engine duckdb|spa
 from __future__ import annotations
 
 import argparse
-import json
 import resource
 import sys
 import time
@@ -23,7 +22,7 @@ import propriety as pr
 from propriety.recalibration import METHODS
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "quality"))
-from record import RESULTS, table, write
+from record import earlier, table, write
 
 NAME, FOLDS, CELLS = "recalibration_scale", 10, 2**16
 RATE = "0.15 + 0.7 * p"  # The forecasts are too extreme.
@@ -81,10 +80,7 @@ def timed(work: Callable[[], Any]) -> tuple[float, Any]:
 
 def kept(row: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Return the rows of the record with a new one in place of that of the same engine and number of rows."""
-    path = RESULTS / f"{NAME}.json"
-    found = json.loads(path.read_text(encoding="utf-8"))["tables"][0] if path.exists() else {"columns": [], "rows": []}
-    old = [dict(zip(found["columns"], one, strict=True)) for one in found["rows"]]
-    others = [one for one in old if (one["engine"], one["rows"]) != (row["engine"], row["rows"])]
+    others = [one for one in earlier(NAME) if (one["engine"], one["rows"]) != (row["engine"], row["rows"])]
     return sorted([*others, row], key=lambda one: (one["engine"], float(one["rows"])))
 
 

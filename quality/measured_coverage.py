@@ -98,20 +98,21 @@ def percent(part: int, whole: int) -> str:
     return f"{100.0 * part / whole if whole else 100.0:.1f} %"
 
 
-def gaps(files: dict[str, Any]) -> list[str]:
-    """Name what no test runs through: lines, and jumps from one line to another."""
+def gaps(files: dict[str, Any]) -> list[dict[str, str]]:
+    """Name what no test executes, by file: lines, and jumps from one line to another."""
     found = []
     for name, file in files.items():
         jumps = [
             f"{a}->{'exit' if b < 0 else b}" for a, b in file["missing_branches"] if a not in file["missing_lines"]
         ]
         if file["missing_lines"] or jumps:
-            found.append(f"{name}: {', '.join([*map(str, file['missing_lines']), *jumps])}")
+            inside = Path(*Path(name).parts[Path(name).parts.index("propriety") + 1 :]).as_posix()
+            found.append({"file": inside, "not executed": ", ".join([*map(str, file["missing_lines"]), *jumps])})
     return found
 
 
 def main() -> None:
-    """Measure, print the gaps and write the record."""
+    """Measure and write the record."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--folder", type=Path, default=ROOT / "build" / "coverage", help="where the data are kept")
     parser.add_argument("--jobs", type=int, default=2, help="how many processes to use")
@@ -119,7 +120,6 @@ def main() -> None:
     folder = options.folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
     found = measure(folder, options.jobs)
-    print("\n".join(gaps(found["files"])))
     totals = found["totals"]
     lines = percent(totals["covered_lines"], totals["num_statements"])
     branches = percent(totals["covered_branches"], totals["num_branches"])
@@ -130,7 +130,10 @@ def main() -> None:
         summary=f"The tests execute {lines} of the lines and {branches} of the branches of the package, "
         f"{totals['percent_covered']:.1f} % of both together.",
         command="python quality/measured_coverage.py",
-        tables=[table("Lines and branches by layer", [*rows, row("all", totals)])],
+        tables=[
+            table("Lines and branches by layer", [*rows, row("all", totals)]),
+            table("Lines, and jumps from one line to another, that no test executes", gaps(found["files"])),
+        ],
         libraries=("propriety", "coverage", "pytest", "hypothesis"),
         notes=[
             f"Hypothesis draws {EXAMPLES} examples for each property test, unless the test sets another number.",

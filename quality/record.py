@@ -14,9 +14,18 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-__all__ = ["RESULTS", "table", "write"]
+__all__ = ["RESULTS", "earlier", "table", "write"]
 
 RESULTS = Path(__file__).resolve().parent / "results"
+
+
+def earlier(name: str) -> list[dict[str, Any]]:
+    """Return the rows of the first table of a record by the names of their columns: none if there is no record yet."""
+    path = RESULTS / f"{name}.json"
+    if not path.exists():
+        return []
+    last = json.loads(path.read_text(encoding="utf-8"))["tables"][0]
+    return [dict(zip(last["columns"], row, strict=True)) for row in last["rows"]]
 
 
 def table(caption: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -82,8 +82,9 @@ def _headline(evaluation: Evaluation) -> dict[str, object]:
     if evaluation.kind == "binary":
         weighted = ", weighted" if evaluation.is_weighted else ""
         if (censoring := evaluation.ledger.censoring) is not None:
-            weighted = f" by {censoring.horizon:g}"
-            facts["Censored before"] = f"{censoring.n - evaluation.n - evaluation.dropped:,} of {censoring.n:,} cases"
+            horizon, unknown = f"{censoring.horizon:g}", censoring.n - evaluation.n - evaluation.dropped
+            weighted = f" by {horizon}"
+            facts[f"Censored before {horizon}"] = f"{unknown:,} of {censoring.n:,} cases"
         facts["Event rate"] = f"{rates['event']:.2%}{weighted}"
     else:
         facts["Grades" if evaluation.kind == "ordinal" else "Classes"] = len(rates)

@@ -31,7 +31,8 @@ NOTE = (
     "ICI is the mean, E50 the median, E90 the 90% quantile and Emax the maximum of the distance between the forecasts "
     "and the smooth curve. Sampling noise inflates them; the lower limit is 0 unless the test rejects calibration. The "
     "intervals assume a smooth curve: they cover less often than stated if forecasts are wrong only in a small part of "
-    "their range."
+    "their range. The p-value is that of a score test against a curve of this shape. The verdict "
+    "comes from the calibration test above, and the two can differ."
 )
 LEFT_OUT = "{model}: {share} of the weight has forecasts of exactly 0 or 1, which are left out."
 CERTAIN = "{models}: there is no smooth curve, which needs forecasts strictly between 0 and 1."
