@@ -15,6 +15,7 @@ from propriety.inference.number_words import p_value_words
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.moments import OUTCOME
 from propriety.result import Floats, Result
+from propriety.tables.cases import Cases
 
 __all__ = [
     "FEWEST",
@@ -240,8 +241,11 @@ def few(ledger: Ledger, *, inflation: float = 1.0, fewest: int = FEWEST, what: s
     clusters = None if weights is None else (len(weights), effective_number(weights))
     if ledger.labels is not None:
         return few_in_words(None, clusters, inflation, fewest, _beside_the_most_frequent(ledger), what)
-    table = ledger.table(ledger.models[0])
-    return few_in_words((table.n_events, table.n - table.n_events), clusters, inflation, fewest, what=what)
+    first = ledger.models[0]
+    # The tables of a group are not added up only to count.
+    counted = ledger.table(first) if isinstance(ledger.source, Cases) else ledger.keyed_tables(first, ledger.events[0])
+    n, n_events = int(np.sum(counted.n)), int(np.sum(counted.n_events))
+    return few_in_words((n_events, n - n_events), clusters, inflation, fewest, what=what)
 
 
 def _beside_the_most_frequent(ledger: Ledger) -> int | None:
