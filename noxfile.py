@@ -43,6 +43,10 @@ FAST = (
 )
 
 
+MOST = ("-m", "not engine and not nightly")
+DURATIONS = ("--durations=30", "--durations-min=5")
+
+
 @nox.session(default=False)
 def quick(session: nox.Session) -> None:
     """Lint, layers, a few fast tests and those near what differs from `main`; under a minute on two cores."""
@@ -110,13 +114,19 @@ def layers(session: nox.Session) -> None:
 def tests(session: nox.Session) -> None:
     """Run all tests, slow ones too, and the examples of docstrings and README; what follows `--` goes to pytest."""
     # Some tests take a minute; a worker that has none left takes over tests of another.
-    session.run("pytest", "-n", "auto", "--dist", "worksteal", "-m", "not engine", *session.posargs)
+    session.run("pytest", "-n", "auto", "--dist", "worksteal", *MOST, *DURATIONS, *session.posargs)
+
+
+@nox.session(default=False)
+def nightly(session: nox.Session) -> None:
+    """Run the tests that take long and repeat on few samples what a study or a benchmark has a record of."""
+    session.run("pytest", "-n", "auto", "-m", "nightly", *session.posargs)
 
 
 @nox.session(default=False)
 def laws(session: nox.Session) -> None:
     """Try every law on many examples, drawn anew each time; takes an hour or so."""
-    laws = ("-n", "auto", "-m", "not engine", "-k", "not study", "tests/rules", "tests/tables", "tests/decisions")
+    laws = ("-n", "auto", *MOST, "-k", "not study", "tests/rules", "tests/tables", "tests/decisions")
     session.run("pytest", *laws, "tests/calibration", *session.posargs, env={"PROPRIETY_EXAMPLES": "many"})
 
 
@@ -124,7 +134,7 @@ def laws(session: nox.Session) -> None:
 def engines(session: nox.Session) -> None:
     """Run the tests on engines in one process: Spark, Dask and PostgreSQL are started once."""
     # `python -m` puts this folder on the path, where Dask's workers find the module of their test.
-    session.run("python", "-m", "pytest", "-m", "", "tests/engines", *session.posargs)
+    session.run("python", "-m", "pytest", "-m", "not nightly", "tests/engines", *DURATIONS, *session.posargs)
 
 
 @nox.session(venv_backend="virtualenv")

@@ -8,7 +8,7 @@ import pytest
 
 import propriety as pr
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.nightly
 
 GENEROUS = 60.0  # Processor seconds; on the machine of `benchmarks/cliffs.py` it is a tenth.
 GIGABYTE = 2**30

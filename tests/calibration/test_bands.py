@@ -100,7 +100,7 @@ def test_the_same_seed_gives_the_same_band_whatever_the_memory(monkeypatch):
     np.testing.assert_array_equal(fresh.high, diagonal(table, seed=fresh.seed).high)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_groups_change_a_band_by_less_than_resampling_does(monkeypatch):
     p = np.random.default_rng(3).beta(1, 3, 4000)
     table, at = table_of(p), np.linspace(0.02, 0.8, 30)
@@ -244,7 +244,7 @@ def test_bands_say_whether_they_are_pointwise():
     ]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_calibrated_curve_leaves_its_pointwise_band_somewhere_in_most_samples():
     """Review A2: calibrated Beta(1, 3), 2,000 cases; the simultaneous band holds the diagonal in almost all of them."""
     rng, left, missed = np.random.default_rng(2), 0, 0

@@ -206,7 +206,7 @@ def test_uneven_variances_have_fewer_degrees_of_freedom():
     assert found.line_statistic == pytest.approx(judged(y, p).line_statistic / (2 * 1.25))
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("shape", [(1, 3), (1, 49)], ids=["25% events", "2% events"])
 def test_calibrated_forecasts_are_rejected_as_often_as_they_may_be(shape):
     rng = np.random.default_rng(2)

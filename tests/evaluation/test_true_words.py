@@ -147,7 +147,7 @@ def test_intervals_of_cases_that_are_stratified_by_forecast_hold_the_truth():
     assert (np.mean(held, axis=0) >= 0.84).all()
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("n", [100, 200, 500])
 def test_a_gate_on_miscalibration_rarely_stops_calibrated_forecasts(n):
     rng = np.random.default_rng(10)
@@ -157,7 +157,7 @@ def test_a_gate_on_miscalibration_rarely_stops_calibrated_forecasts(n):
     assert np.mean(found) >= 0.9
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_interval_of_the_best_of_many_allows_for_their_choice():
     rng = np.random.default_rng(11)
     held, narrow = [], []

@@ -101,7 +101,7 @@ def drawn(rng, clusters, size, share):
     return noise < ndtri(p), p, np.repeat(np.arange(clusters), size)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_calibrated_clusters_are_rejected_as_often_as_they_may_be():
     rng = np.random.default_rng(22)
     outcomes = {"clusters": [], "cases": [], "held": []}

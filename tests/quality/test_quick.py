@@ -73,7 +73,7 @@ def test_the_fast_tests_are_there(noxfile):
     assert all((ROOT / path).exists() for path in (*noxfile.FAST, *noxfile.OLDEST))
 
 
-@pytest.mark.parametrize(("session", "mark"), [("tests", "not engine"), ("engines", "")])
+@pytest.mark.parametrize(("session", "mark"), [("tests", "not engine and not nightly"), ("engines", "not nightly")])
 def test_the_sessions_run_the_slow_tests(noxfile, session, mark):
     """The last `-m` counts, so that of a session replaces the one that plain pytest has."""
     doing = Session()
@@ -84,4 +84,4 @@ def test_the_sessions_run_the_slow_tests(noxfile, session, mark):
 
 def test_plain_pytest_leaves_out_what_is_slow_and_engines():
     options = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["pytest"]["addopts"]
-    assert options[options.index("-m") + 1] == "not slow and not engine"
+    assert options[options.index("-m") + 1] == "not slow and not engine and not nightly"

@@ -363,7 +363,7 @@ def test_a_null_outcome_on_an_engine_is_not_a_non_event():
     assert losses.collect().to_native()["loss"].to_list() == [0.25, 0.25, None]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize(("classes", "superior"), [(4, True), (5, False), (6, False)])
 def test_split_ties_of_the_penalized_log_score_with_many_classes(classes, superior):
     finding = pr.audit(pr.PenalizedLog(), classes=classes)["superior"]
