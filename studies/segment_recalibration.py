@@ -34,7 +34,8 @@ import numpy as np
 from scipy.special import expit, logit
 
 import propriety as pr
-from propriety.inference.segment_sums import Lattice, SegmentCases
+from propriety.inference.segment_lattice import Lattice
+from propriety.inference.segment_sums import SegmentCases
 
 sys.path.insert(0, str(Path(__file__).parent))
 from segments import SIZES, draw_columns, draw_forecasts

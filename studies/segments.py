@@ -27,9 +27,10 @@ from pathlib import Path
 
 import numpy as np
 
+from propriety.inference.segment_lattice import Lattice
 from propriety.inference.segment_law import deviations, largest_deviations
 from propriety.inference.segment_search import critical_deviation, search
-from propriety.inference.segment_sums import Lattice, SegmentCases
+from propriety.inference.segment_sums import SegmentCases
 from propriety.inference.segments import ROWS_OF_LAW
 
 RESULTS = Path(__file__).parent / "results"

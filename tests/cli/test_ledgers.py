@@ -128,3 +128,20 @@ def test_refusals(folder, refusal, arguments, told):
     assert told in refusal(*arguments)
     assert not (folder / "x.parquet").exists()
     assert not (folder / "x").exists()
+
+
+def test_rows_may_stand_for_several_cases(folder, run, refusal):
+    (folder / "cells.csv").write_text("y,a,site,cases\n0,0.2,n,80\n1,0.2,n,20\n1,0.7,s,5\n0,0.7,s,2\n")
+    given = ("condense", "cells.csv", "--outcome", "y", "--forecast", "a", "--by", "site")
+    run(*given, "--counts", "cases", "-o", "counted")
+    y, site = np.repeat([0, 1, 1, 0], [80, 20, 5, 2]), np.repeat(["n", "n", "s", "s"], [80, 20, 5, 2])
+    expected = pr.condense(y, {"a": np.repeat([0.2, 0.2, 0.7, 0.7], [80, 20, 5, 2])}, by={"site": site})
+    found = pr.Ledger.from_parquet(folder / "counted")
+    assert found.table("a") == expected.table("a")
+    of_both = [pr.estimate(one, measure=pr.measures.MeanScore(pr.Brier())) for one in (found, expected)]
+    assert of_both[0].low == pytest.approx(of_both[1].low, rel=1e-12)
+    told = refusal(*given, "--counts", "cases", "--weight", "cases", "-o", "x")
+    assert "--counts cannot be combined with --weight" in told
+    told = refusal(*given, "--counts", "a", "-o", "x")
+    assert "--counts must be whole numbers" in told
+    assert "pass weights as --weight" in told

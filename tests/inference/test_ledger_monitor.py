@@ -339,13 +339,16 @@ def test_days_that_are_not_mature_are_shown_and_do_not_alarm(tmp_path):
         reported = y[rows] & (day[rows] + delay[rows] <= today)
         return pr.condense(reported, {"m": p[rows]}, by={"day": day[rows]})
 
-    assert pr.monitor(until(39)).alarms == 1  # The last days seem to have too few events.
+    tested = pr.monitor(until(39))
+    assert tested.alarms == 1  # The last days seem to have too few events.
     whole = pr.monitor(until(39), mature_after=5)
     assert (whole.alarms, whole.times[-1], whole.waiting) == (0, 34, (35, 36, 37, 38, 39))
     shown = whole.immature
     assert shown.labels["day"] == shown.position.tolist() == [35, 36, 37, 38, 39]
     assert shown.observed_expected[-1] < 0.5
     assert np.isnan(shown.log_e_value).all()
+    for name in ("n", "event_rate", "mean_forecast", "observed_expected", "score", "score_error", "slope", "psi"):
+        np.testing.assert_array_equal(getattr(shown, name), getattr(tested.days, name)[35:], err_msg=name)
     assert "waiting=5" in repr(whole)
 
     pr.monitor(until(9), mature_after=5).to_parquet(tmp_path)

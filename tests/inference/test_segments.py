@@ -12,8 +12,9 @@ from scipy.stats import norm
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError, MissingValuesError
 from propriety.inference.segment_columns import Cut, cut_of_numbers
+from propriety.inference.segment_lattice import Lattice
 from propriety.inference.segment_law import SMALLEST, deviations, largest_deviations
-from propriety.inference.segment_sums import Lattice, SegmentCases, SegmentSums
+from propriety.inference.segment_sums import SegmentCases, SegmentSums
 
 FEW = {"seed": 3, "n_resamples": 60}
 ENGINE_NAMES = ("polars", "pandas", "polars lazy", "duckdb")
@@ -37,7 +38,9 @@ def cases(n=30_000, *, planted=(), seed=1):
     return rng.random(n) < odds / (1.0 + odds), p, columns
 
 
-def test_sums_are_those_of_every_segment_by_brute_force():
+@pytest.mark.parametrize("cells", [5, 10, 100], ids=["one part per pair", "some parts", "one part"])
+def test_sums_are_those_of_every_segment_by_brute_force(cells, monkeypatch):
+    monkeypatch.setattr("propriety.inference.segment_lattice.MOST_CELLS", cells)
     rng = np.random.default_rng(5)
     sizes = (3, 2, 4)
     codes = [rng.integers(0, size, 500) for size in sizes]

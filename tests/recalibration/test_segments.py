@@ -1,10 +1,13 @@
 """Recalibration by segment: the fit by brute force, shrinkage, the map on arrays and engines, and gains."""
 
+import datetime as dt
 import json
+from decimal import Decimal
 
 import duckdb
 import narwhals as nw
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 import sqlglot
@@ -241,6 +244,45 @@ def test_a_map_needs_its_columns(fixed):
         fixed([0.5], by=pl.DataFrame({"country": ["FR"], "plan": [1], "age": [50.0], "new": [True]}))
     with pytest.raises(InputTypeError, match="does not differ by segment"):
         pr.recalibrate([0, 1] * 30, [0.2, 0.7] * 30, seed=1)([0.5], by={"plan": [1]})
+
+
+OF_PLAN = SegmentMap(
+    whole=IdentityMap(),
+    effects=(SegmentEffect((("plan", 0),), 0.5), SegmentEffect((("plan", 3),), 1.5)),
+    floor=1e-6,
+)
+SHIFTED = expit(logit(0.2) + np.array([0.5, 1.5, 0.0]))
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        *([0, 3, None], np.array([0.0, 3.0, np.nan]), np.ma.array([0, 3, 3], mask=[0, 0, 1]), pl.Series([0, 3, None])),
+        *(pl.Series([0, 3, None]).to_pandas(), pd.array([0, 3, None], dtype="Int64"), [Decimal(0), Decimal(3), 5]),
+    ],
+    ids=["list", "floats", "masked", "polars", "pandas", "pandas, whole", "decimals"],
+)
+def test_missing_labels_have_no_shift(plan):
+    np.testing.assert_allclose(OF_PLAN([0.2] * 3, by={"plan": plan}), SHIFTED, rtol=1e-15)
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [["0", "3", "x"], np.array(["0", "3", "x"]), [None, np.nan, "3"], pl.Series(["0", "3", None])],
+    ids=["list", "array", "mixed", "polars"],
+)
+def test_texts_are_not_labels_that_are_numbers(plan):
+    with pytest.raises(InputTypeError, match=r"by\['plan'\] must hold numbers, like .*; one is '[03]'"):
+        OF_PLAN([0.2] * 3, by={"plan": plan})
+
+
+def test_numbers_are_not_labels_that_are_texts(fixed):
+    others = {"plan": [1, 1], "age": [50.0, 50.0], "new": [True, True]}
+    for country in ([3, 3], np.array([np.nan, 2.0]), [dt.date(2026, 1, 1), None]):
+        with pytest.raises(InputTypeError, match=r"by\['country'\] must hold texts"):
+            fixed([0.5, 0.5], by={"country": country, **others})
+    with pytest.raises(InputTypeError, match=r"by\['age'\] must hold numbers"):
+        SegmentMap(whole=IdentityMap(), effects=OLD, floor=1e-6)([0.5, 0.5], by={"age": ["50", "60"]})
 
 
 def effect(label, **change):

@@ -48,6 +48,7 @@ cells_option = click.option(
         "propriety condense monday.parquet --outcome y --forecast a --forecast b -o ledgers/monday",
         "propriety condense 'shards/*.parquet' --outcome y --forecast p --by site --cells 1024 -o ledger",
         "propriety condense visits.csv --outcome fell --forecast p --cluster patient --thresholds 0.05 0.2 -o ledger",
+        "propriety condense cells.parquet --outcome y --forecast p --counts cases -o ledger",
     ),
 )
 @file_arguments
@@ -57,6 +58,7 @@ cells_option = click.option(
 @ordered_option
 @threshold_options
 @cells_option
+@click.option("--counts", metavar="COLUMN", help="Column with the number of equal cases that each row stands for.")
 @click.option("-o", "--output", required=True, type=click.Path(), metavar="FOLDER", help="New folder to write.")
 def condense(
     files: Sequence[str],
@@ -64,6 +66,7 @@ def condense(
     thresholds: Thresholds | None,
     ordered: bool,
     cells: int | None,
+    counts: str | None,
     output: str,
     **columns: Any,
 ) -> None:
@@ -75,7 +78,10 @@ def condense(
     evaluations at these thresholds. FILEs are those of `propriety evaluate`.
     """
     check_folder(output)
-    stages, cases = Stages(), Cases(**columns)
+    if counts is not None and columns["weight"] is not None:
+        raise InputValueError("cannot be combined with --weight", argument="--counts")
+    # Counts are read as weights are.
+    stages, cases = Stages(), Cases(**columns if counts is None else {**columns, "weight": counts})
     with found_files(files) as paths:
         kind = condensed_kind(paths)
         if kind is not None:
@@ -85,6 +91,8 @@ def condense(
             stages.watch(opened)
             with stages.stage("counting"), held():
                 arguments = cases.arguments(opened)
+                if counts is not None:
+                    arguments["counts"] = arguments.pop("sample_weight")
                 found = condense_cases(**arguments, ordered=ordered, cells=cells, rules=_rules(thresholds))
     _write(found, output)
 

@@ -28,6 +28,8 @@ NAMES = {
     "frame": "the files",
     "outcome=": "--outcome",
     "sample_weight": "--weight",
+    "sample_weight=": "--weight",
+    "counts": "--counts",
     "pos_label": "--pos-label",
     "pos_label=": "--pos-label",
     "labels": "--classes",

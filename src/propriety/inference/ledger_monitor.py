@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -73,7 +73,7 @@ class LedgerMonitor(Result):
     waiting: tuple[Any, ...]
     states: StreamStates = field(metadata={"hidden": True})
     history: History = field(metadata={"hidden": True})
-    provisional: History = field(default=History(), metadata={"hidden": True})
+    unfinished: Ledger | None = field(default=None, metadata={"hidden": True})
 
     def columns(self) -> Mapping[str, Any]:
         """Return one row per stream.
@@ -120,7 +120,12 @@ class LedgerMonitor(Result):
     @cached_property
     def immature(self) -> MonitoredDays | None:
         """The numbers of the days that are not mature, without evidence; None if there are none, or after reading."""
-        return self.provisional.days(self, len(self.times)) if self.provisional.blocks else None
+        if self.unfinished is None:
+            return None
+        provisional = History()
+        for day in days_of_ledger(self.unfinished, self.time, self.rule, self._width):
+            provisional = provisional.with_day([one.known(len(self.states)) for one in self._after(day)[1]])
+        return provisional.days(self, len(self.times))
 
     @cached_property
     def changes(self) -> Floats:
@@ -178,32 +183,22 @@ class LedgerMonitor(Result):
             law = f"must be shorter than the time from the first {self.time} to the last"
             raise InputValueError(law, argument="mature_after", offender=f"got {self.mature_after}")
         watch = self
-        for day in self._days(ledger, mature):
+        for day in days_of_ledger(self._chosen(ledger, mature), self.time, self.rule, self._width) if mature else ():
             states, rows = watch._after(day)
             times, history = (*watch.times, day.time), watch.history.with_day(rows)
             watch = replace(watch, states=states, times=times, history=history)
-        return watch._with_waiting(ledger, set(labels) - monitored - mature)  # noqa: SLF001  (of the same class)
+        later = [label for label in labels if label not in monitored and label not in mature]
+        # Their numbers are computed when they are asked for: the next day replaces them.
+        return replace(watch, waiting=tuple(later), unfinished=self._chosen(ledger, set(later)) if later else None)
 
-    def _days(self, ledger: Ledger, labels: set[Any]) -> Iterator[Day]:
-        """Yield the numbers of some days in order."""
-        if labels:
-            chosen = [label for label in ledger.keys[self.time] if label in labels]
-            whole = len(chosen) == len(ledger.keys[self.time])
-            only = ledger if whole else ledger.where(**{self.time: chosen})
-            yield from days_of_ledger(only, self.time, self.rule, self._width)
+    def _chosen(self, ledger: Ledger, labels: set[Any]) -> Ledger:
+        """Return the ledger of some days."""
+        chosen = [label for label in ledger.keys[self.time] if label in labels]
+        return ledger if len(chosen) == len(ledger.keys[self.time]) else ledger.where(**{self.time: chosen})
 
     def _after(self, day: Day) -> tuple[StreamStates, list[DayRows]]:
         """Return the state after a day, and its rows."""
         return self.states.after(day, len(self.times), level=self.level, reference_days=self.reference_days)
-
-    def _with_waiting(self, ledger: Ledger, labels: set[Any]) -> LedgerMonitor:
-        """Return the monitor with days that are not mature: their numbers are kept, and the state is not changed."""
-        waiting: list[Any] = []
-        provisional = History()
-        for day in self._days(ledger, labels):
-            waiting.append(day.time)
-            provisional = provisional.with_day([one.known(len(self.states)) for one in self._after(day)[1]])
-        return replace(self, waiting=tuple(waiting), provisional=provisional)
 
     def to_html(self, path: str | PathLike[str] | None = None, *, title: str = "Monitor of forecasts") -> str:
         """Return a page with the alarms and figures of the streams as HTML, and write it to `path`, if given.

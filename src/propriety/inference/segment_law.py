@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
@@ -52,16 +50,16 @@ def largest_deviations(
     own = cases.sums()
     small = int(np.count_nonzero((sums.variance >= SMALLEST) & (own.variance < SMALLEST)))
     found: NDArray[np.float64] = np.zeros(draws)
-    ends = np.cumsum([math.prod(cases.lattice.shape(columns)) for columns in cases.lattice.largest])
+    lattice = cases.lattice
     # A row for each case, so that the cells of those with the event are read together.
-    cells = np.empty((len(cases.forecast), len(ends)), dtype=np.int32)
-    for place, (start, index) in enumerate(zip([0, *ends], cases.cells().values(), strict=False)):
-        cells[:, place] = index + start
+    starts = [0, *lattice.ends[:-1].tolist()]
+    cells = np.stack(
+        [lattice.cells(cases.codes, part) + start for part, start in zip(lattice.parts, starts, strict=True)], axis=1
+    )
     for draw in track(range(draws), total=draws, label="drawing outcomes", enabled=progress):
         happened = np.flatnonzero(generator.random(len(cases.forecast)) < cases.forecast)
-        counted = np.bincount(cells[happened].reshape(-1), minlength=int(ends[-1])).astype(np.float64)
-        counts = dict(zip(cases.lattice.largest, np.split(counted, ends[:-1]), strict=True))
-        found[draw] = np.abs(deviations(own, cases.lattice.spread(counts))).max(initial=0.0)
+        counted = np.bincount(cells.take(happened, axis=0).reshape(-1), minlength=int(lattice.ends[-1]))
+        found[draw] = np.abs(deviations(own, lattice.totals(counted.astype(np.float64)))).max(initial=0.0)
     if small:
         others = ndtri(0.5 + 0.5 * generator.random(draws) ** (1.0 / small))
         found = np.maximum(found, others)

@@ -10,8 +10,9 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from scipy.special import ndtr, ndtri
 
+from propriety.inference.segment_lattice import Lattice
 from propriety.inference.segment_law import SMALLEST, deviations
-from propriety.inference.segment_sums import Lattice, SegmentSums
+from propriety.inference.segment_sums import SegmentSums
 from propriety.result import Floats
 
 __all__ = ["Control", "critical_deviation", "search"]

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.errors import InputValueError
+from propriety.inference.segment_lattice import Lattice, Place, check_size
 from propriety.ledger.ledger import Ledger
 from propriety.result import Floats
 from propriety.tables import laws
@@ -24,13 +22,10 @@ from propriety.tables.lazy_cases import LazyCases
 from propriety.tables.queries import Lazy, count_rows, encoded, fetched
 from propriety.tables.sampling import sampled_rows
 
-__all__ = ["Lattice", "SegmentCases", "SegmentSums", "cases_of_arrays", "cases_of_engine"]
+__all__ = ["SegmentCases", "SegmentSums", "cases_of_arrays", "cases_of_engine"]
 
-MOST_SEGMENTS = 2**24
 MOST_FETCHED = 2**21  # Cases of a segment that are loaded into memory.
-MOST_CELLS = 2**12  # Combinations of labels counted by one query: with more, it takes longer than two queries.
 SUMS = ("n", "observed", "expected", "variance", "third")
-Place = tuple[int, int]  # A column and a label, by their indices.
 
 
 class SegmentSums(NamedTuple):
@@ -47,103 +42,6 @@ class SegmentSums(NamedTuple):
         return SegmentSums(*(mine - theirs for mine, theirs in zip(self, other, strict=True)))
 
 
-@dataclass(frozen=True)
-class Lattice:
-    """All segments: every label of every column, and every combination of them over up to `depth` columns.
-
-    Examples
-    --------
-    >>> lattice = Lattice((2, 3), 2)
-    >>> len(lattice), lattice.segment(1), lattice.segment(2 + 3 + 5)
-    (11, ((0, 1),), ((0, 1), (1, 2)))
-    """
-
-    sizes: tuple[int, ...]
-    depth: int
-
-    @cached_property
-    def largest(self) -> tuple[tuple[int, ...], ...]:
-        """The combinations of columns whose sums contain those of all others."""
-        return tuple(itertools.combinations(range(len(self.sizes)), min(self.depth, len(self.sizes))))
-
-    def blocks(self, most: int) -> tuple[tuple[int, ...], ...]:
-        """Return combinations of columns that contain all largest ones, each with at most so many labels combined.
-
-        One query of a block replaces those of all combinations of columns in it.
-
-        Examples
-        --------
-        >>> Lattice((2, 3, 4, 50), 2).blocks(100)
-        ((2, 3), (1, 3), (0, 3), (0, 1, 2))
-        """
-        left, found = set(self.largest), []
-        while left:
-            block = max(sorted(left), key=lambda columns: math.prod(self.shape(columns)))
-            while len(block) < len(self.sizes):
-                wider = [tuple(sorted((*block, one))) for one in range(len(self.sizes)) if one not in block]
-                fitting = [one for one in wider if math.prod(self.shape(one)) <= most]
-                best = max(fitting, key=lambda columns: self._new(columns, left), default=block)
-                if self._new(best, left) == self._new(block, left):
-                    break
-                block = best
-            found.append(block)
-            left -= set(itertools.combinations(block, len(self.largest[0])))
-        return tuple(found)
-
-    def _new(self, columns: Sequence[int], left: set[tuple[int, ...]]) -> int:
-        """Return how many of some largest combinations of columns are in a block."""
-        return sum(one in left for one in itertools.combinations(columns, len(self.largest[0])))
-
-    @cached_property
-    def subsets(self) -> tuple[tuple[int, ...], ...]:
-        """All combinations of columns, the small ones first."""
-        columns, depth = range(len(self.sizes)), min(self.depth, len(self.sizes))
-        return tuple(itertools.chain(*(itertools.combinations(columns, size) for size in range(1, depth + 1))))
-
-    def shape(self, columns: Sequence[int]) -> tuple[int, ...]:
-        """Return the numbers of labels of some columns."""
-        return tuple(self.sizes[column] for column in columns)
-
-    @cached_property
-    def starts(self) -> NDArray[np.intp]:
-        """Index of the first segment of each combination of columns, and the number of all segments."""
-        counts = [int(np.prod(self.shape(columns))) for columns in self.subsets]
-        return np.concatenate([[0], np.cumsum(counts)]).astype(np.intp)
-
-    def __len__(self) -> int:
-        return int(self.starts[-1])
-
-    def segment(self, index: int) -> tuple[Place, ...]:
-        """Return the columns and labels of a segment."""
-        at = int(np.searchsorted(self.starts, index, side="right")) - 1
-        columns = self.subsets[at]
-        codes = np.unravel_index(index - self.starts[at], self.shape(columns))
-        return tuple((column, int(code)) for column, code in zip(columns, codes, strict=True))
-
-    def index(self, segment: Sequence[Place]) -> int:
-        """Return the index of a segment."""
-        columns = tuple(column for column, _ in segment)
-        inside = np.ravel_multi_index([code for _, code in segment], self.shape(columns))
-        return int(self.starts[self.subsets.index(columns)] + inside)
-
-    def spread(self, sums: Mapping[tuple[int, ...], Floats]) -> Floats:
-        """Return the sums of all segments from those of the largest combinations of columns."""
-        parts = [
-            sums[whole].reshape(self.shape(whole)).sum(axis=others).reshape(-1) if others else sums[whole]
-            for whole, others in self._sources
-        ]
-        return np.concatenate(parts)
-
-    @cached_property
-    def _sources(self) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
-        """For each combination of columns, a largest one that contains it, and the axes to sum over."""
-        wholes = [next(one for one in self.largest if set(columns) <= set(one)) for columns in self.subsets]
-        return [
-            (whole, tuple(axis for axis, column in enumerate(whole) if column not in columns))
-            for columns, whole in zip(self.subsets, wholes, strict=True)
-        ]
-
-
 class SegmentCases:
     """Cases of one model in memory, divided by some columns."""
 
@@ -151,14 +49,6 @@ class SegmentCases:
         self, forecast: Floats, happened: NDArray[np.bool_], codes: list[NDArray[np.intp]], lattice: Lattice
     ) -> None:
         self.forecast, self.happened, self.codes, self.lattice = forecast, happened, codes, lattice
-
-    def cells(self, rows: NDArray[Any] | None = None) -> dict[tuple[int, ...], NDArray[np.intp]]:
-        """Return the index of the segment of each case, for every largest combination of columns."""
-        codes = [own if rows is None else own[rows] for own in self.codes]
-        return {
-            columns: np.ravel_multi_index([codes[column] for column in columns], self.lattice.shape(columns))
-            for columns in self.lattice.largest
-        }
 
     def sums(self, within: Sequence[Place] = (), outside: Sequence[Sequence[Place]] = ()) -> SegmentSums:
         """Return the sums of all segments, of the cases within one segment and outside of others."""
@@ -172,16 +62,13 @@ class SegmentCases:
         y = self.happened if rows is None else self.happened[rows]
         spread = p * (1.0 - p)
         weights = (None, y.astype(np.float64), p, spread, spread * (1.0 - 2.0 * p))
-        cells = self.cells(rows)
-        return SegmentSums(*(self.lattice.spread(self._counted(cells, weight)) for weight in weights))
-
-    def _counted(
-        self, cells: Mapping[tuple[int, ...], NDArray[np.intp]], weight: Floats | None
-    ) -> dict[tuple[int, ...], Floats]:
-        return {
-            columns: np.bincount(own, weight, minlength=int(np.prod(self.lattice.shape(columns)))).astype(np.float64)
-            for columns, own in cells.items()
-        }
+        codes = [own if rows is None else own[rows] for own in self.codes]
+        counted: list[list[Floats]] = [[] for _ in weights]
+        for part in self.lattice.parts:
+            cells, size = self.lattice.cells(codes, part), math.prod(self.lattice.shape(part))
+            for own, weight in zip(counted, weights, strict=True):
+                own.append(np.bincount(cells, weight, minlength=size).astype(np.float64))
+        return SegmentSums(*(self.lattice.totals(np.concatenate(own)) for own in counted))
 
     def _members(self, segment: Sequence[Place]) -> NDArray[np.bool_]:
         kept = np.ones(len(self.forecast), dtype=np.bool_)
@@ -212,7 +99,7 @@ class EngineSegments:
         columns = range(len(cases.keys))
         # Labels that are not in the sample make a block larger than planned, which only costs time.
         seen = tuple(max(len(encoded(self._sampled.column(f"key_{column}"))[0]), 1) for column in columns)
-        self.blocks = Lattice(seen, depth).blocks(MOST_CELLS)
+        self.blocks = Lattice(seen, depth).parts
         tables = [self._query(block) for block in self.blocks]
         self._held = [_labels_of(tables, self.blocks, column) for column in columns]
         for column, held in enumerate(self._held):
@@ -337,10 +224,3 @@ def cases_of_engine(
     """Return the same for a lazy frame; about so many of its cases are drawn."""
     found = EngineSegments(cases, depth, most, seed)
     return found, found.sample(), found.labels
-
-
-def check_size(lattice: Lattice) -> None:
-    """Reject columns with so many labels that their segments do not fit into memory."""
-    if len(lattice) > MOST_SEGMENTS:
-        law = f"there are {len(lattice):,} segments; at most {MOST_SEGMENTS:,} can be searched"
-        raise InputValueError(law, hint="leave out columns with many labels, such as identifiers, or lower the depth.")

@@ -21,10 +21,11 @@ from propriety.inference.calibration_measures import CalibrationIntercept, Obser
 from propriety.inference.estimation import estimate
 from propriety.inference.measures import Miscalibration
 from propriety.inference.segment_columns import Cut
+from propriety.inference.segment_lattice import Lattice
 from propriety.inference.segment_law import SMALLEST, largest_deviations
 from propriety.inference.segment_search import Control, critical_deviation, search
 from propriety.inference.segment_source import segment_source
-from propriety.inference.segment_sums import Lattice, SegmentSums, cases_of_arrays, cases_of_engine
+from propriety.inference.segment_sums import SegmentSums, cases_of_arrays, cases_of_engine
 from propriety.inference.verdicts import Names
 from propriety.ledger.ledger import Ledger
 from propriety.result import Floats, Result, Tuples, tuples_of

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from scipy.special import expit, ndtri
 
 from propriety.errors import InputValueError
+from propriety.inference.segment_lattice import Lattice, Place
 from propriety.inference.segment_law import SMALLEST
 from propriety.inference.segment_search import search
-from propriety.inference.segment_sums import Lattice, Place, SegmentCases
+from propriety.inference.segment_sums import SegmentCases
 from propriety.recalibration.maps import RecalibrationMap, floor_of, log_odds
 from propriety.recalibration.methods import Fit
 from propriety.result import Floats

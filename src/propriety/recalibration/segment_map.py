@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import reprlib
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import reduce
+from numbers import Real
 from operator import add, and_
 from typing import Any, ClassVar, TypeAlias, cast
 
@@ -127,11 +130,12 @@ class SegmentMap(StoredMap):
             raise InputTypeError(law, argument="by", offender=f"got {type(by).__name__}", hint=hint)
         if absent := [name for name in self.by if name not in by]:
             raise InputValueError(f"must have the column {absent[0]!r}", argument="by")
-        columns = {name: read_array(by[name], f"by[{name!r}]", role="keys").values for name in self.by}
+        columns = {name: _values(by[name], name) for name in self.by}
         for name, values in columns.items():
             if values.shape != forecast.shape:
                 law = Wording("must have the shape of {y_proba}, {shape}", shape=forecast.shape)
                 raise InputValueError(law, argument=f"by[{name!r}]", offender=f"has {values.shape}")
+        _check_kinds(columns, self.effects)
         shift = np.zeros(forecast.shape)
         for group in _by_column(self.effects):
             if len(group[0].places) > 1:
@@ -182,6 +186,43 @@ class SegmentMap(StoredMap):
         """The map in one line."""
         number = "1 segment" if len(self.effects) == 1 else f"{len(self.effects)} segments"
         return f"log-odds of the map for all cases ({self.whole.formula}), shifted in {number}"
+
+
+def _values(given: object, column: str) -> NDArray[Any]:
+    """Return a column as an array, in which missing labels are None or NaN."""
+    found = read_array(given, f"by[{column!r}]", role="keys")
+    if found.missing is None:
+        return found.values
+    values: NDArray[Any] = found.values.astype(object)
+    values[found.missing] = None
+    return values
+
+
+def _check_kinds(columns: Mapping[str, NDArray[Any]], effects: Sequence[SegmentEffect]) -> None:
+    """Raise an error if a column holds texts and the map has labels that are numbers, or the other way round.
+
+    They never match, so that all cases would silently have the map for all cases.
+    """
+    expected: dict[str, set[str]] = {}
+    for column, label in itertools.chain(*(one.places for one in effects)):
+        expected.setdefault(column, set()).add("numbers" if isinstance(label, tuple) else _kind(label))
+    for column, kinds in expected.items():
+        values = columns[column].reshape(-1)
+        if values.dtype != object:  # All are of one kind.
+            values = values[values == values][:1]  # noqa: PLR0124  (not NaN)
+        wrong = next((one for one in values.tolist() if not _is_missing(one) and _kind(one) not in kinds), None)
+        if wrong is not None:
+            law = f"must hold {' or '.join(sorted(kinds))}, like the column to which the map was fitted"
+            hint = "convert the column."
+            raise InputTypeError(law, argument=f"by[{column!r}]", offender=f"one is {reprlib.repr(wrong)}", hint=hint)
+
+
+def _kind(label: object) -> str:
+    return "texts" if isinstance(label, str) else "numbers" if isinstance(label, Real | Decimal) else "others"
+
+
+def _is_missing(label: object) -> bool:
+    return label is None or label != label  # noqa: PLR0124  (NaN)
 
 
 def _by_column(effects: Sequence[SegmentEffect]) -> list[list[SegmentEffect]]:
