@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -50,16 +51,29 @@ class NormalizedEntropy:
 
     def influence(self, table: ForecastTable) -> Influence:
         """Return the derivative; that by the rate is zero, because the rate has the lowest score of all constants."""
-        ratio, entropy, rate = self.value(table), _entropy(table), table.event_rate
+        ratio, entropy = self.value(table), _entropy(table)
         with np.errstate(divide="ignore", invalid="ignore"):  # Forecasts of 0 and 1.
-            event = (-np.log(table.forecast) + ratio * np.log(rate)) / entropy
-            non_event = (-np.log1p(-table.forecast) + ratio * np.log1p(-rate)) / entropy
+            log_rate, log_other = _log_rates(table)
+            event = (-np.log(table.forecast) + ratio * log_rate) / entropy
+            non_event = (-np.log1p(-table.forecast) + ratio * log_other) / entropy
         # What did not happen has no weight, even if it would be infinite.
         return Influence(np.where(table.events > 0.0, event, 0.0), np.where(table.non_events > 0.0, non_event, 0.0))
 
 
 def _entropy(table: ForecastTable) -> float:
-    rate = table.event_rate
-    if not 0.0 < rate < 1.0:
+    if not (table.events.any() and table.non_events.any()):
         raise InputValueError("normalized entropy needs cases with and without the event; all outcomes are the same")
-    return float(-rate * np.log(rate) - (1.0 - rate) * np.log1p(-rate))
+    log_rate, log_other = _log_rates(table)
+    return -table.event_rate * log_rate - _other_rate(table) * log_other
+
+
+def _other_rate(table: ForecastTable) -> float:
+    return float(table.non_events.sum()) / table.weight
+
+
+def _log_rates(table: ForecastTable) -> tuple[float, float]:
+    """Return the logarithms of the shares of events and of non-events, also accurate if one of them is tiny."""
+    rate, other = table.event_rate, _other_rate(table)
+    if rate < other:
+        return math.log(rate), math.log1p(-rate)
+    return math.log1p(-other), math.log(other)

@@ -26,6 +26,7 @@ from propriety.inference.stream_states import DayRows, StreamStates
 from propriety.rules.registry import rule_from_dict, rule_to_dict
 from propriety.tables import frames
 from propriety.tables.label_codes import plain_labels
+from propriety.tables.whole_files import locked, replace_file
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -44,7 +45,15 @@ EVIDENCE = tuple(Evidence.__slots__)
 
 def write_monitor(watch: LedgerMonitor, folder: str | PathLike[str]) -> None:
     """Write a monitor; days that the folder has already are not written again."""
-    root, days = Path(folder), len(watch.times)
+    root = Path(folder)
+    root.mkdir(parents=True, exist_ok=True)
+    with locked(root):
+        _write_days(watch, root)
+
+
+def _write_days(watch: LedgerMonitor, root: Path) -> None:
+    """Write the days that the folder lacks and the new state; if that fails, the folder stays as it was."""
+    days = len(watch.times)
     there = _facts(root) if (root / FACTS).exists() else None
     if there is not None:
         _check_continues(root, there, watch)
@@ -58,22 +67,32 @@ def write_monitor(watch: LedgerMonitor, folder: str | PathLike[str]) -> None:
     files = {}
     for name in map(_day_name, range(before)):
         files[name] = _known(there, name) or _checksum(_bytes(root / name))
-    for place in range(before, days):
-        name = _day_name(place)
-        files[name] = _write(_day_rows(watch.history.day(place)), root / name)
-    files[_state_name(days)] = _write(_state_rows(watch), root / _state_name(days))
     times = _times_name(days, len(watch.waiting))
-    files[times] = _write(_times(watch), root / times)
-    facts = _facts_of(watch) | {"files": files}
-    frames.replace_file(root / FACTS, json.dumps(facts | {"checksum": _checksum_of(facts)}, indent=1).encode())
-    if there is not None:
-        for name in {_state_name(before), _times_name(before, there["waiting"])} - files.keys():
+    kept = {*files, *(() if there is None else _state_names(there))}
+    try:
+        for place in range(before, days):
+            name = _day_name(place)
+            files[name] = _write(_day_rows(watch.history.day(place)), root / name)
+        files[_state_name(days)] = _write(_state_rows(watch), root / _state_name(days))
+        files[times] = _write(_times(watch), root / times)
+        facts = _facts_of(watch) | {"files": files}
+        replace_file(root / FACTS, json.dumps(facts | {"checksum": _checksum_of(facts)}, indent=1).encode())
+    except BaseException:
+        for name in files.keys() - kept:
             (root / name).unlink(missing_ok=True)
+        raise
+    for name in kept - files.keys():
+        (root / name).unlink(missing_ok=True)
 
 
 def read_monitor(folder: str | PathLike[str]) -> LedgerMonitor:
     """Read a monitor that `write_monitor` wrote."""
     root = Path(folder)
+    with locked(root, shared=True):
+        return _read_whole(root)
+
+
+def _read_whole(root: Path) -> LedgerMonitor:
     facts = _facts(root)
     days = facts["days"]
     state = StoredDay(root / _state_name(days), _known(facts, _state_name(days)))
@@ -110,7 +129,7 @@ def _stored_times(root: Path, facts: Mapping[str, Any]) -> tuple[tuple[Any, ...]
         times = tuple(_labels(rows, "time"))
         mature = rows.column("mature").to_pylist() if "mature" in rows.column_names else [True] * len(times)
     if mature != [True] * days + [False] * facts["waiting"]:
-        raise InputValueError(f"{root / name} must have {days} mature times; it has {sum(mature)}", hint=RESTART)
+        raise InputValueError(f"{root / name} must have {days} mature times; it has {mature.count(True)}", hint=RESTART)
     return times[:days], times[days:]
 
 
@@ -141,7 +160,7 @@ def _write(rows: Any, path: Path) -> str:
     sink = pa.BufferOutputStream()
     parquet.write_table(rows, sink, compression="zstd")
     data = sink.getvalue().to_pybytes()
-    frames.replace_file(path, data)
+    replace_file(path, data)
     return _checksum(data)
 
 
@@ -178,6 +197,11 @@ def _state_name(days: int) -> str:
 
 def _times_name(days: int, waiting: int) -> str:
     return f"times-{days}-{waiting}.parquet" if waiting else f"times-{days}.parquet"
+
+
+def _state_names(facts: Mapping[str, Any]) -> set[str]:
+    """Return the names of the files that the next state replaces."""
+    return {_state_name(facts["days"]), _times_name(facts["days"], facts["waiting"])}
 
 
 def _day_rows(block: DayRows) -> Any:

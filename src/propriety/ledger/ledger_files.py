@@ -13,6 +13,7 @@ import json
 import secrets
 import shutil
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,6 +34,7 @@ from propriety.tables import frames
 from propriety.tables.events import Event
 from propriety.tables.label_codes import code_labels, ordered_labels, plain_labels
 from propriety.tables.queries import encoded
+from propriety.tables.whole_files import locked, replace_file
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -61,7 +63,7 @@ def write_ledger(ledger: Ledger, folder: str | PathLike[str], *, partition: str 
     """Write a ledger, or add its partitions to a stored one; a new folder is written completely or not at all."""
     root, partition = Path(folder), [partition] if isinstance(partition, str) else partition
     if root.exists():
-        _write(ledger, root, partition)
+        _add(ledger, root, partition)
         return
     root.parent.mkdir(parents=True, exist_ok=True)
     beside = root.with_name(f".{root.name}.{secrets.token_hex(8)}")
@@ -72,13 +74,18 @@ def write_ledger(ledger: Ledger, folder: str | PathLike[str], *, partition: str 
         except OSError:
             if not root.exists():
                 raise
-            _write(ledger, root, partition)  # Another process has made the folder in the meantime.
+            _add(ledger, root, partition)  # Another process has made the folder in the meantime.
     finally:
         shutil.rmtree(beside, ignore_errors=True)
 
 
+def _add(ledger: Ledger, root: Path, partition: Sequence[str]) -> None:
+    """Write to a folder that exists, while no other process writes to it or reads it."""
+    with locked(root):
+        _write(ledger, root, partition)
+
+
 def _write(ledger: Ledger, root: Path, partition: Sequence[str]) -> None:
-    _, parquet = frames.pyarrow()
     reserved = [name for name in ledger.index.names if name in RESERVED]
     if reserved:
         law = f"a stored ledger cannot have a key called {reserved[0]!r}, which is a column of its own"
@@ -98,21 +105,46 @@ def _write(ledger: Ledger, root: Path, partition: Sequence[str]) -> None:
     if there_already is not None:
         law = f"{there_already} holds these cases already"
         raise InputValueError(law, hint="write to another folder, or delete that one first.")
-    for target, rows in targets.items():
-        target.mkdir(parents=True, exist_ok=True)
-        parquet.write_table(rows, target / PART, compression="zstd")
     if there is not None:
         facts["dropped"] += there["dropped"]
         facts["keys"] = {name: _joined(there["keys"][name], own) for name, own in facts["keys"].items()}
-    root.mkdir(parents=True, exist_ok=True)
-    frames.replace_file(root / FACTS, json.dumps(facts, indent=1).encode())
+    _write_parts(targets, root, json.dumps(facts, indent=1).encode())
+
+
+def _write_parts(targets: Mapping[Path, Any], root: Path, facts: bytes) -> None:
+    """Write all files beside the stored ones and then move them to their places; if that fails, remove them again."""
+    _, parquet = frames.pyarrow()
+    beside = root / f".{secrets.token_hex(8)}"
+    beside.mkdir(parents=True)
+    moved: list[Path] = []
+    try:
+        for place, rows in enumerate(targets.values()):
+            parquet.write_table(rows, beside / str(place), compression="zstd")
+        for place, target in enumerate(targets):
+            target.mkdir(parents=True, exist_ok=True)
+            moved.append(target)
+            (beside / str(place)).rename(target / PART)
+        replace_file(root / FACTS, facts)
+    except BaseException:
+        for target in moved:
+            target.joinpath(PART).unlink(missing_ok=True)
+            with suppress(OSError):  # The folder has other files.
+                target.rmdir()
+        raise
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
 
 
 def read_ledger(folder: str | PathLike[str]) -> Ledger:
     """Read a ledger that `write_ledger` wrote."""
+    root = Path(folder)
+    with locked(root, shared=True):
+        return _read_whole(root)
+
+
+def _read_whole(root: Path) -> Ledger:
     from propriety.ledger.ledger import Ledger
 
-    root = Path(folder)
     facts = _stored_facts(root)
     models, events = tuple(facts["models"]), tuple(Event(kind, place) for kind, place in facts["events"])
     rows = _read(root / "tables", ["model", "event", *facts["keys"]])

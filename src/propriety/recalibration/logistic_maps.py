@@ -12,7 +12,15 @@ from scipy.special import expit, logit
 from propriety.calibration.cox_line import cox_line
 from propriety.calibration.logistic import fit_logistic as fit_regression
 from propriety.errors import InputValueError
-from propriety.recalibration.maps import RecalibrationMap, checked_floor, checked_number, floor_of, floored, log_odds
+from propriety.recalibration.maps import (
+    FARTHEST,
+    RecalibrationMap,
+    checked_floor,
+    checked_number,
+    floor_of,
+    floored,
+    log_odds,
+)
 from propriety.recalibration.written_maps import Column, Written, expit_of, farthest_of, log_odds_of
 from propriety.result import Floats
 from propriety.tables.forecast_table import ForecastTable
@@ -121,7 +129,9 @@ class BetaMap(RecalibrationMap):
     def recalibrated(self, forecast: Floats) -> Floats:
         """Return the recalibrated forecasts."""
         p = floored(forecast, self.floor)
-        found: Floats = expit(self.c + self.a * np.log(p) - self.b * np.log1p(-p))
+        with np.errstate(divide="ignore"):  # Forecasts of 0 and 1, if the floor does not exclude them.
+            up, down = (np.maximum(one, -FARTHEST) for one in (np.log(p), np.log1p(-p)))
+        found: Floats = expit(self.c + self.a * up - self.b * down)
         return found
 
     def written(self, p: Column, ops: Written) -> Column:

@@ -21,6 +21,7 @@ from propriety.tables.table_laws import column
 from propriety.tables.validation import read_event_forecast
 
 __all__ = [
+    "FARTHEST",
     "IdentityMap",
     "RecalibrationMap",
     "checked_column",
@@ -34,6 +35,7 @@ __all__ = [
 ]
 
 LOWEST = 1e-6  # The lowest floor.
+FARTHEST = 1e100  # The log-odds of 1, if the floor does not exclude it.
 
 
 class RecalibrationMap(StoredMap):
@@ -221,8 +223,8 @@ def floored(forecast: Floats, floor: float) -> Floats:
 
 
 def log_odds(forecast: Floats, floor: float) -> Floats:
-    """Return the log-odds of the floored forecasts."""
-    found: Floats = logit(floored(forecast, floor))
+    """Return the log-odds of the floored forecasts; those of 0 and 1 are finite, so that a slope of 0 ignores them."""
+    found: Floats = np.clip(logit(floored(forecast, floor)), -FARTHEST, FARTHEST)
     return found
 
 

@@ -164,12 +164,12 @@ def _with_event(events: Floats, non_events: Floats, weight: float) -> Floats:
         left.append(new)
         at, touch = min(at, len(left) - 1), max(touch, row)
         while True:
-            x0, y0 = x[left[at]] - weight, y[left[at]] - weight
-            slope = (y[touch] - y0) / (x[touch] - x0)
+            x0, y0 = x[left[at]], y[left[at]]  # The weight is added last, because it may be lost in the sums.
+            slope = (y[touch] - y0 + weight) / (x[touch] - x0 + weight)
             ahead = after[touch]
             while ahead and y[ahead] - y[touch] <= slope * (x[ahead] - x[touch]):
                 touch, ahead = ahead, after[ahead]
-                slope = (y[touch] - y0) / (x[touch] - x0)
+                slope = (y[touch] - y0 + weight) / (x[touch] - x0 + weight)
             if at + 1 == len(left):
                 break
             one, other = left[at], left[at + 1]

@@ -6,7 +6,6 @@ import io
 from collections.abc import Iterator
 from importlib.util import find_spec
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 from propriety.errors import MissingDependencyError
@@ -16,6 +15,7 @@ from propriety.report.evaluation import page_of
 from propriety.report.figures import without_pictures
 from propriety.report.labels import steady
 from propriety.report.page import Table
+from propriety.tables.whole_files import replace_file
 
 __all__ = ["latex_of", "latex_table", "tables_of", "write_word"]
 
@@ -113,7 +113,7 @@ def write_word(evaluation: Evaluation, path: str | PathLike[str]) -> None:
         document.add_paragraph(_writable(table.note))
     made = io.BytesIO()
     document.save(made)
-    Path(path).write_bytes(made.getvalue())
+    replace_file(path, made.getvalue())
 
 
 def _texts(table: Table) -> tuple[list[str], list[list[str]], list[bool]]:

@@ -7,11 +7,9 @@ import hashlib
 import html
 import math
 import re
-import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,6 +24,7 @@ from propriety.report.page import Facts, Figure, Item, Page, Section, Table
 from propriety.report.payload import json_for_html
 from propriety.report.svg import adopt
 from propriety.report.threshold_ranking import ThresholdRanking, percent, reading
+from propriety.tables.whole_files import replace_file
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -70,16 +69,7 @@ def render(page: Page) -> str:
 
 def write_page(page: str, path: str | PathLike[str]) -> None:
     """Write a page to a file, completely or not at all."""
-    target = Path(path)
-    # Not `tempfile`: other users could not read the report.
-    part = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
-    try:
-        with part.open("x", encoding="utf-8", newline="\n") as file:
-            file.write(page)
-        part.replace(target)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
+    replace_file(path, page.encode("utf-8"))
 
 
 def iframe_of(page: str, *, height: int = 800) -> str:

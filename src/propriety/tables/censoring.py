@@ -326,7 +326,7 @@ def _steps(cases: FollowUp, horizon: float) -> _Steps:
     start = np.concatenate([[0], np.flatnonzero(changes) + 1])
     weight = np.ones(len(time)) if cases.weight is None else cases.weight[order]
     c, all_then = (np.add.reduceat(one, start) for one in (np.where(censored, weight, 0.0), weight))
-    # Summed from the last time on, so that nobody stays after it.
-    after = np.append(np.cumsum(all_then[::-1])[::-1], 0.0)[1:]
-    ends = np.searchsorted(group[start], group[start], side="right") - 1  # Last time of the same group.
-    return _Steps(order, start, group[start], c, after - after[ends], (c > 0.0) & (time[start] < horizon))
+    # Summed in each group from the last time on, so that nobody stays after it and a heavy group hides no other.
+    first = np.flatnonzero(np.diff(group[start], prepend=-1))
+    later = [np.append(np.cumsum(own[:0:-1])[::-1], 0.0) for own in np.split(all_then, first[1:])]
+    return _Steps(order, start, group[start], c, np.concatenate(later), (c > 0.0) & (time[start] < horizon))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Required, TypedDict, TypeVar
 
@@ -15,10 +14,10 @@ from propriety.errors import InputTypeError, InputValueError, MissingDependencyE
 from propriety.tables import laws
 from propriety.tables.arrays import missing_cases, read_array
 from propriety.tables.keys import code_keys, ordered_categories
+from propriety.tables.whole_files import replace_file
 
 if TYPE_CHECKING:
     from os import PathLike
-    from pathlib import Path
     from types import ModuleType
 
     from propriety.tables.validation import Labels, Missing
@@ -37,7 +36,6 @@ __all__ = [
     "made_of_groups",
     "pyarrow",
     "read_parquet",
-    "replace_file",
     "write_parquet",
 ]
 
@@ -221,21 +219,16 @@ def checked_fields(
 
 
 def write_parquet(path: str | PathLike[str], columns: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
-    """Write columns to a Parquet file, with `facts` as JSON in its metadata."""
+    """Write columns to a Parquet file, completely or not at all, with `facts` as JSON in its metadata."""
     pa, parquet = pyarrow()
     try:
         table = pa.table(dict(columns))
     except (pa.ArrowException, OverflowError) as error:
         law = "a column of a Parquet file must hold values of one kind, which Arrow knows"
         raise InputTypeError(law, offender=_first_line(error)) from error
-    parquet.write_table(table.replace_schema_metadata({METADATA_KEY: json.dumps(dict(facts))}), path)
-
-
-def replace_file(path: Path, data: bytes) -> None:
-    """Write a file that others may be reading: at every moment it is the old one or the new one, and complete."""
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    beside.write_bytes(data)
-    beside.replace(path)
+    sink = pa.BufferOutputStream()
+    parquet.write_table(table.replace_schema_metadata({METADATA_KEY: json.dumps(dict(facts))}), sink)
+    replace_file(path, sink.getvalue())
 
 
 def read_parquet(path: str | PathLike[str]) -> dict[str, Any]:

@@ -1,0 +1,275 @@
+"""Full disks, several writers and killed processes: what was stored stays whole, and nothing is half-written."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import propriety as pr
+from propriety.errors import InputValueError
+from propriety.inference.ledger_monitor import LedgerMonitor
+
+resource = pytest.importorskip("resource", reason="limits of file sizes are those of POSIX")
+CASES = 400
+DAYS = 6
+
+
+def day_of(day, *, cases=CASES):
+    rng = np.random.default_rng(day)
+    p = rng.random(cases)
+    y = [None, *(rng.random(cases) < p)[1:].astype(int).tolist()]  # One case of every day is dropped.
+    by = {"day": [f"2026-01-{day + 1:02}"] * cases}
+    return pr.condense(y, {"p": p, "q": p**2}, by=by, rules=[pr.Brier()], missing="drop")
+
+
+@pytest.fixture(scope="module")
+def days():
+    return [day_of(day) for day in range(DAYS)]
+
+
+@contextmanager
+def full_disk(size=2000):
+    """Let no file grow beyond some bytes, as on a disk on which so many are left."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+
+def contents(folder):
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_ledger_that_does_not_fit_leaves_nothing(days, tmp_path):
+    with full_disk(), pytest.raises(OSError, match="too large"):
+        days[0].to_parquet(tmp_path / "l")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("size", [0, 100, 2000, 6000])
+def test_a_day_that_does_not_fit_leaves_the_ledger_as_it_was(days, tmp_path, size):
+    folder = tmp_path / "l"
+    for one in days[:2]:
+        one.to_parquet(folder, partition=["day"])
+    before = contents(folder)
+    with full_disk(size), pytest.raises(OSError, match="too large"):
+        days[2].to_parquet(folder, partition=["day"])
+    assert contents(folder) == before
+    assert sorted(path.name for path in (folder / "tables").iterdir()) == ["day=2026-01-01", "day=2026-01-02"]
+    days[2].to_parquet(folder, partition=["day"])
+    assert pr.Ledger.from_parquet(folder).n == 3 * (CASES - 1)
+
+
+def test_facts_that_cannot_be_written_take_the_day_back(days, tmp_path, monkeypatch):
+    folder = tmp_path / "l"
+    days[0].to_parquet(folder, partition=["day"])
+    before = contents(folder)
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("propriety.ledger.ledger_files.replace_file", full)
+    with pytest.raises(OSError, match="No space left"):
+        days[1].to_parquet(folder, partition=["day"])
+    assert contents(folder) == before
+
+
+def test_a_monitor_that_does_not_fit_stays_as_it_was(days, tmp_path):
+    first, both = days[0], days[0] + days[1]
+    with full_disk(600), pytest.raises(OSError, match="too large"):
+        pr.monitor(first).to_parquet(tmp_path / "m")
+    assert contents(tmp_path) == {}
+    pr.monitor(first).to_parquet(tmp_path / "m")
+    before = contents(tmp_path)
+    with full_disk(600), pytest.raises(OSError, match="too large"):
+        pr.monitor(both).to_parquet(tmp_path / "m")
+    assert contents(tmp_path) == before
+    pr.monitor(both).to_parquet(tmp_path / "m")
+    assert len(LedgerMonitor.from_parquet(tmp_path / "m").times) == 2
+
+
+def test_files_that_do_not_fit_leave_the_old_ones(days, tmp_path):
+    y, p = np.tile([0, 1], 50), np.linspace(0.01, 0.99, 100)
+    table, found = pr.ForecastTable.from_predictions(y, p), pr.evaluate(y, p, seed=1)
+    writes = {"t.parquet": table.to_parquet, "r.html": found.to_html, "monitor.html": pr.monitor(days[0]).to_html}
+    for name, write in writes.items():
+        path = tmp_path / name
+        path.write_bytes(b"old")
+        with full_disk(1000), pytest.raises(OSError, match="too large") as told:
+            write(path)
+        assert str(path) in str(told.value)
+        assert contents(tmp_path) == {name: b"old"}
+        path.unlink()
+
+
+def test_a_link_and_a_device_stay_what_they_are(tmp_path):
+    table = pr.ForecastTable.from_predictions([0, 1], [0.2, 0.7])
+    (tmp_path / "link").symlink_to(tmp_path / "file")
+    table.to_parquet(tmp_path / "link")
+    assert (tmp_path / "link").is_symlink()
+    assert pr.ForecastTable.from_parquet(tmp_path / "file").n == 2
+    table.to_parquet(os.devnull)
+    assert not Path(os.devnull).is_file()
+
+
+def test_days_added_at_once_are_all_there_while_others_read(days, tmp_path):
+    """Each day also has a label and a dropped case in the facts, which the next writer must not lose."""
+    folder, failed, done = tmp_path / "l", [], threading.Event()
+    days[0].to_parquet(folder, partition=["day"])
+
+    def work(action):
+        try:
+            action()
+        except Exception as error:  # noqa: BLE001  (shown by the assertion)
+            failed.append(error)
+
+    def read():
+        while not done.is_set():
+            ledger = pr.Ledger.from_parquet(folder)
+            assert ledger.n == (CASES - 1) * len(ledger.keys["day"]) == (CASES - 1) * ledger.dropped
+
+    writers = [
+        threading.Thread(target=work, args=(lambda one=one: one.to_parquet(folder, partition=["day"]),))
+        for one in days[1:]
+    ]
+    reader = threading.Thread(target=work, args=(read,))
+    for one in (reader, *writers):
+        one.start()
+    for one in writers:
+        one.join()
+    done.set()
+    reader.join()
+    assert not failed
+    whole = pr.Ledger.from_parquet(folder)
+    assert (whole.n, whole.dropped, len(whole.keys["day"])) == (DAYS * (CASES - 1), DAYS, DAYS)
+
+
+def test_the_same_day_is_added_once(days, tmp_path):
+    folder, refused = tmp_path / "l", []
+    days[0].to_parquet(folder, partition=["day"])
+
+    def write():
+        try:
+            days[1].to_parquet(folder, partition=["day"])
+        except InputValueError as error:
+            refused.append(str(error))
+
+    writers = [threading.Thread(target=write) for _ in range(4)]
+    for one in writers:
+        one.start()
+    for one in writers:
+        one.join()
+    assert len(refused) == 3
+    assert all("holds these cases already" in text for text in refused)
+    assert pr.Ledger.from_parquet(folder).dropped == 2
+
+
+def test_a_monitor_has_one_writer_at_a_time(days, tmp_path):
+    """Both continue the same day with other cases: one is stored, and the other is told."""
+    pr.monitor(days[0]).to_parquet(tmp_path)
+    other = pr.condense([0, 1] * 50, {"p": [0.4] * 100, "q": [0.5] * 100}, by={"day": ["2026-01-02"] * 100})
+    watches, told = [pr.monitor(days[0] + days[1]), pr.monitor(days[0] + other)], []
+
+    def write(watch):
+        try:
+            watch.to_parquet(tmp_path)
+        except InputValueError as error:
+            told.append(str(error))
+
+    writers = [threading.Thread(target=write, args=(watch,)) for watch in watches]
+    for one in writers:
+        one.start()
+    for one in writers:
+        one.join()
+    assert len(told) == 1
+    assert "holds a monitor of other cases" in told[0]
+    assert LedgerMonitor.from_parquet(tmp_path).days.n.sum() > 0
+
+
+WRITER = """
+    import sys
+    import numpy as np
+    import propriety as pr
+
+    folder, first = sys.argv[1], int(sys.argv[2])
+    for day in range(first, 10_000, 2):
+        rng = np.random.default_rng(day)
+        p = rng.random(50)
+        by = {"day": [day] * 50}
+        pr.condense(rng.random(50) < p, {"p": p}, by=by, rules=[pr.Brier()]).to_parquet(folder, partition=["day"])
+        print(day, flush=True)
+"""
+
+
+@pytest.mark.slow
+def test_two_processes_of_which_one_is_killed(tmp_path):
+    """A killed writer leaves at most the day that it was writing; the lock ends with it, and the other goes on."""
+    script = tmp_path / "writer.py"
+    script.write_text(textwrap.dedent(WRITER))
+    folder = tmp_path / "l"
+    pr.condense([0, 1], {"p": [0.2, 0.7]}, by={"day": [-1, -1]}, rules=[pr.Brier()]).to_parquet(
+        folder, partition=["day"]
+    )
+    writers = [
+        subprocess.Popen([sys.executable, script, folder, str(first)], stdout=subprocess.PIPE, text=True)  # noqa: S603  (made here)
+        for first in (0, 1)
+    ]
+    try:
+        for one in writers:
+            for _ in range(3):
+                one.stdout.readline()
+        os.kill(writers[0].pid, signal.SIGKILL)
+        writers[0].wait()
+        for _ in range(3):
+            last = int(writers[1].stdout.readline())
+    finally:
+        for one in writers:
+            one.kill()
+            one.wait()
+            one.stdout.close()
+    stored = {path.parent.name for path in (folder / "tables").rglob("*.parquet")}
+    summed = {path.parent.name for path in (folder / "moments").rglob("*.parquet")}
+    assert {"day=0", "day=1", f"day={last}"} <= stored & summed
+    if stored == summed:
+        assert pr.Ledger.from_parquet(folder).n == 2 + 50 * (len(stored) - 1)
+    else:
+        with pytest.raises(InputValueError, match="moments must be of the cases of its tables"):
+            pr.Ledger.from_parquet(folder)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="only root can mount a small file system")
+def test_a_real_full_disk(tmp_path):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=128k", "tmpfs", disk]
+    if subprocess.run(mount, check=False, capture_output=True).returncode:  # noqa: S603  (made here)
+        pytest.skip("mounting is not allowed here")
+    try:
+        before, added = {}, 0
+        while (told := _refusal(day_of(added), disk / "l")) is None:
+            before, added = contents(disk), added + 1
+        assert "No space left" in str(told)
+        assert added > 1
+        assert contents(disk) == before
+        assert pr.Ledger.from_parquet(disk / "l").n == added * (CASES - 1)
+    finally:
+        subprocess.run(["umount", disk], check=True)  # noqa: S603, S607  (made here)
+
+
+def _refusal(ledger, folder):
+    """Return the error of the disk, if it is full."""
+    try:
+        ledger.to_parquet(folder, partition=["day"])
+    except OSError as error:
+        return error
+    return None
