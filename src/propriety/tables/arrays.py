@@ -50,7 +50,7 @@ def read_array(values: object, argument: str, *, role: Role = "numbers") -> Read
     """
     if isinstance(values, Reading):
         return values
-    if isinstance(values, np.ma.MaskedArray):
+    if isinstance(values, np.ma.MaskedArray) and values.ndim:
         data, mask = np.asarray(values.data), np.ma.getmaskarray(values)
         hidden = _missing_objects(data) if data.dtype == object else None
         mask = mask if hidden is None else mask | hidden
