@@ -256,7 +256,11 @@ def losses_by_outcome(cases: Cases, rule: Rule, model: str | None = None) -> Ite
 
 def losses_of(cases: Cases, rule: Rule, model: str | None = None) -> Floats:
     """Return the loss of each case under a model, by default the only one."""
-    losses: Floats = np.concatenate([loss for loss, _ in losses_by_chunk(cases, rule, model)]) + 0.0  # No -0.0.
+    losses: Floats = np.empty(len(cases))
+    start = 0
+    for loss, _ in losses_by_chunk(cases, rule, model):
+        np.add(loss, 0.0, out=losses[start : start + len(loss)])  # No -0.0.
+        start += len(loss)
     return losses
 
 
