@@ -12,18 +12,9 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
+from packages import MODULES
 from record import table, write
 
-MODULES = {
-    "propriety": "propriety",
-    "scikit-learn": "sklearn",
-    "model-diagnostics": "model_diagnostics",
-    "scoringrules": "scoringrules",
-    "scores": "scores",
-    "dcurves": "dcurves",
-    "briertools": "briertools",
-    "torchmetrics": "torchmetrics",
-}
 NOTES = ("If a package is not listed, no name in its source matches; the script lists the patterns.",)
 
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from packages import LIBRARIES
 from probes import PACKAGES, Probe, area
 from record import table, write
 
@@ -28,10 +29,6 @@ VERDICTS = {
     "refused": "an error for valid input",
     "silent": "a wrong number without a warning, or a number for an undefined measure; the tables of inputs show it",
 }
-LIBRARIES = (
-    *("propriety", "scikit-learn", "model-diagnostics", "scoringrules", "scores", "dcurves", "briertools"),
-    *("torchmetrics", "torch", "numpy", "scipy", "pandas", "xarray"),
-)
 NOTES = (
     "An error names the cause if its text contains one of the words for that cause; the script lists them.",
     "Input for scores and torchmetrics is converted by `xarray.DataArray` and `torch.as_tensor`, whose errors count.",

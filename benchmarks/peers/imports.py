@@ -9,6 +9,7 @@ import subprocess
 import sys
 from statistics import median
 
+from packages import LIBRARIES
 from record import table, write
 
 TURNS = 7
@@ -23,10 +24,6 @@ IMPORTS = {
     "briertools": "import briertools",
     "torchmetrics, for classification": "import torchmetrics.classification",
 }
-LIBRARIES = (
-    *("propriety", "scikit-learn", "model-diagnostics", "scoringrules", "scores", "dcurves", "briertools"),
-    *("torchmetrics", "torch", "numpy", "scipy", "pandas"),
-)
 PROBE = "import sys, time; begin = time.perf_counter(); {}; print(time.perf_counter() - begin, len(sys.modules))"
 
 

@@ -11,9 +11,9 @@ import tempfile
 from importlib.metadata import distributions, version
 from pathlib import Path
 
+from packages import PEERS
 from record import table, write
 
-PEERS = ("scikit-learn", "model-diagnostics", "scoringrules", "scores", "dcurves", "briertools", "torchmetrics")
 ROOT = Path(__file__).resolve().parents[2]
 CAPTION = "Megabytes on disk after `pip install`, without compiled bytecode"
 

@@ -13,19 +13,17 @@ import warnings
 from statistics import median
 
 import matplotlib as mpl
+from packages import LIBRARIES
 from record import table, write
 from resident import extra_memory
-from works import TASKS, Sample
+from sample import Sample
+from works import TASKS
 
 mpl.use("agg")
 
 SIZE = 1_000_000
 LONGEST = 60  # Seconds for one process, its imports included.
 MOST = 8 * 10**9  # Bytes that one process may ask for.
-LIBRARIES = (
-    *("propriety", "scikit-learn", "model-diagnostics", "scoringrules", "scores", "dcurves", "briertools"),
-    *("torchmetrics", "torch", "numpy", "scipy", "pandas"),
-)
 NOTES = (
     "Peak resident memory during the call, minus the memory of the process before it, which includes the input.",
     f"Stopped: the process needed more than {LONGEST} s or more than {MOST / 1e9:.0f} GB.",

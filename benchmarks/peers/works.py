@@ -6,76 +6,14 @@ draws. Every package is given its own kind of container, made beforehand, and is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Mapping
 
 import numpy as np
+from analysis_works import ANALYSES
+from recalibration_works import RECALIBRATIONS
+from sample import CLASSES, GRID, RESAMPLES, Works
 
 import propriety as pr
-
-CLASSES = 5
-RESAMPLES = 1000
-GRID = np.arange(1, 101) / 101  # 100 thresholds, none of them a forecast.
-
-
-@dataclass(frozen=True)
-class Sample:
-    """Calibrated continuous forecasts of an event, and rows for an ordered outcome, in every container."""
-
-    n: int
-
-    @cached_property
-    def p(self) -> np.ndarray:
-        """Forecasts."""
-        return np.random.default_rng(0).random(self.n)
-
-    @cached_property
-    def y(self) -> np.ndarray:
-        """Outcomes as integers, which every package takes."""
-        return (np.random.default_rng(1).random(self.n) < self.p).astype(int)
-
-    @cached_property
-    def rows(self) -> np.ndarray:
-        """Probabilities of ordered classes."""
-        drawn = np.random.default_rng(2).random((self.n, CLASSES))
-        drawn /= drawn.sum(axis=1, keepdims=True)
-        return drawn
-
-    @cached_property
-    def classes(self) -> np.ndarray:
-        """Classes that happened, from 0."""
-        return np.random.default_rng(3).integers(0, CLASSES, self.n)
-
-    @cached_property
-    def arrays(self):
-        """Outcomes and forecasts for scores."""
-        import xarray as xr
-
-        return xr.DataArray(self.y, dims="case"), xr.DataArray(self.p, dims="case")
-
-    @cached_property
-    def tensors(self):
-        """Outcomes and forecasts for torchmetrics, in double precision as everybody else's."""
-        import torch
-
-        return torch.as_tensor(self.y), torch.as_tensor(self.p)
-
-    @cached_property
-    def frame(self):
-        """Outcomes and forecasts for dcurves."""
-        import pandas as pd
-
-        return pd.DataFrame({"y": self.y, "p": self.p})
-
-    def prepare(self, other: Sample) -> None:
-        """Make the containers that another sample was asked for."""
-        for name in vars(other):
-            getattr(self, name)
-
-
-Work = Callable[[Sample], float | None]
-Works = Mapping[str, Work]  # By package, ours first; what follows a comma says what is different.
 
 
 def brier() -> Works:
@@ -213,7 +151,18 @@ def binned_curve() -> Works:
         y, p = s.tensors
         return binary_calibration_error(p, y, n_bins=10)
 
-    return {"propriety": ours, "scikit-learn": scikit_learn, "torchmetrics, the error only": torchmetrics}
+    def mapie(s):
+        from mapie.metrics.calibration import expected_calibration_error
+
+        # There the bins end at the highest forecast instead of 1.
+        expected_calibration_error(s.y, s.p, num_bins=10, split_strategy="uniform")
+
+    return {
+        "propriety": ours,
+        "scikit-learn": scikit_learn,
+        "torchmetrics, the error only": torchmetrics,
+        "MAPIE, the error only": mapie,
+    }
 
 
 def parts() -> Works:
@@ -303,9 +252,16 @@ def decision() -> Works:
         scorer.n_points = len(GRID)
         scorer.plot_curve(plt.gca(), s.y, s.p, threshold_range=(GRID[0], GRID[-1]))
 
+    def rtichoke(s):
+        from rtichoke import prepare_performance_data
+
+        # Its thresholds are 0, 0.01, ..., 1.
+        prepare_performance_data(probs={"p": s.p}, reals=s.y, by=0.01)
+
     return {
         "propriety": lambda s: pr.decision_curve(s.y, s.p, grid=GRID).net_benefit.mean(),
         "dcurves": dcurves,
+        "rtichoke": rtichoke,
         "briertools, drawn": briertools,
     }
 
@@ -372,4 +328,6 @@ TASKS: Mapping[str, Works] = {
     "Decision curve, 100 thresholds": decision(),
     "Interval of a Brier score, 1,000 draws": bootstrap(),
     "Band of a reliability curve, 1,000 draws": band(),
+    **RECALIBRATIONS,
+    **ANALYSES,
 }

@@ -131,11 +131,17 @@ def read_arrays(
     _check_classes(arrays, forecasts, class_dim)
     dims = _check_dims({name: array for name, array in arrays.items() if name != "sample_weight"}, arrays, class_dim)
     aligned = dict(zip(arrays, _aligned(arrays, class_dim, join), strict=True))
-    wide = xr.broadcast(*aligned.values(), exclude=() if class_dim is None else (class_dim,))
-    ordered = dict(zip(aligned, (array.transpose(*dims, ...) for array in wide), strict=True))
+    wide: Iterable[Any] = aligned.values()
+    if any(set(dims).difference(array.dims) for array in wide):
+        wide = xr.broadcast(*wide, exclude=() if class_dim is None else (class_dim,))
+    ordered = dict(zip(aligned, (_in_order(array, dims) for array in wide), strict=True))
     return Arrays(
         ordered["y_true"], {name: ordered[name] for name in forecasts}, ordered.get("sample_weight"), class_dim
     )
+
+
+def _in_order(array: Any, dims: tuple[Hashable, ...]) -> Any:
+    return array if array.dims[: len(dims)] == dims else array.transpose(*dims, ...)
 
 
 def named_dims(dim: Dimensions, dims: tuple[Hashable, ...], argument: str = "dim") -> list[Hashable]:

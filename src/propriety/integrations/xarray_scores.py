@@ -87,8 +87,8 @@ def mean_score(  # noqa: PLR0913  (the data, their names, and how they are read)
     arrays = read_arrays(y_true, {"y_proba": y_proba}, sample_weight, class_dim=class_dim, join=join)
     over = named_dims(dim, arrays.dims)
     options = {"pos_label": pos_label, "labels": arrays.labels(labels), "missing": missing, "tolerance": tolerance}
-    weight, loss = (part.sum(over, skipna=False) for part in _weighted(arrays, rule, options))
-    score = loss / weight.where(weight > 0.0)
+    weight, loss = _sums(arrays, rule, options, over)
+    score = _ratio(loss, weight)
     classes = None if class_dim is None else y_proba.sizes[class_dim]
     named: DataArray = score.rename(rule.name).assign_attrs(rule=repr(rule), scale=rule.units(classes))
     return named
@@ -143,45 +143,66 @@ def skill_score(  # noqa: PLR0913  (as in `mean_score`)
     over = named_dims(dim, arrays.dims)
     options = {"pos_label": pos_label, "labels": arrays.labels(labels), "missing": missing, "tolerance": tolerance}
     if reference is None:
-        weight, loss, happened = (
-            part.sum(over, skipna=False) for part in _weighted(arrays, rule, options, outcomes=class_dim or OUTCOMES)
-        )
+        weight, loss, happened = _sums(arrays, rule, options, over, outcomes=class_dim or OUTCOMES)
         against = _climatological(rule, happened, class_dim)
     else:
-        weight, loss, against = (part.sum(over, skipna=False) for part in _weighted(arrays, rule, options))
-    skill = 1.0 - loss / against.where(against > 0.0)
+        weight, loss, against = _sums(arrays, rule, options, over)
+    skill = 1.0 - _ratio(loss, against)
     what = "the observed rates" if reference is None else "the reference"
     named: DataArray = skill.where(weight > 0.0).rename(f"{rule.name}_skill")
     return named.assign_attrs(rule=repr(rule), scale=f"share of the loss of {what} that is saved")
 
 
-def _weighted(
-    arrays: Arrays, rule: Rule, options: dict[str, Any], outcomes: Hashable | None = None
-) -> tuple[DataArray, ...]:
-    """Return the weight of each case and its weighted losses under each forecast; with `outcomes`, also its outcome.
+def _ratio(loss: DataArray, total: DataArray) -> DataArray:
+    """Return the ratio of two arrays with the same coordinates; NaN where the second is not positive."""
+    # `loss / total.where(total > 0.0)` is the same, but xarray would align the coordinates three times.
+    ratio: DataArray = loss.copy(data=loss.data / np.where(total.data > 0.0, total.data, np.nan))
+    return ratio
 
-    The outcome is the weight of the case along the dimension `outcomes`, at the class that happened: for one event, no
-    or yes.
+
+def _sums(
+    arrays: Arrays, rule: Rule, options: dict[str, Any], over: list[Hashable], outcomes: Hashable | None = None
+) -> tuple[DataArray, ...]:
+    """Return the sums of the weights, and of the weighted losses under each forecast, over some dimensions.
+
+    With `outcomes`, also the weight of the cases by outcome along the dimension `outcomes`, at the class that happened:
+    for one event, no or yes. Arrays of Dask are summed block by block.
     """
-    output = [*([] for _ in range(1 + len(arrays.forecasts))), *([] if outcomes is None else [[outcomes]])]
+    lazy = any(array.chunks is not None for array in arrays.all)
+    inside = () if lazy else arrays.dims
+    kept = [dim for dim in inside if dim not in over]
+    output = [*(kept for _ in range(1 + len(arrays.forecasts))), *([] if outcomes is None else [[*kept, outcomes]])]
     sizes = {} if outcomes is None or outcomes == arrays.class_dim else {outcomes: 2}
+    work = partial(
+        _block,
+        layout=arrays.layout,
+        rule=rule,
+        options=options,
+        with_outcomes=outcomes is not None,
+        axes=tuple(place for place, dim in enumerate(inside) if dim in over),
+    )
     found: tuple[DataArray, ...] = xr.apply_ufunc(
-        partial(_block, layout=arrays.layout, rule=rule, options=options, with_outcomes=outcomes is not None),
+        work,
         *arrays.all,
-        input_core_dims=arrays.core_dims(),
+        input_core_dims=arrays.core_dims(inside),
         output_core_dims=output,
         dask="parallelized",
         dask_gufunc_kwargs={"allow_rechunk": True, "output_sizes": sizes},
         output_dtypes=[np.float64] * len(output),
         keep_attrs=False,
     )
-    return found
+    return tuple(part.sum(over, skipna=False) for part in found) if lazy else found
 
 
 def _block(
-    *values: NDArray[Any], layout: Layout, rule: Rule, options: dict[str, Any], with_outcomes: bool
+    *values: NDArray[Any],
+    layout: Layout,
+    rule: Rule,
+    options: dict[str, Any],
+    with_outcomes: bool,
+    axes: tuple[int, ...],
 ) -> tuple[Floats, ...]:
-    """Return what `_weighted` does for the values of one block."""
+    """Return what `_sums` does for the values of one block, summed over these axes of the cases."""
     outcome, forecasts, weight = layout.split(values)
     shape, size = outcome.shape, outcome.size
     numbers = np.zeros((1 + len(forecasts), size))  # The weight, and the weighted loss of each forecast.
@@ -210,8 +231,8 @@ def _block(
             seen = np.zeros(size, dtype=np.intp)
             seen[kept] = cases.outcomes()
             happened[np.arange(size), seen] = numbers[0]
-    parts = tuple(part.reshape(shape) for part in numbers)
-    return (*parts, happened.reshape(*shape, classes)) if with_outcomes else parts
+    parts = tuple(part.reshape(shape).sum(axis=axes) for part in numbers)
+    return (*parts, happened.reshape(*shape, classes).sum(axis=axes)) if with_outcomes else parts
 
 
 def _climatological(rule: Rule, happened: DataArray, class_dim: Hashable | None) -> DataArray:

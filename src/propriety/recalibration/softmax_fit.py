@@ -7,7 +7,6 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
 
 from propriety.result import Floats
 
@@ -65,12 +64,13 @@ def maximised(likelihood: Likelihood, start: Floats, penalty: Floats, centre: Fl
 def temperature_sums(x: Floats, outcome: NDArray[np.intp], weight: Floats) -> Likelihood:
     r"""Return the likelihood of a temperature: :math:`\eta_k = b x_k`, with one parameter."""
     happened = x[np.arange(len(x)), outcome]
+    columns = np.ascontiguousarray(x.T)  # NumPy is slow to add up rows of few classes.
 
     def sums(parameters: Floats) -> Sums:
         (slope,) = parameters
-        lifted, q = _softmax(slope * x)
-        mean = (q * x).sum(axis=1)
-        spread = (q * (x - mean[:, None]) ** 2).sum(axis=1)
+        lifted, q = _softmax(slope * columns, axis=0)
+        mean = (q * columns).sum(axis=0)
+        spread = (q * (columns - mean) ** 2).sum(axis=0)
         loss = float(weight @ (lifted - slope * happened))
         return Sums(loss, np.array([weight @ (mean - happened)]), np.array([[weight @ spread]]))
 
@@ -121,10 +121,13 @@ def matrix_sums(x: Floats, outcome: NDArray[np.intp], weight: Floats) -> Likelih
     return sums
 
 
-def _softmax(scores: Floats) -> tuple[Floats, Floats]:
-    """Return the log-sum-exp of each row, and the probabilities."""
-    lifted = logsumexp(scores, axis=1)
-    return lifted, np.exp(scores - lifted[:, None])
+def _softmax(scores: Floats, axis: int = 1) -> tuple[Floats, Floats]:
+    """Return the log-sum-exp of each case, and the probabilities of the classes along an axis."""
+    top = scores.max(axis=axis, keepdims=True)
+    share = np.exp(scores - top)
+    total = share.sum(axis=axis, keepdims=True)
+    share /= total
+    return np.squeeze(top + np.log(total), axis=axis), share
 
 
 def _penalised(sums: Sums, parameters: Floats, penalty: Floats, centre: Floats) -> Sums:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, is_dataclass
+from functools import cache
 from typing import Any, ClassVar, Literal
 
 from propriety.errors import InputTypeError, InputValueError
@@ -92,10 +93,8 @@ class Rule(ABC):
         return f"{self.short} ({given})" if given else self.short
 
     def _given(self) -> str:
-        values: list[tuple[Any, Any]] = (
-            [(field, getattr(self, field.name)) for field in fields(self)] if is_dataclass(self) else []
-        )
-        return ", ".join(f"{field.name}={value!r}" for field, value in values if value != field.default)
+        values = [(name, getattr(self, name), default) for name, default in _defaults(type(self))]
+        return ", ".join(f"{name}={value!r}" for name, value, default in values if value != default)
 
     def stored(self) -> dict[str, Any]:
         """Return the rule as plain data, under the name of its class; see `propriety.rules.registry`."""
@@ -111,6 +110,12 @@ class Rule(ABC):
         """Return the scale of the loss for rows of K classes; None is a 1-D forecast of one event."""
         claimed = self.properties(classes)
         return "" if claimed.worst is None else f"{claimed.best:g} to {claimed.worst:g}"
+
+
+@cache
+def _defaults(kind: type[Rule]) -> tuple[tuple[str, Any], ...]:
+    """Return the parameters of a kind of rule and their defaults."""
+    return tuple((field.name, field.default) for field in fields(kind)) if is_dataclass(kind) else ()
 
 
 class BinaryRule(Rule):

@@ -235,23 +235,32 @@ def losses_by_chunk(cases: Cases, rule: Rule, model: str | None = None) -> Itera
     if cases.classes is None:
         binary = binary_rule(rule)
         for forecast, event, weight in cases.chunks(model):
-            yield np.broadcast_to(binary.case_loss(forecast, event), len(event)), weight
+            yield _by_case(binary.case_loss(forecast, event), len(event)), weight
     else:
         by_class = _by_class(rule)
         for rows, outcome, weight in cases.chunks(model):
-            yield np.broadcast_to(by_class.class_case_loss(list(rows), outcome), len(outcome)), weight
+            yield _by_case(by_class.class_case_loss(list(rows), outcome), len(outcome)), weight
+
+
+def _by_case(loss: Any, n: int) -> Floats:
+    """Return the loss of each of n cases; some rules give one number for all."""
+    return loss if np.shape(loss) == (n,) else np.broadcast_to(loss, n)
 
 
 def losses_by_outcome(cases: Cases, rule: Rule, model: str | None = None) -> Iterator[Floats]:
     """Yield the losses of a model with and without the event, of shape (2, cases), in the same chunks."""
     binary = binary_rule(rule)
     for forecast, event, _ in cases.chunks(model):
-        yield np.stack([np.broadcast_to(binary.loss(forecast, event=side), len(event)) for side in (True, False)])
+        yield np.stack([_by_case(binary.loss(forecast, event=side), len(event)) for side in (True, False)])
 
 
 def losses_of(cases: Cases, rule: Rule, model: str | None = None) -> Floats:
     """Return the loss of each case under a model, by default the only one."""
-    losses: Floats = np.concatenate([loss for loss, _ in losses_by_chunk(cases, rule, model)]) + 0.0  # No -0.0.
+    losses: Floats = np.empty(len(cases))
+    start = 0
+    for loss, _ in losses_by_chunk(cases, rule, model):
+        np.add(loss, 0.0, out=losses[start : start + len(loss)])  # No -0.0.
+        start += len(loss)
     return losses
 
 
@@ -265,13 +274,13 @@ def mean_loss(rule: BinaryRule, forecast: Floats, events: Floats, non_events: Fl
 def losses_of_table(table: ForecastTable, rule: Rule) -> tuple[Floats, Floats]:
     """Return the loss of each row of a table without and with the event."""
     own, size = binary_rule(rule), len(table)
-    without, happened = (np.broadcast_to(own.loss(table.forecast, event=event), size) for event in (False, True))
+    without, happened = (_by_case(own.loss(table.forecast, event=event), size) for event in (False, True))
     return without, happened
 
 
 def weighted_sum(loss: Floats, weight: Floats) -> float:
     """Return the weighted sum of the losses; losses of zero weight do not count, even if infinite."""
-    loss = np.broadcast_to(loss, weight.shape)
+    loss = _by_case(loss, len(weight))
     # NumPy sums pairwise. A dot product adds the rows one after another, and the result depends on the threads.
     with np.errstate(invalid="ignore"):
         total = float((weight * loss).sum())

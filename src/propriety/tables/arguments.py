@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Literal, TypeAlias
@@ -166,15 +165,21 @@ class Arguments:
             laws.refuse_missing(self.weight.argument, self.weight.missing)
 
 
-@contextmanager
-def about(name: str) -> Iterator[None]:
+class about:  # noqa: N801  (read as a statement: with about(name))
     """Let errors, which call the forecasts y_proba, use the name that the user knows."""
-    try:
-        yield
-    except ProprietyError as error:
-        if name != FORECAST:
-            error.aliases.setdefault(FORECAST, name)
-        raise
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __enter__(self) -> None:
+        """Nothing is done until an error is raised."""
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        """Tell an error of the package the name."""
+        if isinstance(error, ProprietyError) and self.name != FORECAST:
+            error.aliases.setdefault(FORECAST, self.name)
 
 
 def check_rows(forecast: Reading) -> None:

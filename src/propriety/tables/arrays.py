@@ -23,6 +23,7 @@ Role: TypeAlias = Literal["numbers", "outcomes", "keys"]
 
 NESTED = (nw.List, nw.Array, nw.Struct)
 BFLOAT16 = 2.0**-7  # Its machine epsilon; NumPy has no such type.
+NEVER_MISSING = {str, bytes, bool, int}
 PAIR = 2  # Columns of a binary outcome, and dimensions of rows.
 
 
@@ -50,7 +51,7 @@ def read_array(values: object, argument: str, *, role: Role = "numbers") -> Read
     """
     if isinstance(values, Reading):
         return values
-    if isinstance(values, np.ma.MaskedArray):
+    if isinstance(values, np.ma.MaskedArray) and values.ndim:
         data, mask = np.asarray(values.data), np.ma.getmaskarray(values)
         hidden = _missing_objects(data) if data.dtype == object else None
         mask = mask if hidden is None else mask | hidden
@@ -245,8 +246,10 @@ def _as_array(values: object, argument: str, role: Role) -> NDArray[Any]:
 
 
 def _missing_objects(array: NDArray[np.object_]) -> NDArray[np.bool_] | None:
-    flat = [_is_missing(value) for value in array.flat]
-    missing = np.array(flat, dtype=bool).reshape(array.shape)
+    values = array.ravel().tolist()
+    if set(map(type, values)) <= NEVER_MISSING:
+        return None
+    missing = np.array([_is_missing(value) for value in values], dtype=bool).reshape(array.shape)
     return missing if missing.any() else None
 
 

@@ -155,7 +155,7 @@ class Cases:
         name = self._named(model)
         # The outcomes and weights were already checked with the first model.
         check, check_shared = name not in self._checked, not self._checked
-        size = CHUNK if self.classes is None else max(CHUNK // self.classes, FEWEST_ROWS)
+        size = CHUNK if self.labels is None else max(CHUNK // len(self.labels), FEWEST_ROWS)
         for start in range(0, len(self), size):
             part = slice(start, start + size)
             yield Chunk(
@@ -310,16 +310,15 @@ class Cases:
 
     def _outcome(self, part: slice, *, check: bool = False) -> NDArray[Any]:
         outcome = self.outcome[part]
-        if self.classes is not None:
-            if check and not laws.are_class_indices(outcome, self.classes).all():
-                laws.refuse_class_indices(self.outcome, self.classes, self.rows)
+        if self.labels is not None:
+            if check and not laws.are_class_indices(outcome, len(self.labels)):
+                laws.refuse_class_indices(self.outcome, len(self.labels), self.rows)
             return outcome.astype(np.intp, copy=False)
         if outcome.dtype == np.bool_:
             return outcome
-        event: NDArray[np.bool_] = outcome == 1
-        if check and not (event | (outcome == 0)).all():
+        if check and not laws.are_events(outcome):
             laws.refuse_outcomes(self.outcome, self.rows)
-        return event
+        return outcome.astype(np.bool_)
 
     def _weight(self, part: slice, *, check: bool = False) -> Floats | None:
         if self.weight is None:

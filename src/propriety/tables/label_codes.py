@@ -24,6 +24,7 @@ __all__ = [
 ]
 
 WHOLE = 2.0**53  # Above this, one float may stand for several whole numbers.
+PLAIN = {str, bytes, bool, int, float, type(None)}
 OF_PANDAS = {"Timestamp": ("nanosecond", "to_pydatetime"), "Timedelta": ("nanoseconds", "to_pytimedelta")}
 
 
@@ -53,6 +54,8 @@ def plain_labels(labels: NDArray[Any] | Sequence[Any]) -> list[Any]:
         return _plain_times(labels)
     found = labels.tolist() if isinstance(labels, np.ndarray) else list(labels)
     if isinstance(labels, np.ndarray) and labels.dtype != object:
+        return found
+    if set(map(type, found)) <= PLAIN:
         return found
     plain = [_plain(label) for label in found]
     fine = next((label for label in plain if isinstance(label, np.datetime64 | np.timedelta64)), None)

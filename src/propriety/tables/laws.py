@@ -12,6 +12,7 @@ from propriety.errors import InputValueError, MissingValuesError, Wording, param
 
 __all__ = [
     "are_class_indices",
+    "are_events",
     "event_of_classes",
     "forecast_hint",
     "in_unit_interval",
@@ -77,16 +78,34 @@ WEIGHT_SIZE = "must have squares whose sum is positive and finite"
 WEIGHT_SIZE_HINT = "divide the weights by their mean."
 WEIGHT_HINT = "give a weight of 0 to leave a case out."
 
+BITS_OF_ONE = np.float64(1.0).view(np.uint64)
+
 RowNumbers = NDArray[np.intp] | None
 
 
 def in_unit_interval(values: NDArray[Any]) -> bool:
     """Whether all values lie in [0, 1]; a NaN does not."""
+    # The bits of floats from 0 to 1, read as an integer, are at most those of 1; all others but -0.0 exceed them.
+    if values.dtype == np.float64 and np.maximum.reduce(values.view(np.uint64), axis=None) <= BITS_OF_ONE:
+        return True
     return bool(values.min() >= 0.0 and values.max() <= 1.0)
 
 
-def are_class_indices(outcome: NDArray[Any], classes: int) -> NDArray[np.bool_]:
-    """Return a mask of the outcomes that are whole numbers from 0 to `classes` - 1."""
+def are_events(outcome: NDArray[Any]) -> bool:
+    """Whether all outcomes are 0 or 1."""
+    if outcome.dtype.kind in "iu":
+        return bool(0 <= np.bitwise_or.reduce(outcome) <= 1)
+    return bool(np.count_nonzero(outcome == 0) + np.count_nonzero(outcome == 1) == len(outcome))
+
+
+def are_class_indices(outcome: NDArray[Any], classes: int) -> bool:
+    """Whether all outcomes are whole numbers from 0 to `classes` - 1."""
+    if outcome.dtype.kind in "iu":
+        return bool(outcome.min() >= 0 and outcome.max() < classes)
+    return bool(_is_class_index(outcome, classes).all())
+
+
+def _is_class_index(outcome: NDArray[Any], classes: int) -> NDArray[np.bool_]:
     known: NDArray[np.bool_] = (outcome >= 0) & (outcome < classes) & (outcome == np.floor(outcome))
     return known
 
@@ -253,7 +272,7 @@ def outcome_hint(*, fraction: bool) -> str:
 def refuse_class_indices(values: NDArray[Any], classes: int, rows: RowNumbers) -> NoReturn:
     """Raise the error for class outcomes that are missing or not among 0, ..., K - 1."""
     refuse_missing_floats("y_true", values, rows)
-    refuse("y_true", place_law(classes), ~are_class_indices(values, classes), values, rows, hint=LABELS_HINT)
+    refuse("y_true", place_law(classes), ~_is_class_index(values, classes), values, rows, hint=LABELS_HINT)
 
 
 def refuse_weights(values: NDArray[Any], rows: RowNumbers) -> NoReturn:

@@ -158,23 +158,26 @@ def isotonic_starts(events: Floats, non_events: Floats, draw: NDArray[np.intp] |
     >>> isotonic_starts(np.array([0.0, 1.0, 0.0, 1.0]), np.array([1.0, 0.0, 1.0, 0.0]))
     array([0, 1, 3, 4])
     """
-    start: NDArray[np.intp] = np.arange(len(events) + 1)
+    start: NDArray[np.intp] = np.arange(len(events))
+    rows = len(events)
     seen = 0
     while True:
         weight = events + non_events
         rate = events / weight
         if draw is not None:
             rate += 2.0 * draw
-        rises = rate[1:] > rate[:-1]
+        rises = np.empty(len(rate), dtype=bool)
+        rises[0] = True
+        np.greater(rate[1:], rate[:-1], out=rises[1:])
         if rises.all():
-            return start
-        kept = np.flatnonzero(np.append(True, rises))
+            return np.append(start, rows)
+        kept = np.flatnonzero(rises)
         before, seen = seen, seen + len(events) + PASS
         if before < MANY_ROWS <= seen:
             from scipy.optimize import isotonic_regression  # Imported here, because it is slow to import.
 
             kept = isotonic_regression(rate, weights=weight).blocks[:-1].astype(np.intp)
-        start = start[np.append(kept, len(events))]
+        start = start[kept]
         events, non_events = np.add.reduceat(events, kept), np.add.reduceat(non_events, kept)
         draw = None if draw is None else draw[kept]
 
