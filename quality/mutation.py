@@ -1,10 +1,11 @@
-"""Mutation testing of rules, calibration and decisions: how many small errors in the code the tests detect.
+"""Mutation testing of layers of the package: how many small errors in the code the tests detect.
 
 mutmut makes the errors, one at a time, in a copy of the package: a changed sign, a moved bound, a dropped argument.
 The tests that reach the changed function are run, fastest first, and the mutant is killed if one of them fails. The
 tests are collected once, and every mutant runs in a fork of that process, which saves the imports.
 
-Run with `pip install mutmut`, then `python quality/mutation.py`. The outcomes for unchanged functions are stored in
+Run with `pip install mutmut`, then `python quality/mutation.py ledger --sample 200`, with one or more layers. The
+record keeps what was found earlier about other layers. The outcomes for unchanged functions are stored in
 build/mutation, and survivors are tried again; delete the folder to start over.
 """
 
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import datetime as dt
 import functools
 import hashlib
 import importlib
@@ -25,7 +27,7 @@ import signal
 import sys
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -37,10 +39,10 @@ from libcst.metadata import MetadataWrapper, PositionProvider
 from mutmut.mutation import trampoline
 from mutmut.mutation.file_mutation import combine_mutations_to_source, create_mutations
 from mutmut.mutation.trampoline_templates import mangle_function_name
-from record import table, write
+from record import RESULTS, table, write
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGES = ("rules", "calibration", "decisions")
+LAYERS = ("rules", "calibration", "decisions", "ledger", "inference", "recalibration", "evaluation")
 MESSAGE_NAMES = {"law", "hint", "offender", "message"}  # What error messages are put together from.
 EXAMPLES = 12  # Of Hypothesis, for each law.
 SECONDS_A_TEST = 3.0  # A test that takes longer is left out.
@@ -323,35 +325,32 @@ def wilson(successes: int, n: int) -> tuple[float, float]:
     return (middle - spread) / (n + z * z), (middle + spread) / (n + z * z)
 
 
-def percent(share: float) -> str:
+def percent(part: int, whole: int) -> str:
     """Write a share with one decimal."""
-    return f"{100.0 * share:.1f} %"
+    return f"{100.0 * part / whole:.1f} %"
 
 
-def report(tried: Sequence[Mutant], made: int, outcomes: dict[str, str], command: str) -> Path:
-    """Write the record of the run."""
-    killed = [m for m in tried if outcomes[m.key] in (KILLED, SLOW)]
+def report(tried: Sequence[Mutant], made: Sequence[Mutant], outcomes: dict[str, str], seed: int, command: str) -> Path:
+    """Write the record of the run, with what was found earlier about the files of other layers."""
+    sizes, today = Counter(m.file for m in made), dt.datetime.now(tz=dt.UTC).date().isoformat()
     rows = []
     for file in sorted({m.file for m in tried}):
-        here = [m for m in tried if m.file == file]
-        dead = sum(m in killed for m in here)
-        rows.append({"file": file, "mutants": len(here), "killed": dead, "share": percent(dead / len(here))})
-    low, high = wilson(len(killed), len(tried))
-    counts = Counter(outcomes[m.key] for m in tried)
-    sampled = len(tried) < made
-    drawn = f"a sample of {len(tried):,} of the {made:,} mutants, stratified by file,"
-    chosen = drawn if sampled else f"{made:,} mutants"
-    interval = f"; Wilson 95 % confidence interval {percent(low)} to {percent(high)}" if sampled else ""
+        results = [outcomes[m.key] for m in tried if m.file == file]
+        killed = sum(result in (KILLED, SLOW) for result in results)
+        counts = {"mutants": sizes[file], "tried": len(results), "killed": killed}
+        run = {"seed": seed if len(tried) < len(made) else None, "date": today}
+        rows.append({"file": file, **counts, "share": percent(killed, len(results)), **run})
+    rows += earlier({layer_of(m.file) for m in made})
+    rows.sort(key=lambda row: (LAYERS.index(layer_of(row["file"])), row["file"]))
+    layers = [summed([row for row in rows if layer_of(row["file"]) == layer]) for layer in LAYERS]
+    layers = [layer for layer in layers if layer]
+    shares = ", ".join(f"{layer['share']} in {layer['layer']}" for layer in layers)
     return write(
         "mutation",
         title="Mutation testing",
-        summary=f"Of {chosen} of {', '.join(PACKAGES)}, the tests detect {len(killed):,}: "
-        f"{percent(len(killed) / len(tried))}{interval}.",
+        summary=f"The share of mutants that the tests detect, in samples that are stratified by file: {shares}.",
         command=command,
-        tables=[
-            table("Mutants by file", rows),
-            table("Outcomes", [{"outcome": k, "mutants": v} for k, v in sorted(counts.items())]),
-        ],
+        tables=[table("Mutants by layer, with the date of each run", layers), table("Mutants by file", rows)],
         libraries=("propriety", "numpy", "scipy", "mutmut", "hypothesis", "pytest"),
         notes=[
             (
@@ -364,7 +363,7 @@ def report(tried: Sequence[Mutant], made: int, outcomes: dict[str, str], command
                 f"{', '.join(sorted(MESSAGE_NAMES))}."
             ),
             (
-                "The tests are those of the three packages, the examples in their docstrings and the comparisons with "
+                "The tests are those of the layers tried, the examples in their docstrings and the comparisons with "
                 f"exact arithmetic. Hypothesis uses {EXAMPLES} fixed examples. Tests that take longer than "
                 f"{SECONDS_A_TEST:g} s, tests that read the source and the audit of the catalogue are left out."
             ),
@@ -373,8 +372,48 @@ def report(tried: Sequence[Mutant], made: int, outcomes: dict[str, str], command
                 f"four times as long as on the original code. Each mutant is given at most {SECONDS_A_MUTANT:g} s of "
                 "tests, the fastest first. A mutant that no test reaches counts as surviving."
             ),
+            "The command and the versions below are those of the last run. Intervals are Wilson's, at 95 %.",
         ],
     )
+
+
+def earlier(layers: Container[str]) -> list[dict[str, Any]]:
+    """Return what the record says about the files of other layers."""
+    path = RESULTS / "mutation.json"
+    if not path.exists():
+        return []
+    record = json.loads(path.read_text(encoding="utf-8"))
+    (files,) = (table for table in record["tables"] if table["caption"] == "Mutants by file")
+    rows = [dict(zip(files["columns"], row, strict=True)) for row in files["rows"]]
+    if "tried" not in files["columns"]:  # A record of the first form: one sample, in which mutants were those tried.
+        shared = {"seed": int(record["made"]["command"].split()[-1]), "date": record["made"]["date"]}
+        rows = [{"mutants": None, "tried": row.pop("mutants"), **row, **shared} for row in rows]
+        names = ("file", "mutants", "tried", "killed", "share", "seed", "date")
+        rows = [{name: row[name] for name in names} for row in rows]
+    return [row for row in rows if layer_of(row["file"]) not in layers]
+
+
+def summed(files: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return the row of a layer from those of its files."""
+    if not files:
+        return {}
+    tried, killed = (sum(row[name] for row in files) for name in ("tried", "killed"))
+    low, high = wilson(killed, tried)
+    return {
+        "layer": layer_of(files[0]["file"]),
+        "mutants": None if files[0]["mutants"] is None else sum(row["mutants"] for row in files),
+        "tried": tried,
+        "killed": killed,
+        "share": percent(killed, tried),
+        "interval": f"{100.0 * low:.1f} to {100.0 * high:.1f} %",
+        "seed": files[0]["seed"],
+        "date": files[0]["date"],
+    }
+
+
+def layer_of(file: str) -> str:
+    """Return the layer of a file."""
+    return file.partition("/")[0]
 
 
 def main() -> None:
@@ -384,7 +423,9 @@ def main() -> None:
     parser.add_argument("--sample", type=int, help="how many mutants to try; all of them by default")
     parser.add_argument("--seed", type=int, default=1, help="of the sample")
     parser.add_argument("--jobs", type=int, default=2, help="how many processes to use")
-    parser.add_argument("tests", nargs="*", help="to try on what survived before; all tests by default")
+    parser.add_argument("--tests", nargs="+", help="to try on what survived before; all of the layers by default")
+    parser.add_argument("--no-record", action="store_true", help="only list the survivors")
+    parser.add_argument("layers", nargs="*", default=LAYERS, help="whose code is mutated; all of them by default")
     options: Any = parser.parse_args()
     folder = options.folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
@@ -394,21 +435,22 @@ def main() -> None:
     sys.path.insert(0, str(source))
     trampoline.wrap_in_trampoline = SWITCH.wrap
     os.environ |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}  # A fork has no threads but its own.
-    files = [path for package in PACKAGES for path in sorted((source / "propriety" / package).glob("*.py"))]
+    files = [path for layer in options.layers for path in sorted((source / "propriety" / layer).glob("*.py"))]
     made = [mutant for path in files for mutant in plant(path, source)]
     tried = stratified(made, options.sample or len(made), options.seed)
     say(f"{len(made)} mutants made, {len(tried)} to try")
     memory = folder / "outcomes.json"
     outcomes = json.loads(memory.read_text(encoding="utf-8")) if memory.exists() else {}
     trial = Trial(tried, outcomes, memory, options.jobs)
-    places = ["tests/truth", *(f"{top}/{package}" for top in ("tests", "src/propriety") for package in PACKAGES)]
+    places = ["tests/truth", *(f"{top}/{layer}" for top in ("tests", "src/propriety") for layer in options.layers)]
     pytest.main(["-q", "-p", "no:cacheprovider", "-m", "", *(options.tests or places)], plugins=[trial])
     tried = [mutant for mutant in tried if mutant.key in outcomes]
     living = [m for m in tried if outcomes[m.key] not in (KILLED, SLOW)]
     lines = [f"{m.file}:{m.line} {outcomes[m.key]}: {m.before}  ->  {m.after}  [{m.name}]" for m in living]
     (folder / "survivors.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
     sample = f" --sample {options.sample} --seed {options.seed}" if options.sample else ""
-    report(tried, len(made), outcomes, f"python quality/mutation.py{sample}")
+    if not options.no_record:
+        report(tried, made, outcomes, options.seed, f"python quality/mutation.py {' '.join(options.layers)}{sample}")
 
 
 if __name__ == "__main__":
