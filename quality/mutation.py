@@ -27,7 +27,7 @@ import signal
 import sys
 import time
 from collections import Counter, defaultdict
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -113,25 +113,47 @@ def copy_project(folder: Path) -> None:
     shutil.copy(ROOT / "pyproject.toml", folder)
 
 
-def plant(path: Path, source: Path) -> list[Mutant]:
-    """Add all mutants of a file next to its functions; one is active only when its name is selected."""
-    module, mutations, *_ = create_mutations(str(path), path.read_text(encoding="utf-8"))
-    positions = MetadataWrapper(module, unsafe_skip_copy=True).resolve(PositionProvider)
-    names, texts = mangled_names(module), set(message_nodes(module))
-    mutations = [m for m in mutations if m.contained_by_top_level_function in names and m.original_node not in texts]
-    path.write_text(combine_mutations_to_source(module, mutations).code, encoding="utf-8")
-    prefix = ".".join(path.relative_to(source).with_suffix("").parts)
-    numbers: Counter[cst.CSTNode] = Counter()
-    mutants = []
-    for mutation in mutations:
-        function = mutation.contained_by_top_level_function
-        numbers[function] += 1
-        name = f"{prefix}.{names[function]}__mutmut_{numbers[function]}"
-        before, after = (module.code_for_node(n).strip() for n in (mutation.original_node, mutation.mutated_node))
-        line = positions.get(mutation.original_node, positions[function]).start.line
-        key = hashlib.sha256(f"{name}\n{module.code_for_node(function)}\n{before}\n{after}".encode()).hexdigest()
-        mutants.append(Mutant(name, str(path.relative_to(source / "propriety")), line, before, after, key))
-    return mutants
+class Faults:
+    """All faults that mutmut can make in a file, and the file with some of them planted."""
+
+    def __init__(self, path: Path, source: Path) -> None:
+        self.path = path
+        self.module, found, *_ = create_mutations(str(path), path.read_text(encoding="utf-8"))
+        names, texts = mangled_names(self.module), set(message_nodes(self.module))
+        self.mutations = [
+            m for m in found if m.contained_by_top_level_function in names and m.original_node not in texts
+        ]
+        self.mutants = list(self._named(names, source))
+
+    def _named(self, names: dict[cst.CSTNode, str], source: Path) -> Iterator[Mutant]:
+        """Yield a description of each fault."""
+        positions = MetadataWrapper(self.module, unsafe_skip_copy=True).resolve(PositionProvider)
+        code = functools.cache(self.module.code_for_node)
+        prefix = ".".join(self.path.relative_to(source).with_suffix("").parts)
+        numbers: Counter[cst.CSTNode] = Counter()
+        for mutation in self.mutations:
+            function = mutation.contained_by_top_level_function
+            numbers[function] += 1
+            name = f"{prefix}.{names[function]}__mutmut_{numbers[function]}"
+            before, after = (code(node).strip() for node in (mutation.original_node, mutation.mutated_node))
+            line = positions.get(mutation.original_node, positions[function]).start.line
+            key = hashlib.sha256(f"{name}\n{code(function)}\n{before}\n{after}".encode()).hexdigest()
+            yield Mutant(name, str(self.path.relative_to(source / "propriety")), line, before, after, key)
+
+    def plant(self, drawn: Container[Mutant]) -> dict[str, str]:
+        """Add the drawn mutants next to their functions, and return the name by which each is selected.
+
+        mutmut numbers those that are planted, and to plant all of them takes minutes.
+        """
+        chosen = [(m, mutant) for m, mutant in zip(self.mutations, self.mutants, strict=True) if mutant in drawn]
+        code = combine_mutations_to_source(self.module, [mutation for mutation, _ in chosen]).code
+        self.path.write_text(code, encoding="utf-8")
+        numbers: Counter[str] = Counter()
+        names = {}
+        for _, mutant in chosen:
+            numbers[mutant.function] += 1
+            names[mutant.name] = f"{mutant.function}__mutmut_{numbers[mutant.function]}"
+        return names
 
 
 def mangled_names(module: cst.Module) -> dict[cst.CSTNode, str]:
@@ -160,7 +182,7 @@ def message_nodes(node: cst.CSTNode, *, inside: bool = False) -> Iterator[cst.CS
 class Trial:
     """A plugin of pytest: runs the collected tests once on the sound code, then on one fault after the other."""
 
-    def __init__(self, mutants: Sequence[Mutant], outcomes: dict[str, str], memory: Path, jobs: int) -> None:
+    def __init__(self, mutants: Mapping[Mutant, str], outcomes: dict[str, str], memory: Path, jobs: int) -> None:
         self.mutants, self.outcomes, self.memory, self.jobs = mutants, outcomes, memory, jobs
         self.seconds: dict[pytest.Item, float] = {}
         self.reaching: dict[str, list[pytest.Item]] = defaultdict(list)
@@ -215,12 +237,15 @@ class Trial:
         if os.fork():
             os.close(writing)
             return reading
+        signal.signal(signal.SIGPROF, interrupt)
         notes = []
         for number, item in enumerate(items):
             SWITCH.called.clear()
+            signal.setitimer(signal.ITIMER_PROF, SECONDS_A_TEST)
             start = time.process_time()
             passed = passes(item)
             seconds = time.process_time() - start
+            signal.setitimer(signal.ITIMER_PROF, 0.0)
             notes.append((seconds, sorted(SWITCH.called) if passed and seconds <= SECONDS_A_TEST else []))
             if number % 100 == 0:
                 say(f"{number} of {len(items)} tests of part {part} run on the sound code")
@@ -269,7 +294,7 @@ class Trial:
         resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 1))
         signal.alarm(SECONDS_OF_WAITING)
         forget_caches()
-        SWITCH.wake(mutant.name)
+        SWITCH.wake(self.mutants.get(mutant, ""))
         os._exit(0 if all(passes(item) for item in tests) else 1)
 
     def reap(self, running: dict[int, Mutant]) -> None:
@@ -290,6 +315,11 @@ def passes(item: pytest.Item) -> bool:
     if example:
         example.globs = names  # doctest empties them.
     return not any(report.failed for report in reports)
+
+
+def interrupt(*_: object) -> None:
+    """Make a test fail that takes too long."""
+    raise TimeoutError
 
 
 def forget_caches() -> None:
@@ -436,14 +466,16 @@ def main() -> None:
     trampoline.wrap_in_trampoline = SWITCH.wrap
     os.environ |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}  # A fork has no threads but its own.
     files = [path for layer in options.layers for path in sorted((source / "propriety" / layer).glob("*.py"))]
-    made = [mutant for path in files for mutant in plant(path, source)]
+    faults = [Faults(path, source) for path in files]
+    made = [mutant for each in faults for mutant in each.mutants]
     tried = stratified(made, options.sample or len(made), options.seed)
+    names = {name: planted for each in faults for name, planted in each.plant(set(tried)).items()}
     say(f"{len(made)} mutants made, {len(tried)} to try")
     memory = folder / "outcomes.json"
     outcomes = json.loads(memory.read_text(encoding="utf-8")) if memory.exists() else {}
-    trial = Trial(tried, outcomes, memory, options.jobs)
+    trial = Trial({mutant: names[mutant.name] for mutant in tried}, outcomes, memory, options.jobs)
     places = ["tests/truth", *(f"{top}/{layer}" for top in ("tests", "src/propriety") for layer in options.layers)]
-    pytest.main(["-q", "-p", "no:cacheprovider", "-m", "", *(options.tests or places)], plugins=[trial])
+    pytest.main(["-q", "-p", "no:cacheprovider", "-m", "not slow", *(options.tests or places)], plugins=[trial])
     tried = [mutant for mutant in tried if mutant.key in outcomes]
     living = [m for m in tried if outcomes[m.key] not in (KILLED, SLOW)]
     lines = [f"{m.file}:{m.line} {outcomes[m.key]}: {m.before}  ->  {m.after}  [{m.name}]" for m in living]
