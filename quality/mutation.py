@@ -64,6 +64,9 @@ class Mutant:
     after: str
     key: str  # Of the function as it stands and the fault in it: the same as long as neither changes.
 
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line} {self.before}  ->  {self.after}  [{self.name}]"
+
     @property
     def function(self) -> str:
         """Name under which mutmut notes that the function was called."""
@@ -186,6 +189,7 @@ class Trial:
         self.mutants, self.outcomes, self.memory, self.jobs = mutants, outcomes, memory, jobs
         self.seconds: dict[pytest.Item, float] = {}
         self.reaching: dict[str, list[pytest.Item]] = defaultdict(list)
+        self.kills: dict[str, Counter[str]] = defaultdict(Counter)  # Of each test, by file.
 
     def pytest_sessionstart(self) -> None:
         """Make Hypothesis quick and the same every time; to shrink what fails would be lost work."""
@@ -257,7 +261,9 @@ class Trial:
         """Test the original code as if it were a mutant: it must survive, or the outcomes would be meaningless."""
         nothing = Mutant("nothing", "", 0, "", "", "")
         self.reaching[nothing.function] = list({item for items in self.reaching.values() for item in items})
-        process, status = os.waitpid(self.fork(nothing), 0)
+        process, told = self.fork(nothing)
+        os.close(told)
+        _, status = os.waitpid(process, 0)
         del self.reaching[nothing.function]
         if status:
             pytest.exit(f"the tests fail on the sound code in process {process}")
@@ -265,46 +271,60 @@ class Trial:
     def try_all(self) -> None:
         """Try every fault that is not remembered as killed, some at a time."""
         todo = [m for m in self.mutants if self.outcomes.get(m.key) not in (KILLED, SLOW)]
-        running: dict[int, Mutant] = {}
+        running: dict[int, tuple[Mutant, int]] = {}
         for number, mutant in enumerate(todo):
             if mutant.function not in self.reaching:
                 self.outcomes.setdefault(mutant.key, UNREACHED)
                 continue
             while len(running) >= self.jobs:
                 self.reap(running)
-            running[self.fork(mutant)] = mutant
+            process, told = self.fork(mutant)
+            running[process] = mutant, told
             if number % 50 == 0:
                 say(f"{number} of {len(todo)} mutants tried: {Counter(self.outcomes.values())}")
                 self.memory.write_text(json.dumps(self.outcomes), encoding="utf-8")
         while running:
             self.reap(running)
 
-    def fork(self, mutant: Mutant) -> int:
-        """Start a process that wakes the fault and runs the tests that reach it."""
+    def fork(self, mutant: Mutant) -> tuple[int, int]:
+        """Start a process that wakes the fault and runs the tests that reach it; it tells in a pipe which one fails."""
         tests, total = [], 0.0
         for item in sorted(self.reaching[mutant.function], key=self.seconds.__getitem__):
             total += self.seconds[item]
             if tests and total > SECONDS_A_MUTANT:
                 break
             tests.append(item)
+        kills = self.kills[mutant.file]
+        tests.sort(key=lambda item: -kills[item.nodeid])  # What has killed a neighbour is tried first.
+        reading, writing = os.pipe()
         process = os.fork()
         if process:
-            return process
+            os.close(writing)
+            return process, reading
         limit = math.ceil(5.0 + 4.0 * min(total, SECONDS_A_MUTANT))
         resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 1))
         signal.alarm(SECONDS_OF_WAITING)
         forget_caches()
         SWITCH.wake(self.mutants.get(mutant, ""))
-        os._exit(0 if all(passes(item) for item in tests) else 1)
+        killer = next((item.nodeid for item in tests if not passes(item)), "")
+        os.write(writing, killer.encode())
+        os._exit(1 if killer else 0)
 
-    def reap(self, running: dict[int, Mutant]) -> None:
+    def reap(self, running: dict[int, tuple[Mutant, int]]) -> None:
         """Wait for a process to end and note what it says."""
         process, status = os.wait()
+        mutant, told = running.pop(process)
+        with os.fdopen(told) as pipe:
+            killer = pipe.read()
         if os.WIFSIGNALED(status):
             outcome = STUCK if os.WTERMSIG(status) == signal.SIGALRM else SLOW
         else:
             outcome = KILLED if os.WEXITSTATUS(status) else SURVIVED
-        self.outcomes[running.pop(process).key] = outcome
+        if killer:
+            self.kills[mutant.file][killer] += 1
+        self.outcomes[mutant.key] = outcome
+        if outcome not in (KILLED, SLOW):
+            say(f"{outcome}: {mutant}")
 
 
 def passes(item: pytest.Item) -> bool:
@@ -478,7 +498,7 @@ def main() -> None:
     pytest.main(["-q", "-p", "no:cacheprovider", "-m", "not slow", *(options.tests or places)], plugins=[trial])
     tried = [mutant for mutant in tried if mutant.key in outcomes]
     living = [m for m in tried if outcomes[m.key] not in (KILLED, SLOW)]
-    lines = [f"{m.file}:{m.line} {outcomes[m.key]}: {m.before}  ->  {m.after}  [{m.name}]" for m in living]
+    lines = [f"{outcomes[m.key]}: {m}" for m in living]
     (folder / "survivors.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
     sample = f" --sample {options.sample} --seed {options.seed}" if options.sample else ""
     if not options.no_record:
