@@ -43,10 +43,16 @@ from record import RESULTS, table, write
 
 ROOT = Path(__file__).resolve().parent.parent
 LAYERS = ("rules", "calibration", "decisions", "ledger", "inference", "recalibration", "evaluation")
+ELSEWHERE = {  # Tests of a layer in the folders of others.
+    "ledger": [
+        f"tests/{name}.py"
+        for name in ("tables/test_lazy_cases", "tables/test_censored_frames", "evaluation/test_evaluate")
+    ],
+}
 MESSAGE_NAMES = {"law", "hint", "offender", "message"}  # What error messages are put together from.
 EXAMPLES = 12  # Of Hypothesis, for each law.
 SECONDS_A_TEST = 3.0  # A test that takes longer is left out.
-SECONDS_A_MUTANT = 5.0  # Of tests, fastest first; what survives them is called a survivor.
+SECONDS_A_MUTANT = 10.0  # Of tests, fastest first; what survives them is called a survivor.
 LONG = "test_every_claim_of_the_catalogue_is_borne_out"  # Left out: half of the time of all tests together.
 SECONDS_OF_WAITING = 300  # After which a fork is stuck, which says nothing about its fault.
 LIBRARIES = ("propriety", "numpy", "scipy", "sklearn", "pandas", "matplotlib", "narwhals", "hypothesis", "rich")
@@ -495,6 +501,7 @@ def main() -> None:
     outcomes = json.loads(memory.read_text(encoding="utf-8")) if memory.exists() else {}
     trial = Trial({mutant: names[mutant.name] for mutant in tried}, outcomes, memory, options.jobs)
     places = ["tests/truth", *(f"{top}/{layer}" for top in ("tests", "src/propriety") for layer in options.layers)]
+    places += [place for layer in options.layers for place in ELSEWHERE.get(layer, [])]
     pytest.main(["-q", "-p", "no:cacheprovider", "-m", "not slow", *(options.tests or places)], plugins=[trial])
     tried = [mutant for mutant in tried if mutant.key in outcomes]
     living = [m for m in tried if outcomes[m.key] not in (KILLED, SLOW)]

@@ -129,6 +129,8 @@ def first(value):
         pytest.param("moments", {"lean": lists(lambda m: m + 1e3)}, "must be those of some losses", id="lean"),
         pytest.param("moments", {"mean": lists(lambda m: m + 1e300)}, "small enough for sums", id="large"),
         pytest.param("moments", {"spread": lists(lambda m: m + 1e308)}, "small enough for sums", id="larger"),
+        pytest.param("moments", {"mean": lists(lambda m: m - 1.7e308)}, "small enough for sums", id="largest"),
+        pytest.param("moments", {"lean": lists(lambda m: m - 1.7e308)}, "small enough for sums", id="largest lean"),
     ],
 )
 def test_numbers_that_no_cases_have_are_refused(kind, columns, law, tmp_path):

@@ -104,7 +104,6 @@ def _write(ledger: Ledger, root: Path, partition: Sequence[str]) -> None:
     if there is not None:
         facts["dropped"] += there["dropped"]
         facts["keys"] = {name: _joined(there["keys"][name], own) for name, own in facts["keys"].items()}
-    root.mkdir(parents=True, exist_ok=True)
     frames.replace_file(root / FACTS, json.dumps(facts, indent=1).encode())
 
 
