@@ -43,11 +43,9 @@ from record import RESULTS, table, write
 
 ROOT = Path(__file__).resolve().parent.parent
 LAYERS = ("rules", "calibration", "decisions", "ledger", "inference", "recalibration", "evaluation")
-ELSEWHERE = {  # Tests of a layer in the folders of others.
-    "ledger": [
-        f"tests/{name}.py"
-        for name in ("tables/test_lazy_cases", "tables/test_censored_frames", "evaluation/test_evaluate")
-    ],
+ELSEWHERE = {  # Tests of a layer in other folders.
+    **dict.fromkeys(("rules", "calibration", "decisions", "inference"), ("truth",)),
+    "ledger": ("tables/test_lazy_cases.py", "tables/test_censored_frames.py", "evaluation/test_evaluate.py"),
 }
 MESSAGE_NAMES = {"law", "hint", "offender", "message"}  # What error messages are put together from.
 EXAMPLES = 12  # Of Hypothesis, for each law.
@@ -419,7 +417,7 @@ def report(tried: Sequence[Mutant], made: Sequence[Mutant], outcomes: dict[str, 
                 f"{', '.join(sorted(MESSAGE_NAMES))}."
             ),
             (
-                "The tests are those of the layers tried, the examples in their docstrings and the comparisons with "
+                "The tests are those of the layer, the examples in its docstrings and the comparisons with "
                 f"exact arithmetic. Hypothesis uses {EXAMPLES} fixed examples. Tests that take longer than "
                 f"{SECONDS_A_TEST:g} s, tests that read the source and the audit of the catalogue are left out."
             ),
@@ -500,8 +498,8 @@ def main() -> None:
     memory = folder / "outcomes.json"
     outcomes = json.loads(memory.read_text(encoding="utf-8")) if memory.exists() else {}
     trial = Trial({mutant: names[mutant.name] for mutant in tried}, outcomes, memory, options.jobs)
-    places = ["tests/truth", *(f"{top}/{layer}" for top in ("tests", "src/propriety") for layer in options.layers)]
-    places += [place for layer in options.layers for place in ELSEWHERE.get(layer, [])]
+    places = [f"{top}/{layer}" for top in ("tests", "src/propriety") for layer in options.layers]
+    places += sorted({f"tests/{place}" for layer in options.layers for place in ELSEWHERE.get(layer, ())})
     pytest.main(["-q", "-p", "no:cacheprovider", "-m", "not slow", *(options.tests or places)], plugins=[trial])
     tried = [mutant for mutant in tried if mutant.key in outcomes]
     living = [m for m in tried if outcomes[m.key] not in (KILLED, SLOW)]
