@@ -97,6 +97,7 @@ def test_arrays_frames_lazy_frames_and_ledgers_agree():
         (wanted, pr.recalibrate(frame, folds="fold", **columns)),
         (wanted, pr.recalibrate(frame.lazy(), folds="fold", **columns)),
         (wanted, pr.recalibrate(ledger, folds="fold", model="a", method="vector")),
+        (hashed, pr.recalibrate(y, {"b": p[:, ::-1], "a": p}, id=ids, seed=7, model="a", method="vector")),
         (hashed, pr.recalibrate(frame, id="id", seed=7, **columns)),
         (hashed, pr.recalibrate(frame.lazy(), id="id", seed=7, **columns)),
     ):
