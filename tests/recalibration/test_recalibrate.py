@@ -256,6 +256,11 @@ def test_the_choice_is_the_simplest_of_those_near_the_best():
     y, p, _ = sample(10, n=4000, slope=1.0)
     calm = pr.recalibrate(y, p, method="choose", seed=1)
     assert calm.method in ("none", "floored", "auto")
+    y, p, _ = sample(7, n=300, slope=1.0)
+    near = pr.recalibrate(y, p, method="choose", seed=1, folds=3, candidates=["none", "slope", "quadratic"])
+    assert near.candidate[near.score.argmin()] == "slope"
+    assert 0.0 < near.gain[1] < 0.5 * near.standard_error[1]
+    assert near.method == "none"
     y, p, _ = sample(10, n=4000, slope=0.4)
     found = pr.recalibrate(y, p, method="choose", seed=1, candidates=["none", "slope", "isotonic"])
     assert found.method == "slope"
