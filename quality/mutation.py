@@ -50,7 +50,7 @@ ELSEWHERE = {  # Tests of a layer in other folders.
 MESSAGE_NAMES = {"law", "hint", "offender", "message"}  # What error messages are put together from.
 EXAMPLES = 12  # Of Hypothesis, for each law.
 SECONDS_A_TEST = 3.0  # A test that takes longer is left out.
-SECONDS_A_MUTANT = 10.0  # Of tests, fastest first; what survives them is called a survivor.
+SECONDS_A_MUTANT = 5.0  # Of tests, fastest first; what survives them is called a survivor.
 LONG = "test_every_claim_of_the_catalogue_is_borne_out"  # Left out: half of the time of all tests together.
 SECONDS_OF_WAITING = 300  # After which a fork is stuck, which says nothing about its fault.
 LIBRARIES = ("propriety", "numpy", "scipy", "sklearn", "pandas", "matplotlib", "narwhals", "hypothesis", "rich")
@@ -130,37 +130,39 @@ class Faults:
         self.mutations = [
             m for m in found if m.contained_by_top_level_function in names and m.original_node not in texts
         ]
-        self.mutants = list(self._named(names, source))
+        self.names, self.source = names, source
 
-    def _named(self, names: dict[cst.CSTNode, str], source: Path) -> Iterator[Mutant]:
-        """Yield a description of each fault."""
+    @property
+    def file(self) -> str:
+        """The path of the file in the package."""
+        return str(self.path.relative_to(self.source / "propriety"))
+
+    def plant(self, drawn: Sequence[int]) -> dict[Mutant, str]:
+        """Add the drawn mutants next to their functions, and return the name by which each is selected.
+
+        mutmut numbers those that are planted, and to describe and plant all of them takes minutes.
+        """
         positions = MetadataWrapper(self.module, unsafe_skip_copy=True).resolve(PositionProvider)
-        code = functools.cache(self.module.code_for_node)
-        prefix = ".".join(self.path.relative_to(source).with_suffix("").parts)
+        code = self.module.code_for_node
+        prefix = ".".join(self.path.relative_to(self.source).with_suffix("").parts)
         numbers: Counter[cst.CSTNode] = Counter()
-        for mutation in self.mutations:
+        planted: Counter[cst.CSTNode] = Counter()
+        found = {}
+        for place, mutation in enumerate(self.mutations):
             function = mutation.contained_by_top_level_function
             numbers[function] += 1
-            name = f"{prefix}.{names[function]}__mutmut_{numbers[function]}"
+            if place not in drawn:
+                continue
+            planted[function] += 1
+            stem = f"{prefix}.{self.names[function]}__mutmut_"
+            name = f"{stem}{numbers[function]}"
             before, after = (code(node).strip() for node in (mutation.original_node, mutation.mutated_node))
             line = positions.get(mutation.original_node, positions[function]).start.line
             key = hashlib.sha256(f"{name}\n{code(function)}\n{before}\n{after}".encode()).hexdigest()
-            yield Mutant(name, str(self.path.relative_to(source / "propriety")), line, before, after, key)
-
-    def plant(self, drawn: Container[Mutant]) -> dict[str, str]:
-        """Add the drawn mutants next to their functions, and return the name by which each is selected.
-
-        mutmut numbers those that are planted, and to plant all of them takes minutes.
-        """
-        chosen = [(m, mutant) for m, mutant in zip(self.mutations, self.mutants, strict=True) if mutant in drawn]
-        code = combine_mutations_to_source(self.module, [mutation for mutation, _ in chosen]).code
-        self.path.write_text(code, encoding="utf-8")
-        numbers: Counter[str] = Counter()
-        names = {}
-        for _, mutant in chosen:
-            numbers[mutant.function] += 1
-            names[mutant.name] = f"{mutant.function}__mutmut_{numbers[mutant.function]}"
-        return names
+            found[Mutant(name, self.file, line, before, after, key)] = f"{stem}{planted[function]}"
+        chosen = [mutation for place, mutation in enumerate(self.mutations) if place in drawn]
+        self.path.write_text(combine_mutations_to_source(self.module, chosen).code, encoding="utf-8")
+        return found
 
 
 def mangled_names(module: cst.Module) -> dict[cst.CSTNode, str]:
@@ -189,8 +191,12 @@ def message_nodes(node: cst.CSTNode, *, inside: bool = False) -> Iterator[cst.CS
 class Trial:
     """A plugin of pytest: runs the collected tests once on the sound code, then on one fault after the other."""
 
-    def __init__(self, mutants: Mapping[Mutant, str], outcomes: dict[str, str], memory: Path, jobs: int) -> None:
+    def __init__(
+        self, mutants: Mapping[Mutant, str], outcomes: dict[str, str], memory: Path, jobs: int, patience: float
+    ) -> None:
         self.mutants, self.outcomes, self.memory, self.jobs = mutants, outcomes, memory, jobs
+        self.end = time.monotonic() + patience
+        self.tried: list[Mutant] = []
         self.seconds: dict[pytest.Item, float] = {}
         self.reaching: dict[str, list[pytest.Item]] = defaultdict(list)
         self.kills: dict[str, Counter[str]] = defaultdict(Counter)  # Of each test, by file.
@@ -212,8 +218,7 @@ class Trial:
         """Take the place of pytest's own loop."""
         self.learn(session.items)
         self.control()
-        with contextlib.suppress(KeyboardInterrupt):  # What was tried until then is a random sample too.
-            self.try_all()
+        self.try_all()
         self.memory.write_text(json.dumps(self.outcomes), encoding="utf-8")
         return True
 
@@ -274,18 +279,23 @@ class Trial:
 
     def try_all(self) -> None:
         """Try every fault that is not remembered as killed, some at a time."""
-        todo = [m for m in self.mutants if self.outcomes.get(m.key) not in (KILLED, SLOW)]
         running: dict[int, tuple[Mutant, int]] = {}
-        for number, mutant in enumerate(todo):
+        for number, mutant in enumerate(self.mutants):
+            if time.monotonic() > self.end:
+                break  # What was tried until then is a random sample too.
+            self.tried.append(mutant)
+            if self.outcomes.get(mutant.key) in (KILLED, SLOW):
+                continue
             if mutant.function not in self.reaching:
-                self.outcomes.setdefault(mutant.key, UNREACHED)
+                self.outcomes[mutant.key] = UNREACHED
                 continue
             while len(running) >= self.jobs:
                 self.reap(running)
             process, told = self.fork(mutant)
             running[process] = mutant, told
-            if number % 50 == 0:
-                say(f"{number} of {len(todo)} mutants tried: {Counter(self.outcomes.values())}")
+            if number % 20 == 0:
+                counts = Counter(self.outcomes[m.key] for m in self.tried if m.key in self.outcomes)
+                say(f"{number} of {len(self.mutants)} mutants tried: {counts}")
                 self.memory.write_text(json.dumps(self.outcomes), encoding="utf-8")
         while running:
             self.reap(running)
@@ -360,16 +370,17 @@ def say(text: str) -> None:
     print(time.strftime("%H:%M:%S"), text, file=sys.__stderr__, flush=True)
 
 
-def stratified(mutants: Sequence[Mutant], size: int, seed: int) -> list[Mutant]:
-    """Draw a sample in which every file has its share."""
-    by_file: dict[str, list[Mutant]] = defaultdict(list)
-    for mutant in mutants:
-        by_file[mutant.file].append(mutant)
+def planted_sample(faults: Sequence[Faults], size: int | None, seed: int) -> dict[Mutant, str]:
+    """Plant a sample in which every file has its share, and return its mutants in random order."""
     draw = random.Random(seed)  # noqa: S311  (nothing secret)
-    share = min(1.0, size / len(mutants))
-    drawn = [mutant for here in by_file.values() for mutant in draw.sample(here, math.ceil(share * len(here)))]
-    draw.shuffle(drawn)
-    return drawn
+    made = sum(len(each.mutations) for each in faults)
+    share = min(1.0, (size or made) / made)
+    found: list[tuple[Mutant, str]] = []
+    for each in faults:
+        here = len(each.mutations)
+        found += each.plant(draw.sample(range(here), math.ceil(share * here))).items()
+    draw.shuffle(found)
+    return dict(found)
 
 
 def wilson(successes: int, n: int) -> tuple[float, float]:
@@ -384,17 +395,17 @@ def percent(part: int, whole: int) -> str:
     return f"{100.0 * part / whole:.1f} %"
 
 
-def report(tried: Sequence[Mutant], made: Sequence[Mutant], outcomes: dict[str, str], seed: int, command: str) -> Path:
+def report(tried: Sequence[Mutant], made: Mapping[str, int], outcomes: dict[str, str], seed: int, command: str) -> Path:
     """Write the record of the run, with what was found earlier about the files of other layers."""
-    sizes, today = Counter(m.file for m in made), dt.datetime.now(tz=dt.UTC).date().isoformat()
+    today = dt.datetime.now(tz=dt.UTC).date().isoformat()
     rows = []
     for file in sorted({m.file for m in tried}):
         results = [outcomes[m.key] for m in tried if m.file == file]
         killed = sum(result in (KILLED, SLOW) for result in results)
-        counts = {"mutants": sizes[file], "tried": len(results), "killed": killed}
-        run = {"seed": seed if len(tried) < len(made) else None, "date": today}
+        counts = {"mutants": made[file], "tried": len(results), "killed": killed}
+        run = {"seed": seed if len(tried) < sum(made.values()) else None, "date": today}
         rows.append({"file": file, **counts, "share": percent(killed, len(results)), **run})
-    rows += earlier({layer_of(m.file) for m in made})
+    rows += earlier({layer_of(file) for file in made})
     rows.sort(key=lambda row: (LAYERS.index(layer_of(row["file"])), row["file"]))
     layers = [summed([row for row in rows if layer_of(row["file"]) == layer]) for layer in LAYERS]
     layers = [layer for layer in layers if layer]
@@ -476,6 +487,7 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=ROOT / "build" / "mutation", help="where the copy is made")
     parser.add_argument("--sample", type=int, help="how many mutants to try; all of them by default")
     parser.add_argument("--seed", type=int, default=1, help="of the sample")
+    parser.add_argument("--minutes", type=float, default=math.inf, help="after which no more mutants are tried")
     parser.add_argument("--jobs", type=int, default=2, help="how many processes to use")
     parser.add_argument("--tests", nargs="+", help="to try on what survived before; all of the layers by default")
     parser.add_argument("--no-record", action="store_true", help="only list the survivors")
@@ -491,23 +503,23 @@ def main() -> None:
     os.environ |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}  # A fork has no threads but its own.
     files = [path for layer in options.layers for path in sorted((source / "propriety" / layer).glob("*.py"))]
     faults = [Faults(path, source) for path in files]
-    made = [mutant for each in faults for mutant in each.mutants]
-    tried = stratified(made, options.sample or len(made), options.seed)
-    names = {name: planted for each in faults for name, planted in each.plant(set(tried)).items()}
-    say(f"{len(made)} mutants made, {len(tried)} to try")
+    made = {each.file: len(each.mutations) for each in faults}
+    drawn = planted_sample(faults, options.sample, options.seed)
+    say(f"{sum(made.values())} mutants made, {len(drawn)} to try")
     memory = folder / "outcomes.json"
     outcomes = json.loads(memory.read_text(encoding="utf-8")) if memory.exists() else {}
-    trial = Trial({mutant: names[mutant.name] for mutant in tried}, outcomes, memory, options.jobs)
+    trial = Trial(drawn, outcomes, memory, options.jobs, 60.0 * options.minutes)
     places = [f"{top}/{layer}" for top in ("tests", "src/propriety") for layer in options.layers]
     places += sorted({f"tests/{place}" for layer in options.layers for place in ELSEWHERE.get(layer, ())})
     pytest.main(["-q", "-p", "no:cacheprovider", "-m", "not slow", *(options.tests or places)], plugins=[trial])
-    tried = [mutant for mutant in tried if mutant.key in outcomes]
-    living = [m for m in tried if outcomes[m.key] not in (KILLED, SLOW)]
+    living = [m for m in trial.tried if outcomes[m.key] not in (KILLED, SLOW)]
     lines = [f"{outcomes[m.key]}: {m}" for m in living]
     (folder / "survivors.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
     sample = f" --sample {options.sample} --seed {options.seed}" if options.sample else ""
     if not options.no_record:
-        report(tried, made, outcomes, options.seed, f"python quality/mutation.py {' '.join(options.layers)}{sample}")
+        report(
+            trial.tried, made, outcomes, options.seed, f"python quality/mutation.py {' '.join(options.layers)}{sample}"
+        )
 
 
 if __name__ == "__main__":
