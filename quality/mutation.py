@@ -45,7 +45,7 @@ ROOT = Path(__file__).resolve().parent.parent
 LAYERS = ("rules", "calibration", "decisions", "ledger", "inference", "recalibration", "evaluation")
 ELSEWHERE = {  # Tests of a layer in other folders.
     **dict.fromkeys(("rules", "calibration", "decisions", "inference"), ("truth",)),
-    "ledger": ("tables/test_lazy_cases.py", "tables/test_censored_frames.py", "evaluation/test_evaluate.py"),
+    "ledger": ("tables/test_censored_frames.py", "evaluation/test_evaluate.py"),
 }
 MESSAGE_NAMES = {"law", "hint", "offender", "message"}  # What error messages are put together from.
 EXAMPLES = 12  # Of Hypothesis, for each law.
