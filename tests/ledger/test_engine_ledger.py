@@ -251,6 +251,12 @@ def test_dropped_rows_are_counted(engine, same):
     same(lazy, pr.condense(frame, ["p", "q"], outcome="y", by="site", missing="drop"))
 
 
+def test_dropped_rows_are_counted_beside_a_group_without_weight(engine):
+    frame = pl.DataFrame({"y": [0, 1, 1, 0], "p": [0.2, None, 0.6, 0.3], "w": [1.0, 1.0, 2.0, 0.0], "g": list("aaab")})
+    ledger = pr.condense(engine(frame), ["p"], outcome="y", by="g", sample_weight="w", missing="drop")
+    assert (ledger.dropped, ledger.keys, ledger.n) == (1, {"g": ("a",)}, 2)
+
+
 def test_dropped_rows_need_no_label(engine, same):
     gone = pl.col("day") == 1
     frame = FRAME.with_columns(
