@@ -143,6 +143,18 @@ def test_parts_merge_in_any_order_to_the_whole(drawn, random, pieces, keys):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
+def test_cells_of_small_chunks_are_merged_as_they_come(weighted, monkeypatch):
+    n = 120
+    p, q = RNG.random((2, n))
+    y, cluster = RNG.random(n) < p, RNG.integers(0, 12, n)
+    options = {"cluster": cluster, "sample_weight": RNG.integers(0, 4, n).astype(float) if weighted else None}
+    whole = moments_of(y, {"a": p, "b": q}, **options)
+    monkeypatch.setattr("propriety.tables.cases.CHUNK", 16)
+    monkeypatch.setattr(module, "KEPT", 0)
+    assert_same(moments_of(y, {"a": p, "b": q}, **options), whole)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("keyed", [False, True])
 def test_chunks_do_not_show(weighted, keyed, monkeypatch):
     n = 2 * CHUNK + 77
