@@ -391,15 +391,15 @@ def wilson(successes: int, n: int) -> tuple[float, float]:
 
 
 def percent(part: int, whole: int) -> str:
-    """Write a share with one decimal."""
-    return f"{100.0 * part / whole:.1f} %"
+    """Write a share with one decimal; nothing if nothing was tried."""
+    return f"{100.0 * part / whole:.1f} %" if whole else ""
 
 
 def report(tried: Sequence[Mutant], made: Mapping[str, int], outcomes: dict[str, str], seed: int, command: str) -> Path:
     """Write the record of the run, with what was found earlier about the files of other layers."""
     today = dt.datetime.now(tz=dt.UTC).date().isoformat()
     rows = []
-    for file in sorted({m.file for m in tried}):
+    for file in sorted(file for file, number in made.items() if number):
         results = [outcomes[m.key] for m in tried if m.file == file]
         killed = sum(result in (KILLED, SLOW) for result in results)
         counts = {"mutants": made[file], "tried": len(results), "killed": killed}
@@ -450,11 +450,6 @@ def earlier(layers: Container[str]) -> list[dict[str, Any]]:
     record = json.loads(path.read_text(encoding="utf-8"))
     (files,) = (table for table in record["tables"] if table["caption"] == "Mutants by file")
     rows = [dict(zip(files["columns"], row, strict=True)) for row in files["rows"]]
-    if "tried" not in files["columns"]:  # A record of the first form: one sample, in which mutants were those tried.
-        shared = {"seed": int(record["made"]["command"].split()[-1]), "date": record["made"]["date"]}
-        rows = [{"mutants": None, "tried": row.pop("mutants"), **row, **shared} for row in rows]
-        names = ("file", "mutants", "tried", "killed", "share", "seed", "date")
-        rows = [{name: row[name] for name in names} for row in rows]
     return [row for row in rows if layer_of(row["file"]) not in layers]
 
 
@@ -516,6 +511,7 @@ def main() -> None:
     lines = [f"{outcomes[m.key]}: {m}" for m in living]
     (folder / "survivors.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
     sample = f" --sample {options.sample} --seed {options.seed}" if options.sample else ""
+    sample += f" --minutes {options.minutes:g}" if len(trial.tried) < len(drawn) else ""
     if not options.no_record:
         report(
             trial.tried, made, outcomes, options.seed, f"python quality/mutation.py {' '.join(options.layers)}{sample}"
