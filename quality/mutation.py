@@ -1,10 +1,11 @@
-"""Mutation testing of rules, calibration and decisions: how many small errors in the code the tests detect.
+"""Mutation testing of layers of the package: how many small errors in the code the tests detect.
 
 mutmut makes the errors, one at a time, in a copy of the package: a changed sign, a moved bound, a dropped argument.
 The tests that reach the changed function are run, fastest first, and the mutant is killed if one of them fails. The
 tests are collected once, and every mutant runs in a fork of that process, which saves the imports.
 
-Run with `pip install mutmut`, then `python quality/mutation.py`. The outcomes for unchanged functions are stored in
+Run with `pip install mutmut`, then `python quality/mutation.py ledger --sample 200`, with one or more layers. The
+record keeps what was found earlier about other layers. The outcomes for unchanged functions are stored in
 build/mutation, and survivors are tried again; delete the folder to start over.
 """
 
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import datetime as dt
 import functools
 import hashlib
 import importlib
@@ -25,7 +27,7 @@ import signal
 import sys
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -37,10 +39,14 @@ from libcst.metadata import MetadataWrapper, PositionProvider
 from mutmut.mutation import trampoline
 from mutmut.mutation.file_mutation import combine_mutations_to_source, create_mutations
 from mutmut.mutation.trampoline_templates import mangle_function_name
-from record import table, write
+from record import RESULTS, table, write
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGES = ("rules", "calibration", "decisions")
+LAYERS = ("rules", "calibration", "decisions", "ledger", "inference", "recalibration", "evaluation")
+ELSEWHERE = {  # Tests of a layer in other folders.
+    **dict.fromkeys(("rules", "calibration", "decisions", "inference"), ("truth",)),
+    "ledger": ("tables/test_censored_frames.py", "evaluation/test_evaluate.py"),
+}
 MESSAGE_NAMES = {"law", "hint", "offender", "message"}  # What error messages are put together from.
 EXAMPLES = 12  # Of Hypothesis, for each law.
 SECONDS_A_TEST = 3.0  # A test that takes longer is left out.
@@ -61,6 +67,9 @@ class Mutant:
     before: str
     after: str
     key: str  # Of the function as it stands and the fault in it: the same as long as neither changes.
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line} {self.before}  ->  {self.after}  [{self.name}]"
 
     @property
     def function(self) -> str:
@@ -111,25 +120,49 @@ def copy_project(folder: Path) -> None:
     shutil.copy(ROOT / "pyproject.toml", folder)
 
 
-def plant(path: Path, source: Path) -> list[Mutant]:
-    """Add all mutants of a file next to its functions; one is active only when its name is selected."""
-    module, mutations, *_ = create_mutations(str(path), path.read_text(encoding="utf-8"))
-    positions = MetadataWrapper(module, unsafe_skip_copy=True).resolve(PositionProvider)
-    names, texts = mangled_names(module), set(message_nodes(module))
-    mutations = [m for m in mutations if m.contained_by_top_level_function in names and m.original_node not in texts]
-    path.write_text(combine_mutations_to_source(module, mutations).code, encoding="utf-8")
-    prefix = ".".join(path.relative_to(source).with_suffix("").parts)
-    numbers: Counter[cst.CSTNode] = Counter()
-    mutants = []
-    for mutation in mutations:
-        function = mutation.contained_by_top_level_function
-        numbers[function] += 1
-        name = f"{prefix}.{names[function]}__mutmut_{numbers[function]}"
-        before, after = (module.code_for_node(n).strip() for n in (mutation.original_node, mutation.mutated_node))
-        line = positions.get(mutation.original_node, positions[function]).start.line
-        key = hashlib.sha256(f"{name}\n{module.code_for_node(function)}\n{before}\n{after}".encode()).hexdigest()
-        mutants.append(Mutant(name, str(path.relative_to(source / "propriety")), line, before, after, key))
-    return mutants
+class Faults:
+    """All faults that mutmut can make in a file, and the file with some of them planted."""
+
+    def __init__(self, path: Path, source: Path) -> None:
+        self.path = path
+        self.module, found, *_ = create_mutations(str(path), path.read_text(encoding="utf-8"))
+        names, texts = mangled_names(self.module), set(message_nodes(self.module))
+        self.mutations = [
+            m for m in found if m.contained_by_top_level_function in names and m.original_node not in texts
+        ]
+        self.names, self.source = names, source
+
+    @property
+    def file(self) -> str:
+        """The path of the file in the package."""
+        return str(self.path.relative_to(self.source / "propriety"))
+
+    def plant(self, drawn: Sequence[int]) -> dict[Mutant, str]:
+        """Add the drawn mutants next to their functions, and return the name by which each is selected.
+
+        mutmut numbers those that are planted, and to describe and plant all of them takes minutes.
+        """
+        positions = MetadataWrapper(self.module, unsafe_skip_copy=True).resolve(PositionProvider)
+        code = self.module.code_for_node
+        prefix = ".".join(self.path.relative_to(self.source).with_suffix("").parts)
+        numbers: Counter[cst.CSTNode] = Counter()
+        planted: Counter[cst.CSTNode] = Counter()
+        found = {}
+        for place, mutation in enumerate(self.mutations):
+            function = mutation.contained_by_top_level_function
+            numbers[function] += 1
+            if place not in drawn:
+                continue
+            planted[function] += 1
+            stem = f"{prefix}.{self.names[function]}__mutmut_"
+            name = f"{stem}{numbers[function]}"
+            before, after = (code(node).strip() for node in (mutation.original_node, mutation.mutated_node))
+            line = positions.get(mutation.original_node, positions[function]).start.line
+            key = hashlib.sha256(f"{name}\n{code(function)}\n{before}\n{after}".encode()).hexdigest()
+            found[Mutant(name, self.file, line, before, after, key)] = f"{stem}{planted[function]}"
+        chosen = [mutation for place, mutation in enumerate(self.mutations) if place in drawn]
+        self.path.write_text(combine_mutations_to_source(self.module, chosen).code, encoding="utf-8")
+        return found
 
 
 def mangled_names(module: cst.Module) -> dict[cst.CSTNode, str]:
@@ -158,10 +191,15 @@ def message_nodes(node: cst.CSTNode, *, inside: bool = False) -> Iterator[cst.CS
 class Trial:
     """A plugin of pytest: runs the collected tests once on the sound code, then on one fault after the other."""
 
-    def __init__(self, mutants: Sequence[Mutant], outcomes: dict[str, str], memory: Path, jobs: int) -> None:
+    def __init__(
+        self, mutants: Mapping[Mutant, str], outcomes: dict[str, str], memory: Path, jobs: int, patience: float
+    ) -> None:
         self.mutants, self.outcomes, self.memory, self.jobs = mutants, outcomes, memory, jobs
+        self.end = time.monotonic() + patience
+        self.tried: list[Mutant] = []
         self.seconds: dict[pytest.Item, float] = {}
         self.reaching: dict[str, list[pytest.Item]] = defaultdict(list)
+        self.kills: dict[str, Counter[str]] = defaultdict(Counter)  # Of each test, by file.
 
     def pytest_sessionstart(self) -> None:
         """Make Hypothesis quick and the same every time; to shrink what fails would be lost work."""
@@ -180,8 +218,7 @@ class Trial:
         """Take the place of pytest's own loop."""
         self.learn(session.items)
         self.control()
-        with contextlib.suppress(KeyboardInterrupt):  # What was tried until then is a random sample too.
-            self.try_all()
+        self.try_all()
         self.memory.write_text(json.dumps(self.outcomes), encoding="utf-8")
         return True
 
@@ -213,12 +250,15 @@ class Trial:
         if os.fork():
             os.close(writing)
             return reading
+        signal.signal(signal.SIGPROF, interrupt)
         notes = []
         for number, item in enumerate(items):
             SWITCH.called.clear()
+            signal.setitimer(signal.ITIMER_PROF, SECONDS_A_TEST)
             start = time.process_time()
             passed = passes(item)
             seconds = time.process_time() - start
+            signal.setitimer(signal.ITIMER_PROF, 0.0)
             notes.append((seconds, sorted(SWITCH.called) if passed and seconds <= SECONDS_A_TEST else []))
             if number % 100 == 0:
                 say(f"{number} of {len(items)} tests of part {part} run on the sound code")
@@ -230,54 +270,75 @@ class Trial:
         """Test the original code as if it were a mutant: it must survive, or the outcomes would be meaningless."""
         nothing = Mutant("nothing", "", 0, "", "", "")
         self.reaching[nothing.function] = list({item for items in self.reaching.values() for item in items})
-        process, status = os.waitpid(self.fork(nothing), 0)
+        process, told = self.fork(nothing)
+        os.close(told)
+        _, status = os.waitpid(process, 0)
         del self.reaching[nothing.function]
         if status:
             pytest.exit(f"the tests fail on the sound code in process {process}")
 
     def try_all(self) -> None:
         """Try every fault that is not remembered as killed, some at a time."""
-        todo = [m for m in self.mutants if self.outcomes.get(m.key) not in (KILLED, SLOW)]
-        running: dict[int, Mutant] = {}
-        for number, mutant in enumerate(todo):
+        running: dict[int, tuple[Mutant, int]] = {}
+        for number, mutant in enumerate(self.mutants):
+            if time.monotonic() > self.end:
+                break  # What was tried until then is a random sample too.
+            self.tried.append(mutant)
+            if self.outcomes.get(mutant.key) in (KILLED, SLOW):
+                continue
             if mutant.function not in self.reaching:
-                self.outcomes.setdefault(mutant.key, UNREACHED)
+                self.outcomes[mutant.key] = UNREACHED
                 continue
             while len(running) >= self.jobs:
                 self.reap(running)
-            running[self.fork(mutant)] = mutant
-            if number % 50 == 0:
-                say(f"{number} of {len(todo)} mutants tried: {Counter(self.outcomes.values())}")
+            process, told = self.fork(mutant)
+            running[process] = mutant, told
+            if number % 20 == 0:
+                counts = Counter(self.outcomes[m.key] for m in self.tried if m.key in self.outcomes)
+                say(f"{number} of {len(self.mutants)} mutants tried: {counts}")
                 self.memory.write_text(json.dumps(self.outcomes), encoding="utf-8")
         while running:
             self.reap(running)
 
-    def fork(self, mutant: Mutant) -> int:
-        """Start a process that wakes the fault and runs the tests that reach it."""
+    def fork(self, mutant: Mutant) -> tuple[int, int]:
+        """Start a process that wakes the fault and runs the tests that reach it; it tells in a pipe which one fails."""
         tests, total = [], 0.0
         for item in sorted(self.reaching[mutant.function], key=self.seconds.__getitem__):
             total += self.seconds[item]
             if tests and total > SECONDS_A_MUTANT:
                 break
             tests.append(item)
+        kills = self.kills[mutant.file]
+        tests.sort(key=lambda item: -kills[item.nodeid])  # What has killed a neighbour is tried first.
+        reading, writing = os.pipe()
         process = os.fork()
         if process:
-            return process
+            os.close(writing)
+            return process, reading
         limit = math.ceil(5.0 + 4.0 * min(total, SECONDS_A_MUTANT))
         resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 1))
         signal.alarm(SECONDS_OF_WAITING)
         forget_caches()
-        SWITCH.wake(mutant.name)
-        os._exit(0 if all(passes(item) for item in tests) else 1)
+        SWITCH.wake(self.mutants.get(mutant, ""))
+        killer = next((item.nodeid for item in tests if not passes(item)), "")
+        os.write(writing, killer.encode())
+        os._exit(1 if killer else 0)
 
-    def reap(self, running: dict[int, Mutant]) -> None:
+    def reap(self, running: dict[int, tuple[Mutant, int]]) -> None:
         """Wait for a process to end and note what it says."""
         process, status = os.wait()
+        mutant, told = running.pop(process)
+        with os.fdopen(told) as pipe:
+            killer = pipe.read()
         if os.WIFSIGNALED(status):
             outcome = STUCK if os.WTERMSIG(status) == signal.SIGALRM else SLOW
         else:
             outcome = KILLED if os.WEXITSTATUS(status) else SURVIVED
-        self.outcomes[running.pop(process).key] = outcome
+        if killer:
+            self.kills[mutant.file][killer] += 1
+        self.outcomes[mutant.key] = outcome
+        if outcome not in (KILLED, SLOW):
+            say(f"{outcome}: {mutant}")
 
 
 def passes(item: pytest.Item) -> bool:
@@ -288,6 +349,11 @@ def passes(item: pytest.Item) -> bool:
     if example:
         example.globs = names  # doctest empties them.
     return not any(report.failed for report in reports)
+
+
+def interrupt(*_: object) -> None:
+    """Make a test fail that takes too long."""
+    raise TimeoutError
 
 
 def forget_caches() -> None:
@@ -304,16 +370,17 @@ def say(text: str) -> None:
     print(time.strftime("%H:%M:%S"), text, file=sys.__stderr__, flush=True)
 
 
-def stratified(mutants: Sequence[Mutant], size: int, seed: int) -> list[Mutant]:
-    """Draw a sample in which every file has its share."""
-    by_file: dict[str, list[Mutant]] = defaultdict(list)
-    for mutant in mutants:
-        by_file[mutant.file].append(mutant)
+def planted_sample(faults: Sequence[Faults], size: int | None, seed: int) -> dict[Mutant, str]:
+    """Plant a sample in which every file has its share, and return its mutants in random order."""
     draw = random.Random(seed)  # noqa: S311  (nothing secret)
-    share = min(1.0, size / len(mutants))
-    drawn = [mutant for here in by_file.values() for mutant in draw.sample(here, math.ceil(share * len(here)))]
-    draw.shuffle(drawn)
-    return drawn
+    made = sum(len(each.mutations) for each in faults)
+    share = min(1.0, (size or made) / made)
+    found: list[tuple[Mutant, str]] = []
+    for each in faults:
+        here = len(each.mutations)
+        found += each.plant(draw.sample(range(here), math.ceil(share * here))).items()
+    draw.shuffle(found)
+    return dict(found)
 
 
 def wilson(successes: int, n: int) -> tuple[float, float]:
@@ -323,35 +390,32 @@ def wilson(successes: int, n: int) -> tuple[float, float]:
     return (middle - spread) / (n + z * z), (middle + spread) / (n + z * z)
 
 
-def percent(share: float) -> str:
-    """Write a share with one decimal."""
-    return f"{100.0 * share:.1f} %"
+def percent(part: int, whole: int) -> str:
+    """Write a share with one decimal; nothing if nothing was tried."""
+    return f"{100.0 * part / whole:.1f} %" if whole else ""
 
 
-def report(tried: Sequence[Mutant], made: int, outcomes: dict[str, str], command: str) -> Path:
-    """Write the record of the run."""
-    killed = [m for m in tried if outcomes[m.key] in (KILLED, SLOW)]
+def report(tried: Sequence[Mutant], made: Mapping[str, int], outcomes: dict[str, str], seed: int, command: str) -> Path:
+    """Write the record of the run, with what was found earlier about the files of other layers."""
+    today = dt.datetime.now(tz=dt.UTC).date().isoformat()
     rows = []
-    for file in sorted({m.file for m in tried}):
-        here = [m for m in tried if m.file == file]
-        dead = sum(m in killed for m in here)
-        rows.append({"file": file, "mutants": len(here), "killed": dead, "share": percent(dead / len(here))})
-    low, high = wilson(len(killed), len(tried))
-    counts = Counter(outcomes[m.key] for m in tried)
-    sampled = len(tried) < made
-    drawn = f"a sample of {len(tried):,} of the {made:,} mutants, stratified by file,"
-    chosen = drawn if sampled else f"{made:,} mutants"
-    interval = f"; Wilson 95 % confidence interval {percent(low)} to {percent(high)}" if sampled else ""
+    for file in sorted(file for file, number in made.items() if number):
+        results = [outcomes[m.key] for m in tried if m.file == file]
+        killed = sum(result in (KILLED, SLOW) for result in results)
+        counts = {"mutants": made[file], "tried": len(results), "killed": killed}
+        run = {"seed": seed if len(tried) < sum(made.values()) else None, "date": today}
+        rows.append({"file": file, **counts, "share": percent(killed, len(results)), **run})
+    rows += earlier({layer_of(file) for file in made})
+    rows.sort(key=lambda row: (LAYERS.index(layer_of(row["file"])), row["file"]))
+    layers = [summed([row for row in rows if layer_of(row["file"]) == layer]) for layer in LAYERS]
+    layers = [layer for layer in layers if layer]
+    shares = ", ".join(f"{layer['share']} in {layer['layer']}" for layer in layers)
     return write(
         "mutation",
         title="Mutation testing",
-        summary=f"Of {chosen} of {', '.join(PACKAGES)}, the tests detect {len(killed):,}: "
-        f"{percent(len(killed) / len(tried))}{interval}.",
+        summary=f"The share of mutants that the tests detect, in samples that are stratified by file: {shares}.",
         command=command,
-        tables=[
-            table("Mutants by file", rows),
-            table("Outcomes", [{"outcome": k, "mutants": v} for k, v in sorted(counts.items())]),
-        ],
+        tables=[table("Mutants by layer, with the date of each run", layers), table("Mutants by file", rows)],
         libraries=("propriety", "numpy", "scipy", "mutmut", "hypothesis", "pytest"),
         notes=[
             (
@@ -364,7 +428,7 @@ def report(tried: Sequence[Mutant], made: int, outcomes: dict[str, str], command
                 f"{', '.join(sorted(MESSAGE_NAMES))}."
             ),
             (
-                "The tests are those of the three packages, the examples in their docstrings and the comparisons with "
+                "The tests are those of the layer, the examples in its docstrings and the comparisons with "
                 f"exact arithmetic. Hypothesis uses {EXAMPLES} fixed examples. Tests that take longer than "
                 f"{SECONDS_A_TEST:g} s, tests that read the source and the audit of the catalogue are left out."
             ),
@@ -373,8 +437,43 @@ def report(tried: Sequence[Mutant], made: int, outcomes: dict[str, str], command
                 f"four times as long as on the original code. Each mutant is given at most {SECONDS_A_MUTANT:g} s of "
                 "tests, the fastest first. A mutant that no test reaches counts as surviving."
             ),
+            "The command and the versions below are those of the last run. Intervals are Wilson's, at 95 %.",
         ],
     )
+
+
+def earlier(layers: Container[str]) -> list[dict[str, Any]]:
+    """Return what the record says about the files of other layers."""
+    path = RESULTS / "mutation.json"
+    if not path.exists():
+        return []
+    record = json.loads(path.read_text(encoding="utf-8"))
+    (files,) = (table for table in record["tables"] if table["caption"] == "Mutants by file")
+    rows = [dict(zip(files["columns"], row, strict=True)) for row in files["rows"]]
+    return [row for row in rows if layer_of(row["file"]) not in layers]
+
+
+def summed(files: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return the row of a layer from those of its files."""
+    if not files:
+        return {}
+    tried, killed = (sum(row[name] for row in files) for name in ("tried", "killed"))
+    low, high = wilson(killed, tried)
+    return {
+        "layer": layer_of(files[0]["file"]),
+        "mutants": None if files[0]["mutants"] is None else sum(row["mutants"] for row in files),
+        "tried": tried,
+        "killed": killed,
+        "share": percent(killed, tried),
+        "interval": f"{100.0 * low:.1f} to {100.0 * high:.1f} %",
+        "seed": files[0]["seed"],
+        "date": files[0]["date"],
+    }
+
+
+def layer_of(file: str) -> str:
+    """Return the layer of a file."""
+    return file.partition("/")[0]
 
 
 def main() -> None:
@@ -383,8 +482,11 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=ROOT / "build" / "mutation", help="where the copy is made")
     parser.add_argument("--sample", type=int, help="how many mutants to try; all of them by default")
     parser.add_argument("--seed", type=int, default=1, help="of the sample")
+    parser.add_argument("--minutes", type=float, default=math.inf, help="after which no more mutants are tried")
     parser.add_argument("--jobs", type=int, default=2, help="how many processes to use")
-    parser.add_argument("tests", nargs="*", help="to try on what survived before; all tests by default")
+    parser.add_argument("--tests", nargs="+", help="to try on what survived before; all of the layers by default")
+    parser.add_argument("--no-record", action="store_true", help="only list the survivors")
+    parser.add_argument("layers", nargs="*", default=LAYERS, help="whose code is mutated; all of them by default")
     options: Any = parser.parse_args()
     folder = options.folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
@@ -394,21 +496,26 @@ def main() -> None:
     sys.path.insert(0, str(source))
     trampoline.wrap_in_trampoline = SWITCH.wrap
     os.environ |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}  # A fork has no threads but its own.
-    files = [path for package in PACKAGES for path in sorted((source / "propriety" / package).glob("*.py"))]
-    made = [mutant for path in files for mutant in plant(path, source)]
-    tried = stratified(made, options.sample or len(made), options.seed)
-    say(f"{len(made)} mutants made, {len(tried)} to try")
+    files = [path for layer in options.layers for path in sorted((source / "propriety" / layer).glob("*.py"))]
+    faults = [Faults(path, source) for path in files]
+    made = {each.file: len(each.mutations) for each in faults}
+    drawn = planted_sample(faults, options.sample, options.seed)
+    say(f"{sum(made.values())} mutants made, {len(drawn)} to try")
     memory = folder / "outcomes.json"
     outcomes = json.loads(memory.read_text(encoding="utf-8")) if memory.exists() else {}
-    trial = Trial(tried, outcomes, memory, options.jobs)
-    places = ["tests/truth", *(f"{top}/{package}" for top in ("tests", "src/propriety") for package in PACKAGES)]
-    pytest.main(["-q", "-p", "no:cacheprovider", "-m", "", *(options.tests or places)], plugins=[trial])
-    tried = [mutant for mutant in tried if mutant.key in outcomes]
-    living = [m for m in tried if outcomes[m.key] not in (KILLED, SLOW)]
-    lines = [f"{m.file}:{m.line} {outcomes[m.key]}: {m.before}  ->  {m.after}  [{m.name}]" for m in living]
+    trial = Trial(drawn, outcomes, memory, options.jobs, 60.0 * options.minutes)
+    places = [f"{top}/{layer}" for top in ("tests", "src/propriety") for layer in options.layers]
+    places += sorted({f"tests/{place}" for layer in options.layers for place in ELSEWHERE.get(layer, ())})
+    pytest.main(["-q", "-p", "no:cacheprovider", "-m", "not slow", *(options.tests or places)], plugins=[trial])
+    living = [m for m in trial.tried if outcomes[m.key] not in (KILLED, SLOW)]
+    lines = [f"{outcomes[m.key]}: {m}" for m in living]
     (folder / "survivors.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
     sample = f" --sample {options.sample} --seed {options.seed}" if options.sample else ""
-    report(tried, len(made), outcomes, f"python quality/mutation.py{sample}")
+    sample += f" --minutes {options.minutes:g}" if len(trial.tried) < len(drawn) else ""
+    if not options.no_record:
+        report(
+            trial.tried, made, outcomes, options.seed, f"python quality/mutation.py {' '.join(options.layers)}{sample}"
+        )
 
 
 if __name__ == "__main__":

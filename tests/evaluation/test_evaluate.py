@@ -169,9 +169,10 @@ def test_tables_of_other_cases_are_refused():
         pr.evaluate({"a": one, "b": other})
     with pytest.raises(InputTypeError, match="y_proba is required with y_true"):
         pr.evaluate({"a": 3})
-    for what in (one, {"a": one}, pr.condense([0, 1], {"a": [0.1, 0.6]})):
-        with pytest.raises(InputTypeError, match="pass it without sample_weight"):
-            pr.evaluate(what, sample_weight=[1, 1])
+    ledger = pr.condense([0, 1], {"a": [0.1, 0.6]})
+    for given, what in ((one, "a ForecastTable"), ({"a": one}, "ForecastTables"), (ledger, "a Ledger")):
+        with pytest.raises(InputTypeError, match=f"^{what} holds .* pass it without sample_weight"):
+            pr.evaluate(given, sample_weight=[1, 1])
 
 
 def test_flat_keys_have_the_model_in_front_only_where_there_are_several(result):

@@ -1,11 +1,13 @@
 """An evaluation in plain words: only what was found is said, and of the right score."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import propriety as pr
+from propriety.evaluation import words
 from propriety.evaluation.words import percent
 from propriety.report.group_sections import group_sections
 
@@ -165,3 +167,85 @@ def test_the_note_on_few_events_is_in_the_table_the_json_and_the_report():
         assert tables[title].columns["note"] == [note or None for note in told]
     alone = pr.slices(y[group == "small"], p[group == "small"], by=group[group == "small"])
     assert alone.note.tolist() == [""]  # There is no rest to test it against.
+
+
+def evaluation(**parts):
+    """Return what the words are made from, with two models on 1,234 cases unless the parts say otherwise."""
+    plain = {"models": ("a", "b"), "kind": "binary", "n": 1234, "dropped": 0, "is_weighted": False, "dependence": None}
+    plain |= {"rates": {"event": 0.125}, "level": 0.95, "best": "a"}
+    plain |= {"ledger": SimpleNamespace(cases=None, censoring=None, event_note="", where_cases_are="the cases")}
+    return SimpleNamespace(**(plain | parts))
+
+
+def test_the_cases_are_counted_with_their_kind_and_what_was_left_out():
+    assert words.cases_words(evaluation()) == "2 models on 1,234 cases; event rate 12.5%."
+    one = evaluation(models=("a",), n=1, dropped=1, is_weighted=True)
+    left = "1 row with missing values was left out"
+    assert words.cases_words(one) == f"One model on 1 case; weighted event rate 12.5%; {left}."
+    rates = {"x": 0.5, "y": 0.25, "z": 0.25}
+    graded = evaluation(kind="ordinal", rates=rates, dropped=2)
+    assert words.cases_words(graded) == (
+        "2 models on 1,234 cases of 3 grades; 2 rows with missing values were left out."
+    )
+    assert words.cases_words(evaluation(kind="multiclass", rates=rates)) == "2 models on 1,234 cases of 3 classes."
+    ledger = SimpleNamespace(censoring=None, event_note="the second column")
+    assert words.cases_words(evaluation(ledger=ledger)).endswith("event rate 12.5% (event: the second column).")
+    ledger = SimpleNamespace(censoring=SimpleNamespace(n=1300, horizon=2.5), event_note="")
+    assert words.cases_words(evaluation(ledger=ledger, dropped=6)) == (
+        "2 models on 1,300 cases; 60 of them censored before 2.5, the others weighted to represent them; "
+        "event rate by 2.5: 12.5%; 6 rows with missing values were left out."
+    )
+
+
+def test_what_needs_the_cases_is_named_once():
+    def estimates(*labels):
+        own = {name: SimpleNamespace(measure=SimpleNamespace(label=name), is_without=True) for name in labels}
+        return {"a": own | {"n": SimpleNamespace(measure=SimpleNamespace(label="n"), is_without=False)}, "b": own}
+
+    gains = SimpleNamespace(reasons={"a": "no folds"})
+    shared = {"ranking": None, "recalibration": gains}
+    one = evaluation(models=("a",), estimates=estimates("skill"), **shared)
+    assert list(words.absent_words(one)) == ["The interval of skill needs the cases."]
+    both = evaluation(estimates=estimates("slope", "skill"), is_weighted=True, **shared)
+    assert list(words.absent_words(both)) == [
+        "The intervals of skill and slope, the gain of recalibration and the ranking map need the cases."
+    ]
+    rows = evaluation(kind="multiclass", estimates=estimates(), dependence="clusters", **shared)
+    assert list(words.absent_words(rows)) == ["The gain of recalibration and the confusion matrix need the cases."]
+    only = evaluation(kind="ordinal", estimates=estimates(), **shared)
+    assert list(words.absent_words(only)) == ["The confusion matrix needs the cases."]
+    assert not list(words.absent_words(evaluation(models=("a",), estimates=estimates(), **shared)))
+    ranked = evaluation(estimates=estimates(), ranking="a map", recalibration=gains)
+    assert not list(words.absent_words(ranked))
+
+
+def test_the_curves_that_are_drawn_are_named():
+    tables = {"a": dict.fromkeys("xyz")}
+    few = evaluation(kind="ordinal", drawn_classes=["x", "y", "z"], tables=tables)
+    assert words.drawn_words(few) == "The curves of all cut points are drawn for a, which has the best score."
+    alone = evaluation(kind="multiclass", models=("a",), drawn_classes=["x"], tables=tables)
+    assert words.drawn_words(alone) == (
+        "The curves are those of the 1 classes with the strongest evidence of miscalibration, of 3; "
+        "all are in the table."
+    )
+
+
+def test_directions_and_differences_are_told_in_full():
+    assert words._directions_words(["refuted", "too high", "too timid"]) == (
+        "forecasts of exactly 0 or 1 were wrong; its forecasts are too high and too timid"
+    )
+    assert words._directions_words(["together"]) == words.TOGETHER
+    found = SimpleNamespace(
+        difference=[0.0123, -0.5], measure=pr.Brier(), group=["x", "y"], model=["a", "b"], note=["", "few events"]
+    )
+    assert words._difference_words(found, 0) == "a: the Brier score of x is 0.0123 higher than that of the rest"
+    assert (
+        words._difference_words(found, 1) == "b: the Brier score of y is 0.500 lower than that of the rest (few events)"
+    )
+    found = SimpleNamespace(event_rate=[0.25])
+    rate = "; its event rate is 25%, overall it is 12.5%, which by itself changes the score"
+    assert words._rate_words(evaluation(), found, 0, tested=False) == rate
+    assert words._rate_words(evaluation(), found, 0, tested=True) == f"{rate}, and no difference in skill was found"
+    none = SimpleNamespace(event_rate=None)
+    assert words._rate_words(evaluation(), none, 0, tested=True) == "; no difference in skill was found"
+    assert words._rate_words(evaluation(), none, 0, tested=False) == ""

@@ -1,6 +1,7 @@
 """The verdict on class probabilities: what it finds and says, weights, clusters, zeros, engines and stored ledgers."""
 
 import math
+from types import SimpleNamespace
 
 import duckdb
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 import propriety as pr
 from propriety.errors import InputValueError
+from propriety.inference.class_words import class_words
 from propriety.ledger import ledger as ledgers
 
 
@@ -285,3 +287,52 @@ def test_immaterial_errors_are_so_with_and_without_cases(tmp_path):
     assert [one.outcome for one in (whole, stored, clusters)] == ["immaterial"] * 3
     assert stored.miscalibration_high >= whole.miscalibration_high
     assert "limits of all classes" in clusters.note
+
+
+def verdict(outcome, **parts):
+    """Return what the words are made from: four classes, of which none is wrong unless the parts say so."""
+    table = {"label": np.array(list("wxyz")), "p_value": np.array([0.03, 0.01, 0.02, 0.04]), "directions": [()] * 4}
+    table |= {"observed_expected": np.array([1.5, 0.5, 2.0, 1.0]), "slope": np.array([0.7, np.nan, 1.2, 1.0])}
+    plain = {"outcome": outcome, "note": "", "p_value": 0.012, "kernel": None, "n_refuted": 0.0, "temperature": None}
+    plain |= {
+        "classwise_p_value": 0.012,
+        "temperature_p_value": 0.3,
+        "shape_p_value": math.nan,
+        "decided_by": "temperature",
+    }
+    plain |= dict.fromkeys(("miscalibration", "miscalibration_low", "miscalibration_high"), math.nan)
+    classes = SimpleNamespace(**(table | parts.pop("classes", {})))
+    return SimpleNamespace(**(plain | {"classes": classes} | parts))
+
+
+def test_every_verdict_on_classes_has_its_sentence():
+    kernel = SimpleNamespace(p_value=0.2, n=1500, is_sample=True)
+    assert class_words(verdict("not tested", note="no cases"), "m") == "m: calibration was not tested (no cases)."
+    assert class_words(verdict("consistent", note="so", kernel=kernel), "m") == (
+        "m is consistent with calibration (p = 0.012; tested class by class and temperature). "
+        "Kernel test: p = 0.2, a random sample of 1,500 cases. Note: so."
+    )
+    kernel = SimpleNamespace(p_value=0.2, n=150, is_sample=False)
+    assert class_words(verdict("too few events", shape_p_value=0.5, kernel=kernel), "m") == (
+        "m: too few cases to tell whether it is calibrated "
+        "(p = 0.012; tested class by class, temperature and shared shape). Kernel test: p = 0.2."
+    )
+    limits = {"miscalibration": 0.02, "miscalibration_low": 0.01, "miscalibration_high": 0.03}
+    ways = {"directions": [("too low", "too extreme"), ("too high", "refuted"), ("together",), ("too low",)]}
+    found = verdict("miscalibrated", n_refuted=2.0, temperature="too extreme", classes=ways, **limits)
+    assert class_words(found, "m") == (
+        "m is miscalibrated (p = 0.012): classes happened whose probability was exactly 0; "
+        "its probabilities are too extreme; class x: too high (observed/expected 0.50); "
+        "class y: intercept and slope jointly differ from 0 and 1 (observed/expected 2.00, slope 1.20); "
+        "class w: too low and too extreme (observed/expected 1.50, slope 0.70); 1 more class. "
+        "Miscalibration summed over the classes: 0.0200 (0.0100 to 0.0300)."
+    )
+    alone = verdict("immaterial", miscalibration=0.02)
+    assert class_words(alone, "m") == (
+        "m is miscalibrated, but not materially (p = 0.012): the views together show it, though none does by itself. "
+        "Miscalibration summed over the classes: 0.0200."
+    )
+    shape = "its probabilities depart from calibration in a shape that the classes share"
+    assert class_words(verdict("miscalibrated", decided_by="shape"), "m") == f"m is miscalibrated (p = 0.012): {shape}."
+    both = verdict("miscalibrated", decided_by="shape", temperature="too timid")
+    assert class_words(both, "m") == "m is miscalibrated (p = 0.012): its probabilities are too timid."

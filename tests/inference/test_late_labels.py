@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from types import SimpleNamespace
 
 import matplotlib as mpl
 import numpy as np
@@ -12,6 +13,7 @@ from scipy.special import expit
 
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError
+from propriety.inference.late_words import summary_of_labels, summary_of_revision
 from propriety.inference.reporting_delays import estimate_delays
 
 mpl.use("agg")
@@ -199,3 +201,62 @@ def test_times_with_a_time_zone_have_the_date_of_that_zone():
     found = pr.late_labels(P[:500], made=made, reported=reported, now=now)
     plain = pr.late_labels(P[:500], made=MADE[:500], reported=REPORTED[:500], now=DAYS - 1)
     np.testing.assert_array_equal(found.score, plain.score)
+
+
+def test_every_window_is_told_in_a_sentence():
+    columns = {"n": [90, 300, 200], "youngest": [0, 0, 8], "oldest": [6, 30, 30], "reported": [1200, 30, 25]}
+    columns |= {"expected": [40.0, 60.0, 24.0], "maturity": [0.25, 0.5, np.nan], "observed_expected": [1.5, 1.0, 1.2]}
+    columns |= {"low": [1.1, 0.8, np.nan], "high": [2.0, 1.3, np.nan], "p_value": [0.01, 0.5, np.nan]}
+    columns |= {"score": [0.1, 0.2, 0.3], "score_low": [0.05, 0.1, np.nan], "score_high": [0.15, 0.3, np.nan]}
+    columns |= {"as_labelled": [0.5, 0.75, np.nan], "score_as_labelled": [0.125, 0.25, np.nan]}
+    columns |= {"if_slower": [2.0, 1.0, 1.0], "if_faster": [np.nan, 1.0, 1.0]}
+    ages = {0.5: 1, 0.9: 12}
+    labels = SimpleNamespace(
+        **{name: np.array(values) for name, values in columns.items()},
+        age_at=ages.__getitem__,
+        level=0.95,
+        label="Brier score",
+        note=["", "few", ""],
+    )
+    assert summary_of_labels(labels).splitlines() == [
+        "Half of the events are reported within 1 day, 90% within 12 days.",
+        (
+            "Last 7 days: 1,200 events reported so far, 40.0 expected (25% of all). Observed/expected 1.50 (1.10 to 2.00); "
+            "miscalibrated, p = 0.01. Brier score 0.100 (0.0500 to 0.150). With the labels as they are: 0.50 and 0.125."
+        ),
+        (
+            "All forecasts: 30 events reported so far, 60.0 expected (50% of all). Observed/expected 1.00 (0.80 to 1.30); "
+            "consistent with calibrated forecasts, p = 0.5. Brier score 0.200 (0.100 to 0.300). "
+            "With the labels as they are: 0.75 and 0.250. Note: few."
+        ),
+        (
+            "Forecasts at least 8 days old (mature): 25 events reported, 24.0 expected (not estimable of all). "
+            "Observed/expected 1.20; calibration is not tested. Brier score 0.300. "
+            "With the labels as they are: not estimable and not estimable."
+        ),
+        (
+            "If delays are 20% longer or shorter than estimated, observed/expected of the last 7 days is 2.00 or "
+            "not estimable."
+        ),
+        "Assumed: delays do not depend on the forecast or the day, and every event is reported within 30 days.",
+    ]
+
+
+def test_every_window_is_revised_in_a_sentence():
+    columns = {"n": [9, 9], "youngest": [0, 0], "oldest": [6, 1], "reported_before": [1500, 3], "reported": [2000, 4]}
+    columns |= {"observed_expected_before": [1.0, np.nan], "observed_expected": [1.25, 1.5]}
+    columns |= {"low_before": [0.75, np.nan], "high_before": [1.25, np.nan]}
+    columns |= {"score_before": [0.1, 0.2], "score": [0.15, np.nan]}
+    arrays = {name: np.array(values) for name, values in columns.items()}
+    revision = SimpleNamespace(**arrays, days=1, label="Brier score")
+    first = "Forecasts then 0 to 6 days old: 1,500 events were reported, now 2,000. Observed/expected was 1.00 (0.75 to 1.25)"
+    assert summary_of_revision(revision).splitlines() == [
+        "1 day later:",
+        f"{first} and is 1.25, inside these limits. Brier score was 0.100 and is 0.150.",
+        (
+            "Forecasts then 0 to 1 day old: 3 events were reported, now 4. Observed/expected was not estimable and is 1.50. "
+            "Brier score was 0.200 and is not estimable."
+        ),
+    ]
+    revision.observed_expected[0] = 1.3
+    assert f"{first} and is 1.30, outside these limits." in summary_of_revision(revision)

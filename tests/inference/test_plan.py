@@ -4,6 +4,7 @@ import copy
 import json
 import math
 import pickle
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from scipy.special import expit, logit
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError
 from propriety.inference.anticipated_cases import AnticipatedCases
+from propriety.inference.plan_words import plan_words
 from propriety.inference.planned_power import spread_power
 
 BETA = stats.beta(1.33, 1.75).ppf((np.arange(20_000) + 0.5) / 20_000)
@@ -241,3 +243,31 @@ def test_goals_that_are_too_easy_or_out_of_reach():
     assert far.note == "A criterion needs more than 1,000,000,000,000 cases."
     assert "nothing to detect" in pr.plan({"a": [0.1, 0.4], "b": [0.1, 0.4]}).note
     assert "(1 event)" in str(pr.plan(prevalence=0.1, auc=0.8, widths={"auc": 5.0}))
+
+
+def test_every_line_of_a_plan_is_a_sentence():
+    def plan(**parts):
+        plain = {"criterion": ["auc", "brier"], "label": ["area under the ROC curve", "Brier score"]}
+        plain |= {"kind": ["width", "power"], "goal": [0.1, 0.8], "value": [0.75, 0.01], "n": [500.0, 1200.0]}
+        plain |= {"events": [100.0, math.nan]}
+        plain = {name: np.array(column) for name, column in plain.items()}
+        plain |= {"required": 1200.0, "required_events": 240.0, "share": 1.0, "design_effect": 1.0, "binding": "brier"}
+        return SimpleNamespace(**(plain | {"level": 0.95, "prevalence": 0.2, "note": ""} | parts))
+
+    assert list(plan_words(plan())) == [
+        "A study needs 1,200 cases with about 240 events.",
+        "- Area under the ROC curve: 95% CI of width 0.1 around 0.75 with 500 cases (100 events).",
+        "- Brier score: 80% power to detect 0.01 with 1,200 cases; this needs the most.",
+    ]
+    few = plan(prevalence=0.96, share=0.5, design_effect=1.25, required_events=math.nan, note="Pilot.")
+    first, *_, warned, note = plan_words(few)
+    assert first == "A study needs 1,200 cases, for a subgroup of 50% of the cases and a design effect of 1.25."
+    assert warned == (
+        "Only 24 cases of the rarer outcome can be expected; with so few, intervals vary much from study to study."
+    )
+    assert note == "Pilot."
+    endless = plan(required=math.inf, required_events=math.inf, n=np.array([math.inf, 1.0]), value=np.full(2, math.nan))
+    first, _, power = plan_words(endless)
+    assert first == "A study needs more cases than any study has."
+    assert power == "- Brier score: 80% power with 1 case; this needs the most."
+    assert not any("Only" in line for line in plan_words(plan(prevalence=0.5, required=100.0)))  # 50 are enough.

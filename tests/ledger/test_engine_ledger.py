@@ -109,6 +109,17 @@ def test_frames_beyond_the_budget_are_counted_on_a_grid(engine, monkeypatch):
     assert ledger.table("q", site="south").n == exact.table("q", site="south").n
 
 
+@pytest.mark.parametrize("keys", [1, 7, 300])
+@pytest.mark.parametrize("tables", [1, 3, 50])
+def test_grids_fit_the_budget_and_the_cases_of_a_key(keys, tables):
+    for rows in (10**5, 10**7, 10**9):
+        cells = engine_filling.cells_for(rows, keys, tables)
+        assert cells & (cells - 1) == 0
+        limits = (2**20, 2**22 / (keys * tables), rows / keys / 16)  # In a table, in all, and 16 cases of a key.
+        assert cells == 64 or cells <= min(limits)
+        assert 2 * cells >= min(limits) - 1.0  # The finest grid within them.
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "sampling", [{}, {"sample_weight": "w", "cluster": "ward"}, {"time": "day"}], ids=["plain", "clusters", "times"]
@@ -238,6 +249,12 @@ def test_dropped_rows_are_counted(engine, same):
     lazy = pr.condense(engine(frame), ["p", "q"], outcome="y", by="site", missing="drop")
     assert lazy.dropped == (FRAME["day"] == 1).sum()
     same(lazy, pr.condense(frame, ["p", "q"], outcome="y", by="site", missing="drop"))
+
+
+def test_dropped_rows_are_counted_beside_a_group_without_weight(engine):
+    frame = pl.DataFrame({"y": [0, 1, 1, 0], "p": [0.2, None, 0.6, 0.3], "w": [1.0, 1.0, 2.0, 0.0], "g": list("aaab")})
+    ledger = pr.condense(engine(frame), ["p"], outcome="y", by="g", sample_weight="w", missing="drop")
+    assert (ledger.dropped, ledger.keys, ledger.n) == (1, {"g": ("a",)}, 2)
 
 
 def test_dropped_rows_need_no_label(engine, same):

@@ -162,3 +162,4 @@ def test_parts_that_contradict_each_other_are_sorted():
     assert merged_labels([("low", "mid", "high"), ("mid",)]) == ("low", "mid", "high")
     assert merged_labels([(1, 4), (2, 3)]) == (1, 2, 3, 4)
     assert merged_labels([("x", 1), (2, "x")]) == (2, "x", 1)
+    assert set(merged_labels([("low", "high"), ("alone",)])) == {"low", "high", "alone"}

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError
+from propriety.ledger.keyed_tables import _inside_cells
 from propriety.rules.functions import Excess
 from propriety.tables.events import TOP, Event
 
@@ -221,6 +222,17 @@ def test_dates_and_truths_are_labels():
     ledger = pr.condense(Y, {"a": P}, by={"day": day, "flag": SITE == "x"})
     assert ledger.keys == {"day": (dt.date(2024, 1, 1), dt.date(2024, 1, 2)), "flag": (False, True)}
     assert ledger.table(day=dt.date(2024, 1, 1)).n == 30
+
+
+def test_means_that_rounding_moves_out_of_their_cell_stay_in_it():
+    cells = 4
+    cell = np.array([-1.0, 0.0, 0.0, 1.0, 1.0, 3.0, 4.0])
+    mean = np.array([0.5, 0.0, 0.1, 0.2, 0.6, 1.0, 0.9])
+    found = _inside_cells(mean, cell, cells)
+    assert found[[0, 6]].tolist() == [0.0, 1.0]  # Forecasts of 0 and 1 have cells of their own.
+    assert 0.0 < found[1] < 1e-300
+    assert found[[2, 3]].tolist() == [0.1, 0.25]
+    assert found[[4, 5]].tolist() == [np.nextafter(0.5, 0.0), np.nextafter(1.0, 0.0)]
 
 
 def test_tables_alone_are_a_ledger_too():

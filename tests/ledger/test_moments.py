@@ -11,7 +11,7 @@ import propriety as pr
 from propriety.errors import InputTypeError, InputValueError
 from propriety.ledger import case_moments as module
 from propriety.ledger import moments as moments_module
-from propriety.ledger.moments import OUTCOME, Moments, moments_of_table
+from propriety.ledger.moments import OUTCOME, Moments, Sums, joined_sums, moments_of_table, pooled_sums
 from propriety.tables.cases import CHUNK
 
 CLOSE = {"rtol": 1e-10, "atol": 1e-12}
@@ -143,6 +143,18 @@ def test_parts_merge_in_any_order_to_the_whole(drawn, random, pieces, keys):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
+def test_cells_of_small_chunks_are_merged_as_they_come(weighted, monkeypatch):
+    n = 120
+    p, q = RNG.random((2, n))
+    y, cluster = RNG.random(n) < p, RNG.integers(0, 12, n)
+    options = {"cluster": cluster, "sample_weight": RNG.integers(0, 4, n).astype(float) if weighted else None}
+    whole = moments_of(y, {"a": p, "b": q}, **options)
+    monkeypatch.setattr("propriety.tables.cases.CHUNK", 16)
+    monkeypatch.setattr(module, "KEPT", 0)
+    assert_same(moments_of(y, {"a": p, "b": q}, **options), whole)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("keyed", [False, True])
 def test_chunks_do_not_show(weighted, keyed, monkeypatch):
     n = 2 * CHUNK + 77
@@ -179,6 +191,15 @@ def test_whole_weights_do_not_count_as_repeated_cases_and_equal_weights_do_not_m
     doubled = moments_of(y, {"a": p}, sample_weight=[2.0, 2.0, 2.0])
     np.testing.assert_allclose(doubled.means, plain.means)
     np.testing.assert_allclose(doubled.standard_errors(), plain.standard_errors())
+
+
+def test_parts_without_weight_add_nothing():
+    parts = moments_of([0, 0, 1], {"a": [0.2, 0.7, 0.4], "b": [0.1, 0.9, 0.3]}, sample_weight=[1.0, 2.0, 3.0]).sums()
+    width = parts.mean.shape[1]
+    empty = Sums(*(np.zeros(1) for _ in range(3)), *(np.full((1, width), np.nan) for _ in range(5)))
+    pooled = pooled_sums(np.array([0, 1, 0, 1]), 2, joined_sums([parts, empty, empty]))
+    for name, column in parts._asdict().items():
+        np.testing.assert_array_equal(getattr(pooled, name), column, err_msg=name)
 
 
 def test_large_losses_keep_the_digits_of_their_spread():
@@ -292,8 +313,11 @@ def test_what_does_not_belong_together_is_refused():
         Moments.merge([])
     with pytest.raises(InputTypeError, match=r"rule must be a scoring rule"):
         moments_of(y, {"a": p}, "brier")
-    with pytest.raises(TypeError):
-        plain + 1
+    for number in (1, 0.0):  # Only `sum` starts from an integer, which is 0.
+        with pytest.raises(TypeError):
+            plain + number
+        with pytest.raises(TypeError):
+            number + plain
 
 
 def test_more_differences_than_memory_is_kept_for_are_refused(monkeypatch):

@@ -104,6 +104,7 @@ def test_every_ledger_gives_the_same(kind, tmp_path):
         pr.condense(frame, ["a", "b"], outcome="y", rules=[pr.Brier()]).to_parquet(tmp_path)
         ledger = pr.Ledger.from_parquet(tmp_path)
     found = pr.at_prevalence(ledger, RATE)
+    assert (found.is_weighted, found.prevalence, found.dropped) == (True, RATE, 0)
     model = None if kind == "tables" else "a"
     for measure in (pr.Brier(), *SMOOTH):
         one, other = pr.estimate(found, model, measure), pr.estimate(expected, "a", measure)

@@ -107,6 +107,12 @@ def first(value):
         pytest.param("tables", {"forecast": numbers(first(1.5))}, r"must lie in \[0, 1\]", id="forecast"),
         pytest.param("tables", {"forecast": numbers(first(np.nan))}, r"must lie in \[0, 1\]", id="no forecast"),
         pytest.param("tables", {"events": numbers(first(-1.0))}, "finite and not negative", id="negative"),
+        pytest.param(
+            "tables",
+            {"events": numbers(lambda n: 0.0 * n), "non_events": numbers(lambda n: 0.0 * n)},
+            "every row of its tables must have a weight",
+            id="no weight in a row",
+        ),
         pytest.param("tables", {"non_events": numbers(first(np.inf))}, "finite and not negative", id="infinite"),
         pytest.param("tables", {"n": numbers(lambda n: 0 * n)}, "every table must hold a case", id="nobody"),
         pytest.param("tables", {"n": numbers(lambda n: n + 1)}, "all be of the same cases|cases of its tables", id="n"),
@@ -129,6 +135,8 @@ def first(value):
         pytest.param("moments", {"lean": lists(lambda m: m + 1e3)}, "must be those of some losses", id="lean"),
         pytest.param("moments", {"mean": lists(lambda m: m + 1e300)}, "small enough for sums", id="large"),
         pytest.param("moments", {"spread": lists(lambda m: m + 1e308)}, "small enough for sums", id="larger"),
+        pytest.param("moments", {"mean": lists(lambda m: m - 1.7e308)}, "small enough for sums", id="largest"),
+        pytest.param("moments", {"lean": lists(lambda m: m - 1.7e308)}, "small enough for sums", id="largest lean"),
     ],
 )
 def test_numbers_that_no_cases_have_are_refused(kind, columns, law, tmp_path):

@@ -307,6 +307,8 @@ def test_shrinking_goes_a_share_of_the_way_in_log_odds():
     x = logit(FORECASTS[5:-5])
     halfway = logit(found.shrunk(0.5)(FORECASTS[5:-5]))
     np.testing.assert_allclose(halfway, (x + logit(found(FORECASTS[5:-5]))) / 2.0, atol=1e-9)
+    twice = found.shrunk(0.5).shrunk(0.5)
+    assert (twice.shrinkage, twice.level) == (0.25, pytest.approx(found.shrunk(0.25).level, rel=1e-14))
     np.testing.assert_allclose(found.shrunk(0.0)(FORECASTS), maps.IdentityMap(floor=found.floor)(FORECASTS), rtol=1e-12)
 
 

@@ -12,9 +12,11 @@ from scipy.special import expit
 
 import propriety as pr
 from propriety.errors import ImproperRuleError, InputTypeError, InputValueError
-from propriety.recalibration import METHODS, fit_logistic, fit_shrunk_spline
+from propriety.recalibration import METHODS, IdentityMap, fit_logistic, fit_shrunk_spline
+from propriety.recalibration import folds as folds_module
 from propriety.recalibration.folds import assign_folds, folds_of, split_into_folds
 from propriety.recalibration.hashed_folds import hash_of_labels, hashed_folds, with_hashed_folds
+from propriety.recalibration.result import formula_of
 
 COLUMNS = ("score", "gain", "low", "high", "standard_error", "p_value")
 
@@ -264,6 +266,14 @@ def test_the_choice_is_the_simplest_of_those_near_the_best():
     assert found.verdict.outcome == "gain"
 
 
+def test_a_simple_map_near_the_best_is_chosen():
+    y, p, _ = sample(7, n=300, slope=1.0)
+    near = pr.recalibrate(y, p, method="choose", seed=1, folds=3, candidates=["none", "slope", "quadratic"])
+    assert near.candidate[near.score.argmin()] == "slope"
+    assert 0.0 < near.gain[1] < 0.5 * near.standard_error[1]
+    assert near.method == "none"
+
+
 def test_what_cannot_be_fitted_is_noted_or_refused():
     y, p = [0, 1] * 30, [0.3] * 60
     found = pr.recalibrate(y, p, candidates=["logistic"], seed=1)
@@ -487,3 +497,26 @@ def test_errors_about_identifiers_name_their_argument():
         pr.recalibrate(y, p, folds=ids)
     with pytest.raises(InputValueError, match=r"it lacks \['case'\]"):
         pr.recalibrate(pl.LazyFrame({"y": y, "p": p}), "p", outcome="y", id="case")
+
+
+def test_the_result_tells_its_facts_and_its_formula():
+    y, p, _ = sample(12, n=200)
+    y = [None, *y[1:].tolist()]
+    found = pr.recalibrate(y, p, missing="drop", method="logistic", folds=2, seed=1)
+    facts = found._facts()
+    assert (facts["method"], facts["n"], facts["dropped"]) == ("logistic", 199, 1)
+    assert (facts["gain"], facts["low"], facts["high"]) == (found.gain[1], found.low[1], found.high[1])
+    assert formula_of(found.map) == found.map.formula
+    assert "dropped" not in replace(found, dropped=0)._facts()
+    flat = replace(fit_shrunk_spline(pr.ForecastTable.from_predictions([0, 1] * 20, [0.25, 0.75] * 20)), shrinkage=0.0)
+    assert formula_of(flat) == f"q = {IdentityMap(floor=flat.floor).formula}"
+
+
+@pytest.mark.parametrize("forecasts", ["p", ["p"], {"a": "p"}])
+def test_one_forecast_of_many_rows_is_counted_on_a_grid(forecasts, monkeypatch):
+    monkeypatch.setattr(folds_module, "BUDGET", 100)
+    y, p, generator = sample(13, n=300)
+    frame = pl.DataFrame({"y": y, "p": p, "id": generator.permutation(300)}).lazy()
+    found = folds_of(frame, forecasts, outcome="y", folds=3, id="id", model=None, seed=1)
+    assert [table.cells for table in found.tables] == [2**16] * 3
+    assert sum(table.n for table in found.tables) == 300

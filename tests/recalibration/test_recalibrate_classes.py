@@ -97,6 +97,7 @@ def test_arrays_frames_lazy_frames_and_ledgers_agree():
         (wanted, pr.recalibrate(frame, folds="fold", **columns)),
         (wanted, pr.recalibrate(frame.lazy(), folds="fold", **columns)),
         (wanted, pr.recalibrate(ledger, folds="fold", model="a", method="vector")),
+        (hashed, pr.recalibrate(y, {"b": p[:, ::-1], "a": p}, id=ids, seed=7, model="a", method="vector")),
         (hashed, pr.recalibrate(frame, id="id", seed=7, **columns)),
         (hashed, pr.recalibrate(frame.lazy(), id="id", seed=7, **columns)),
     ):
@@ -104,6 +105,7 @@ def test_arrays_frames_lazy_frames_and_ledgers_agree():
             np.testing.assert_allclose(getattr(found, name), getattr(one, name), rtol=1e-9, atol=1e-12)
         np.testing.assert_allclose(found(p), one(p), atol=1e-9)
     assert pr.recalibrate(frame.lazy(), seed=1, **columns).folds == "10 random folds"
+    assert pr.recalibrate(y, p, folds=2, seed=1, method="temperature").folds == "2 random folds"
 
 
 def test_a_ledger_without_its_cases_is_refused(tmp_path):

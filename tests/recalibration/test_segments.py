@@ -285,6 +285,27 @@ def test_numbers_are_not_labels_that_are_texts(fixed):
         SegmentMap(whole=IdentityMap(), effects=OLD, floor=1e-6)([0.5, 0.5], by={"age": ["50", "60"]})
 
 
+def test_a_map_by_hand_adds_its_effects_everywhere():
+    effects = (
+        SegmentEffect((("site", "FR"), ("age", (30.0, 50.0))), 0.5),
+        SegmentEffect((("site", "DE"),), -0.25),
+        SegmentEffect((("plan", 2),), 0.125),
+    )
+    own = SegmentMap(whole=IdentityMap(), effects=effects, floor=0.01)
+    by = {"site": ["FR", "FR", "FR", "DE", "US"], "age": [30.0, 40.0, 50.0, 40.0, 40.0], "plan": [1, 2, 1, 2, 1]}
+    p, shift = np.array([0.2, 0.0, 0.5, 0.9, 0.4]), np.array([0.0, 0.625, 0.5, -0.125, 0.0])
+    expected = expit(logit(np.clip(p, 0.01, 0.99)) + shift)
+    read = StoredMap.from_json(own.to_json())
+    assert read == own
+    assert [one.words for one in read.effects][:2] == ["site = FR and age from 30 to 50", "site = DE"]
+    np.testing.assert_allclose(read(p, by=by), expected, rtol=1e-14)
+    frame = pl.DataFrame({"p": p, **by})
+    q = nw.from_native(frame).select(q=own.expression("p"))["q"].to_numpy()
+    np.testing.assert_allclose(q, expected, rtol=1e-14)
+    sql = duckdb.sql(f"SELECT {own.to_sql('p')} AS q FROM frame").fetchnumpy()["q"]  # noqa: S608  (of the map)
+    np.testing.assert_allclose(sql, expected, rtol=1e-14)
+
+
 def effect(label, **change):
     return {"effects": [{"places": [["age", label]], "log_odds": 0.5} | change]}
 

@@ -12,7 +12,7 @@ from propriety.inference.calibration_summary import CalibrationOutcome, jointly_
 from propriety.inference.calibration_words import TOGETHER
 from propriety.inference.comparison_words import listed
 from propriety.inference.estimates import counted
-from propriety.inference.number_words import hundredths, number, number_and_limits, p_value_words, percent
+from propriety.inference.number_words import capitalized, hundredths, number, number_and_limits, p_value_words, percent
 from propriety.inference.slice_table import Slices
 
 if TYPE_CHECKING:
@@ -61,9 +61,8 @@ def absent_words(evaluation: Evaluation) -> Iterator[str]:
     if evaluation.kind != "binary":
         absent.append("the confusion matrix")
     if absent:
-        what = listed(absent)
-        needs = "need" if len(absent) + len(own) > 1 else "needs"
-        yield f"{what[0].upper()}{what[1:]} {needs} {evaluation.ledger.where_cases_are}."
+        needs = "need" if max(len(absent), len(own)) > 1 else "needs"
+        yield f"{capitalized(listed(absent))} {needs} {evaluation.ledger.where_cases_are}."
 
 
 def cases_words(evaluation: Evaluation) -> str:
@@ -109,7 +108,7 @@ def _leaders(evaluation: Evaluation, best: float, written: str) -> str:
     if evaluation.problem.interval is not None:
         low, high = evaluation.problem.interval
         where = f" over the thresholds from {percent(low)} to {percent(high)}"
-    title = headline.label[0].upper() + headline.label[1:]
+    title = capitalized(headline.label)
     first = scores.model[(scores.measure == headline.key) & (scores.value == best)].tolist()
     if math.isinf(best):
         return f"{title} of {'every model' if len(evaluation.models) > 1 else evaluation.best}{where}: infinite"

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from propriety.inference.class_calibration import ClassCalibration
+from propriety.inference.comparison_words import listed
 from propriety.inference.number_words import hundredths, number, p_value_words
 from propriety.inference.slice_table import texts_of_labels
 
@@ -30,7 +31,7 @@ def class_words(found: ClassCalibration, name: str) -> str:
     """
     note = f" Note: {found.note}." if found.note else ""
     tested = [words for view, words in VIEWS.items() if not math.isnan(getattr(found, view))]
-    how = f" ({p_value_words(found.p_value)}; tested {_listed(tested)})" if tested else ""
+    how = f" ({p_value_words(found.p_value)}; tested {listed(tested)})" if tested else ""
     kernel = ""
     if found.kernel is not None:
         sample = f", a random sample of {found.kernel.n:,} cases" if found.kernel.is_sample else ""
@@ -99,7 +100,3 @@ def _cost(found: ClassCalibration) -> str:
     if not math.isnan(found.miscalibration_low):
         limits = f" ({number(found.miscalibration_low)} to {number(found.miscalibration_high)})"
     return f" Miscalibration summed over the classes: {number(found.miscalibration)}{limits}."
-
-
-def _listed(words: list[str]) -> str:
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from propriety.inference.estimates import counted
-from propriety.inference.number_words import percent
+from propriety.inference.number_words import capitalized, percent
 
 if TYPE_CHECKING:
     from propriety.inference.plan import Plan
@@ -34,7 +34,7 @@ def plan_words(plan: Plan) -> Iterator[str]:
         else:
             of = "" if math.isnan(value) else f" to detect {value:.3g}"
             aim = f"{percent(goal)} power{of}"
-        yield f"- {label[0].upper()}{label[1:]}: {aim} with {_cases(n)}{those}{most}."
+        yield f"- {capitalized(label)}: {aim} with {_cases(n)}{those}{most}."
     rarer = min(plan.prevalence, 1.0 - plan.prevalence) * plan.required * plan.share
     if rarer < FEW:
         yield (

@@ -95,7 +95,6 @@ class CrossFit:
             models=tuple(self.maps),
             rule=rule,
             index=KeyIndex.of_columns({OUTCOME: outcomes, FOLD: places}),
-            dropped=self.folds.dropped,
         )
 
 

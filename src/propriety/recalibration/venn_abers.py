@@ -150,11 +150,10 @@ def _with_event(events: Floats, non_events: Floats, weight: float) -> Floats:
     x = np.append(0.0, np.cumsum(events + non_events)).tolist()
     y = np.append(0.0, np.cumsum(events)).tolist()
     after = _next_on_hull(x, y)
-    rows = len(events)
     left: list[int] = []  # The lower convex hull of the points before the row.
-    at, touch, rates = 0, 1, [0.0] * rows
-    for row in range(1, rows + 1):
-        new = row - 1
+    at, touch = 0, 1
+    rates: list[float] = []
+    for new in range(len(events)):
         xn, yn = x[new], y[new]
         while len(left) >= 2:
             one, two = left[-2], left[-1]
@@ -162,7 +161,7 @@ def _with_event(events: Floats, non_events: Floats, weight: float) -> Floats:
                 break  # The middle point is below the line through the other two.
             left.pop()
         left.append(new)
-        at, touch = min(at, len(left) - 1), max(touch, row)
+        at, touch = min(at, len(left) - 1), max(touch, new + 1)
         while True:
             x0, y0 = x[left[at]], y[left[at]]  # The weight is added last, because it may be lost in the sums.
             slope = (y[touch] - y0 + weight) / (x[touch] - x0 + weight)
@@ -176,7 +175,7 @@ def _with_event(events: Floats, non_events: Floats, weight: float) -> Floats:
             if y[other] - y[one] >= slope * (x[other] - x[one]):
                 break
             at += 1
-        rates[new] = slope
+        rates.append(slope)
     # Rates are shares that increase from row to row, except for rounding error.
     return np.maximum.accumulate(np.clip(rates, 0.0, 1.0))
 
