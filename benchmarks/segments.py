@@ -2,7 +2,8 @@
 
 The cases are in a Parquet file, which is made first: 12 columns with 178 labels in all, a forecast and an outcome, with
 two segments that are wrong. The bare queries compute the same five sums, with one GROUP BY for each pair of columns,
-and check nothing. propriety also checks every row, draws outcomes for the critical value and names the segments.
+and check nothing. propriety also checks every row, draws outcomes for the critical value and names the segments. On
+Spark, the sums of all segments are also compared with those of DuckDB.
 
 Run: python benchmarks/segments.py [--rows 100000000] [--rounds 1] [--engine duckdb|spark] [--folder DIR]
 """
@@ -23,6 +24,9 @@ from typing import Any
 import duckdb
 
 import propriety as pr
+from propriety.inference.segment_source import segment_source
+from propriety.inference.segment_sums import cases_of_engine
+from propriety.inference.segments import ROWS_OF_LAW, segment_words
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "quality"))
 from record import RESULTS, table, write
@@ -89,6 +93,24 @@ def timed(work: Any) -> tuple[float, float, Any]:
     return time.perf_counter() - begin, used.ru_utime + used.ru_stime - processor, found
 
 
+def sums_of(frame: Any) -> dict[str, tuple[float, ...]]:
+    """Return the sums of every segment, by its name."""
+    source, *_ = segment_source(frame, "p", COLUMNS, 5, 1, "y", None, None, "raise")
+    cases, _, names = cases_of_engine(source, 2, ROWS_OF_LAW, 1)
+    labelled = list(zip(COLUMNS, names, strict=True))
+    segments = map(cases.lattice.segment, range(len(cases.lattice)))
+    words = [segment_words((labelled[at][0], labelled[at][1][code]) for at, code in one) for one in segments]
+    return dict(zip(words, zip(*cases.sums(), strict=True), strict=True))
+
+
+def difference(frame: Any, path: str) -> str:
+    """Return the largest relative difference of a sum of any segment to that of DuckDB."""
+    found, expected = sums_of(frame), sums_of(on_duckdb(path)[0])
+    pairs = [(found[name], own) for name, own in expected.items()]
+    largest = max(abs(one - other) / abs(other) for both in pairs for one, other in zip(*both, strict=True) if other)
+    return f"{largest:.0e} over {len(pairs):,} segments" if found.keys() == expected.keys() else "other segments"
+
+
 def main() -> None:
     """Run the benchmark, and add its row to the record."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -99,7 +121,8 @@ def main() -> None:
     options = parser.parse_args()
     with ExitStack() as stack:
         folder = options.folder or stack.enter_context(TemporaryDirectory())
-        frame, bare = (on_duckdb if options.engine == "duckdb" else on_spark)(made(folder, options.rows))
+        path = made(folder, options.rows)
+        frame, bare = (on_duckdb if options.engine == "duckdb" else on_spark)(path)
 
         def ours() -> Any:
             return pr.find_segments(frame, "p", outcome="y", by=COLUMNS, seed=1)
@@ -121,13 +144,14 @@ def main() -> None:
         "ratio": f"{clock / own_clock:.2f}",
         "ratio of processor seconds": f"{processor / own_processor:.2f}" if options.engine == "duckdb" else "",
         "peak memory": f"{times[0][4]:.1f} GB" if options.engine == "duckdb" else "",
+        "difference of the sums to DuckDB": difference(frame, path) if options.engine == "spark" else "",
         "planted segments named": "both, and no other" if set(found.segment) == PLANTED else ", ".join(found.segment),
     }
     record = RESULTS / f"{NAME}.json"
     known = (
         json.loads(record.read_text(encoding="utf-8"))["tables"][0] if record.exists() else {"columns": [], "rows": []}
     )
-    rows = [dict(zip(known["columns"], one, strict=True)) for one in known["rows"]]
+    rows = [dict.fromkeys(row, "") | dict(zip(known["columns"], one, strict=True)) for one in known["rows"]]
     rows = [one for one in rows if (one["engine"], one["rows"]) != (row["engine"], row["rows"])]
     rows = sorted([*rows, row], key=lambda one: (one["engine"], int(one["rows"].replace(",", ""))))
     write(
