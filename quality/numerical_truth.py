@@ -5,11 +5,14 @@ the forecast (i % 1000 + 1/2) / 1000, and the event happens to i % 1000 + 1 in 1
 Weights are powers of two from 2^-50 to 2^50, 30 orders of magnitude. The exact mean uses losses with 800 digits.
 
 Run: python quality/numerical_truth.py [--most 1000000000] [--folder DIR]
+With --most 0, only the comparisons with exact arithmetic are made again, and the record keeps its sums over rows.
 """
 
 from __future__ import annotations
 
 import argparse
+import datetime as dt
+import json
 import math
 import sys
 import tempfile
@@ -22,7 +25,7 @@ import duckdb
 import narwhals as nw
 import numpy as np
 import polars as pl
-from record import table, write
+from record import RESULTS, table, write
 
 import propriety as pr
 from propriety.ledger.engine_moments import sums_of_lazy
@@ -118,7 +121,8 @@ def sums(rows: int, folder: Path, exact: Mapping[bool, Mapping[str, Any]]) -> li
     found = []
     for name, frame in sources(rows, folder):
         begin = time.perf_counter()
-        row: Row = {"rows": f"{rows:.0e}".replace("e+0", "e"), "engine": name}
+        today = dt.datetime.now(tz=dt.UTC).date().isoformat()
+        row: Row = {"rows": f"{rows:.0e}".replace("e+0", "e"), "engine": name, "date": today}
         for weighted in (False, True):
             means = on_arrays(rows, weighted=weighted) if frame is None else on_engine(frame, rows, weighted=weighted)
             for rule, mean in means:
@@ -177,7 +181,18 @@ def _shares(found: list[Row], engine: str, *, by_table: bool) -> list[float]:
     return [float(row[name]) for row in rows for name in row if "(" in name and ("by table" in name) == by_table]
 
 
-def recorded(rules: list[Row], maps: list[Row], inferred: list[Row], found: list[Row]) -> None:
+def earlier_sums() -> list[Row]:
+    """Return the sums over rows of the record, with the dates on which they were measured."""
+    record = json.loads((RESULTS / "numerical_truth.json").read_text(encoding="utf-8"))
+    stored = record["tables"][0]
+    rows = [dict(zip(stored["columns"], row, strict=True)) for row in stored["rows"]]
+    return [
+        {"rows": row["rows"], "engine": row["engine"], "date": row.get("date", record["made"]["date"]), **row}
+        for row in rows
+    ]
+
+
+def recorded(rules: list[Row], maps: list[Row], inferred: list[Row], found: list[Row], options: str = "") -> None:
     """Write what has been measured so far."""
     worst = {name: max(_shares(found, name, by_table=False)) for name in dict.fromkeys(row["engine"] for row in found)}
     errors = ", ".join(f"{share:.1e} on {name}" for name, share in worst.items())
@@ -187,7 +202,7 @@ def recorded(rules: list[Row], maps: list[Row], inferred: list[Row], found: list
         f"The relative error of mean losses of up to {found[-1]['rows']} rows is at most {errors}, and {by_table:.1e} "
         f"from forecast tables. Wrong counts in these tables: {sum(row['wrong counts'] for row in found)}. On "
         f"adversarial forecasts the error of the loss of one event is at most {of_one_event:.2g} units in the last "
-        f"place, under every rule and parameter tried, and that of recalibration maps {_worst(maps, 'ulps'):.2g}. The "
+        f"place, under every rule and parameter tried, and that of recalibration maps {_worst(maps, 'ulps'):.0f}. The "
         f"relative error of weights of censored outcomes and of p-values of the calibration test is at most "
         f"{_worst(inferred, 'relative error'):.1e}."
     )
@@ -195,7 +210,7 @@ def recorded(rules: list[Row], maps: list[Row], inferred: list[Row], found: list
         "numerical_truth",
         title="Numerical accuracy",
         summary=summary,
-        command="python quality/numerical_truth.py",
+        command=f"python quality/numerical_truth.py{options}",
         tables=[
             table("Relative error of mean losses, and wrong counts in the forecast table", found),
             table(
@@ -212,6 +227,7 @@ def recorded(rules: list[Row], maps: list[Row], inferred: list[Row], found: list
                 "Plain and weighted means are summed over the rows, on engines by cells of the forecast. Means by "
                 "table are computed from the counts."
             ),
+            "The means were measured on the dates given, and everything else on the date of the record.",
             "DuckDB generates its rows, Polars scans a Parquet file, and NumPy uses arrays.",
             "Maps in log-odds round these, so that the error grows with their size: 745 for the smallest double.",
             "Exact weights of censored outcomes are computed with fractions, exact p-values with 80 digits.",
@@ -231,8 +247,11 @@ def main() -> None:
     parser.add_argument("--folder", help="where to keep Parquet files meanwhile")
     arguments = parser.parse_args()
     rules, maps, inferred = rule_errors(), map_rows(), inference_rows()
-    exact = {weighted: exact_means(weighted=weighted) for weighted in (False, True)}
+    if arguments.most < SIZES[0]:
+        recorded(rules, maps, inferred, earlier_sums(), " --most 0")
+        return
     found: list[Row] = []
+    exact = {weighted: exact_means(weighted=weighted) for weighted in (False, True)}
     with tempfile.TemporaryDirectory(dir=arguments.folder) as folder:
         for rows in (*SIZES, LARGEST):
             if rows <= arguments.most:

@@ -25,7 +25,7 @@ from stored import mutated
 import propriety as pr
 from propriety.cli.program import program
 
-__all__ = ["one"]
+__all__ = ["check_table", "folder_of_its_own", "one", "run_command", "sound_file"]
 
 NAMES = ("y", "p", "q", "w", "g")
 CELLS = (
@@ -70,7 +70,7 @@ def one(data: bytes) -> None:
     """Run a command on the file that the bytes say."""
     drawing = Drawing(data)
     how = drawing.number(7)
-    with _folder() as folder, warnings.catch_warnings():
+    with folder_of_its_own() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # As at a terminal, where Python shows none of a library's.
         if how == 0:
             _sound_cases(drawing, folder)
@@ -78,10 +78,10 @@ def one(data: bytes) -> None:
         command = drawing.choice(COMMANDS)
         content = {1: _text, 2: _rest, 3: _rest}.get(how, _mutated_file)(drawing)
         (folder / "in").write_bytes(content)
-        _run(command[0], "in", *command[1:])
+        run_command(command[0], "in", *command[1:])
 
 
-def _run(*arguments: str) -> Result:
+def run_command(*arguments: str) -> Result:
     """Run a command, which must end as it says that it ends."""
     result = CliRunner().invoke(program, list(arguments))
     errors = result.stderr
@@ -103,13 +103,18 @@ def _sound_cases(drawing: Drawing, folder: Path) -> None:
     w = [float(drawing.number(3)) for _ in range(n)] if drawing.number(1) else None
     columns: dict[str, list[Any]] = {"y": y, "p": p} | ({} if w is None else {"w": w})
     (folder / "in").write_bytes(drawing.choice(list(WRITERS.values()))(columns))
-    result = _run("condense", "in", *READ, *([] if w is None else ["--weight", "w"]), "-o", "out")
+    result = run_command("condense", "in", *READ, *([] if w is None else ["--weight", "w"]), "-o", "out")
     weights = [1.0] * n if w is None else w
     if not any(weights):
         _require(result.exit_code == 2, "cases without weight are counted")
         return
     _require(result.exit_code == 0, f"sound cases are refused: {result.stderr}")
-    table = pr.Ledger.from_parquet("out").table()
+    check_table("out", y, p, weights)
+
+
+def check_table(folder: str, y: list[int], p: list[float], weights: list[float]) -> None:
+    """Compare the table of a ledger with one that is summed up case by case."""
+    table = pr.Ledger.from_parquet(folder).table()
     expected: dict[float, list[float]] = {}
     for event, forecast, weight in zip(y, p, weights, strict=True):
         if weight > 0.0:
@@ -159,7 +164,7 @@ WRITERS: dict[str, Callable[[dict[str, list[Any]]], bytes]] = {
 
 
 @functools.cache
-def _file(which: int) -> bytes:
+def sound_file(which: int) -> bytes:
     """Return a sound file to begin with."""
     columns: dict[str, list[Any]] = {
         "y": [0, 1, 1, 0, 1, 0],
@@ -177,7 +182,7 @@ def _file(which: int) -> bytes:
 
 
 def _mutated_file(drawing: Drawing) -> bytes:
-    return mutated(drawing, _file(drawing.number(len(WRITERS) + 1)))
+    return mutated(drawing, sound_file(drawing.number(len(WRITERS) + 1)))
 
 
 def _text(drawing: Drawing) -> bytes:
@@ -198,7 +203,7 @@ def _rest(drawing: Drawing) -> bytes:
 
 
 @contextmanager
-def _folder() -> Iterator[Path]:
+def folder_of_its_own() -> Iterator[Path]:
     """Work in a folder of its own."""
     before = Path.cwd()
     with tempfile.TemporaryDirectory() as folder:

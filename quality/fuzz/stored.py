@@ -24,7 +24,7 @@ from pyarrow import parquet
 import propriety as pr
 from propriety.errors import ProprietyError
 
-__all__ = ["mutated", "one"]
+__all__ = ["changed", "mutated", "one", "read_folder", "require"]
 
 KINDS: tuple[Any, ...] = (pr.ForecastTable, pr.Ledger)
 FACTS, PARTS = "ledger.json", ("tables/part-0.parquet", "moments/part-0.parquet")
@@ -39,7 +39,7 @@ def one(data: bytes) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         if kind is pr.Ledger:
-            _read_folder(_changed_folder(drawing, how))
+            read_folder(_changed_folder(drawing, how))
         elif how == 0:
             _read_file(drawing.rest())
         elif how == 1:
@@ -47,7 +47,7 @@ def one(data: bytes) -> None:
         elif how == 2:
             _read_file(_written(drawing, _file(drawing.number(3))))
         else:
-            _read_dict(_changed(drawing, _sound(drawing.number(3))))
+            _read_dict(changed(drawing, _sound(drawing.number(3))))
 
 
 def _read_file(content: bytes) -> None:
@@ -83,13 +83,14 @@ def _changed_folder(drawing: Drawing, how: int) -> dict[str, bytes]:
     elif how < 5:
         files[part] = _written(drawing, files[part])
     else:
-        files[FACTS] = json.dumps(_changed(drawing, json.loads(files[FACTS])), default=str).encode()
+        files[FACTS] = json.dumps(changed(drawing, json.loads(files[FACTS])), default=str).encode()
     if how == 7 and not drawing.often():
         del files[part]
     return files
 
 
-def _read_folder(files: dict[str, bytes]) -> None:
+def read_folder(files: dict[str, bytes]) -> None:
+    """Read the files of a ledger, and look at what comes of them."""
     with tempfile.TemporaryDirectory() as folder:
         root, again = Path(folder) / "stored", Path(folder) / "again"
         for name, content in files.items():
@@ -123,7 +124,7 @@ def _look_at_ledger(ledger: pr.Ledger) -> None:
     repr(ledger)
     for rule in ledger.rules:
         _look_at_moments(ledger.moments(rule))
-    _require((ledger + ledger).n == 2 * ledger.n, "the number of cases of a sum")
+    require((ledger + ledger).n == 2 * ledger.n, "the number of cases of a sum")
 
 
 def _look_at_table(table: pr.ForecastTable) -> None:
@@ -132,11 +133,11 @@ def _look_at_table(table: pr.ForecastTable) -> None:
     forecast, events, others = (
         list(map(Fraction, column)) for column in (table.forecast, table.events, table.non_events)
     )
-    _require(forecast == sorted(set(forecast)) and forecast[0] >= 0 and forecast[-1] <= 1, "forecasts")
-    _require(min(events) >= 0 and min(others) >= 0, "weights")
-    _require(type(table.n) is int and table.n >= 1 and type(table.dropped) is int and table.dropped >= 0, "counts")
+    require(forecast == sorted(set(forecast)) and forecast[0] >= 0 and forecast[-1] <= 1, "forecasts")
+    require(min(events) >= 0 and min(others) >= 0, "weights")
+    require(type(table.n) is int and table.n >= 1 and type(table.dropped) is int and table.dropped >= 0, "counts")
     total = sum(events) + sum(others)
-    _require(total > 0 and math.isfinite(table.weight) and 0 < table.effective_n < math.inf, "total weight")
+    require(total > 0 and math.isfinite(table.weight) and 0 < table.effective_n < math.inf, "total weight")
     losses = sum(((p - 1) ** 2 * e + p**2 * o for p, e, o in zip(forecast, events, others, strict=True)), Fraction(0))
     _near(pr.brier_score(table), float(losses / total), "the Brier score")
     _near(table.event_rate, float(sum(events) / total), "the event rate")
@@ -145,7 +146,7 @@ def _look_at_table(table: pr.ForecastTable) -> None:
             twice = table + table
         except ProprietyError:  # Twice the weight may be more than a float holds.
             return
-        _require(twice.n == 2 * table.n and twice.dropped == 2 * table.dropped, "the counts of a sum")
+        require(twice.n == 2 * table.n and twice.dropped == 2 * table.dropped, "the counts of a sum")
         _near(twice.weight, 2.0 * table.weight, "the weight of a sum")
     coarse = table.grid(1)
     _near(coarse.weight, table.weight, "the weight of a grid")
@@ -154,26 +155,27 @@ def _look_at_table(table: pr.ForecastTable) -> None:
 def _look_at_moments(moments: pr.results.Moments) -> None:
     """Look whether moments that were read are sound, and whether they add."""
     cells, series = len(moments.n), len(moments.models) * (len(moments.models) + 1) // 2
-    _require(moments.mean.shape == moments.lean.shape == moments.spread.shape == (cells, series), "shapes")
-    _require(bool((moments.n >= 1).all() and (moments.weight > 0).all()), "counts")
-    _require(np.isfinite(moments.weight).all() and np.isfinite(moments.weight_squares).all(), "weights")
-    _require(moments.cases == sum(moments.n.tolist()), "the number of cases")
+    require(moments.mean.shape == moments.lean.shape == moments.spread.shape == (cells, series), "shapes")
+    require(bool((moments.n >= 1).all() and (moments.weight > 0).all()), "counts")
+    require(np.isfinite(moments.weight).all() and np.isfinite(moments.weight_squares).all(), "weights")
+    require(moments.cases == sum(moments.n.tolist()), "the number of cases")
     weights = list(map(Fraction, moments.weight))
     for place, mean in enumerate(moments.means):
         column = moments.mean[:, place]
         if np.isfinite(column).all():
             exact = sum((w * Fraction(m) for w, m in zip(weights, column, strict=True)), Fraction(0)) / sum(weights)
             _near(float(mean), float(exact), "a mean", slack=1e-12 * float(np.abs(column).max()))
-    _require(not (moments.standard_errors() < 0).any(), "standard errors")
-    _require((moments + moments).cases == 2 * moments.cases, "the number of cases of a sum")
+    require(not (moments.standard_errors() < 0).any(), "standard errors")
+    require((moments + moments).cases == 2 * moments.cases, "the number of cases of a sum")
 
 
 def _same(found: Any, expected: Any) -> None:
     one, other = (json.dumps(value, default=repr) for value in (found, expected))
-    _require(one == other, "stored and read again it differs")
+    require(one == other, "stored and read again it differs")
 
 
-def _require(holds: object, what: str) -> None:
+def require(holds: object, what: str) -> None:
+    """Raise an error that no harness catches if something does not hold."""
     if not holds:
         message = f"unsound: {what}"
         raise AssertionError(message)
@@ -239,7 +241,7 @@ def _written(drawing: Drawing, content: bytes) -> bytes:
     source = parquet.read_table(pa.BufferReader(content))
     facts = json.loads((source.schema.metadata or {}).get(b"propriety", b"{}"))
     if drawing.number(1):
-        facts = _changed(drawing, facts)
+        facts = changed(drawing, facts)
     mark = (
         json.dumps(facts, default=str).encode()
         if drawing.often()
@@ -268,7 +270,7 @@ def _other_column(drawing: Drawing, column: Any) -> Any:
         return pa.nulls(len(values))
 
 
-def _changed(drawing: Drawing, data: dict[str, Any]) -> Any:
+def changed(drawing: Drawing, data: dict[str, Any]) -> Any:
     """Change some entries of plain data."""
     for _ in range(1 + drawing.number(2)):
         name = drawing.choice([*data, drawing.text()] if drawing.number(7) == 7 else [*data] or [""])

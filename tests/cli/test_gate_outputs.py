@@ -133,3 +133,32 @@ def test_comparisons_have_gates_and_rules(run, folder, refusal):
     assert "| model | reference | difference | adjusted p | verdict |" in done.stdout
     assert "did you mean brier?" in refusal("compare", *BOTH, "--rule", "brjer")
     assert "did you mean bold/brier" in refusal("compare", *BOTH, "--fail-if", "bold/briar>1")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"schema": "propriety.comparison"},
+        {"version": 99},
+        {"version": None},
+        {"metrics": {"honest/brier": "0.1"}},
+        {"metrics": {"honest/brier": True}},
+        {"metrics": {"honest/brier": 10**400}},
+        {"metrics": [1.0]},
+        {"models": None},
+    ],
+    ids=lambda change: "-".join(f"{name} {str(value)[:24]}" for name, value in change.items()),
+)
+def test_a_baseline_that_no_evaluation_wrote_is_refused(refusal, folder, change):
+    stored = {"schema": "propriety.evaluation", "version": 8, "models": ["honest"], "metrics": {"honest/brier": 0.1}}
+    (folder / "old.json").write_text(json.dumps(stored | change))
+    told = refusal("evaluate", *BOTH, *FEW, "--baseline", "old.json", "--fail-if", "honest/brier>baseline/honest/brier")
+    assert "--baseline" in told or "version" in told
+    assert "Hint: " in told or "schema" in change
+
+
+def test_a_baseline_without_end_is_refused(refusal, folder):
+    (folder / "old.json").write_text("[" * 100_000)
+    assert "--baseline must be JSON" in refusal(
+        "evaluate", *BOTH, "--baseline", "old.json", "--fail-if", "bold/brier>1"
+    )

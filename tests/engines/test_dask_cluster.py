@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from propriety import ForecastTable
+from propriety import Brier, ForecastTable, condense
 from propriety.errors import InputValueError
 
 PARTS, ROWS = 24, 100_000
@@ -60,6 +60,32 @@ def test_a_worker_that_dies_in_mid_query_changes_nothing(cluster):
     assert victim not in [worker.pid for worker in cluster.workers.values()]
     for name in ("forecast", "events", "non_events"):
         assert getattr(table, name).tolist() == getattr(expected, name).tolist()
+
+
+def test_a_worker_that_dies_while_a_ledger_is_filled_changes_nothing(cluster):
+    """Tables, keys and the moments of two models: what the dead worker held is computed again."""
+
+    def fill():
+        lazy = frame().assign(q=lambda rows: rows["p"] ** 2, site=lambda rows: (rows["p"] * 1000).astype(int) % 3)
+        return condense(lazy, ["p", "q"], outcome="y", by=["site"], rules=[Brier()], cells=2**10)
+
+    fill()
+    begin = time.monotonic()
+    expected = fill()
+    duration = time.monotonic() - begin
+    victim, killed = next(iter(cluster.workers.values())).pid, []
+    killer = threading.Timer(0.4 * duration, lambda: killed.append(os.kill(victim, signal.SIGKILL)))
+    killer.start()
+    ledger = fill()
+    assert killed, "the ledger was filled before the worker was killed"
+    assert victim not in [worker.pid for worker in cluster.workers.values()]
+    assert ledger.n == expected.n == PARTS * ROWS
+    for model in ("p", "q"):
+        for name in ("events", "non_events"):
+            assert getattr(ledger.table(model), name).tolist() == getattr(expected.table(model), name).tolist()
+    mine, theirs = ledger.moments(Brier()), expected.moments(Brier())
+    for name in ("mean", "spread"):
+        np.testing.assert_allclose(getattr(mine, name), getattr(theirs, name), rtol=1e-10)
 
 
 def test_a_bad_row_hidden_in_one_partition_is_told(cluster):

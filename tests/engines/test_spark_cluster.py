@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from propriety import ForecastTable
+from propriety import Brier, ForecastTable, condense
 from propriety.errors import InputValueError
 
 COUNT = 20_000_000
@@ -61,8 +61,8 @@ def test_an_executor_that_dies_in_mid_query_changes_nothing(spark):
     frame = generated(spark)
     expected = ForecastTable.from_frame(frame, **QUERY)
     assert expected.n == COUNT
+    wait_for_executors(2)
     before = executors()
-    assert len(before) == 2
     killed = []
 
     def kill():
@@ -79,6 +79,45 @@ def test_an_executor_that_dies_in_mid_query_changes_nothing(spark):
     # The mean forecast of a cell is added up in the order in which partitions arrive.
     np.testing.assert_allclose(table.forecast, expected.forecast, rtol=1e-13)
     assert table.n == COUNT
+
+
+@pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="the executors are found in /proc")
+def test_an_executor_that_dies_while_a_ledger_is_filled_changes_nothing(spark):
+    """Tables, keys and the moments of two models: every query that the dead executor took part in is repeated."""
+    frame = generated(spark, COUNT // 4).selectExpr("p", "p * p AS q", "y", "CAST(p * 1000 AS INT) % 3 AS site")
+
+    def fill():
+        return condense(frame, ["p", "q"], outcome="y", by=["site"], rules=[Brier()], cells=2**10)
+
+    expected = fill()
+    wait_for_executors(2)
+    victim, killed = executors()[0], []
+
+    def kill():
+        wait_for_mid_query(spark)
+        killed.append(os.kill(victim, signal.SIGKILL))
+
+    killer = threading.Thread(target=kill, daemon=True)
+    killer.start()
+    ledger = fill()
+    assert killed, "the ledger was filled before the executor was killed"
+    assert victim not in executors()
+    assert ledger.n == expected.n == COUNT // 4
+    for model in ("p", "q"):
+        for name in ("events", "non_events"):
+            assert getattr(ledger.table(model), name).tolist() == getattr(expected.table(model), name).tolist()
+    mine, theirs = ledger.moments(Brier()), expected.moments(Brier())
+    assert mine.n.tolist() == theirs.n.tolist()
+    for name in ("mean", "spread"):
+        np.testing.assert_allclose(getattr(mine, name), getattr(theirs, name), rtol=1e-10)
+
+
+def wait_for_executors(number):
+    """Wait until the cluster has replaced an executor that died."""
+    until = time.monotonic() + 60.0
+    while len(executors()) < number:
+        assert time.monotonic() < until
+        time.sleep(0.1)
 
 
 def test_a_bad_row_hidden_in_one_partition_is_told(spark):

@@ -5,6 +5,7 @@ import shutil
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute
 import pytest
 from pyarrow import parquet
 
@@ -115,7 +116,7 @@ def first(value):
         ),
         pytest.param("tables", {"non_events": numbers(first(np.inf))}, "finite and not negative", id="infinite"),
         pytest.param("tables", {"n": numbers(lambda n: 0 * n)}, "every table must hold a case", id="nobody"),
-        pytest.param("tables", {"n": numbers(lambda n: n + 1)}, "all be of the same cases|cases of its tables", id="n"),
+        pytest.param("tables", {"n": numbers(lambda n: n + 1)}, "must add up to its numbers", id="n"),
         pytest.param("tables", {"cells": numbers(lambda n: n + 3)}, "cells must be a power of two", id="cells"),
         pytest.param(
             "tables", {"model": lambda c: pa.array(["p"] * len(c))}, "tables of all of its models", id="model"
@@ -182,4 +183,71 @@ def test_facts_that_no_ledger_has_are_refused(facts, tmp_path):
     condensed(by={"site": SITE}).to_parquet(tmp_path / "l")
     change(tmp_path / "l", **facts)
     with pytest.raises(InputValueError, match=r"ledger|rule|dropped"):
+        pr.Ledger.from_parquet(tmp_path / "l")
+
+
+def lie(value):
+    """Add to the first count."""
+
+    def change_of(column):
+        values = column.to_numpy().copy()
+        values[int(np.argmax(values > 0))] += value
+        return pa.array(values)
+
+    return change_of
+
+
+def repeated(folder, kind, places):
+    """Write only some rows of a file, or some of them twice."""
+    file = next((folder / kind).glob("*.parquet"))
+    rows = parquet.read_table(file)
+    parquet.write_table(rows.take(places(rows.num_rows)), file)
+
+
+ADDED_UP = "must add up to its numbers of events and non-events"
+
+
+@pytest.mark.parametrize(
+    ("kind", "columns", "law"),
+    [
+        pytest.param("tables", {"events": lie(1.0)}, ADDED_UP, id="an event more"),
+        pytest.param("tables", {"non_events": lie(1.0)}, ADDED_UP, id="a non-event more"),
+        pytest.param("tables", {"n_events": lie(1)}, ADDED_UP, id="another number of events"),
+        pytest.param("moments", {"outcome": numbers(lambda n: 1 - n)}, "of the outcomes of its tables", id="turned"),
+        pytest.param("moments", {"mean": lists(lambda m: m * np.nan)}, "every model must be a number", id="nan"),
+        pytest.param("moments", {"mean": lists(lambda m: m + 5.0)}, r"range of Brier\(\), 0 to 1", id="out of range"),
+    ],
+)
+def test_counts_that_do_not_add_up_are_refused_with_what_to_do(kind, columns, law, tmp_path):
+    condensed(by={"site": SITE}, rules=[pr.Brier()]).to_parquet(tmp_path / "l")
+    rewritten(tmp_path / "l", kind, columns)
+    with pytest.raises(InputValueError, match=rf"{law}.* Hint: restore the folder from a copy, or condense"):
+        pr.Ledger.from_parquet(tmp_path / "l")
+
+
+@pytest.mark.parametrize("kind", ["tables", "moments"])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    "places",
+    [lambda n: [*range(n), 1], lambda n: [*range(n), *range(n)], lambda n: list(range(n - 1))],
+    ids=["one twice", "all twice", "cut"],
+)
+def test_rows_that_are_repeated_or_lacking_are_refused(kind, weighted, places, tmp_path):
+    """A weight that is lacking in a weighted table is seen by comparing the models and the moments."""
+    options = {"sample_weight": WEIGHT} if weighted else {}
+    condensed(by={"site": SITE}, rules=[pr.Brier()], **options).to_parquet(tmp_path / "l")
+    repeated(tmp_path / "l", kind, places)
+    with pytest.raises(InputValueError, match=r"not a valid propriety\.ledger.* Hint: restore"):
+        pr.Ledger.from_parquet(tmp_path / "l")
+
+
+def test_models_of_other_outcomes_are_refused(tmp_path):
+    """The tables of one model are replaced by those of a ledger of other cases."""
+    condensed(sample_weight=WEIGHT, rules=[]).to_parquet(tmp_path / "l")
+    pr.condense(1 - Y, {"p": P, "q": Q}, sample_weight=WEIGHT).to_parquet(tmp_path / "other")
+    file, other = (next((tmp_path / name / "tables").glob("*.parquet")) for name in ("l", "other"))
+    mine, theirs = parquet.read_table(file), parquet.read_table(other)
+    mixed = [rows.filter(pa.compute.equal(rows["model"], model)) for rows, model in ((mine, "p"), (theirs, "q"))]
+    parquet.write_table(pa.concat_tables(mixed), file)
+    with pytest.raises(InputValueError, match="the tables of all models must be of the same outcomes"):
         pr.Ledger.from_parquet(tmp_path / "l")

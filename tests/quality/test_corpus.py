@@ -13,7 +13,7 @@ import propriety as pr
 
 FUZZ = Path(__file__).parents[2] / "quality" / "fuzz"
 DUCKDB = tuple(map(int, version("duckdb").split(".")[:2]))
-TARGETS = ["arguments", "command_line", "stored"]
+TARGETS = ["arguments", "command_line", "configuration", "dialects", "ledgers", "logs", "maps", "stored"]
 
 
 @pytest.fixture(autouse=True)
@@ -49,7 +49,7 @@ def replay(harness, inputs):
 @pytest.mark.slow
 @pytest.mark.parametrize(("harness", "target"), [(name, name) for name in TARGETS], ids=TARGETS, indirect=["harness"])
 def test_every_input_of_the_corpus(harness, corpus, target):
-    if target == "command_line" and DUCKDB < (1, 3):
+    if target in ("command_line", "configuration", "dialects") and DUCKDB < (1, 3):
         pytest.skip("the command line needs a later DuckDB")
     replay(harness, corpus.read()[target])
 

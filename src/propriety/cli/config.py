@@ -50,7 +50,7 @@ def _read(ctx: click.Context, name: str | None, commands: Sequence[click.Command
         return
     try:
         found = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeError) as error:
+    except (ValueError, RecursionError) as error:  # Also a whole number of more than 4,300 digits.
         raise InputValueError(f"{path} must be TOML; {error}", argument="--config") from error
     if path.name == PROJECT.name:
         tools = found.get("tool", {})

@@ -14,10 +14,12 @@ from typing import Any
 import numpy as np
 
 from propriety.cli.inputs import shown
+from propriety.cli.machine import VERSIONS
 from propriety.errors import InputValueError
 from propriety.evaluation.evaluation import Evaluation
 from propriety.inference.comparison import Comparison
 from propriety.result import Result
+from propriety.tables.frames import checked_version
 
 __all__ = ["Facts", "GroupNumbers", "Numbers", "near_names", "read_baseline"]
 
@@ -115,12 +117,23 @@ def read_baseline(path: File) -> Numbers:
         found = json.loads(path.read_text(encoding="utf-8"))
         if found["schema"] != "propriety.evaluation":
             raise InputValueError(law, argument="--baseline")
-        numbers = {str(key): math.nan if value is None else float(value) for key, value in found["metrics"].items()}
+        checked_version(found, found["schema"], *range(1, VERSIONS["evaluation"] + 1))
+        numbers = {str(key): _number(value) for key, value in found["metrics"].items()}
         return Numbers(tuple(map(str, found["models"])), numbers)
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
         if isinstance(error, InputValueError):
             raise
-        raise InputValueError(law, argument="--baseline") from error
+        hint = "evaluate again with --json."
+        raise InputValueError(law, argument="--baseline", hint=hint) from error
+
+
+def _number(value: object) -> float:
+    """Return a metric; it is missing if it could not be computed."""
+    if value is None:
+        return math.nan
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError
+    return float(value)
 
 
 def _groups(evaluation: Evaluation) -> GroupNumbers | None:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.errors import InputValueError
+from propriety.inference.monitor_laws import RESTART
 from propriety.inference.stream_states import DayRows
 from propriety.ledger.ledger import Ledger
 from propriety.result import Floats, Result
@@ -209,6 +210,8 @@ def _days(blocks: Iterable[Block], watch: LedgerMonitor, first: int = 0) -> Moni
     stream = numbers["stream"]
     of_streams = watch.labels_of(watch.states.streams)
     labels = {watch.time: [one.time for one in several for _ in range(len(one.stream))]}
+    if stream.max(initial=-1) >= len(watch.states):
+        raise InputValueError("the days of a stored monitor must be of its streams", hint=RESTART)
     labels |= {name: [column[place] for place in stream.tolist()] for name, column in of_streams.items()}
     n, events, expected = (numbers.pop(name) for name in ("n", "events", "expected"))
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -96,4 +96,6 @@ def field_of(record: Mapping[str, Any], name: str, kind: type | tuple[type, ...]
         law = f"must have a field {name!r} of type {' or '.join(one.__name__ for one in kinds)}"
         offender = f"got {type(value).__name__}" if name in record else "it is absent"
         raise InputValueError(law, argument=where, offender=offender)
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        raise InputValueError(f"must have a field {name!r} of 64 bits", argument=where, offender="it is larger")
     return value

@@ -27,7 +27,7 @@ from propriety.ledger import stored_laws
 from propriety.ledger.key_index import KeyIndex, merged_labels
 from propriety.ledger.keyed_tables import COLUMNS, KeyedTables
 from propriety.ledger.moments import OUTCOME, Moments, Sums
-from propriety.ledger.stored_laws import SCHEMA, label_column, number_column, series_column
+from propriety.ledger.stored_laws import RESTORE, SCHEMA, label_column, number_column, series_column
 from propriety.result import Floats
 from propriety.rules.registry import rule_from_dict, rule_to_dict
 from propriety.tables import frames
@@ -156,11 +156,10 @@ def _read_whole(root: Path) -> Ledger:
         place: _keyed(columns, np.flatnonzero(belongs == number), entry, len(index))
         for number, place in enumerate(itertools.product(models, events))
     }
-    stored_laws.check_tables(list(tables.values()))
+    stored_laws.check_tables(tables, is_weighted=facts["is_weighted"])
     moments = _read_moments(root, facts)
     for one in moments:
-        n = next(iter(tables.values())).n
-        stored_laws.check_moments(one, index, n, 2 if facts["labels"] is None else len(facts["labels"]))
+        stored_laws.check_moments(one, index, tables, None if facts["labels"] is None else len(facts["labels"]))
     return Ledger(
         models=models,
         events=events,
@@ -305,7 +304,7 @@ def _stored_facts(root: Path) -> dict[str, Any]:
     except OSError:
         raise InputValueError(f"{root} must be a folder that holds a ledger; it has no {FACTS}") from None
     except (ValueError, RecursionError) as error:
-        raise InputValueError(f"{root / FACTS} must be JSON", offender=str(error)) from error
+        raise InputValueError(f"{root / FACTS} must be JSON", offender=str(error), hint=RESTORE) from error
     version = frames.checked_version(facts, SCHEMA, *range(1, VERSION + 1))
     found = frames.checked_fields(facts, SCHEMA, [*SAME, "keys", "dropped"])
     stored_laws.check_facts(found, RESERVED)
@@ -320,15 +319,15 @@ def _read(folder: Path, labels: Sequence[str]) -> Any:
     law = f"{folder} must hold whole Parquet files of a ledger"
     paths = sorted(map(str, folder.rglob("*.parquet")))
     if not paths:
-        raise InputValueError(law, offender="there are none")
+        raise InputValueError(law, offender="there are none", hint=RESTORE)
     try:
         # The labels are columns of the files, so the names of the folders need not be parsed.
         kind = dataset.ParquetFileFormat(dictionary_columns=list(labels))
         rows = dataset.dataset(paths, format=kind).to_table()
     except (pa.ArrowException, UnicodeError, OSError) as error:
-        raise InputValueError(law, offender=str(error).split("\n", maxsplit=1)[0]) from error
+        raise InputValueError(law, offender=str(error).split("\n", maxsplit=1)[0], hint=RESTORE) from error
     if not rows.num_rows:
-        raise InputValueError(law, offender="they have no rows")
+        raise InputValueError(law, offender="they have no rows", hint=RESTORE)
     return rows
 
 
@@ -356,7 +355,7 @@ def _belongs(rows: Any, models: tuple[str, ...], events: tuple[Event, ...]) -> N
     combinations = zip(*(index.column(name) for name in index.names), strict=True)
     places = [number.get(one, -1) for one in combinations]
     if min(places) < 0:
-        raise InputValueError(f"the tables of a {SCHEMA} must be of its models and events")
+        raise InputValueError(f"the tables of a {SCHEMA} must be of its models and events", hint=RESTORE)
     return np.array(places, dtype=np.intp)[entry]
 
 
@@ -365,7 +364,7 @@ def _keyed(
 ) -> KeyedTables:
     """Return the tables of one model and event; parts on different grids are converted to the coarsest."""
     if not len(own):
-        raise InputValueError(f"a {SCHEMA} must have tables of all of its models and events")
+        raise InputValueError(f"a {SCHEMA} must have tables of all of its models and events", hint=RESTORE)
     columns = {name: column[own] for name, column in all_columns.items()}
     at, grids = entry[own], columns.pop("cells")
     counts: dict[str, Any] = {

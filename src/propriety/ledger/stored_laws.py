@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NoReturn
 
 import numpy as np
@@ -14,10 +14,12 @@ from propriety.ledger.key_index import KeyIndex
 from propriety.ledger.keyed_tables import KeyedTables
 from propriety.ledger.moments import OUTCOME, Moments
 from propriety.result import Floats
-from propriety.tables.events import events_of
+from propriety.rules.catalogue import RULES
+from propriety.tables.events import TOP, Event, events_of
 from propriety.tables.table_laws import ROUNDING_OF_SUMS, weights_agree, whole_number
 
 __all__ = [
+    "RESTORE",
     "SCHEMA",
     "check_facts",
     "check_moments",
@@ -29,6 +31,8 @@ __all__ = [
 
 SCHEMA = "propriety.ledger"
 LARGEST = 1e140  # Bound on a weighted loss, so that sums of squares over all cases are finite.
+SAME_WEIGHT = 1e-9  # Relative difference of sums of the same weights in another order.
+RESTORE = "restore the folder from a copy, or condense the cases again."
 Scalar = str | int | float
 
 
@@ -87,9 +91,11 @@ def series_column(rows: Any, name: str, series: int) -> Floats:
     return np.asarray(values.to_numpy(zero_copy_only=False), dtype=np.float64).reshape(-1, series)
 
 
-def check_tables(tables: Sequence[KeyedTables]) -> None:
-    """Raise an error if no cases can have these tables. Each is checked again when it is used."""
-    for one in tables:
+def check_tables(tables: Mapping[tuple[str, Event], KeyedTables], *, is_weighted: bool) -> None:
+    """Raise an error if no cases can have these tables, or if two models do not have the same cases."""
+    first, *_ = tables.values()
+    of_event: dict[Event, KeyedTables] = {}
+    for (_, event), one in tables.items():
         weights = (one.events, one.non_events, one.event_squares, one.non_event_squares)
         if not all((column >= 0.0).all() and (column < np.inf).all() for column in weights):
             _refuse("the weights of its tables must be finite and not negative")
@@ -99,24 +105,78 @@ def check_tables(tables: Sequence[KeyedTables]) -> None:
             _refuse("every row of its tables must have a weight")
         if not ((one.n >= 1).all() and (one.n_events >= 0).all() and (one.n_events <= one.n).all()):
             _refuse("every table must hold a case")
-        if not np.array_equal(one.n, tables[0].n) or one.cells != tables[0].cells:
+        if not np.array_equal(one.n, first.n) or one.cells != first.cells:
             _refuse("its tables must all be of the same cases, on the same grid")
         if one.cells is not None:
             check_cells(one.cells)
+        _check_sums(one, is_weighted=is_weighted)
+        if event != TOP:  # Whether the class with the highest probability is right depends on the model.
+            _check_same(one, of_event.setdefault(event, one))
 
 
-def check_moments(moments: Moments, index: KeyIndex, n: NDArray[np.int64], outcomes: int) -> None:
+def _check_sums(one: KeyedTables, *, is_weighted: bool) -> None:
+    """Raise an error if the rows of a table do not add up to its numbers of events and non-events."""
+    for weight, number in zip(_weights_of(one), (one.n_events, one.n - one.n_events), strict=True):
+        if not np.array_equal(weight > 0.0, number > 0) if is_weighted else not np.array_equal(weight, number):
+            _refuse("the rows of every table must add up to its numbers of events and non-events")
+
+
+def _check_same(one: KeyedTables, other: KeyedTables) -> None:
+    """Raise an error if the tables of two models of one event are not of the same outcomes and weights."""
+    if one is other:
+        return
+    agree = (_agree(*pair) for pair in zip(_weights_of(one), _weights_of(other), strict=True))
+    if not np.array_equal(one.n_events, other.n_events) or not all(agree):
+        _refuse("the tables of all models must be of the same outcomes")
+
+
+def _weights_of(one: KeyedTables) -> tuple[Floats, Floats]:
+    """Return the weight of the events and of the non-events of each entry."""
+    events, others = (np.bincount(one.entry, column, minlength=len(one.n)) for column in (one.events, one.non_events))
+    return events.astype(np.float64), others.astype(np.float64)
+
+
+def _agree(one: Floats, other: Floats) -> bool:
+    return bool(np.allclose(one, other, rtol=SAME_WEIGHT, atol=0.0))
+
+
+def check_moments(
+    moments: Moments, index: KeyIndex, tables: Mapping[tuple[str, Event], KeyedTables], classes: int | None
+) -> None:
     """Raise an error if no losses can have these moments, or if they are not of the cases of the tables."""
-    places = moments.index.labels[moments.index.place(OUTCOME)]
-    if not all(isinstance(place, int) and 0 <= place < outcomes for place in places):
+    outcomes = 2 if classes is None else classes
+    column = moments.index.column(OUTCOME)
+    if not all(isinstance(place, int) and 0 <= place < outcomes for place in column):
         _refuse(f"its outcomes must be places of {outcomes} classes")
-    counted = np.bincount(index.entry_of(moments.index), moments.n, minlength=len(index))
+    entry, outcome, n = index.entry_of(moments.index), np.array(column, dtype=np.intp), next(iter(tables.values())).n
+    counted = np.bincount(entry, moments.n, minlength=len(index))
     if not np.array_equal(counted, n):
         _refuse("its moments must be of the cases of its tables")
+    for (_, event), one in tables.items():
+        if event.kind in ("event", "class"):
+            own = outcome == (1 if event.kind == "event" else event.place)
+            n_events, weight = (np.bincount(entry[own], v[own], minlength=len(n)) for v in (moments.n, moments.weight))
+            if not np.array_equal(n_events, one.n_events) or not _agree(weight.astype(np.float64), _weights_of(one)[0]):
+                _refuse("its moments must be of the outcomes of its tables")
     _check_cells(*(getattr(moments, name).astype(np.float64) for name in ("n", "weight", "weight_squares")))
     _check_spread(moments.weight_squares[:, None], moments.mean, moments.lean, moments.spread)
+    _check_range(moments, classes)
     if (moments.even_squares < 0.0).any() or np.isinf([moments.even_squares, moments.even_cubes]).any():
         _refuse("even_squares and even_cubes must be those of some losses")
+
+
+def _check_range(moments: Moments, classes: int | None) -> None:
+    """Raise an error if the mean loss of a model is no number, or outside the range of a rule of the catalogue."""
+    mean = moments.mean[:, : len(moments.models)]
+    if np.isnan(mean).any():
+        _refuse("the mean loss of every model must be a number")
+    if isinstance(moments.rule, tuple({type(rule) for rule in RULES})):
+        claimed = moments.rule.properties(classes)
+        best = -np.inf if claimed.best is None else claimed.best
+        worst = np.inf if claimed.worst is None else claimed.worst
+        slack = ROUNDING_OF_SUMS * (1.0 + np.abs(mean))
+        if ((mean < best - slack) | (mean > worst + slack)).any():
+            _refuse(f"the mean losses must lie in the range of {moments.rule!r}, {best:g} to {worst:g}")
 
 
 def _check_cells(n: Floats, weight: Floats, squares: Floats) -> None:
@@ -158,4 +218,4 @@ def _are_labels(labels: object) -> bool:
 
 
 def _refuse(law: str) -> NoReturn:
-    raise InputValueError(f"this is not a valid {SCHEMA}: {law}")
+    raise InputValueError(f"this is not a valid {SCHEMA}: {law}", hint=RESTORE)

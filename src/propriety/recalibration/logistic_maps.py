@@ -25,6 +25,8 @@ from propriety.recalibration.written_maps import Column, Written, expit_of, fart
 from propriety.result import Floats
 from propriety.tables.forecast_table import ForecastTable
 
+LARGEST = 1e9  # Largest absolute value of a coefficient, so that no log-odds overflow.
+
 __all__ = [
     "BetaMap",
     "LogisticMap",
@@ -377,5 +379,7 @@ def _likelihood(table: ForecastTable, log_odds_of_rows: Floats) -> float:
 def _settle(fitted: LogisticMap | BetaMap | QuadraticMap) -> None:
     """Check the parameters and convert them to plain floats."""
     for field in fields(fitted):
-        object.__setattr__(fitted, field.name, checked_number(field.name, getattr(fitted, field.name)))
+        object.__setattr__(
+            fitted, field.name, checked_number(field.name, getattr(fitted, field.name), low=-LARGEST, high=LARGEST)
+        )
     checked_floor(fitted.floor)

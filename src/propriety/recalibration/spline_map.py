@@ -78,7 +78,7 @@ class SplineMap(RecalibrationMap):
     def __post_init__(self) -> None:
         knots = checked_column("knots", self.knots, strictly=True, low=-1e3, high=1e3)
         slopes = checked_column("slopes", self.slopes, size=len(knots), low=0.0, high=1e9)
-        numbers = {"level": checked_number("level", self.level), "floor": checked_floor(self.floor)}
+        numbers = {"level": checked_number("level", self.level, low=-1e9, high=1e9), "floor": checked_floor(self.floor)}
         numbers["shrinkage"] = checked_number("shrinkage", self.shrinkage, low=0.0, high=1.0)
         for name, value in {"knots": knots, "slopes": slopes, **numbers}.items():
             object.__setattr__(self, name, value)

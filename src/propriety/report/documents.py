@@ -136,7 +136,7 @@ def _row(texts: list[str]) -> str:
 
 
 def _escaped(text: str) -> str:
-    return " ".join(steady(text).split()).translate(ESCAPED)
+    return " ".join(_writable(text).split()).translate(ESCAPED)
 
 
 def _writable(text: str) -> str:

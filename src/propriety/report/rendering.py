@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 __all__ = ["iframe_of", "render", "write_page"]
 
+CONTROLS = dict.fromkeys([*range(9), 11, 12, *range(14, 32), *range(127, 160)], "\N{REPLACEMENT CHARACTER}")
+
 MOST_ROWS = 20
 LONG = 40  # A longer table scrolls, and its rows can be filtered.
 TIED = 1e-12
@@ -63,8 +65,8 @@ def render(page: Page) -> str:
     <HTML page of ... kB>
     """
     view = _View(page)
-    # Lone surrogates cannot be encoded, so they are replaced.
-    return Html(view.html().encode("utf-8", "replace").decode("utf-8"))
+    # Lone surrogates cannot be encoded, and HTML has no control characters, so they are replaced.
+    return Html(view.html().translate(CONTROLS).encode("utf-8", "replace").decode("utf-8"))
 
 
 def write_page(page: str, path: str | PathLike[str]) -> None:

@@ -12,6 +12,8 @@ from propriety.report.paths import short_path
 
 __all__ = ["adopt", "clean"]
 
+CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")  # Labels may have them, and XML does not.
+
 NAMESPACE = "http://www.w3.org/2000/svg"
 MODEL = "model-"
 
@@ -97,7 +99,7 @@ def _parse(source: str) -> Element:
     if "<!ENTITY" in source:
         raise InputValueError("a figure's SVG must not declare entities")
     try:
-        root = fromstring(source)  # noqa: S314  (entities are rejected above)  # nosec B314
+        root = fromstring(CONTROLS.sub("\N{REPLACEMENT CHARACTER}", source))  # noqa: S314  (entities are rejected above)  # nosec B314
     except ParseError as error:
         raise InputValueError(f"a figure's SVG must be XML; {error}") from error
     for element in root.iter():
