@@ -152,11 +152,18 @@ def rows(race: Race, sizes: tuple[int, ...]) -> list[dict[str, str]]:
     return found
 
 
+def relative(theirs: float | str, ours: float | str) -> float | str:
+    """Return the ratio of two times: none if they stopped, and 0 if only we did."""
+    if isinstance(theirs, str):
+        return theirs
+    return 0.0 if isinstance(ours, str) else theirs / ours
+
+
 def summary(races: Mapping[str, Race], sizes: tuple[int, ...]) -> str:
     """Return how often, and by how much, others take longer at the size most people meet."""
     place = sizes.index(min(1_000_000, sizes[-1]))
     found = [
-        times[place] if isinstance(times[place], str) else times[place] / race.times["propriety"][place]
+        relative(times[place], race.times["propriety"][place])
         for race in races.values()
         for name, times in race.times.items()
         if not name.startswith("propriety")
