@@ -185,7 +185,8 @@ def benchmarks(session: nox.Session) -> None:
 
 @nox.session(venv_backend="virtualenv", default=False)
 def peers(session: nox.Session) -> None:
-    """Measure the package beside others in an environment of their own; takes some 20 minutes."""
+    """Measure the package beside others in an environment of their own; takes an hour or so."""
+    session.install("torch==2.13.0")  # First, so that nothing else chooses another build.
     session.install("--requirement", "benchmarks/peers/requirements.txt", ".")
     for name in session.posargs or ("abilities", "bad_inputs", "speed", "memory", "imports", "installs"):
         session.run("python", f"benchmarks/peers/{name}.py", env={"PYTHONPATH": "quality"})

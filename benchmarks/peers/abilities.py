@@ -12,18 +12,22 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from packages import MODULES
+from packages import LEFT_OUT, MODULES
 from record import table, write
 
-NOTES = ("If a package is not listed, no name in its source matches; the script lists the patterns.",)
+NOTES = ("If a package is not listed, no name in its source matches; the script lists the patterns.", LEFT_OUT)
 
 
 @dataclass(frozen=True)
 class Ability:
-    """A feature: the name that provides it in each package, and the pattern of such names."""
+    """A feature: the name that provides it in each package, and the pattern of such names.
+
+    `without` lists packages with a name that matches but does something else.
+    """
 
     by: Mapping[str, str]
     pattern: str
+    without: tuple[str, ...] = ()
 
 
 ABILITIES = {
@@ -34,8 +38,10 @@ ABILITIES = {
             "scoringrules": "reliability_diagram",
             "scores": "isotonic_fit",
             "scikit-learn": "IsotonicRegression",
+            "netcal": "IsotonicRegression",
         },
         pattern="reliability|corp_",
+        without=("xskillscore", "torch-uncertainty", "relplot"),  # Curves of bins and of kernels.
     ),
     "Consistency band of that curve": Ability(
         by={"propriety": "with_consistency_band", "scoringrules": "reliability_diagram"}, pattern="consistency_band"
@@ -43,10 +49,17 @@ ABILITIES = {
     "Miscalibration, discrimination and uncertainty of a score": Ability(
         by={"propriety": "decompose", "model-diagnostics": "decompose", "scoringrules": "corp_score_decomposition"},
         pattern="^decompose$|discrimination|miscalibration|score_decomposition",
+        without=("xskillscore", "netcal"),  # A histogram by outcome, and an error of bins.
     ),
     "Decision curve (net benefit)": Ability(
-        by={"propriety": "decision_curve", "dcurves": "dca", "briertools": "DCAScorer"},
+        by={
+            "propriety": "decision_curve",
+            "dcurves": "dca",
+            "briertools": "DCAScorer",
+            "rtichoke": "create_decision_curve",
+        },
         pattern="net_benefit|decision_curve|(^|_)dca",
+        without=("netcal",),  # Another DCA, of training.
     ),
     "Score over a threshold range": Ability(
         by={"propriety": "bounded_brier_score", "briertools": "threshold_range"},
@@ -63,13 +76,50 @@ ABILITIES = {
         pattern="diebold|delong|compare_(models|forecasts)|paired_(test|difference)",
     ),
     "Monitoring of a stream with repeated looks": Ability(
-        by={"propriety": "monitor_calibration"}, pattern="monitor_|e_process|^e_value|anytime|confidence_sequence|drift"
+        by={"propriety": "monitor_calibration"},
+        pattern="monitor_|e_process|^e_value|anytime|confidence_sequence|drift",
+        without=("torch-uncertainty",),  # The metric of a training loop.
+    ),
+    "Beta calibration": Ability(
+        by={
+            "propriety": "fit_beta",
+            "betacal": "BetaCalibration",
+            "netcal": "BetaCalibration",
+            "probmetrics": "BetacalCalibrator",
+        },
+        pattern="beta_?cal|fit_beta",
+    ),
+    "Venn-Abers forecasts": Ability(
+        by={
+            "propriety": "fit_venn_abers",
+            "venn-abers": "VennAbers",
+            "MAPIE": "VennAbersCalibrator",
+            "probmetrics": "VennAbersCalibrator",
+        },
+        pattern="venn_?abers|(^|_)ivap",
+    ),
+    "Outcomes by a horizon, with censoring": Ability(
+        by={
+            "propriety": "censored",
+            "scikit-survival": "integrated_brier_score",
+            "rtichoke": "create_decision_curve_times",
+        },
+        pattern="ipcw|censor",
+    ),
+    "Search for groups with wrong forecasts": Ability(
+        by={"propriety": "find_segments", "mcgrad": "MulticalibrationError"},
+        pattern="multicalib|find_segment|segment_search",
+    ),
+    "Number of cases that a study needs": Ability(
+        by={"propriety": "plan"}, pattern="required_(n|cases|sample)|power_analysis|needed_(cases|sample)"
     ),
     "Report of all results in one offline page": Ability(
         by={"propriety": "to_html"}, pattern="to_html|html_report|report_html|write_report"
     ),
     "Computation in DuckDB, Spark and databases": Ability(
-        by={"propriety": "from_frame"}, pattern="duckdb|pyspark|ibis|lazyframe|lazy_frame"
+        by={"propriety": "from_frame"},
+        pattern="duckdb|pyspark|ibis|lazyframe|lazy_frame",
+        without=("scikit-survival",),  # It rejects lazy frames.
     ),
 }
 
@@ -98,7 +148,7 @@ def looked_up(package: str, ability: Ability, found: set[str]) -> str:
     if claimed and claimed not in found:
         message = f"{package} has no {claimed}"
         raise LookupError(message)
-    if not claimed and like:
+    if not claimed and like and package not in ability.without:
         message = f"{package} has {sorted(like)}: do they do it?"
         raise LookupError(message)
     return claimed

@@ -46,14 +46,6 @@ def class_error() -> Works:
         y, rows = s.class_tensors
         return multiclass_calibration_error(rows, y, rows.shape[1], n_bins=BINS)
 
-    def torch_uncertainty(s):
-        from torch_uncertainty.metrics import CalibrationError
-
-        y, rows = s.class_tensors
-        metric = CalibrationError(task="multiclass", num_classes=rows.shape[1], num_bins=BINS)
-        metric.update(rows, y)
-        return metric.compute()
-
     def netcal(s):
         from netcal.metrics import ECE
 
@@ -62,7 +54,6 @@ def class_error() -> Works:
     return {
         "propriety": lambda s: pr.expected_calibration_error(s.likely, s.rows, bins=BINS).value,
         "torchmetrics": torchmetrics,
-        "torch-uncertainty": torch_uncertainty,
         "netcal": netcal,
     }
 
@@ -118,7 +109,7 @@ def area_by_horizon() -> Works:
 
 
 def segments() -> Works:
-    """Groups whose forecasts are wrong among those of two columns and their pairs; ours draws 1,000 times to test all together."""
+    """Groups of two columns and their pairs whose forecasts are wrong; ours draws 1,000 times to test all together."""
 
     def ours(s):
         pr.find_segments(s.grouped, "p", outcome="y", by=["country", "device"], seed=1)

@@ -33,6 +33,7 @@ NOTES = (
     "An error names the cause if its text contains one of the words for that cause; the script lists them.",
     "Input for scores and torchmetrics is converted by `xarray.DataArray` and `torch.as_tensor`, whose errors count.",
     "By design, scores silently drops rows with NaN, and torchmetrics silently takes values outside [0, 1] for logits.",
+    "The other functions of propriety are right if they say what they say of the same cases in plain lists.",
     "Two labels other than 0 and 1 count as right if the greater one is the event, as in scikit-learn.",
     "Ranking needs no probabilities: the area under the ROC curve is right for any forecasts that can be ordered.",
 )
@@ -217,7 +218,9 @@ def verdict(case: Case, probe: Probe) -> tuple[str, float | None]:
         except Exception as error:  # noqa: BLE001  (every error is classified)
             text = f"{type(error).__name__}: {error}"
             return ("named" if names(text, cause) else "error") if cause else "refused", None
-    if answer is not None and (number == answer or math.isclose(number, answer, rel_tol=precision(case), abs_tol=1e-9)):
+    if answer is not None and (
+        str(number) == str(answer) or math.isclose(number, answer, rel_tol=precision(case), abs_tol=1e-9)
+    ):
         return "right", number
     if cause and any(names(str(each.message), cause) for each in caught):
         return "warned", number
@@ -240,6 +243,12 @@ def matrix(cases: list[Case], columns: Mapping[str, Probe], found: Findings) -> 
     ]
 
 
+def suits(case: Case, probe: Probe) -> bool:
+    """Whether a function takes what the case is about: rows, weights, or outcomes other than the usual ones."""
+    usual = case.y is not None and len(case.y) == len(Y) == len(case.p) and list(case.y) == Y
+    return probe.rows == case.rows and (case.w is None or probe.weights) and (usual or probe.outcomes)
+
+
 def main() -> None:
     """Probe every function with every case, and write the record."""
     probes = [probe for package in PACKAGES for probe in package()]
@@ -247,7 +256,7 @@ def main() -> None:
         (probe, case.name): verdict(case, probe)
         for probe in probes
         for case in [*wrong(), *right(), *of_rows()]
-        if probe.rows == case.rows and (case.w is None or probe.weights)
+        if suits(case, probe)
     }
     packages = dict.fromkeys(probe.package for probe in probes)
     totals = [total(package, found) for package in packages]

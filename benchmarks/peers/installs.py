@@ -44,7 +44,7 @@ def measured(name: str, wanted: list[str]) -> dict[str, object]:
     """Return the row of one package."""
     with tempfile.TemporaryDirectory() as folder:
         sizes = installed(wanted, Path(folder))
-    own = sizes[name.partition("[")[0]]
+    own = sizes[name.partition("[")[0].lower()]
     print(name, own, sum(sizes.values()), flush=True)
     return {
         "package": name,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["LIBRARIES", "MODULES", "PEERS"]
+__all__ = ["LEFT_OUT", "LIBRARIES", "MODULES", "PEERS"]
 
 MODULES = {
     "propriety": "propriety",
@@ -27,3 +27,7 @@ MODULES = {
 }
 PEERS = tuple(name for name in MODULES if name != "propriety")
 LIBRARIES = (*MODULES, "torch", "numpy", "scipy", "pandas", "polars", "xarray")
+LEFT_OUT = (
+    "torch-uncertainty is looked up and installed but not run: its metrics import torchvision, and the build of "
+    "torchvision on the index does not load with torch 2.13.0 for processors."
+)

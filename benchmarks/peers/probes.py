@@ -9,6 +9,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+from own_probes import ABOUT_FORECASTS, WITH_WEIGHTS, WITHOUT_WEIGHTS, answer_of
 
 import propriety as pr
 
@@ -92,6 +93,7 @@ class Probe:
     call: Callable[[Any, Any, Any], Any]
     weights: bool = False
     rows: bool = False
+    outcomes: bool = True
 
 
 def ours() -> list[Probe]:
@@ -104,6 +106,13 @@ def ours() -> list[Probe]:
             rows=rows,
         )
 
+    others = [
+        Probe(
+            "propriety", name, answer_of(call), call, weights=own is WITH_WEIGHTS, outcomes=own is not ABOUT_FORECASTS
+        )
+        for own in (WITH_WEIGHTS, WITHOUT_WEIGHTS, ABOUT_FORECASTS)
+        for name, call in own.items()
+    ]
     return [
         of("brier_score", brier),
         of("log_score", log),
@@ -114,6 +123,7 @@ def ours() -> list[Probe]:
         of("brier_score", summed_brier, rows=True, labels=(0, 1, 2)),
         of("log_score", class_log, rows=True, labels=(0, 1, 2)),
         of("ranked_probability_score", ranked, rows=True, labels=(0, 1, 2)),
+        *others,
     ]
 
 

@@ -44,12 +44,13 @@ def line(*cells: str) -> str:
 def table() -> list[str]:
     """Return the table: the features of each package, and how often it answers bad input with a wrong number."""
     probed = {row["package"]: row for row in rows(record("peers_bad_inputs")["tables"][0])}
-    lines = [line("", *probed), line("---", *("---" for _ in probed))]
+    lines = [line("", *probed, "others"), line("---", *("---" for _ in probed), "---")]
     for row in rows(record("peers_abilities")["tables"][0]):
-        able = {"propriety", *re.findall(r"(\S+) `", row["others"])}
-        lines.append(line(row["feature"], *(YES if package in able else NO for package in probed)))
+        able = ["propriety", *re.findall(r"(\S+) `", row["others"])]
+        others = ", ".join(package for package in able if package not in probed)
+        lines.append(line(row["feature"], *(YES if package in able else NO for package in probed), others or NO))
     silent = [f"{row['silent']} of {row['probes']}" for row in probed.values()]
-    return [*lines, line("Wrong numbers without a warning for bad or unusual input", *silent)]
+    return [*lines, line("Wrong numbers without a warning for bad or unusual input", *silent, "not probed")]
 
 
 def section() -> str:

@@ -113,6 +113,7 @@ def test_a_test_shows_that_censoring_depends_on_the_forecast():
     [
         ({"event": [1, 0, 2]}, InputValueError, "competing="),
         ({"event": [1, 0]}, InputValueError, "one entry per case"),
+        ({"time": [], "event": []}, InputValueError, "time must hold at least one case"),
         ({"time": [1, -2, 3]}, InputValueError, "not negative"),
         ({"time": [1, np.nan, 3]}, MissingValuesError, "missing"),
         ({"competing": [1, 0, 0]}, InputValueError, "both"),

@@ -318,7 +318,9 @@ def _numbers(reading: Reading) -> Floats:
     if absent.any():
         laws.refuse_missing(reading.argument, absent)
     values = numbers_of(reading, None).astype(np.float64)
-    if values.ndim != 1 or not len(values):
+    if not values.size:
+        raise InputValueError("must hold at least one case", argument=reading.argument, offender="it is empty")
+    if values.ndim != 1:
         offender = f"got shape {values.shape}"
         raise InputValueError("must be 1-D, one entry per case", argument=reading.argument, offender=offender)
     return values
