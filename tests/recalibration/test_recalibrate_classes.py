@@ -185,6 +185,9 @@ def test_the_picture_is_of_all_classes_together():
     found = pr.recalibrate(y, p, method="temperature", folds=3, seed=1)
     assert found.before.table.weight == 600.0
     assert found.before.table.mean_forecast == pytest.approx(1.0 / 3.0)
+    for table in (found.before.table, found.after.table):
+        assert (table.weight, table.events.sum()) == (600.0, 200.0)  # Each case is an event of its own class only.
+        assert pr.measures.AreaUnderRoc().value(table) > 0.6
     assert found.plot() is not None
 
 
