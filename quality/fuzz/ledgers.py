@@ -68,7 +68,10 @@ def _change(drawing: Drawing, files: Files) -> None:
     name = drawing.choice(sorted(files))
     how = drawing.number(7)
     if not name.endswith(".parquet"):
-        facts = json.loads(files[name])
+        try:
+            facts = json.loads(files[name])
+        except ValueError:  # It has been replaced by another file.
+            return
         files[name] = json.dumps(changed(drawing, facts) if isinstance(facts, dict) else facts, default=str).encode()
     elif how == 0:
         del files[name]

@@ -117,10 +117,15 @@ def read_day(day: StoredDay) -> DayRows:
     """Read the rows of one day."""
     with _reading(day.path):
         rows = _rows(day)
-        if any(rows.column(name).null_count for name in NUMBERS) or min(rows.column("stream").to_pylist()) < 0:
+        if any(rows.column(name).null_count for name in NUMBERS) or _least(rows) < 0:
             raise InputValueError(f"{day.path} must hold numbers of streams", hint=RESTART)
         label = _labels(rows.slice(0, 1), "time")[0]
         return DayRows(time=label, **{name: rows.column(name).to_numpy() for name in NUMBERS})
+
+
+def _least(rows: Any) -> int:
+    """Return the smallest number of a stream, or of its cases."""
+    return min(int(rows.column(name).to_numpy().min()) for name in ("stream", "n"))
 
 
 def _stored_times(root: Path, facts: Mapping[str, Any]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -13,6 +14,8 @@ from propriety.recalibration.written_maps import Column, Written
 from propriety.result import Floats
 
 __all__ = ["OddsMap", "prior_correction"]
+
+LARGEST = sys.float_info.max
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -125,7 +128,7 @@ def prior_correction(
 
 
 def _checked_positive(name: str, value: object, *, high: float = math.inf) -> float:
-    if not is_number(value) or not 0.0 < value <= high or math.isinf(value):  # type: ignore[operator,arg-type]  # a number
+    if not is_number(value) or not 0.0 < value <= high or value > LARGEST:  # type: ignore[operator,arg-type]  # a number
         law = "must be a finite number above 0" + ("" if math.isinf(high) else f", up to {high:g}")
         raise InputValueError(law, argument=name, offender=f"got {value!r}")
     return float(value)  # type: ignore[arg-type]  # a number

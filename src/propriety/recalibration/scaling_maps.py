@@ -50,7 +50,7 @@ class TemperatureMap(ClassMap):
     floor: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "slope", checked_number("slope", self.slope))
+        object.__setattr__(self, "slope", checked_number("slope", self.slope, low=-LARGEST, high=LARGEST))
         object.__setattr__(self, "floor", checked_floor(self.floor, positive=True))
 
     @property
@@ -227,7 +227,7 @@ def _checked_matrix(values: object, size: int) -> Floats:
     """Return a square matrix of this size as a read-only array; its entries must be finite."""
     try:
         found = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputTypeError("must be a matrix of real numbers", argument="matrix", offender=str(error)) from error
     if found.shape != (size, size):
         law = f"must have shape ({size}, {size}), because there are {size} intercepts"

@@ -36,6 +36,7 @@ MAX_STEPS = 100
 LAST_STEP = 1e-13
 ROUNDING = 1e-13  # Relative error of a sum of losses.
 HALVINGS = 60
+CLOSEST = 1e-200  # Distance of knots, so that the curvature between them does not overflow.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -77,6 +78,8 @@ class SplineMap(RecalibrationMap):
 
     def __post_init__(self) -> None:
         knots = checked_column("knots", self.knots, strictly=True, low=-1e3, high=1e3)
+        if len(knots) > 1 and np.diff(knots).min() < CLOSEST:
+            raise InputValueError(f"must be at least {CLOSEST:g} apart", argument="knots")
         slopes = checked_column("slopes", self.slopes, size=len(knots), low=0.0, high=1e9)
         numbers = {"level": checked_number("level", self.level, low=-1e9, high=1e9), "floor": checked_floor(self.floor)}
         numbers["shrinkage"] = checked_number("shrinkage", self.shrinkage, low=0.0, high=1.0)

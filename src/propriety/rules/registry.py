@@ -89,6 +89,8 @@ def rule_from_dict(data: Mapping[str, Any]) -> Rule:
     >>> rule_from_dict(rule_to_dict(BoundedBrier(low=0.05, high=0.2)))
     BoundedBrier(low=0.05, high=0.2)
     """
+    if not isinstance(data, Mapping):
+        raise InputValueError("a stored rule must have a name and parameters", offender=f"got {type(data).__name__}")
     name, parameters = data.get("name"), data.get("parameters")
     if not isinstance(name, str) or not isinstance(parameters, Mapping):
         raise InputValueError(f"a stored rule must have a name and parameters; got {dict(data)!r}")
