@@ -104,7 +104,8 @@ def test_equal_weights_and_the_order_change_nothing(drawn):
     one = squared_distance(table(y, p), "miscalibration", level=0.95)
     for other in (table(y[::-1], p[::-1]), table(y, p, np.full(len(y), 7.0))):
         found = squared_distance(other, "miscalibration", level=0.95)
-        np.testing.assert_allclose(found, one, rtol=1e-7, atol=1e-7)
+        # Columns of shapes that nearly depend on each other magnify rounding.
+        np.testing.assert_allclose(found, one, rtol=1e-6, atol=1e-6)
 
 
 def test_a_large_table_sees_steps():

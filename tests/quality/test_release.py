@@ -17,6 +17,12 @@ def test_every_file_has_the_version_of_the_project():
     assert [citation[1], recipe[1], zenodo["version"]] == [PROJECT["version"]] * 3
 
 
+def test_the_changelog_begins_with_the_version_of_the_project_or_what_is_not_released():
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    newest = re.search(r"^## (\S+)", text, re.MULTILINE)[1]
+    assert newest == ("Unreleased" if "dev" in PROJECT["version"] else PROJECT["version"])
+
+
 def test_the_conda_recipe_has_the_requirements_of_the_project():
     run = re.search(r"^  run:\n((?:    - .+\n)+)", RECIPE, re.MULTILINE)[1]
     listed = {line.strip("- ").replace(" ", "") for line in run.splitlines()}
