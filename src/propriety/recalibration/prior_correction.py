@@ -128,7 +128,7 @@ def prior_correction(
 
 
 def _checked_positive(name: str, value: object, *, high: float = math.inf) -> float:
-    if not is_number(value) or not 0.0 < value <= high or value > LARGEST:  # type: ignore[operator,arg-type]  # a number
+    if not is_number(value) or not 0.0 < value <= high or value > LARGEST:  # type: ignore[operator]  # a number
         law = "must be a finite number above 0" + ("" if math.isinf(high) else f", up to {high:g}")
         raise InputValueError(law, argument=name, offender=f"got {value!r}")
     return float(value)  # type: ignore[arg-type]  # a number
