@@ -49,8 +49,9 @@ def table() -> list[str]:
         able = ["propriety", *re.findall(r"(\S+) `", row["others"])]
         others = ", ".join(package for package in able if package not in probed)
         lines.append(line(row["feature"], *(YES if package in able else NO for package in probed), others or NO))
-    silent = [f"{row['silent']} of {row['probes']}" for row in probed.values()]
-    return [*lines, line("Wrong numbers without a warning for bad or unusual input", *silent, "not probed")]
+    silent = [f"{row['silent']} of {row['probes']} ({row['functions']})" for row in probed.values()]
+    what = "Wrong numbers without a warning, of all probes with bad or unusual input (functions probed)"
+    return [*lines, line(what, *silent, "not probed")]
 
 
 def section() -> str:

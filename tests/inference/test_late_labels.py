@@ -243,7 +243,7 @@ def test_every_window_is_told_in_a_sentence():
 
 
 def test_every_window_is_revised_in_a_sentence():
-    columns = {"n": [9, 9], "youngest": [0, 0], "oldest": [6, 1], "reported_before": [1500, 3], "reported": [2000, 4]}
+    columns = {"n": [9, 9], "youngest": [0, 0], "oldest": [6, 1], "reported_before": [1500, 1], "reported": [2000, 4]}
     columns |= {"observed_expected_before": [1.0, np.nan], "observed_expected": [1.25, 1.5]}
     columns |= {"low_before": [0.75, np.nan], "high_before": [1.25, np.nan]}
     columns |= {"score_before": [0.1, 0.2], "score": [0.15, np.nan]}
@@ -254,7 +254,7 @@ def test_every_window_is_revised_in_a_sentence():
         "1 day later:",
         f"{first} and is 1.25, inside these limits. Brier score was 0.100 and is 0.150.",
         (
-            "Forecasts then 0 to 1 day old: 3 events were reported, now 4. Observed/expected was not estimable and is 1.50. "
+            "Forecasts then 0 to 1 day old: 1 event was reported, now 4. Observed/expected was not estimable and is 1.50. "
             "Brier score was 0.200 and is not estimable."
         ),
     ]

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from propriety.inference.estimates import counted
 from propriety.inference.number_words import hundredths, number, p_value_words, percent
 
 if TYPE_CHECKING:
@@ -50,9 +51,10 @@ def summary_of_revision(revision: LabelRevision) -> str:
         limits = float(revision.low_before[row]), float(revision.high_before[row])
         inside = "inside" if limits[0] <= after <= limits[1] else "outside"
         where = "" if math.isnan(after + limits[0]) else f", {inside} these limits"
+        then = int(revision.reported_before[row])
         lines.append(
             f"Forecasts then {int(revision.youngest[row])} to {_days(int(revision.oldest[row]))} old: "
-            f"{revision.reported_before[row]:,} events were reported, now {revision.reported[row]:,}. "
+            f"{counted(then, 'event')} {'was' if then == 1 else 'were'} reported, now {revision.reported[row]:,}. "
             f"Observed/expected was {_limits(before, *limits, hundredths)} and is {_known(after, hundredths)}{where}. "
             f"{revision.label} was {_known(revision.score_before[row], number)} and is "
             f"{_known(revision.score[row], number)}."
