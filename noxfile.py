@@ -119,8 +119,8 @@ def tests(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def nightly(session: nox.Session) -> None:
-    """Run the tests that take long and repeat on few samples what a study or a benchmark has a record of."""
-    session.run("pytest", "-n", "auto", "-m", "nightly", *session.posargs)
+    """Run the tests that take long and repeat what a record or faster tests show: simulations, sizes, more engines."""
+    session.run("python", "-m", "pytest", "-m", "nightly", *session.posargs)
 
 
 @nox.session(default=False)

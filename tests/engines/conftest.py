@@ -24,10 +24,17 @@ QUIET = (
 TABLES = itertools.count()  # Names of the tables of PostgreSQL, which live as long as the connection.
 
 
+# Many small cases of one law: CI tries them on the engines that plan a query in milliseconds.
+MATRICES = ("test_key_matrix.py", "test_column_names.py")
+SLOW_TO_PLAN = ("spark", "postgresql", "dask")
+
+
 def pytest_collection_modifyitems(items):
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.engine)
+            if item.path.name in MATRICES and any(name in item.name for name in SLOW_TO_PLAN):
+                item.add_marker(pytest.mark.nightly)
             for quiet in QUIET:
                 item.add_marker(pytest.mark.filterwarnings(quiet))
 

@@ -189,7 +189,7 @@ class SegmentMap(StoredMap):
 
 
 def _values(given: object, column: str) -> NDArray[Any]:
-    """Return a column as an array, in which missing labels are None or NaN."""
+    """Return a column as an array, with None or NaN for missing labels."""
     found = read_array(given, f"by[{column!r}]", role="keys")
     if found.missing is None:
         return found.values
