@@ -36,4 +36,4 @@ def test_days_are_materialized_and_checked(
         write_day(cases, 3, shift=1.0)
         check = run(3)
         assert not check.passed
-        assert check.metadata["miscalibrated"].value == "the model is miscalibrated."
+        assert check.metadata["miscalibrated"].value == "live is miscalibrated."
