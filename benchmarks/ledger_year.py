@@ -19,8 +19,7 @@ import argparse
 import statistics
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -32,7 +31,7 @@ import propriety as pr
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "quality"))
 from record import table, write
-from turns import Taken, by_turns
+from turns import Taken, by_turns, timed
 
 DAYS, SITES = 365, 50
 MODELS = ("a", "b")
@@ -94,13 +93,6 @@ def moments_by_hand(source: str, losses: Mapping[str, str], *, keys: Sequence[st
         FROM (SELECT *, {", ".join(differences)} FROM (SELECT {groups}, {", ".join(columns)} FROM {source}))
         GROUP BY {groups}
     """  # noqa: S608  (as above)
-
-
-def seconds(work: Callable[[], Any]) -> tuple[float, Any]:
-    """Return how long something takes, and what it returns."""
-    begin = time.perf_counter()
-    found = work()
-    return time.perf_counter() - begin, found
 
 
 def filling(connection: Any, path: str, rounds: int) -> tuple[pr.Ledger, dict[str, Taken]]:
@@ -202,18 +194,18 @@ def main() -> None:
         ratio, fair_ratio = ours.clock / plain.clock, ours.clock / accurate.clock
         print(f"filled: {times}, {ratio:.2f} and {fair_ratio:.2f} times as long", flush=True)
         store = Path(stack.enter_context(tempfile.TemporaryDirectory(dir=folder))) / "ledger"
-        written, _ = seconds(lambda: ledger.to_parquet(store, partition=["day"]))
+        (written, _), _ = timed(lambda: ledger.to_parquet(store, partition=["day"]))
         size, read_size = size_of(store), Path(path).stat().st_size / 1e6
         print(f"stored in {written:.2f} s: {size:.1f} MB, of {read_size:.0f} MB of cases", flush=True)
-        read, year = seconds(lambda: pr.Ledger.from_parquet(store))
-        evaluated, _ = seconds(lambda: pr.evaluate(year, n_resamples=DRAWS, seed=1).summary())
+        (read, _), year = timed(lambda: pr.Ledger.from_parquet(store))
+        (evaluated, _), _ = timed(lambda: pr.evaluate(year, n_resamples=DRAWS, seed=1).summary())
         print(f"read in {read:.2f} s, evaluated in {evaluated:.2f} s", flush=True)
         grid, rows_of_a_day = ledger.table("a").cells, max(options.rows // DAYS, SITES)
         cases = connection.sql(drawn(options.rows, rows_of_a_day, str(DAYS)))
         # A day is on the grid of the year: its few cases would otherwise be kept exactly, in files that are larger.
         today = pr.condense(cases, list(MODELS), outcome="y", by=list(KEYS), cells=grid)
-        added = statistics.median(seconds(lambda: year + today)[0] for _ in range(options.rounds))
-        day_written, _ = seconds(lambda: today.to_parquet(store, partition=["day"]))
+        added = statistics.median(timed(lambda: year + today)[0].clock for _ in range(options.rounds))
+        (day_written, _), _ = timed(lambda: today.to_parquet(store, partition=["day"]))
         print(f"a day added in {1e3 * added:.0f} ms, written in {1e3 * day_written:.0f} ms", flush=True)
         checked = compared(connection, path, year)
     for row in checked:

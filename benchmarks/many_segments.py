@@ -13,8 +13,6 @@ from __future__ import annotations
 
 import sys
 import tempfile
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +22,7 @@ import propriety as pr
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "quality"))
 from record import table, write
+from turns import timed
 
 # Segments, cases of each a day, and grids.
 SETTINGS = ((500, 20_000, (64, 1024, 8192)), (100_000, 100, (64,)))
@@ -44,13 +43,6 @@ def write_cases(path: Path, day: int, segments: int, cases: int) -> None:
     """)  # noqa: S608  (made of constants)
 
 
-def timed(work: Callable[[], Any]) -> tuple[Any, float]:
-    """Return the result of some work, and the processor seconds that it took."""
-    start = time.process_time()
-    found = work()
-    return found, time.process_time() - start
-
-
 def size(folder: Path, below: str) -> int:
     """Return the bytes of the files below a folder."""
     return sum(path.stat().st_size for path in (folder / below).rglob("*.parquet"))
@@ -64,16 +56,16 @@ def measured(paths: list[Path], cells: int, segments: int, cases: int, scratch: 
         source = duckdb.sql(f"SELECT * FROM '{path}'")  # noqa: S608  (our file)
         return pr.condense(source, {"m": "p"}, outcome="y", by=["day", "segment"], cells=cells)
 
-    (one, filling), (other, again) = (timed(lambda path=path: filled(path)) for path in paths)
-    _, bare = timed(
+    ((_, filling), one), ((_, again), other) = (timed(lambda path=path: filled(path)) for path in paths)
+    (_, bare), _ = timed(
         lambda: duckdb.sql(
             f"SELECT day, segment, floor(p * {cells}), count(*), sum(y), sum(p) FROM '{paths[0]}' GROUP BY ALL"  # noqa: S608
         ).to_arrow_table()
     )
     folder = scratch / str(cells)
-    _, writing = timed(lambda: one.to_parquet(folder))
-    stored, reading = timed(lambda: pr.Ledger.from_parquet(folder))
-    _, adding = timed(lambda: stored.over("day") + other.over("day"))
+    (_, writing), _ = timed(lambda: one.to_parquet(folder))
+    (_, reading), stored = timed(lambda: pr.Ledger.from_parquet(folder))
+    (_, adding), _ = timed(lambda: stored.over("day") + other.over("day"))
     held = sum(len(stored.keyed_tables("m", event).entry) for event in stored.events)
     watch = pr.monitor(one)
     watch.to_parquet(scratch / f"monitor-{cells}")
@@ -82,7 +74,7 @@ def measured(paths: list[Path], cells: int, segments: int, cases: int, scratch: 
         state = pr.results.LedgerMonitor.from_parquet(scratch / f"monitor-{cells}")
         state.extend(other).to_parquet(scratch / f"monitor-{cells}")
 
-    _, monitoring = timed(extended)
+    (_, monitoring), _ = timed(extended)
     return {
         "grid": f"{cells:,}",
         "cells per segment and day": f"{held / segments:.0f}",

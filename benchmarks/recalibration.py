@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import resource
 import sys
-import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -23,6 +22,7 @@ from propriety.recalibration import METHODS
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "quality"))
 from record import earlier, table, write
+from turns import timed
 
 NAME, FOLDS, CELLS = "recalibration_scale", 10, 2**16
 RATE = "0.15 + 0.7 * p"  # The forecasts are too extreme.
@@ -71,13 +71,6 @@ def on_spark(files: list[str]) -> Cases:
 ENGINES: Mapping[str, Callable[[list[str]], Cases]] = {"duckdb": on_duckdb, "spark": on_spark}
 
 
-def timed(work: Callable[[], Any]) -> tuple[float, Any]:
-    """Return seconds by the clock, and what was made."""
-    begin = time.perf_counter()
-    made = work()
-    return time.perf_counter() - begin, made
-
-
 def kept(row: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Return the rows of the record with a new one in place of that of the same engine and number of rows."""
     others = [one for one in earlier(NAME) if (one["engine"], one["rows"]) != (row["engine"], row["rows"])]
@@ -94,8 +87,8 @@ def main() -> None:
     with TemporaryDirectory() as folder:
         cases, by_hand = ENGINES[options.engine](written(Path(folder), rows))
         by_hand()  # The file is then in memory, for both.
-        counted, _ = timed(by_hand)
-        taken, fix = timed(
+        (counted, _), _ = timed(by_hand)
+        (taken, _), fix = timed(
             lambda: pr.recalibrate(cases, "p", outcome="y", id="id", folds=FOLDS, candidates=list(METHODS), seed=1)
         )
     print(fix)

@@ -15,8 +15,7 @@ import itertools
 import resource
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -29,6 +28,7 @@ import propriety as pr
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "quality"))
 from ledger_year import LOSSES, MODELS, moments_by_hand, tables_by_hand
 from record import earlier, table, write
+from turns import timed
 
 NAME = "scale"
 LONGEST = 10**8  # Most rows of the file.
@@ -59,22 +59,15 @@ def made(folder: str, rows: int) -> list[str]:
     return [str(path)] * times
 
 
-def timed(work: Callable[[], Any]) -> tuple[float, Any]:
-    """Return seconds by the clock, and what was made."""
-    begin = time.perf_counter()
-    found = work()
-    return time.perf_counter() - begin, found
-
-
 def steps(rows: int, folder: str) -> dict[str, Any]:
     """Do all the work with a number of rows; return its row of the record."""
     connection = duckdb.connect()
     connection.execute("SET memory_limit = '2GB'")
     connection.read_parquet(made(folder, rows)).create_view("cases")
     cases = connection.table("cases")
-    count, _ = timed(lambda: connection.sql("SELECT sum(a), sum(b), count(site) FROM cases").fetchall())
+    (count, _), _ = timed(lambda: connection.sql("SELECT sum(a), sum(b), count(site) FROM cases").fetchall())
     print(f"read in {count:.1f} s", flush=True)  # What fits is now in memory, for all.
-    filled, ledger = timed(lambda: pr.condense(cases, list(MODELS), outcome="y", by=list(KEYS)))
+    (filled, _), ledger = timed(lambda: pr.condense(cases, list(MODELS), outcome="y", by=list(KEYS)))
     cells = ledger.table("a").cells
 
     def plain() -> None:
@@ -87,15 +80,15 @@ def steps(rows: int, folder: str) -> dict[str, Any]:
             keys = ", ".join(pair)
             connection.sql(f"SELECT {keys}, {SUMS} FROM cases GROUP BY {keys}").fetchall()  # noqa: S608  (made of constants)
 
-    summed, _ = timed(plain)
+    (summed, _), _ = timed(plain)
     print(f"filled in {filled:.1f} s, plain SQL {summed:.1f} s, {cells} cells", flush=True)
     with TemporaryDirectory(dir=folder) as store:
         ledger.to_parquet(Path(store) / "ledger")
-        evaluated, _ = timed(lambda: pr.evaluate(pr.Ledger.from_parquet(Path(store) / "ledger"), seed=1).summary())
-    mended, _ = timed(lambda: pr.recalibrate(ledger, model="b", folds="fold"))
+        (evaluated, _), _ = timed(lambda: pr.evaluate(pr.Ledger.from_parquet(Path(store) / "ledger"), seed=1).summary())
+    (mended, _), _ = timed(lambda: pr.recalibrate(ledger, model="b", folds="fold"))
     print(f"evaluated in {evaluated:.1f} s, recalibrated in {mended:.1f} s", flush=True)
-    searched, found = timed(lambda: pr.find_segments(cases, "a", outcome="y", by=list(COLUMNS), seed=1))
-    grouped, _ = timed(bare)
+    (searched, _), found = timed(lambda: pr.find_segments(cases, "a", outcome="y", by=list(COLUMNS), seed=1))
+    (grouped, _), _ = timed(bare)
     print(f"searched in {searched:.1f} s, bare GROUP BYs {grouped:.1f} s", flush=True)
     return {
         "rows": f"{rows:.0e}".replace("e+0", "e"),

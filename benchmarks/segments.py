@@ -12,10 +12,8 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import json
 import resource
 import sys
-import time
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -29,7 +27,8 @@ from propriety.inference.segment_sums import cases_of_engine
 from propriety.inference.segments import ROWS_OF_LAW, segment_words
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "quality"))
-from record import RESULTS, table, write
+from record import earlier, table, write
+from turns import timed
 
 NAME = "segments_scale"
 SIZES = (4, 5, 6, 8, 8, 10, 12, 15, 20, 20, 30, 40)
@@ -84,15 +83,6 @@ def on_spark(path: str) -> tuple[Any, Any]:
     return frame, bare
 
 
-def timed(work: Any) -> tuple[float, float, Any]:
-    """Return the seconds by the clock and of the processor that something takes, and what it returns."""
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    begin, processor = time.perf_counter(), used.ru_utime + used.ru_stime
-    found = work()
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    return time.perf_counter() - begin, used.ru_utime + used.ru_stime - processor, found
-
-
 def sums_of(frame: Any) -> dict[str, tuple[float, ...]]:
     """Return the sums of every segment, by its name."""
     source, *_ = segment_source(frame, "p", COLUMNS, 5, 1, "y", None, None, "raise")
@@ -129,9 +119,9 @@ def main() -> None:
 
         times = []
         for _ in range(options.rounds):
-            clock, processor, found = timed(ours)
+            (clock, processor), found = timed(ours)
             memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-            own_clock, own_processor, _ = timed(bare)
+            (own_clock, own_processor), _ = timed(bare)
             times.append((clock, own_clock, processor, own_processor, memory))
             print(times[-1], found.summary(), flush=True)
     clock, own_clock, processor, own_processor, memory = min(times, key=lambda taken: taken[0] / taken[1])
@@ -147,11 +137,7 @@ def main() -> None:
         "difference of the sums to DuckDB": difference(frame, path) if options.engine == "spark" else "",
         "planted segments named": "both, and no other" if set(found.segment) == PLANTED else ", ".join(found.segment),
     }
-    record = RESULTS / f"{NAME}.json"
-    known = (
-        json.loads(record.read_text(encoding="utf-8"))["tables"][0] if record.exists() else {"columns": [], "rows": []}
-    )
-    rows = [dict.fromkeys(row, "") | dict(zip(known["columns"], one, strict=True)) for one in known["rows"]]
+    rows = [dict.fromkeys(row, "") | one for one in earlier(NAME)]
     rows = [one for one in rows if (one["engine"], one["rows"]) != (row["engine"], row["rows"])]
     rows = sorted([*rows, row], key=lambda one: (one["engine"], int(one["rows"].replace(",", ""))))
     write(

@@ -9,24 +9,30 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-__all__ = ["Taken", "by_turns"]
+__all__ = ["Taken", "by_turns", "timed"]
 
 
 class Taken(NamedTuple):
-    """Median seconds of a work, by the clock and of the processor; the latter of this process alone."""
+    """Seconds of a work, by the clock and of the processor; the latter of this process alone."""
 
     clock: float
     processor: float
 
 
+def timed(work: Callable[[], Any]) -> tuple[Taken, Any]:
+    """Return the seconds that a work takes, and what it makes."""
+    begin, used = time.perf_counter(), _processor()
+    made = work()
+    return Taken(time.perf_counter() - begin, _processor() - used), made
+
+
 def by_turns(works: Mapping[str, Callable[[], Any]], rounds: int) -> dict[str, Taken]:
-    """Return what works take that are done by turns; the first round warms up."""
+    """Return the median seconds of works that are done by turns; the first round warms up."""
     times: dict[str, list[Taken]] = {name: [] for name in works}
     for round_, (name, work) in itertools.product(range(rounds + 1), works.items()):
-        begin, used = time.perf_counter(), _processor()
-        work()
+        taken, _ = timed(work)
         if round_:
-            times[name].append(Taken(time.perf_counter() - begin, _processor() - used))
+            times[name].append(taken)
     return {name: Taken(*map(statistics.median, zip(*taken, strict=True))) for name, taken in times.items()}
 
 

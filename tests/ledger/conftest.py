@@ -1,12 +1,14 @@
 """What the tests of ledgers share: drawn cases of every kind, and whether two ledgers are the same."""
 
 import itertools
+import threading
 
 import numpy as np
 import pytest
 from hypothesis import strategies as st
 
 import propriety as pr
+from propriety.errors import InputValueError
 
 NUMBERS = ("n", "weight", "weight_squares", "mean", "lean", "spread", "even_squares", "even_cubes")
 COLUMNS = ("forecast", "events", "non_events", "event_squares", "non_event_squares")
@@ -117,3 +119,26 @@ def _same(one, other, rtol=1e-12):
 def same():
     """Return a function that fails where two ledgers differ in more than rounding."""
     return _same
+
+
+def _refusals_at_once(works):
+    refused = []
+
+    def attempt(work):
+        try:
+            work()
+        except InputValueError as error:
+            refused.append(str(error))
+
+    threads = [threading.Thread(target=attempt, args=(work,)) for work in works]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    return refused
+
+
+@pytest.fixture(scope="session")
+def refusals_at_once():
+    """Return a function that does works in threads at the same time and returns the messages of those refused."""
+    return _refusals_at_once

@@ -7,6 +7,7 @@ import sys
 import textwrap
 import threading
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -153,43 +154,21 @@ def test_days_added_at_once_are_all_there_while_others_read(days, tmp_path):
     assert (whole.n, whole.dropped, len(whole.keys["day"])) == (DAYS * (CASES - 1), DAYS, DAYS)
 
 
-def test_the_same_day_is_added_once(days, tmp_path):
-    folder, refused = tmp_path / "l", []
+def test_the_same_day_is_added_once(days, tmp_path, refusals_at_once):
+    folder = tmp_path / "l"
     days[0].to_parquet(folder, partition=["day"])
-
-    def write():
-        try:
-            days[1].to_parquet(folder, partition=["day"])
-        except InputValueError as error:
-            refused.append(str(error))
-
-    writers = [threading.Thread(target=write) for _ in range(4)]
-    for one in writers:
-        one.start()
-    for one in writers:
-        one.join()
+    refused = refusals_at_once([lambda: days[1].to_parquet(folder, partition=["day"])] * 4)
     assert len(refused) == 3
     assert all("holds these cases already" in text for text in refused)
     assert pr.Ledger.from_parquet(folder).dropped == 2
 
 
-def test_a_monitor_has_one_writer_at_a_time(days, tmp_path):
+def test_a_monitor_has_one_writer_at_a_time(days, tmp_path, refusals_at_once):
     """Both continue the same day with other cases: one is stored, and the other is told."""
     pr.monitor(days[0]).to_parquet(tmp_path)
     other = pr.condense([0, 1] * 50, {"p": [0.4] * 100, "q": [0.5] * 100}, by={"day": ["2026-01-02"] * 100})
-    watches, told = [pr.monitor(days[0] + days[1]), pr.monitor(days[0] + other)], []
-
-    def write(watch):
-        try:
-            watch.to_parquet(tmp_path)
-        except InputValueError as error:
-            told.append(str(error))
-
-    writers = [threading.Thread(target=write, args=(watch,)) for watch in watches]
-    for one in writers:
-        one.start()
-    for one in writers:
-        one.join()
+    watches = [pr.monitor(days[0] + days[1]), pr.monitor(days[0] + other)]
+    told = refusals_at_once([partial(watch.to_parquet, tmp_path) for watch in watches])
     assert len(told) == 1
     assert "holds a monitor of other cases" in told[0]
     assert LedgerMonitor.from_parquet(tmp_path).days.n.sum() > 0

@@ -3,7 +3,6 @@
 import datetime as dt
 import json
 import shutil
-import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -105,21 +104,10 @@ def test_partitions_are_folders_by_label(labels, folders, tmp_path, same):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["l"]
 
 
-def test_one_of_several_writers_makes_the_folder(tmp_path):
+def test_one_of_several_writers_makes_the_folder(tmp_path, refusals_at_once):
     """Of writers that start at the same time one succeeds, and the others find a ledger."""
-    ledger, refused = condensed(by={"site": SITE}), []
-
-    def write():
-        try:
-            ledger.to_parquet(tmp_path / "l")
-        except InputValueError as error:
-            refused.append(str(error))
-
-    writers = [threading.Thread(target=write) for _ in range(4)]
-    for one in writers:
-        one.start()
-    for one in writers:
-        one.join()
+    ledger = condensed(by={"site": SITE})
+    refused = refusals_at_once([lambda: ledger.to_parquet(tmp_path / "l")] * 4)
     assert len(refused) == 3
     assert all("holds a ledger already" in text for text in refused)
     assert pr.Ledger.from_parquet(tmp_path / "l").n == ledger.n

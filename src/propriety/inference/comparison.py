@@ -20,6 +20,7 @@ from propriety.inference.estimates import KNOWN_WEIGHTS, NEIGHBOURS, censoring_n
 from propriety.inference.estimation import check_event
 from propriety.inference.measure_reading import read_measure
 from propriety.inference.measures import Mean, Measure, Skill, Smooth
+from propriety.inference.number_words import capitalized
 from propriety.inference.paired_columns import difference_columns, pairs_of
 from propriety.inference.paired_tests import Paired, paired_by_bootstrap, paired_by_influence, paired_by_moments
 from propriety.inference.verdicts import Names, Pair, Standings, VerdictBasis, standings_of, verdicts_of
@@ -355,7 +356,7 @@ def _note(ledger: Ledger, measure: Measure, paired: Paired, statistic: Floats, *
         said += [too_narrow(f"based on {TABLES_ONLY}", "intervals")] if fixed and ledger.cases is None else []
         if ledger.censoring is not None and ledger.censoring.is_estimated:
             said += [f"draws {KNOWN_WEIGHTS}" if not in_order else f"intervals {KNOWN_WEIGHTS}" * ledger.uses_moments]
-    told = [f"{one[0].upper()}{one[1:]}." for one in said if one]
+    told = [f"{capitalized(one)}." for one in said if one]
     return " ".join(filter(None, (rule_sentence(measure, ledger.classes), *told)))
 
 

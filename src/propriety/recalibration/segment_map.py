@@ -33,7 +33,7 @@ from propriety.recalibration.written_maps import (
     written_expression,
 )
 from propriety.result import Floats
-from propriety.tables.arrays import read_array
+from propriety.tables.arrays import is_missing_value, read_array
 from propriety.tables.validation import read_event_forecast
 
 __all__ = ["Label", "SegmentEffect", "SegmentMap", "checked_label"]
@@ -210,7 +210,7 @@ def _check_kinds(columns: Mapping[str, NDArray[Any]], effects: Sequence[SegmentE
         values = columns[column].reshape(-1)
         if values.dtype != object:  # All are of one kind.
             values = values[values == values][:1]  # noqa: PLR0124  (not NaN)
-        wrong = next((one for one in values.tolist() if not _is_missing(one) and _kind(one) not in kinds), None)
+        wrong = next((one for one in values.tolist() if not is_missing_value(one) and _kind(one) not in kinds), None)
         if wrong is not None:
             law = f"must hold {' or '.join(sorted(kinds))}, like the column to which the map was fitted"
             hint = "convert the column."
@@ -219,10 +219,6 @@ def _check_kinds(columns: Mapping[str, NDArray[Any]], effects: Sequence[SegmentE
 
 def _kind(label: object) -> str:
     return "texts" if isinstance(label, str) else "numbers" if isinstance(label, Real | Decimal) else "others"
-
-
-def _is_missing(label: object) -> bool:
-    return label is None or label != label  # noqa: PLR0124  (NaN)
 
 
 def _by_column(effects: Sequence[SegmentEffect]) -> list[list[SegmentEffect]]:

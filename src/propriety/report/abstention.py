@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from propriety.evaluation.evaluation import Evaluation
-from propriety.inference.number_words import percent
+from propriety.inference.number_words import capitalized, percent
 from propriety.inference.risk_coverage import RiskCoverageCurve
 from propriety.plots.risk_coverage import plot_risk_coverage_curves
 from propriety.report import readings, texts
@@ -70,4 +70,4 @@ def _risks(curve: RiskCoverageCurve) -> list[float]:
 
 def _notes(curves: Iterable[RiskCoverageCurve]) -> list[str]:
     notes = dict.fromkeys(curve.aurc.note for curve in curves if curve.aurc.note)
-    return [f"{note[0].upper()}{note[1:]}." for note in notes]
+    return [f"{capitalized(note)}." for note in notes]

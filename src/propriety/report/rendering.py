@@ -22,7 +22,7 @@ from propriety.report.cells import Estimate, cells_of, number
 from propriety.report.labels import named, steady
 from propriety.report.page import Facts, Figure, Item, Page, Section, Table
 from propriety.report.payload import json_for_html
-from propriety.report.svg import adopt
+from propriety.report.svg import CONTROLS, adopt
 from propriety.report.threshold_ranking import ThresholdRanking, percent, reading
 from propriety.tables.whole_files import replace_file
 
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from os import PathLike
 
 __all__ = ["iframe_of", "render", "write_page"]
-
-CONTROLS = dict.fromkeys([*range(9), 11, 12, *range(14, 32), *range(127, 160)], "\N{REPLACEMENT CHARACTER}")
 
 MOST_ROWS = 20
 LONG = 40  # A longer table scrolls, and its rows can be filtered.

@@ -13,7 +13,7 @@ from propriety.calibration.reliability import ReliabilityCurve
 from propriety.calibration.smooth_calibration import SmoothCalibration, few_outcomes
 from propriety.evaluation.evaluation import Evaluation
 from propriety.inference.comparison_words import listed
-from propriety.inference.number_words import percent
+from propriety.inference.number_words import capitalized, percent
 from propriety.plots.drawing import COLORS
 from propriety.report import readings
 from propriety.report.analysis_calls import call_for_each
@@ -65,7 +65,7 @@ def smooth_table(evaluation: Evaluation, found: dict[str, SmoothCalibration]) ->
     notes += [LEFT_OUT.format(model=model, share=percent(one.left_out)) for model, one in found.items() if one.left_out]
     tables = {model: evaluation.reliability[model]["event"].table for model in evaluation.models}
     few = few_outcomes(tables[evaluation.models[0]])
-    notes += [f"{few[0].upper()}{few[1:]}."] if few else []
+    notes += [f"{capitalized(few)}."] if few else []
     absent = [model for model in evaluation.models if model not in found]
     certain = [model for model in absent if np.isin(tables[model].forecast, (0.0, 1.0)).all()]
     for text, models in ((CERTAIN, certain), (ABSENT, [model for model in absent if model not in certain])):

@@ -15,7 +15,17 @@ from numpy.typing import NDArray
 from propriety.errors import InputTypeError, InputValueError, Wording, parameter
 from propriety.tables.label_codes import is_rounded
 
-__all__ = ["PAIR", "Reading", "Role", "classes_of", "missing_cases", "read_array", "read_forecasts", "series_of"]
+__all__ = [
+    "PAIR",
+    "Reading",
+    "Role",
+    "classes_of",
+    "is_missing_value",
+    "missing_cases",
+    "read_array",
+    "read_forecasts",
+    "series_of",
+]
 
 # How an argument is used: "numbers" are computed with, "outcomes" are labels or numbers, and "keys" are labels, which
 # may be tuples.
@@ -249,11 +259,12 @@ def _missing_objects(array: NDArray[np.object_]) -> NDArray[np.bool_] | None:
     values = array.ravel().tolist()
     if set(map(type, values)) <= NEVER_MISSING:
         return None
-    missing = np.array([_is_missing(value) for value in values], dtype=bool).reshape(array.shape)
+    missing = np.array([is_missing_value(value) for value in values], dtype=bool).reshape(array.shape)
     return missing if missing.any() else None
 
 
-def _is_missing(value: object) -> bool:
+def is_missing_value(value: object) -> bool:
+    """Whether a value stands for none: None, NaN, or what pandas has for them."""
     # pandas.NA and NaT are recognized by name, so that pandas need not be imported.
     if value is None or type(value).__name__ in {"NAType", "NaTType"}:
         return True
