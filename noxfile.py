@@ -112,14 +112,14 @@ def layers(session: nox.Session) -> None:
 
 @nox.session
 def tests(session: nox.Session) -> None:
-    """Run all tests, slow ones too, and the examples of docstrings and README; what follows `--` goes to pytest."""
+    """Run all tests, of slow ones some cases, and the examples of docstrings and README; `--` passes on to pytest."""
     # Some tests take a minute; a worker that has none left takes over tests of another.
     session.run("pytest", "-n", "auto", "--dist", "worksteal", *MOST, *DURATIONS, *session.posargs)
 
 
 @nox.session(default=False)
 def nightly(session: nox.Session) -> None:
-    """Run the tests that take long and repeat what a record or faster tests show: simulations, sizes, more engines."""
+    """Run what takes long and repeats what a record or faster tests show, and the other cases of slow tests."""
     session.run("python", "-m", "pytest", "-m", "nightly", *session.posargs)
 
 

@@ -1,7 +1,10 @@
 """What the tests share: golden cases, Hypothesis settings, and the rules by what they declare."""
 
 import json
+import math
 import os
+import zlib
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -23,6 +26,20 @@ for name, examples in HOW_MANY.items():
         suppress_health_check=[HealthCheck.too_slow],
     )
 settings.load_profile(os.environ.get("PROPRIETY_EXAMPLES", "few" if "CI" in os.environ else "some"))
+
+
+PART = 3  # Of the cases of a slow test, one in so many runs in CI, the same ones every time; all run nightly.
+
+
+def pytest_collection_modifyitems(items):
+    cases = defaultdict(list)
+    for item in items:
+        if item.get_closest_marker("slow") and hasattr(item, "callspec"):
+            cases[item.path, item.originalname].append(item)
+    for same in cases.values():
+        same.sort(key=lambda item: zlib.crc32(item.nodeid.encode()))
+        for item in same[math.ceil(len(same) / PART) :]:
+            item.add_marker(pytest.mark.nightly)
 
 
 @pytest.fixture

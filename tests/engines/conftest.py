@@ -24,17 +24,19 @@ QUIET = (
 TABLES = itertools.count()  # Names of the tables of PostgreSQL, which live as long as the connection.
 
 
-# Many small cases of one law: CI tries them on the engines that plan a query in milliseconds.
-MATRICES = ("test_key_matrix.py", "test_column_names.py")
+# The other engines plan a query in milliseconds. CI tries every law on these, and on one of the slow ones.
 SLOW_TO_PLAN = ("spark", "postgresql", "dask")
+# Many small cases of one law, or plans that take long, run only nightly on the slow ones.
+MATRICES = ("test_key_matrix", "test_column_names", "test_the_moments_of_every_rule", "test_every_function_takes")
 
 
 def pytest_collection_modifyitems(items):
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.engine)
-            if item.path.name in MATRICES and any(name in item.name for name in SLOW_TO_PLAN):
-                item.add_marker(pytest.mark.nightly)
+            if any(name in item.name for name in SLOW_TO_PLAN):
+                matrix = any(name in item.nodeid for name in MATRICES)
+                item.add_marker(pytest.mark.nightly if matrix else pytest.mark.slow)
             for quiet in QUIET:
                 item.add_marker(pytest.mark.filterwarnings(quiet))
 
@@ -54,6 +56,9 @@ def spark():
         "spark.sql.shuffle.partitions": "2",
         "spark.default.parallelism": "2",
         "spark.executor.memory": "512m",
+        # Queries as short as these end before the compiler that optimizes most has paid off.
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
     }
     builder = sql.SparkSession.builder.master("local-cluster[2,1,1024]").appName("propriety")

@@ -62,6 +62,7 @@ def test_a_worker_that_dies_in_mid_query_changes_nothing(cluster):
         assert getattr(table, name).tolist() == getattr(expected, name).tolist()
 
 
+@pytest.mark.nightly
 def test_a_worker_that_dies_while_a_ledger_is_filled_changes_nothing(cluster):
     """Tables, keys and the moments of two models: what the dead worker held is computed again."""
 

@@ -102,6 +102,7 @@ OPTIONS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("options", OPTIONS, ids=" and ".join)
 @settings(max_examples=3)

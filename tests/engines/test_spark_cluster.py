@@ -81,6 +81,7 @@ def test_an_executor_that_dies_in_mid_query_changes_nothing(spark):
     assert table.n == COUNT
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="the executors are found in /proc")
 def test_an_executor_that_dies_while_a_ledger_is_filled_changes_nothing(spark):
     """Tables, keys and the moments of two models: every query that the dead executor took part in is repeated."""

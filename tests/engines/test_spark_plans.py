@@ -29,7 +29,7 @@ session.stop()
 """
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_weighted_grades_with_clusters_compile_without_a_warning(tmp_path):
     if shutil.which("java") is None:
         pytest.skip("Spark needs Java")

@@ -147,7 +147,7 @@ def test_the_number_of_workers_does_not_matter(measure):
     assert others == [answer, answer]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_threads_do_not_disturb_each_other():
     """Two threads ask about the same cases and the others about other ones, all at once."""
     data = [cases(N, seed, weighted=seed % 2 == 0) for seed in (1, 2, 3, 4)] * 2
@@ -184,7 +184,7 @@ def process(threads, *, numerical_threads, hash_seed):
     return subprocess.Popen(command, env=os.environ | settings, stdout=subprocess.PIPE)  # noqa: S603  (made here)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_processes_threads_and_hashes_do_not_matter():
     """One process asks alone; in the other, all threads import the package and ask at once."""
     processes = [process(1, numerical_threads=1, hash_seed=1), process(THREADS, numerical_threads=2, hash_seed=2)]
