@@ -7,8 +7,8 @@ cell of the forecast the weights of events and non-events; and by day of the cur
 sums of squares of the losses of both models and of their differences. The estimates of a sample of the rows, with their
 standard errors, are compared with those of arrays, and the means of all rows with those of the hand-written SQL.
 
-Run: python benchmarks/censored.py [--rows 100000000] [--rounds 1] [--engines duckdb spark] [--memory 4GB]
-                                   [--folder DIR]
+Run: python benchmarks/censored.py [--rows 100000000] [--rounds 1] [--cold] [--engines duckdb spark]
+                                   [--memory 4GB] [--folder DIR]
 """
 
 from __future__ import annotations
@@ -219,7 +219,7 @@ def measured(engine: str, rows: int, options: argparse.Namespace, folder: str) -
             for query in queries_by_hand(kept["ledger"].table("a").cells):
                 kept["last"] = run(query.format(cases=cases, curve="curve"))
 
-        times = by_turns({"ours": ours, "by hand": by_hand}, options.rounds)
+        times = by_turns({"ours": ours, "by hand": by_hand}, options.rounds, cold=options.cold)
         off = largest_difference(kept["ledger"], means_by_hand(kept["last"]))
         reader = open_cases().sparkSession.read.parquet if engine == "spark" else None
         sample = on_a_sample(path, reader or (lambda small: _of_duckdb(open_cases(), small)))
@@ -242,6 +242,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=100_000_000)
     parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--cold", action="store_true", help="without a round that warms up")
     parser.add_argument("--engines", nargs="+", choices=ENGINES, default=list(ENGINES))
     parser.add_argument("--memory", default="4GB", help="memory limit of DuckDB")
     parser.add_argument("--folder", help="where the Parquet file is kept for another run")
@@ -267,6 +268,7 @@ def record(rows: list[dict[str, Any]], sample: list[dict[str, Any]], options: ar
         f"moments of two models. Ratio of their time to that of hand-written SQL that checks nothing: {said}. On a "
         f"sample of {SAMPLE:,} rows, values and standard errors differ from those of arrays by at most {worst:.0e}.",
         command=f"python benchmarks/censored.py --rows {options.rows} --rounds {options.rounds} "
+        f"{'--cold ' * options.cold}"
         f"--engines {' '.join(options.engines)} --memory {options.memory}",
         tables=[
             table("Median seconds of runs that take turns, and relative difference of means", rows),

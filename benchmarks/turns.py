@@ -26,10 +26,10 @@ def timed(work: Callable[[], Any]) -> tuple[Taken, Any]:
     return Taken(time.perf_counter() - begin, _processor() - used), made
 
 
-def by_turns(works: Mapping[str, Callable[[], Any]], rounds: int) -> dict[str, Taken]:
-    """Return the median seconds of works that are done by turns; the first round warms up."""
+def by_turns(works: Mapping[str, Callable[[], Any]], rounds: int, *, cold: bool = False) -> dict[str, Taken]:
+    """Return the median seconds of works that are done by turns; unless it is cold, the first round warms up."""
     times: dict[str, list[Taken]] = {name: [] for name in works}
-    for round_, (name, work) in itertools.product(range(rounds + 1), works.items()):
+    for round_, (name, work) in itertools.product(range(cold, rounds + 1), works.items()):
         taken, _ = timed(work)
         if round_:
             times[name].append(taken)

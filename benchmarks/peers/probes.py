@@ -9,7 +9,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from own_probes import ABOUT_FORECASTS, WITH_WEIGHTS, WITHOUT_WEIGHTS, answer_of
+from own_probes import ABOUT_FORECASTS, OF_ROWS, WITH_WEIGHTS, WITHOUT_WEIGHTS, answer_of
 
 import propriety as pr
 
@@ -108,9 +108,12 @@ def ours() -> list[Probe]:
 
     others = [
         Probe(
-            "propriety", name, answer_of(call), call, weights=own is WITH_WEIGHTS, outcomes=own is not ABOUT_FORECASTS
+            *("propriety", name, answer_of(call), call),
+            weights=own in (WITH_WEIGHTS, OF_ROWS),
+            rows=own is OF_ROWS,
+            outcomes=own is not ABOUT_FORECASTS,
         )
-        for own in (WITH_WEIGHTS, WITHOUT_WEIGHTS, ABOUT_FORECASTS)
+        for own in (WITH_WEIGHTS, WITHOUT_WEIGHTS, ABOUT_FORECASTS, OF_ROWS)
         for name, call in own.items()
     ]
     return [
