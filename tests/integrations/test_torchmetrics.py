@@ -87,7 +87,7 @@ def same_cells(told, expected):
     assert told | {"forecast": None} == expected.to_dict() | {"forecast": None}
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_two_processes_say_bit_for_bit_what_one_says(answers_of_two_processes):
     alone = answers([slice(0, N)])
     for rank, told in enumerate(answers_of_two_processes):

@@ -281,7 +281,7 @@ def test_close_thresholds_have_a_column_each():
     )
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_size_does_not_depend_on_the_number_of_cases():
     def size(n):
         rng = np.random.default_rng(1)

@@ -124,7 +124,7 @@ def test_every_figure_has_its_data_its_words_and_its_call(rendered):
         assert re.search(r'class="call"><code>pr\.', figure)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_five_models_and_twenty_groups_stay_small_whatever_the_number_of_cases(demo):
     groups = tuple(f"group {place}" for place in range(20))
     sizes = [len(render(demo.demo_page(models=demo.MODELS, groups=groups, n=n)).encode()) for n in (2000, 20_000)]

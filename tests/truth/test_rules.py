@@ -50,7 +50,7 @@ def test_losses_of_ordered_rows_are_exact_to_the_rounding_of_cumulative_sums(rul
         assert error * math.ulp(float(exact)) <= FEW * math.ulp(float(exact)) + rounding, (row, outcome)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_losses_on_engines_are_exact():
     """Engines lack log1p, and power and logarithm are their own: what the series leave of that is a factor of 4."""
     rules = {f"loss_{place}": rule for place, rule in enumerate(BINARY) if not isinstance(rule, pr.BetaRegret)}
