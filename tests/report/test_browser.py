@@ -45,9 +45,9 @@ CLASSES = 45
 GROUPS = ("<b onclick=window.hacked=1>north</b>", "'); alert(1); ('", "\u2028line\u2029", "<!--", "&lt;south&gt;")
 
 
-def run_node(file, **environment):
+def run_node(file, *options, **environment):
     tried = subprocess.run(  # noqa: S603  (our own script)
-        [NODE, "--test", str(HERE / file)],
+        [NODE, "--test", *options, str(HERE / file)],
         env=os.environ | environment,
         capture_output=True,
         text=True,
@@ -139,8 +139,9 @@ def test_the_script_under_node():
     run_node("script.test.cjs")
 
 
-@pytest.mark.slow
-def test_the_page_in_a_browser(tmp_path, demo):
+@pytest.fixture
+def pages(tmp_path, demo):
+    """Return a folder with pages, and what is expected of them."""
     needs_browser()
     n, groups = 1500, ("Aarhus", "Bergen", "Turku", "Uppsala", "Vaasa")
     page = demo.demo_page(n=n, groups=groups)
@@ -168,4 +169,14 @@ def test_the_page_in_a_browser(tmp_path, demo):
     }
     for name, text in files.items():
         (tmp_path / name).write_bytes(text.encode())
-    run_node("browser.test.cjs", PAGES=str(tmp_path), CHROMIUM=CHROMIUM)
+    return {"PAGES": str(tmp_path), "CHROMIUM": CHROMIUM}
+
+
+@pytest.mark.slow
+def test_the_page_in_a_browser(pages):
+    run_node("browser.test.cjs", "--test-name-pattern=^(?!axe)", **pages)
+
+
+@pytest.mark.nightly
+def test_the_page_is_accessible(pages):
+    run_node("browser.test.cjs", "--test-name-pattern=^axe", **pages)
