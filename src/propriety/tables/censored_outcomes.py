@@ -185,10 +185,10 @@ def censored(
     not. With `forecast`, the fifths remove most of the bias (`studies/horizons.py`), unless the forecasts within a
     fifth differ as much as those of rare events do; then pass finer `groups`, or `weights` of a model of censoring.
 
-    In `studies/horizons.py`, the calibration test at the level 5% rejected calibrated forecasts in 4 to 9% of samples,
-    on average 5.8%, with 20 to 40% of the cases censored (in other samples of 1,000 cases, 5.6 to 6.3%), and in up to
-    24% with 60% censored and few cases followed up. The note reports a censoring curve with fewer than 30 cases that
-    were followed up until the horizon.
+    In `studies/horizons.py`, the calibration test at the level 5% rejected calibrated forecasts in 4 to 8% of samples,
+    on average 5.9%, with 20 to 40% of the cases censored and 30% events, and in up to 20% with 60% censored and few
+    cases followed up. The note reports a censoring curve with fewer than 30 cases that were followed up until the
+    horizon.
 
     In `studies/horizon_designs.py`, with 300 or 1,000 cases and 20 or 40% censored, 95% intervals had a coverage of 92
     to 98% with competing events, clusters of 1 to 9 cases and sample weights, and 94 to 96% for the integrated Brier
