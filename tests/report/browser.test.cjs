@@ -62,9 +62,12 @@ for (const [name, viewport] of [["desktop", DESKTOP], ["phone", PHONE]]) {
 
 const AXE = [
   ["demo.html", "light", DESKTOP, true],
+  ["demo.html", "light", PHONE, false],
+  ["demo.html", "dark", DESKTOP, false],
   ["demo.html", "dark", PHONE, false],
   ["hostile.html", "light", DESKTOP, false],
   ["classes.html", "light", DESKTOP, true],
+  ["classes.html", "dark", PHONE, false],
 ];
 for (const [file, colorScheme, viewport, opened] of AXE) {
   test(`axe finds nothing: ${file}, ${colorScheme}, ${viewport.width} wide${opened ? ", data opened" : ""}`, async () => {
