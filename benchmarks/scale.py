@@ -1,9 +1,10 @@
 """Fill a ledger, evaluate and recalibrate from it, and search segments: seconds and memory by the number of rows.
 
 The rows are in a Parquet file, which is made first: two models, ten folds, fifty sites, three columns of labels and a
-planted segment. More than 1e8 rows are a file of 1e8 rows read several times. Filling takes turns with plain SQL that
-sums the same and checks nothing, the search for segments with one bare GROUP BY for each pair of columns. Every number
-of rows has a process of its own, so that its peak memory is known.
+planted segment. More than 1e8 rows are a file of 1e8 rows read several times, each time with other outcomes: repeated
+outcomes would deviate together, as no sample of that size does. Filling takes turns with plain SQL that sums the same
+and checks nothing, the search for segments with one bare GROUP BY for each pair of columns. Every number of rows has a
+process of its own, so that its peak memory is known.
 
 Run: python benchmarks/scale.py [--rows 1e7 1e8 1e9] [--folder DIR]
 """
@@ -32,38 +33,40 @@ from turns import timed
 
 NAME = "scale"
 LONGEST = 10**8  # Most rows of the file.
+READINGS = 10  # Outcomes of each row of the file, one for each time it is read.
 KEYS, COLUMNS = ("fold", "site"), ("site", "device", "channel", "country")
 PLANTED = "device = device 2 and channel = channel 3"
 SUMS = "count(*), sum(y), sum(a), sum(a * (1 - a)), sum(a * (1 - a) * (1 - 2 * a))"
-UNIT = "((hash(i * 8 + {}) >> 11) + 0.5) * pow(2.0, -53)"
+UNIT = "((hash(i * 16 + {}) >> 11) + 0.5) * pow(2.0, -53)"
 SMALL, LARGE = "1e8", "1e9"  # Between these, memory shall stay and time shall grow at most 12.5 times.
 
 
 def label(name: str, place: int, count: int) -> str:
     """Return the expression of a column of labels that are drawn."""
-    return f"'{name} ' || (hash(i * 8 + {place}) % {count}) AS {name}"
+    return f"'{name} ' || (hash(i * 16 + {place}) % {count}) AS {name}"
 
 
-def made(folder: str, rows: int) -> list[str]:
-    """Write the cases to a Parquet file, unless they are there; return what to read."""
+def made(folder: str, rows: int) -> str:
+    """Write the cases to a Parquet file, unless they are there; return the query that reads them."""
     times = max(rows // LONGEST, 1)
     path = Path(folder) / f"scale_{rows // times}.parquet"
     if not path.exists():
         columns = [label("site", 0, 50), label("device", 1, 8), label("channel", 2, 12), label("country", 3, 20)]
-        units = f"0.001 + 0.4 * {UNIT.format(4)} AS a, {UNIT.format(5)} AS u"
-        drawn = f"SELECT i % 10 AS fold, {', '.join(columns)}, {units} FROM range({rows // times}) AS t(i)"  # noqa: S608  (made of constants)
+        units = [f"0.001 + 0.4 * {UNIT.format(4)} AS a", *(f"{UNIT.format(5 + k)} AS u{k}" for k in range(READINGS))]
+        drawn = f"SELECT i % 10 AS fold, {', '.join(columns + units)} FROM range({rows // times}) AS t(i)"  # noqa: S608  (made of constants)
         wrong = "CASE WHEN device = 'device 2' AND channel = 'channel 3' THEN 1.3 ELSE 1.0 END"
-        outcome = f"CAST(u < a * {wrong} AS TINYINT) AS y"
-        cases = f"SELECT * EXCLUDE (u), 0.05 + 0.8 * a AS b, {outcome} FROM ({drawn})"  # noqa: S608  (as above)
-        duckdb.execute(f"COPY ({cases}) TO '{path}'")
-    return [str(path)] * times
+        outcomes = " + ".join(f"CAST(u{k} < a * {wrong} AS SMALLINT) * {2**k}" for k in range(READINGS))
+        kept = "fold, site, device, channel, country, a, 0.05 + 0.8 * a AS b"
+        duckdb.execute(f"COPY (SELECT {kept}, {outcomes} AS outcomes FROM ({drawn})) TO '{path}'")  # noqa: S608  (as above)
+    readings = (f"CAST((outcomes >> {k}) & 1 AS TINYINT) AS y FROM '{path}'" for k in range(times))
+    return " UNION ALL ".join(f"SELECT * EXCLUDE (outcomes), {reading}" for reading in readings)
 
 
 def steps(rows: int, folder: str) -> dict[str, Any]:
     """Do all the work with a number of rows; return its row of the record."""
     connection = duckdb.connect()
     connection.execute("SET memory_limit = '2GB'")
-    connection.read_parquet(made(folder, rows)).create_view("cases")
+    connection.sql(made(folder, rows)).create_view("cases")
     cases = connection.table("cases")
     (count, _), _ = timed(lambda: connection.sql("SELECT sum(a), sum(b), count(site) FROM cases").fetchall())
     print(f"read in {count:.1f} s", flush=True)  # What fits is now in memory, for all.
@@ -125,7 +128,10 @@ def record(row: dict[str, Any]) -> None:
         tables=[table("Seconds by the clock and peak memory of the process", rows)],
         libraries=("propriety", "numpy", "scipy", "narwhals", "duckdb", "pyarrow"),
         notes=[
-            "DuckDB has a memory limit of 2 GB. More than 1e8 rows are a file of 1e8 rows read several times.",
+            (
+                "DuckDB has a memory limit of 2 GB. More than 1e8 rows are a file of 1e8 rows read several times, each "
+                "time with other outcomes."
+            ),
             (
                 "Plain SQL sums the same for each model, fold, site and cell, and checks nothing; a bare GROUP BY "
                 "computes the five sums of the segments of a pair of columns."
