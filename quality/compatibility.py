@@ -19,7 +19,7 @@ from record import table, write
 
 ROOT = Path(__file__).resolve().parent.parent
 OLDEST = ROOT / ".ci" / "oldest.txt"
-# What `nox -s oldest` runs: every layer that computes, every container, every stored form.
+# Every layer that computes, every container, every stored form; `nox -s oldest` runs most of it.
 PARTS = (
     "tables/test_forecast_table.py",
     "tables/test_validation.py",

@@ -28,7 +28,7 @@ for name, examples in HOW_MANY.items():
 settings.load_profile(os.environ.get("PROPRIETY_EXAMPLES", "few" if "CI" in os.environ else "some"))
 
 
-PART = 5  # Of the cases of a slow test, one in so many runs in CI, the same ones every time; the others run nightly.
+PART = 8  # Of the cases of a slow test, one in so many runs in CI, the same ones every time; the others run nightly.
 
 
 def pytest_collection_modifyitems(items):

@@ -27,7 +27,10 @@ TABLES = itertools.count()  # Names of the tables of PostgreSQL, which live as l
 # The other engines plan a query in milliseconds. CI tries every law on these, and on one of the slow ones.
 SLOW_TO_PLAN = ("spark", "postgresql", "dask")
 # Many small cases of one law, or plans that take long, run only nightly on the slow ones.
-MATRICES = ("test_key_matrix", "test_column_names", "test_the_moments_of_every_rule", "test_every_function_takes")
+MATRICES = (
+    *("test_key_matrix", "test_column_names", "test_the_moments_of_every_rule", "test_every_function_takes"),
+    *("test_bad_rows", "test_censored", "test_refinement"),
+)
 
 
 def pytest_collection_modifyitems(items):
