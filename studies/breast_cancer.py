@@ -11,13 +11,14 @@ cases are weighted to the mean forecast of each model, which shows what is left 
 The forecasts are those of the paper's package (gfm-mit/briertools, demo/data/bcsc.csv); this project does not
 distribute them.
 
-Run: python studies/breast_cancer.py [--data ../shared/data/bcsc.csv]
+Run: python studies/breast_cancer.py --data bcsc.csv; by default the file is in the folder that PROPRIETY_DATA names.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
+import os
 from pathlib import Path
 
 import numpy as np
@@ -26,8 +27,7 @@ from scipy.special import expit, logit
 import propriety as pr
 from propriety.decisions.ranking_map import ranking_map
 
-ROOT = Path(__file__).parents[1]
-DATA = ROOT.parent / "shared" / "data" / "bcsc.csv"
+DATA = Path(os.environ.get("PROPRIETY_DATA", "data")) / "bcsc.csv"
 RESULTS = Path(__file__).parent / "results"
 MODELS = {
     "logistic, no density": "logistic_minimal",
@@ -113,8 +113,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=DATA)
     path = parser.parse_args().data
     if not path.exists():
-        place = "../shared/data/bcsc.csv, seen from the project" if path == DATA else path
-        parser.exit(1, f"There are no forecasts at {place}; nothing was written. Hint: name the file with --data.\n")
+        parser.exit(1, f"There are no forecasts at {path}; nothing was written. Hint: name the file with --data.\n")
     y, forecasts = read(path)
     found = {name: scores(y, p) for name, p in forecasts.items()}
     RESULTS.mkdir(exist_ok=True)

@@ -13,7 +13,7 @@ held-out cases, in units of 1e-4; the largest deviation of O/E from 1, as a fact
 with 200 or more expected events, with the true probabilities as O; and the seconds. For recalibration by segment, also
 the gain estimated by cross-fitting and the share of samples in which its 95% interval contains the held-out gain.
 
-MCGrad (https://pypi.org/project/mcgrad) is compared with its default settings if it is installed; the record is of
+MCGrad (the package `mcgrad`) is compared with its default settings if it is installed; the record is of
 version 0.1.5.
 
 Writes `results/segment_recalibration.csv`. Run: python studies/segment_recalibration.py [--samples 3]

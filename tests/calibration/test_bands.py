@@ -246,7 +246,7 @@ def test_bands_say_whether_they_are_pointwise():
 
 @pytest.mark.nightly
 def test_a_calibrated_curve_leaves_its_pointwise_band_somewhere_in_most_samples():
-    """Review A2: calibrated Beta(1, 3), 2,000 cases; the simultaneous band holds the diagonal in almost all of them."""
+    """Calibrated Beta(1, 3), 2,000 cases; the simultaneous band holds the diagonal in almost all of them."""
     rng, left, missed = np.random.default_rng(2), 0, 0
     for seed in range(60):
         q = rng.beta(1, 3, 2000)

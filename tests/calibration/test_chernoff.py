@@ -45,7 +45,7 @@ QUANTILES = {
     1e-12: -3.016569221268072982,
     1e-16: -3.403431121485032012,
 }
-# Case chernoff_quantiles of shared/reference/golden.json.
+# Case chernoff_quantiles of tests/golden/golden.json.
 GOLDEN = {
     0.55: 0.06609664081930561,
     0.6: 0.1331963767907188,

@@ -1,6 +1,7 @@
 import copy
 import csv
 import math
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -20,7 +21,7 @@ from propriety.errors import ImproperRuleError, InputTypeError, InputValueError,
 from propriety.rules.catalogue import RULES
 
 CLOSE = 1e-12
-NIAMEY = Path(__file__).parents[3] / "shared" / "data" / "niamey.csv"
+NIAMEY = Path(os.environ.get("PROPRIETY_DATA", "data")) / "niamey.csv"
 NAMES = {"S": "score", "MCB": "miscalibration", "DSC": "discrimination", "UNC": "uncertainty"}
 BY_NAME = {"brier": pr.Brier(), "log": pr.Log(), "misclassification": pr.Misclassification()}
 PROPER = [rule for rule in RULES if isinstance(rule, pr.BinaryRule) and rule.properties().proper]
@@ -66,7 +67,9 @@ def test_golden_parts_over_an_interval_of_thresholds(golden):
     agree(pr.decompose(inputs["y"], inputs["s"], rule=rule), expected)
 
 
-@pytest.mark.skipif(not NIAMEY.exists(), reason="the data are not part of the repository")
+@pytest.mark.skipif(
+    not NIAMEY.exists(), reason="the data are not part of the repository; PROPRIETY_DATA names their folder"
+)
 @pytest.mark.parametrize("model", ["ENS", "EPC", "EMOS", "Logistic"])
 @pytest.mark.parametrize("name", BY_NAME)
 def test_published_parts_of_rain_forecasts(golden, model, name):

@@ -124,7 +124,7 @@ def test_critical_values_rise_with_the_level_and_are_those_simulated():
 
 
 def test_a_flat_rate_is_held_at_the_ends():
-    """Review A4: a flat truth of 0.3 with 500 cases, where a bootstrap from the fit held 26 to 33% at the 2% point."""
+    """A flat truth of 0.3 with 500 cases, where a bootstrap from the fit held 26 to 33% at the 2% point."""
     rng, held = np.random.default_rng(7), []
     x = (np.arange(500) + 0.5) / 500
     for _ in range(300):

@@ -72,7 +72,7 @@ def test_groups_have_the_errors_of_their_own_clusters():
 
 
 def test_few_equal_clusters_worth_are_told():
-    """Review A7: 50 clusters of very unequal size undercover; the note goes by what they are worth."""
+    """50 clusters of very unequal size undercover; the note goes by what they are worth."""
     notes = {}
     for spread in (0.0, 1.0, 2.0):
         y, p, q, cluster = clustered(np.random.default_rng(1), 50, spread)

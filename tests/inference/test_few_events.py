@@ -91,7 +91,7 @@ def test_without_events_there_is_no_verdict():
 @pytest.mark.slow
 @pytest.mark.parametrize("events", [2, 4, 10, 20])
 def test_few_events_are_seldom_called_better(events):
-    """Review A8: t alone says "is better" in 25, 14, 10 and 7% of samples of two models of equal expected score."""
+    """Student's t alone says "is better" in 25, 14, 10 and 7% of samples of two models of equal expected score."""
     told, of_t, samples = 0, 0, 400
     for seed in range(samples):
         y, models = rare_sample(seed, 100 * events)
@@ -141,7 +141,7 @@ def test_rare_non_events_are_rare_events_turned_around():
 
 @pytest.mark.slow
 def test_areas_of_few_events_hold():
-    """Review A8: DeLong's interval held 76 and 85% of the areas with 2 and 5 events; Welch's degrees of freedom help."""
+    """DeLong's interval held 76 and 85% of the areas with 2 and 5 events; Welch's degrees of freedom help."""
     generator = np.random.default_rng(2)
 
     def draw(n):
@@ -182,7 +182,7 @@ def test_undecided_pairs_report_the_interval_and_refer_to_planning():
 
 @pytest.mark.parametrize("horizon", [100, 500, 2000])
 def test_rare_events_in_time_are_told(horizon):
-    """Review A15: with an autocorrelation of 0.9 and 1% events intervals held 55, 74 and 86%."""
+    """With an autocorrelation of 0.9 and 1% events intervals held 55, 74 and 86%."""
     generator = np.random.default_rng(6)
     noted = tested = 0
     for _ in range(10):

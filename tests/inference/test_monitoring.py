@@ -495,7 +495,7 @@ def test_calibration_is_monitored_for_one_event():
 
 
 def test_no_alarm_is_raised_that_the_limits_do_not_bear_out():
-    """Review A11: this stream was called worse after 786 cases, while its lower limit never exceeds 0."""
+    """This stream was called worse after 786 cases, while its lower limit never exceeds 0."""
     generator = np.random.default_rng(9999)
     q = generator.beta(1, 3, 1500)
     y = generator.random(1500) < q

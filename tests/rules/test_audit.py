@@ -302,7 +302,7 @@ def test_truths_at_their_bounds():
     ids=repr,
 )
 def test_a_rule_that_charges_more_for_one_class_is_not_superior(rule):
-    """Review A10: definition 5 compares right and wrong answers across outcomes, not within one."""
+    """Definition 5 compares right and wrong answers across outcomes, not within one."""
     report = pr.audit(rule)
     assert not report["superior"].holds
     assert report["right_before_wrong"].holds

@@ -2,6 +2,7 @@
 
 import csv
 import math
+import os
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 import propriety as pr
 
 CLOSE = 1e-12
-BCSC = Path(__file__).parents[3] / "shared" / "data" / "bcsc.csv"
+BCSC = Path(os.environ.get("PROPRIETY_DATA", "data")) / "bcsc.csv"
 
 
 def close(value, expected):
@@ -186,7 +187,9 @@ def test_the_skill_of_a_published_example(golden):
     assert close(pr.skill_score(y, p, rule=pr.Brier(), reference=given["pi"]), expected)
 
 
-@pytest.mark.skipif(not BCSC.exists(), reason="the data lie beside the project, not in it")
+@pytest.mark.skipif(
+    not BCSC.exists(), reason="the data are not part of the repository; PROPRIETY_DATA names their folder"
+)
 def test_breast_cancer_predictions(golden):
     """Published with the thresholds read as odds; the stated interval is beside it."""
     _, expected = golden("bcsc_table2")

@@ -16,8 +16,8 @@ nor the density of the forecasts has to be estimated. `CRITICAL` has the larger 
 on one side.
 
 Clopper-Pearson limits are wider than needed if a block has few events or few non-events. In `studies/pointwise.py`, 95%
-limits cover the true rate in 93 to 99% of samples with rates away from 0 and 1, and in 97 to 100% if the rate is close
-to 0 or 1: at both ends of a steep curve, and with 2% events and few cases.
+limits cover the true rate in 93 to 100% of samples: in 99 to 100% at both ends of a steep curve, where the rate is very
+close to 0 or 1, and in 97 to 100% with 2% events and 200 or 500 cases.
 
 Resampling from the isotonic regression does not give valid limits: that bootstrap is inconsistent (Sen, Banerjee and
 Woodroofe).

@@ -212,9 +212,8 @@ def plan(  # noqa: PLR0913  (the anticipated cases, the criteria, and the design
     for few events; above that, and for other measures, power comes from the normal formula. In `studies/planning.py`
     a planned power of 80% was 79 to 82% in new studies.
 
-    Labelled pilots give a poor estimate of the difference: with 1,000 cases and 2% events, the power that they predict
-    for one and the same study ranges from 31 to 100%. Unlabelled forecasts of the same cases do not have this problem,
-    but assume that the first model is calibrated.
+    Labelled pilots with few events give a poor estimate of the difference, and so of the power. Unlabelled forecasts of
+    the same cases do not have this problem, but assume that the first model is calibrated.
 
     References
     ----------

@@ -102,7 +102,7 @@ def estimate_prevalence(
 
     Notes
     -----
-    In `studies/prevalence.py`, 95% limits had a coverage of 93 to 97% with calibrated forecasts for both methods, and
+    In `studies/prevalence.py`, 95% limits had a coverage of 93 to 96% with calibrated forecasts for both methods, and
     with forecasts that are too extreme for ``"black-box"`` only.
 
     References

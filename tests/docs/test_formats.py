@@ -1,0 +1,24 @@
+"""The page on compatibility lists every stored format, with the version that is written now."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import propriety as pr
+from propriety.inference.monitor_files import SCHEMA as MONITOR
+from propriety.inference.monitor_files import VERSION as MONITOR_VERSION
+from propriety.ledger.ledger_files import VERSION as LEDGER_VERSION
+from propriety.ledger.stored_laws import SCHEMA as LEDGER
+
+PAGE = Path(__file__).parents[2] / "docs" / "compatibility.md"
+
+
+def test_every_format_is_listed_with_its_version():
+    machine = pytest.importorskip("propriety.cli.machine", reason="the command line is not installed")
+    written = {f"propriety.{kind}": version for kind, version in machine.VERSIONS.items()}
+    written |= {LEDGER: LEDGER_VERSION, MONITOR: MONITOR_VERSION}
+    for kind in (pr.ForecastTable, pr.PrivateLedger, pr.recalibration.RecalibrationMap):
+        written[kind.schema] = kind.schema_version
+    listed = re.findall(r"^\| [^|]+ \| `(propriety\.\w+)` \| (\d+) \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    assert {schema: int(version) for schema, version in listed} == written
