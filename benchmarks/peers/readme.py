@@ -15,8 +15,8 @@ HEADING = "## Comparison with other packages"
 BEFORE = "## Where it runs"  # The section goes in front of this one.
 YES, NO = "\N{CHECK MARK}", "\N{EN DASH}"
 ABOUT = (
-    "Other packages cover parts of this. The scripts in `benchmarks/peers` measure what each package offers, how it "
-    "handles bad input, and its speed and memory. They also write this section:"
+    "Other packages cover parts of this. The scripts in `benchmarks/peers` look up in the source of each package "
+    "what it offers, and measure how it handles bad input, its speed and its memory. They also write this section:"
 )
 AFTER = (
     "All tables, with versions, machine and date, are on the page [Comparison with other packages](docs/peers.md) of "
