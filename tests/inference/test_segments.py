@@ -294,3 +294,25 @@ def test_a_segment_without_events_has_no_interval():
     site, p = rng.choice(["a", "b"], 2_000), rng.uniform(0.05, 0.3, 2_000)
     found = pr.find_segments((rng.random(2_000) < p) & (site == "b"), p, by={"site": site}, **FEW)
     assert f"site = a: 0.00 times as many events as forecast ({found.n[0]:,} cases, adjusted p" in str(found)
+
+
+@pytest.mark.parametrize("engine", ENGINES, ids=ENGINE_NAMES)
+def test_the_forecasts_may_themselves_define_segments(engine):
+    y, p, _ = cases(20_000)
+    y = np.where(p > 0.2, np.random.default_rng(5).random(len(p)) < 1.5 * p, y)
+    found = pr.find_segments(engine(pl.DataFrame({"y": y, "p": p})), "p", outcome="y", by=["p"], **FEW)
+    expected = pr.find_segments(y, p, by={"p": p}, **FEW)
+    assert found.segment.tolist() == expected.segment.tolist() != []
+    np.testing.assert_allclose(found.expected, expected.expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("engine", ENGINES, ids=ENGINE_NAMES)
+@pytest.mark.parametrize(
+    "name", ["^a.*$", "*", "key_0", "forecast_0", "outcome", "n", "a b", 'q"', "observed", "é", "__0"]
+)
+def test_columns_may_have_any_name(engine, name):
+    _, p, by = cases(4_000)
+    frame = pl.DataFrame({"y": by["age"] > 60, "p": np.clip(p, 0.01, None), name: by["age"], "key_1": by["plan"]})
+    found = pr.find_segments(engine(frame), "p", outcome="y", by=["key_1", name], depth=1, **FEW)
+    assert found.by == ("key_1", name)
+    assert found.segment[0].startswith(f"{name} = above 5")
