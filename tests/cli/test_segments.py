@@ -52,6 +52,18 @@ def test_a_segment_is_exit_code_1(files, run):
     assert page.count("<figure") == 1
 
 
+def test_events_that_were_not_expected_are_exit_code_1(files, run):
+    rare = (pl.col("country") == "FR") & (pl.col("device") == "phone")
+    unexpected = visits(1.0).with_columns(
+        p=pl.when(rare).then(0.0).otherwise("p"), clicked=pl.when(rare).then(pl.col("age") < 25).otherwise("clicked")
+    )
+    unexpected.write_parquet(files / "rare.parquet")
+    result = run("segments", "rare.parquet", *CASES, *BY, "--json", "s.json")
+    assert result.exit_code == 1, result.output
+    assert "events, although all forecasts are 0" in result.stdout
+    assert json.loads((files / "s.json").read_text())["segments"][0]["observed_expected"] == "Infinity"
+
+
 def test_numbers_of_text_files_are_cut(files, run):
     visits(1.0).with_columns(clicked=pl.col("age") > 50).write_csv(files / "age.csv")
     result = run("segments", "age.csv", *CASES, "--by", "age", "--quantiles", "4", "--json", "-")
