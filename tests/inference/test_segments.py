@@ -15,7 +15,7 @@ from propriety.inference.segment_columns import Cut, cut_of_numbers
 from propriety.inference.segment_lattice import Lattice
 from propriety.inference.segment_law import SMALLEST, deviations, evidence, largest_deviations
 from propriety.inference.segment_search import critical_deviation
-from propriety.inference.segment_sums import SegmentCases, SegmentSums
+from propriety.inference.segment_sums import EngineSegments, SegmentCases, SegmentSums
 
 FEW = {"seed": 3, "n_resamples": 60}
 ENGINE_NAMES = ("polars", "pandas", "polars lazy", "duckdb")
@@ -406,3 +406,24 @@ def test_an_overwhelming_deviation_is_a_discovery():
     found = pr.find_segments(y, np.full(40_000, 0.5), by=by, control="discovery", **FEW)
     assert found.segment.tolist() == ["g = a"]
     assert np.isfinite(found.critical)
+
+
+def test_a_reported_segment_takes_fewer_queries_than_all_cases(monkeypatch):
+    """Its columns have one label left, so that more of the others are counted together."""
+    monkeypatch.setattr("propriety.inference.segment_sums.MOST_FETCHED", 0)
+    monkeypatch.setattr("propriety.inference.segment_lattice.MOST_CELLS", 12)
+    asked, query = [], EngineSegments._query
+
+    def counted(self, columns, within=(), outside=()):
+        asked.append(tuple(within))
+        return query(self, columns, within, outside)
+
+    monkeypatch.setattr(EngineSegments, "_query", counted)
+    y, p, by = cases(5_000, planted=[(3.0, {"country": "FR", "device": "phone"})])
+    names = ["country", "device", "plan"]
+    found = pr.find_segments(pl.LazyFrame({"y": y, "p": p, **by}), "p", outcome="y", by=names, **FEW)
+    expected = pr.find_segments(y, p, by={name: by[name] for name in names}, **FEW)
+    np.testing.assert_allclose(found.deviation, expected.deviation, rtol=1e-9)
+    assert (len(asked), asked.count(())) == (4, 3)
+    pr.find_segments(pl.LazyFrame({"y": y, "p": p, **by}), "p", outcome="y", by=names, most=1, **FEW)
+    assert len(asked) == 4 + 3  # After the last report, nothing is searched again.
