@@ -28,6 +28,7 @@ from propriety.recalibration.written_maps import (
     WrittenColumns,
     expit_of,
     farthest_of,
+    is_number,
     log_odds_of,
     sql_of,
     written_expression,
@@ -252,8 +253,8 @@ def _written_group(effects: Sequence[SegmentEffect], ops: WrittenColumns) -> Col
 def _written_test(column: str, label: Label, ops: WrittenColumns) -> Column:
     if not isinstance(label, tuple):
         return ops.is_label(column, label)
-    low, high = _limits(label)
-    return (ops.number(column) > low) & (ops.number(column) <= high)
+    number, (low, high) = ops.number(column), _limits(label)
+    return (number > low) & (number <= high) & is_number(number, ops)
 
 
 def _limits(label: tuple[float | None, float | None]) -> tuple[float, float]:
