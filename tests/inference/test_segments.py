@@ -427,3 +427,12 @@ def test_a_reported_segment_takes_fewer_queries_than_all_cases(monkeypatch):
     assert (len(asked), asked.count(())) == (4, 3)
     pr.find_segments(pl.LazyFrame({"y": y, "p": p, **by}), "p", outcome="y", by=names, most=1, **FEW)
     assert len(asked) == 4 + 3  # After the last report, nothing is searched again.
+
+
+@pytest.mark.parametrize("most", [0, 2**21], ids=["by queries", "fetched"])
+def test_durations_are_labels_on_duckdb_too(most, monkeypatch):
+    monkeypatch.setattr("propriety.inference.segment_sums.MOST_FETCHED", most)
+    y, p, by = cases(4_000, planted=[(4.0, {"plan": 1})])
+    frame = pl.DataFrame({"y": y, "p": p, "age": pl.Series(by["plan"]).cast(pl.Duration)})
+    found = pr.find_segments(duckdb.from_arrow(frame.to_arrow()), "p", outcome="y", by=["age"], **FEW)
+    assert (found.segment.tolist(), found.n[0]) == (["age = 0:00:00.000001"], np.count_nonzero(by["plan"] == 1))

@@ -238,6 +238,16 @@ def test_wrong_arguments_are_explained(change, error, words):
         pr.recalibrate(y, p, **({"by": by, "seed": 1} | change))
 
 
+def test_infinite_numbers_have_no_part_in_a_map():
+    y, p, by = cases(200)
+    by["age"][3] = np.inf
+    frame = pl.DataFrame({"y": y, "p": p, **by})
+    with pytest.raises(InputValueError, match=r"by\['age'\] must be finite.*; row 3 is inf"):
+        pr.recalibrate(y, p, by=by, seed=1)
+    with pytest.raises(InputValueError, match=r"by\['age'\] must be finite.*; row 3 is inf"):
+        pr.recalibrate(frame.lazy(), "p", outcome="y", by=list(by), seed=1)
+
+
 def test_condensed_data_have_no_columns():
     with pytest.raises(InputTypeError, match="needs the cases"):
         pr.recalibrate(pr.condense([0, 1] * 9, [0.2, 0.7] * 9), by=["g"])

@@ -55,7 +55,9 @@ def segment_source(
     return cases if isinstance(cases, LazyCases) else with_names(cases, by), ledger, cuts
 
 
-def cut_source(y_true: Any, by: Any, quantiles: int, outcome: str | None) -> tuple[Any, Any, dict[str, Cut]]:
+def cut_source(
+    y_true: Any, by: Any, quantiles: int, outcome: str | None, *, finite: bool = False
+) -> tuple[Any, Any, dict[str, Cut]]:
     """Return the outcomes or the frame and its keys, with the parts of numbers in their place, and the cuts.
 
     In a frame, the parts are columns of their own, because a column of numbers may also hold the forecasts, clusters or
@@ -65,11 +67,12 @@ def cut_source(y_true: Any, by: Any, quantiles: int, outcome: str | None) -> tup
         if not isinstance(by, Mapping) or not by:
             got = "it is empty" if isinstance(by, Mapping) else f"got {type(by).__name__}"
             raise InputTypeError("must be a mapping of names to arrays", argument="by", offender=got)
-        return y_true, *cut_arrays(dict(by), quantiles)
+        return y_true, *cut_arrays(dict(by), quantiles, finite=finite)
     frame, names = known(y_true), _names(by)
     if isinstance(frame, nw.LazyFrame):
         frame = frame.collect()
-    columns, cuts = cut_arrays({name: frame.get_column(name) for name in names if name in frame.columns}, quantiles)
+    given = {name: frame.get_column(name) for name in names if name in frame.columns}
+    columns, cuts = cut_arrays(given, quantiles, finite=finite)
     longer = "_" * (1 + max((len(str(name)) for name in frame.columns), default=0))  # Than the names of all columns.
     parts = {name: f"{longer}{place}" for place, name in enumerate(cuts)}
     made = [nw.new_series(own, columns[name], backend=frame.implementation) for name, own in parts.items()]

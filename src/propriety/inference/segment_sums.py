@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -191,8 +192,13 @@ class EngineSegments:
         return rows
 
     def _members(self, segment: Sequence[Place]) -> nw.Expr:
-        tests = [nw.col(f"key_{column}") == self._held[column][code] for column, code in segment]
+        tests = [nw.col(f"key_{column}") == self._comparable(column, code) for column, code in segment]
         return nw.all_horizontal(*tests, ignore_nulls=False)
+
+    def _comparable(self, column: int, code: int) -> Any:
+        """Return a label for a comparison; durations that DuckDB returns cannot be compared with its own."""
+        label = self.labels[column][code]
+        return label if isinstance(label, dt.timedelta) else self._held[column][code]
 
     def _codes(self, table: Any, column: int) -> NDArray[np.intp]:
         held, places = encoded(table.column(f"key_{column}"))

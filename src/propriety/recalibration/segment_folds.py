@@ -139,7 +139,7 @@ def segment_folds_of(
     if isinstance(frame, nw.LazyFrame) and (rows := count_rows(frame)) > MOST_ROWS:
         law = f"recalibration by segment loads the cases; the frame has {rows:,} rows, and at most {MOST_ROWS:,} can be"
         raise InputValueError(law, hint="pass a random sample of the rows; the map applies to all of them.")
-    source, columns, cuts = cut_source(y_true, by, QUANTILES, outcome)
+    source, columns, cuts = cut_source(y_true, by, QUANTILES, outcome, finite=True)
     ledger = open_ledger(source, forecasts, by=columns, **options)
     given_cases = ledger.cases
     if given_cases is None or ledger.labels is not None or ledger.censoring is not None:
