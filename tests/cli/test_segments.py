@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 import propriety as pr
+from propriety.recalibration import IdentityMap, SegmentEffect, SegmentMap
 
 BY = ("--by", "country", "--by", "device", "--by", "age")
 CASES = ("--outcome", "clicked", "--forecast", "p", "--seed", "1")
@@ -52,11 +53,57 @@ def test_a_segment_is_exit_code_1(files, run):
     assert page.count("<figure") == 1
 
 
+def test_events_that_were_not_expected_are_exit_code_1(files, run):
+    rare = (pl.col("country") == "FR") & (pl.col("device") == "phone")
+    unexpected = visits(1.0).with_columns(
+        p=pl.when(rare).then(0.0).otherwise("p"), clicked=pl.when(rare).then(pl.col("age") < 25).otherwise("clicked")
+    )
+    unexpected.write_parquet(files / "rare.parquet")
+    result = run("segments", "rare.parquet", *CASES, *BY, "--json", "s.json")
+    assert result.exit_code == 1, result.output
+    assert "events, although all forecasts are 0" in result.stdout
+    assert json.loads((files / "s.json").read_text())["segments"][0]["observed_expected"] == "Infinity"
+
+
 def test_numbers_of_text_files_are_cut(files, run):
     visits(1.0).with_columns(clicked=pl.col("age") > 50).write_csv(files / "age.csv")
     result = run("segments", "age.csv", *CASES, "--by", "age", "--quantiles", "4", "--json", "-")
     assert result.exit_code == 1, result.output
     assert "above 48" in result.stdout
+
+
+@pytest.mark.parametrize("command", ["segments", "recalibrate"])
+def test_decimals_of_text_files_are_numbers_and_codes_are_not(files, run, command):
+    """As text, "40.10" would be a label of its own, and no segment would have enough cases."""
+    rows = visits(1.0, 3_000).with_columns(clicked=(pl.col("age") > 50).cast(int)).rows()
+    lines = [f"{y},{p},{age:.2f},0{place % 5}" for place, (y, p, _, _, age) in enumerate(rows)]
+    (files / "decimals.csv").write_text("\n".join(["clicked,p,age,zip", *lines]))
+    folds = ("--folds", "3", "--output", "map.json") if command == "recalibrate" else ("--json", "map.json")
+    result = run(command, "decimals.csv", *CASES, "--by", "age", "--by", "zip", *folds)
+    assert result.exit_code == (command == "segments"), result.output
+    found = json.loads((files / "map.json").read_text())
+    if command == "segments":
+        assert found["segments"][0]["segment"].startswith("age = above 5")
+        assert found["tested"] + found["too_small"] == 5 + 5 + 25
+    else:
+        labels = {(column, str(label)) for one in found["effects"] for column, label in one["places"]}
+        assert all(label.startswith("[") for column, label in labels if column == "age")
+        assert {label for column, label in labels if column == "zip"} <= {f"0{place}" for place in range(5)}
+
+
+def test_texts_of_a_map_are_texts_in_every_file(files, run, refusal):
+    """A text file whose labels are all numbers is read as numbers, which are not those of the map."""
+    effects = tuple(SegmentEffect((("zip", label),), 1.0) for label in ("01", "2", "x"))
+    own = SegmentMap(whole=IdentityMap(), effects=effects, floor=1e-6)
+    (files / "map.json").write_text(own.to_json())
+    (files / "new.csv").write_text("p,zip\n0.5,1\n0.5,2\n0.5,\n")
+    result = run("apply", "map.json", "new.csv", "--forecast", "p", "--output", "q.parquet")
+    assert result.exit_code == 0, result.output
+    found = pl.read_parquet(files / "q.parquet")["recalibrated"].to_list()
+    assert found == pytest.approx(own([0.5] * 3, by={"zip": ["1", "2", None]}).tolist())
+    pl.DataFrame({"p": [0.5], "zip": [1]}).write_parquet(files / "new.parquet")
+    told = refusal("apply", "map.json", "new.parquet", "--forecast", "p", "--output", "q.parquet")
+    assert "by['zip'] must hold texts, like the column to which the map was fitted; got values of dtype Int64" in told
 
 
 def test_what_it_cannot_do_is_said(files, refusal):

@@ -7,14 +7,15 @@ import narwhals as nw
 import numpy as np
 import polars as pl
 import pytest
-from scipy.stats import norm
+from scipy.stats import binom, norm
 
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError, MissingValuesError
 from propriety.inference.segment_columns import Cut, cut_of_numbers
 from propriety.inference.segment_lattice import Lattice
-from propriety.inference.segment_law import SMALLEST, deviations, largest_deviations
-from propriety.inference.segment_sums import SegmentCases, SegmentSums
+from propriety.inference.segment_law import SMALLEST, deviations, evidence, largest_deviations
+from propriety.inference.segment_search import critical_deviation
+from propriety.inference.segment_sums import EngineSegments, SegmentCases, SegmentSums
 
 FEW = {"seed": 3, "n_resamples": 60}
 ENGINE_NAMES = ("polars", "pandas", "polars lazy", "duckdb")
@@ -259,7 +260,8 @@ def test_nothing_is_reported_if_nothing_can_be_tested():
     found = pr.find_segments([0, 1] * 6, [0.5] * 12, by={"g": ["a", "b", "c"] * 4}, **FEW)
     assert (found.segment.tolist(), found.tested, found.too_small) == ([], 0, 3)
     assert str(found) == (
-        "No segment stands out: 0 segments were tested, of 1 column (3 expect too few events to be tested)."
+        "No segment stands out: 0 segments were tested, of 1 column. "
+        "3 more expect few events and can only stand out by an extreme deviation."
     )
 
 
@@ -294,3 +296,143 @@ def test_a_segment_without_events_has_no_interval():
     site, p = rng.choice(["a", "b"], 2_000), rng.uniform(0.05, 0.3, 2_000)
     found = pr.find_segments((rng.random(2_000) < p) & (site == "b"), p, by={"site": site}, **FEW)
     assert f"site = a: 0.00 times as many events as forecast ({found.n[0]:,} cases, adjusted p" in str(found)
+
+
+@pytest.mark.parametrize("engine", ENGINES, ids=ENGINE_NAMES)
+def test_the_forecasts_may_themselves_define_segments(engine):
+    y, p, _ = cases(20_000)
+    y = np.where(p > 0.2, np.random.default_rng(5).random(len(p)) < 1.5 * p, y)
+    found = pr.find_segments(engine(pl.DataFrame({"y": y, "p": p})), "p", outcome="y", by=["p"], **FEW)
+    expected = pr.find_segments(y, p, by={"p": p}, **FEW)
+    assert found.segment.tolist() == expected.segment.tolist() != []
+    np.testing.assert_allclose(found.expected, expected.expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("engine", ENGINES, ids=ENGINE_NAMES)
+@pytest.mark.parametrize("name", ["^a.*$", "*", "forecast_0", 'é "q'])
+def test_columns_may_have_any_name(engine, name):
+    _, p, by = cases(1_000)
+    frame = pl.DataFrame({"y": by["age"] > 60, "p": np.clip(p, 0.01, None), name: by["age"], "key_1": by["plan"]})
+    found = pr.find_segments(engine(frame), "p", outcome="y", by=["key_1", name], depth=1, **FEW)
+    assert found.by == ("key_1", name)
+    assert found.segment[0].startswith(f"{name} = above ")
+
+
+def rare(p_inside, events):
+    """Return calibrated cases, but for a segment with few expected events."""
+    y, p, by = cases(8_000)
+    inside = (by["country"] == "FR") & (by["device"] == "tablet")
+    p = np.where(inside, p_inside, p)
+    y = np.where(inside, np.cumsum(inside) <= events, y)
+    return y, p, {name: by[name] for name in ("country", "device")}, int(inside.sum())
+
+
+@pytest.mark.parametrize("engine", [lambda frame: frame, *ENGINES], ids=["arrays", *ENGINE_NAMES])
+@pytest.mark.parametrize("control", ["family", "discovery"])
+def test_many_events_where_few_are_expected_stand_out(engine, control):
+    y, p, by, n = rare(0.005, 90)
+    frame = pl.DataFrame({"y": y, "p": p, **by})
+    found = pr.find_segments(engine(frame), "p", outcome="y", by=list(by), control=control, **FEW)
+    assert found.segment.tolist() == ["country = FR and device = tablet"]
+    assert (found.tested, found.too_small) == (18, 1)
+    assert found.observed_expected[0] == pytest.approx(90 / (0.005 * n))
+    assert found.p_adjusted[0] < 1e-9
+    assert "1 more expects few events and can only stand out by an extreme deviation." in str(found)
+    assert f"{n:,} cases, adjusted p < 0.0001)" in str(found)
+
+
+def test_few_events_more_than_expected_do_not_stand_out():
+    y, p, by, _ = rare(0.005, 4)
+    assert pr.find_segments(y, p, by=by, **FEW).segment.tolist() == []
+
+
+@pytest.mark.parametrize(
+    ("p_inside", "events", "words"),
+    [
+        (0.0, 40, "40 events, although all forecasts are 0 ("),
+        (1e-9, 40, f"{40 / (1e-9 * 210):,.0f} times"),
+        (1.0, 0, "0.00 "),
+    ],
+)
+def test_certain_forecasts_are_wrong_if_the_outcome_differs(p_inside, events, words):
+    y, p, by, n = rare(p_inside, events)
+    found = pr.find_segments(y, p, by=by, **FEW)
+    assert found.segment.tolist() == ["country = FR and device = tablet"]
+    assert f": {words.replace(f'{40 / (1e-9 * 210):,.0f}', f'{40 / (1e-9 * n):,.0f}')}" in str(found)
+    assert "<!doctype html>" in found.to_html()
+    found.plot()
+    assert np.isinf(found.kuiper[0]) == (p_inside in (0.0, 1.0))
+
+
+@pytest.mark.parametrize("p", [1e-6, 0.001, 0.02, 0.98, 0.9999])
+def test_the_bound_is_above_the_probability_of_the_deviation(p):
+    n = 200
+    counts, ones = np.arange(n + 1.0), np.ones(n + 1)
+    v = n * p * (1 - p)
+    score = evidence(SegmentSums(n * ones, counts, n * p * ones, v * ones, v * (1 - 2 * p) * ones))
+    assert np.all(np.diff(score) >= 0.0)
+    assert max(abs(score)) > 20
+    above, below = (score > 0.0) & (score < 30.0), (score < 0.0) & (score > -30.0)
+    assert np.all(binom.sf(counts - 1, n, p)[above] <= norm.sf(score)[above])
+    assert np.all(binom.cdf(counts, n, p)[below] <= norm.cdf(score)[below])
+
+
+def test_cases_left_out_leave_no_evidence():
+    tiny = np.array([1e-13, -1e-13, 0.0])
+    sums = SegmentSums(np.array([3.0, 3.0, 0.0]), np.zeros(3), tiny, np.abs(tiny), tiny)
+    assert not evidence(sums).any()
+
+
+def test_the_error_rate_includes_small_segments():
+    rng = np.random.default_rng(4)
+    p, codes = rng.uniform(1e-4, 0.02, 3_000), [rng.integers(0, size, 3_000) for size in (3, 12)]
+    lattice = Lattice((3, 12), 2)
+    empty = SegmentCases(p, np.zeros(3_000, dtype=bool), codes, lattice)
+    sums = empty.sums()
+    assert 0 < np.count_nonzero(sums.variance < SMALLEST) < len(lattice)
+    law, number = largest_deviations(empty, sums, 500, 1), int(np.count_nonzero(sums.n))
+    reported = 0
+    for _ in range(600):
+        own = sums._replace(observed=SegmentCases(p, rng.random(3_000) < p, codes, lattice).sums().observed)
+        critical = critical_deviation(own, evidence(own), law=law, control="family", level=0.95, number=number)
+        reported += bool((np.abs(evidence(own)) >= np.where(own.variance >= SMALLEST, *critical)).any())
+    assert reported / 600 < 0.075
+
+
+def test_an_overwhelming_deviation_is_a_discovery():
+    y = np.repeat([True, False], [20_000, 20_000])
+    by = {"g": np.where(np.arange(40_000) < 15_000, "a", "b")}
+    y[15_000:] = np.arange(25_000) % 2
+    found = pr.find_segments(y, np.full(40_000, 0.5), by=by, control="discovery", **FEW)
+    assert found.segment.tolist() == ["g = a"]
+    assert np.isfinite(found.critical)
+
+
+def test_a_reported_segment_takes_fewer_queries_than_all_cases(monkeypatch):
+    """Its columns have one label left, so that more of the others are counted together."""
+    monkeypatch.setattr("propriety.inference.segment_sums.MOST_FETCHED", 0)
+    monkeypatch.setattr("propriety.inference.segment_lattice.MOST_CELLS", 12)
+    asked, query = [], EngineSegments._query
+
+    def counted(self, columns, within=(), outside=()):
+        asked.append(tuple(within))
+        return query(self, columns, within, outside)
+
+    monkeypatch.setattr(EngineSegments, "_query", counted)
+    y, p, by = cases(5_000, planted=[(3.0, {"country": "FR", "device": "phone"})])
+    names = ["country", "device", "plan"]
+    found = pr.find_segments(pl.LazyFrame({"y": y, "p": p, **by}), "p", outcome="y", by=names, **FEW)
+    expected = pr.find_segments(y, p, by={name: by[name] for name in names}, **FEW)
+    np.testing.assert_allclose(found.deviation, expected.deviation, rtol=1e-9)
+    assert (len(asked), asked.count(())) == (4, 3)
+    pr.find_segments(pl.LazyFrame({"y": y, "p": p, **by}), "p", outcome="y", by=names, most=1, **FEW)
+    assert len(asked) == 4 + 3  # After the last report, nothing is searched again.
+
+
+@pytest.mark.parametrize("most", [0, 2**21], ids=["by queries", "fetched"])
+def test_durations_are_labels_on_duckdb_too(most, monkeypatch):
+    monkeypatch.setattr("propriety.inference.segment_sums.MOST_FETCHED", most)
+    y, p, by = cases(4_000, planted=[(4.0, {"plan": 1})])
+    frame = pl.DataFrame({"y": y, "p": p, "age": pl.Series(by["plan"]).cast(pl.Duration)})
+    found = pr.find_segments(duckdb.from_arrow(frame.to_arrow()), "p", outcome="y", by=["age"], **FEW)
+    assert (found.segment.tolist(), found.n[0]) == (["age = 0:00:00.000001"], np.count_nonzero(by["plan"] == 1))

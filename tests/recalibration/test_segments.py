@@ -178,6 +178,20 @@ def test_frames_give_what_arrays_do(fixed):
         np.testing.assert_allclose(found.gain, fixed.gain, rtol=1e-9)
 
 
+@pytest.mark.parametrize("kind", [pl.DataFrame.clone, pl.DataFrame.to_pandas, pl.DataFrame.lazy])
+@pytest.mark.parametrize("options", [{"by": ["p"]}, {"by": ["age"], "cluster": "age"}, {"by": ["age"], "time": "age"}])
+def test_a_column_of_segments_may_hold_the_forecasts_clusters_or_times(kind, options):
+    y, p, by = cases(1_500)
+    columns = {"p": p, "age": by["age"].round(1)}
+    settings = {"method": "logistic", "folds": 3, "seed": 1}
+    found = pr.recalibrate(kind(pl.DataFrame({"y": y, **columns})), "p", outcome="y", **options, **settings)
+    arrays = {name: columns[own] for name, own in options.items() if name != "by"}
+    expected = pr.recalibrate(y, p, by={name: columns[name] for name in options["by"]}, **arrays, **settings)
+    np.testing.assert_allclose(found.gain, expected.gain, rtol=1e-9)
+    assert found.folds == expected.folds
+    assert found.maps["logistic by segment"] == expected.maps["logistic by segment"]
+
+
 def test_the_map_for_all_cases_is_used_if_segments_gain_nothing():
     rng = np.random.default_rng(6)
     p, by = rng.beta(2.0, 6.0, 3_000), {"site": rng.choice(["a", "b", "c"], 3_000)}
@@ -222,6 +236,16 @@ def test_wrong_arguments_are_explained(change, error, words):
     y, p, by = cases(200)
     with pytest.raises(error, match=words):
         pr.recalibrate(y, p, **({"by": by, "seed": 1} | change))
+
+
+def test_infinite_numbers_have_no_part_in_a_map():
+    y, p, by = cases(200)
+    by["age"][3] = np.inf
+    frame = pl.DataFrame({"y": y, "p": p, **by})
+    with pytest.raises(InputValueError, match=r"by\['age'\] must be finite.*; row 3 is inf"):
+        pr.recalibrate(y, p, by=by, seed=1)
+    with pytest.raises(InputValueError, match=r"by\['age'\] must be finite.*; row 3 is inf"):
+        pr.recalibrate(frame.lazy(), "p", outcome="y", by=list(by), seed=1)
 
 
 def test_condensed_data_have_no_columns():

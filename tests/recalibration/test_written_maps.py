@@ -11,7 +11,16 @@ from scipy.special import expit
 
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError, MissingDependencyError, UnsupportedOperationError
-from propriety.recalibration import METHODS, LogisticMap, SplineMap, written_maps
+from propriety.recalibration import (
+    METHODS,
+    IdentityMap,
+    LogisticMap,
+    SegmentEffect,
+    SegmentMap,
+    SplineMap,
+    TemperatureMap,
+    written_maps,
+)
 
 RNG = np.random.default_rng(5)
 X = RNG.normal(0.0, 1.6, 2500)
@@ -79,6 +88,33 @@ def test_what_is_no_forecast_becomes_null(method):
     assert (
         nw.from_native(frame).select(MAPS[method].expression(nw.col("p")).alias("q"))["q"].is_null().to_list() == wanted
     )
+
+
+def test_nan_in_a_file_is_no_forecast_and_no_label(tmp_path):
+    """DuckDB compares with the statistics of a Parquet file, which leave out NaN."""
+    path = str(tmp_path / "nan.parquet")
+    nan = float("nan")
+    rows = [[0.2, 50.0, 0.3], [nan, 50.0, 0.3], [0.2, nan, 0.3], [0.2, 50.0, nan]]
+    pl.DataFrame(rows, schema=["p", "age", "r"], orient="row").write_parquet(path)
+    old = SegmentMap(whole=IdentityMap(), effects=(SegmentEffect((("age", (30.0, None)),), 1.0),), floor=1e-6)
+    classes = TemperatureMap(slope=0.5, floor=1e-6)
+    moved, both = old([0.2], by={"age": [50.0]})[0], classes([[0.2, 0.3, 0.5]])[0, 0]
+    file = nw.from_native(duckdb.sql(f"SELECT *, 0.5 AS s FROM '{path}'"))  # noqa: S608  (a file of the test)
+    third = ["p", "r", "s"]
+    found = file.select(
+        **{name: own.expression("p") for name, own in MAPS.items()},
+        old=old.expression("p"),
+        class_=classes.expression(third)[0],
+    ).collect("polars")
+    text = {**{name: own.to_sql("p") for name, own in MAPS.items()}, "old": old.to_sql("p")}
+    text["class_"] = classes.to_sql(third)[0]
+    written = file.to_native().project(", ".join(f'{one} AS "{name}"' for name, one in text.items())).pl()
+    for frame in (found.to_native(), written):
+        for name, own in MAPS.items():
+            q = own([0.2])[0]
+            assert frame[name].to_list() == [pytest.approx(q), None, pytest.approx(q), pytest.approx(q)], name
+        assert frame["old"].to_list() == [pytest.approx(moved), None, pytest.approx(0.2), pytest.approx(moved)]
+        assert frame["class_"].to_list() == [pytest.approx(both), None, pytest.approx(both), None]
 
 
 def test_the_result_writes_its_map():

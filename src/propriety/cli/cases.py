@@ -57,12 +57,17 @@ class Cases:
         }
         return [option for option, value in options.items() if value]
 
-    def labels(self) -> dict[str, LabelRole]:
-        """Return the columns of labels, which in CSV must not be read as numbers that would merge some of them."""
+    def labels(self, *, cut: bool = False) -> dict[str, LabelRole]:
+        """Return the columns of labels, which in CSV must not be read as numbers that would merge some of them.
+
+        If numbers are `cut` into parts, keys with decimals are numbers.
+        """
         keys: list[str | None] = [*self.by, *(name for typed in self.by for name in _crossed(typed)), self.cluster]
         named = self.classes is not None or self.pos_label is not None
         values = [self.time, self.outcome if named else None]
         roles: dict[str, LabelRole] = {name: "label" for name in keys if name is not None}
+        if cut:
+            roles |= {name: "quantity" for name in self.by if name != self.cluster}
         return roles | {name: "value" for name in values if name is not None}
 
     def numbers(self) -> list[str]:

@@ -27,7 +27,7 @@ from propriety.tables.frames import pyarrow
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["Opened", "open_relation"]
+__all__ = ["TEXT", "Opened", "open_relation"]
 
 LINES = 3
 LETTERS = 200  # Of a line of an error of DuckDB, which may quote a line of the file.

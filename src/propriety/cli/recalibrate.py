@@ -10,8 +10,8 @@ import click
 import narwhals as nw
 
 from propriety.cli.cases import Cases
-from propriety.cli.files import open_relation
-from propriety.cli.inputs import condensed_kind, found_files
+from propriety.cli.files import TEXT, open_relation
+from propriety.cli.inputs import condensed_kind, format_of, found_files
 from propriety.cli.interrupts import held
 from propriety.cli.machine import document, written
 from propriety.cli.messages import block, estimate, say, show_table
@@ -176,7 +176,11 @@ def apply(map_file: str, files: Sequence[str], forecast: str, name: str, dialect
             taken = next((one for one in added if one in schema), None)
             if taken is not None:
                 raise InputValueError(f"must not be the name of an existing column; got {taken!r}", argument="--name")
-            frame = opened.frame.with_columns(**dict(zip(added, _expressions(own, columns), strict=True)))
+            # Labels of a text file may have been read as numbers, if all of them are.
+            is_text = format_of(paths[0]) in TEXT
+            texts = own.texts(schema, convert=is_text) if isinstance(own, SegmentMap) else {}
+            typed = opened.frame.with_columns(**texts) if texts else opened.frame
+            frame = typed.with_columns(**dict(zip(added, _expressions(own, columns), strict=True)))
             with stages.stage("writing"), held(), replaced(output) as path:
                 relation: Any = frame.to_native()
                 (relation.write_parquet if output.endswith(".parquet") else relation.write_csv)(str(path))
@@ -212,7 +216,8 @@ def _of_tables(paths: Sequence[Path], cases: Cases, options: dict[str, Any]) -> 
 
 def _of_cases(paths: Sequence[Path], cases: Cases, keys: str, options: dict[str, Any], stages: Stages) -> Recalibration:
     """Recalibrate cases; their keys are the columns of segments, or the identifier."""
-    with open_relation(paths, dialect=cases.dialect, labels=cases.labels(), numbers=cases.numbers()) as opened:
+    labels = cases.labels(cut=keys == "by")
+    with open_relation(paths, dialect=cases.dialect, labels=labels, numbers=cases.numbers()) as opened:
         stages.watch(opened)
         with stages.stage("reading"), held():
             arguments = cases.arguments(opened)

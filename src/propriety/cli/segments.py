@@ -76,7 +76,8 @@ def segments(files: Sequence[str], *, html: str | None, json_file: str | None, *
         check_targets(targets, paths)
         if condensed_kind(paths) is not None:
             raise InputValueError("segments are searched in files of cases; these are condensed")
-        with open_relation(paths, dialect=cases.dialect, labels=cases.labels(), numbers=cases.numbers()) as opened:
+        labels = cases.labels(cut=True)
+        with open_relation(paths, dialect=cases.dialect, labels=labels, numbers=cases.numbers()) as opened:
             stages.watch(opened)
             with stages.stage("reading"), held():
                 arguments = cases.arguments(opened)

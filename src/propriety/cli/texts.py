@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 __all__ = ["LabelRole", "Texts"]
 
 # A label is read as a number or a time only if that is written back unchanged; a value may be written in several ways.
-LabelRole: TypeAlias = Literal["label", "value"]
+# A quantity is a label unless it has decimals: "1.50" is a number, and "01" is not.
+LabelRole: TypeAlias = Literal["label", "value", "quantity"]
 
 BUFFER = 2**22  # Bytes of text at a time; DuckDB takes longer to detect types with more.
 WHOLE = ("BIGINT", "UBIGINT")
@@ -152,6 +153,9 @@ def _kind(texts: duckdb.DuckDBPyRelation, name: str, kind: str, role: LabelRole)
         faithful = f"bool_and({column} IS NULL OR coalesce({cast}::VARCHAR = {column}, false))"
         if role == "value":
             faithful = f"count({column}) = count({cast}) AND count(DISTINCT {column}) = count(DISTINCT {cast})"
+        if role == "quantity" and candidate == "DOUBLE":
+            decimals = f"NOT bool_and(regexp_full_match({column}, '[-+]?[0-9]+'))"
+            faithful = f"({faithful}) OR (count({column}) = count({cast}) AND {decimals})"
         if candidate in WHOLE:  # DuckDB would round numbers that are not integers.
             faithful += f" AND bool_and(regexp_full_match({column}, '[-+]?[0-9]+'))"
         (answer,) = texts.aggregate(f"coalesce({faithful}, true)").fetchall()

@@ -11,6 +11,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from propriety.errors import InputValueError
 from propriety.result import Floats
 from propriety.tables.arrays import read_array
 
@@ -67,12 +68,21 @@ def cut_of_numbers(values: NDArray[Any], parts: int) -> Cut | None:
     return Cut(edges) if len(edges) else None
 
 
-def cut_arrays(by: dict[str, Any], parts: int) -> tuple[dict[str, Any], dict[str, Cut]]:
-    """Return the columns with numbers replaced by the index of their part, and the cuts."""
+def cut_arrays(by: dict[str, Any], parts: int, *, finite: bool = False) -> tuple[dict[str, Any], dict[str, Cut]]:
+    """Return the columns with numbers replaced by the index of their part, and the cuts; numbers may have to be finite.
+
+    Infinite numbers are in the outermost parts.
+    """
     columns, cuts = dict(by), {}
     for name, values in by.items():
         array = read_array(values, f"by[{name!r}]", role="keys").values
         cut = cut_of_numbers(array, parts) if array.ndim == 1 else None
         if cut is not None and not np.isnan(array).any():
+            if finite and np.isinf(array).any():
+                law, row = (
+                    "must be finite, because limits of parts are stored with a map",
+                    int(np.isinf(array).argmax()),
+                )
+                raise InputValueError(law, argument=f"by[{name!r}]", row=row, offender=f"is {array[row].item()!r}")
             cuts[name], columns[name] = cut, cut.codes(array)
     return columns, cuts

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
+from scipy.special import ndtri, ndtri_exp
 
 from propriety.inference.segment_sums import SegmentCases, SegmentSums
 from propriety.progress import track
 from propriety.result import Floats
 
-__all__ = ["SMALLEST", "deviations", "largest_deviations"]
+__all__ = ["SMALLEST", "deviations", "evidence", "largest_deviations"]
 
-SMALLEST = 5.0  # Segments with a smaller sum of p (1 - p) are not tested.
+SMALLEST = 5.0  # Sum of p (1 - p) from which the number of events is nearly normal.
 STREAM = 2_025
 NORMAL = 1e-8  # Smaller skewness is none.
+ROUNDING = 1e-9  # A smaller sum of p (1 - p) may be a rounding error of the cases left out.
 
 
 def deviations(sums: SegmentSums, observed: Floats | None = None) -> Floats:
@@ -36,10 +37,30 @@ def deviations(sums: SegmentSums, observed: Floats | None = None) -> Floats:
     return np.where(tested, np.where(skewness < 0.0, -score, score), 0.0)
 
 
+def evidence(sums: SegmentSums) -> Floats:
+    r"""Return the deviation of each segment, or the normal score of a bound if that is larger.
+
+    By Bennett's inequality, for any variance V,
+
+    .. math:: P(O - E \ge t) \le \exp(-V h(t / V)), \qquad h(u) = (1 + u) \log(1 + u) - u,
+
+    and the same for E - O. It is the only evidence about a segment that is too small for its deviation.
+    """
+    own = deviations(sums)
+    difference = sums.observed - sums.expected
+    variance = np.maximum(sums.variance, ROUNDING)
+    ratio = np.abs(difference) / variance
+    exponent = np.where(sums.n > 0.5, variance * ((1.0 + ratio) * np.log1p(ratio) - ratio), 0.0)
+    bounded = exponent > np.log(2.0)  # Smaller ones are no evidence.
+    score = np.zeros(len(own))
+    score[bounded] = -ndtri_exp(-exponent[bounded])
+    return np.where(np.abs(own) >= score, own, np.copysign(score, difference))
+
+
 def largest_deviations(
     cases: SegmentCases, sums: SegmentSums, draws: int, seed: int, *, progress: bool = False
 ) -> Floats:
-    """Return the largest absolute deviation in each of many draws of outcomes from the forecasts.
+    """Return the largest absolute deviation in each of many draws of outcomes; of segments that are nearly normal.
 
     Outcomes are drawn for all cases at once, so that segments overlap as they do. The cases may be a sample. Segments
     that are large enough only in all cases are small in the sample, and hardly overlap; theirs are independent normal

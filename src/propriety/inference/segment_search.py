@@ -5,61 +5,95 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from scipy.special import ndtr, ndtri
 
 from propriety.inference.segment_lattice import Lattice
-from propriety.inference.segment_law import SMALLEST, deviations
+from propriety.inference.segment_law import SMALLEST, evidence
 from propriety.inference.segment_sums import SegmentSums
 from propriety.result import Floats
 
-__all__ = ["Control", "critical_deviation", "search"]
+__all__ = ["Control", "Critical", "Found", "adjusted_p", "critical_deviation", "search"]
 
 Control: TypeAlias = Literal["family", "discovery"]
+SHARE_OF_BOUNDS = 0.1  # Of the error rate, for segments that are too small for their deviation.
 PREFERENCE = 10.0  # For a segment of fewer columns, as a likelihood ratio.
 
 
-def critical_deviation(sums: SegmentSums, law: Floats, control: Control, level: float) -> float:
-    """Return the deviation that counts as evidence; infinite if nothing does."""
-    own = np.abs(deviations(sums))[sums.variance >= SMALLEST]
-    if not len(own):
-        return math.inf
-    if control == "family":
-        return float(np.quantile(law, level, method="higher"))
-    p_values = np.sort(2.0 * ndtr(-own))
-    passed = np.flatnonzero(p_values <= (1.0 - level) * np.arange(1, len(p_values) + 1) / len(p_values))
-    return float(-ndtri(p_values[passed[-1]] / 2.0)) if len(passed) else math.inf
+class Found(NamedTuple):
+    """A segment that stands out: its place, its deviation, and whether that is the normal score of a bound."""
+
+    place: int
+    deviation: float
+    by_bound: bool
+
+
+class Critical(NamedTuple):
+    """The deviation that counts as evidence, and that of segments too small for it; infinite if nothing does."""
+
+    normal: float
+    bound: float
+
+
+def critical_deviation(
+    sums: SegmentSums, own: Floats, *, law: Floats, control: Control, level: float, number: int
+) -> Critical:
+    """Return the critical deviations; segments that are too small for the law have a share of the error rate.
+
+    Their bounds are adjusted by Bonferroni's method for the `number` of all segments, because those that become small
+    as cases are left out are also tested by them.
+    """
+    normal = sums.variance >= SMALLEST
+    few = ~normal & (sums.n > 0.5)
+    spared = SHARE_OF_BOUNDS * (1.0 - level) if few.any() else 0.0
+    if control == "discovery":
+        return Critical(_discovered(own[normal], 1.0 - level - spared), _discovered(own[few], spared))
+    quantile = float(np.quantile(law, level + spared, method="higher")) if normal.any() else math.inf
+    return Critical(quantile, float(-ndtri(spared / 2.0 / number)) if spared else math.inf)
+
+
+def _discovered(own: Floats, error: float) -> float:
+    """Return the smallest deviation that is a discovery by the method of Benjamini and Hochberg."""
+    sizes = np.sort(np.abs(own))[::-1]
+    passed = np.flatnonzero(2.0 * ndtr(-sizes) <= error * np.arange(1, len(sizes) + 1) / max(len(sizes), 1))
+    return float(sizes[passed[-1]]) if len(passed) else math.inf
+
+
+def adjusted_p(found: Found, law: Floats, number: int, *, spared: bool) -> float:
+    """Return the p-value of a segment, adjusted for all segments; `spared` if some were too small for the law."""
+    if found.by_bound:
+        return min(number * 2.0 * float(ndtr(-abs(found.deviation))) / SHARE_OF_BOUNDS, 1.0)
+    p_value = (1.0 + np.count_nonzero(law >= abs(found.deviation))) / (1.0 + len(law))
+    return min(float(p_value) / (1.0 - SHARE_OF_BOUNDS * spared), 1.0)
 
 
 def search(
-    cases: Any, sums: SegmentSums, critical_of: Callable[[SegmentSums], float], most: int
-) -> tuple[list[int], list[float]]:
-    """Return the segments found one after another, each without the cases of those before it, and their deviations.
+    cases: Any, sums: SegmentSums, critical_of: Callable[[SegmentSums, Floats], Critical], most: int
+) -> list[Found]:
+    """Return the segments found one after another, each without the cases of those before it.
 
     The critical value is that of the cases that remain. It matters if false discoveries are controlled: with the cases
     of all segments, it would allow for errors among the echoes of a segment, of which only one is reported.
     """
-    found: list[int] = []
-    deviation: list[float] = []
+    found: list[Found] = []
     lattice: Lattice = cases.lattice
-    while len(found) < most:
-        own = deviations(sums)
-        best, critical = int(np.argmax(np.abs(own))), critical_of(sums)
-        if not abs(own[best]) >= critical:
-            break
-        best = _widest(lattice, own, best, critical)
-        segment = lattice.segment(best)
-        found.append(best)
-        deviation.append(float(own[best]))
-        sums = sums.less(cases.sums(segment, [lattice.segment(earlier) for earlier in found[:-1]]))
-        if len(found) == len(lattice):
-            break
-    return found, deviation
+    while True:
+        own, is_normal = evidence(sums), sums.variance >= SMALLEST
+        critical = np.where(is_normal, *critical_of(sums, own))
+        beyond = np.abs(own) >= critical
+        if not beyond.any():
+            return found
+        best = _widest(lattice, own, int(np.argmax(np.where(beyond, np.abs(own), 0.0))), critical)
+        found.append(Found(best, float(own[best]), not is_normal[best]))
+        if len(found) in (most, len(lattice)):
+            return found
+        earlier = [lattice.segment(one.place) for one in found[:-1]]
+        sums = sums.less(cases.sums(lattice.segment(best), earlier))
 
 
-def _widest(lattice: Lattice, own: Floats, best: int, critical: float) -> int:
+def _widest(lattice: Lattice, own: Floats, best: int, critical: Floats) -> int:
     """Return a wider segment in place of the best, if it explains the deviation about as well with fewer columns.
 
     Half the squared deviation of a segment is the gain in log-likelihood if its cases have their own observed/expected
@@ -69,7 +103,7 @@ def _widest(lattice: Lattice, own: Floats, best: int, critical: float) -> int:
     for size in range(1, len(segment)):
         wider = np.array([lattice.index(part) for part in itertools.combinations(segment, size)])
         likely = (own[best] ** 2 - own[wider] ** 2) / 2.0 <= math.log(PREFERENCE)
-        same = likely & (own[wider] * np.sign(own[best]) >= critical)
+        same = likely & (own[wider] * np.sign(own[best]) >= critical[wider])
         if same.any():
             return int(wider[np.argmax(np.where(same, np.abs(own[wider]), 0.0))])
     return best

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import narwhals as nw
@@ -15,13 +16,14 @@ from propriety.ledger.sources import columns_of_models, key_columns, open_ledger
 from propriety.tables.cases import Cases
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.frames import known
+from propriety.tables.key_columns import KeyColumn
 from propriety.tables.lazy_cases import LazyCases
 from propriety.tables.lazy_reading import read_lazy_cases
-from propriety.tables.queries import count_rows, engine_of, fetched, is_missing
+from propriety.tables.queries import count_rows, fetched
 from propriety.tables.sampling import sampled_rows
 from propriety.tables.validation import Labels, Missing
 
-__all__ = ["cut_source", "segment_source"]
+__all__ = ["cut_source", "segment_source", "with_names"]
 
 COARSE = 16
 SAMPLED = 2**17  # Rows of an engine whose numbers give the quantiles.
@@ -49,22 +51,38 @@ def segment_source(
         return _of_engine(frame, forecasts, _names(by), quantiles, seed, outcome, options)
     source, columns, cuts = cut_source(y_true, by, quantiles, outcome)
     ledger = open_ledger(source, forecasts, outcome=outcome, by=columns, **options)
-    return _checked(ledger), ledger, cuts
+    cases = _checked(ledger)
+    return cases if isinstance(cases, LazyCases) else with_names(cases, by), ledger, cuts
 
 
-def cut_source(y_true: Any, by: Any, quantiles: int, outcome: str | None) -> tuple[Any, Any, dict[str, Cut]]:
-    """Return the outcomes or the frame and its keys, in which numbers are replaced by their parts, and the cuts."""
+def cut_source(
+    y_true: Any, by: Any, quantiles: int, outcome: str | None, *, finite: bool = False
+) -> tuple[Any, Any, dict[str, Cut]]:
+    """Return the outcomes or the frame and its keys, with the parts of numbers in their place, and the cuts.
+
+    In a frame, the parts are columns of their own, because a column of numbers may also hold the forecasts, clusters or
+    times; `with_names` gives the keys their names back.
+    """
     if outcome is None:
         if not isinstance(by, Mapping) or not by:
             got = "it is empty" if isinstance(by, Mapping) else f"got {type(by).__name__}"
             raise InputTypeError("must be a mapping of names to arrays", argument="by", offender=got)
-        return y_true, *cut_arrays(dict(by), quantiles)
+        return y_true, *cut_arrays(dict(by), quantiles, finite=finite)
     frame, names = known(y_true), _names(by)
     if isinstance(frame, nw.LazyFrame):
         frame = frame.collect()
-    columns, cuts = cut_arrays({name: frame.get_column(name) for name in names if name in frame.columns}, quantiles)
-    cut = frame.with_columns(*(nw.new_series(name, columns[name], backend=frame.implementation) for name in cuts))
-    return cut.to_native(), names, cuts
+    given = {name: frame.get_column(name) for name in names if name in frame.columns}
+    columns, cuts = cut_arrays(given, quantiles, finite=finite)
+    longer = "_" * (1 + max((len(str(name)) for name in frame.columns), default=0))  # Than the names of all columns.
+    parts = {name: f"{longer}{place}" for place, name in enumerate(cuts)}
+    made = [nw.new_series(own, columns[name], backend=frame.implementation) for name, own in parts.items()]
+    return frame.with_columns(*made).to_native(), [parts.get(name, name) for name in names], cuts
+
+
+def with_names(cases: Cases, by: Any) -> Cases:
+    """Return the cases with the keys named as by the user, also those that are parts of numbers."""
+    names = by if isinstance(by, Mapping) else key_columns(by)
+    return replace(cases, keys=dict(zip(names, cases.keys.values(), strict=True)))
 
 
 def _names(by: Any) -> list[str]:
@@ -86,24 +104,29 @@ def _of_engine(
     """Return the same for a lazy frame. A ledger without keys, on a coarse grid, checks and counts the rows."""
     ledger = open_ledger(frame.to_native(), forecasts, outcome=outcome, cells=COARSE, **options)
     _checked(ledger)
-    schema = frame.collect_schema()
-    numbers, cuts = [name for name in names if name in schema and schema[name].is_numeric()], {}
-    if numbers:
-        rows = sampled_rows(frame.select(*numbers), SAMPLED / max(count_rows(frame), 1), seed)
-        table = fetched(rows)
-        found = {name: cut_of_numbers(_numbers(table.column(name)), quantiles) for name in numbers}
-        cuts = {name: cut for name, cut in found.items() if cut is not None}
-    engine = engine_of(frame)
-    coded = {
-        name: own.expression(
-            nw.col(name), is_missing(nw.col(name), engine) if schema[name].is_float() else nw.col(name).is_null()
-        )
-        for name, own in cuts.items()
-    }
-    cut = frame.with_columns(**coded) if coded else frame
     models = {model: own[0] if len(own) == 1 else own for model, own in columns_of_models(forecasts).items()}
-    cases = read_lazy_cases(cut, models, outcome=outcome, by=names, **options)
+    cases = read_lazy_cases(frame, models, outcome=outcome, by=names, **options)
+    schema = frame.collect_schema()
+    kept = {name: f"key_{place}" for place, name in enumerate(names) if _is_number(schema[name])}
+    if not kept:
+        return cases, ledger, {}
+    numbers = {key: nw.col(key).cast(nw.Float64) for key in kept.values()}
+    table = fetched(sampled_rows(cases.frame.select(**numbers), SAMPLED / max(count_rows(frame), 1), seed))
+    found = {name: cut_of_numbers(_numbers(table.column(key)), quantiles) for name, key in kept.items()}
+    cuts = {name: cut for name, cut in found.items() if cut is not None}
+    # Only the keys are replaced: the same column may hold the forecasts.
+    parts = {
+        kept[name]: cut.expression(numbers[kept[name]], nw.col(kept[name]).is_null()) for name, cut in cuts.items()
+    }
+    if parts:
+        kinds = {**cases.key_kinds, **{key: KeyColumn("by", nw.col(key)) for key in parts}}
+        cases = replace(cases, frame=cases.frame.with_columns(**parts), key_kinds=kinds)
     return cases, ledger, cuts
+
+
+def _is_number(kind: nw.dtypes.DType) -> bool:
+    """Whether the values of a column may be cut; decimal numbers are labels, as in memory."""
+    return kind.is_numeric() and kind != nw.Decimal
 
 
 def _numbers(column: Any) -> NDArray[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -99,16 +100,16 @@ class EngineSegments:
         columns = range(len(cases.keys))
         # Labels that are not in the sample make a block larger than planned, which only costs time.
         seen = tuple(max(len(encoded(self._sampled.column(f"key_{column}"))[0]), 1) for column in columns)
-        self.blocks = Lattice(seen, depth).parts
-        tables = [self._query(block) for block in self.blocks]
-        self._held = [_labels_of(tables, self.blocks, column) for column in columns]
+        blocks = Lattice(seen, depth).parts
+        tables = [self._query(block) for block in blocks]
+        self._held = [_labels_of(tables, blocks, column) for column in columns]
         for column, held in enumerate(self._held):
             if None in held:
                 raise laws.unknown_key(f"by[{cases.keys[column]!r}]", "some rows")
         self.labels = [tuple(cases.key_kinds[f"key_{column}"].labels(self._held[column])) for column in columns]
         self.lattice = Lattice(tuple(map(len, self.labels)), depth)
         check_size(self.lattice)
-        self._all = self._summed(tables)
+        self._all = self._summed(tables, blocks)
 
     def sums(self, within: Sequence[Place] = (), outside: Sequence[Sequence[Place]] = ()) -> SegmentSums:
         """Return the sums of all segments, of the cases within one segment and outside of others.
@@ -119,17 +120,18 @@ class EngineSegments:
             return self._all
         if self._all.n[self.lattice.index(within)] <= MOST_FETCHED:
             return self._coded(self._fetch(self._rows(within, outside))).sums()
-        return self._summed([self._query(block, within, outside) for block in self.blocks])
+        fixed = dict(within)  # Columns with one label left; the blocks can have more of the others.
+        sizes = tuple(1 if column in fixed else size for column, size in enumerate(self.lattice.sizes))
+        blocks = Lattice(sizes, self.lattice.depth).parts
+        return self._summed([self._query(block, within, outside) for block in blocks], blocks)
 
-    def _summed(self, tables: Sequence[Any]) -> SegmentSums:
+    def _summed(self, tables: Sequence[Any], blocks: Sequence[tuple[int, ...]]) -> SegmentSums:
         """Return the sums of all segments from the tables of the blocks."""
         codes = [
             {column: self._codes(table, column) for column in block}
-            for block, table in zip(self.blocks, tables, strict=True)
+            for block, table in zip(blocks, tables, strict=True)
         ]
-        place = {
-            own: next(at for at, block in enumerate(self.blocks) if set(own) <= set(block)) for own in self.largest
-        }
+        place = {own: next(at for at, block in enumerate(blocks) if set(own) <= set(block)) for own in self.largest}
         cells = {
             own: np.ravel_multi_index([codes[at][column] for column in own], self.lattice.shape(own))
             for own, at in place.items()
@@ -190,8 +192,13 @@ class EngineSegments:
         return rows
 
     def _members(self, segment: Sequence[Place]) -> nw.Expr:
-        tests = [nw.col(f"key_{column}") == self._held[column][code] for column, code in segment]
+        tests = [nw.col(f"key_{column}") == self._comparable(column, code) for column, code in segment]
         return nw.all_horizontal(*tests, ignore_nulls=False)
+
+    def _comparable(self, column: int, code: int) -> Any:
+        """Return a label for a comparison; durations that DuckDB returns cannot be compared with its own."""
+        label = self.labels[column][code]
+        return label if isinstance(label, dt.timedelta) else self._held[column][code]
 
     def _codes(self, table: Any, column: int) -> NDArray[np.intp]:
         held, places = encoded(table.column(f"key_{column}"))

@@ -22,8 +22,8 @@ from propriety.inference.estimation import estimate
 from propriety.inference.measures import Miscalibration
 from propriety.inference.segment_columns import Cut
 from propriety.inference.segment_lattice import Lattice
-from propriety.inference.segment_law import SMALLEST, largest_deviations
-from propriety.inference.segment_search import Control, critical_deviation, search
+from propriety.inference.segment_law import SMALLEST, evidence, largest_deviations
+from propriety.inference.segment_search import Control, Found, adjusted_p, critical_deviation, search
 from propriety.inference.segment_source import segment_source
 from propriety.inference.segment_sums import SegmentSums, cases_of_arrays, cases_of_engine
 from propriety.inference.verdicts import Names
@@ -72,7 +72,7 @@ class Segments(Result):
     expected : ndarray
         Sum of the forecasts.
     observed_expected, low, high : ndarray
-        Events divided by expected events, and its interval.
+        Events divided by expected events, and its interval; infinite, and without one, if all forecasts are 0.
     intercept : ndarray
         Calibration intercept: by how much the log-odds of the forecasts are too low; infinite if all cases of the
         segment have the event, or none.
@@ -81,8 +81,9 @@ class Segments(Result):
     kuiper : ndarray
         Kuiper's statistic of the cumulative calibration error, ECCE-R, in standard deviations.
     deviation : ndarray
-        Difference between events and expected events in standard errors, corrected for skewness. As the segments
-        above are left out, this is the evidence of the remaining cases.
+        Difference between events and expected events in standard errors, corrected for skewness; of a segment with few
+        expected events or non-events, the normal score of a bound of its probability. As the segments above are left
+        out, this is the evidence of the remaining cases.
     p_adjusted : ndarray
         p-value, adjusted for all segments that were tested.
     by : tuple of str
@@ -90,10 +91,12 @@ class Segments(Result):
     depth : int
         Largest number of columns of a segment.
     tested, too_small : int
-        Number of segments that were tested, and of those with cases that expect too few events or non-events.
+        Number of segments that were tested, and of those that expect too few events or non-events for it and can only
+        stand out by an extreme deviation.
     critical : float
-        Deviation that counts as evidence. If false discoveries are controlled, it is that of the first segment, and
-        is computed again from the remaining cases for each further one.
+        Deviation that counts as evidence; for segments that are too small, a larger one does. If false discoveries are
+        controlled, it is that of the first segment, and is computed again from the remaining cases for each further
+        one.
     control : {"family", "discovery"}
         What `level` is about.
     level : float
@@ -151,22 +154,22 @@ class Segments(Result):
         columns = "1 column" if len(self.by) == 1 else f"{len(self.by)} columns"
         searched = f"{self.tested:,} {were} tested, each of up to {self.depth} of the {columns}"
         searched = searched if len(self.by) > 1 else f"{self.tested:,} {were} tested, of {columns}"
-        if self.too_small:
-            searched += f" ({self.too_small:,} expect too few events to be tested)"
+        few = "1 more expects" if self.too_small == 1 else f"{self.too_small:,} more expect"
+        others = f" {few} few events and can only stand out by an extreme deviation." if self.too_small else ""
         if not len(self.segment):
             within = f", and none deviates by {self.critical:.1f} standard errors" * math.isfinite(self.critical)
-            return f"No segment stands out: {searched}{within}."
-        rows = zip(self.segment, self.observed_expected, self.low, self.high, self.n, self.p_adjusted, strict=True)
+            return f"No segment stands out: {searched}{within}.{others}"
         level = f"{100.0 * self.level:g}%"
+        rows = zip(self.segment, self.observed_expected, self.low, self.high, self.events, strict=True)
         lines = [
-            f"{segment}: {ratio:.2f} times as many events as forecast ("
-            + f"{level} CI {low:.2f} to {high:.2f}; "
+            f"{segment}: {_times(ratio, events)} ("
+            + f"{level} CI {_decimal(low)} to {_decimal(high)}; "
             * math.isfinite(low + high)  # Without events there is no interval.
-            + f"{n:,} cases, adjusted p = {p:.2g})"
-            for segment, ratio, low, high, n, p in rows
+            + f"{n:,} cases, adjusted p {'< 0.0001' if p < 0.0001 else f'= {p:.2g}'})"
+            for (segment, ratio, low, high, events), n, p in zip(rows, self.n, self.p_adjusted, strict=True)
         ]
         number = "1 segment stands out" if len(lines) == 1 else f"{len(lines)} segments stand out"
-        return "\n".join([f"{number}; {searched}.", *lines, *([self.note] if self.note else [])])
+        return "\n".join([f"{number}; {searched}.{others}", *lines, *([self.note] if self.note else [])])
 
     def __str__(self) -> str:
         return self.summary()
@@ -196,7 +199,9 @@ def find_segments(  # noqa: PLR0913  (the data, the columns, and how they are se
     number of events of a segment has the mean :math:`E = \sum p` and the variance :math:`V = \sum p (1 - p)`. Segments
     with :math:`V \ge 5` are tested by their deviation :math:`(O - E) / \sqrt V`, corrected for skewness. Its
     distribution is that of the largest deviation of all segments, over outcomes drawn from the forecasts, so that the
-    p-values allow for the number of segments and for their overlap.
+    p-values allow for the number of segments and for their overlap. Smaller segments are tested by Bennett's bound of
+    the probability of their deviation, with Bonferroni's adjustment and a tenth of the error rate; so only extreme
+    deviations of these are reported.
 
     The segment with the largest deviation is reported, or a wider one whose other cases deviate in the same way. Then
     its cases are left out, and the search is repeated, until no deviation exceeds the critical value. So segments that
@@ -274,23 +279,26 @@ def find_segments(  # noqa: PLR0913  (the data, the columns, and how they are se
         cases, sample, names = cases_of_arrays(source, depth, ROWS_OF_LAW, seed)
     sums = cases.sums()
     law = largest_deviations(sample, sums, n_resamples, seed, progress=progress)
-    critical_of = partial(critical_deviation, law=law, control=control, level=level)
-    found, deviation = search(cases, sums, critical_of, most)
+    number = int(np.count_nonzero(sums.n > 0.5))
+    tested = int(np.count_nonzero(sums.variance >= SMALLEST))
+    critical_of = partial(critical_deviation, law=law, control=control, level=level, number=number)
+    found = search(cases, sums, critical_of, most)
+    p_values = [adjusted_p(one, law, number, spared=number > tested) for one in found]
     shown = [(key, _in_words(cuts.get(key), own)) for key, own in zip(source.keys, names, strict=True)]
     return Segments(
-        **_columns(found, deviation, cases, shown, law, level),
+        **_columns(found, p_values, cases, shown, level),
         by=tuple(source.keys),
         depth=min(depth, len(names)),
-        tested=int(np.count_nonzero(sums.variance >= SMALLEST)),
-        too_small=int(np.count_nonzero((sums.variance < SMALLEST) & (sums.n > 0.0))),
-        critical=critical_of(sums),
+        tested=tested,
+        too_small=number - tested,
+        critical=critical_of(sums, evidence(sums)).normal,
         control=control,
         level=level,
         n_cases=ledger.n,
         dropped=ledger.dropped,
         note=_note(len(sample.forecast), ledger, len(found), most),
         seed=seed,
-        wider=tuple(_wider(found, cases.lattice, sums, shown, level)),
+        wider=tuple(_wider([one.place for one in found], cases.lattice, sums, shown, level)),
     )
 
 
@@ -301,12 +309,23 @@ def _wider(
     for place, segment in enumerate(map(lattice.segment, found)):
         for part in itertools.combinations(segment, len(segment) - 1) if len(segment) > 1 else ():
             n, observed, expected, variance, _ = (float(column[lattice.index(part)]) for column in sums)
-            ratio = observed / expected
+            ratio = observed / expected if expected else math.inf
             # The variance of the events is that of the forecasts, times the ratio of the rates.
             error = ndtri(0.5 + level / 2.0) * math.sqrt(variance * ratio) / observed if observed else math.nan
             limits = (ratio * math.exp(-error), ratio * math.exp(error))
             words = segment_words((names[column][0], names[column][1][code]) for column, code in part)
             yield WiderSegment(place, words, round(n), ratio, *limits)
+
+
+def _times(ratio: float, events: float) -> str:
+    """Return observed/expected in words."""
+    if math.isinf(ratio):
+        return f"{events:,.0f} {'event' if events == 1.0 else 'events'}, although all forecasts are 0"
+    return f"{_decimal(ratio)} times as many events as forecast"
+
+
+def _decimal(ratio: float) -> str:
+    return f"{ratio:,.0f}" if ratio >= 1000.0 else f"{ratio:.2f}"
 
 
 def segment_words(places: Iterable[tuple[str, Any]]) -> str:
@@ -343,20 +362,26 @@ def _intercept(table: ForecastTable) -> float:
         return math.nan
 
 
+def _ratio(table: ForecastTable, level: float) -> tuple[float, float, float]:
+    """Return observed/expected and its interval; infinite, and without an interval, if all forecasts are 0."""
+    if table.mean_forecast == 0.0:
+        return math.inf, math.nan, math.nan
+    ratio = estimate(table, measure=ObservedExpected(), level=level)
+    return ratio.value, ratio.low, ratio.high
+
+
 def _columns(
-    found: list[int],
-    deviation: list[float],
+    found: list[Found],
+    p_values: list[float],
     cases: Any,
     names: list[tuple[str, tuple[Any, ...]]],
-    law: Floats,
     level: float,
 ) -> dict[str, Any]:
     """Return the columns of the result: the numbers of each segment by itself, from its forecast table."""
     rows: dict[str, list[Any]] = {name: [] for name in COLUMNS}
-    for index, own in zip(found, deviation, strict=True):
-        segment = cases.lattice.segment(index)
+    for one, p_value in zip(found, p_values, strict=True):
+        segment = cases.lattice.segment(one.place)
         table = cases.table(segment)
-        ratio = estimate(table, measure=ObservedExpected(), level=level)
         curve = cumulative_calibration_error(table)
         places = tuple((names[column][0], names[column][1][code]) for column, code in segment)
         values = {
@@ -365,14 +390,12 @@ def _columns(
             "n": table.n,
             "events": float(table.events.sum()),
             "expected": table.mean_forecast * table.weight,
-            "observed_expected": ratio.value,
-            "low": ratio.low,
-            "high": ratio.high,
+            **dict(zip(("observed_expected", "low", "high"), _ratio(table, level), strict=True)),
             "intercept": _intercept(table),
             "miscalibration": estimate(table, measure=Miscalibration(), level=level).value,
-            "kuiper": curve.kuiper / curve.sigma,
-            "deviation": own,
-            "p_adjusted": (1.0 + np.count_nonzero(law >= abs(own))) / (1.0 + len(law)),
+            "kuiper": curve.kuiper / curve.sigma if curve.sigma else math.inf,
+            "deviation": one.deviation,
+            "p_adjusted": p_value,
         }
         for name, value in values.items():
             rows[name].append(value)

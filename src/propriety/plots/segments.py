@@ -40,21 +40,24 @@ def _(segments: Segments, ax: Axes | None = None, *, label: str = "") -> Axes:
     rows = list(_rows(segments))
     ax = new_axes(ax, size=(6.2, 1.3 + 0.32 * max(len(rows), 1)))
     ax.axvline(1.0, color=GREY["line"], linewidth=0.9, zorder=0.5, label="_one")
+    low = min([*(row.low for row in rows if row.low > 0.0), 1.0]) / MARGIN
+    high = max([*(row.high for row in rows if row.high > 0.0), 1.0]) * MARGIN
     for place, row in enumerate(rows):
         color = GREY["text"] if not row.found else COLORS[0] if row.ratio < 1.0 else COLORS[1]
         width = 1.6 if row.found else 0.9
         ax.plot((row.low, row.high), [place, place], color=color, linewidth=width, solid_capstyle="butt")
         marker = ("o" if row.ratio < 1.0 else "s") if row.found else "|"
-        ax.plot([row.ratio], [place], marker=marker, markersize=5.5, color=color, label="_estimate")
+        if not low <= row.ratio <= high:  # Without events, or if none is expected, it is at the end of the axis.
+            marker = "<" if row.ratio < low else ">"
+        at = min(max(row.ratio, low), high)
+        ax.plot([at], [place], marker=marker, markersize=5.5, color=color, label="_estimate", clip_on=False)
         _write(ax, place, f"{row.n:,}")
     _write(ax, -0.62, "cases", va="bottom")
     ax.set_yticks(range(len(rows)), [row.name for row in rows])
     for tick, row in zip(ax.get_yticklabels(), rows, strict=True):
         tick.set_color("black" if row.found else GREY["text"])
-    low = min([*(row.low for row in rows if row.low > 0.0), 1.0]) / MARGIN
-    high = max([*(row.high for row in rows if row.high > 0.0), 1.0]) * MARGIN
     ax.set_xscale("log")
-    ticks = [tick for tick in TICKS if low <= tick <= high]
+    ticks = [tick for tick in TICKS if low <= tick <= high] if TICKS[0] / 2.0 <= low and high <= 2.0 * TICKS[-1] else []
     if len(ticks) >= FEWEST_TICKS:
         ax.set_xticks(ticks)
         ax.xaxis.set_minor_formatter(NullFormatter())

@@ -86,8 +86,8 @@ class RecalibrationMap(StoredMap):
         Examples
         --------
         >>> print(IdentityMap().to_sql("p"))
-        CASE WHEN ((CAST("p" AS DOUBLE) >= CAST('0.0' AS DOUBLE)) AND (CAST("p" AS DOUBLE) <= CAST('1.0' AS DOUBLE)))
-        THEN CAST("p" AS DOUBLE) END
+        CASE WHEN (((CAST("p" AS DOUBLE) >= CAST('0.0' AS DOUBLE)) AND (CAST("p" AS DOUBLE) <= CAST('1.0' AS DOUBLE)))
+        AND (EXP((CAST("p" AS DOUBLE) * CAST('0.0' AS DOUBLE))) <= CAST('2.0' AS DOUBLE))) THEN CAST("p" AS DOUBLE) END
         """
         return sql_of(self.written, column, dialect)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -14,7 +15,7 @@ from scipy.special import expit, ndtri
 from propriety.errors import InputValueError
 from propriety.inference.segment_lattice import Lattice, Place
 from propriety.inference.segment_law import SMALLEST
-from propriety.inference.segment_search import search
+from propriety.inference.segment_search import Critical, search
 from propriety.inference.segment_sums import SegmentCases
 from propriety.recalibration.maps import RecalibrationMap, floor_of, log_odds
 from propriety.recalibration.methods import Fit
@@ -96,9 +97,9 @@ def _segments_found(rows: SegmentRows, forecast: Floats) -> list[tuple[Place, ..
     tested = int(np.count_nonzero(sums.variance >= SMALLEST))
     if not tested:
         return []
-    critical = float(-ndtri((1.0 - LEVEL) / 2.0 / tested))
-    found, _ = search(cases, sums, lambda _: critical, MOST_FOUND)
-    return [lattice.segment(index) for index in found]
+    critical = Critical(float(-ndtri((1.0 - LEVEL) / 2.0 / tested)), math.inf)
+    found = search(cases, sums, lambda *_: critical, MOST_FOUND)
+    return [lattice.segment(one.place) for one in found]
 
 
 class _Terms:

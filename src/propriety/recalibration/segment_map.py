@@ -28,6 +28,7 @@ from propriety.recalibration.written_maps import (
     WrittenColumns,
     expit_of,
     farthest_of,
+    is_number,
     log_odds_of,
     sql_of,
     written_expression,
@@ -122,6 +123,17 @@ class SegmentMap(StoredMap):
         """The columns that the map needs."""
         return tuple(dict.fromkeys(column for one in self.effects for column, _ in one.places))
 
+    def texts(self, schema: Mapping[str, nw.dtypes.DType], *, convert: bool) -> dict[str, nw.Expr]:
+        """Return the columns of a frame that must be converted to text, because their labels are texts.
+
+        If they should not be converted, this is an error, as if the map were called.
+        """
+        kinds = {name: kind for name, kind in _kinds(self.effects).items() if kind == {"texts"}}
+        other = [name for name in kinds if schema[name] not in (nw.String, nw.Categorical, nw.Enum)]
+        if other and not convert:
+            raise _other_kind(other[0], kinds[other[0]], f"got values of dtype {schema[other[0]]}")
+        return {name: nw.col(name).cast(nw.String) for name in other}
+
     def __call__(self, y_proba: object, by: Mapping[str, object]) -> Floats:
         """Return the recalibrated forecasts of forecasts in [0, 1] and the columns of their cases."""
         forecast = read_event_forecast(y_proba)
@@ -203,18 +215,26 @@ def _check_kinds(columns: Mapping[str, NDArray[Any]], effects: Sequence[SegmentE
 
     They never match, so that all cases would silently have the map for all cases.
     """
-    expected: dict[str, set[str]] = {}
-    for column, label in itertools.chain(*(one.places for one in effects)):
-        expected.setdefault(column, set()).add("numbers" if isinstance(label, tuple) else _kind(label))
-    for column, kinds in expected.items():
+    for column, kinds in _kinds(effects).items():
         values = columns[column].reshape(-1)
         if values.dtype != object:  # All are of one kind.
             values = values[values == values][:1]  # noqa: PLR0124  (not NaN)
         wrong = next((one for one in values.tolist() if not is_missing_value(one) and _kind(one) not in kinds), None)
         if wrong is not None:
-            law = f"must hold {' or '.join(sorted(kinds))}, like the column to which the map was fitted"
-            hint = "convert the column."
-            raise InputTypeError(law, argument=f"by[{column!r}]", offender=f"one is {reprlib.repr(wrong)}", hint=hint)
+            raise _other_kind(column, kinds, f"one is {reprlib.repr(wrong)}")
+
+
+def _kinds(effects: Sequence[SegmentEffect]) -> dict[str, set[str]]:
+    """Return the kinds of the labels of each column."""
+    found: dict[str, set[str]] = {}
+    for column, label in itertools.chain(*(one.places for one in effects)):
+        found.setdefault(column, set()).add("numbers" if isinstance(label, tuple) else _kind(label))
+    return found
+
+
+def _other_kind(column: str, kinds: set[str], offender: str) -> InputTypeError:
+    law = f"must hold {' or '.join(sorted(kinds))}, like the column to which the map was fitted"
+    return InputTypeError(law, argument=f"by[{column!r}]", offender=offender, hint="convert the column.")
 
 
 def _kind(label: object) -> str:
@@ -252,8 +272,8 @@ def _written_group(effects: Sequence[SegmentEffect], ops: WrittenColumns) -> Col
 def _written_test(column: str, label: Label, ops: WrittenColumns) -> Column:
     if not isinstance(label, tuple):
         return ops.is_label(column, label)
-    low, high = _limits(label)
-    return (ops.number(column) > low) & (ops.number(column) <= high)
+    number, (low, high) = ops.number(column), _limits(label)
+    return (number > low) & (number <= high) & is_number(number, ops)
 
 
 def _limits(label: tuple[float | None, float | None]) -> tuple[float, float]:

@@ -20,6 +20,7 @@ __all__ = [
     "WrittenColumns",
     "expit_of",
     "farthest_of",
+    "is_number",
     "log_odds_of",
     "log_probabilities_of",
     "normalised",
@@ -189,13 +190,13 @@ def written_expression(formula: Formula, column: str | nw.Expr) -> nw.Expr:
     if not isinstance(column, str | nw.Expr):
         raise InputTypeError("must be the name of a column, or an expression", argument="column")
     p = (nw.col(column) if isinstance(column, str) else column).cast(nw.Float64)
-    return nw.when((p >= 0.0) & (p <= 1.0)).then(formula(p, EXPRESSIONS))
+    return nw.when(_valid(p, EXPRESSIONS)).then(formula(p, EXPRESSIONS))
 
 
 def sql_of(formula: Formula, column: str, dialect: Dialect) -> str:
     """Write a formula of a column in SQL; invalid forecasts become NULL. Dialects other than DuckDB need SQLGlot."""
     p = _column(column)
-    return _in_dialect(f"CASE WHEN {_text((p >= 0.0) & (p <= 1.0))} THEN {_text(formula(p, SQL))} END", dialect)
+    return _in_dialect(f"CASE WHEN {_text(_valid(p, SQL))} THEN {_text(formula(p, SQL))} END", dialect)
 
 
 def written_expressions(formula: ClassFormula, columns: Sequence[str | nw.Expr], classes: int | None) -> list[nw.Expr]:
@@ -203,15 +204,27 @@ def written_expressions(formula: ClassFormula, columns: Sequence[str | nw.Expr],
     if not all(isinstance(one, str | nw.Expr) for one in _as_many(columns, classes)):
         raise InputTypeError("must be names of columns, or expressions", argument="columns")
     p = [(nw.col(one) if isinstance(one, str) else one).cast(nw.Float64) for one in columns]
-    holds = reduce(and_, [(one >= 0.0) & (one <= 1.0) for one in p])
+    holds = reduce(and_, [_valid(one, EXPRESSIONS) for one in p])
     return [nw.when(holds).then(found) for found in formula(p, EXPRESSIONS)]
 
 
 def sqls_of(formula: ClassFormula, columns: Sequence[str], classes: int | None, dialect: Dialect) -> list[str]:
     """Write a formula of the columns of all classes in SQL, one expression per class; see `sql_of`."""
     p = [_column(one) for one in _as_many(columns, classes)]
-    holds = _text(reduce(and_, [(one >= 0.0) & (one <= 1.0) for one in p]))
+    holds = _text(reduce(and_, [_valid(one, SQL) for one in p]))
     return [_in_dialect(f"CASE WHEN {holds} THEN {_text(found)} END", dialect) for found in formula(p, SQL)]
+
+
+def _valid(p: Column, ops: Written) -> Column:
+    return (p >= 0.0) & (p <= 1.0) & is_number(p, ops)
+
+
+def is_number(x: Column, ops: Written) -> Column:
+    """Whether a column is finite, in a form that the statistics of a file cannot answer.
+
+    They leave out NaN, and DuckDB relies on them in comparisons, so that NaN would be a forecast in [0, 1].
+    """
+    return ops.exp(x * 0.0) <= 2.0
 
 
 def _as_many(columns: Any, classes: int | None) -> Sequence[Any]:

@@ -100,8 +100,9 @@ def _method(found: Segments) -> str:
     )
     return (
         "Every label of every column, and every combination of labels of several columns, is a segment. Events are "
-        "compared with the sum of the forecasts. The segment with the largest deviation is reported, its cases are "
-        f"left out, and the search is repeated. {controlled} Cases are assumed to be independent."
+        "compared with the sum of the forecasts; where few events or non-events are expected, by a bound that only "
+        "extreme deviations exceed. The segment with the largest deviation is reported, its cases are left out, and "
+        f"the search is repeated. {controlled} Cases are assumed to be independent."
     )
 
 
@@ -114,7 +115,7 @@ def _facts(found: Segments, call: str) -> Facts:
         "Columns": ", ".join(found.by),
         "Depth": found.depth,
         "Tested": found.tested,
-        "Too small to be tested": found.too_small,
+        "Tested for extreme deviations only": found.too_small,
         "Critical deviation": f"{found.critical:.2f} standard errors",
         "Level": found.level,
         "Seed": found.seed,
