@@ -165,10 +165,47 @@ def test_draws_do_not_depend_on_the_order_of_the_cases(sampling):
     order = RNG.permutation(N)
     mixed = {key: values[order] for key, values in sampling.items()}
     shuffled = {model: p[order] for model, p in MODELS.items()}
-    one = compare(Y, MODELS, pr.measures.Miscalibration(), n_resamples=40, seed=1, **sampling)
-    other = compare(Y[order], shuffled, pr.measures.Miscalibration(), n_resamples=40, seed=1, **mixed)
+    one = compare(Y, MODELS, pr.measures.PartialArea(0.2, 0.6), n_resamples=40, seed=1, **sampling)
+    other = compare(Y[order], shuffled, pr.measures.PartialArea(0.2, 0.6), n_resamples=40, seed=1, **mixed)
     for column in ("difference", "low", "high", "p_value"):
         np.testing.assert_allclose(getattr(one, column), getattr(other, column), rtol=1e-9)
+
+
+DISTANCES = [
+    pr.measures.Miscalibration(),
+    pr.measures.Discrimination(),
+    pr.measures.Miscalibration(pr.Log()),
+    pr.measures.IntegratedCalibrationIndex(),
+]
+
+
+@pytest.mark.parametrize("sampling", SAMPLING, ids=KINDS)
+@pytest.mark.parametrize("measure", DISTANCES, ids=lambda measure: measure.key)
+def test_distances_from_a_fitted_curve_are_not_tested(measure, sampling):
+    found = compare(Y, MODELS, measure, **sampling)
+    weight = sampling.get("sample_weight")
+    values = [measure.value(pr.ForecastTable.from_predictions(Y, p, sample_weight=weight)) for p in MODELS.values()]
+    assert found.difference[0] == pytest.approx(values[0] - values[1], rel=1e-9)
+    assert found.verdict.tolist() == ["not tested"]
+    for column in ("low", "high", "standard_error", "statistic", "p_value", "p_adjusted"):
+        assert np.isnan(getattr(found, column)).all()
+    ranked = found.standings
+    assert (ranked.best_rank.tolist(), ranked.worst_rank.tolist()) == ([1, 1], [2, 2])
+    assert np.isnan(ranked.low).all()
+    assert found.n_resamples is None
+    said = str(found).split("\n")
+    assert said[0].endswith("; the difference was not tested.")
+    assert said[1].startswith("No test on 400 cases")
+    assert said[2].endswith(f"compare the {'log' if 'log' in measure.key else 'Brier'} score.")
+    with pytest.raises(InputValueError, match="noise inflates it, for each model differently"):
+        compare(Y, MODELS, measure, method="bootstrap", **sampling)
+
+
+def test_many_untested_models_are_not_called_indistinguishable():
+    many = {str(k): np.clip(TRUTH + 0.01 * k, 0.001, 0.999) for k in range(5)}
+    found = str(compare(Y, many, pr.measures.Miscalibration()))
+    assert "0 (ranks 1 to 5): not tested against 1, 2, 3 and 4." in found
+    assert "distinguish" not in found
 
 
 def test_draws_without_a_value_are_not_tests():

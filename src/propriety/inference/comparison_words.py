@@ -92,13 +92,13 @@ def standing_in_words(comparison: Comparison, model: str) -> str:
         said = verdict if as_model[place] else turned.get(verdict, verdict)
         other = comparison.reference if as_model[place] else comparison.model
         others_by.setdefault(said, []).append(str(other[place]))
-    words = ("not distinguishable", "no spread", "too few events", "not tested")
-    undecided = [other for word in words for other in others_by.get(word, ())]
+    untested = [other for word in ("no spread", "too few events", "not tested") for other in others_by.get(word, ())]
     parts = (
         ("better than", others_by.get("better", [])),
         ("worse than", others_by.get("worse", [])),
         ("different from", others_by.get("different", [])),
-        ("not distinguishable from", undecided),
+        ("not distinguishable from", others_by.get("not distinguishable", [])),
+        ("not tested against", untested),
         ("the same as", others_by.get("same", [])),
         ("not comparable with", others_by.get("infinite", [])),
     )
