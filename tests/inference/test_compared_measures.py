@@ -1,5 +1,7 @@
 """Measures other than mean scores are compared by the method that suits them: moments, influence or draws."""
 
+import json
+
 import numpy as np
 import pytest
 from brute_clusters import brute_errors
@@ -127,6 +129,33 @@ def test_a_measure_with_an_ideal_value_makes_models_different_and_none_better():
     assert str(found).split("\n")[1] == "Influence-function test on 400 cases."
     assert found.standings.best_rank.tolist() == [1, 1]
     assert found.standings.worst_rank.tolist() == [2, 2]
+
+
+def test_a_function_does_not_say_which_model_is_better():
+    def area(table):
+        return pr.measures.AreaUnderRoc().value(table)
+
+    found = compare(Y, {"truth": TRUTH, "far": np.roll(TRUTH, 7)}, area, n_resamples=99, seed=1)
+    assert found.difference[0] > 0.0
+    assert found.verdict.tolist() == ["different"]
+    assert str(found).startswith("truth and far differ: truth has a 0.")
+    assert "higher area, 95% CI" in str(found)
+    ranked = found.standings
+    assert (ranked.rank.tolist(), ranked.model.tolist()) == ([1, 1], ["truth", "far"])
+    assert (ranked.best_rank.tolist(), ranked.worst_rank.tolist()) == ([1, 1], [2, 2])
+    assert found.plot().texts[0].get_text() == "different"
+    assert [text.get_text() for text in found.plot().texts[1:]] == ["← lower than far", "higher than far →"]
+    assert ranked.plot().get_xlabel() == "Area, 95% confidence interval"
+    assert json.loads(found.to_json())["verdict"] == ["different"]
+    alone = pr.estimate(Y, TRUTH, area, n_resamples=99, seed=1)
+    assert alone.higher_is_better is None
+    assert json.loads(alone.to_json())["higher_is_better"] is None
+
+
+def test_models_rank_by_the_distance_from_an_ideal_value():
+    models = {"far": 0.5 * TRUTH, "near": np.clip(1.05 * TRUTH, 0.0, 1.0)}
+    ranked = compare(Y, models, pr.measures.ObservedExpected()).standings
+    assert (ranked.model.tolist(), ranked.rank.tolist()) == (["near", "far"], [1, 2])
 
 
 @pytest.mark.slow

@@ -64,8 +64,9 @@ class Comparison(Result):
         Two-sided p-value of no difference, and the same with Holm's adjustment for all pairs.
     verdict : ndarray of shape (pairs,)
         Result for the model relative to the reference: "better", "worse", "different" (for a measure with an ideal
-        value), "not distinguishable", "same", "no spread", "infinite", "one unit", "too few events" (no case of one
-        outcome, or for DeLong's test only one) or "not tested".
+        value, and for a function, which does not say whether higher is better), "not distinguishable", "same", "no
+        spread", "infinite", "one unit", "too few events" (no case of one outcome, or for DeLong's test only one) or
+        "not tested".
     standings : Standings
         The models by rank.
     models, measure, method, level
@@ -200,7 +201,8 @@ def compare(  # noqa: PLR0913  (the data, what their cases share, and the test)
     forecasts : mapping of str to array-like of shape (n,) or (n, K)
         Forecasts of the same cases by each model; two models or more. With a frame, the names of the columns.
     measure : Rule, measure or callable
-        What to compare: a rule for its mean score, a measure, or any function of a ForecastTable.
+        What to compare: a rule for its mean score, a measure, or any function of a ForecastTable. A function does not
+        say whether higher is better, so that no model is called better; a class with `higher_is_better` does.
     outcome : str, optional
         With a frame, the column of the outcomes.
     reference : str, optional

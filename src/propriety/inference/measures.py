@@ -79,8 +79,8 @@ class Measure(Protocol):
         """Name of the number in a sentence."""
 
     @property
-    def higher_is_better(self) -> bool:
-        """Whether higher values are better."""
+    def higher_is_better(self) -> bool | None:
+        """Whether higher values are better; None if that is not known."""
 
     def value(self, table: ForecastTable) -> float:
         """Return the number for a table."""
