@@ -10,7 +10,7 @@ from scipy.stats import t
 
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError
-from propriety.evaluation.learner_comparison import corrected_t
+from propriety.evaluation.learner_comparison import compare_learners, corrected_t
 from propriety.evaluation.optimism import corrected_632, without_information
 from propriety.evaluation.resampled_fits import Sample, drawn_rows, folds_of
 from propriety.inference.measures import MeanScore
@@ -145,6 +145,11 @@ def test_learners_are_compared_by_the_same_folds():
     against = found.compare(reference="b")
     assert against.reference.tolist() == ["b", "b"]
     assert json.loads(against.to_json())["measure"] == "auc"
+
+
+def test_distances_from_a_fitted_curve_are_not_compared():
+    with pytest.raises(InputValueError, match="differences in miscalibration are not tested"):
+        compare_learners({}, [], (np.array([2]), np.array([1])), pr.measures.Miscalibration(), 0.95)
 
 
 def test_labels_frames_and_classes_are_read():

@@ -16,6 +16,7 @@ from propriety.cli.gate_facts import Facts
 from propriety.cli.gate_grammar import parse_condition
 from propriety.cli.gates import check_gates
 from propriety.cli.machine import evaluation_document, written
+from propriety.report import number_sections, texts
 
 
 @dataclass(frozen=True)
@@ -112,7 +113,10 @@ def test_it_compares_models(asked, alike, measure, shared):
     alike(found, of_arrays(pr.compare, measure, **arrays, **DRAWS), 1e-11)
     values = [pr.estimate(Y, p, measure, **DRAWS).value for p in MODELS.values()]
     assert found.difference[0] == pytest.approx(values[0] - values[1], rel=1e-12)
-    if measure is not precision:  # Which is a function, and so taken for a loss.
+    if measure is precision:  # Which is a function, and does not say whether higher is better.
+        assert found.verdict[0] in ("different", "not distinguishable")
+        assert found.standings.rank.tolist() == [1, 1]
+    else:
         assert found.measure.higher_is_better
         assert found.standings.model[0] == ("honest" if values[0] > values[1] else "noisy")
 
@@ -178,3 +182,15 @@ def test_what_cannot_be_divided_has_no_value():
     assert "division by zero" in row["note"]
     assert "division by zero" in found.to_html()
     assert np.isnan(pr.slices(Y, low, precision, by=SITE, **DRAWS).value).all()
+
+
+def test_a_function_has_no_direction_in_the_table_of_scores_and_in_the_report():
+    found = pr.evaluate(Y, MODELS, measures=[precision, Sensitivity()], **DRAWS)
+    scores = found.scores
+    assert scores.at("honest", "precision")["higher_is_better"] is None
+    assert scores.at("honest", "brier")["higher_is_better"] is False
+    assert scores.at("honest", "sensitivity")["higher_is_better"] is True
+    assert scores.to_frame(backend="polars").schema["higher_is_better"] == pl.Boolean
+    tables = {item.title: item for item in number_sections.scores(found).items}
+    assert tables["Further measures"].best == {"sensitivity": "highest"}
+    assert "precision" not in texts.merits_words(found.problem.measures)

@@ -1,5 +1,7 @@
 """Measures other than mean scores are compared by the method that suits them: moments, influence or draws."""
 
+import json
+
 import numpy as np
 import pytest
 from brute_clusters import brute_errors
@@ -129,6 +131,33 @@ def test_a_measure_with_an_ideal_value_makes_models_different_and_none_better():
     assert found.standings.worst_rank.tolist() == [2, 2]
 
 
+def test_a_function_does_not_say_which_model_is_better():
+    def area(table):
+        return pr.measures.AreaUnderRoc().value(table)
+
+    found = compare(Y, {"truth": TRUTH, "far": np.roll(TRUTH, 7)}, area, n_resamples=99, seed=1)
+    assert found.difference[0] > 0.0
+    assert found.verdict.tolist() == ["different"]
+    assert str(found).startswith("truth and far differ: truth has a 0.")
+    assert "higher area, 95% CI" in str(found)
+    ranked = found.standings
+    assert (ranked.rank.tolist(), ranked.model.tolist()) == ([1, 1], ["truth", "far"])
+    assert (ranked.best_rank.tolist(), ranked.worst_rank.tolist()) == ([1, 1], [2, 2])
+    assert found.plot().texts[0].get_text() == "different"
+    assert [text.get_text() for text in found.plot().texts[1:]] == ["← lower than far", "higher than far →"]
+    assert ranked.plot().get_xlabel() == "Area, 95% confidence interval"
+    assert json.loads(found.to_json())["verdict"] == ["different"]
+    alone = pr.estimate(Y, TRUTH, area, n_resamples=99, seed=1)
+    assert alone.higher_is_better is None
+    assert json.loads(alone.to_json())["higher_is_better"] is None
+
+
+def test_models_rank_by_the_distance_from_an_ideal_value():
+    models = {"far": 0.5 * TRUTH, "near": np.clip(1.05 * TRUTH, 0.0, 1.0)}
+    ranked = compare(Y, models, pr.measures.ObservedExpected()).standings
+    assert (ranked.model.tolist(), ranked.rank.tolist()) == (["near", "far"], [1, 2])
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("sampling", SAMPLING, ids=KINDS)
 def test_any_measure_is_compared_by_drawing(sampling):
@@ -165,10 +194,47 @@ def test_draws_do_not_depend_on_the_order_of_the_cases(sampling):
     order = RNG.permutation(N)
     mixed = {key: values[order] for key, values in sampling.items()}
     shuffled = {model: p[order] for model, p in MODELS.items()}
-    one = compare(Y, MODELS, pr.measures.Miscalibration(), n_resamples=40, seed=1, **sampling)
-    other = compare(Y[order], shuffled, pr.measures.Miscalibration(), n_resamples=40, seed=1, **mixed)
+    one = compare(Y, MODELS, pr.measures.PartialArea(0.2, 0.6), n_resamples=40, seed=1, **sampling)
+    other = compare(Y[order], shuffled, pr.measures.PartialArea(0.2, 0.6), n_resamples=40, seed=1, **mixed)
     for column in ("difference", "low", "high", "p_value"):
         np.testing.assert_allclose(getattr(one, column), getattr(other, column), rtol=1e-9)
+
+
+DISTANCES = [
+    pr.measures.Miscalibration(),
+    pr.measures.Discrimination(),
+    pr.measures.Miscalibration(pr.Log()),
+    pr.measures.IntegratedCalibrationIndex(),
+]
+
+
+@pytest.mark.parametrize("sampling", SAMPLING, ids=KINDS)
+@pytest.mark.parametrize("measure", DISTANCES, ids=lambda measure: measure.key)
+def test_distances_from_a_fitted_curve_are_not_tested(measure, sampling):
+    found = compare(Y, MODELS, measure, **sampling)
+    weight = sampling.get("sample_weight")
+    values = [measure.value(pr.ForecastTable.from_predictions(Y, p, sample_weight=weight)) for p in MODELS.values()]
+    assert found.difference[0] == pytest.approx(values[0] - values[1], rel=1e-9)
+    assert found.verdict.tolist() == ["not tested"]
+    for column in ("low", "high", "standard_error", "statistic", "p_value", "p_adjusted"):
+        assert np.isnan(getattr(found, column)).all()
+    ranked = found.standings
+    assert (ranked.best_rank.tolist(), ranked.worst_rank.tolist()) == ([1, 1], [2, 2])
+    assert np.isnan(ranked.low).all()
+    assert found.n_resamples is None
+    said = str(found).split("\n")
+    assert said[0].endswith("; the difference was not tested.")
+    assert said[1].startswith("No test on 400 cases")
+    assert said[2].endswith(f"compare the {'log' if 'log' in measure.key else 'Brier'} score.")
+    with pytest.raises(InputValueError, match="noise inflates it, for each model differently"):
+        compare(Y, MODELS, measure, method="bootstrap", **sampling)
+
+
+def test_many_untested_models_are_not_called_indistinguishable():
+    many = {str(k): np.clip(TRUTH + 0.01 * k, 0.001, 0.999) for k in range(5)}
+    found = str(compare(Y, many, pr.measures.Miscalibration()))
+    assert "0 (ranks 1 to 5): not tested against 1, 2, 3 and 4." in found
+    assert "distinguish" not in found
 
 
 def test_draws_without_a_value_are_not_tests():

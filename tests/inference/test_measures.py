@@ -200,7 +200,7 @@ def test_a_rule_stands_for_its_mean_and_a_function_for_itself():
         return table.event_rate
 
     own = read_measure(rate)
-    assert (own.key, own.value(TABLE), own.higher_is_better) == ("rate", pytest.approx(5 / 12), False)
+    assert (own.key, own.value(TABLE), own.higher_is_better) == ("rate", pytest.approx(5 / 12), None)
 
 
 @pytest.mark.parametrize("measure", ["brier", None, 3.0, pr.Brier, Skill])

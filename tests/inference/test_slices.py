@@ -170,11 +170,41 @@ def test_an_infinite_score_leaves_the_rest_of_its_row():
 
 
 @pytest.mark.parametrize("sampling", [{}, {"sample_weight": WEIGHT}], ids=["plain", "weights"])
-def test_a_rest_of_one_case_is_not_tested(sampling):
-    by = np.append(np.repeat("a", N - 1), "b")
-    found = slices(Y, P, by=by, **sampling)
-    assert np.isnan(found.p_value).all()
-    assert found.difference[0] == pytest.approx(found.value[0] - found.value[1])
+@pytest.mark.parametrize("few", [1, 2, 49])
+def test_a_rest_of_few_cases_is_not_tested(sampling, few):
+    p = np.append(P[few:], np.where(Y[:few], 0.999, 0.001))  # These losses hardly vary.
+    by = np.repeat(["a", "b"], [N - few, few])
+    for measure in (pr.Brier(), pr.measures.NetBenefit(0.3), pr.measures.ObservedExpected(), pr.measures.Skill()):
+        found = slices(np.append(Y[few:], Y[:few]), p, measure, by=by, smallest=50, **sampling)
+        assert np.isnan(found.p_value).all()
+        assert found.note[0] == f"too few others to test against: {few} case{'s' * (few > 1)}"
+        assert found.note[1].startswith("too few to test: ")
+        assert np.isfinite([found.low[0], found.high[0]]).all()
+        assert (found.is_tested.tolist(), found.is_too_small.tolist()) == ([False, False], [False, True])
+    texts = [one.get_text() for one in found.plot().texts]
+    assert {"too few others to test against", "too few to test"} <= set(texts)
+
+
+def test_why_the_rest_is_not_tested_against():
+    p, by = np.tile(np.arange(100) / 100, 3), np.repeat(["a", "b", "b"], 100)
+    cluster = np.where(by == "a", np.arange(300) // 4, np.arange(300) % 5)
+    few = "too few others to test against: "
+    assert slices(np.arange(300) % 2, p, by=by, cluster=cluster).note[0] == f"{few}5 clusters"
+    assert slices(np.arange(300) < 109, p, by=np.repeat(["a", "b"], [100, 200])).note[0].startswith("too few to test")
+    y = np.concatenate([np.arange(100) < 50, np.arange(200) < 9])
+    assert slices(y, p, by=by).note[0] == f"{few}9 events"
+    uneven = np.where(by == "a", np.arange(300) // 4, np.where(np.arange(300) < 250, 99, np.arange(300)))
+    assert (
+        slices(np.arange(300) % 2, p, by=by, cluster=uneven).note[0]
+        == f"{few}51 clusters that are worth 2 of equal size"
+    )
+    shared = np.arange(300) % 60  # Clusters on both sides count on both.
+    assert slices(np.arange(300) % 2, p, by=by, cluster=shared).note[0] == ""
+    approximate = slices(np.arange(300) % 2, p, by=np.repeat(["a", "b"], [240, 60])).note.tolist()
+    assert approximate == [
+        "the test is approximate: the rest has only 30 events and 30 non-events",
+        "the test is approximate: the group has only 30 events and 30 non-events",
+    ]
 
 
 def test_rounding_error_is_no_difference():

@@ -31,6 +31,7 @@ from propriety.inference.comparison_words import merit_in_words
 from propriety.inference.measures import Measure, NetBenefit
 from propriety.inference.number_words import percent
 from propriety.inference.slice_table import Slices
+from propriety.inference.verdicts import merit_of
 from propriety.ledger.ledger import Ledger
 from propriety.result import Floats
 from propriety.rules.thresholds import Thresholds
@@ -232,7 +233,8 @@ def _score_rows(evaluation: Evaluation) -> list[list[str]]:
     for measure in evaluation.problem.measures:
         found = [evaluation.estimates[model][measure.key] for model in evaluation.models]
         # Most measures are losses: lower is better.
-        merit = f" ({merit_in_words(measure)})" if measure.higher_is_better or hasattr(measure, "ideal") else ""
+        merit = "" if merit_of(measure) == "lower" else merit_in_words(measure)
+        merit = f" ({merit})" if merit else ""
         rows.append([f"{measure.label}{merit}", *(estimate(one.value, one.low, one.high) for one in found)])
     return rows
 

@@ -18,8 +18,9 @@ from propriety.inference.calibration_numbers import (
     ratio_limits,
     spreads,
 )
+from propriety.inference.group_counts import FEWEST_EQUAL
 from propriety.inference.slice_table import Slices, group_names
-from propriety.inference.slices import FEWEST_EQUAL, SMALLEST
+from propriety.inference.slices import SMALLEST
 from propriety.inference.verdicts import Names, holm
 from propriety.ledger.ledger import Ledger
 from propriety.result import Floats, Result, Tuples

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
 from propriety.errors import InputValueError
-from propriety.inference.measures import Measure
+from propriety.inference.measures import FittedDistance, Measure
 from propriety.inference.number_words import capitalized, number, p_value_words, percent
 from propriety.inference.verdicts import Names, holm
 from propriety.result import Floats, Result
@@ -103,6 +103,9 @@ def compare_learners(
     level: float,
 ) -> LearnerComparison:
     """Compare learners by their values in the same parts; `sizes` are the cases fitted to and those of the part."""
+    if isinstance(measure, FittedDistance):
+        law = f"differences in {measure.label} are not tested: noise inflates it, for each model differently"
+        raise InputValueError(law, hint=f"compare the {measure.compare_instead.label}.")
     known = np.isfinite(np.array(list(values.values()))).all(axis=0)
     if known.sum() < 2:
         law = f"the {measure.label} must be defined in two parts or more"

@@ -71,7 +71,7 @@ def without_information(measure: Measure, table: ForecastTable | None) -> float:
     return measure.sign * float((share * (rate * of_event + (1.0 - rate) * of_non_event)).sum())
 
 
-def corrected_632(apparent: float, left_out: float, chance: float, *, higher_is_better: bool) -> float:
+def corrected_632(apparent: float, left_out: float, chance: float, *, higher_is_better: bool | None) -> float:
     r"""Return the .632+ estimate from the apparent value, that of cases left out, and that without information.
 
     With the values :math:`A`, :math:`B` and :math:`G` of a loss, and the share :math:`p = 1 - 1/e` of the cases that
@@ -92,7 +92,7 @@ def corrected_632(apparent: float, left_out: float, chance: float, *, higher_is_
     """
     sign = -1.0 if higher_is_better else 1.0
     a, b, g = sign * apparent, sign * left_out, sign * chance
-    if math.isnan(a + b + g):
+    if higher_is_better is None or math.isnan(a + b + g):
         return math.nan
     b = min(b, g)
     overfitting = min((b - a) / (g - a), 1.0) if b > a and g > a else 0.0

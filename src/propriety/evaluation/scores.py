@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -32,8 +32,8 @@ class Scores(Result):
         The estimate and its interval; NaN if the sample does not determine them.
     raw : ndarray of float
         For bias-corrected measures, the estimate before the correction; NaN for all others.
-    higher_is_better : ndarray of bool
-        Whether higher values are better.
+    higher_is_better : ndarray of object
+        Whether higher values are better; None for a function, which does not say so.
     ideal : ndarray of float
         The best value of a measure that can be too high and too low; NaN for all others.
     method, note, call : ndarray of str
@@ -52,17 +52,22 @@ class Scores(Result):
     high: Floats
     standard_error: Floats
     raw: Floats
-    higher_is_better: NDArray[np.bool_]
+    higher_is_better: NDArray[np.object_]
     ideal: Floats
     method: Names
     note: Names
     call: Names
     level: float
 
+    def columns(self) -> Mapping[str, Sequence[Any] | NDArray[Any]]:
+        """Return one row per model and measure."""
+        # Polars reads a list with None as a column of booleans, but not an array.
+        return {**Result.columns(self), "higher_is_better": self.higher_is_better.tolist()}
+
     def at(self, model: str, measure: str) -> dict[str, Any]:
         """Return one row, by the model and the key of the measure."""
         place = int(np.flatnonzero((self.model == model) & (self.measure == measure))[0])
-        return {name: column[place].item() for name, column in self.columns().items()}
+        return {name: np.asarray(column).tolist()[place] for name, column in self.columns().items()}
 
 
 def scores_of(rows: Sequence[tuple[str, Estimate, str]], level: float) -> Scores:
@@ -74,8 +79,9 @@ def scores_of(rows: Sequence[tuple[str, Estimate, str]], level: float) -> Scores
         label=np.array([one.measure.label for one in found]),
         **{
             name: np.array([getattr(one, name) for one in found])
-            for name in ("value", "low", "high", "standard_error", "higher_is_better", "method", "note")
+            for name in ("value", "low", "high", "standard_error", "method", "note")
         },
+        higher_is_better=np.array([one.higher_is_better for one in found], dtype=object),
         raw=np.array([math.nan if one.raw is None else one.raw for one in found]),
         ideal=np.array([getattr(one.measure, "ideal", math.nan) for one in found]),
         call=np.array(calls),

@@ -29,7 +29,7 @@ from propriety.inference.estimates import (
     without_limits,
 )
 from propriety.inference.mean_estimates import estimate_from_moments
-from propriety.inference.measures import Mean, Measure
+from propriety.inference.measures import FittedDistance, Mean, Measure
 from propriety.ledger.ledger import Ledger
 from propriety.result import Floats
 from propriety.rules.rule import Rule, binary_rule
@@ -38,6 +38,7 @@ from propriety.tables.cases import Cases
 
 __all__ = ["UNDEFINED", "check_percentiles", "estimate_by_bootstrap"]
 
+INFLATED = "draws add noise that inflates this measure: the interval is too high"
 UNDEFINED = 0.05  # With a larger share of undefined draws, no interval is given.
 
 
@@ -76,6 +77,8 @@ def estimate_by_bootstrap(ledger: Ledger, model: str, measure: Measure, level: f
     draws = values_of_draws(draw, lambda tables: np.array([measure.value(tables[0])]), 1, drawing)[:, 0]
     caveat = getattr(measure, "caveat", None)
     note = few(ledger) if caveat is None else "; ".join(filter(None, (caveat(table), few(ledger, fewest=0))))
+    if isinstance(measure, FittedDistance):
+        note = "; ".join(filter(None, (INFLATED, note)))
     return _percentiles(ledger, measure, value, draws, level, method, drawing, note)
 
 

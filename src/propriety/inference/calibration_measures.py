@@ -14,7 +14,7 @@ from propriety.calibration.cox_line import CoxLine, cox_line
 from propriety.calibration.null_scores import log_weight_ratio, weighted_variance
 from propriety.calibration.smooth_calibration import calibration_index
 from propriety.errors import InputValueError
-from propriety.inference.measures import Influence
+from propriety.inference.measures import Influence, MeanScore
 from propriety.result import Floats
 from propriety.tables.forecast_table import ForecastTable
 
@@ -185,6 +185,7 @@ class IntegratedCalibrationIndex:
     key: ClassVar[str] = "ici"
     label: ClassVar[str] = "integrated calibration index"
     higher_is_better: ClassVar[bool] = False
+    compare_instead: ClassVar[MeanScore] = MeanScore()
 
     def value(self, table: ForecastTable) -> float:
         """Return the mean distance."""

@@ -16,7 +16,7 @@ from propriety.calibration.fitted_slopes import fitted_slopes
 from propriety.calibration.null_scores import log_weight_ratio, weighted_variance
 from propriety.inference.calibration_summary import RATIO_MARGIN, SLOPE_MARGIN, Direction
 from propriety.inference.few_events import tail_of_skewed
-from propriety.inference.slices import FEWEST as FEWEST_EVENTS
+from propriety.inference.group_counts import FEWEST as FEWEST_EVENTS
 from propriety.inference.verdicts import Names
 from propriety.ledger.keyed_tables import KeyedTables
 from propriety.result import Floats, Tuples, tuples_of

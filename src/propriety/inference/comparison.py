@@ -4,25 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, TypeAlias, get_args
+from typing import Any, ClassVar
 
 import numpy as np
 from narwhals.typing import IntoFrame
 from numpy.typing import ArrayLike, NDArray
 
-from propriety.checks import check_choice, check_level, check_resamples, fresh_seed
-from propriety.errors import InputValueError, Wording
+from propriety.checks import check_level, check_resamples, fresh_seed
+from propriety.errors import InputValueError
 from propriety.inference.answers_ledger import as_measured
 from propriety.inference.bootstrap import Drawing
+from propriety.inference.comparison_methods import CompareMethod, method_for
 from propriety.inference.comparison_words import comparison_words, method_in_words, rule_sentence
 from propriety.inference.dependence import check_times
 from propriety.inference.estimates import KNOWN_WEIGHTS, NEIGHBOURS, censoring_note, few, too_narrow
 from propriety.inference.estimation import check_event
 from propriety.inference.measure_reading import read_measure
-from propriety.inference.measures import Mean, Measure, Skill, Smooth
+from propriety.inference.measures import FittedDistance, Mean, Measure, Skill, Smooth
 from propriety.inference.number_words import capitalized
 from propriety.inference.paired_columns import difference_columns, pairs_of
-from propriety.inference.paired_tests import Paired, paired_by_bootstrap, paired_by_influence, paired_by_moments
+from propriety.inference.paired_tests import (
+    Paired,
+    paired_by_bootstrap,
+    paired_by_influence,
+    paired_by_moments,
+    paired_by_value,
+)
 from propriety.inference.verdicts import Names, Pair, Standings, VerdictBasis, standings_of, verdicts_of
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import open_ledger
@@ -34,12 +41,9 @@ from propriety.tables.validation import TOLERANCE, Forecasts, Labels, Missing
 
 __all__ = ["CompareMethod", "Comparison", "compare", "compare_of"]
 
-CompareMethod: TypeAlias = Literal["auto", "paired t", "cluster", "diebold-mariano", "block bootstrap", "bootstrap"]
-
 RESAMPLES = 9999
 TABLES_ONLY = "moments at another event rate, without the cases"
 SKEWED = "few cases determine the differences: tests and intervals allow for this"
-SUITS = {"paired t": None, "cluster": "cluster", "diebold-mariano": "time", "block bootstrap": "time"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -60,8 +64,9 @@ class Comparison(Result):
         Two-sided p-value of no difference, and the same with Holm's adjustment for all pairs.
     verdict : ndarray of shape (pairs,)
         Result for the model relative to the reference: "better", "worse", "different" (for a measure with an ideal
-        value), "not distinguishable", "same", "no spread", "infinite", "one unit", "too few events" (no case of one
-        outcome, or for DeLong's test only one) or "not tested".
+        value, and for a function, which does not say whether higher is better), "not distinguishable", "same", "no
+        spread", "infinite", "one unit", "too few events" (no case of one outcome, or for DeLong's test only one) or
+        "not tested".
     standings : Standings
         The models by rank.
     models, measure, method, level
@@ -185,7 +190,9 @@ def compare(  # noqa: PLR0913  (the data, what their cases share, and the test)
 
     The area under the ROC curve is compared by DeLong's test, with Welch's degrees of freedom for events and
     non-events. Other measures with an influence function are compared by that function, and all others by drawing cases
-    or clusters with replacement, the same ones for all models.
+    or clusters with replacement, the same ones for all models. Miscalibration, discrimination and the integrated
+    calibration index have values and differences, but no test: they are inflated by noise, for each model differently,
+    and draws add to it. Compare the score instead.
 
     Parameters
     ----------
@@ -194,7 +201,8 @@ def compare(  # noqa: PLR0913  (the data, what their cases share, and the test)
     forecasts : mapping of str to array-like of shape (n,) or (n, K)
         Forecasts of the same cases by each model; two models or more. With a frame, the names of the columns.
     measure : Rule, measure or callable
-        What to compare: a rule for its mean score, a measure, or any function of a ForecastTable.
+        What to compare: a rule for its mean score, a measure, or any function of a ForecastTable. A function does not
+        say whether higher is better, so that no model is called better; a class with `higher_is_better` does.
     outcome : str, optional
         With a frame, the column of the outcomes.
     reference : str, optional
@@ -300,14 +308,16 @@ def compare_of(
     """Compare the models of a ledger; see `compare`."""
     ledger = as_measured(ledger, measure)
     check_event(ledger, measure)
-    chosen = _method_for(method, ledger, measure)
+    chosen = method_for(method, ledger, measure)
     if horizon is not None and chosen != "diebold-mariano":
         law = 'horizon is for method="diebold-mariano"'
         raise InputValueError(law, offender=f"the method is {chosen!r}")
     if ledger.dependence == "time":
         check_times(ledger.times(), horizon)
     places, signs = pairs_of(ledger.models, reference)
-    if chosen == "bootstrap":
+    if isinstance(measure, FittedDistance):
+        paired = paired_by_value(ledger, measure)
+    elif chosen == "bootstrap":
         paired = paired_by_bootstrap(ledger, measure, level, drawing)
     elif isinstance(measure, Mean | Skill) and ledger.uses_moments:
         paired = paired_by_moments(ledger, measure, chosen, horizon, level, drawing)
@@ -358,39 +368,3 @@ def _note(ledger: Ledger, measure: Measure, paired: Paired, statistic: Floats, *
             said += [f"draws {KNOWN_WEIGHTS}" if not in_order else f"intervals {KNOWN_WEIGHTS}" * ledger.uses_moments]
     told = [f"{capitalized(one)}." for one in said if one]
     return " ".join(filter(None, (rule_sentence(measure, ledger.classes), *told)))
-
-
-def _method_for(method: CompareMethod, ledger: Ledger, measure: Measure) -> str:
-    """Return the method for a measure of independent cases, or of cases in clusters or times."""
-    check_choice("method", method, get_args(CompareMethod))
-    by_losses = isinstance(measure, Mean) or (
-        isinstance(measure, Skill) and bool(measure.rule.properties(ledger.classes).proper)
-    )
-    if method == "auto":
-        if not ledger.uses_moments and (by_losses or isinstance(measure, Smooth)):
-            return "influence"
-        if by_losses:
-            return next(one for one, needs in SUITS.items() if needs == ledger.dependence)
-        if isinstance(measure, Smooth):
-            is_delong = getattr(measure, "by_outcome", False) and ledger.censoring is None
-            return "delong" if is_delong else "influence"
-        return "bootstrap"
-    if method == "bootstrap":
-        if ledger.labels is not None:
-            law = f"method='bootstrap' draws cases of one event; the forecasts are of {len(ledger.labels)} classes"
-            raise InputValueError(law, hint='use method="auto".')
-        return method
-    if ledger.censoring is not None:
-        law = f"method={method!r} needs known outcomes; those by a horizon are weighted for censoring"
-        raise InputValueError(law, hint='use method="auto" or "bootstrap".')
-    if not by_losses:
-        law = f"method={method!r} compares mean losses; {measure.label} is not a mean loss"
-        raise InputValueError(law, hint='use method="auto" or "bootstrap".')
-    if SUITS[method] != ledger.dependence:
-        law = (
-            f"method={method!r} is for {'independent cases' if SUITS[method] is None else f'cases in {SUITS[method]}s'}"
-        )
-        unfit = Wording("neither {cluster=} nor {time=} is given")
-        offender = unfit if ledger.dependence is None else f"the cases are in {ledger.dependence}s"
-        raise InputValueError(law, offender=offender)
-    return method

@@ -11,7 +11,7 @@ import numpy as np
 from propriety.inference.dependence import span_of
 from propriety.inference.estimates import counted
 from propriety.inference.measures import Mean, Measure
-from propriety.inference.verdicts import Pair, Verdict, VerdictBasis, is_ahead, verdict_on
+from propriety.inference.verdicts import Pair, Verdict, VerdictBasis, merit_of, verdict_on
 
 if TYPE_CHECKING:
     from propriety.inference.comparison import Comparison
@@ -75,8 +75,7 @@ def pair_sentence(pair: Pair, tested: VerdictBasis) -> str:
     places = _places((ends[1] - ends[0]) / 2.0, gap, *ends)
     low, high = (f"{end:.{places}f}" for end in ends)
     interval = f"{100.0 * tested.level:g}% CI {low} to {high}"
-    first, second = _by_value(pair) if verdict == "different" else _by_merit(pair, tested.measure)
-    more = "higher" if verdict == "different" or tested.measure.higher_is_better else "lower"
+    first, second, more = _ordered(pair, tested.measure)
     if verdict == "different":
         return f"{first} and {second} differ: {first} has a {gap:.{places}f} higher {tested.measure.label}, {interval}."
     return f"{first} is better than {second}: its {tested.measure.label} is {gap:.{places}f} {more}, {interval}."
@@ -92,13 +91,13 @@ def standing_in_words(comparison: Comparison, model: str) -> str:
         said = verdict if as_model[place] else turned.get(verdict, verdict)
         other = comparison.reference if as_model[place] else comparison.model
         others_by.setdefault(said, []).append(str(other[place]))
-    words = ("not distinguishable", "no spread", "too few events", "not tested")
-    undecided = [other for word in words for other in others_by.get(word, ())]
+    untested = [other for word in ("no spread", "too few events", "not tested") for other in others_by.get(word, ())]
     parts = (
         ("better than", others_by.get("better", [])),
         ("worse than", others_by.get("worse", [])),
         ("different from", others_by.get("different", [])),
-        ("not distinguishable from", undecided),
+        ("not distinguishable from", others_by.get("not distinguishable", [])),
+        ("not tested against", untested),
         ("the same as", others_by.get("same", [])),
         ("not comparable with", others_by.get("infinite", [])),
     )
@@ -130,7 +129,7 @@ def verdict_in_words(model: str, reference: str, verdict: str) -> str:
 
 
 def merit_in_words(measure: Measure) -> str:
-    """Say which values of a measure are good.
+    """Say which values of a measure are good; "" if that is not known.
 
     Examples
     --------
@@ -142,7 +141,8 @@ def merit_in_words(measure: Measure) -> str:
     ideal = getattr(measure, "ideal", None)
     if ideal is not None:
         return f"{ideal:g} is ideal"
-    return "higher is better" if measure.higher_is_better else "lower is better"
+    merit = merit_of(measure)
+    return "" if merit is None else f"{merit} is better"
 
 
 def rule_sentence(measure: Measure, classes: int | None) -> str:
@@ -215,7 +215,7 @@ def _sample(tested: VerdictBasis) -> str:
 def _untested(pair: Pair, tested: VerdictBasis, verdict: Verdict) -> str:
     """Say why there is no test."""
     label = tested.measure.label
-    better, other = _by_merit(pair, tested.measure)
+    better, other, more = _ordered(pair, tested.measure)
     both = f"{pair.model} and {pair.reference}"
     if verdict == "same":
         equal = "have the same score in every case" if isinstance(tested.measure, Mean) else f"have the same {label}"
@@ -225,7 +225,6 @@ def _untested(pair: Pair, tested: VerdictBasis, verdict: Verdict) -> str:
     if verdict == "infinite":
         return f"{other} has an infinite {label} and {better} does not, so the difference cannot be tested."
     gap = abs(pair.difference)
-    more = "higher" if tested.measure.higher_is_better else "lower"
     lower = f"{better} has a {gap:.{_places(gap)}f} {more} {label} than {other}"
     lower = lower if gap > 0.0 else f"{pair.model} and {pair.reference} have the same {label}"
     one = "one case" if tested.n == 1 else f"one {tested.unit}"
@@ -237,13 +236,11 @@ def _untested(pair: Pair, tested: VerdictBasis, verdict: Verdict) -> str:
     return f"{lower}{why.get(verdict, f' on {one}, which is too few to test the difference')}."
 
 
-def _by_merit(pair: Pair, measure: Measure) -> tuple[str, str]:
-    ahead = is_ahead(pair.difference, measure)
-    return (pair.model, pair.reference) if ahead else (pair.reference, pair.model)
-
-
-def _by_value(pair: Pair) -> tuple[str, str]:
-    return (pair.model, pair.reference) if pair.difference > 0.0 else (pair.reference, pair.model)
+def _ordered(pair: Pair, measure: Measure) -> tuple[str, str, str]:
+    """Return the models, the better first or else the one with the higher value, and whether its value is higher."""
+    more = merit_of(measure) or "higher"
+    first = pair.difference > 0.0 if more == "higher" else pair.difference < 0.0
+    return (pair.model, pair.reference, more) if first else (pair.reference, pair.model, more)
 
 
 def _with_interval(pair: Pair, tested: VerdictBasis) -> str:

@@ -103,8 +103,8 @@ class Estimate(Result):
         return self.method == WITHOUT
 
     @property
-    def higher_is_better(self) -> bool:
-        """Whether higher values are better."""
+    def higher_is_better(self) -> bool | None:
+        """Whether higher values are better; None for a function, which does not say so."""
         return self.measure.higher_is_better
 
     def _fields(self) -> dict[str, Any]:

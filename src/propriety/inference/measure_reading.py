@@ -21,11 +21,11 @@ OfTable: TypeAlias = Callable[[ForecastTable], float]
 
 @dataclass(frozen=True, slots=True)
 class _Own:
-    """A measure given as the user's own function of a table."""
+    """A measure given as the user's own function of a table, which does not say whether higher is better."""
 
     function: OfTable
 
-    higher_is_better: ClassVar[bool] = False
+    higher_is_better: ClassVar[None] = None
 
     @property
     def key(self) -> str:

@@ -28,6 +28,7 @@ from propriety.tables.forecast_table import ForecastTable
 
 __all__ = [
     "Discrimination",
+    "FittedDistance",
     "Influence",
     "Mean",
     "MeanScore",
@@ -78,8 +79,8 @@ class Measure(Protocol):
         """Name of the number in a sentence."""
 
     @property
-    def higher_is_better(self) -> bool:
-        """Whether higher values are better."""
+    def higher_is_better(self) -> bool | None:
+        """Whether higher values are better; None if that is not known."""
 
     def value(self, table: ForecastTable) -> float:
         """Return the number for a table."""
@@ -104,6 +105,18 @@ class Smooth(Measure, Protocol):
 
     def influence(self, table: ForecastTable) -> Influence:
         """Return the influence of cases on the number; its weighted mean over the table is zero."""
+
+
+@runtime_checkable
+class FittedDistance(Measure, Protocol):
+    """A distance from a curve that is fitted to the same cases, so that noise inflates it, for each model differently.
+
+    Draws add noise of their own, so a bootstrap says nothing about the difference between two models.
+    """
+
+    @property
+    def compare_instead(self) -> Measure:
+        """The measure by which models can be compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,6 +311,11 @@ class _Part(_OfRule):
         # The class is named because a slots dataclass replaces the class that a bare super() refers to.
         _OfRule.__post_init__(self)
         proper_binary_rule(self.rule)
+
+    @property
+    def compare_instead(self) -> MeanScore:
+        """The score of which it is a part."""
+        return MeanScore(self.rule)
 
     def _named(self, part: str, between: str) -> str:
         return part if self.rule == BRIER else f"{self.rule.name if between == '_' else self.rule.label}{between}{part}"

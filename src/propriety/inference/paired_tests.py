@@ -16,13 +16,13 @@ from propriety.inference.estimates import FEWEST, FEWEST_HELD, units_of
 from propriety.inference.few_events import errors_of_even_models, limits_of_rare, rarest
 from propriety.inference.influence import case_influence, errors_of_cases, fitted_errors, influence_in, is_by_outcome
 from propriety.inference.mean_estimates import errors_of_means, measured_moments, parts_in_time
-from propriety.inference.measures import Mean, Measure, Skill, Smooth
+from propriety.inference.measures import FittedDistance, Mean, Measure, Skill, Smooth
 from propriety.inference.net_benefit_errors import difference_errors, net_benefit_limits
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.moments import MANY_EVENTS, Moments, blocks_of_series
 from propriety.result import Floats
 
-__all__ = ["Paired", "paired_by_bootstrap", "paired_by_influence", "paired_by_moments"]
+__all__ = ["Paired", "paired_by_bootstrap", "paired_by_influence", "paired_by_moments", "paired_by_value"]
 
 
 class Paired(NamedTuple):
@@ -182,6 +182,13 @@ def paired_by_bootstrap(ledger: Ledger, measure: Measure, level: float, drawing:
     beyond = np.minimum(np.sum(defined <= 0.0, axis=0), np.sum(defined >= 0.0, axis=0))
     p_value = np.minimum(2.0 * (1 + beyond) / (1 + len(defined)), 1.0)
     return Paired(values, Estimates(error, np.full(len(values), np.nan), low, high, p_value), units_of(ledger))
+
+
+def paired_by_value(ledger: Ledger, measure: FittedDistance) -> Paired:
+    """Return the values and their differences, which are not tested."""
+    values = _with_differences(np.array([measure.value(ledger.table(model)) for model in ledger.models]))
+    why = f"noise inflates the {measure.label}, for each model differently, so the difference is not tested: compare "
+    return _untested(values, units_of(ledger), f"{why}the {measure.compare_instead.label}")
 
 
 def _untested(values: Floats, units: int, why: str, error: Floats | None = None) -> Paired:

@@ -16,9 +16,10 @@ from propriety.ledger.key_index import KeyIndex
 from propriety.result import Floats, Result
 from propriety.rules.thresholds import Thresholds
 
-__all__ = ["INFINITE", "Slices", "group_names", "stacked_slices", "texts_of_labels"]
+__all__ = ["INFINITE", "TOO_FEW", "Slices", "group_names", "stacked_slices", "texts_of_labels"]
 
 INFINITE = "the value is infinite"
+TOO_FEW = "too few to test"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -105,13 +106,13 @@ class Slices(Result):
 
     @property
     def is_tested(self) -> NDArray[np.bool_]:
-        """Whether a group is large enough to be tested."""
-        return np.asarray(~self.is_too_small & (self.note != INFINITE))
+        """Whether a group, and all other cases together, are large enough for a test of the difference."""
+        return np.asarray(np.isfinite(self.p_value) | (self.note == ""))
 
     @property
     def is_too_small(self) -> NDArray[np.bool_]:
-        """Whether a group is not tested because it has too few cases, events or clusters."""
-        return np.asarray(np.isnan(self.p_value) & (self.note != "") & (self.note != INFINITE))
+        """Whether a group has neither interval nor test because it has too few cases, events or clusters."""
+        return np.char.startswith(self.note, TOO_FEW)
 
     def _fields(self) -> dict[str, Any]:
         return Result._fields(self) | {"measure": self.measure.key}

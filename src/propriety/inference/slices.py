@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,9 +15,9 @@ from propriety.checks import check_level, check_positive, fresh_seed
 from propriety.errors import InputValueError, Wording
 from propriety.inference.answers_ledger import as_measured
 from propriety.inference.bootstrap import Drawing
-from propriety.inference.estimates import FEWEST as FEWEST_OF_A_TEST
-from propriety.inference.estimates import censoring_note, counted
+from propriety.inference.estimates import censoring_note
 from propriety.inference.estimation import check_event
+from propriety.inference.group_counts import FEW_OTHERS, approximate, counts_of_groups, others_of
 from propriety.inference.group_tests import against_the_rest, group_means
 from propriety.inference.mean_estimates import measured_moments
 from propriety.inference.measure_reading import read_measure
@@ -27,9 +26,8 @@ from propriety.inference.net_benefit_errors import net_benefit_limits
 from propriety.inference.slice_estimates import count_answers, estimate_groups
 from propriety.inference.slice_table import INFINITE, Slices, group_names, stacked_slices
 from propriety.inference.verdicts import Names, holm
-from propriety.ledger.key_index import KeyIndex
 from propriety.ledger.ledger import Ledger
-from propriety.ledger.moments import OUTCOME, Moments
+from propriety.ledger.moments import Moments
 from propriety.ledger.sources import open_ledger
 from propriety.result import Floats
 from propriety.rules.families import BRIER
@@ -41,10 +39,7 @@ from propriety.tables.validation import TOLERANCE, Forecasts, Labels, Missing
 
 __all__ = ["rules_of_slices", "slices", "slices_by_key", "slices_of"]
 
-TOO_FEW = "too few to test"
 SMALLEST = 50  # By default, a group with fewer cases is not tested.
-FEWEST = 10  # A group with fewer events, non-events or clusters is not tested; see the notes of `slices`.
-FEWEST_EQUAL = 8.0  # The same for the effective number of clusters.
 
 
 def slices(  # noqa: PLR0913  (the data, the groups, and what is asked of each)
@@ -99,9 +94,9 @@ def slices(  # noqa: PLR0913  (the data, the groups, and what is asked of each)
         Level of the intervals.
     smallest : int
         A group with fewer cases, or with fewer than 10 events, non-events or clusters, or with an effective number of
-        clusters below 8, is not tested: it has its value and a note, but neither interval nor test. For measures of
-        answers, such as AURC, right and wrong answers of each model count instead of events. An infinite score has no
-        interval either.
+        clusters below 8, is not tested: it has its value and a note, but neither interval nor test. If all other cases
+        together are so few, it has an interval, but no test. For measures of answers, such as AURC, right and wrong
+        answers of each model count instead of events. An infinite score has no interval either.
     cluster, time : array-like of shape (n,), or str with a frame, optional
         Cluster or time within which cases may be correlated; neighbouring times are treated as independent.
     sample_weight, pos_label, labels, missing, tolerance
@@ -177,12 +172,12 @@ def slices_of(
     ledger = ledger.over(*(name for name in ledger.index.names if name not in by))
     binary = ledger.labels is None
     ledger.fill(rules_of_slices(measure, thresholds, binary=binary))
-    counts = _counts(ledger, measure, by)
+    counts = counts_of_groups(ledger, measure, by)
     outcomes = counts.outcomes
-    few = by_outcome = _few(counts, outcomes, smallest, ledger.dependence or "case")
+    few = by_outcome = counts.too_few(outcomes, smallest)
     if getattr(measure, "of_answers", False):
         outcomes = {name: number[counts.entry] for name, number in count_answers(ledger, measure).items()}
-        few = _few(counts, outcomes, smallest, ledger.dependence or "case")
+        few = counts.too_few(outcomes, smallest)
     if isinstance(measure, Mean):
         moments = measured_moments(ledger, measure)
         value, low, high = _means(moments, measure, by, level)
@@ -194,11 +189,13 @@ def slices_of(
         *by_entry, overall = estimate_groups(ledger, measure, untested, level, drawing)
         value, low, high, difference, p_value = (column[counts.entry] for column in by_entry)
     notes = np.where((few == "") & np.isinf(value), INFINITE, few)
-    tested = notes == ""
-    columns: dict[str, Any] = {"value": value, "low": np.where(tested, low, np.nan)}
-    columns |= {"high": np.where(tested, high, np.nan), "difference": difference}
-    p_value = np.where(tested, p_value, np.nan)
-    notes = np.where(np.isfinite(p_value), _approximate(outcomes, few.shape), notes)
+    known = notes == ""
+    columns: dict[str, Any] = {"value": value, "low": np.where(known, low, np.nan)}
+    columns |= {"high": np.where(known, high, np.nan), "difference": difference}
+    if len(counts.index) > 1:  # A single group has no rest.
+        notes = np.where(known, counts.rest.too_few(others_of(outcomes), smallest, FEW_OTHERS), notes)
+    p_value = np.where(notes == "", p_value, np.nan)
+    notes = np.where(np.isfinite(p_value), approximate(outcomes, few.shape), notes)
     if of_weights := censoring_note(ledger):
         both = [[f"{one}; {of_weights}" if one else of_weights for one in row] for row in notes.tolist()]
         notes = np.where(np.isfinite(p_value), np.array(both), notes)
@@ -252,78 +249,6 @@ def _names(ledger: Ledger, by: object) -> tuple[str, ...]:
     for name in names:
         ledger.index.place(name)
     return tuple(names)
-
-
-@dataclass(frozen=True, slots=True)
-class _Counts:
-    """Cases, events and units of the groups, the effective number of units, and the entry of each group."""
-
-    index: KeyIndex
-    entry: NDArray[np.intp]
-    n: NDArray[np.int64]
-    events: NDArray[np.int64] | None
-    event_rate: Floats | None
-    units: NDArray[np.int64] | None
-    worth: Floats | None
-    all_units: int | None
-
-    @property
-    def outcomes(self) -> dict[str, Floats]:
-        """Number of events and of non-events, of shape (groups, 1); empty for classes."""
-        if self.events is None:
-            return {}
-        both = {"event": self.events, "non-event": self.n - self.events}
-        return {name: number[:, None].astype(np.float64) for name, number in both.items()}
-
-
-def _counts(ledger: Ledger, measure: Measure, by: tuple[str, ...]) -> _Counts:
-    """Count cases, events and units from the moments of any function."""
-    rule = measure.rule if isinstance(measure, Mean | Skill) else Excess() if ledger.labels is None else BRIER
-    moments = ledger.moments(rule)
-    groups = moments.over(*by)
-    entry = ledger.index.entry_of(groups.index)  # The keys may be requested in another order.
-    units = worth = None
-    if moments.dependence is not None:
-        units_of_groups = moments.over(*by, moments.dependence)
-        _, group = units_of_groups.index.only(by)
-        units = np.bincount(group, minlength=len(groups.n))
-        worth = groups.weight**2 / np.bincount(group, units_of_groups.weight**2, minlength=len(groups.n))
-    everyone = None if moments.dependence is None else moments.units
-    if ledger.labels is not None:
-        return _Counts(groups.index, entry, groups.n, None, None, units, worth, everyone)
-    cells = moments.over(OUTCOME, *by)
-    _, group = cells.index.only(by)
-    happened = np.array(cells.index.column(OUTCOME)) == 1
-    events = np.bincount(group[happened], cells.n[happened], minlength=len(groups.n)).astype(np.int64)
-    weight = np.bincount(group[happened], cells.weight[happened], minlength=len(groups.n))
-    return _Counts(groups.index, entry, groups.n, events, weight / groups.weight, units, worth, everyone)
-
-
-def _few(counts: _Counts, outcomes: Mapping[str, Floats], smallest: int, unit: str) -> Names:
-    """Return for each group which number is too small for a test, and for each model if they differ; else empty."""
-    numbers = [("case", counts.n[:, None], smallest), *((name, number, FEWEST) for name, number in outcomes.items())]
-    if counts.units is not None:
-        numbers += [(unit, counts.units[:, None], FEWEST)]
-    notes = np.full(np.broadcast_shapes(*(number.shape for _, number, _ in numbers)), "", dtype=object)
-    for name, given, fewest in numbers:
-        number = np.broadcast_to(given, notes.shape)
-        for place in zip(*np.nonzero((number < fewest) & (notes == "")), strict=True):
-            notes[place] = f"{TOO_FEW}: {counted(int(number[place]), name)}"
-    if counts.units is not None and counts.worth is not None:
-        for place in zip(*np.nonzero((counts.worth[:, None] < FEWEST_EQUAL) & (notes == "")), strict=True):
-            worth = f"worth {counts.worth[place[0]]:.0f} of equal size"
-            notes[place] = f"{TOO_FEW}: {counted(int(counts.units[place[0]]), unit)} that are {worth}"
-    return notes.astype(np.str_)
-
-
-def _approximate(outcomes: Mapping[str, Floats], shape: tuple[int, ...]) -> Names:
-    """Return a note for each group with so few of some outcome that its test is approximate; else empty."""
-    notes = np.full(shape, "", dtype=object)
-    for place in np.ndindex(shape):
-        numbers = ((int(number[place]), name) for name, number in outcomes.items())
-        few = [counted(number, name) for number, name in numbers if number < FEWEST_OF_A_TEST]
-        notes[place] = f"the test is approximate: the group has only {' and '.join(few)}" if few else ""
-    return notes.astype(np.str_)
 
 
 def _means(moments: Moments, measure: Mean, by: tuple[str, ...], level: float) -> tuple[Floats, Floats, Floats]:

@@ -22,6 +22,7 @@ __all__ = [
     "Verdict",
     "VerdictBasis",
     "holm",
+    "merit_of",
     "standings_of",
     "verdict_on",
     "verdicts_of",
@@ -54,7 +55,8 @@ class Standings(Result):
         Value of the measure, its confidence limits and its standard error; NaN if unknown.
     rank, best_rank, worst_rank : ndarray of shape (models,)
         Rank of the value, 1 for the best, and the best and the worst rank that the tests do not exclude: after all
-        models found to be better, and before all models found to be worse.
+        models found to be better, and before all models found to be worse. With an ideal value, the rank is that of
+        the distance from it; if it is not known which values are better, all have rank 1.
     measure : Measure
         The measure compared.
     level, n
@@ -141,7 +143,7 @@ def verdict_on(pair: Pair, tested: VerdictBasis) -> Verdict:
 
 def verdicts_of(difference: Floats, standard_error: Floats, p_adjusted: Floats, tested: VerdictBasis) -> Names:
     """Return the verdicts on pairs; see `verdict_on`."""
-    ahead = difference > 0.0 if tested.measure.higher_is_better else difference < 0.0
+    merit = merit_of(tested.measure)
     reasons: dict[Verdict, NDArray[np.bool_]] = {
         "infinite": ~np.isfinite(difference),
         "same": (difference == 0.0) & (standard_error == 0.0),
@@ -150,15 +152,25 @@ def verdicts_of(difference: Floats, standard_error: Floats, p_adjusted: Floats, 
         "too few events": np.isnan(p_adjusted) & (tested.events is not None and min(tested.events) < 2),
         "not tested": np.isnan(p_adjusted),
         "not distinguishable": p_adjusted > 1.0 - tested.level,
-        "different": np.full(len(difference), hasattr(tested.measure, "ideal")),
-        "better": ahead,
+        "different": np.full(len(difference), merit is None),
+        "better": difference > 0.0 if merit == "higher" else difference < 0.0,
     }
     return np.select(list(reasons.values()), list(reasons), "worse")
 
 
-def is_ahead(difference: float, measure: Measure) -> bool:
-    """Whether a difference favours the model over the reference."""
-    return difference > 0.0 if measure.higher_is_better else difference < 0.0
+def merit_of(measure: Measure) -> Literal["higher", "lower"] | None:
+    """Return which values are better; None if there is an ideal value, or if the measure does not say.
+
+    Examples
+    --------
+    >>> from propriety.inference.measures import MeanScore, Skill
+    >>> from propriety.inference.calibration_measures import CalibrationSlope
+    >>> [merit_of(measure) for measure in (MeanScore(), Skill(), CalibrationSlope())]
+    ['lower', 'higher', None]
+    """
+    if hasattr(measure, "ideal") or measure.higher_is_better is None:
+        return None
+    return "higher" if measure.higher_is_better else "lower"
 
 
 def standings_of(
@@ -177,7 +189,7 @@ def standings_of(
     ahead = np.concatenate([model[is_better], reference[is_worse]])
     behind = np.concatenate([reference[is_better], model[is_worse]])
     better, worse = (np.bincount(places, minlength=count) for places in (ahead, behind))
-    cost = -value if tested.measure.higher_is_better else value
+    cost = _cost(value, tested.measure)
     slack = ROUNDING * np.where(np.isfinite(cost), np.abs(cost), 0.0)
     rank = 1 + (cost[:, None] - slack[:, None] > cost).sum(axis=1)
     order = np.argsort(rank, kind="stable")
@@ -193,3 +205,22 @@ def standings_of(
     }
     ordered = {name: column[order] for name, column in columns.items()}
     return Standings(**ordered, measure=tested.measure, level=tested.level, n=tested.n)
+
+
+def _cost(value: Floats, measure: Measure) -> Floats:
+    """Return numbers that are lower for better values: the distance from an ideal value, on the scale of the measure.
+
+    Examples
+    --------
+    >>> from propriety.inference.calibration_measures import ObservedExpected
+    >>> _cost(np.array([0.5, 1.9]), ObservedExpected()).round(2)
+    array([0.69, 0.64])
+    """
+    ideal, merit = getattr(measure, "ideal", None), merit_of(measure)
+    if ideal is not None:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            off: Floats = np.log(value / ideal) if getattr(measure, "scale", "") == "log" else value - ideal
+        return np.abs(off)
+    if merit is None:
+        return np.zeros(len(value))
+    return -value if merit == "higher" else value

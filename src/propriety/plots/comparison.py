@@ -11,7 +11,7 @@ from matplotlib.ticker import MaxNLocator
 from propriety.inference.comparison import Comparison
 from propriety.inference.comparison_words import merit_in_words, ranks_in_words, verdict_in_words
 from propriety.inference.number_words import capitalized
-from propriety.inference.verdicts import Standings
+from propriety.inference.verdicts import Standings, merit_of
 from propriety.plots.drawing import COLORS, GREY, SMALL, draw, new_axes, write_title
 from propriety.result import Floats
 
@@ -64,7 +64,8 @@ def _(standings: Standings, ax: Axes | None = None, *, label: str = "") -> Axes:
     _write_rows(ax, standings.model.tolist(), words, settled.tolist())
     ax.text(1.03, -0.75, "possible ranks:", transform=ax.get_yaxis_transform(), fontsize=SMALL, color=GREY["text"])
     measure, merit = capitalized(standings.measure.label), merit_in_words(standings.measure)
-    ax.set_xlabel(f"{measure}, {100 * standings.level:g}% confidence interval ({merit})", fontsize=SMALL + 1)
+    merit = f" ({merit})" if merit else ""
+    ax.set_xlabel(f"{measure}, {100 * standings.level:g}% confidence interval{merit}", fontsize=SMALL + 1)
     _finish(ax, label)
     return ax
 
@@ -98,10 +99,11 @@ def _write_rows(ax: Axes, names: list[str], words: list[str], filled: list[bool]
 
 def _sides(comparison: Comparison, shared: str | None) -> tuple[str, str]:
     """Return the meaning of a difference below zero, and of one above zero."""
-    if hasattr(comparison.measure, "ideal"):
+    merit = merit_of(comparison.measure)
+    if merit is None:
         return (f"lower than {shared}", f"higher than {shared}") if shared else ("first lower", "first higher")
     better, worse = (f"better than {shared}", f"worse than {shared}") if shared else ("first better", "second better")
-    return (worse, better) if comparison.measure.higher_is_better else (better, worse)
+    return (worse, better) if merit == "higher" else (better, worse)
 
 
 def _write_sides(ax: Axes, left: str, right: str) -> None:

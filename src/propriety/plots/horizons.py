@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.axes import Axes
 
+from propriety.inference.comparison_words import merit_in_words
 from propriety.inference.horizon_curve import HorizonCurve
 from propriety.inference.number_words import capitalized
 from propriety.plots.drawing import (
@@ -41,11 +42,10 @@ def _(curve: HorizonCurve, ax: Axes | None = None, *, label: str = "") -> Axes:
     if len(horizons) <= MOST:
         ticks = [f"{time:g}\n{number:,}" for time, number in zip(horizons.tolist(), followed.tolist(), strict=True)]
         ax.set_xticks(horizons, ticks)
-    better = "higher is better" if curve.measure.higher_is_better else "lower is better"
-    ideal = getattr(curve.measure, "ideal", None)
-    better = better if ideal is None else f"ideal {ideal:g}"
+    merit = merit_in_words(curve.measure)
+    merit = f" ({merit})" if merit else ""
     below = "\nand cases followed up without the event" if len(horizons) <= MOST else ""
-    ax.set(xlabel=f"Horizon{below}", ylabel=f"{capitalized(curve.measure.label)} ({better})")
+    ax.set(xlabel=f"Horizon{below}", ylabel=f"{capitalized(curve.measure.label)}{merit}")
     ax.legend(**LEGEND)
     ax.spines[["top", "right"]].set_visible(False)
     ax.tick_params(labelsize=SMALL, length=3)

@@ -120,13 +120,7 @@ def _write_rows(ax: Axes, slices: Slices, groups: int) -> None:
         tick.set_color("black" if tested else FAINT)
         _write(ax, SIZES, place, f"{slices.n[place]:,}", ha="right", color=color)
         if not tested:
-            _write(
-                ax,
-                REMARKS,
-                place,
-                "too few to test" if slices.is_too_small[place] else str(slices.note[place]),
-                color=FAINT,
-            )
+            _write(ax, REMARKS, place, str(slices.note[place]).split(":")[0], color=FAINT)
 
 
 def _write(ax: Axes, x: float, y: float, text: str, *, color: str = GREY["text"], **place: Any) -> None:

@@ -143,7 +143,7 @@ def _scores(evaluation: Evaluation, found: Slices, groups: _Groups) -> Table:
         title=f"Scores by {groups.key}",
         columns=_renamed(columns, groups.key),
         call=call_for_groups(evaluation, found),
-        note="" if found.is_tested[rows].all() else texts.SMALL_GROUPS,
+        note=texts.SMALL_GROUPS if found.is_too_small[rows].any() else "",
     )
 
 

@@ -15,6 +15,7 @@ from propriety.inference.comparison import Comparison
 from propriety.inference.comparison_words import listed, verdict_in_words
 from propriety.inference.measures import MeanScore, Measure, Skill
 from propriety.inference.number_words import capitalized, percent
+from propriety.inference.verdicts import merit_of
 from propriety.report import readings, texts
 from propriety.report.analysis_calls import call_for_each
 from propriety.report.cells import Estimate, PValue
@@ -134,8 +135,8 @@ def _scores(evaluation: Evaluation, title: str, measures: list[Measure]) -> Tabl
         columns[name] = estimates_of(found.value[own], found.low[own], found.high[own])
         if np.isfinite(found.raw[own]).any():
             columns[f"{name} in the sample"] = found.raw[own].tolist()
-        if not hasattr(measure, "ideal"):
-            best[name] = "highest" if measure.higher_is_better else "lowest"
+        if (merit := merit_of(measure)) is not None:
+            best[name] = f"{merit[:-2]}est"
     calls = [str(found.call[found.measure == measure.key][0]) for measure in measures]
     notes = {PARTS: texts.PARTS, CALIBRATION: texts.IDEALS}
     return Table(title=title, columns=columns, call="\n".join(calls), best=best, note=notes.get(title, ""))

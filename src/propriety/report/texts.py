@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from propriety.evaluation.calls import Calls
 from propriety.inference.comparison_words import listed
 from propriety.inference.measures import Measure
+from propriety.inference.verdicts import merit_of
 
 __all__ = [
     "ABSTENTION",
@@ -168,11 +169,11 @@ def merits_words(measures: Iterable[Measure]) -> str:
     """
     good: dict[str, list[str]] = {"Lower is better": [], "Higher is better": [], "Ideal values": []}
     for measure in measures:
-        ideal = getattr(measure, "ideal", None)
+        ideal, merit = getattr(measure, "ideal", None), merit_of(measure)
         if ideal is not None:
             good["Ideal values"].append(f"{measure.label} {ideal:g}")
-        else:
-            good["Higher is better" if measure.higher_is_better else "Lower is better"].append(measure.label)
+        elif merit is not None:
+            good[f"{merit.capitalize()} is better"].append(measure.label)
     return " ".join(f"{said}: {listed(names)}." for said, names in good.items() if names)
 
 

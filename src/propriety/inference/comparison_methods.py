@@ -1,0 +1,67 @@
+"""Which test a comparison uses: by the measure, and by how cases depend on each other."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias, get_args
+
+from propriety.checks import check_choice
+from propriety.errors import InputValueError, Wording
+from propriety.inference.measures import FittedDistance, Mean, Measure, Skill, Smooth
+from propriety.ledger.ledger import Ledger
+
+__all__ = ["CompareMethod", "method_for"]
+
+CompareMethod: TypeAlias = Literal["auto", "paired t", "cluster", "diebold-mariano", "block bootstrap", "bootstrap"]
+
+SUITS = {"paired t": None, "cluster": "cluster", "diebold-mariano": "time", "block bootstrap": "time"}
+
+
+def method_for(method: CompareMethod, ledger: Ledger, measure: Measure) -> str:
+    """Return the method for a measure of independent cases, or of cases in clusters or times; "none" without a test."""
+    check_choice("method", method, get_args(CompareMethod))
+    if method == "auto":
+        return _automatic(ledger, measure)
+    if isinstance(measure, FittedDistance):
+        law = f"method={method!r} does not test {measure.label}: noise inflates it, for each model differently"
+        raise InputValueError(law, hint=f"compare the {measure.compare_instead.label}.")
+    if method == "bootstrap":
+        if ledger.labels is not None:
+            law = f"method='bootstrap' draws cases of one event; the forecasts are of {len(ledger.labels)} classes"
+            raise InputValueError(law, hint='use method="auto".')
+        return method
+    if ledger.censoring is not None:
+        law = f"method={method!r} needs known outcomes; those by a horizon are weighted for censoring"
+        raise InputValueError(law, hint='use method="auto" or "bootstrap".')
+    if not _is_by_losses(ledger, measure):
+        law = f"method={method!r} compares mean losses; {measure.label} is not a mean loss"
+        raise InputValueError(law, hint='use method="auto" or "bootstrap".')
+    if SUITS[method] != ledger.dependence:
+        law = (
+            f"method={method!r} is for {'independent cases' if SUITS[method] is None else f'cases in {SUITS[method]}s'}"
+        )
+        unfit = Wording("neither {cluster=} nor {time=} is given")
+        offender = unfit if ledger.dependence is None else f"the cases are in {ledger.dependence}s"
+        raise InputValueError(law, offender=offender)
+    return method
+
+
+def _automatic(ledger: Ledger, measure: Measure) -> str:
+    """Return the method that suits the measure and the cases."""
+    if isinstance(measure, FittedDistance):
+        return "none"
+    by_losses = _is_by_losses(ledger, measure)
+    if not ledger.uses_moments and (by_losses or isinstance(measure, Smooth)):
+        return "influence"
+    if by_losses:
+        return next(one for one, needs in SUITS.items() if needs == ledger.dependence)
+    if isinstance(measure, Smooth):
+        is_delong = getattr(measure, "by_outcome", False) and ledger.censoring is None
+        return "delong" if is_delong else "influence"
+    return "bootstrap"
+
+
+def _is_by_losses(ledger: Ledger, measure: Measure) -> bool:
+    """Whether models are compared by the losses of single cases."""
+    if isinstance(measure, Skill):
+        return bool(measure.rule.properties(ledger.classes).proper)
+    return isinstance(measure, Mean)
