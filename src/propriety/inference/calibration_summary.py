@@ -25,7 +25,7 @@ from propriety.inference.recalibration_gain import RecalibrationGain
 from propriety.inference.uncertain_forecasts import without_certain
 from propriety.inference.verdicts import holm
 from propriety.ledger.ledger import Ledger
-from propriety.ledger.sources import open_ledger
+from propriety.ledger.sources import open_ledger, refuse_frame
 from propriety.result import Result
 from propriety.rules.families import Brier
 from propriety.rules.scoring import mean_score
@@ -226,6 +226,7 @@ def calibration_summary(  # noqa: PLR0913  (the data, and what cases share)
     """
     check_level(level)
     check_resamples(n_resamples)
+    refuse_frame(y_true, y_proba)
     ledger = open_ledger(
         y_true,
         y_proba,
