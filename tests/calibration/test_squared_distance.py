@@ -135,3 +135,31 @@ def test_the_limits_of_certain_forecasts_hold_the_truth(certain):
         found = squared_distance(table(rng.random(300) < rate, p), "miscalibration", level=0.9)
         held.append(found.low <= truth <= found.high)
     assert 0.84 < np.mean(held) < 0.98
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("base", [0.885, 0.5, 0.1, 1e-5, 0.999])
+@pytest.mark.parametrize("width", [0.0, 1e-16, 1e-15, 1e-13, 1e-12, 1e-10, 1e-8, 1e-5])
+def test_forecasts_that_hardly_vary_have_the_miscalibration_of_their_mean(base, width, weighted):
+    rng = np.random.default_rng(3)
+    y, weight = (rng.random(400) < 0.1).astype(float), rng.integers(1, 4, 400) if weighted else None
+    for spread in (rng.random(400) < 0.5, rng.random(400)):
+        p = np.clip(base + width * spread, 0.0, 1.0)
+        one = table(y, p, weight)
+        found = squared_distance(one, "miscalibration", level=0.95)
+        exact = (one.event_rate - one.mean_forecast) ** 2
+        assert found.value == pytest.approx(exact, abs=0.02)
+        assert squared_distance(one, "discrimination", level=0.95).value < 0.01
+
+
+@settings(max_examples=100)
+@given(
+    st.lists(st.tuples(st.booleans(), st.integers(0, 3)), min_size=2, max_size=40),
+    st.floats(0.0, 1.0),
+    st.sampled_from([0.0, 1e-16, 1e-14, 1e-11, 1e-8, 1e-4, 0.3]),
+)
+def test_miscalibration_is_at_most_the_score(outcomes, base, width):
+    y, step = np.array(outcomes, dtype=float).T
+    p = np.clip(base + width * step, 0.0, 1.0)
+    found = squared_distance(table(y, p), "miscalibration", level=0.95)
+    assert 0.0 <= found.low <= found.value <= np.mean((y - p) ** 2) + 1e-9

@@ -123,7 +123,6 @@ def test_calibration_is_among_the_numbers_of_gates(run):
         ("{code}:Wrong", "cannot be computed; AttributeError: 'ForecastTable' object has no attribute 'no_such_field'"),
         ("{code}:Text", "must return a number; it returned str"),
         ("propriety:BoundedBrier", "cannot be loaded; TypeError"),
-        ("propriety:Brier", "every measure must have a key of its own; 'brier' occurs twice"),
     ],
 )
 def test_what_is_no_measure_is_refused(refusal, code, name, told):

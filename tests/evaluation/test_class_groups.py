@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 import propriety as pr
+from propriety.evaluation import class_groups
 
 RNG = np.random.default_rng(8)
 N, K = 2400, 4
@@ -101,3 +102,8 @@ def test_forecasts_that_are_too_timid_by_far_are_called_so():
     assert found.is_miscalibrated.all()
     for ways in found.directions:
         assert "most likely class too low and too timid" in ways
+
+
+def test_a_class_whose_level_and_slope_differ_only_together_is_said_in_words():
+    assert class_groups._way("class a", ("too high", "too timid")) == "class a too high and too timid"
+    assert class_groups._way("class a", ("together",)) == "class a: intercept and slope jointly differ from 0 and 1"

@@ -355,3 +355,39 @@ def test_classes_keep_their_names_throughout():
     found = pr.evaluate(names[GRADE], ROWS, labels=list(names), **draws())
     for parts in (found.probability_means["sharp"].parts, found.decompositions["sharp"].parts, found.tables["sharp"]):
         assert list(parts) == list(names)
+
+
+def test_one_measure_need_not_be_in_a_list_and_one_that_fits_anyway_is_reported_once():
+    p = np.linspace(0.05, 0.95, 40)
+    y = np.arange(40) % 3 == 0
+    plain = pr.evaluate(y, p, seed=1, n_resamples=20).scores
+    for measures in (pr.Brier(), [pr.Brier(), pr.Brier()], (pr.measures.AreaUnderRoc(),)):
+        assert pr.evaluate(y, p, measures=measures, seed=1, n_resamples=20).scores.measure.tolist() == (
+            plain.measure.tolist()
+        )
+    found = pr.evaluate(y, p, measures=pr.Spherical(), seed=1, n_resamples=20).scores
+    assert found.measure.tolist() == [*plain.measure.tolist(), "spherical"]
+    with pytest.raises(InputTypeError, match="measures must be a rule, a measure or a function of a ForecastTable"):
+        pr.evaluate(y, p, measures="auc")
+
+
+def test_names_in_arrays_are_names():
+    frame = pd.DataFrame({"y": [0, 1] * 20, "a": np.linspace(0.1, 0.9, 40), "b": 0.5})
+    for names in (frame.columns[1:], np.array(["a", "b"])):
+        assert pr.evaluate(frame, names, outcome="y").models == ("a", "b")
+    ledger = pr.condense(frame, ["a", "b"], outcome="y")
+    for names in (np.array(["a"]), np.array(["a", "b"])):
+        with pytest.raises(InputValueError, match="model must be one of"):
+            pr.recalibrate(ledger, model=names)
+        with pytest.raises(InputValueError, match="reference must be one of"):
+            pr.compare(ledger, measure=pr.Brier(), reference=names)
+        with pytest.raises(InputValueError, match="reference must be one of"):
+            pr.decision_uncertainty(ledger, thresholds=(0.1, 0.2), reference=names)
+
+
+def test_names_of_keys_and_of_tables_are_text():
+    table = pr.ForecastTable.from_predictions([0, 1], [0.2, 0.7])
+    with pytest.raises(InputTypeError, match="must map the names of models to their ForecastTable"):
+        pr.evaluate({1: table, 2: table})
+    with pytest.raises(InputTypeError, match=r"by must map the names of keys to arrays; got \[1\]"):
+        pr.evaluate([0, 1], [0.2, 0.7], by={1: [0, 1]})

@@ -213,3 +213,13 @@ def test_few_events_keep_the_level_over_all_groups(weighted):
     assert len(found.group) == groups
     assert set(found.outcome) == {"too few events"}
     assert 0.002 < (found.p_value <= 0.05).mean() <= 0.05
+
+
+def test_a_group_of_equal_forecasts_is_wrong_in_its_level():
+    site = np.repeat(["a", "b"], 200)
+    said = []
+    for events in range(5, 12):
+        y = np.concatenate([np.arange(200) < events, np.arange(200) < 20])
+        found = pr.evaluate(y, {"m": np.full(400, 0.1)}, by=site, seed=1, n_resamples=40).group_calibration
+        said += found.directions[found.is_miscalibrated].tolist()
+    assert set(said) == {("too high",)}

@@ -133,6 +133,32 @@ def test_level_and_slope_can_be_off_together_only():
             )
 
 
+@pytest.mark.parametrize(("events", "way"), [(5, "too high"), (15, "too low")])
+def test_equal_forecasts_have_a_level_and_no_slope(events, way):
+    found = judged(np.arange(20) < events, np.full(20, 0.5))
+    assert found.directions == (way,)
+    assert f"its forecasts are {way} (observed/expected" in found.summary()
+    assert "slope" not in found.summary()
+
+
+def test_a_slope_that_cannot_be_fitted_is_not_compared_with_1():
+    p = np.linspace(0.3, 0.7, 40)
+    found = judged(p > 0.5, p)
+    assert math.isnan(found.slope.value)
+    assert found.directions == ("together",)
+    assert "jointly differ from 0 and 1; no slope can be fitted (observed/expected 1.00," in found.summary()
+
+
+@pytest.mark.parametrize(
+    ("others", "said"),
+    [([0.0, 1.0], "0 or 1."), ([0.3], "; the intercept leaves these out."), ([0.2, 0.4], "slope leave these out.")],
+)
+def test_the_note_on_forecasts_of_0_and_1_names_what_was_fitted(others, said):
+    p = np.concatenate([np.repeat([0.0, 1.0], 100), np.resize(others, 400)])
+    y = np.where((p == 0.0) | (p == 1.0), p, np.arange(600) % 20 < 6)
+    assert said in judged(y, p).summary()
+
+
 @pytest.mark.slow
 def test_calibrated_samples_are_rarely_called_miscalibrated():
     outcomes = [judged(*sample(seed, 500)).outcome for seed in range(200)]

@@ -357,7 +357,7 @@ def test_what_is_refused():
         estimate(Y, P, cluster=CLUSTER[:5])
     with pytest.raises(InputValueError, match="n_resamples must be a positive whole number"):
         estimate(Y, P, n_resamples=0)
-    with pytest.raises(InputValueError, match=r"model must be one of \['a', 'b'\]; got None"):
+    with pytest.raises(InputValueError, match=r"one model must be chosen; there are \['a', 'b'\]"):
         estimate(pr.condense(Y, {"a": P, "b": P}))
     assert estimate(pr.condense(Y, {"a": P, "b": 1 - P}), "b").value == pytest.approx(pr.brier_score(Y, 1 - P))
 

@@ -11,6 +11,7 @@ from scipy.stats import t
 
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError
+from propriety.inference.measures import MeanScore
 from propriety.inference.random_effects import between_variance, random_effects
 
 # The trials of the BCG vaccine (Colditz et al. 1994, doi:10.1001/jama.1994.03510330076038): cases and others among the
@@ -212,8 +213,9 @@ def test_wrong_arguments_are_named():
     with pytest.raises(InputTypeError, match="must be a Ledger"):
         pr.meta_analysis(y)
     ledger = sum(pr.condense(y, p, by={"site": s}) for y, p, s in sites(3))
-    with pytest.raises(InputTypeError, match="list of measures"):
-        pr.meta_analysis(ledger, measures=pr.Brier())
+    assert pr.meta_analysis(ledger, measures=pr.Brier()).measures == (MeanScore(pr.Brier()),)
+    with pytest.raises(InputValueError, match="measures must name at least one measure"):
+        pr.meta_analysis(ledger, measures=[])
     with pytest.raises(InputValueError, match="method"):
         pr.meta_analysis(ledger, method="fixed")
     with pytest.raises(InputValueError, match="model"):

@@ -131,7 +131,7 @@ def test_some_of_the_cases_are_what_reading_them_alone_gives(first, second):
 def test_one_model_is_taken_by_its_name_unless_it_is_the_only_one():
     cases = read_cases(Y, {"a": P, "b": Q})
     assert cases.of("b").gathered().forecast.tolist() == Q
-    with pytest.raises(ValueError, match="unpack"):
+    with pytest.raises(InputTypeError, match=r"must be the forecasts of one model; got those of \['a', 'b'\]"):
         cases.gathered()
     with pytest.raises(KeyError):
         cases.of("c")

@@ -163,12 +163,12 @@ def test_a_grid_never_makes_certainties():
     assert table.grid(2**52).forecast[0] < 1
 
 
-def test_the_tolerance_that_the_hint_names_is_there():
+def test_the_tolerance_of_row_sums_is_a_parameter_of_every_score():
     rows = np.array([[0.3, 0.69], [0.5, 0.5]])
     scores = [pr.brier_score, pr.log_score, pr.spherical_score, pr.ranked_probability_score]
     scores += [pr.squared_absolute_ranked_probability_score, pr.penalized_brier_score, pr.penalized_log_score]
     for score in scores:
-        with pytest.raises(InputValueError, match="pass tolerance="):
+        with pytest.raises(InputValueError, match="divide each row by its sum"):
             score([0, 1], rows)
         assert score([0, 1], rows, tolerance=0.02).n == 2
     for tolerance in (-1, math.nan, "a", 1.0):

@@ -257,11 +257,15 @@ def grouped_functions(table: ForecastTable, bins: int) -> Groups:
 def _orthonormal(columns: Floats, share: Floats) -> Floats:
     """Centre columns and make them orthonormal over the cases, leaving out what they explain of each other."""
     root = np.sqrt(share)[:, None]
-    centred = (columns - share @ columns) * root
-    size = np.sqrt((centred**2).sum(axis=0))
-    scaled = centred[:, size > 0.0] / size[size > 0.0]
+    # Columns that hardly vary keep a constant from rounding, which would count the mean residual twice: the second
+    # pass removes it, and leaves nothing of a column that is only this constant.
+    for least in (0.0, math.sqrt(SAME)):
+        centred = columns - share @ columns
+        size = np.sqrt(share @ centred**2)
+        columns = centred[:, size > least] / size[size > least]
+    scaled = columns * root
     values, vectors = np.linalg.eigh(scaled.T @ scaled)
-    kept = values > SAME * max(values.max(initial=0.0), np.finfo(float).tiny)
+    kept = values > SAME * values.max(initial=0.0)
     found: Floats = (scaled @ (vectors[:, kept] / np.sqrt(values[kept]))) / root
     return found
 

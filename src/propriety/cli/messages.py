@@ -74,6 +74,8 @@ NAMES = {
     "id=": "--id",
     "it lacks {absent}": "they lack {absent}",
     "its columns are {columns}.": "their columns are {columns}.",
+    laws.OUTCOME_LAW.template: "must hold 0 and 1 (or False and True) unless --pos-label is given",
+    laws.EVENT_LABEL_HINT.template: "pass --pos-label, the label whose probability the forecast gives.",
     "pass {labels=}[other, event] to name both.": "pass --classes OTHER,EVENT to name both.",
     "pass {y_true} == {event!r} to score one class against the rest.": (
         "to score one class against the rest, make a column that is 1 if the outcome is {event!r} and 0 otherwise."
@@ -81,13 +83,12 @@ NAMES = {
     laws.EVENT_HINT.template: "name only the column of the event.",
     laws.NUMBERS_HINT: LOOK_FOR_WORDS,
     laws.CAST_HINT: LOOK_FOR_WORDS,
-    "belongs to a binary outcome; three columns or more of {y_proba} are named by {labels=}": (
+    laws.EVENT_OF_CLASSES.template: (
         "is for the forecast of one event; --classes names the columns of several classes"
     ),
     "must name the two outcomes of a binary {y_proba}": "must name two classes if the forecast is of one event",
     'for ISO dates pass numpy.array({time}, dtype="datetime64[s]").': "write dates as 2024-01-31.",
     laws.ROUNDING_HINT: "this looks like rounding error; if it is, clip the forecasts to [0, 1] yourself.",
-    laws.ROW_SUM_HINT.template: "divide each row by its sum.",
     "evaluate one class, such as y == 2 with {y_proba}[:, 2].": "evaluate the column of one class.",
 }
 

@@ -19,6 +19,7 @@ from propriety.inference.calibration_numbers import (
     ratio_limits,
     spreads,
 )
+from propriety.inference.calibration_words import TOGETHER
 from propriety.inference.class_words import class_names
 from propriety.inference.slice_table import Slices, group_names
 from propriety.inference.verdicts import Names, holm
@@ -129,7 +130,7 @@ def _tested(
         named += [(labels[place], outcomes[place, row], directions[place, row]) for place in wrong.tolist()]
         outcome[row] = "immaterial" if all(one[1] == "immaterial" for one in named) else "miscalibrated"
         more = [f"{len(named) - MOST_NAMED} more"] if len(named) > MOST_NAMED else []
-        ways[row] = (*(f"{name} {' and '.join(own)}" for name, _, own in named[:MOST_NAMED]), *more)
+        ways[row] = (*(_way(name, own) for name, _, own in named[:MOST_NAMED]), *more)
     return GroupCalibration(
         model=model,
         group=group,
@@ -142,3 +143,8 @@ def _tested(
         p_adjusted=p_adjusted,
         level=level,
     )
+
+
+def _way(name: str, own: tuple[str, ...]) -> str:
+    """Say in which ways the probabilities of a class are wrong."""
+    return f"{name}: {TOGETHER}" if own == ("together",) else f"{name} {' and '.join(own)}"

@@ -15,7 +15,7 @@ from propriety.evaluation.estimators import predicted
 from propriety.evaluation.evaluation import Evaluation
 from propriety.evaluation.problem import RARE, Problem
 from propriety.inference.dependence import check_times
-from propriety.inference.measure_reading import read_measure
+from propriety.inference.measure_reading import read_measures
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import open_ledger
 from propriety.rules.thresholds import Thresholds
@@ -161,7 +161,7 @@ def _problem(ledger: Ledger, thresholds: Any, measures: Sequence[object]) -> Pro
         law = Wording("{thresholds} apply to the probability of one event; the forecasts are class probabilities")
         raise InputValueError(law, hint=Wording("evaluate one class, such as y == 2 with {y_proba}[:, 2]."))
     rare = ledger.kind == "binary" and min(ledger.rates["event"], 1.0 - ledger.rates["event"]) < RARE
-    more = tuple(read_measure(measure) for measure in measures)
+    more = read_measures(measures)
     return Problem(kind=ledger.kind, thresholds=thresholds, rare=rare, more=more)
 
 

@@ -129,12 +129,12 @@ class Problem:
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        """All measures to report, the main one first."""
-        if self.kind != "binary":
-            return (*(OF_CLASSES if self.kind == "multiclass" else OF_GRADES), *self.more)
-        headline = self.headline
-        others = [one for one in (*_at_thresholds(self.thresholds), *OF_AN_EVENT) if one != headline]
-        return (headline, *others, *self.more)
+        """All measures to report, the main one first; one that is requested and fits anyway is reported once."""
+        found: list[Measure] = [self.headline] if self.kind == "binary" else []
+        usual = {"binary": OF_AN_EVENT, "multiclass": OF_CLASSES, "ordinal": OF_GRADES}[self.kind]
+        for one in (*_at_thresholds(self.thresholds), *usual, *self.more):
+            found += [one] if one not in found else []
+        return tuple(found)
 
     @property
     def rules(self) -> list[Rule]:

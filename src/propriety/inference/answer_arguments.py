@@ -17,11 +17,15 @@ from propriety.tables.validation import check_names, read_cases
 __all__ = ["about_answers", "read_answers"]
 
 RANKS_HINT = "only their order matters; pass scipy.stats.rankdata(score) / len(score) of scores on another scale."
+ONE_NUMBER_HINT = "pass the confidence of each answer, such as the highest probability of its row."
 WORDS = {
     laws.NAMED_FORECAST: "confidence",
-    laws.POS_LABEL_HINT.template: "pass {pos_label=}, the label of right answers.",
+    laws.OUTCOME_LAW.template: "must hold 0 and 1 (or False and True) unless {pos_label} is given",
+    laws.EVENT_LABEL_HINT.template: "pass {pos_label=}, the label of right answers.",
     laws.LABELLED_HINT.template: "pass {pos_label=} of that type, the label of right answers.",
-    laws.EVENT_HINT.template: "pass the confidence of each answer, such as the highest probability of its row.",
+    laws.LABELS_HINT.template: ONE_NUMBER_HINT,
+    laws.EVENT_OF_CLASSES.template: "belongs to a binary outcome; {y_proba} must be one number per case",
+    laws.EVENT_HINT.template: ONE_NUMBER_HINT,
 }
 WITHOUT_DROPPING = {laws.MISSING_HINT.template: "leave such cases out, for all models."}
 

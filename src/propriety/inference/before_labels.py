@@ -14,7 +14,7 @@ from scipy.special import ndtri, stdtrit
 from propriety.checks import check_level
 from propriety.errors import UNDEFINED, InputTypeError, InputValueError
 from propriety.inference.calibration_measures import ObservedExpected
-from propriety.inference.measure_reading import read_measure
+from propriety.inference.measure_reading import read_measures
 from propriety.inference.measures import Mean, Measure, Smooth
 from propriety.inference.number_words import capitalized, number
 from propriety.inference.ranking_measures import AreaUnderRoc
@@ -202,7 +202,9 @@ def before_labels(
     (0.145, array([0.321]))
     """
     check_level(level)
-    asked = tuple(read_measure(one) for one in measures)
+    asked = read_measures(measures)
+    if not asked:
+        raise InputValueError("must name at least one measure", argument="measures", offender="it is empty")
     for one in asked:
         if not isinstance(one, Mean | Smooth):
             law = "must be rules, or measures that are means or have an influence function"

@@ -249,7 +249,8 @@ def _directions(
 ) -> Iterator[tuple[Direction, ...]]:
     """Yield in which ways the forecasts of each table are wrong, if they are."""
     margin = z * found.slope_error
-    counted = found.is_rare & (found.refuted == 0.0)  # Only the number of events was tested.
+    # Of rare events and of equal forecasts, whose slope has no error, only the number of events was tested.
+    counted = (found.is_rare | (found.slope_error == 0.0)) & (found.refuted == 0.0)
     reversed_ = ~found.is_rare & (found.slope_sign < -z)
     ways: dict[Direction, NDArray[np.bool_]] = {
         "refuted": found.refuted > 0.0,

@@ -25,7 +25,7 @@ from propriety.inference.recalibration_gain import RecalibrationGain
 from propriety.inference.uncertain_forecasts import without_certain
 from propriety.inference.verdicts import holm
 from propriety.ledger.ledger import Ledger
-from propriety.ledger.sources import open_ledger
+from propriety.ledger.sources import open_ledger, refuse_frame
 from propriety.result import Result
 from propriety.rules.families import Brier
 from propriety.rules.scoring import mean_score
@@ -226,6 +226,7 @@ def calibration_summary(  # noqa: PLR0913  (the data, and what cases share)
     """
     check_level(level)
     check_resamples(n_resamples)
+    refuse_frame(y_true, y_proba)
     ledger = open_ledger(
         y_true,
         y_proba,
@@ -286,7 +287,7 @@ def calibration_of(
         n=table.n,
         n_events=table.n_events,
         dropped=table.dropped,
-        note=_note(ledger, table, test, [one.note for one in numbers.values() if math.isfinite(one.low)]),
+        note=_note(ledger, table, test, numbers),
         smooth=_smooth(table, level, drawing),
     )
     if test is None:
@@ -335,6 +336,8 @@ def _directions(
     beside = recalibrated_test_of(inside, model, drawing) if wrong else test
     _, shape, fine = (False, False, False) if beside is None else beside.views_against(1.0 - found.level)
     wrong += ["other shape"] if shape or fine else []
+    if not wrong and math.isnan(slope.value) and test.line_df <= 1.0:  # Equal forecasts: only their level was tested.
+        wrong.append("too high" if ratio.value < 1.0 else "too low")
     return wrong or ["together"]
 
 
@@ -349,15 +352,17 @@ def _immaterial(found: CalibrationSummary, test: CalibrationTest) -> bool:
     return test.n_refuted == 0.0 and near and straight and cheap
 
 
-def _note(ledger: Ledger, table: ForecastTable, test: CalibrationTest | None, of_numbers: list[str]) -> str:
+def _note(ledger: Ledger, table: ForecastTable, test: CalibrationTest | None, numbers: Mapping[str, Estimate]) -> str:
     """Return the caveats of the test and the intervals."""
-    told = []
+    told, of_numbers = [], [one.note for one in numbers.values() if math.isfinite(one.low)]
     if test is None:
         told.append(f"a test needs {ledger.where_cases_are}")
     elif test.n_certain > 0.0:
         weight = "of the weight has" if table.is_weighted else "of the cases have"
         certain = f"{100.0 * test.n_certain / table.weight:.3g}% {weight} a forecast of exactly 0 or 1"
-        told.append(f"{certain}; intercept and slope leave these out")
+        fitted = [name for name in ("intercept", "slope") if math.isfinite(numbers[name].value)]
+        left = {0: "", 1: "; the intercept leaves these out", 2: "; intercept and slope leave these out"}
+        told.append(f"{certain}{left[len(fitted)]}")
     if test is not None and test.worth < FEWEST_TIMES:
         worth = f"{test.units} correlated times are equivalent to about {max(round(test.worth), 1)}"
         told.append(f"{worth} independent ones: the test may reject too often")

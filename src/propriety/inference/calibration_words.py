@@ -13,7 +13,7 @@ __all__ = ["TOGETHER", "calibration_words", "estimate_words"]
 
 FEWEST_A_CASE = 0.1  # With less variance per case, forecasts are close to 0 and 1.
 LEVEL: tuple[Direction, ...] = ("too high", "too low")
-TOGETHER = "intercept and slope jointly differ from 0 and 1, though neither does by itself"
+TOGETHER = "intercept and slope jointly differ from 0 and 1"
 SLOPE: tuple[Direction, ...] = ("reversed", "too extreme", "too timid")
 
 
@@ -67,7 +67,8 @@ def _ways(found: CalibrationSummary, ratio: str, slope: str) -> str:
         shape = "its reliability curve departs from the diagonal in shape"
         said.append(shape if ways else f"{shape} ({evidence})")
     if "together" in found.directions:
-        said.append(f"{TOGETHER} ({evidence})")
+        rest = ", though neither does by itself" if slope else "; no slope can be fitted"
+        said.append(f"{TOGETHER}{rest} ({evidence})")
     return "; ".join(said)
 
 

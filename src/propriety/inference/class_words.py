@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from propriety.inference.calibration_words import TOGETHER
 from propriety.inference.class_calibration import ClassCalibration
 from propriety.inference.comparison_words import listed
 from propriety.inference.number_words import hundredths, number, p_value_words
@@ -78,7 +79,7 @@ def _ways(found: ClassCalibration) -> str:
         slope = float(table.slope[place])
         evidence = ratio if math.isnan(slope) else f"{ratio}, slope {hundredths(slope)}"
         own = ways[place]
-        way = "intercept and slope jointly differ from 0 and 1" if own == ("together",) else " and ".join(own)
+        way = TOGETHER if own == ("together",) else " and ".join(own)
         said.append(f"{names[place]}: {way} ({evidence})")
     if len(order) > SHOWN:
         more = len(order) - SHOWN

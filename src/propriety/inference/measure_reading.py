@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar, TypeAlias
@@ -14,7 +14,7 @@ from propriety.inference.measures import MeanScore, Measure
 from propriety.rules.rule import Rule
 from propriety.tables.forecast_table import ForecastTable
 
-__all__ = ["read_measure"]
+__all__ = ["read_measure", "read_measures"]
 
 OfTable: TypeAlias = Callable[[ForecastTable], float]
 
@@ -53,7 +53,21 @@ class _Own:
         return float(value)
 
 
-def read_measure(measure: Any) -> Measure:
+def read_measures(measures: Any) -> tuple[Measure, ...]:
+    """Return the measures of a sequence of rules, measures or functions of a table, or of a single one.
+
+    Examples
+    --------
+    >>> from propriety.rules.families import Brier
+    >>> [one.key for one in read_measures([Brier(), len])], [one.key for one in read_measures(Brier())]
+    (['brier', 'len'], ['brier'])
+    """
+    if isinstance(measures, str) or not isinstance(measures, Iterable):
+        measures = [measures]
+    return tuple(read_measure(one, "measures") for one in measures)
+
+
+def read_measure(measure: Any, argument: str = "measure") -> Measure:
     """Return the measure for a rule (its mean score), a measure, or any function of a table.
 
     Examples
@@ -70,7 +84,7 @@ def read_measure(measure: Any) -> Measure:
         law = "must be a rule, a measure or a function of a ForecastTable"
         raise InputTypeError(
             law,
-            argument="measure",
+            argument=argument,
             offender=f"got the class {measure.__name__}",
             hint=f"instantiate it, {measure.__name__}(...).",
         )
@@ -81,7 +95,7 @@ def read_measure(measure: Any) -> Measure:
     law = "must be a rule, a measure or a function of a ForecastTable"
     raise InputTypeError(
         law,
-        argument="measure",
+        argument=argument,
         offender=f"got {type(measure).__name__}",
         hint="pass Brier(), Skill(Log()), AreaUnderRoc(), NetBenefit(0.1), ...",
     )

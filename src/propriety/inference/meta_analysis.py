@@ -17,7 +17,7 @@ from propriety.inference.bootstrap import Drawing
 from propriety.inference.calibration_measures import CalibrationSlope, ObservedExpected
 from propriety.inference.estimates import Estimate, counted
 from propriety.inference.estimation import estimate_or_note
-from propriety.inference.measure_reading import read_measure
+from propriety.inference.measure_reading import read_measure, read_measures
 from propriety.inference.measures import Measure
 from propriety.inference.number_words import capitalized, number, p_value_words, percent
 from propriety.inference.random_effects import HeterogeneityMethod, PredictionMethod, RandomEffects, random_effects
@@ -291,9 +291,9 @@ def meta_analysis(
 
 
 def _asked(measures: object) -> tuple[Measure, ...]:
-    if not isinstance(measures, Sequence) or not measures:
-        raise InputTypeError("must be a list of measures or rules", argument="measures", offender=f"got {measures!r}")
-    return tuple(read_measure(measure) for measure in measures)
+    if not (asked := read_measures(measures)):
+        raise InputValueError("must name at least one measure", argument="measures", offender="it is empty")
+    return asked
 
 
 def _of_sites(ledger: object, by: str) -> Ledger:

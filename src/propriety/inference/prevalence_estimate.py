@@ -12,8 +12,9 @@ from scipy.optimize import brentq
 from scipy.special import ndtri
 
 from propriety.checks import check_choice, check_level
-from propriety.errors import InputValueError
+from propriety.errors import InputValueError, ProprietyError
 from propriety.result import Floats, Result
+from propriety.tables import laws
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.validation import read_unlabelled
 
@@ -23,6 +24,13 @@ PrevalenceMethod: TypeAlias = Literal["black-box", "em"]
 
 EDGE = 1e-9  # Event rates are searched from here to one minus this.
 OUTSIDE = "no event rate explains the forecasts at this level: more than the event rate has changed"
+# A function without options for labels and missing values has hints of its own.
+HINTS = {
+    laws.OUTCOME_LAW.template: "must hold 0 and 1 (or False and True)",
+    laws.EVENT_LABEL_HINT.template: "pass {y_true} == event.",
+    laws.LABELS_HINT.template: "pass {y_true} == event, and the column of the event.",
+    laws.MISSING_HINT.template: "leave such rows out.",
+}
 UNKNOWN = "the forecasts do not separate events from non-events, so the event rate is not determined"
 
 
@@ -119,7 +127,11 @@ def estimate_prevalence(
     """
     check_choice("method", method, get_args(PrevalenceMethod))
     check_level(level)
-    table = ForecastTable.of(y_true, y_proba)
+    try:
+        table = ForecastTable.of(y_true, y_proba)
+    except ProprietyError as error:
+        error.aliases |= HINTS
+        raise
     forecasts = _read_forecasts(unlabelled)
     if not 1 < table.n_events < table.n - 1:
         law = "must hold at least two events and two non-events"

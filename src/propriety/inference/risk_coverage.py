@@ -26,7 +26,7 @@ from propriety.inference.comparison import Comparison, compare_of
 from propriety.inference.estimates import Estimate
 from propriety.inference.influence import estimate_from_influence
 from propriety.ledger.ledger import Ledger
-from propriety.ledger.sources import open_ledger
+from propriety.ledger.sources import open_ledger, refuse_frame
 from propriety.result import Floats, Result
 from propriety.tables.events import TOP
 from propriety.tables.forecast_table import ForecastTable
@@ -305,6 +305,7 @@ def _read(
             raise InputTypeError("a ForecastTable does not identify clusters; pass the cases, or omit cluster")
         table = ForecastTable.of(correct, confidence, sample_weight=sample_weight, pos_label=pos_label)
         return open_ledger(table), table
+    refuse_frame(correct, confidence)
     options: dict[str, Any] = {"cluster": cluster, "sample_weight": sample_weight, "missing": missing}
     ledger = open_ledger(correct, {"confidence": confidence}, pos_label=pos_label, **options)
     if ledger.labels is not None or ledger.event_note:

@@ -20,7 +20,7 @@ from propriety.tables.lazy_reading import read_lazy_cases
 from propriety.tables.models import check_tables
 from propriety.tables.validation import TOLERANCE, Labels, Missing, check_names, read_cases
 
-__all__ = ["check_condensed", "columns_of_models", "key_columns", "open_ledger"]
+__all__ = ["check_condensed", "columns_of_models", "key_columns", "open_ledger", "refuse_frame"]
 
 
 def open_ledger(  # noqa: PLR0913  (the data, what the cases share, and how they are read)
@@ -176,6 +176,13 @@ def _check_ordered(labels: tuple[Any, ...] | None, *, ordered: bool) -> None:
         raise InputValueError("belongs to three or more classes; the forecasts are of one event", argument="ordered")
 
 
+def refuse_frame(y_true: object, y_proba: object) -> None:
+    """Raise an error for a frame, or names of columns, where a function reads arrays only."""
+    if isinstance(y_proba, str) or _is_frame(y_true) or isinstance(y_true, nw.LazyFrame):
+        law = Wording("{y_true} and {y_proba} must be arrays, not a frame or names of columns")
+        raise InputTypeError(law, hint="pass its columns, such as frame['y'] and frame['p'].")
+
+
 def _check_columns(y_true: object, forecasts: object) -> None:
     """Raise an error if there is a frame, or column names, but no outcome column."""
     names = isinstance(forecasts, str) or (
@@ -217,6 +224,8 @@ def columns_of_models(forecasts: object) -> dict[str, tuple[str, ...]]:
     """Return the columns of each model: one for the event, or one per class."""
     if isinstance(forecasts, str):
         forecasts = [forecasts]
+    elif hasattr(forecasts, "tolist") and getattr(forecasts, "ndim", 0) == 1:  # Such as the columns of a pandas frame.
+        forecasts = forecasts.tolist()
     if isinstance(forecasts, Mapping):
         columns = {model: [own] if isinstance(own, str) else own for model, own in forecasts.items()}
         named = {model: tuple(own) if isinstance(own, Sequence) else () for model, own in columns.items()}

@@ -15,6 +15,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from propriety.errors import InputTypeError
 from propriety.result import Floats
 from propriety.tables import laws
 from propriety.tables.censoring import Censoring
@@ -292,6 +293,9 @@ class Cases:
         """Return the name of a model, by default of the only one."""
         if model is not None:
             return model
+        if len(self.forecasts) > 1:
+            law, hint = "must be the forecasts of one model", "pass those of one of them."
+            raise InputTypeError(law, argument="y_proba", offender=f"got those of {list(self.forecasts)}", hint=hint)
         (only,) = self.forecasts
         return only
 

@@ -45,10 +45,11 @@ OVERSHOOT = 0.1  # Beyond 0 or 1, such as forecasts of linear regression; logits
 PERCENT = 100.0
 LEAST_PERCENT = 5.0  # Logits and typing errors are smaller.
 
-OUTCOME_LAW = Wording("must hold 0 and 1 (or False and True) unless {pos_label} is given")
-POS_LABEL_HINT = Wording("pass {pos_label=}, the label whose probability {y_proba} gives.")
+OUTCOME_LAW = Wording("must hold 0 and 1 (or False and True) unless {labels} are given")
+EVENT_LABEL_HINT = Wording("pass {labels=}[other, event], of which {y_proba} gives the probability of the last.")
 LABELLED_HINT = Wording("pass {labels=}[other, event] to name both.")
 LABELS_HINT = Wording("pass {labels=}, the label of each column in order.")
+EVENT_OF_CLASSES = Wording("belongs to a binary outcome; three columns or more of {y_proba} are named by {labels=}")
 EVERY_CLASS_HINT = Wording("name every class in {labels=}, including those without cases.")
 MISSING_LAW = "must not hold missing values (NaN, None, NA or masked)"
 MISSING_HINT = Wording('drop such rows yourself, or pass {missing="drop"} to drop and count them.')
@@ -65,9 +66,7 @@ OVERSHOOT_HINT = (
 EVENT_HINT = Wording("pass the column of the event, such as {y_proba}[:, 1].")
 ONE_COLUMN_HINT = "pass the column of the event that the map was fitted to."
 NO_CASE = Wording("{y_true} and {y_proba} must hold at least one case; both are empty")
-ROW_SUM_HINT = Wording(
-    "divide each row by its sum if these are unnormalised, or pass {tolerance=} if this is rounding error."
-)
+ROW_SUM_HINT = "divide each row by its sum."
 MODELS_HINT = Wording(
     "if the columns are models, pass a mapping, such as {mapping}; if they are classes, each row must sum to one.",
     mapping="{name: frame[name] for name in frame}",
@@ -207,7 +206,7 @@ def labels_law(labels: Iterable[object]) -> str:
 
 def unnamed_event(found: str) -> InputValueError:
     """Return the error for labelled outcomes when the label of the event is not given."""
-    return InputValueError(OUTCOME_LAW, argument="y_true", offender=f"got {found}", hint=POS_LABEL_HINT)
+    return InputValueError(OUTCOME_LAW, argument="y_true", offender=f"got {found}", hint=EVENT_LABEL_HINT)
 
 
 def unnamed_classes(found: str) -> InputValueError:
@@ -233,8 +232,7 @@ def none_left(rows: int, *, models: int = 1) -> InputValueError:
 
 def event_of_classes() -> InputValueError:
     """Return the error for a `pos_label` given with class probabilities."""
-    law = Wording("belongs to a binary outcome; three columns or more of {y_proba} are named by {labels=}")
-    return InputValueError(law, argument="pos_label")
+    return InputValueError(EVENT_OF_CLASSES, argument="pos_label")
 
 
 def third_label(pos_label: object, other: object, third: object) -> InputValueError:
@@ -266,7 +264,7 @@ def refuse_outcomes(values: NDArray[Any], rows: RowNumbers) -> NoReturn:
 
 def outcome_hint(*, fraction: bool) -> str:
     """Return a hint at what outcomes other than 0 and 1 may be; a fraction looks like a forecast."""
-    return Wording("are {y_true} and {y_proba} swapped?") if fraction else POS_LABEL_HINT
+    return Wording("are {y_true} and {y_proba} swapped?") if fraction else EVENT_LABEL_HINT
 
 
 def refuse_class_indices(values: NDArray[Any], classes: int, rows: RowNumbers) -> NoReturn:

@@ -14,7 +14,8 @@ __all__ = ["check_tables"]
 
 def check_tables(tables: Mapping[str, ForecastTable]) -> None:
     """Raise an error if the tables of several models cannot be of the same cases."""
-    if not isinstance(tables, Mapping) or not all(isinstance(one, ForecastTable) for one in tables.values()):
+    named = isinstance(tables, Mapping) and all(isinstance(name, str) for name in tables)
+    if not named or not all(isinstance(one, ForecastTable) for one in tables.values()):
         raise InputTypeError("must map the names of models to their ForecastTable", argument="tables")
     if not tables:
         raise InputValueError("must hold one model or more", argument="tables", offender="got none")

@@ -129,6 +129,8 @@ def read_cases(  # noqa: PLR0913  (the data, what the cases belong to, and how t
     read = read_columns(given, rows, labels=labels, pos_label=pos_label, tolerance=tolerance)
     key = partial(read_keys, beside=given, rows=rows)
     groups: Mapping[str, object] = by if isinstance(by, Mapping) else {} if by is None else {"group": by}
+    if not all(isinstance(name, str) for name in groups):
+        raise InputTypeError("must map the names of keys to arrays", argument="by", offender=f"got {list(groups)}")
     cases = Cases(
         outcome=read.outcome,
         forecasts=read.forecasts,
