@@ -77,6 +77,36 @@ def test_limits_and_tests_hold_where_plain_labels_fail():
     assert naive <= 3
 
 
+@pytest.mark.parametrize(("p", "reports"), [(0.9, 60), (0.3, 60), (0.5, 195), (0.5, 200), (0.9, 2), (0.9, 1)])
+def test_limits_with_all_labels_and_one_forecast_are_those_of_wilson_whatever_the_forecast(p, reports):
+    reported = np.where(np.arange(200) < reports, 0.0, np.nan)
+    found = pr.late_labels(np.full(200, p), made=np.zeros(200), reported=reported, windows=[])
+    z, rate = 1.959963984540054, reports / 200
+    middle, margin = rate + z**2 / 400, z * np.sqrt(rate * (1 - rate) / 200 + z**2 / 160_000)
+    limits = np.array([middle - margin, middle + margin]) / (1 + z**2 / 200) / p
+    np.testing.assert_allclose([found.low[0], found.high[0]], limits, rtol=1e-9)
+
+
+def test_limits_with_all_labels_are_those_of_estimate_also_for_forecasts_that_rank_wrongly():
+    rng = np.random.default_rng(3)
+    p = rng.choice([0.1, 0.4, 0.9], 4000)
+    y = rng.random(4000) < 1.0 - p
+    found = pr.late_labels(p, made=np.zeros(4000), reported=np.where(y, 0.0, np.nan), windows=[])
+    usual = pr.estimate(y, p, measure=pr.measures.ObservedExpected())
+    np.testing.assert_allclose([found.low[0], found.high[0]], [usual.low, usual.high], rtol=0.003)
+
+
+def test_limits_have_their_level_for_forecasts_far_too_high():
+    rng = np.random.default_rng(4)
+    held = np.zeros(2)
+    for _ in range(100):
+        made, delay = rng.integers(0, 20, 600), rng.geometric(0.3, 600) - 1
+        reported = np.where((rng.random(600) < 0.3) & (delay < 20), made + delay, np.nan)
+        found = pr.late_labels(np.full(600, 0.9), made=made, reported=reported, now=19, windows=[7])
+        held += (found.low[:2] <= 1 / 3) & (found.high[:2] >= 1 / 3)
+    assert (held >= 89).all()
+
+
 def test_too_low_forecasts_are_found():
     p, made, reported = stream(np.random.default_rng(6), 20_000, ratio=1.4)
     found = pr.late_labels(p, made=made, reported=reported, now=DAYS - 1)

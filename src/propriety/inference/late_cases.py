@@ -21,6 +21,7 @@ from propriety.tables.validation import read_unlabelled
 __all__ = ["LateCases", "WindowEstimate", "estimate_window", "read_days", "read_late_cases"]
 
 FEWEST = 4  # With fewer reported events, limits of the score would be too narrow; see `studies/late_labels.py`.
+EVENTS_OF_GROUP, MOST_GROUPS = 20, 10  # Groups of forecasts whose observed event rates give the limits of O/E.
 FEW = f"fewer than {FEWEST} reported events: no limits of the score"
 COLLAPSED = "events are reported at ages at which the estimated share of reported events is 0: nothing is estimable"
 
@@ -137,13 +138,11 @@ def estimate_window(
     share = delays.share[age]
     expected, events = count * p * share, float(count[event].sum())
     total = float(expected.sum())
-    low, high = _limits_of_ratio(
-        events,
-        total,
-        float((expected * (1.0 - p * share)).sum()),
-        float(delays.variance(_by_age(age, expected[None], delays))[0, 0]),
-        z,
-    )
+    low = high = math.nan
+    estimable = bool((share[event] > 0.0).all())
+    if estimable and total > 0.0:
+        error = float(delays.variance(_by_age(age, expected[None], delays))[0, 0])
+        low, high = _limits_of_ratio(events, total, _common(cases, share, event), error, z)
     score, error, naive = _score(cases, age, event, delays, rule)
     away = math.exp(z * error / score) if score > 0.0 and events >= FEWEST else math.nan
     slower, faster = (float((count * p * delays.stretched(by).share[age]).sum()) for by in (1.2, 0.8))
@@ -166,7 +165,7 @@ def estimate_window(
         score_as_labelled=naive,
         note=FEW if events < FEWEST else "",
     )
-    if (share[event] > 0.0).all():
+    if estimable:
         return found
     # One delay was longer than all that could be compared with it, so the share before it is estimated as 0.
     names = ("observed_expected", "low", "high", "p_value", "score", "score_low", "score_high")
@@ -182,16 +181,34 @@ def _by_age(age: NDArray[np.intp], columns: Floats, delays: ReportingDelays) -> 
     return np.stack([np.bincount(age, one, minlength=len(delays.share)) for one in columns])
 
 
-def _limits_of_ratio(events: float, expected: float, outcomes: float, delays: float, z: float) -> tuple[float, float]:
-    """Return the ratios r that solve (events - r expected)^2 = z^2 (r outcomes + r^2 delays), the score limits."""
-    square = expected**2 - z**2 * delays
-    if not expected > 0.0:
-        return math.nan, math.nan
-    middle = events * expected + z**2 * outcomes / 2.0
-    if square <= 0.0:
-        return events**2 / (2.0 * middle), math.inf
-    spread = math.sqrt(max(middle**2 - square * events**2, 0.0))
-    return (middle - spread) / square, (middle + spread) / square
+def _common(cases: LateCases, share: Floats, event: NDArray[np.bool_]) -> float:
+    r"""Return the term c of the variance :math:`r E - r^2 c` of :math:`\sum y^*_i - r p_i F_i`.
+
+    With the probability :math:`f_i` of a report and :math:`r = \sum f_i / E`, the variance is
+    :math:`\sum f_i (1 - f_i) + (f_i - r p_i F_i)^2`, also for forecasts that are wrong. The event rates in :math:`f_i`
+    are those observed in groups of forecasts; with few events there is one group.
+    """
+    p, count = cases.forecast, cases.number
+    reports, exposed = count * event, count * share
+    _, row = np.unique(p, return_inverse=True)
+    expected = np.bincount(row, exposed * p)
+    total = float(expected.sum())
+    groups = int(np.clip(reports.sum() // EVENTS_OF_GROUP, 1, MOST_GROUPS))
+    middle = (np.cumsum(expected) - expected / 2.0) / total
+    group = np.minimum(groups * middle, groups - 1).astype(np.intp)[row]
+    own = np.bincount(group, exposed, minlength=groups)
+    seen = np.bincount(group, reports if event.any() else exposed, minlength=groups)
+    rate = np.minimum(np.divide(seen, own, out=np.zeros(groups), where=own > 0.0)[group] * share, 1.0)
+    reported = count * rate * p * share
+    return 2.0 * total * float(reported.sum()) / float(count @ rate) - float(count @ (p * share) ** 2)
+
+
+def _limits_of_ratio(events: float, expected: float, common: float, delays: float, z: float) -> tuple[float, float]:
+    """Return the ratios r that solve (events - r expected)^2 = z^2 (r expected - r^2 common + r^2 delays)."""
+    square = expected**2 + z**2 * (common - delays)
+    middle = events * expected + z**2 * expected / 2.0
+    upper = middle + math.sqrt(max(middle**2 - square * events**2, 0.0))
+    return events**2 / upper, upper / square if square > 0.0 else math.inf
 
 
 def _score(

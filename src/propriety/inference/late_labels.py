@@ -213,7 +213,8 @@ def late_labels(
     .. math:: \frac{O}{E} = \frac{\sum y^*_i}{\sum p_i F(a_i)}, \qquad
               S = \frac{\sum F(a_i)\, l_0(p_i) + y^*_i (l_1(p_i) - l_0(p_i))}{\sum F(a_i)} .
 
-    The limits and the test include the error of F.
+    The limits include the error of F and hold for miscalibrated forecasts too: the variance of O/E follows from the
+    event rates observed in groups of forecasts. The test includes the error of F.
 
     Parameters
     ----------
