@@ -246,3 +246,27 @@ def test_private_ledgers_are_refused_with_a_hint():
     private = pr.coarsen(pr.condense([0, 1, 0, 1], [0.1, 0.9, 0.3, 0.6], by={"site": list("aabb")}))
     with pytest.raises(InputTypeError, match="pass its `ledger`"):
         pr.meta_analysis(private)
+
+
+def test_limits_are_values_that_a_measure_can_have():
+    rng = np.random.default_rng(1)
+    site, p = np.repeat(np.arange(5), 60), rng.random(300)
+    sharp = (site % 2 == 0) & (rng.random(300) < 0.9)
+    y = np.where(sharp, p > 0.5, rng.random(300) < 0.5)
+    measures = [pr.Brier(), pr.Log(), pr.measures.AreaUnderRoc(), pr.measures.Skill(), pr.measures.NetBenefit(0.4)]
+    measures += [pr.measures.Discrimination(), pr.measures.AccuracyAtCoverage(0.5)]
+    found = pr.meta_analysis(
+        pr.condense(y, np.clip(p, 0.01, 0.99), by={"site": site}), measures=measures, n_resamples=100, seed=1
+    )
+    least = [0.0, 0.0, 0.0, -np.inf, -2 / 3, 0.0, 0.0]
+    most = [1.0, np.inf, 1.0, 1.0, 1.0, np.inf, 1.0]
+    for low, high in ((found.low, found.high), (found.prediction_low, found.prediction_high)):
+        assert (least <= low).all()
+        assert (low < high).all()
+        assert (high <= most).all()
+    clipped = "limits clipped to the range of the measure"
+    assert found.prediction_low[0] == 0.0
+    assert clipped in found.note[0]
+    assert found.prediction_high[3] == 1.0
+    assert clipped in found.summary().splitlines()[3]
+    assert clipped not in found.note[2]

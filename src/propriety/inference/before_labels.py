@@ -15,7 +15,7 @@ from propriety.checks import check_level
 from propriety.errors import UNDEFINED, InputTypeError, InputValueError
 from propriety.inference.calibration_measures import ObservedExpected
 from propriety.inference.measure_reading import read_measure
-from propriety.inference.measures import Mean, Measure, Smooth
+from propriety.inference.measures import Mean, Measure, Smooth, bounds_of
 from propriety.inference.number_words import capitalized, number
 from propriety.inference.ranking_measures import AreaUnderRoc
 from propriety.ledger.ledger import Ledger
@@ -278,15 +278,7 @@ def _possible(measure: Measure, expected: float, low: float, high: float) -> tup
     """Clip limits to the values that a measure can have; an expected value outside them stays within the limits."""
     if math.isnan(expected):
         return low, high
-    if isinstance(measure, Mean):
-        claims = measure.rule.properties()
-        if claims.best is None or claims.worst is None:
-            return low, high
-        least, most = sorted((measure.sign * claims.best, measure.sign * claims.worst))
-    else:
-        scale = getattr(measure, "scale", "identity")
-        least = -math.inf if scale == "identity" else 0.0
-        most = 1.0 if scale == "logit" else math.inf
+    least, most = bounds_of(measure)
     low, high = (min(max(limit, least), most) for limit in (low, high))
     return min(low, max(expected, least)), max(high, min(expected, most))
 

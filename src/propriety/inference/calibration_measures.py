@@ -185,6 +185,7 @@ class IntegratedCalibrationIndex:
     key: ClassVar[str] = "ici"
     label: ClassVar[str] = "integrated calibration index"
     higher_is_better: ClassVar[bool] = False
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def value(self, table: ForecastTable) -> float:
         """Return the mean distance."""

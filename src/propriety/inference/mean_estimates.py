@@ -13,7 +13,7 @@ from propriety.inference.cluster_errors import cluster_errors, sums_by_cluster
 from propriety.inference.dependence import hac, span_of
 from propriety.inference.estimates import FEWEST_HELD, Estimate, few, make_estimate
 from propriety.inference.few_events import limits_of_rare
-from propriety.inference.measures import Mean, Skill
+from propriety.inference.measures import Mean, Skill, bounds_of
 from propriety.inference.net_benefit_errors import net_benefit_limits
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.moments import OUTCOME, Moments, moments_of_table
@@ -184,9 +184,6 @@ def _constant_losses(rule: Rule, shares: Floats, classes: int | None) -> Floats:
 
 def within_range(found: Estimate, measure: Mean, classes: int | None) -> Estimate:
     """Clip the limits of a mean to the range that the rule declares; a mean outside it stays within the limits."""
-    claims = measure.rule.properties(classes)
-    if claims.best is None or claims.worst is None:
-        return found
-    least, most = sorted((measure.sign * claims.best, measure.sign * claims.worst))
+    least, most = bounds_of(measure, classes)
     low, high = (limit if math.isnan(limit) else min(max(limit, least), most) for limit in (found.low, found.high))
     return replace(found, low=min(low, found.value), high=max(high, found.value))
