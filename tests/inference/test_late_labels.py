@@ -132,6 +132,32 @@ def test_a_ledger_and_dates_give_the_same():
         np.testing.assert_allclose(getattr(condensed, name), expected, rtol=1e-9)
 
 
+def test_dates_as_text_and_times_of_any_unit_are_days():
+    start = np.datetime64("2026-03-01")
+    made, now = start + MADE, start + (DAYS - 1)
+    reported = np.where(np.isnan(REPORTED), np.datetime64("NaT"), start + np.nan_to_num(REPORTED).astype(int))
+    texts = [None if np.isnat(one) else str(one) for one in reported]
+    for one, other, day in (
+        (made.astype(str), texts, str(now)),
+        ([f"{day}T23:59:00" for day in made], [one or "" for one in texts], now),
+        (made.astype("datetime64[ms]"), reported.astype("datetime64[ms]"), f"{now}T10:00:00"),
+        (pl.Series(made.astype(str)), pl.Series(texts), str(now)),
+    ):
+        found = pr.late_labels(P, made=one, reported=other, now=day)
+        np.testing.assert_array_equal(found.score, FOUND.score)
+
+
+def test_labels_of_a_ledger_may_be_texts_and_those_without_a_report_anything():
+    made, reported = ["2026-03-01", "2026-03-01", "2026-03-02", "2026-03-02"], ["2026-03-02", "none", "2026-03-02", "-"]
+    y, p = [1, 0, 1, 0], [0.25, 0.5, 0.75, 0.5]
+    ledger = pr.condense(y, p, by={"made": made, "reported": reported})
+    found = pr.late_labels(ledger, made="made", reported="reported", windows=[])
+    assert found.reported.tolist() == [2, 1]
+    assert found.oldest.tolist() == [1, 1]
+    with pytest.raises(InputValueError, match="made must be a key of the ledger"):
+        pr.late_labels(ledger, made=["made"], reported="reported")
+
+
 def test_a_past_day_is_evaluated_as_it_would_have_been_and_revised():
     past = pr.late_labels(P, made=MADE, reported=REPORTED, now=29)
     then = MADE <= 29
@@ -173,7 +199,22 @@ def test_the_picture_shows_reported_and_expected_events():
     [
         ({"reported": MADE - 1}, InputValueError, "not be before the day of the forecast"),
         ({"made": np.full(len(P), np.nan)}, InputValueError, "made must hold finite days"),
-        ({"made": np.full(len(P), "today")}, InputTypeError, "made must hold dates or numbers"),
+        (
+            {"made": np.full(len(P), "today")},
+            InputTypeError,
+            "made must hold dates or numbers of days; row 0 is 'today'",
+        ),
+        (
+            {"made": np.full(len(P), 1_773_792_000_000)},
+            InputValueError,
+            r"row 0 is 1773792000000 .* Hint: for millisec",
+        ),
+        ({"made": np.full(len(P), 20260131)}, InputValueError, "dates such as 20260131 as text"),
+        ({"made": [dt.date(2026, 3, 1)] * len(P)}, InputTypeError, "reported must hold dates, as the days of the fo"),
+        ({"made": [dt.date(2026, 3, 1), 5] * (len(P) // 2)}, InputTypeError, "got dates and numbers"),
+        ({"made": [{}] * len(P)}, InputTypeError, "made must hold dates"),
+        ({"now": dt.date(2026, 3, 1)}, InputTypeError, "now must hold numbers, as the days of the forecasts do"),
+        ({"now": [5]}, InputTypeError, "now must be one day"),
         ({"reported": np.full(len(P), np.nan)}, InputValueError, "at least one report"),
         ({"made": MADE[:3]}, InputValueError, "made must have shape"),
         ({"now": -1}, InputValueError, "now must not be before every forecast"),

@@ -11,7 +11,7 @@ from scipy.special import ndtri
 
 from propriety.checks import check_level, check_positive, is_number
 from propriety.errors import InputTypeError, InputValueError
-from propriety.inference.late_cases import LateCases, WindowEstimate, estimate_window, read_days, read_late_cases
+from propriety.inference.late_cases import LateCases, WindowEstimate, estimate_window, read_late_cases
 from propriety.inference.late_words import summary_of_labels, summary_of_revision
 from propriety.inference.reporting_delays import ReportingDelays, estimate_delays
 from propriety.ledger.ledger import Ledger
@@ -221,8 +221,8 @@ def late_labels(
     forecasts : array-like of shape (n,), or Ledger
         Forecasts of the event; or a ledger of one model by day of forecast and day of report, whose events are reports.
     made : array-like of shape (n,), or str
-        Day of each forecast: dates, or numbers of days. Times with a time zone have the date of that zone. With a
-        ledger, the name of the key.
+        Day of each forecast: dates, ISO dates as text, or numbers of days. Times with a time zone have the date of that
+        zone. With a ledger, the name of the key.
     reported : array-like of shape (n,), or str
         Day on which the event was reported; missing (NaN, NaT, None) if it has not been. With a ledger, the name of the
         key; for cases without a report its label does not matter.
@@ -270,8 +270,7 @@ def late_labels(
         raise InputTypeError("must be a sequence of numbers of days", argument="windows", offender=f"got {windows!r}")
     for window in windows:
         check_positive("windows", window)
-    cases = read_late_cases(forecasts, made, reported)
-    today = float(np.nanmax([cases.made.max(), np.nanmax(cases.reported)])) if now is None else _day(now)
+    cases, today = read_late_cases(forecasts, made, reported, now)
     if not (cases.made <= today).any():
         raise InputValueError("must not be before every forecast", argument="now", offender=f"got {now!r}")
     oldest = int(today - cases.made.min())
@@ -293,13 +292,6 @@ def late_labels(
         rule=rule,
         cases=cases,
     )
-
-
-def _day(now: object) -> float:
-    day = read_days("now", now)
-    if day.ndim:
-        raise InputTypeError("must be one day", argument="now", offender=f"got shape {day.shape}")
-    return float(day)
 
 
 def _seen(cases: LateCases, now: float) -> tuple[LateCases, NDArray[np.intp], NDArray[np.bool_]]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from propriety.errors import InputValueError, Wording
 from propriety.inference.cluster_errors import cluster_errors, sums_by_cluster
-from propriety.inference.dependence import hac, span_of
+from propriety.inference.dependence import check_times, hac, span_of
 from propriety.inference.estimates import FEWEST_HELD, Estimate, few, make_estimate
 from propriety.inference.few_events import limits_of_rare
 from propriety.inference.measures import Mean, Skill, bounds_of
@@ -135,6 +135,7 @@ def measured(moments: Moments, measure: Mean | Skill, classes: int | None) -> Mo
 def parts_in_time(moments: Moments) -> Floats:
     """Return the contribution of each time to the deviation of the means, of shape (times, series), in order."""
     by_time = moments.over("time")
+    check_times(by_time.index.labels[0], None)
     with np.errstate(invalid="ignore"):  # Infinite losses.
         parts: Floats = (by_time.weight / by_time.weight.sum())[:, None] * (by_time.mean - moments.means)
     return parts
