@@ -6,7 +6,7 @@ days. Writes `results/late_labels.csv`: the design, the number of cases, the win
 events, the share of samples that can be corrected, observed/expected with the labels as they are and corrected, the
 coverage of its 95% limits, the true score, the score with the labels as they are and corrected, the coverage of its
 limits, and the share of p-values below 5%; means and coverage are those of samples with an estimate, or with limits.
-Takes about ten minutes on one core.
+Takes about six minutes on one core.
 
 Run: python studies/late_labels.py [--replicates 1000]
 """
