@@ -270,3 +270,28 @@ def test_limits_are_values_that_a_measure_can_have():
     assert found.prediction_high[3] == 1.0
     assert clipped in found.summary().splitlines()[3]
     assert clipped not in found.note[2]
+
+
+@pytest.mark.parametrize(
+    "wrong", [pr.Brier(), pr.measures.AreaUnderRoc(), pr.Brier, "brier", None, 5, [], {"a": pr.Brier()}]
+)
+def test_measures_must_be_a_list(wrong):
+    ledger = pr.condense([0, 1] * 20, np.linspace(0.1, 0.9, 40), by={"site": np.arange(40) // 20})
+    for call in (lambda: pr.meta_analysis(ledger, measures=wrong), lambda: pr.before_labels([0.2], measures=wrong)):
+        with pytest.raises(InputTypeError, match="measures must be a list of measures or rules; "):
+            call()
+    assert pr.meta_analysis(ledger, measures=np.array([pr.Brier()], dtype=object)).measure.tolist() == ["brier"]
+
+
+@pytest.mark.parametrize("wrong", [np.array(["site", "day"]), ["site"], np.array("site"), {"site"}, 5, None])
+def test_names_of_keys_and_models_must_be_texts(wrong):
+    ledger = pr.condense([0, 1] * 20, np.linspace(0.1, 0.9, 40), by={"site": np.arange(40) // 20})
+    for call in (
+        lambda: pr.meta_analysis(ledger, by=wrong),
+        lambda: pr.monitor(ledger, time=wrong),
+        lambda: pr.before_labels([0.2], past=ledger, day=wrong),
+        lambda: pr.meta_analysis(ledger).row(model=wrong if wrong is not None else "site"),
+        lambda: ledger.one_model(wrong if wrong is not None else "site"),
+    ):
+        with pytest.raises(InputValueError, match=r"must be|has no key"):
+            call()

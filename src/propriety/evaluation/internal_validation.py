@@ -18,7 +18,7 @@ from propriety.evaluation.resampled_fits import Sample, folds_of, folds_of_sites
 from propriety.evaluation.validation_columns import FoldValues, Work, columns_by_bootstrap, columns_by_folds
 from propriety.inference.calibration_measures import CalibrationSlope
 from propriety.inference.estimates import counted
-from propriety.inference.measure_reading import read_measure
+from propriety.inference.measure_reading import read_measure, read_measures
 from propriety.inference.measures import Measure
 from propriety.inference.number_words import capitalized, number, percent
 from propriety.inference.ranking_measures import AreaUnderRoc
@@ -289,7 +289,8 @@ def validate(  # noqa: PLR0913  (the data, what is asked, and how new cases are 
     forecasts, known = sample.forecasts(sample.fitted(every), every)
     sample = replace(sample, labels=known)
     apparent = sample.ledger(every, forecasts, cluster=parts if method == "bootstrap" else None)
-    asked = tuple(read_measure(one) for one in measures or (OF_EVENT if apparent.labels is None else OF_CLASSES))
+    usual = OF_EVENT if apparent.labels is None else OF_CLASSES
+    asked = read_measures(usual if isinstance(measures, Sequence) and not measures else measures)
     if apparent.labels is not None:
         for one in asked:
             value_in(apparent, one, apparent.models[0])  # Measures of one event raise an error here.

@@ -14,7 +14,7 @@ from scipy.special import ndtri, stdtrit
 from propriety.checks import check_level
 from propriety.errors import UNDEFINED, InputTypeError, InputValueError
 from propriety.inference.calibration_measures import ObservedExpected
-from propriety.inference.measure_reading import read_measure
+from propriety.inference.measure_reading import read_measures
 from propriety.inference.measures import Mean, Measure, Smooth, bounds_of
 from propriety.inference.number_words import capitalized, number
 from propriety.inference.ranking_measures import AreaUnderRoc
@@ -202,7 +202,7 @@ def before_labels(
     (0.145, array([0.321]))
     """
     check_level(level)
-    asked = tuple(read_measure(one) for one in measures)
+    asked = read_measures(measures)
     for one in asked:
         if not isinstance(one, Mean | Smooth):
             law = "must be rules, or measures that are means or have an influence function"
@@ -241,7 +241,7 @@ class _PastDay(NamedTuple):
 
 
 def _tables_by_day(past: Ledger, day: str) -> list[ForecastTable]:
-    if not isinstance(past, Ledger) or past.labels is not None or day not in past.keys:
+    if not isinstance(past, Ledger) or past.labels is not None or not isinstance(day, str) or day not in past.keys:
         law = f"must be a Ledger of one event with the key {day!r}"
         raise InputValueError(law, argument="past", hint="condense the past cases with by={...}.")
     others = [name for name in past.keys if name != day]

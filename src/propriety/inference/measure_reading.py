@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar, TypeAlias
@@ -14,7 +14,7 @@ from propriety.inference.measures import MeanScore, Measure
 from propriety.rules.rule import Rule
 from propriety.tables.forecast_table import ForecastTable
 
-__all__ = ["read_measure"]
+__all__ = ["read_measure", "read_measures"]
 
 OfTable: TypeAlias = Callable[[ForecastTable], float]
 
@@ -85,3 +85,22 @@ def read_measure(measure: Any) -> Measure:
         offender=f"got {type(measure).__name__}",
         hint="pass Brier(), Skill(Log()), AreaUnderRoc(), NetBenefit(0.1), ...",
     )
+
+
+def read_measures(measures: Any) -> tuple[Measure, ...]:
+    """Return the measures of a list, at least one.
+
+    Examples
+    --------
+    >>> from propriety.rules.families import Brier
+    >>> [one.key for one in read_measures([Brier()])]
+    ['brier']
+    """
+    single = isinstance(measures, str | bytes | type | Mapping | Rule | Measure) or not hasattr(measures, "__iter__")
+    found = () if single else tuple(measures)
+    if not found:
+        law, told = "must be a list of measures or rules", f"got {type(measures).__name__}"
+        hint = "put it into a list: [Brier()]." if single and measures is not None else ""
+        offender = told if single else "it is empty"
+        raise InputTypeError(law, argument="measures", offender=offender, hint=hint)
+    return tuple(read_measure(one) for one in found)

@@ -17,7 +17,7 @@ from propriety.inference.bootstrap import Drawing
 from propriety.inference.calibration_measures import CalibrationSlope, ObservedExpected
 from propriety.inference.estimates import Estimate, counted
 from propriety.inference.estimation import estimate_or_note
-from propriety.inference.measure_reading import read_measure
+from propriety.inference.measure_reading import read_measure, read_measures
 from propriety.inference.measures import Measure, bounds_of
 from propriety.inference.number_words import capitalized, number, p_value_words, percent
 from propriety.inference.random_effects import HeterogeneityMethod, PredictionMethod, RandomEffects, random_effects
@@ -137,8 +137,8 @@ class MetaAnalysis(Result):
         models = list(dict.fromkeys(self.model.tolist()))
         key = self.measures[0].key if measure is None else measure if isinstance(measure, str) else None
         key = read_measure(measure).key if key is None else key
-        if model is None and len(models) > 1:
-            raise InputValueError(f"must be one of {models}", argument="model", offender="got None")
+        if (model is None and len(models) > 1) or not isinstance(model, str | None):
+            raise InputValueError(f"must be one of {models}", argument="model", offender=f"got {model!r}")
         chosen = (self.measure == key) & (self.model == (models[0] if model is None else model))
         if not chosen.any():
             law = f"must be one of {[one.key for one in self.measures]} of the models {models}"
@@ -262,7 +262,7 @@ def meta_analysis(
     check_level(level)
     check_choice("method", method, get_args(HeterogeneityMethod))
     check_choice("prediction", prediction, get_args(PredictionMethod))
-    asked = _asked(measures)
+    asked = read_measures(measures)
     one_key = _of_sites(ledger, by)
     drawing = Drawing(n_resamples, fresh_seed(seed))
     labels = texts_of_labels(one_key.index.column(by))
@@ -289,12 +289,6 @@ def meta_analysis(
         level=level,
         measures=asked,
     )
-
-
-def _asked(measures: object) -> tuple[Measure, ...]:
-    if not isinstance(measures, Sequence) or not measures:
-        raise InputTypeError("must be a list of measures or rules", argument="measures", offender=f"got {measures!r}")
-    return tuple(read_measure(measure) for measure in measures)
 
 
 def _of_sites(ledger: object, by: str) -> Ledger:

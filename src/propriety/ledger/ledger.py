@@ -433,7 +433,7 @@ class Ledger:
         """Return the model named, or the only one if none is named."""
         if model is None and len(self.models) == 1:
             return self.models[0]
-        if model not in self.models:
+        if not isinstance(model, str) or model not in self.models:
             raise InputValueError(f"must be one of {list(self.models)}", argument="model", offender=f"got {model!r}")
         return model
 
