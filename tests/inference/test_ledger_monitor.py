@@ -534,3 +534,11 @@ def test_days_of_different_types_are_rejected(days):
         pr.monitor(by_day(*days), mature_after=1)
     with pytest.raises((InputTypeError, InputValueError), match="labels of 'day' must"):
         pr.monitor(by_day(days[0])).extend(by_day(days[1]))
+
+
+def test_outcomes_of_a_monitored_day_that_change_places_are_noticed():
+    p, days = [0.25, 0.5, 0.25, 0.5], [1, 1, 2, 2]
+    watch = pr.monitor(pr.condense([0, 1, 0, 1], p, by={"day": days}))
+    assert len(watch.extend(pr.condense([0, 1, 0, 1], p, by={"day": days})).times) == 2
+    with pytest.raises(InputValueError, match="has been monitored must not change; those of 2 have"):
+        watch.extend(pr.condense([0, 1, 1, 0], p, by={"day": days}))
