@@ -211,7 +211,7 @@ def test_wrong_arguments_are_named():
         pr.validate(LEARNER, X, Y, method="leave-one-site-out")
     with pytest.raises(InputValueError, match="method"):
         pr.validate(LEARNER, X, Y, method="holdout")
-    with pytest.raises(InputValueError, match="n_repeats"):
+    with pytest.raises(InputValueError, match="n_repeats repeats belong"):
         pr.validate(LEARNER, X, Y, method="cross-validation", cv=StratifiedKFold(3), n_repeats=2)
     found = pr.validate(LEARNER, X, Y, measures=MEASURES, n_resamples=2, seed=1)
     with pytest.raises(InputValueError, match="two learners or more"):
@@ -268,3 +268,21 @@ def test_learners_need_only_fit_and_predict_proba():
     found = pr.validate(learner, X, Y, measures=[pr.Brier()], method="cross-validation", cv=4, seed=1)
     assert found.apparent[0] == pytest.approx(Y.mean() * (1 - Y.mean()))
     assert not hasattr(learner, "rate")
+
+
+@pytest.mark.parametrize("cv", [["a"], "five", 1.5, True, 1, 100, [], object()])
+def test_what_is_not_a_splitter_is_named(cv):
+    with pytest.raises(InputValueError, match="cv must"):
+        pr.validate(LEARNER, X, Y, method="cross-validation", cv=cv)
+
+
+@pytest.mark.parametrize("measures", [pr.Brier, 5, "brier", None, {"brier": pr.Brier()}])
+def test_what_is_no_measure_is_refused(measures):
+    with pytest.raises(InputTypeError, match="measures must be a rule, a measure or a function"):
+        pr.validate(LEARNER, X, Y, measures=measures)
+
+
+@pytest.mark.parametrize("features", [None, 5, np.array("a")])
+def test_features_without_rows_are_named(features):
+    with pytest.raises(InputTypeError, match="X must have one row per case"):
+        pr.validate(LEARNER, features, Y)

@@ -320,7 +320,7 @@ def test_bad_predictions_are_refused():
         summarised([0, 1], [0.2, 1.3])
     with pytest.raises(MissingValuesError):
         summarised([0, 1], [0.2, math.nan])
-    with pytest.raises(InputValueError, match="pos_label"):
+    with pytest.raises(InputValueError, match=r"labels=\[other, event\]"):
         summarised(["no", "yes"], [0.2, 0.7])
     assert summarised(["no", "yes"], [0.2, 0.7], pos_label="yes").n == 2
     with pytest.raises(InputValueError, match="calibration_summary needs the forecast of one event"):

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+import propriety as pr
 from propriety.errors import InputTypeError, InputValueError
 from propriety.inference.dependence import block_bootstrap, check_times, hac, span_of, student
 
@@ -190,3 +191,19 @@ def test_times_without_an_order_are_refused(times):
 def test_a_horizon_beyond_the_times_is_refused(horizon):
     with pytest.raises(InputValueError, match=r"horizon must be a whole number from 1 to .* minus one, 2; got"):
         check_times([1, 2, 3], horizon)
+
+
+@pytest.mark.parametrize(
+    "judge",
+    [
+        pr.estimate,
+        lambda y, p, time: pr.estimate(y, p, pr.measures.AreaUnderRoc(), time=time),
+        lambda y, p, time: pr.calibration_summary(y, p, time=time),
+    ],
+    ids=["mean", "influence", "calibration"],
+)
+def test_texts_are_not_taken_for_times_in_order(judge):
+    y, p = np.arange(60) % 2, np.linspace(0.1, 0.9, 60)
+    days = [(dt.date(2026, 1, 20) + dt.timedelta(days=day)).strftime("%d.%m.%Y") for day in range(60)]
+    with pytest.raises(InputTypeError, match="time must hold numbers or dates; got str"):
+        judge(y, p, time=days)

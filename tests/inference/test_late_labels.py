@@ -77,6 +77,36 @@ def test_limits_and_tests_hold_where_plain_labels_fail():
     assert naive <= 3
 
 
+@pytest.mark.parametrize(("p", "reports"), [(0.9, 60), (0.3, 60), (0.5, 195), (0.5, 200), (0.9, 2), (0.9, 1)])
+def test_limits_with_all_labels_and_one_forecast_are_those_of_wilson_whatever_the_forecast(p, reports):
+    reported = np.where(np.arange(200) < reports, 0.0, np.nan)
+    found = pr.late_labels(np.full(200, p), made=np.zeros(200), reported=reported, windows=[])
+    z, rate = 1.959963984540054, reports / 200
+    middle, margin = rate + z**2 / 400, z * np.sqrt(rate * (1 - rate) / 200 + z**2 / 160_000)
+    limits = np.array([middle - margin, middle + margin]) / (1 + z**2 / 200) / p
+    np.testing.assert_allclose([found.low[0], found.high[0]], limits, rtol=1e-9)
+
+
+def test_limits_with_all_labels_are_those_of_estimate_also_for_forecasts_that_rank_wrongly():
+    rng = np.random.default_rng(3)
+    p = rng.choice([0.1, 0.4, 0.9], 4000)
+    y = rng.random(4000) < 1.0 - p
+    found = pr.late_labels(p, made=np.zeros(4000), reported=np.where(y, 0.0, np.nan), windows=[])
+    usual = pr.estimate(y, p, measure=pr.measures.ObservedExpected())
+    np.testing.assert_allclose([found.low[0], found.high[0]], [usual.low, usual.high], rtol=0.003)
+
+
+def test_limits_have_their_level_for_forecasts_far_too_high():
+    rng = np.random.default_rng(4)
+    held = np.zeros(2)
+    for _ in range(100):
+        made, delay = rng.integers(0, 20, 600), rng.geometric(0.3, 600) - 1
+        reported = np.where((rng.random(600) < 0.3) & (delay < 20), made + delay, np.nan)
+        found = pr.late_labels(np.full(600, 0.9), made=made, reported=reported, now=19, windows=[7])
+        held += (found.low[:2] <= 1 / 3) & (found.high[:2] >= 1 / 3)
+    assert (held >= 89).all()
+
+
 def test_too_low_forecasts_are_found():
     p, made, reported = stream(np.random.default_rng(6), 20_000, ratio=1.4)
     found = pr.late_labels(p, made=made, reported=reported, now=DAYS - 1)
@@ -100,6 +130,32 @@ def test_a_ledger_and_dates_give_the_same():
         expected = getattr(FOUND, name)
         np.testing.assert_allclose(getattr(dated, name), expected, rtol=1e-12)
         np.testing.assert_allclose(getattr(condensed, name), expected, rtol=1e-9)
+
+
+def test_dates_as_text_and_times_of_any_unit_are_days():
+    start = np.datetime64("2026-03-01")
+    made, now = start + MADE, start + (DAYS - 1)
+    reported = np.where(np.isnan(REPORTED), np.datetime64("NaT"), start + np.nan_to_num(REPORTED).astype(int))
+    texts = [None if np.isnat(one) else str(one) for one in reported]
+    for one, other, day in (
+        (made.astype(str), texts, str(now)),
+        ([f"{day}T23:59:00" for day in made], [one or "" for one in texts], now),
+        (made.astype("datetime64[ms]"), reported.astype("datetime64[ms]"), f"{now}T10:00:00"),
+        (pl.Series(made.astype(str)), pl.Series(texts), str(now)),
+    ):
+        found = pr.late_labels(P, made=one, reported=other, now=day)
+        np.testing.assert_array_equal(found.score, FOUND.score)
+
+
+def test_labels_of_a_ledger_may_be_texts_and_those_without_a_report_anything():
+    made, reported = ["2026-03-01", "2026-03-01", "2026-03-02", "2026-03-02"], ["2026-03-02", "none", "2026-03-02", "-"]
+    y, p = [1, 0, 1, 0], [0.25, 0.5, 0.75, 0.5]
+    ledger = pr.condense(y, p, by={"made": made, "reported": reported})
+    found = pr.late_labels(ledger, made="made", reported="reported", windows=[])
+    assert found.reported.tolist() == [2, 1]
+    assert found.oldest.tolist() == [1, 1]
+    with pytest.raises(InputValueError, match="made must be a key of the ledger"):
+        pr.late_labels(ledger, made=["made"], reported="reported")
 
 
 def test_a_past_day_is_evaluated_as_it_would_have_been_and_revised():
@@ -143,7 +199,22 @@ def test_the_picture_shows_reported_and_expected_events():
     [
         ({"reported": MADE - 1}, InputValueError, "not be before the day of the forecast"),
         ({"made": np.full(len(P), np.nan)}, InputValueError, "made must hold finite days"),
-        ({"made": np.full(len(P), "today")}, InputTypeError, "made must hold dates or numbers"),
+        (
+            {"made": np.full(len(P), "today")},
+            InputTypeError,
+            "made must hold dates or numbers of days; row 0 is 'today'",
+        ),
+        (
+            {"made": np.full(len(P), 1_773_792_000_000)},
+            InputValueError,
+            r"row 0 is 1773792000000 .* Hint: for millisec",
+        ),
+        ({"made": np.full(len(P), 20260131)}, InputValueError, "dates such as 20260131 as text"),
+        ({"made": [dt.date(2026, 3, 1)] * len(P)}, InputTypeError, "reported must hold dates, as the days of the fo"),
+        ({"made": [dt.date(2026, 3, 1), 5] * (len(P) // 2)}, InputTypeError, "got dates and numbers"),
+        ({"made": [{}] * len(P)}, InputTypeError, "made must hold dates"),
+        ({"now": dt.date(2026, 3, 1)}, InputTypeError, "now must hold numbers, as the days of the forecasts do"),
+        ({"now": [5]}, InputTypeError, "now must be one day"),
         ({"reported": np.full(len(P), np.nan)}, InputValueError, "at least one report"),
         ({"made": MADE[:3]}, InputValueError, "made must have shape"),
         ({"now": -1}, InputValueError, "now must not be before every forecast"),

@@ -1,5 +1,6 @@
 """Monitors of ledgers: exact e-values, the same state however days are added, alarms, and what is refused."""
 
+import datetime as dt
 import itertools
 import json
 import math
@@ -496,3 +497,48 @@ def test_stakes_lie_between_zero_and_one():
     assert (STAKES > 0).all()
     assert (STAKES < 1).all()
     assert 2 * len(STAKES) == ALTERNATIVES
+
+
+def by_day(*days):
+    """Return a ledger of two cases on each day."""
+    return pr.condense([0, 1] * len(days), [0.25, 0.5] * len(days), by={"day": [day for day in days for _ in "ab"]})
+
+
+@pytest.mark.parametrize("text", ["30.03.2026", "03/30/2026", "30 Mar 2026", "March", "Mon", "tuesday 3"])
+def test_texts_of_dates_that_do_not_sort_are_rejected(text):
+    with pytest.raises(
+        InputValueError, match="'day' must sort in the order of time, as the text of ISO dates does; got"
+    ):
+        pr.monitor(by_day(text))
+
+
+@pytest.mark.parametrize("label", [1_773_792_000_000, 1_773_792_000, 20260331, 1.7e12])
+def test_numbers_that_do_not_count_days_have_no_maturity(label):
+    ledger = by_day(label, label + 70)
+    assert len(pr.monitor(ledger).times) == 2
+    with pytest.raises(InputValueError, match="mature_after needs labels of 'day' that are dates or numbers of days"):
+        pr.monitor(ledger, mature_after=7)
+
+
+@pytest.mark.parametrize(
+    "days",
+    [
+        (dt.date(2026, 3, 1), "2026-04-01"),
+        (dt.date(2026, 3, 1), dt.datetime(2026, 3, 2)),  # noqa: DTZ001  (a time without a zone)
+        (dt.datetime(2026, 3, 1), dt.datetime(2026, 3, 2, tzinfo=dt.UTC)),  # noqa: DTZ001
+        (1, "2026-03-01"),
+    ],
+)
+def test_days_of_different_types_are_rejected(days):
+    with pytest.raises(InputTypeError, match="labels of 'day' must be of one type"):
+        pr.monitor(by_day(*days), mature_after=1)
+    with pytest.raises((InputTypeError, InputValueError), match="labels of 'day' must"):
+        pr.monitor(by_day(days[0])).extend(by_day(days[1]))
+
+
+def test_outcomes_of_a_monitored_day_that_change_places_are_noticed():
+    p, days = [0.25, 0.5, 0.25, 0.5], [1, 1, 2, 2]
+    watch = pr.monitor(pr.condense([0, 1, 0, 1], p, by={"day": days}))
+    assert len(watch.extend(pr.condense([0, 1, 0, 1], p, by={"day": days})).times) == 2
+    with pytest.raises(InputValueError, match="has been monitored must not change; those of 2 have"):
+        watch.extend(pr.condense([0, 1, 1, 0], p, by={"day": days}))

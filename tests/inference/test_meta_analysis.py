@@ -248,3 +248,52 @@ def test_private_ledgers_are_refused_with_a_hint():
     private = pr.coarsen(pr.condense([0, 1, 0, 1], [0.1, 0.9, 0.3, 0.6], by={"site": list("aabb")}))
     with pytest.raises(InputTypeError, match="pass its `ledger`"):
         pr.meta_analysis(private)
+
+
+def test_limits_are_values_that_a_measure_can_have():
+    rng = np.random.default_rng(1)
+    site, p = np.repeat(np.arange(5), 60), rng.random(300)
+    sharp = (site % 2 == 0) & (rng.random(300) < 0.9)
+    y = np.where(sharp, p > 0.5, rng.random(300) < 0.5)
+    measures = [pr.Brier(), pr.Log(), pr.measures.AreaUnderRoc(), pr.measures.Skill(), pr.measures.NetBenefit(0.4)]
+    measures += [pr.measures.Discrimination(), pr.measures.AccuracyAtCoverage(0.5)]
+    found = pr.meta_analysis(
+        pr.condense(y, np.clip(p, 0.01, 0.99), by={"site": site}), measures=measures, n_resamples=100, seed=1
+    )
+    least = [0.0, 0.0, 0.0, -np.inf, -2 / 3, 0.0, 0.0]
+    most = [1.0, np.inf, 1.0, 1.0, 1.0, np.inf, 1.0]
+    for low, high in ((found.low, found.high), (found.prediction_low, found.prediction_high)):
+        assert (least <= low).all()
+        assert (low < high).all()
+        assert (high <= most).all()
+    clipped = "limits clipped to the range of the measure"
+    assert found.prediction_low[0] == 0.0
+    assert clipped in found.note[0]
+    assert found.prediction_high[3] == 1.0
+    assert clipped in found.summary().splitlines()[3]
+    assert clipped not in found.note[2]
+
+
+@pytest.mark.parametrize("wrong", [pr.Brier, "brier", None, 5, [], {"a": pr.Brier()}])
+def test_measures_are_rules_measures_or_functions(wrong):
+    ledger = pr.condense([0, 1] * 20, np.linspace(0.1, 0.9, 40), by={"site": np.arange(40) // 20})
+    kind = InputValueError if wrong == [] else InputTypeError
+    for call in (lambda: pr.meta_analysis(ledger, measures=wrong), lambda: pr.before_labels([0.2], measures=wrong)):
+        with pytest.raises(kind, match="measures must"):
+            call()
+    for right in (pr.Brier(), [pr.Brier()], np.array([pr.Brier()], dtype=object)):
+        assert pr.meta_analysis(ledger, measures=right).measure.tolist() == ["brier"]
+
+
+@pytest.mark.parametrize("wrong", [np.array(["site", "day"]), ["site"], np.array("site"), {"site"}, 5, None])
+def test_names_of_keys_and_models_must_be_texts(wrong):
+    ledger = pr.condense([0, 1] * 20, np.linspace(0.1, 0.9, 40), by={"site": np.arange(40) // 20})
+    for call in (
+        lambda: pr.meta_analysis(ledger, by=wrong),
+        lambda: pr.monitor(ledger, time=wrong),
+        lambda: pr.before_labels([0.2], past=ledger, day=wrong),
+        lambda: pr.meta_analysis(ledger).row(model=wrong if wrong is not None else "site"),
+        lambda: ledger.one_model(wrong if wrong is not None else "site"),
+    ):
+        with pytest.raises(InputValueError, match=r"must be|has no key"):
+            call()

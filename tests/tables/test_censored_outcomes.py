@@ -240,3 +240,10 @@ def test_functions_without_weights_reject_censored_outcomes():
     ):
         with pytest.raises(InputTypeError, match="weighted for censoring"):
             called()
+
+
+@pytest.mark.parametrize("horizon", [[2.0], np.array([1.0, 2.0]), "2", None, 5.0])
+def test_an_unknown_horizon_is_named(horizon):
+    outcomes = pr.censored([1.0, 2.0, 3.0, 4.0], [1, 0, 1, 1], horizons=[1.5, 2.0])
+    with pytest.raises(InputValueError, match=r"horizon must be one of \[1.5, 2.0\]"):
+        outcomes.at(horizon)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.errors import InputTypeError, InputValueError, MissingDependencyError
+from propriety.errors import InputTypeError, InputValueError, MissingDependencyError, ProprietyError
 from propriety.evaluation.estimators import predicted
 from propriety.inference.answers_ledger import as_measured
 from propriety.inference.mean_estimates import measured_moments
@@ -56,6 +56,8 @@ class Sample:
             hint = "sklearn.calibration.CalibratedClassifierCV gives a classifier without probabilities predict_proba."
             raise InputTypeError(law, argument="estimator", offender=offender, hint=hint)
         outcomes = np.asarray(y)
+        if not (X.shape if hasattr(X, "shape") else hasattr(X, "__len__")):
+            raise InputTypeError("must have one row per case", argument="X", offender=f"got {type(X).__name__}")
         rows = int(X.shape[0]) if hasattr(X, "shape") else len(X)
         if outcomes.ndim != 1 or len(outcomes) != rows:
             law, offender = "must have one outcome for each row of X", f"it has shape {outcomes.shape}, X {rows} rows"
@@ -102,9 +104,22 @@ def value_in(ledger: Ledger, measure: Measure, model: str) -> float:
 
 def folds_of(sample: Sample, cv: Any, n_repeats: int, groups: NDArray[Any] | None, seed: int) -> list[Fold]:
     """Return the parts of a repeated cross-validation; the cases of a group are always in the same part."""
+    try:
+        found = _split(sample, cv, n_repeats, groups, seed)
+    except ProprietyError:
+        raise
+    except (TypeError, ValueError) as error:
+        law = "must be a number of folds, or a splitter of scikit-learn"
+        raise InputValueError(law, argument="cv", offender=str(error).rstrip(".")) from error
+    if not found:
+        raise InputValueError("must give at least one part", argument="cv", offender="it gives none")
+    return found
+
+
+def _split(sample: Sample, cv: Any, n_repeats: int, groups: NDArray[Any] | None, seed: int) -> list[Fold]:
     from sklearn import model_selection as selection
 
-    if not isinstance(cv, int):
+    if isinstance(cv, bool) or not isinstance(cv, int | np.integer):
         if n_repeats > 1:
             law = "repeats belong to a number of folds; a splitter has its own"
             raise InputValueError(law, argument="n_repeats", hint="pass RepeatedStratifiedKFold(...) as cv.")

@@ -90,6 +90,7 @@ class AreaUnderRiskCoverage(_OfAnswers):
     key: ClassVar[str] = "aurc"
     label: ClassVar[str] = "area under the risk-coverage curve"
     higher_is_better: ClassVar[bool] = False
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     scale: ClassVar[str] = "log"
     largest: ClassVar[float] = 1.0
 
@@ -136,6 +137,7 @@ class AreaUnderGeneralizedRiskCoverage(_OfAnswers):
     key: ClassVar[str] = "augrc"
     label: ClassVar[str] = "area under the generalized risk-coverage curve"
     higher_is_better: ClassVar[bool] = False
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     scale: ClassVar[str] = "log"
     largest: ClassVar[float] = 0.5
 
@@ -173,6 +175,7 @@ class AccuracyAtCoverage(_OfAnswers):
     threshold: float = 0.5
 
     higher_is_better: ClassVar[bool] = True
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __post_init__(self) -> None:
         # The class is named because a slots dataclass replaces the class that a bare super() refers to.
@@ -224,6 +227,7 @@ class CoverageAtAccuracy(_OfAnswers):
     threshold: float = 0.5
 
     higher_is_better: ClassVar[bool] = True
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __post_init__(self) -> None:
         _OfAnswers.__post_init__(self)

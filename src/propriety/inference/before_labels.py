@@ -15,7 +15,7 @@ from propriety.checks import check_level
 from propriety.errors import UNDEFINED, InputTypeError, InputValueError
 from propriety.inference.calibration_measures import ObservedExpected
 from propriety.inference.measure_reading import read_measures
-from propriety.inference.measures import Mean, Measure, Smooth
+from propriety.inference.measures import Mean, Measure, Smooth, bounds_of
 from propriety.inference.number_words import capitalized, number
 from propriety.inference.ranking_measures import AreaUnderRoc
 from propriety.ledger.ledger import Ledger
@@ -202,9 +202,7 @@ def before_labels(
     (0.145, array([0.321]))
     """
     check_level(level)
-    asked = read_measures(measures)
-    if not asked:
-        raise InputValueError("must name at least one measure", argument="measures", offender="it is empty")
+    asked = read_measures(measures, needed=True)
     for one in asked:
         if not isinstance(one, Mean | Smooth):
             law = "must be rules, or measures that are means or have an influence function"
@@ -243,7 +241,7 @@ class _PastDay(NamedTuple):
 
 
 def _tables_by_day(past: Ledger, day: str) -> list[ForecastTable]:
-    if not isinstance(past, Ledger) or past.labels is not None or day not in past.keys:
+    if not isinstance(past, Ledger) or past.labels is not None or not isinstance(day, str) or day not in past.keys:
         law = f"must be a Ledger of one event with the key {day!r}"
         raise InputValueError(law, argument="past", hint="condense the past cases with by={...}.")
     others = [name for name in past.keys if name != day]
@@ -280,15 +278,7 @@ def _possible(measure: Measure, expected: float, low: float, high: float) -> tup
     """Clip limits to the values that a measure can have; an expected value outside them stays within the limits."""
     if math.isnan(expected):
         return low, high
-    if isinstance(measure, Mean):
-        claims = measure.rule.properties()
-        if claims.best is None or claims.worst is None:
-            return low, high
-        least, most = sorted((measure.sign * claims.best, measure.sign * claims.worst))
-    else:
-        scale = getattr(measure, "scale", "identity")
-        least = -math.inf if scale == "identity" else 0.0
-        most = 1.0 if scale == "logit" else math.inf
+    least, most = bounds_of(measure)
     low, high = (min(max(limit, least), most) for limit in (low, high))
     return min(low, max(expected, least)), max(high, min(expected, most))
 

@@ -186,6 +186,7 @@ class IntegratedCalibrationIndex:
     label: ClassVar[str] = "integrated calibration index"
     higher_is_better: ClassVar[bool] = False
     compare_instead: ClassVar[MeanScore] = MeanScore()
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def value(self, table: ForecastTable) -> float:
         """Return the mean distance."""

@@ -1,8 +1,7 @@
-"""Forecasts whose events are reported late: reading days, and estimates for the cases of some ages."""
+"""Forecasts whose events are reported late: reading them, and estimates for the cases of some ages."""
 
 from __future__ import annotations
 
-import datetime as dt
 import math
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -11,16 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtrc
 
-from propriety.errors import InputTypeError, InputValueError
+from propriety.errors import InputValueError
+from propriety.inference.day_numbers import Days, check_alike, read_day, read_days
 from propriety.inference.reporting_delays import ReportingDelays
 from propriety.ledger.ledger import Ledger
 from propriety.result import Floats
 from propriety.rules.rule import BinaryRule
 from propriety.tables.validation import read_unlabelled
 
-__all__ = ["LateCases", "WindowEstimate", "estimate_window", "read_days", "read_late_cases"]
+__all__ = ["LateCases", "WindowEstimate", "estimate_window", "read_late_cases"]
 
 FEWEST = 4  # With fewer reported events, limits of the score would be too narrow; see `studies/late_labels.py`.
+EVENTS_OF_GROUP, MOST_GROUPS = 20, 10  # Groups of forecasts whose observed event rates give the limits of O/E.
 FEW = f"fewer than {FEWEST} reported events: no limits of the score"
 COLLAPSED = "events are reported at ages at which the estimated share of reported events is 0: nothing is estimable"
 
@@ -56,68 +57,57 @@ class WindowEstimate:
     note: str
 
 
-def read_days(argument: str, values: object, *, missing: bool = False) -> Floats:
-    """Return days as numbers: dates as days since 1970, and numbers rounded down; missing ones are NaN if allowed."""
-    found = np.asarray(values)
-    if found.dtype.kind == "O":
-        entries = [_local(one) if one == one else None for one in found.ravel().tolist()]  # noqa: PLR0124  (NaN and NaT)
-        dated = any(hasattr(one, "year") for one in entries)
-        found = np.array(entries, dtype="datetime64[D]" if dated else np.float64).reshape(found.shape)
-    if found.dtype.kind == "M":
-        days = np.where(np.isnat(found), np.nan, found.astype("datetime64[D]").astype(np.float64))
-    elif found.dtype.kind in "iuf":
-        days = np.floor(found.astype(np.float64))
-    else:
-        law = "must hold dates or numbers of days"
-        raise InputTypeError(law, argument=argument, offender=f"got {found.dtype}")
-    wrong = np.isinf(days) if missing else ~np.isfinite(days)
-    if wrong.any():
-        law = "must hold finite days" + ("" if missing else "; none may be missing")
-        raise InputValueError(law, argument=argument, row=int(np.argmax(wrong.ravel())), count=f"{wrong.sum():,} rows")
-    return days
+def read_late_cases(forecasts: object, made: object, reported: object, now: object = None) -> tuple[LateCases, float]:
+    """Return the cells of cases, and the day of the evaluation, by default the last one.
 
-
-def _local(entry: object) -> object:
-    """Return the date of a time with a time zone, in that zone, and anything else as it is."""
-    return entry.date() if isinstance(entry, dt.datetime) and entry.tzinfo is not None else entry
-
-
-def read_late_cases(forecasts: object, made: object, reported: object) -> LateCases:
-    """Return the cells of arrays, or of a ledger whose keys `made` and `reported` are days and whose events reports."""
+    The cases are arrays, or a ledger whose keys `made` and `reported` are days and whose events are reports.
+    """
     if isinstance(forecasts, Ledger):
-        return _cells_of_ledger(forecasts, made, reported)
+        cases, first = _cells_of_ledger(forecasts, made, reported)
+    else:
+        cases, first = _cells_of_arrays(forecasts, made, reported)
+    early = cases.reported < cases.made
+    if early.any():
+        law = "must not be before the day of the forecast"
+        raise InputValueError(law, argument="reported", count=f"{int(cases.number[early].sum()):,} cases")
+    if now is None:
+        return cases, float(np.fmax(cases.made.max(), np.fmax.reduce(cases.reported)))
+    today = read_day("now", now)
+    check_alike("now", today, first)
+    return cases, float(today.number[0])
+
+
+def _cells_of_arrays(forecasts: object, made: object, reported: object) -> tuple[LateCases, Days]:
     forecast = read_unlabelled(forecasts, "forecasts")
-    days = read_days("made", made), read_days("reported", reported, missing=True)
-    for name, own in zip(("made", "reported"), days, strict=True):
+    first, last = read_days("made", made), read_days("reported", reported, missing=True)
+    check_alike("reported", last, first)
+    for name, own in (("made", first.number), ("reported", last.number)):
         if own.shape != forecast.shape:
             raise InputValueError(f"must have shape {forecast.shape}", argument=name, offender=f"it has {own.shape}")
-    return _in_order(LateCases(forecast, *days, np.ones(len(forecast))))
+    return LateCases(forecast, first.number, last.number, np.ones(len(forecast))), first
 
 
-def _cells_of_ledger(ledger: Ledger, made: object, reported: object) -> LateCases:
+def _cells_of_ledger(ledger: Ledger, made: object, reported: object) -> tuple[LateCases, Days]:
     for name, key in (("made", made), ("reported", reported)):
-        if key not in ledger.keys:
+        if not isinstance(key, str) or key not in ledger.keys:
             law = f"must be a key of the ledger, one of {list(ledger.keys)}"
             raise InputValueError(law, argument=name, offender=f"got {key!r}")
     if ledger.labels is not None or ledger.is_weighted:
         raise InputValueError("must hold one event and no weights", argument="forecasts")
     tables = ledger.keyed_tables(ledger.one_model(None), ledger.events[0])
-    first = read_days("made", ledger.index.column(str(made)))[tables.entry]
-    last = read_days("reported", ledger.index.column(str(reported)), missing=True)[tables.entry]
+    first = read_days("made", ledger.index.column(str(made)))
+    labels = ledger.index.column(str(reported))
+    happened = np.bincount(tables.entry, tables.events, minlength=len(labels)) > 0.0
+    reports = [label if seen else None for label, seen in zip(labels, happened.tolist(), strict=True)]
+    last = read_days("reported", reports, missing=True)
+    check_alike("reported", last, first)
+    days = first.number[tables.entry]
     cells = [
-        LateCases(tables.forecast, first, last, tables.events),
-        LateCases(tables.forecast, first, np.full(len(first), np.nan), tables.non_events),
+        LateCases(tables.forecast, days, last.number[tables.entry], tables.events),
+        LateCases(tables.forecast, days, np.full(len(days), np.nan), tables.non_events),
     ]
     kept = [LateCases(*(column[one.number > 0.0] for column in one)) for one in cells]
-    return _in_order(LateCases(*(np.concatenate(columns) for columns in zip(*kept, strict=True))))
-
-
-def _in_order(cases: LateCases) -> LateCases:
-    early = cases.reported < cases.made
-    if early.any():
-        law = "must not be before the day of the forecast"
-        raise InputValueError(law, argument="reported", count=f"{int(cases.number[early].sum()):,} cases")
-    return cases
+    return LateCases(*(np.concatenate(columns) for columns in zip(*kept, strict=True))), first
 
 
 def estimate_window(
@@ -137,13 +127,11 @@ def estimate_window(
     share = delays.share[age]
     expected, events = count * p * share, float(count[event].sum())
     total = float(expected.sum())
-    low, high = _limits_of_ratio(
-        events,
-        total,
-        float((expected * (1.0 - p * share)).sum()),
-        float(delays.variance(_by_age(age, expected[None], delays))[0, 0]),
-        z,
-    )
+    low = high = math.nan
+    estimable = bool((share[event] > 0.0).all())
+    if estimable and total > 0.0:
+        error = float(delays.variance(_by_age(age, expected[None], delays))[0, 0])
+        low, high = _limits_of_ratio(events, total, _common(cases, share, event), error, z)
     score, error, naive = _score(cases, age, event, delays, rule)
     away = math.exp(z * error / score) if score > 0.0 and events >= FEWEST else math.nan
     slower, faster = (float((count * p * delays.stretched(by).share[age]).sum()) for by in (1.2, 0.8))
@@ -166,7 +154,7 @@ def estimate_window(
         score_as_labelled=naive,
         note=FEW if events < FEWEST else "",
     )
-    if (share[event] > 0.0).all():
+    if estimable:
         return found
     # One delay was longer than all that could be compared with it, so the share before it is estimated as 0.
     names = ("observed_expected", "low", "high", "p_value", "score", "score_low", "score_high")
@@ -182,16 +170,34 @@ def _by_age(age: NDArray[np.intp], columns: Floats, delays: ReportingDelays) -> 
     return np.stack([np.bincount(age, one, minlength=len(delays.share)) for one in columns])
 
 
-def _limits_of_ratio(events: float, expected: float, outcomes: float, delays: float, z: float) -> tuple[float, float]:
-    """Return the ratios r that solve (events - r expected)^2 = z^2 (r outcomes + r^2 delays), the score limits."""
-    square = expected**2 - z**2 * delays
-    if not expected > 0.0:
-        return math.nan, math.nan
-    middle = events * expected + z**2 * outcomes / 2.0
-    if square <= 0.0:
-        return events**2 / (2.0 * middle), math.inf
-    spread = math.sqrt(max(middle**2 - square * events**2, 0.0))
-    return (middle - spread) / square, (middle + spread) / square
+def _common(cases: LateCases, share: Floats, event: NDArray[np.bool_]) -> float:
+    r"""Return the term c of the variance :math:`r E - r^2 c` of :math:`\sum y^*_i - r p_i F_i`.
+
+    With the probability :math:`f_i` of a report and :math:`r = \sum f_i / E`, the variance is
+    :math:`\sum f_i (1 - f_i) + (f_i - r p_i F_i)^2`, also for forecasts that are wrong. The event rates in :math:`f_i`
+    are those observed in groups of forecasts; with few events there is one group.
+    """
+    p, count = cases.forecast, cases.number
+    reports, exposed = count * event, count * share
+    _, row = np.unique(p, return_inverse=True)
+    expected = np.bincount(row, exposed * p)
+    total = float(expected.sum())
+    groups = int(np.clip(reports.sum() // EVENTS_OF_GROUP, 1, MOST_GROUPS))
+    middle = (np.cumsum(expected) - expected / 2.0) / total
+    group = np.minimum(groups * middle, groups - 1).astype(np.intp)[row]
+    own = np.bincount(group, exposed, minlength=groups)
+    seen = np.bincount(group, reports if event.any() else exposed, minlength=groups)
+    rate = np.minimum(np.divide(seen, own, out=np.zeros(groups), where=own > 0.0)[group] * share, 1.0)
+    reported = count * rate * p * share
+    return 2.0 * total * float(reported.sum()) / float(count @ rate) - float(count @ (p * share) ** 2)
+
+
+def _limits_of_ratio(events: float, expected: float, common: float, delays: float, z: float) -> tuple[float, float]:
+    """Return the ratios r that solve (events - r expected)^2 = z^2 (r expected - r^2 common + r^2 delays)."""
+    square = expected**2 + z**2 * (common - delays)
+    middle = events * expected + z**2 * expected / 2.0
+    upper = middle + math.sqrt(max(middle**2 - square * events**2, 0.0))
+    return events**2 / upper, upper / square if square > 0.0 else math.inf
 
 
 def _score(

@@ -11,7 +11,7 @@ from scipy.special import ndtri
 
 from propriety.checks import check_level, check_positive, is_number
 from propriety.errors import InputTypeError, InputValueError
-from propriety.inference.late_cases import LateCases, WindowEstimate, estimate_window, read_days, read_late_cases
+from propriety.inference.late_cases import LateCases, WindowEstimate, estimate_window, read_late_cases
 from propriety.inference.late_words import summary_of_labels, summary_of_revision
 from propriety.inference.reporting_delays import ReportingDelays, estimate_delays
 from propriety.ledger.ledger import Ledger
@@ -213,15 +213,16 @@ def late_labels(
     .. math:: \frac{O}{E} = \frac{\sum y^*_i}{\sum p_i F(a_i)}, \qquad
               S = \frac{\sum F(a_i)\, l_0(p_i) + y^*_i (l_1(p_i) - l_0(p_i))}{\sum F(a_i)} .
 
-    The limits and the test include the error of F.
+    The limits include the error of F and hold for miscalibrated forecasts too: the variance of O/E follows from the
+    event rates observed in groups of forecasts. The test includes the error of F.
 
     Parameters
     ----------
     forecasts : array-like of shape (n,), or Ledger
         Forecasts of the event; or a ledger of one model by day of forecast and day of report, whose events are reports.
     made : array-like of shape (n,), or str
-        Day of each forecast: dates, or numbers of days. Times with a time zone have the date of that zone. With a
-        ledger, the name of the key.
+        Day of each forecast: dates, ISO dates as text, or numbers of days. Times with a time zone have the date of that
+        zone. With a ledger, the name of the key.
     reported : array-like of shape (n,), or str
         Day on which the event was reported; missing (NaN, NaT, None) if it has not been. With a ledger, the name of the
         key; for cases without a report its label does not matter.
@@ -247,9 +248,9 @@ def late_labels(
     age of the oldest forecast. Then the cases of all ages can be used, and leaving out young ones gains nothing. If
     delays are in fact 20% longer or shorter, `if_slower` and `if_faster` say how much observed/expected changes; the
     youngest windows depend on it most. In `studies/late_labels.py`, 95% limits of observed/expected had a coverage of
-    94 to 97%, and those of the score of 94 to 96% from four reported events on. With few reports, a single long delay
-    can make the estimate of F zero at ages with reports; `note` says so, and estimates of windows with such ages are
-    NaN.
+    94 to 97%. Those of the score had 94 to 96% in windows with an average of 7 reported events or more, and 79 to 94%
+    with 2 to 4. With few reports of young cases, the estimate of F can be zero at ages with reports; `note` says so,
+    and estimates of windows with such ages are NaN, in this study in at most 0.7% of the samples.
 
     References
     ----------
@@ -269,8 +270,7 @@ def late_labels(
         raise InputTypeError("must be a sequence of numbers of days", argument="windows", offender=f"got {windows!r}")
     for window in windows:
         check_positive("windows", window)
-    cases = read_late_cases(forecasts, made, reported)
-    today = float(np.nanmax([cases.made.max(), np.nanmax(cases.reported)])) if now is None else _day(now)
+    cases, today = read_late_cases(forecasts, made, reported, now)
     if not (cases.made <= today).any():
         raise InputValueError("must not be before every forecast", argument="now", offender=f"got {now!r}")
     oldest = int(today - cases.made.min())
@@ -292,13 +292,6 @@ def late_labels(
         rule=rule,
         cases=cases,
     )
-
-
-def _day(now: object) -> float:
-    day = read_days("now", now)
-    if day.ndim:
-        raise InputTypeError("must be one day", argument="now", offender=f"got shape {day.shape}")
-    return float(day)
 
 
 def _seen(cases: LateCases, now: float) -> tuple[LateCases, NDArray[np.intp], NDArray[np.bool_]]:

@@ -365,7 +365,7 @@ def _check_ledger(ledger: Ledger, time: str) -> None:
 
 
 def _check_keys(ledger: Ledger, time: str) -> None:
-    if time not in ledger.keys:
+    if not isinstance(time, str) or time not in ledger.keys:
         keys = ", ".join(map(repr, ledger.keys)) or "no keys"
         hint = "condense with the days as a key of their own; at the command line, repeat --by for every key."
         raise InputValueError(f"the ledger has no key {time!r}", offender=f"it has {keys}", hint=hint)

@@ -10,10 +10,10 @@ import numpy as np
 
 from propriety.errors import InputValueError, Wording
 from propriety.inference.cluster_errors import cluster_errors, sums_by_cluster
-from propriety.inference.dependence import hac, span_of
+from propriety.inference.dependence import check_times, hac, span_of
 from propriety.inference.estimates import FEWEST_HELD, Estimate, few, make_estimate
 from propriety.inference.few_events import limits_of_rare
-from propriety.inference.measures import Mean, Skill
+from propriety.inference.measures import Mean, Skill, bounds_of
 from propriety.inference.net_benefit_errors import net_benefit_limits
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.moments import OUTCOME, Moments, moments_of_table
@@ -135,6 +135,7 @@ def measured(moments: Moments, measure: Mean | Skill, classes: int | None) -> Mo
 def parts_in_time(moments: Moments) -> Floats:
     """Return the contribution of each time to the deviation of the means, of shape (times, series), in order."""
     by_time = moments.over("time")
+    check_times(by_time.index.labels[0], None)
     with np.errstate(invalid="ignore"):  # Infinite losses.
         parts: Floats = (by_time.weight / by_time.weight.sum())[:, None] * (by_time.mean - moments.means)
     return parts
@@ -184,9 +185,6 @@ def _constant_losses(rule: Rule, shares: Floats, classes: int | None) -> Floats:
 
 def within_range(found: Estimate, measure: Mean, classes: int | None) -> Estimate:
     """Clip the limits of a mean to the range that the rule declares; a mean outside it stays within the limits."""
-    claims = measure.rule.properties(classes)
-    if claims.best is None or claims.worst is None:
-        return found
-    least, most = sorted((measure.sign * claims.best, measure.sign * claims.worst))
+    least, most = bounds_of(measure, classes)
     low, high = (limit if math.isnan(limit) else min(max(limit, least), most) for limit in (found.low, found.high))
     return replace(found, low=min(low, found.value), high=max(high, found.value))

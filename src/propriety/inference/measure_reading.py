@@ -53,8 +53,10 @@ class _Own:
         return float(value)
 
 
-def read_measures(measures: Any) -> tuple[Measure, ...]:
+def read_measures(measures: Any, *, needed: bool = False) -> tuple[Measure, ...]:
     """Return the measures of a sequence of rules, measures or functions of a table, or of a single one.
+
+    If `needed`, an empty sequence raises an error.
 
     Examples
     --------
@@ -64,7 +66,10 @@ def read_measures(measures: Any) -> tuple[Measure, ...]:
     """
     if isinstance(measures, str) or not isinstance(measures, Iterable):
         measures = [measures]
-    return tuple(read_measure(one, "measures") for one in measures)
+    found = tuple(read_measure(one, "measures") for one in measures)
+    if needed and not found:
+        raise InputValueError("must name at least one measure", argument="measures", offender="it is empty")
+    return found
 
 
 def read_measure(measure: Any, argument: str = "measure") -> Measure:

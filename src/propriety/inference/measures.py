@@ -10,6 +10,7 @@ its error is then computed by bootstrap. Two kinds have more:
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
 
@@ -38,6 +39,7 @@ __all__ = [
     "Regret",
     "Skill",
     "Smooth",
+    "bounds_of",
 ]
 
 
@@ -117,6 +119,27 @@ class FittedDistance(Measure, Protocol):
     @property
     def compare_instead(self) -> Measure:
         """The measure by which models can be compared."""
+
+
+def bounds_of(measure: Measure, classes: int | None = None) -> tuple[float, float]:
+    """Return the smallest and the largest value that a measure can have, as far as they are known.
+
+    Those of a mean are the range of its rule; other measures declare `bounds`, or a `scale` that implies them.
+
+    Examples
+    --------
+    >>> bounds_of(MeanScore()), bounds_of(Skill())
+    ((0.0, 1.0), (-inf, 1.0))
+    """
+    if isinstance(measure, Mean):
+        claims = measure.rule.properties(classes)
+        if claims.best is None or claims.worst is None:
+            return -math.inf, math.inf
+        least, most = sorted((measure.sign * claims.best, measure.sign * claims.worst))
+        return least, most
+    of_scale = {"log": (0.0, math.inf), "logit": (0.0, 1.0)}.get(getattr(measure, "scale", ""), (-math.inf, math.inf))
+    least, most = getattr(measure, "bounds", of_scale)
+    return least, most
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,6 +312,11 @@ class Skill(_OfRule):
     higher_is_better: ClassVar[bool] = True
 
     @property
+    def bounds(self) -> tuple[float, float]:
+        """At most 1, which a loss of 0 has."""
+        return -math.inf, 1.0 if self.rule.properties().best == 0.0 else math.inf
+
+    @property
     def key(self) -> str:
         """The name of the rule, and skill."""
         return f"{self.rule.name}_skill"
@@ -338,6 +366,7 @@ class Miscalibration(_Part):
     """
 
     higher_is_better: ClassVar[bool] = False
+    bounds: ClassVar[tuple[float, float]] = (0.0, math.inf)
 
     @property
     def key(self) -> str:
@@ -371,6 +400,7 @@ class Discrimination(_Part):
     """
 
     higher_is_better: ClassVar[bool] = True
+    bounds: ClassVar[tuple[float, float]] = (0.0, math.inf)
 
     @property
     def key(self) -> str:

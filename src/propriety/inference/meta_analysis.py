@@ -18,7 +18,7 @@ from propriety.inference.calibration_measures import CalibrationSlope, ObservedE
 from propriety.inference.estimates import Estimate, counted
 from propriety.inference.estimation import estimate_or_note
 from propriety.inference.measure_reading import read_measure, read_measures
-from propriety.inference.measures import Measure
+from propriety.inference.measures import Measure, bounds_of
 from propriety.inference.number_words import capitalized, number, p_value_words, percent
 from propriety.inference.random_effects import HeterogeneityMethod, PredictionMethod, RandomEffects, random_effects
 from propriety.inference.ranking_measures import AreaUnderRoc
@@ -137,8 +137,8 @@ class MetaAnalysis(Result):
         models = list(dict.fromkeys(self.model.tolist()))
         key = self.measures[0].key if measure is None else measure if isinstance(measure, str) else None
         key = read_measure(measure).key if key is None else key
-        if model is None and len(models) > 1:
-            raise InputValueError(f"must be one of {models}", argument="model", offender="got None")
+        if (model is None and len(models) > 1) or not isinstance(model, str | None):
+            raise InputValueError(f"must be one of {models}", argument="model", offender=f"got {model!r}")
         chosen = (self.measure == key) & (self.model == (models[0] if model is None else model))
         if not chosen.any():
             law = f"must be one of {[one.key for one in self.measures]} of the models {models}"
@@ -200,7 +200,8 @@ def meta_analysis(
     :math:`N(\theta_i, v_i)`. The result has :math:`\mu` with the interval of Hartung and Knapp, the standard deviation
     :math:`\tau` between sites, and a prediction interval for the true value of a new site (`random_effects`). Measures
     with a scale are analysed on it: observed/expected on the log scale, the area under the ROC curve on the logit
-    scale. All other measures are analysed as they are.
+    scale. All other measures are analysed as they are, and limits outside the range of a measure, such as a negative
+    Brier score, are clipped to it; `note` says so.
 
     Tables and moments of the sites are all that is needed, so hospitals can exchange ledgers instead of patients: add
     the ledgers, each with its site as a key.
@@ -261,7 +262,7 @@ def meta_analysis(
     check_level(level)
     check_choice("method", method, get_args(HeterogeneityMethod))
     check_choice("prediction", prediction, get_args(PredictionMethod))
-    asked = _asked(measures)
+    asked = read_measures(measures, needed=True)
     one_key = _of_sites(ledger, by)
     drawing = Drawing(n_resamples, fresh_seed(seed))
     labels = texts_of_labels(one_key.index.column(by))
@@ -273,7 +274,7 @@ def meta_analysis(
         for measure in asked:
             found = [estimate_or_note(part, model, measure, level=level, drawing=drawing) for part in parts]
             pooled = estimate_or_note(one_key, model, measure, level=level, drawing=drawing).value
-            row, weight = _summary(measure, labels, found, (method, prediction), level)
+            row, weight = _summary(measure, labels, found, (method, prediction), level, one_key.classes)
             rows.append({"model": model, "measure": measure.key, "pooled": pooled, **row})
             sites += [
                 _site_row(model, measure, label, count, one, share)
@@ -288,12 +289,6 @@ def meta_analysis(
         level=level,
         measures=asked,
     )
-
-
-def _asked(measures: object) -> tuple[Measure, ...]:
-    if not (asked := read_measures(measures)):
-        raise InputValueError("must name at least one measure", argument="measures", offender="it is empty")
-    return asked
 
 
 def _of_sites(ledger: object, by: str) -> Ledger:
@@ -316,6 +311,7 @@ def _summary(
     found: list[Estimate],
     methods: tuple[HeterogeneityMethod, PredictionMethod],
     level: float,
+    classes: int | None,
 ) -> tuple[dict[str, Any], Floats]:
     """Return the row of a measure, and the weight of each site."""
     scale = str(getattr(measure, "scale", "identity"))
@@ -333,6 +329,8 @@ def _summary(
         weight[usable] = numbers.pop("weight")
         for name in ("mean", "low", "high", "prediction_low", "prediction_high"):
             numbers[name] = _back(numbers[name], scale)
+        if _clip(numbers, *bounds_of(measure, classes)):
+            notes.append("limits clipped to the range of the measure")
         if k < FEWEST_SITES:
             notes.append(f"{k} sites hardly determine the variance between sites")
     else:
@@ -357,6 +355,16 @@ def _back(value: float, scale: str) -> float:
     if scale == "log":
         return math.inf if value >= 700.0 else math.exp(value)
     return float(expit(value)) if scale == "logit" else value
+
+
+def _clip(numbers: dict[str, float], least: float, most: float) -> bool:
+    """Clip limits to the values that a measure can have, in place; return whether any has changed."""
+    mean, clipped = numbers["mean"], False
+    for name in ("low", "high", "prediction_low", "prediction_high"):
+        limit = numbers[name]
+        if limit < min(least, mean) or limit > max(most, mean):
+            numbers[name], clipped = min(max(limit, min(least, mean)), max(most, mean)), True
+    return clipped
 
 
 def _site_row(model: str, measure: Measure, label: str, events: int, found: Estimate, weight: float) -> dict[str, Any]:

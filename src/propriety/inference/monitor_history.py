@@ -168,16 +168,19 @@ class History:
         labels = list(zip(*columns, strict=True)) if columns else [()] * len(ledger.index)
         found: dict[Any, dict[tuple[str, Any], tuple[float, ...]]] = {}
         times = ledger.index.column(watch.time)
-        for model in ledger.models:
+        moments = ledger.moments(watch.rule).over(*ledger.index.names)
+        cells = np.argsort(ledger.index.entry_of(moments.index), kind="stable")
+        for place, model in enumerate(ledger.models):
             keyed = ledger.keyed_tables(model, ledger.events[0])
             weight = (keyed.events + keyed.non_events) * keyed.forecast
             expected = np.bincount(keyed.entry, weight, minlength=len(times))
-            numbers = zip(keyed.n.tolist(), keyed.n_events.tolist(), expected.tolist(), strict=True)
+            score = moments.mean[cells, place].tolist()
+            numbers = zip(keyed.n.tolist(), keyed.n_events.tolist(), expected.tolist(), score, strict=True)
             for time, own, values in zip(times, labels, numbers, strict=True):
                 found.setdefault(time, {})[model, own] = values
-        streams, place = watch.states.streams, {label: at for at, label in enumerate(watch.times)}
+        streams, position = watch.states.streams, {label: at for at, label in enumerate(watch.times)}
         for time, cases in found.items():
-            rows = self.day(place[time])
+            rows = self.day(position[time])
             known = {
                 (streams[at].model, streams[at].labels): values
                 for at, *values in zip(*(column.tolist() for column in (rows.stream, *_cases(rows))), strict=True)
@@ -193,7 +196,7 @@ class History:
 
 
 def _cases(rows: DayRows) -> tuple[NDArray[Any], ...]:
-    return rows.n, rows.events, rows.expected
+    return rows.n, rows.events, rows.expected, rows.score
 
 
 def _read(block: Block) -> DayRows:

@@ -8,12 +8,20 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from propriety.errors import InputValueError
-from propriety.tables.label_codes import ordered_labels
+from propriety.errors import InputTypeError, InputValueError
+from propriety.inference.day_numbers import EPOCH, LARGEST
 
 __all__ = ["check_order", "check_texts", "mature_labels"]
 
 DIGITS = re.compile(r"(\d+)")
+# Dates that begin with the day or the month, and names of months and days of the week.
+UNSORTED = re.compile(
+    r"^\d{1,2}[./-]\d{1,2}[./-]\d{2,4}"
+    r"|\b(jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec|mon|tues?|wed|thurs?|fri|sat|sun)\b"
+    r"|\b(january|february|march|april|august|september|october|november|december)\b"
+    r"|\b(mon|tues|wednes|thurs|fri|satur|sun)day\b",
+    re.IGNORECASE,
+)
 HINT = "use integers, or dates such as 2026-01-31."
 
 
@@ -28,10 +36,16 @@ def check_texts(labels: Sequence[Any], time: str) -> None:
     propriety.errors.InputValueError: the labels of 'week' must sort in the order of time; 'week 10' sorts before ...
     """
     texts = [label for label in labels if isinstance(label, str)]
+    if texts and len(texts) < len(labels):
+        raise InputTypeError(f"the labels of {time!r} must be of one type", offender="some are texts", hint=HINT)
     numeric = next((text for text in texts if _is_number(text)), None)
     if numeric is not None:
         law = f"the labels of {time!r} must not be numbers as text, which sort as '1', '10', '2'"
         raise InputValueError(law, offender=f"got {numeric!r}", hint=HINT)
+    unsorted = next((text for text in texts if UNSORTED.search(text)), None)
+    if unsorted is not None:
+        law = f"the labels of {time!r} must sort in the order of time, as the text of ISO dates does"
+        raise InputValueError(law, offender=f"got {unsorted!r}", hint=HINT)
     ordered = sorted(texts)
     for one, other in itertools.pairwise(ordered):
         if _natural(one) > _natural(other):
@@ -41,11 +55,16 @@ def check_texts(labels: Sequence[Any], time: str) -> None:
 
 def check_order(labels: Sequence[Any], time: str) -> None:
     """Raise an error unless the times are in sorted order."""
-    if tuple(labels) != ordered_labels(labels):
-        law = f"the labels of {time!r} must be in sorted order, and later than those monitored already"
-        one, other = next(pair for pair in zip(labels, ordered_labels(labels), strict=True) if pair[0] != pair[1])
-        hint = "use dates such as 2026-01-31, and add days in order."
-        raise InputValueError(law, offender=f"{one!r} comes before {other!r}", hint=hint)
+    for one, other in itertools.pairwise(labels):
+        try:
+            in_order = one < other
+        except TypeError as error:
+            law = f"the labels of {time!r} must be of one type, which can be sorted"
+            raise InputTypeError(law, offender=f"got {one!r} and {other!r}", hint=HINT) from error
+        if not in_order:
+            law = f"the labels of {time!r} must be in sorted order, and later than those monitored already"
+            hint = "use dates such as 2026-01-31, and add days in order."
+            raise InputValueError(law, offender=f"{one!r} comes before {other!r}", hint=hint)
 
 
 def mature_labels(labels: Sequence[Any], mature_after: int, time: str) -> list[Any]:
@@ -58,6 +77,11 @@ def mature_labels(labels: Sequence[Any], mature_after: int, time: str) -> list[A
     """
     if not mature_after:
         return list(labels)
+    large = next((label for label in labels if isinstance(label, int | float) and abs(label) > LARGEST), None)
+    if large is not None:
+        law = f"needs labels of {time!r} that are dates or numbers of days"
+        hint = "use dates such as 2026-01-31; seconds, milliseconds and numbers such as 20260131 do not count days."
+        raise InputValueError(law, argument="mature_after", offender=f"got {large!r}", hint=hint)
     places = [_place(label) for label in labels]
     unknown = next((label for label, place in zip(labels, places, strict=True) if place is None), None)
     if unknown is not None:
@@ -79,7 +103,7 @@ def _place(label: Any) -> float | None:
     if isinstance(label, dt.datetime):
         return label.replace(tzinfo=label.tzinfo or dt.UTC).timestamp() / 86_400.0
     if isinstance(label, dt.date):
-        return float(label.toordinal())
+        return float(label.toordinal() - EPOCH)
     return float(label) if isinstance(label, int | float) else None
 
 

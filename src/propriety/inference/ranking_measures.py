@@ -68,6 +68,7 @@ class PartialArea:
     high: float
 
     higher_is_better: ClassVar[bool] = True
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     @property
     def key(self) -> str:
@@ -110,6 +111,7 @@ class TopKNetBenefit:
     share: float | None = None
 
     higher_is_better: ClassVar[bool] = True
+    bounds: ClassVar[tuple[float, float]] = (-math.inf, 1.0)
 
     def __post_init__(self) -> None:
         check_inside("thresholds", self.thresholds)

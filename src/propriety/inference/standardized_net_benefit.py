@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -42,6 +43,7 @@ class StandardizedNetBenefit:
     thresholds: float
 
     higher_is_better: ClassVar[bool] = True
+    bounds: ClassVar[tuple[float, float]] = (-math.inf, 1.0)
 
     def __post_init__(self) -> None:
         check_inside("thresholds", self.thresholds)

@@ -84,7 +84,7 @@ class KeyIndex:
 
     def place(self, name: str) -> int:
         """Return the position of a key; raise an error if there is no such key."""
-        if name not in self.names:
+        if not isinstance(name, str) or name not in self.names:
             known = f"its keys are {list(self.names)}" if self.names else "it has no keys"
             raise InputValueError(f"the ledger has no key {name!r}; {known}")
         return self.names.index(name)
