@@ -107,6 +107,22 @@ def test_limits_have_their_level_for_forecasts_far_too_high():
     assert (held >= 89).all()
 
 
+def test_scores_and_their_limits_are_possible_ones():
+    day = [5, 5, 5, 4]
+    found = pr.late_labels([0.0, 1.0, 0.5, 1.0], made=day, reported=[6, 5, 5, 5], windows=[])
+    assert found.score_high[0] == 1.0
+    certain = pr.late_labels([0.0, 1.0, 0.5, 1.0], made=day, reported=[6, 5, 5, 5], windows=[], rule=pr.Log())
+    assert (certain.score[0], np.isnan(certain.score_low[0])) == (np.inf, True)
+    right = pr.late_labels([0.25, 1.0, 0.5, 1.0], made=[5] * 4, reported=[5] * 4, windows=[], rule=pr.Log())
+    assert right.score[0] == pytest.approx(3 * np.log(2) / 4)
+    assert right.note[0] == certain.note[0] == "a forecast has an infinite loss: no limits of the score"
+    alike = pr.late_labels([0.3] * 8, made=[5] * 8, reported=[5] * 8, windows=[])
+    assert np.isnan(alike.score_low[0])
+    assert alike.note[0] == "nothing varies in the sample, so there is no interval of the score"
+    with pytest.raises(InputTypeError, match="earlier must be a result of late_labels"):
+        alike.revision("yesterday")
+
+
 def test_too_low_forecasts_are_found():
     p, made, reported = stream(np.random.default_rng(6), 20_000, ratio=1.4)
     found = pr.late_labels(p, made=made, reported=reported, now=DAYS - 1)

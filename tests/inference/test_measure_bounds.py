@@ -125,3 +125,8 @@ def test_measures_without_finite_bounds_have_words():
     private = pr.coarsen(pr.condense([0, 1, 1, 0], [0.1, 0.6, 0.7, 0.4]), cells=4, epsilon=0.01, seed=1)
     assert "not bounded" in str(pr.measure_bounds(private, pr.measures.CalibrationIntercept()))
     assert "is at least 0" in str(pr.measure_bounds(private, pr.measures.ObservedExpected()))
+
+
+def test_a_score_that_is_certainly_infinite_is_said_to_be():
+    private = pr.coarsen(pr.condense([1, 0, 1], [0.0, 0.5, 0.5]), cells=2, minimum=1)
+    assert str(pr.measure_bounds(private, pr.Log())) == "Log score of forecast is infinite."

@@ -271,3 +271,11 @@ def test_every_line_of_a_plan_is_a_sentence():
     assert first == "A study needs more cases than any study has."
     assert power == "- Brier score: 80% power with 1 case; this needs the most."
     assert not any("Only" in line for line in plan_words(plan(prevalence=0.5, required=100.0)))  # 50 are enough.
+
+
+def test_a_comparison_is_not_planned_from_a_pilot_weighted_to_another_event_rate():
+    p = np.linspace(0.05, 0.95, 200)
+    ledger = pr.at_prevalence(pr.condense(np.arange(200) % 3 == 0, {"a": p, "b": p**2}), 0.1)
+    with pytest.raises(InputValueError, match="must have its own event rate for a comparison"):
+        pr.plan(ledger)
+    assert pr.plan(ledger, difference=0.01, spread=0.1).required > 0

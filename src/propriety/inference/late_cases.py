@@ -12,6 +12,7 @@ from scipy.special import chdtrc
 
 from propriety.errors import InputValueError
 from propriety.inference.day_numbers import Days, check_alike, read_day, read_days
+from propriety.inference.estimates import NO_SPREAD, ROUNDING
 from propriety.inference.reporting_delays import ReportingDelays
 from propriety.ledger.ledger import Ledger
 from propriety.result import Floats
@@ -23,6 +24,8 @@ __all__ = ["LateCases", "WindowEstimate", "estimate_window", "read_late_cases"]
 FEWEST = 4  # With fewer reported events, limits of the score would be too narrow; see `studies/late_labels.py`.
 EVENTS_OF_GROUP, MOST_GROUPS = 20, 10  # Groups of forecasts whose observed event rates give the limits of O/E.
 FEW = f"fewer than {FEWEST} reported events: no limits of the score"
+UNVARIED = f"{NO_SPREAD} of the score"
+UNBOUNDED = "a forecast has an infinite loss: no limits of the score"
 COLLAPSED = "events are reported at ages at which the estimated share of reported events is 0: nothing is estimable"
 
 
@@ -133,7 +136,9 @@ def estimate_window(
         error = float(delays.variance(_by_age(age, expected[None], delays))[0, 0])
         low, high = _limits_of_ratio(events, total, _common(cases, share, event), error, z)
     score, error, naive = _score(cases, age, event, delays, rule)
-    away = math.exp(z * error / score) if score > 0.0 and events >= FEWEST else math.nan
+    varies = error > ROUNDING * abs(score)
+    away = math.exp(min(z * error / score, 700.0)) if varies and score > 0.0 and events >= FEWEST else math.nan
+    worst = rule.properties().worst
     slower, faster = (float((count * p * delays.stretched(by).share[age]).sum()) for by in (1.2, 0.8))
     eventually = float((count * p).sum())
     found = WindowEstimate(
@@ -147,12 +152,12 @@ def estimate_window(
         p_value=_test(cases, age, event, delays),
         score=score,
         score_low=score / away,
-        score_high=score * away,
+        score_high=score * away if worst is None or score > worst else min(score * away, worst),
         if_slower=_ratio(events, slower),
         if_faster=_ratio(events, faster),
         as_labelled=_ratio(events, eventually),
         score_as_labelled=naive,
-        note=FEW if events < FEWEST else "",
+        note=FEW if events < FEWEST else UNBOUNDED if math.isnan(error) else "" if varies else UNVARIED,
     )
     if estimable:
         return found
@@ -209,10 +214,13 @@ def _score(
     total = float(count @ share)
     with np.errstate(invalid="ignore"):
         loss = np.where(event, share * without + happened - without, share * without)
+        loss = np.where(event & (share == 1.0), happened, loss)  # Also if the loss of a non-event is infinite.
         naive = float((count * np.where(event, happened, without)).sum() / count.sum())
     if not total > 0.0:
         return math.nan, math.nan, naive
     score = float((count * loss).sum()) / total
+    if not (math.isfinite(score) and np.isfinite(without).all()):
+        return score, math.nan, naive
     square = float(count @ (loss - score * share) ** 2)
     square += float(delays.variance(_by_age(age, (count * share * (without - score))[None], delays))[0, 0])
     return score, math.sqrt(square) / total, naive

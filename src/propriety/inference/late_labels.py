@@ -79,7 +79,7 @@ class LateLabels(Result):
         Test of calibration (intercept and slope).
     score, score_low, score_high : ndarray of shape (windows,)
         The score that the window will have when all events are reported, and its limits; these are NaN with fewer than
-        4 reported events.
+        4 reported events, or if all losses are equal.
     if_slower, if_faster : ndarray of shape (windows,)
         Observed/expected if all delays were 20% longer, or shorter.
     as_labelled, score_as_labelled : ndarray of shape (windows,)
@@ -131,6 +131,9 @@ class LateLabels(Result):
 
     def revision(self, earlier: LateLabels) -> LabelRevision:
         """Compare estimates of an earlier day with those of the same forecasts today."""
+        if not isinstance(earlier, LateLabels):
+            law = "must be a result of late_labels"
+            raise InputTypeError(law, argument="earlier", offender=f"got {type(earlier).__name__}")
         later = int(self.now - earlier.now)
         if later < 0 or self.rule != earlier.rule:
             raise InputValueError("must be of the same rule and of no later day", argument="earlier")

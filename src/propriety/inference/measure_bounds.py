@@ -60,6 +60,8 @@ class MeasureBounds(Result):
     def __str__(self) -> str:
         sure = "" if self.level == 1.0 else f" with probability {percent(self.level)}"
         name = capitalized(self.measure.label)
+        if math.isinf(self.low) and self.low == self.high:
+            return f"{name} of {self.model} is infinite{sure}."
         if math.isinf(self.low) and math.isinf(self.high):
             return f"{name} of {self.model} is not bounded by the published counts."
         if math.isinf(self.low):

@@ -277,9 +277,7 @@ def _compared(
         raise InputValueError("must be positive", argument="spread", offender=f"got {spread!r}")
     if difference is not None and spread is not None:
         return difference, spread_power(difference, spread, drawing["level"]), "normal", ""
-    if known.n_models != 2:
-        law = Wording("a comparison needs the forecasts of two models, or {difference=} and {spread=}")
-        raise InputTypeError(law)
+    known.check_compared()
     if known.pilot is not None:
         seen = compare_of(known.pilot, measure, level=drawing["level"], drawing=Drawing(999, drawing["seed"]))
         error = float(seen.standard_error[0])

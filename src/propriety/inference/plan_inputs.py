@@ -94,6 +94,16 @@ class KnownCases(NamedTuple):
             return self.cases.prevalence
         return math.nan if self.prevalence is None else self.prevalence
 
+    def check_compared(self) -> None:
+        """Raise an error unless two models can be compared."""
+        if self.n_models != 2:
+            law = Wording("a comparison needs the forecasts of two models, or {difference=} and {spread=}")
+            raise InputTypeError(law)
+        if self.pilot is not None and self.pilot.prevalence is not None:
+            law = Wording("must have its own event rate for a comparison; the study will not be sampled by outcome")
+            hint = Wording("pass the forecasts alone with {prevalence=}, or {difference=} and {spread=}.")
+            raise InputValueError(law, argument="forecasts", offender="it is weighted by at_prevalence", hint=hint)
+
     def single(self) -> AnticipatedCases:
         """Return the cases for criteria of the first model."""
         if self.cases is None:

@@ -82,7 +82,7 @@ class CensoredOutcomes(Result):
 
     def at(self, horizon: float) -> CensoredOutcomes:
         """Return the outcomes by one of the horizons."""
-        places = np.flatnonzero(self.horizon == horizon) if is_number(horizon) else ()
+        places = np.flatnonzero(self.horizon == horizon) if is_number(horizon) else np.array([], dtype=np.intp)
         if not len(places):
             offender = f"got {horizon!r}"
             raise InputValueError(f"must be one of {self.horizon.tolist()}", argument="horizon", offender=offender)
