@@ -202,6 +202,28 @@ def test_the_map_for_all_cases_is_used_if_segments_gain_nothing():
     np.testing.assert_array_equal(found(p[:5], by={"site": by["site"][:5]}), found(p[:5]))
 
 
+@pytest.mark.parametrize(("method", "highest"), [("isotonic", 1.0), ("none", 0.8)])
+def test_the_map_by_segment_is_used_if_the_other_has_an_infinite_score(method, highest):
+    rng = np.random.default_rng(3)
+    p, site = rng.uniform(0.02, 0.9, 600), rng.integers(0, 4, 600)
+    y = rng.random(600) < p**1.3
+    found = pr.recalibrate(y, np.where(p > highest, 1.0, p), by={"site": site}, method=method, folds=5, seed=1)
+    scores = dict(zip(found.candidate.tolist(), found.score.tolist(), strict=True))
+    assert scores[method] == np.inf > scores[f"{method} by segment"]
+    assert found.method == f"{method} by segment"
+    assert found.note.endswith("the gain of the map by segment is infinite.")
+
+
+def test_the_order_of_rows_does_not_matter_among_equal_forecasts():
+    y, p, by = cases(600)
+    p, order = p.round(1), np.random.default_rng(2).permutation(600)
+    columns = {name: by[name] for name in ("country", "plan")}
+    shuffled = {name: values[order] for name, values in columns.items()}
+    found = pr.recalibrate(y, p, by=columns, folds=3, seed=1, method="logistic")
+    again = pr.recalibrate(y[order], p[order], by=shuffled, folds=3, seed=1, method="logistic")
+    np.testing.assert_allclose(found.gain, again.gain, rtol=1e-9)
+
+
 def test_clusters_stay_in_one_fold():
     y, p, by = cases(3_000)
     found = pr.recalibrate(y, p, by={"plan": by["plan"]}, cluster=np.arange(3_000) // 5, seed=1, folds=5)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
@@ -187,13 +187,13 @@ class Units:
         return in_blocks(draw, drawing)
 
 
-def canonical_order(cases: Cases) -> NDArray[np.intp]:
-    """Return the order of cases by their values."""
+def canonical_order(cases: Cases, within: Sequence[NDArray[np.intp]] = ()) -> NDArray[np.intp]:
+    """Return the order of cases by their values; cases with the same values in the order of further columns."""
     columns = [np.asarray(cases.forecasts[model]) for model in cases.models]
     flat = [column if column.ndim == 1 else place for column in columns for place in np.atleast_2d(column.T)]
     extra = [one.codes for one in (cases.cluster, cases.time) if one is not None]
     weight = [] if cases.weight is None else [np.asarray(cases.weight)]
-    return np.lexsort([*extra, *weight, np.asarray(cases.outcome), *flat[::-1]])
+    return np.lexsort([*within, *extra, *weight, np.asarray(cases.outcome), *flat[::-1]])
 
 
 def in_canonical_order(cases: Cases) -> Cases:

@@ -216,8 +216,9 @@ def folds_of_cases(ledger: Ledger, cases: Cases, number: int, model: str | None,
     units = cases.time or cases.cluster
     if units is None:
         # The folds do not depend on the order of the rows, so that engines and arrays have the same.
+        order = canonical_order(cases.of(ledger.one_model(model)), within=[one.codes for one in cases.keys.values()])
         codes = np.empty(len(cases), dtype=np.intp)
-        codes[canonical_order(cases.of(ledger.one_model(model)))] = assign_folds(np.ones(len(cases)), number, seed)
+        codes[order] = assign_folds(np.ones(len(cases)), number, seed)
         return _of_cases(ledger, codes, model, "random folds")
     counts = np.bincount(units.codes, minlength=len(units)).astype(np.float64)
     words = "folds of neighbouring times" if cases.time else "random folds of whole clusters"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
@@ -198,7 +199,8 @@ def recalibrate(  # noqa: PLR0913  (the data, their dependence, the methods, and
     if isinstance(parts, SegmentFolds):
         maps = {name: parts.map_of(own) if isinstance(own, SegmentFit) else own for name, own in maps.items()}
         over = gains_of(fitted, ledger, asked, level, reference=whole_method).verdict(method, adjusted=False)
-        chosen = method if over.gain > ROUNDING * abs(over.before) else whole_method
+        is_better = over.gain > (ROUNDING * abs(over.before) if math.isfinite(over.before) else 0.0)
+        chosen = method if is_better else whole_method
         notes.append(words_of_segments(over, whole_method, level, is_used=chosen == method))
     notes += [f"{name} could not be fitted: {why}" for name, why in failed.items()]
     return Recalibration(
