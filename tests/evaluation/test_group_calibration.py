@@ -223,3 +223,16 @@ def test_a_group_of_equal_forecasts_is_wrong_in_its_level():
         found = pr.evaluate(y, {"m": np.full(400, 0.1)}, by=site, seed=1, n_resamples=40).group_calibration
         said += found.directions[found.is_miscalibrated].tolist()
     assert set(said) == {("too high",)}
+
+
+def test_groups_of_certain_forecasts_have_limits_of_observed_expected():
+    rng = np.random.default_rng(2)
+    p, site = (rng.random(400) < 0.3).astype(float), np.repeat(["a", "b"], 200)
+    y = np.where(rng.random(400) < 0.2, 1 - p, p)
+    found = pr.evaluate(y, p, by=site, seed=1, n_resamples=20).group_calibration
+    for row, group in enumerate(found.group):
+        alone = pr.estimate(y[site == group], p[site == group], pr.measures.ObservedExpected())
+        assert found.observed_expected_low[row] == pytest.approx(alone.low, rel=0.02)
+        assert found.observed_expected_high[row] == pytest.approx(alone.high, rel=0.02)
+    never = pr.evaluate(y, np.zeros(400), by=site, seed=1, n_resamples=20)
+    assert "(observed/expected infinite; adjusted p < 0.001)" in never.summary()

@@ -348,3 +348,21 @@ def test_the_slope_is_held_as_often_as_its_level_says_with_weights():
         found = estimate(rng.random(500) < p, p, CalibrationSlope(), sample_weight=rng.lognormal(0, 1, 500))
         held.append(found.low <= 1.0 <= found.high)
     assert np.mean(held) >= 0.94  # By the squared residuals it was 92%.
+
+
+@pytest.mark.parametrize("shared", [{}, {"cluster": np.arange(400) % 40}], ids=["independent", "clusters"])
+@pytest.mark.parametrize("scale", [1e-57, 1e-20, 1e20, 1e57])
+def test_the_scale_of_weights_does_not_matter(scale, shared):
+    rng = np.random.default_rng(4)
+    p = rng.beta(1, 3, 400)
+    y, weight = rng.random(400) < p, rng.gamma(2.0, size=400)
+    options = {"seed": 1, "n_resamples": 20, **shared}
+    found, same = (pr.calibration_summary(y, p, sample_weight=by * weight, **options) for by in (1.0, scale))
+    assert same.test.shape_p_value == pytest.approx(found.test.shape_p_value)
+    for name in ("observed_expected", "intercept", "slope", "miscalibration"):
+        one, other = getattr(found, name), getattr(same, name)
+        assert (other.low, other.value, other.high) == pytest.approx((one.low, one.value, one.high))
+    area, scaled = (
+        pr.estimate(y, p, pr.measures.AreaUnderRoc(), sample_weight=by * weight, **shared) for by in (1.0, scale)
+    )
+    assert (scaled.low, scaled.high) == pytest.approx((area.low, area.high))

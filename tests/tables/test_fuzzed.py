@@ -72,7 +72,7 @@ def test_rows_with_gaps_are_dropped_from_lists_as_well():
     assert (score, score.dropped) == (pr.brier_score([1, 0], [rows[0], rows[2]]), 1)
 
 
-@pytest.mark.parametrize("weight", [1e-160, 7e153], ids=["lost digits", "no number"])
+@pytest.mark.parametrize("weight", [1e-160, 1e-61, 1e61, 7e153], ids=["lost digits", "tiny", "huge", "no number"])
 def test_weights_whose_squares_lose_digits_or_have_none_are_refused(weight):
     for analysis in (pr.brier_score, ForecastTable.from_predictions):
         with pytest.raises(InputValueError, match="sample_weight must have squares"):

@@ -78,18 +78,17 @@ def null_scores(table: ForecastTable, spread: Floats | None = None) -> NullScore
     fine = FINE_DEGREES if information >= ENOUGH else ()
     kinds += [[eval_legendre(degree, middle) for degree in degrees] for degrees in (DEGREES, fine)]
     kept: list[Floats] = []
-    heavy = own * (own / weight) ** 2
-    ends = [len(kept := _orthonormal(kept, columns, own, heavy)) for columns in kinds]
+    ends = [len(kept := _orthonormal(kept, columns, own, own / weight)) for columns in kinds]
     functions = np.stack(kept, axis=1)
     sizes = (ends[0], ends[1] - ends[0], ends[2] - ends[1])
     return NullScores(residual @ functions, functions, start + first, sizes, information)
 
 
-def _orthonormal(kept: list[Floats], columns: list[Floats], spread: Floats, heavy: Floats) -> list[Floats]:
-    """Add columns to uncorrelated ones, leaving out those that others explain or that depend on few cases.
+def _orthonormal(kept: list[Floats], columns: list[Floats], spread: Floats, size_of_case: Floats) -> list[Floats]:
+    r"""Add columns to uncorrelated ones, leaving out those that others explain or that depend on few cases.
 
-    The excess kurtosis of a sum is about that of `heavy` times the fourth power of its function. Intercept and slope
-    are always kept.
+    The excess kurtosis of a sum with the function z is about :math:`\sum v (s z^2)^2`, with the variance v of a group
+    and the size s, the weight, of its cases. Intercept and slope are always kept.
     """
     kept, first = list(kept), not kept
     for column in columns:
@@ -100,7 +99,8 @@ def _orthonormal(kept: list[Floats], columns: list[Floats], spread: Floats, heav
         size = float(spread @ rest**2)
         if size > SAME**2 * float(spread @ column**2):
             function = rest / np.sqrt(size)
-            if first or float(heavy @ function**4) <= KURTOSIS:
+            # In this order, neither huge nor tiny weights leave the range of numbers.
+            if first or float(spread @ (size_of_case * function**2) ** 2) <= KURTOSIS:
                 kept.append(function)
     return kept
 

@@ -229,10 +229,10 @@ def _group_calibration_words(evaluation: Evaluation) -> Iterator[str]:
         return
     wrong = np.flatnonzero(found.is_miscalibrated)
     for row in wrong.tolist():
-        ratio, low, high = (
-            hundredths(float(getattr(found, f"observed_expected{side}")[row])) for side in ("", "_low", "_high")
-        )
-        evidence = f"observed/expected {ratio}, {low} to {high}; adjusted {p_value_words(float(found.p_adjusted[row]))}"
+        ratio, low, high = (float(getattr(found, f"observed_expected{side}")[row]) for side in ("", "_low", "_high"))
+        limits = f", {hundredths(low)} to {hundredths(high)}" if math.isfinite(low) else ""
+        p_value = p_value_words(float(found.p_adjusted[row]))
+        evidence = f"observed/expected {hundredths(ratio)}{limits}; adjusted {p_value}"
         said = "; ".join(found.directions[row])
         if evaluation.kind == "binary":
             said = _directions_words(found.directions[row])

@@ -149,6 +149,8 @@ def calibration_numbers(
         information = summed(variance) ** 2 / summed(own) / np.maximum(factor.mean(axis=0), 1.0)
         # Weights and clusters reduce the information in events, as if they came in copies.
         copies = summed(own) / summed(variance) * inflated
+        sizes = summed(event_squares + non_event_squares) / summed(weight)  # If all forecasts are 0 or 1.
+        copies = np.where(summed(variance) > 0.0, copies, sizes)
         rare = (information < FEWEST) | (np.minimum(observed, summed(non_events)) / copies < FEWEST_EVENTS)
         third = summed(own * np.where(inside, own / variance, 0.0) * (1.0 - 2.0 * p))
         p_value = np.where(rare, _tail_of_number(sums[0], variances[0], third, copies, inflated), p_value)
@@ -217,14 +219,18 @@ def spreads(cases: Cases, entry: NDArray[np.intp], tables: int, given: Centres) 
 
 
 def ratio_limits(found: CalibrationNumbers, level: float) -> tuple[Floats, Floats]:
-    """Return the limits of observed/expected; with few events those of the mean of a Poisson distribution."""
+    """Return the limits of observed/expected; with few events those of the mean of a Poisson distribution.
+
+    If no event was expected, they are NaN.
+    """
     z, tail = float(ndtri(0.5 + level / 2.0)), (1.0 - level) / 2.0
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         factor = np.exp(z * found.ratio_error)
         few = found.observed < FEWEST_EVENTS
         low = np.where(few, chdtri(2.0 * found.observed, 1.0 - tail) / 2.0 / found.expected, found.ratio / factor)
         high = np.where(few, chdtri(2.0 * found.observed + 2.0, tail) / 2.0 / found.expected, found.ratio * factor)
-    return np.where(found.observed > 0.0, low, 0.0), high
+    determined = found.expected > 0.0
+    return np.where(determined, np.where(found.observed > 0.0, low, 0.0), np.nan), np.where(determined, high, np.nan)
 
 
 def outcomes_of(

@@ -77,13 +77,14 @@ def errors_of_table(table: ForecastTable, influence: Influence, *, by_outcome: b
     """Return the standard error and its degrees of freedom: Welch's by outcome, else infinite."""
     largest = max(float(np.abs(part).max()) for part in influence)
     scale = largest if 1e150 < largest < math.inf else 1.0  # An event had a forecast of almost 0; avoids overflow.
+    of_events, of_others = (one / table.weight**2 for one in (table.event_squares, table.non_event_squares))
     squares = [
-        float((table.event_squares * (influence.event / scale) ** 2).sum()),
-        float((table.non_event_squares * (influence.non_event / scale) ** 2).sum()),
+        float((of_events * (influence.event / scale) ** 2).sum()),
+        float((of_others * (influence.non_event / scale) ** 2).sum()),
     ]
     counts = [table.n_events, table.n - table.n_events]
     square, df = _with_factors(squares, counts, by_outcome=by_outcome)
-    return scale * math.sqrt(square) / table.weight, df if by_outcome else math.inf
+    return scale * math.sqrt(square), df if by_outcome else math.inf
 
 
 def is_by_outcome(ledger: Ledger, measure: Mean | Skill | Smooth) -> bool:
@@ -213,6 +214,7 @@ def _cluster_sums(
 ) -> ClusterSums:
     """Return the input of `cluster_errors`; contributions are weight times influence, divided by all weights."""
     w = np.ones(len(codes)) if weight is None else np.asarray(weight, dtype=np.float64)
+    w = w / w.mean()  # Their scale does not matter, and powers of huge or tiny weights leave the range of numbers.
     n, own, squares = _by_unit(np.stack([w > 0.0, w, w * w]), codes, len(occupied))[:, occupied]
     deviation = sums.T * w.sum()
     mean = deviation / own[:, None]

@@ -23,7 +23,6 @@ ForecastKind: TypeAlias = Literal["any", "event", "classes"]
 
 FORECAST = "y_proba"
 REAL = (bool, int, float, np.bool_, np.integer, np.floating, Decimal)
-TINY = float(np.finfo(np.float64).tiny)  # Smaller floats have fewer significant digits.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -244,11 +243,11 @@ def _different_indices(one: str, other: str) -> InputValueError:
 
 
 def _check_total(weights: NDArray[Any]) -> None:
-    """Reject weights that are all zero, or so large or small that their squares overflow or lose digits."""
+    """Reject weights that are all zero, or so large or small that their powers overflow or lose digits."""
     if not (weights != 0).any():
         raise InputValueError(laws.NO_WEIGHT, argument="sample_weight", count=f"{len(weights):,} rows")
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         weights = weights.astype(np.float64)
-        squares, squared = float(np.dot(weights, weights)), float(np.square(weights.sum()))
-    if squares < TINY or (max(squares, squared) == np.inf and np.isfinite(weights).all()):
+        squares = float(np.dot(weights, weights))
+    if squares < laws.LEAST_SQUARES or (squares > laws.MOST_SQUARES and np.isfinite(weights).all()):
         raise InputValueError(laws.WEIGHT_SIZE, argument="sample_weight", hint=laws.WEIGHT_SIZE_HINT)

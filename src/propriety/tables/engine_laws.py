@@ -60,13 +60,13 @@ def checked_counts(
 
 
 def _check_weights(cases: LazyCases, counts: Counts) -> None:
-    """Reject weights that are all zero, or so large or small that their squares overflow or vanish."""
+    """Reject weights that are all zero, or so large or small that their powers overflow or vanish."""
     lawful = counts.key >= -1.0
     if not cases.weighted or not lawful.all():
         return
     if counts.positive.sum() == 0:
         raise InputValueError(laws.NO_WEIGHT, argument="sample_weight", count=f"{int(counts.cases.sum()):,} rows")
-    if not 0.0 < counts.squares.sum() < np.inf:
+    if not laws.LEAST_SQUARES <= counts.squares.sum() <= laws.MOST_SQUARES:
         raise InputValueError(laws.WEIGHT_SIZE, argument="sample_weight", hint=laws.WEIGHT_SIZE_HINT)
 
 

@@ -73,7 +73,9 @@ MODELS_HINT = Wording(
 )
 WEIGHT_LAW = "must be finite and not negative"
 NO_WEIGHT = "must be positive for at least one case; all are 0"
-WEIGHT_SIZE = "must have squares whose sum is positive and finite"
+# Intervals and tests of clusters compute fourth powers of weights, which must be numbers too.
+LEAST_SQUARES, MOST_SQUARES = 1e-120, 1e120
+WEIGHT_SIZE = f"must have squares whose sum lies between {LEAST_SQUARES:g} and {MOST_SQUARES:g}"
 WEIGHT_SIZE_HINT = "divide the weights by their mean."
 WEIGHT_HINT = "give a weight of 0 to leave a case out."
 
