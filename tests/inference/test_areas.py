@@ -274,3 +274,11 @@ def test_views_and_missing_values():
     assert found.to_frame(backend="polars").columns[:3] == ["model", "reference", "difference"]
     assert found.standings.value.tolist() == [1.0, 0.5]
     assert found.to_dict()["measure"] == "auc"
+
+
+@pytest.mark.parametrize("unit", [1e-16, 1e100])
+def test_the_unit_of_weights_does_not_matter(unit):
+    rng = np.random.default_rng(0)
+    p, y, weight = rng.random(12), np.arange(12) % 3 == 0, rng.integers(1, 4, 12)
+    one, other = (pr.estimate(y, p, AreaUnderRoc(), sample_weight=weight * scale) for scale in (1.0, unit))
+    assert (one.low, one.high) == pytest.approx((other.low, other.high), rel=1e-12)

@@ -94,7 +94,7 @@ def test_many_cases_are_drawn_in_cells_and_the_method_says_so():
 def test_percentiles_never_hold_that_forecasts_are_calibrated():
     found = estimate(Y, P, Miscalibration(), method="bootstrap", n_resamples=60, seed=1)
     assert found.low > 0.0
-    assert found.note.startswith("draws add noise that inflates this measure: the interval is too high")
+    assert found.note.startswith("draws are higher than the value: the interval is not valid")
 
 
 def test_one_case_has_no_interval_of_anything():

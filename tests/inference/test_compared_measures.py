@@ -230,6 +230,18 @@ def test_distances_from_a_fitted_curve_are_not_tested(measure, sampling):
         compare(Y, MODELS, measure, method="bootstrap", **sampling)
 
 
+def test_a_function_that_noise_inflates_is_not_tested():
+    def calibration_error(table):
+        return pr.measures.Miscalibration().value(table)
+
+    stepped = (np.floor(4 * TRUTH) + 0.5) / 4
+    found = compare(Y, {"truth": TRUTH, "stepped": stepped}, calibration_error, n_resamples=199, seed=1)
+    assert found.verdict.tolist() == ["not tested"]
+    assert found.note.startswith("The calibration error of draws is biased, as if noise inflates it")
+    alone = pr.estimate(Y, TRUTH, calibration_error, n_resamples=199, seed=1)
+    assert alone.note.startswith("draws are higher than the value: the interval is not valid")
+
+
 def test_many_untested_models_are_not_called_indistinguishable():
     many = {str(k): np.clip(TRUTH + 0.01 * k, 0.001, 0.999) for k in range(5)}
     found = str(compare(Y, many, pr.measures.Miscalibration()))

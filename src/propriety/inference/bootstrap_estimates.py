@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from propriety.calibration.resampling import quantiles
 from propriety.errors import InputValueError
@@ -29,16 +30,16 @@ from propriety.inference.estimates import (
     without_limits,
 )
 from propriety.inference.mean_estimates import estimate_from_moments
-from propriety.inference.measures import FittedDistance, Mean, Measure
+from propriety.inference.measures import Mean, Measure
 from propriety.ledger.ledger import Ledger
 from propriety.result import Floats
 from propriety.rules.rule import Rule, binary_rule
 from propriety.rules.scoring import losses_by_chunk
 from propriety.tables.cases import Cases
 
-__all__ = ["UNDEFINED", "check_percentiles", "estimate_by_bootstrap"]
+__all__ = ["UNDEFINED", "are_biased", "check_percentiles", "estimate_by_bootstrap"]
 
-INFLATED = "draws add noise that inflates this measure: the interval is too high"
+BIASED = 0.75  # With a larger bias of the draws, in standard deviations, their percentiles are not valid.
 UNDEFINED = 0.05  # With a larger share of undefined draws, no interval is given.
 
 
@@ -77,8 +78,6 @@ def estimate_by_bootstrap(ledger: Ledger, model: str, measure: Measure, level: f
     draws = values_of_draws(draw, lambda tables: np.array([measure.value(tables[0])]), 1, drawing)[:, 0]
     caveat = getattr(measure, "caveat", None)
     note = few(ledger) if caveat is None else "; ".join(filter(None, (caveat(table), few(ledger, fewest=0))))
-    if isinstance(measure, FittedDistance):
-        note = "; ".join(filter(None, (INFLATED, note)))
     return _percentiles(ledger, measure, value, draws, level, method, drawing, note)
 
 
@@ -104,6 +103,25 @@ def check_percentiles(n_resamples: int, level: float) -> None:
     if n_resamples < fewest:
         law = f"must be at least {fewest:,} for percentiles at a level of {level:g}"
         raise InputValueError(law, argument="n_resamples", offender=f"got {n_resamples:,}")
+
+
+def are_biased(draws: Floats, values: Floats) -> NDArray[np.bool_]:
+    """Whether the draws, of shape (draws, values), are on average far from the values, beyond the error of few draws.
+
+    A draw has noise of its own in addition to that of the sample. It moves measures that noise inflates, such as
+    calibration errors, so that their percentiles say little about the value.
+
+    Examples
+    --------
+    >>> (
+    ...     are_biased(np.arange(1000.0)[:, None] / 1000.0, np.array([0.5])),
+    ...     are_biased(np.eye(1000), np.full(1000, -0.1))[:1],
+    ... )
+    (array([False]), array([ True]))
+    """
+    with np.errstate(invalid="ignore"):  # Infinite draws.
+        bias, spread = np.abs(draws.mean(axis=0) - values), draws.std(axis=0)
+    return np.asarray(bias > (BIASED + 3.0 / math.sqrt(len(draws))) * spread)
 
 
 def _percentiles(
@@ -134,6 +152,9 @@ def _percentiles(
             low, high = (float(limit[0]) for limit in quantiles(defined[:, None], (outside, 1.0 - outside)))
         error = float(defined.std(ddof=1)) if len(defined) > 1 and np.isfinite(defined).all() else math.nan
         method += f"; {lost:,} of {len(draws):,} draws have no value" if lost else ""
+        if are_biased(defined[:, None], np.array([value]))[0]:
+            way = "higher" if defined.mean() > value else "lower"
+            note = "; ".join(filter(None, (f"draws are {way} than the value: the interval is not valid", note)))
     if ledger.dependence == "time" and not math.isnan(low):
         note = "; ".join(part for part in (note, INDEPENDENT) if part)
     if not math.isnan(low):

@@ -192,7 +192,8 @@ def compare(  # noqa: PLR0913  (the data, what their cases share, and the test)
     non-events. Other measures with an influence function are compared by that function, and all others by drawing cases
     or clusters with replacement, the same ones for all models. Miscalibration, discrimination and the integrated
     calibration index have values and differences, but no test: they are inflated by noise, for each model differently,
-    and draws add to it. Compare the score instead.
+    and draws add to it. Compare the score instead. The same holds for any measure whose draws are biased by more than
+    three quarters of their standard deviation.
 
     Parameters
     ----------

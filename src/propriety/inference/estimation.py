@@ -127,7 +127,8 @@ def estimate(  # noqa: PLR0913  (the data, what is estimated, and how it is draw
     if the jumps account for much of the interval, `note` says so. Small samples do not show all jumps: for staircases,
     `studies/calibration_notes.py` has the coverage and how often there is a note. Their percentile interval,
     ``method="bootstrap"``, and that of the integrated calibration index are not valid: draws are recalibrated to their
-    own noise in addition to that of the sample, so that calibrated forecasts never appear calibrated.
+    own noise in addition to that of the sample, so that calibrated forecasts never appear calibrated. `note` says so if
+    the draws of any measure are biased by more than three quarters of their standard deviation.
 
     A bootstrap of the mean of many cases draws counts for 1,024 cells of the loss; `method` says what share of the
     variance is within the cells and is drawn as normal noise.

@@ -77,10 +77,10 @@ def errors_of_table(table: ForecastTable, influence: Influence, *, by_outcome: b
     """Return the standard error and its degrees of freedom: Welch's by outcome, else infinite."""
     largest = max(float(np.abs(part).max()) for part in influence)
     scale = largest if 1e150 < largest < math.inf else 1.0  # An event had a forecast of almost 0; avoids overflow.
-    of_events, of_others = (one / table.weight**2 for one in (table.event_squares, table.non_event_squares))
+    # Divided by all weights first, so that the result does not depend on their unit.
     squares = [
-        float((of_events * (influence.event / scale) ** 2).sum()),
-        float((of_others * (influence.non_event / scale) ** 2).sum()),
+        float((weights / table.weight / table.weight * (part / scale) ** 2).sum())
+        for weights, part in zip((table.event_squares, table.non_event_squares), influence, strict=True)
     ]
     counts = [table.n_events, table.n - table.n_events]
     square, df = _with_factors(squares, counts, by_outcome=by_outcome)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from propriety.errors import InputValueError
 from propriety.inference.bootstrap import Drawing, draw_from_cases, in_canonical_order, values_of_draws
-from propriety.inference.bootstrap_estimates import UNDEFINED, check_percentiles
+from propriety.inference.bootstrap_estimates import UNDEFINED, are_biased, check_percentiles
 from propriety.inference.censored_means import censored_means
 from propriety.inference.dependence import Estimates, block_bootstrap, student
 from propriety.inference.estimates import FEWEST, FEWEST_HELD, units_of
@@ -175,6 +175,9 @@ def paired_by_bootstrap(ledger: Ledger, measure: Measure, level: float, drawing:
     lost = len(drawn) - len(defined)
     if lost > UNDEFINED * len(drawn):
         return _untested(values, units_of(ledger), f"{lost:,} of {len(drawn):,} draws have no value")
+    if are_biased(defined[:, :count], values[:count]).any():
+        why = f"the {measure.label} of draws is biased, as if noise inflates it, so the difference is not tested"
+        return _untested(values, units_of(ledger), f"{why}: compare a score")
     outside = (1.0 - level) / 2.0
     with np.errstate(invalid="ignore"):  # Infinite draws.
         low, high = np.quantile(defined, (outside, 1.0 - outside), axis=0)
