@@ -203,5 +203,5 @@ def test_maps_are_applied_to_forecasts_with_a_decimal_comma(run, folder):
     run("recalibrate", "p.csv", "--outcome", "y", "--forecast", "honest", "--seed", "1", "-o", "map.json")
     (folder / "x.csv").write_text("p;k\n0,8;a\n0,25;b\n")
     assert run("apply", "map.json", "x.csv", "--forecast", "p", "-o", "q.csv").exit_code == 0
-    assert (folder / "q.csv").read_text().splitlines()[0] == "p,k,recalibrated"
-    assert (folder / "q.csv").read_text().splitlines()[1].startswith("0.8,a,0.")
+    assert (folder / "q.csv").read_text().splitlines()[0] == "p;k;recalibrated"
+    assert (folder / "q.csv").read_text().splitlines()[1].startswith("0,8;a;0,")
