@@ -22,7 +22,7 @@ def pairs_of(models: tuple[str, ...], reference: str | None) -> tuple[list[int],
     pairs = list(itertools.combinations(models, 2))
     if reference is None:
         return list(range(len(pairs))), np.ones(len(pairs))
-    if reference not in models:
+    if not isinstance(reference, str) or reference not in models:
         law = f"must be one of the models {list(models)}"
         raise InputValueError(law, argument="reference", offender=f"got {reference!r}")
     places = [place for place, pair in enumerate(pairs) if reference in pair]

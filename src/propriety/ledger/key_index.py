@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from types import MappingProxyType
@@ -84,7 +84,7 @@ class KeyIndex:
 
     def place(self, name: str) -> int:
         """Return the position of a key; raise an error if there is no such key."""
-        if name not in self.names:
+        if not isinstance(name, str) or name not in self.names:
             known = f"its keys are {list(self.names)}" if self.names else "it has no keys"
             raise InputValueError(f"the ledger has no key {name!r}; {known}")
         return self.names.index(name)
@@ -96,7 +96,7 @@ class KeyIndex:
             place = self.place(name)
             codes = {label: code for code, label in enumerate(self.labels[place])}
             several = given if isinstance(given, list | set | frozenset) and not _is_in(given, codes) else [given]
-            unknown = [label for label in several if label not in codes]
+            unknown = [label for label in several if not _is_in(label, codes)]
             if unknown:
                 law = "must be one of its labels"
                 raise InputValueError(
@@ -231,7 +231,10 @@ def merged_labels(several: Sequence[Sequence[Any]]) -> tuple[Any, ...]:
 
 def _is_in(label: Any, codes: Mapping[Any, int]) -> bool:
     """Whether a value is itself a label, as a frozenset may be."""
-    return isinstance(label, Hashable) and label in codes
+    try:
+        return label in codes
+    except TypeError:  # It is not hashable, or contains what is not.
+        return False
 
 
 def _shortened(labels: Sequence[Any], most: int = 10) -> str:

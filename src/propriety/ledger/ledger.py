@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.errors import InputValueError
+from propriety.checks import check_cells
+from propriety.errors import InputTypeError, InputValueError
 from propriety.ledger.case_moments import moments_of_cases
 from propriety.ledger.engine_cases import cases_of_engine
 from propriety.ledger.engine_filling import tables_of_engine
@@ -21,7 +22,7 @@ from propriety.ledger.moments import MANY_EVENTS, OUTCOME, Moments
 from propriety.result import Backend, frame_of
 from propriety.rules.families import Brier
 from propriety.rules.functions import Excess
-from propriety.rules.rule import Rule
+from propriety.rules.rule import Rule, check_rule
 from propriety.rules.scoring import observed_rates
 from propriety.tables.cases import Cases
 from propriety.tables.censoring import Censoring
@@ -211,6 +212,7 @@ class Ledger:
         >>> pr.condense([0, 1, 1], {"a": [0.2, 0.7, 0.6]}).moments(pr.Log()).means.round(4)
         array([0.3635])
         """
+        check_rule(rule)
         self.fill([rule])
         return self._moments[rule]
 
@@ -306,6 +308,7 @@ class Ledger:
 
     def grid(self, cells: int) -> Ledger:
         """Return the ledger with its tables on a grid; each cell keeps the mean of its forecasts."""
+        check_cells(cells)
         self.check_uncensored("put on a grid", "use it without cells.")
         places = [(model, event) for model in self.models for event in self.events]
         tables = {place: self.keyed_tables(*place).grid(cells) for place in places}
@@ -357,8 +360,12 @@ class Ledger:
 
         Tables are converted to the coarsest grid. Moments and the top class are kept if all parts have them.
         """
-        if not (parts := list(ledgers)):
+        parts = list(ledgers) if isinstance(ledgers, Iterable) else [ledgers]
+        if not parts:
             raise InputValueError("at least one ledger is needed to merge; there is none")
+        for one in parts:
+            if not isinstance(one, Ledger):
+                raise InputTypeError("must be ledgers", argument="ledgers", offender=f"got {type(one).__name__}")
         if any(one.events[-1] != TOP for one in parts):
             parts = [replace(one, events=one.events[:-1]) if one.events[-1] == TOP else one for one in parts]
         first = parts[0]
@@ -433,7 +440,7 @@ class Ledger:
         """Return the model named, or the only one if none is named."""
         if model is None and len(self.models) == 1:
             return self.models[0]
-        if model not in self.models:
+        if not isinstance(model, str) or model not in self.models:
             raise InputValueError(f"must be one of {list(self.models)}", argument="model", offender=f"got {model!r}")
         return model
 

@@ -7,7 +7,6 @@ renormalised, dropped or guessed.
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
@@ -28,13 +27,13 @@ from propriety.tables.censoring import dependence_p_value
 from propriety.tables.forecast_columns import places_named, read_columns
 from propriety.tables.keys import read_keys
 from propriety.tables.labels import Labels, class_labels, distinct_labels, places_of
+from propriety.tables.names import check_key_names, check_names
 
 __all__ = [
     "TOLERANCE",
     "Forecasts",
     "Labels",
     "Missing",
-    "check_names",
     "distinct_labels",
     "read_cases",
     "read_event_forecast",
@@ -129,6 +128,7 @@ def read_cases(  # noqa: PLR0913  (the data, what the cases belong to, and how t
     read = read_columns(given, rows, labels=labels, pos_label=pos_label, tolerance=tolerance)
     key = partial(read_keys, beside=given, rows=rows)
     groups: Mapping[str, object] = by if isinstance(by, Mapping) else {} if by is None else {"group": by}
+    check_key_names(groups)
     cases = Cases(
         outcome=read.outcome,
         forecasts=read.forecasts,
@@ -332,25 +332,6 @@ def read_rates(values: object, cases: Cases) -> NDArray[Any] | None:
             law = f"must be in the order of the labels {list(cases.labels)}"
             raise InputValueError(law, argument="reference", offender=f"got {list(names)}")
     return numbers_of(reading, None)
-
-
-def check_names(forecasts: object, fewest: int = 1) -> None:
-    """Raise an error unless `forecasts` maps valid model names to forecasts of at least `fewest` models.
-
-    Examples
-    --------
-    >>> check_names({"a": [0.2, 0.7]})
-    """
-    if not isinstance(forecasts, Mapping) or not all(isinstance(name, str) for name in forecasts):
-        hint = 'pass {"a": p, "b": q}.'
-        raise InputTypeError("must map the names of models to their forecasts", argument="forecasts", hint=hint)
-    for name in forecasts:
-        if any(unicodedata.category(character) == "Cc" for character in name):
-            law = f"names of models must be free of control characters such as line ends; got {name!r}"
-            raise InputValueError(law)
-    if len(forecasts) < fewest:
-        number = "two models" if fewest == 2 else "one model"
-        raise InputValueError(f"must hold {number} or more", argument="forecasts", offender=f"got {len(forecasts)}")
 
 
 def _models(y_true: object, forecasts: object, fewest: int) -> tuple[Mapping[str, object], dict[str, str]]:
