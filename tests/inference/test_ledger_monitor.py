@@ -1,5 +1,6 @@
 """Monitors of ledgers: exact e-values, the same state however days are added, alarms, and what is refused."""
 
+import datetime as dt
 import itertools
 import json
 import math
@@ -325,6 +326,25 @@ def test_texts_that_do_not_sort_in_the_order_of_time_are_refused():
         pr.monitor(of(["week 9", "week 10"]), time="week")
     assert pr.monitor(of(["week 09", "week 10"]), time="week").times == ("week 09", "week 10")
     assert len(pr.monitor(of(["2026-W09", "2026-W10", "2027-W01"]), time="week").times) == 3
+
+
+@pytest.mark.parametrize(
+    "form", ["%d/%m/%Y", "%m/%d/%y", "%d.%m.%Y", "%d-%m-%Y", "%d %b %Y", "%B %d, %Y", "%Y-%b-%d", "%B"]
+)
+def test_dates_that_do_not_begin_with_the_year_are_refused(form):
+    """They sort, but not in the order of time."""
+    day = np.repeat([(dt.date(2026, 1, 20) + dt.timedelta(20 * one)).strftime(form) for one in range(3)], 4)
+    with pytest.raises(InputValueError, match="must sort in the order of time, so dates must begin with the year; got"):
+        pr.monitor(pr.condense([0, 1] * 6, [0.3, 0.6] * 6, by={"day": day}))
+
+
+@pytest.mark.parametrize("labels", [[20_260_131, 20_260_201], [1_769_817_600_000, 1_769_904_000_000]], ids=repr)
+def test_maturity_needs_numbers_of_days(labels):
+    """Such numbers are in order, but do not count days."""
+    ledger = pr.condense([0, 1] * 4, [0.3, 0.6] * 4, by={"day": np.repeat(labels, 4)})
+    assert pr.monitor(ledger).times == tuple(labels)
+    with pytest.raises(InputValueError, match="mature_after needs labels of 'day' that count days, or dates; got"):
+        pr.monitor(ledger, mature_after=1)
 
 
 def test_days_that_are_not_mature_are_shown_and_do_not_alarm(tmp_path):

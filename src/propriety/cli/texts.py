@@ -25,6 +25,8 @@ LabelRole: TypeAlias = Literal["label", "value"]
 BUFFER = 2**22  # Bytes of text at a time; DuckDB takes longer to detect types with more.
 WHOLE = ("BIGINT", "UBIGINT")
 NUMBERS = (*WHOLE, "DOUBLE")
+TIMES = ("DATE", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE")
+YEAR_FIRST = "^[0-9]{4}[-/]"  # DuckDB would read the day of 01/02/26 as the year.
 SIGNS = re.compile(r"\s*[-+]?\d*(?:[,.' \u00a0\u202f]\d+)+\s*")
 CONVERSION = re.compile(
     r'Line: (?P<line>\d+).*Error when converting column "(?P<column>.*)"\. '
@@ -240,6 +242,8 @@ def _lost(name: str, kind: str, codes: str = "") -> str:
     """Return the SQL that counts the texts that a type does not represent, or that match the pattern of codes."""
     column = quoted(name)
     lost = f"TRY_CAST({column} AS {kind}) IS NULL"
+    if kind in TIMES:
+        lost = f"({lost} OR NOT regexp_matches({column}, '{YEAR_FIRST}'))"
     if codes:
         lost = f"({lost} OR regexp_full_match({column}, '{codes}'))"
     return f"count(*) FILTER ({column} IS NOT NULL AND {lost})"
@@ -252,6 +256,8 @@ def _kind(texts: duckdb.DuckDBPyRelation, name: str, kind: str, role: LabelRole)
         faithful = f"bool_and({column} IS NULL OR coalesce({cast}::VARCHAR = {column}, false))"
         if role == "value":
             faithful = f"count({column}) = count({cast}) AND count(DISTINCT {column}) = count(DISTINCT {cast})"
+        if candidate in TIMES:
+            faithful += f" AND bool_and(regexp_matches({column}, '{YEAR_FIRST}'))"
         if candidate in WHOLE:  # DuckDB would round numbers that are not integers.
             faithful += f" AND bool_and(regexp_full_match({column}, '[-+]?[0-9]+'))"
         (answer,) = texts.aggregate(f"coalesce({faithful}, true)").fetchall()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import math
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -11,14 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtrc
 
-from propriety.errors import InputTypeError, InputValueError
+from propriety.errors import InputValueError
+from propriety.inference.days import read_days
 from propriety.inference.reporting_delays import ReportingDelays
 from propriety.ledger.ledger import Ledger
 from propriety.result import Floats
 from propriety.rules.rule import BinaryRule
 from propriety.tables.validation import read_unlabelled
 
-__all__ = ["LateCases", "WindowEstimate", "estimate_window", "read_days", "read_late_cases"]
+__all__ = ["LateCases", "WindowEstimate", "estimate_window", "read_late_cases"]
 
 FEWEST = 4  # With fewer reported events, limits of the score would be too narrow; see `studies/late_labels.py`.
 FEW = f"fewer than {FEWEST} reported events: no limits of the score"
@@ -54,32 +54,6 @@ class WindowEstimate:
     as_labelled: float
     score_as_labelled: float
     note: str
-
-
-def read_days(argument: str, values: object, *, missing: bool = False) -> Floats:
-    """Return days as numbers: dates as days since 1970, and numbers rounded down; missing ones are NaN if allowed."""
-    found = np.asarray(values)
-    if found.dtype.kind == "O":
-        entries = [_local(one) if one == one else None for one in found.ravel().tolist()]  # noqa: PLR0124  (NaN and NaT)
-        dated = any(hasattr(one, "year") for one in entries)
-        found = np.array(entries, dtype="datetime64[D]" if dated else np.float64).reshape(found.shape)
-    if found.dtype.kind == "M":
-        days = np.where(np.isnat(found), np.nan, found.astype("datetime64[D]").astype(np.float64))
-    elif found.dtype.kind in "iuf":
-        days = np.floor(found.astype(np.float64))
-    else:
-        law = "must hold dates or numbers of days"
-        raise InputTypeError(law, argument=argument, offender=f"got {found.dtype}")
-    wrong = np.isinf(days) if missing else ~np.isfinite(days)
-    if wrong.any():
-        law = "must hold finite days" + ("" if missing else "; none may be missing")
-        raise InputValueError(law, argument=argument, row=int(np.argmax(wrong.ravel())), count=f"{wrong.sum():,} rows")
-    return days
-
-
-def _local(entry: object) -> object:
-    """Return the date of a time with a time zone, in that zone, and anything else as it is."""
-    return entry.date() if isinstance(entry, dt.datetime) and entry.tzinfo is not None else entry
 
 
 def read_late_cases(forecasts: object, made: object, reported: object) -> LateCases:

@@ -11,7 +11,8 @@ from scipy.special import ndtri
 
 from propriety.checks import check_level, check_positive, is_number
 from propriety.errors import InputTypeError, InputValueError
-from propriety.inference.late_cases import LateCases, WindowEstimate, estimate_window, read_days, read_late_cases
+from propriety.inference.days import read_days
+from propriety.inference.late_cases import LateCases, WindowEstimate, estimate_window, read_late_cases
 from propriety.inference.late_words import summary_of_labels, summary_of_revision
 from propriety.inference.reporting_delays import ReportingDelays, estimate_delays
 from propriety.ledger.ledger import Ledger

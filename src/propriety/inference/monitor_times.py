@@ -9,16 +9,23 @@ from collections.abc import Sequence
 from typing import Any
 
 from propriety.errors import InputValueError
+from propriety.inference.days import LARGEST_DAY
 from propriety.tables.label_codes import ordered_labels
 
 __all__ = ["check_order", "check_texts", "mature_labels"]
 
 DIGITS = re.compile(r"(\d+)")
+MONTHS = (
+    "jan(uary)?|feb(ruary)?|mar(ch)?|apr(il)?|may|june?|july?|aug(ust)?|"
+    "sept?(ember)?|oct(ober)?|nov(ember)?|dec(ember)?"
+)
+# Dates that begin with the day or the month, or name the month.
+LOCAL = re.compile(rf"^\d{{1,2}}([-./ ])\d{{1,2}}\1(\d{{4}}|\d\d)\b|\b({MONTHS})\b", re.IGNORECASE)
 HINT = "use integers, or dates such as 2026-01-31."
 
 
 def check_texts(labels: Sequence[Any], time: str) -> None:
-    """Raise an error if labels are texts whose order is not that of the numbers in them.
+    """Raise an error if labels are texts whose order is not that of the numbers in them, or that of dates.
 
     Examples
     --------
@@ -32,6 +39,10 @@ def check_texts(labels: Sequence[Any], time: str) -> None:
     if numeric is not None:
         law = f"the labels of {time!r} must not be numbers as text, which sort as '1', '10', '2'"
         raise InputValueError(law, offender=f"got {numeric!r}", hint=HINT)
+    local = next((text for text in texts if LOCAL.search(text)), None)
+    if local is not None:
+        law = f"the labels of {time!r} must sort in the order of time, so dates must begin with the year"
+        raise InputValueError(law, offender=f"got {local!r}", hint=HINT)
     ordered = sorted(texts)
     for one, other in itertools.pairwise(ordered):
         if _natural(one) > _natural(other):
@@ -59,6 +70,7 @@ def mature_labels(labels: Sequence[Any], mature_after: int, time: str) -> list[A
     if not mature_after:
         return list(labels)
     places = [_place(label) for label in labels]
+    _check_days(labels, time)
     unknown = next((label for label, place in zip(labels, places, strict=True) if place is None), None)
     if unknown is not None:
         law = f"needs labels of {time!r} that are integers or dates"
@@ -67,6 +79,15 @@ def mature_labels(labels: Sequence[Any], mature_after: int, time: str) -> list[A
     return [
         label for label, place in zip(labels, places, strict=True) if place is not None and place <= last - mature_after
     ]
+
+
+def _check_days(labels: Sequence[Any], time: str) -> None:
+    """Raise an error for numbers too large to be days, such as 20260131 and the milliseconds of a time."""
+    large = next((label for label in labels if isinstance(label, int | float) and abs(label) >= LARGEST_DAY), None)
+    if large is not None:
+        law = f"needs labels of {time!r} that count days, or dates"
+        hint = "use integers that differ by 1 from day to day, or dates such as 2026-01-31."
+        raise InputValueError(law, argument="mature_after", offender=f"got {large!r}", hint=hint)
 
 
 def _place(label: Any) -> float | None:

@@ -28,7 +28,9 @@ from propriety.tables.cases import Cases
 from propriety.tables.censoring import Censoring
 from propriety.tables.events import TOP, Event, event_of
 from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.label_codes import ordered_labels
 from propriety.tables.lazy_cases import LazyCases
+from propriety.tables.times import check_time_labels
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -386,6 +388,8 @@ class Ledger:
         }
         asked = dict.fromkeys(rule for one in parts for rule in one.rules)
         common = [rule for rule in asked if all(one.has_moments(rule) for one in parts)]
+        if first.dependence == "time":
+            check_time_labels(ordered_labels(time for one in parts for time in one.times()))
         return cls(
             models=first.models,
             events=first.events,

@@ -28,6 +28,7 @@ from propriety.tables.forecast_columns import places_named, read_columns
 from propriety.tables.keys import read_keys
 from propriety.tables.labels import Labels, class_labels, distinct_labels, places_of
 from propriety.tables.names import check_key_names, check_names
+from propriety.tables.times import check_time_labels
 
 __all__ = [
     "TOLERANCE",
@@ -127,6 +128,9 @@ def read_cases(  # noqa: PLR0913  (the data, what the cases belong to, and how t
     weights = given.weights(rows)
     read = read_columns(given, rows, labels=labels, pos_label=pos_label, tolerance=tolerance)
     key = partial(read_keys, beside=given, rows=rows)
+    times = None if time is None else key(time, "time")
+    if times is not None:
+        check_time_labels(times.labels)
     groups: Mapping[str, object] = by if isinstance(by, Mapping) else {} if by is None else {"group": by}
     check_key_names(groups)
     cases = Cases(
@@ -136,7 +140,7 @@ def read_cases(  # noqa: PLR0913  (the data, what the cases belong to, and how t
         weight=weights,
         keys={name: key(values, "by" if values is by else laws.named_key(name)) for name, values in groups.items()},
         cluster=None if cluster is None else key(cluster, "cluster"),
-        time=None if time is None else key(time, "time"),
+        time=times,
         tolerance=tolerance,
         dropped=0 if rows is None else len(given) - len(rows),
         rows=rows,
