@@ -10,6 +10,7 @@ from pyarrow import parquet
 
 import propriety as pr
 from propriety.recalibration import ClassMap, RecalibrationMap
+from propriety.recalibration.segment_map import SegmentEffect, SegmentMap
 
 CASES = ("--outcome", "y", "--forecast", "bold")
 
@@ -133,3 +134,92 @@ def test_maps_of_classes_are_fitted_and_applied(folder, run):
     assert "got 'q_a'" in again.stderr
     few = run("apply", "map.json", "rows.parquet", "--forecast", "a,d", "-o", "more.parquet")
     assert few.exit_code != 0
+
+
+DIALECTS = {
+    "semicolons, a decimal comma, a byte order mark and CRLF": (
+        '\ufeffid;name;p;when;flag\r\n007;"a;b";0,5;2.1.2026;yes\r\n008;Müller, x;0,25;3.1.2026;no\r\n',
+        '\ufeffid;name;p;when;flag;q\r\n007;"a;b";0,5;2.1.2026;yes;{0}\r\n008;Müller, x;0,25;3.1.2026;no;{1}\r\n',
+    ),
+    "tabs": (
+        "id\tname\tp\n1.10\ta,b\t0.5\n1.1\tc\t0.250\n",
+        "id\tname\tp\tq\n1.10\ta,b\t0.5\t{0}\n1.1\tc\t0.250\t{1}\n",
+    ),
+    "bars": ("p|id\n.5|1e3\n0.25|+7\n", "p|id|q\n.5|1e3|{0}\n0.25|+7|{1}\n"),
+    "commas and lines in fields": (
+        'p,"a ""b"", c",\n0.5,"x\ny",1\n0.25,"",2\n',
+        'p,"a ""b"", c",column2,q\n0.5,"x\ny",1,{0}\n0.25,,2,{1}\n',
+    ),
+    "decimal commas in quotes": ('p,k\n"0,5",a\n"0,25",b\n', 'p,k,q\n"0,5",a,{0}\n"0,25",b,{1}\n'),
+}
+
+
+@pytest.mark.parametrize("name", DIALECTS)
+def test_csv_is_written_as_it_was_read(folder, run, name):
+    """Other columns keep their text: codes with leading zeros, dates, labels and decimals."""
+    own = pr.recalibration.LogisticMap(intercept=0.2, slope=0.5, floor=0.001)
+    (folder / "map.json").write_text(own.to_json())
+    text, expected = DIALECTS[name]
+    (folder / "new.csv").write_bytes(text.encode())
+    result = run("apply", "map.json", "new.csv", "--forecast", "p", "--name", "q", "-o", "out.csv")
+    assert result.exit_code == 0, result.output
+    numbers = [str(one) for one in own([0.5, 0.25]).tolist()]
+    if "decimal comma" in name:
+        numbers = [one.replace(".", ",") for one in numbers]
+    if "quotes" in name:
+        numbers = [f'"{one}"' for one in numbers]
+    assert (folder / "out.csv").read_bytes().decode() == expected.format(*numbers)
+
+
+def test_columns_of_text_keep_their_digits_in_parquet(folder, run):
+    (folder / "map.json").write_text(pr.recalibration.IdentityMap().to_json())
+    rows = ["0.5,1,12345678901234567890123,2026-01-02,02/01/2026,1.5"] * 30_000  # DuckDB looks at fewer.
+    last = "0.5,007,12345678901234567890124,2026-01-03,03/01/2026,20260102030405060"
+    (folder / "new.csv").write_text("\n".join(["p,code,long,day,local,float", *rows, last]) + "\n")
+    result = run("apply", "map.json", "new.csv", "--forecast", "p", "-o", "out.parquet")
+    assert result.exit_code == 0, result.output
+    out = pl.read_parquet(folder / "out.parquet").row(-1, named=True)
+    told = {name: str(value) for name, value in out.items()}
+    assert told == {
+        **dict(zip(("p", "code", "long", "day", "local", "float"), last.split(","), strict=True)),
+        "recalibrated": "0.5",
+    }
+    assert isinstance(out["p"], float)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_segments_are_read_and_written_as_they_are(folder, run, suffix):
+    effects = (SegmentEffect((("site", "01"),), 0.5), SegmentEffect((("site", "02"),), -0.5))
+    own = SegmentMap(whole=pr.recalibration.IdentityMap(), effects=effects, floor=1e-6)
+    (folder / "map.json").write_text(own.to_json())
+    (folder / "new.csv").write_text("p;site\n0,2;01\n0,6;02\n")
+    result = run("apply", "map.json", "new.csv", "--forecast", "p", "-o", f"out.{suffix}")
+    assert result.exit_code == 0, result.output
+    read = (
+        pl.read_parquet
+        if suffix == "parquet"
+        else lambda file: pl.read_csv(file, separator=";", decimal_comma=True, schema_overrides={"site": pl.String})
+    )
+    out = read(folder / f"out.{suffix}")
+    assert out["site"].to_list() == ["01", "02"]
+    np.testing.assert_allclose(out["recalibrated"], own([0.2, 0.6], by={"site": ["01", "02"]}), rtol=1e-12)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_a_name_that_differs_only_in_case_is_refused(folder, refusal, suffix):
+    """DuckDB would give the new column another name and the values of the other one."""
+    (folder / "map.json").write_text(pr.recalibration.IdentityMap().to_json())
+    (folder / "new.csv").write_text("p,Q\n0.5,3\n")
+    command = ("apply", "map.json", "new.csv", "--forecast", "p", "-o", f"out.{suffix}")
+    assert "--name must not be the name of an existing column; got 'q'. Hint: column 'Q'" in refusal(
+        *command, "--name", "q"
+    )
+    (folder / "new.csv").write_text("p,P\n0.5,3\n")
+    assert "line 1 of new.csv has 'p' and 'P'" in refusal(*command)
+
+
+def test_text_among_forecasts_is_named_with_its_line(folder, refusal):
+    (folder / "map.json").write_text(pr.recalibration.IdentityMap().to_json())
+    (folder / "new.csv").write_text("p\n" + "0.5\n" * 30_000 + "high\n")
+    told = refusal("apply", "map.json", "new.csv", "--forecast", "p", "-o", "out.csv")
+    assert "line 30,002 of new.csv has 'high'" in told

@@ -1,10 +1,13 @@
 """CSV: labels stay what is written, and what cannot be read is named by line and column."""
 
+import datetime as dt
 import gzip
 import json
 
 import numpy as np
+import pyarrow as pa
 import pytest
+from pyarrow import csv, parquet
 
 from propriety.cli.files import open_relation
 
@@ -69,6 +72,31 @@ def test_times_are_in_order_however_they_are_written(run, folder):
     (folder / "x.csv").write_text(cases(times * 20))
     with open_relation([folder / "x.csv"], labels={"k": "value"}) as opened:
         assert sorted(opened.frame.select("k").unique().collect()["k"].to_list()) == list(map(float, range(1, 13)))
+
+
+@pytest.mark.parametrize("form", ["%d/%m/%y", "%d/%m/%Y", "%y-%m-%d", "%m-%d-%y", "%d.%m.%Y"])
+def test_local_dates_are_refused_as_times(run, refusal, folder, form):
+    """DuckDB would read 01/02/26 as the 26th of February of the year 1."""
+    days = [(dt.date(2026, 1, 1) + dt.timedelta(one)).strftime(form) for one in range(40)]
+    (folder / "x.csv").write_text(cases(days * 5))
+    for command in (("evaluate", *FEW), ("recalibrate",), ("condense", "-o", "ledger")):
+        told = refusal(command[0], "x.csv", *COLUMNS, "--time", "k", *command[1:])
+        assert "--time must hold numbers or dates" in told
+        assert "write all dates as 2026-01-31" in told
+    assert run("condense", "x.csv", *COLUMNS, "--by", "k", "-o", "ledger").exit_code == 0
+    assert "must sort in the order of time" in refusal("monitor", "ledger", "--time", "k")
+
+
+def test_iso_texts_of_parquet_are_times(run, folder):
+    days = [str(dt.date(2026, 1, 1) + dt.timedelta(one)) for one in range(40)] * 5
+    (folder / "x.csv").write_text(cases(days))
+    table = csv.read_csv(folder / "x.csv", convert_options=csv.ConvertOptions(column_types={"k": pa.string()}))
+    parquet.write_table(table, folder / "x.parquet")
+    one, other = (
+        run("evaluate", file, *COLUMNS, "--time", "k", *FEW, "--seed", 1).stdout for file in ("x.csv", "x.parquet")
+    )
+    assert one == other
+    assert "Brier score" in one
 
 
 def test_a_label_of_the_outcome_may_turn_up_late(run, folder):
@@ -203,5 +231,5 @@ def test_maps_are_applied_to_forecasts_with_a_decimal_comma(run, folder):
     run("recalibrate", "p.csv", "--outcome", "y", "--forecast", "honest", "--seed", "1", "-o", "map.json")
     (folder / "x.csv").write_text("p;k\n0,8;a\n0,25;b\n")
     assert run("apply", "map.json", "x.csv", "--forecast", "p", "-o", "q.csv").exit_code == 0
-    assert (folder / "q.csv").read_text().splitlines()[0] == "p,k,recalibrated"
-    assert (folder / "q.csv").read_text().splitlines()[1].startswith("0.8,a,0.")
+    assert (folder / "q.csv").read_text().splitlines()[0] == "p;k;recalibrated"
+    assert (folder / "q.csv").read_text().splitlines()[1].startswith("0,8;a;0,")

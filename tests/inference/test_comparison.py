@@ -447,7 +447,7 @@ def test_frames_dicts_and_views():
         ({"horizon": 2}, InputValueError, "horizon is for method=\"diebold-mariano\"; the method is 'paired t'"),
         ({"horizon": 2, "time": range(N), "method": "block bootstrap"}, InputValueError, "horizon is for"),
         ({"horizon": N, "time": range(N)}, InputValueError, "horizon must be a whole number from 1 to"),
-        ({"time": ["2024-01-01"] * N}, InputTypeError, "time must hold numbers or dates; got str"),
+        ({"time": ["1/2/2024"] * N}, InputTypeError, "time must hold numbers or dates; '1/2/2024' is text"),
         ({"reference": "none"}, InputValueError, r"reference must be one of the models \['truth', 'near', 'far'\]"),
         ({"level": 1.0}, InputValueError, "level must lie strictly between 0 and 1"),
         ({"n_resamples": 0}, InputValueError, "n_resamples must be a positive whole number"),

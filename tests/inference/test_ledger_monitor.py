@@ -328,6 +328,16 @@ def test_texts_that_do_not_sort_in_the_order_of_time_are_refused():
     assert len(pr.monitor(of(["2026-W09", "2026-W10", "2027-W01"]), time="week").times) == 3
 
 
+@pytest.mark.parametrize(
+    "form", ["%d/%m/%Y", "%m/%d/%y", "%d.%m.%Y", "%d-%m-%Y", "%d %b %Y", "%B %d, %Y", "%Y-%b-%d", "%B"]
+)
+def test_dates_that_do_not_begin_with_the_year_are_refused(form):
+    """They sort, but not in the order of time."""
+    day = np.repeat([(dt.date(2026, 1, 20) + dt.timedelta(20 * one)).strftime(form) for one in range(3)], 4)
+    with pytest.raises(InputValueError, match="must sort in the order of time, as the text of ISO dates does; got"):
+        pr.monitor(pr.condense([0, 1] * 6, [0.3, 0.6] * 6, by={"day": day}))
+
+
 def test_days_that_are_not_mature_are_shown_and_do_not_alarm(tmp_path):
     """A day whose labels are not complete looks like too few events; it is tested when it is."""
     rng = np.random.default_rng(5)

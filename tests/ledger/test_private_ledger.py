@@ -187,3 +187,12 @@ def test_suppressed_counts_need_a_minimum():
     data = pr.coarsen(pr.condense(*cases()[:2])).to_dict()
     with pytest.raises(InputValueError, match="must not have suppressed counts"):
         pr.PrivateLedger.from_dict(data | {"minimum": [1]})
+
+
+@pytest.mark.parametrize(
+    "models", [["a", "a"], ["a", ""], ["a", None], ["a", 1], [], "ab", None, [["a"], ["b"]]], ids=repr
+)
+def test_models_without_different_names_are_refused(models):
+    stored = pr.coarsen(pr.condense(*cases(models=("a", "b"))[:2]), cells=4, minimum=3).to_dict()
+    with pytest.raises(InputValueError, match="must be different names"):
+        pr.PrivateLedger.from_dict(stored | {"models": models})

@@ -35,8 +35,13 @@ def change(folder, **facts):
         ({"version": None}, "must have version 1"),
         ({"models": ["p", "other"]}, "must be of its models and events"),
         ({"events": [["class", 0]]}, "its events must be those of its labels"),
+        *(
+            ({"models": ["p", wrong]}, "its facts must name the models")
+            for wrong in ("", " ", "a\nb", "\ud800", "p", 1, None, ["q"])
+        ),
+        ({"keys": {"": None}}, "its facts must name the models, labels, keys"),
     ],
-    ids=["schema", "newer", "none", "models", "events"],
+    ids=repr,
 )
 def test_facts_that_do_not_fit_the_files_are_refused(facts, law, tmp_path):
     condensed().to_parquet(tmp_path / "l")

@@ -16,6 +16,9 @@ import propriety as pr
 from propriety.errors import InputValueError
 from propriety.inference.monitor_files import VERSION as MONITOR_VERSION
 from propriety.ledger.ledger_files import VERSION
+from propriety.recalibration.class_methods import CLASS_METHODS
+from propriety.recalibration.methods import METHODS
+from propriety.recalibration.stored_maps import KINDS, StoredMap
 from propriety.tables.events import TOP
 
 pytest.importorskip("click")  # Documents are what the command line writes.
@@ -226,7 +229,23 @@ def lacking(old, new, path=""):
     return [] if old == new else [path]
 
 
-@pytest.mark.parametrize("kind", ["evaluation", "comparison", "advice", "audit"])
+@pytest.fixture(scope="module")
+def told(now):
+    """Return what the commands write."""
+    return now.commands()
+
+
+def test_there_is_a_file_of_every_document(documents, told):
+    """Each file has the version of its schema in its name; files of earlier versions stay."""
+    from propriety.cli.machine import VERSIONS
+
+    assert {f"{kind}-{VERSIONS[kind]}" for kind in documents} | told.keys() <= {
+        path.stem for path in FILES.glob("*.json")
+    }
+    assert {data["schema"] for data in told.values()} == {f"propriety.{kind}" for kind in VERSIONS}
+
+
+@pytest.mark.parametrize("kind", ["evaluation", "comparison", "advice", "audit", "monitor", "segments", "plan"])
 def test_documents_keep_the_fields_of_their_version(kind, documents):
     """A field that goes or changes its meaning needs a new version, and a file of it beside the old ones."""
     from propriety.cli.machine import written
@@ -235,3 +254,39 @@ def test_documents_keep_the_fields_of_their_version(kind, documents):
     before = data_of(f"{kind}-{document['version']}")
     assert document["schema"] == before["schema"] == f"propriety.{kind}"
     assert lacking(shape(before), shape(document)) == []
+
+
+def test_commands_keep_the_fields_of_their_version(told):
+    for name, document in told.items():
+        before = data_of(name)
+        assert (document["schema"], document["version"]) == (before["schema"], before["version"])
+        assert lacking(shape(before), shape(document)) == [], name
+
+
+MAPS = {
+    (version, one["name"]): one
+    for version in range(1, StoredMap.schema_version + 1)
+    for one in data_of(f"recalibration_map-{version}")
+}
+
+
+@pytest.mark.parametrize("stored", MAPS.values(), ids=map(str, MAPS))
+def test_every_version_of_a_map_is_read_and_gives_the_same_forecasts(stored):
+    own = StoredMap.from_dict(stored["map"])
+    by = {"by": stored["by"]} if "by" in stored else {}
+    found = own(stored["forecasts"], **by)
+    np.testing.assert_allclose(found, stored["recalibrated"], rtol=1e-12, atol=1e-300)
+    assert StoredMap.from_json(own.to_json()).to_dict() == own.to_dict()
+
+
+def test_there_are_maps_of_every_method_and_kind():
+    current = {name: one["map"] for (version, name), one in MAPS.items() if version == StoredMap.schema_version}
+    assert {*METHODS, *(f"classes, {name}" for name in CLASS_METHODS)} <= current.keys()
+    ours = {kind for kind, own in KINDS.items() if own.__module__.startswith("propriety.")}
+    assert {one["kind"] for one in current.values()} == ours
+
+
+def test_what_is_fitted_now_has_the_parameters_of_the_stored_maps(now):
+    for name, own in now.maps().items():
+        stored = MAPS[StoredMap.schema_version, name]["map"]
+        assert shape(own.to_dict()) == shape(stored), name

@@ -1,14 +1,26 @@
 """Writes the files of the schemas as they are now; run once for a new version, and never over files of an earlier one."""
 
+import csv
 import datetime as dt
 import json
+import os
 import sys
+import tempfile
 from pathlib import Path
+
+import numpy as np
+from click.testing import CliRunner
 
 import propriety as pr
 from propriety.cli.machine import document, evaluation_document, monitor_document, segments_document, written
+from propriety.cli.program import program
 from propriety.inference.monitor_files import VERSION as MONITOR_VERSION
 from propriety.ledger.ledger_files import VERSION
+from propriety.recalibration import IdentityMap, prior_correction
+from propriety.recalibration.class_methods import CLASS_METHODS
+from propriety.recalibration.methods import METHODS
+from propriety.recalibration.segment_map import SegmentEffect, SegmentMap
+from propriety.recalibration.stored_maps import StoredMap
 
 FILES = Path(__file__).resolve().parent / "files"
 CASES = {
@@ -84,8 +96,119 @@ def documents():
     }
 
 
+EVENT = ("--outcome", "y", "--forecast", "a")
+GRADES = ("--outcome", "grade", "--forecast", "g=low,mid,high", "--classes", "low,mid,high")
+FEW = ("--resamples", "20", "--seed", "1")
+# What each command writes, by the name of its schema and a word for the options.
+COMMANDS = {
+    "evaluation gates": (
+        *("evaluate", "cases.csv", *EVENT, "--forecast", "b", "--by", "site", "--thresholds", "0.1", "0.4", *FEW),
+        *("--fail-if", "brier > 0.9", "--fail-if", "miscalibrated"),
+    ),
+    "evaluation clusters": ("evaluate", "cases.csv", *EVENT, "--cluster", "patient", "--weight", "weight", *FEW),
+    "evaluation classes": ("evaluate", "cases.csv", *GRADES, *FEW),
+    "evaluation grades": ("evaluate", "cases.csv", *GRADES, "--ordered", *FEW),
+    "comparison clusters": ("compare", "cases.csv", *EVENT, "--forecast", "b", "--cluster", "patient", "--seed", "1"),
+    "segments": ("segments", "cases.csv", "--outcome", "y", "--forecast", "b", "--by", "site", "--seed", "1"),
+    "recalibration": ("recalibrate", "cases.csv", *EVENT, "--method", "choose", "--folds", "3", "--seed", "1"),
+    "recalibration classes": ("recalibrate", "cases.csv", *GRADES, "--folds", "3", "--seed", "1"),
+    "recalibration segments": ("recalibrate", "cases.csv", *EVENT, "--by", "site", "--folds", "3", "--seed", "1"),
+    "plan comparison": ("plan", "cases.csv", "--forecast", "a", "--forecast", "b", *FEW),
+    "plan difference": ("plan", "--difference", "0.002", "--spread", "0.05"),
+    "monitor": ("monitor", "ledger", "--reference-days", "1"),
+    "advice": ("advise", "--thresholds", "0.05", "0.2"),
+    "audit": ("audit", "propriety:Brier"),
+}
+
+
+def commands():
+    """Return what the commands write to the standard output, by the name of the file."""
+    before = Path.cwd()
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        try:
+            _write_cases(Path("cases.csv"))
+            pr.condense(CASES["y"], {"a": CASES["a"], "b": CASES["b"]}, by={"day": CASES["day"]}).to_parquet("ledger")
+            return {f"{data['schema'].partition('.')[2]}-{data['version']}-{word}": data for word, data in _told()}
+        finally:
+            os.chdir(before)
+
+
+def _told():
+    for name, arguments in COMMANDS.items():
+        result = CliRunner().invoke(program, [*arguments, "--json", "-"])
+        if result.exit_code not in (0, 1):
+            raise RuntimeError(result.output)
+        yield name.partition(" ")[2] or "command", json.loads(result.stdout)
+
+
+def _write_cases(path):
+    """Write twenty copies of the cases, with the rows of grades in columns."""
+    columns = {name: own for name, own in CASES.items() if name != "rows"}
+    columns |= dict(zip(("low", "mid", "high"), zip(*CASES["rows"], strict=True), strict=True))
+    with path.open("w", newline="", encoding="utf-8") as file:
+        rows = csv.writer(file)
+        rows.writerow(columns)
+        for _ in range(20):
+            rows.writerows(zip(*columns.values(), strict=True))
+
+
+FORECASTS = [0.0, 0.001, 0.1, 0.25, 0.5, 0.62, 0.9, 1.0]
+ROWS = [(1.0, 0.0, 0.0), (0.25, 0.5, 0.25), (0.1, 0.2, 0.7), (0.0, 0.25, 0.75), (0.3, 0.3, 0.4)]
+SITES = {"site": ["north", "south", "other", None] * 2, "age": [17, 18, 30, 31, 60, 64, 65, 99]}
+
+
+def maps():
+    """Return a map of every method and kind, with the forecasts that it is called with."""
+    generator = np.random.default_rng(1)
+    p = np.round(generator.beta(1.0, 2.0, 60), 2)
+    y = generator.random(60) < p
+    rows = np.round(generator.dirichlet([1.0, 1.0, 1.0], 60), 2)
+    rows[:, 2] = 1.0 - rows[:, 0] - rows[:, 1]
+    rows = np.clip(rows, 0.0, 1.0)
+    grade = (generator.random(60)[:, None] > rows.cumsum(axis=1)[:, :-1]).sum(axis=1)
+    fitted = {name: pr.recalibrate(y, p, method=name, folds=2, seed=1).map for name in METHODS}
+    effects = (("site", "north"), 0.5), (("site", "south"), -0.25), (("age", (None, 18.0)), 0.125)
+    effects = tuple(SegmentEffect((place,), shift) for place, shift in effects)
+    crossed = SegmentEffect((("site", "south"), ("age", (18.0, 30.5))), 1.0)
+    more = {
+        "prior correction": prior_correction(prior=0.1, sampled_at=0.5),
+        "segments": SegmentMap(whole=fitted["logistic"], effects=(*effects, crossed), floor=0.001),
+        "segments of a spline": SegmentMap(whole=fitted["spline"], effects=effects[:1], floor=0.001),
+        "identity": IdentityMap(),
+    }
+    classes = {
+        f"classes, {name}": pr.recalibrate(grade, rows, method=name, folds=2, seed=1).map for name in CLASS_METHODS
+    }
+    return fitted | more | classes
+
+
+def recalibrated(own: StoredMap):
+    """Return the forecasts for a map, and what it makes of them."""
+    if isinstance(own, SegmentMap):
+        return {"forecasts": FORECASTS, "by": SITES}, own(FORECASTS, by=SITES).tolist()
+    forecasts = ROWS if isinstance(own, pr.recalibration.ClassMap) else FORECASTS
+    return {"forecasts": forecasts}, own(forecasts).tolist()
+
+
+def write_maps_and_commands():
+    """Write the maps, in one file, and what the commands write."""
+    path = FILES / f"recalibration_map-{StoredMap.schema_version}.json"
+    if not path.exists():
+        stored = []
+        for name, own in maps().items():
+            given, found = recalibrated(own)
+            stored.append({"name": name, "map": own.to_dict(), **given, "recalibrated": found})
+        path.write_text("[\n" + ",\n".join(map(json.dumps, stored)) + "\n]\n", encoding="utf-8")
+    for name, data in commands().items():
+        path = FILES / f"{name}.json"
+        if not path.exists():
+            path.write_text(json.dumps(data, separators=(",", ":")) + "\n", encoding="utf-8")
+
+
 def main():
     """Write what is not there yet."""
+    write_maps_and_commands()
     for name, result in tables().items():
         data = result.to_dict()
         stem = FILES / f"forecast_table-{data['version']}-{name}"

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import narwhals as nw
 
@@ -19,7 +19,7 @@ from propriety.cli.inputs import Format, format_of, shown
 from propriety.cli.interrupts import held, stopped_by_interrupt
 from propriety.cli.spreadsheets import read_sheets
 from propriety.cli.text_heads import Compression, line_too_long
-from propriety.cli.texts import LabelRole, Texts
+from propriety.cli.texts import LabelRole, Layout, Texts
 from propriety.cli.written_numbers import Dialect
 from propriety.errors import InputValueError
 from propriety.tables.frames import pyarrow
@@ -46,12 +46,13 @@ class Opened:
     """Cases that are still in their files.
 
     `rows` is their number, if the files give it without being read; `scanned()` is the share of the files that the
-    running query has scanned, or None if no query is running.
+    running query has scanned, or None if no query is running; `layout` is how CSV files are written, if it is needed.
     """
 
     frame: nw.LazyFrame[Any]
     rows: int | None
     scanned: Callable[[], float | None]
+    layout: Layout | None = None
 
     def count(self) -> int:
         """Return the number of rows, by a query if necessary."""
@@ -65,11 +66,12 @@ def open_relation(
     dialect: Dialect | None = None,
     labels: Mapping[str, LabelRole] | None = None,
     numbers: Sequence[str] = (),
+    whole: Literal["typed", "text"] | None = None,
 ) -> Iterator[Opened]:
     """Open the files as one lazy frame; only their beginnings, and columns of labels in CSV, are read.
 
     In CSV, the columns `labels` stay text unless they can be converted without loss, and the columns `numbers` must
-    contain numbers.
+    contain numbers. With `whole`, all columns are written again, with types or as the text that they are.
     """
     with held():
         import duckdb
@@ -81,6 +83,7 @@ def open_relation(
     form = formats.pop()
     dialect = dialect or Dialect()
     texts = Texts.of(files, TEXT[form], dialect) if form in TEXT else None
+    layout: Layout | None = None
     with tempfile.TemporaryDirectory(prefix="propriety-") as folder:
         connection = duckdb.connect(":memory:", config={**SETTINGS, "temp_directory": folder})
         with stopped_by_interrupt(connection.interrupt) as interrupted:
@@ -94,9 +97,13 @@ def open_relation(
                     )
                 elif texts is None:
                     relation = _relation(connection, files, form)
-                else:
+                elif whole is None:
                     relation = texts.relation(connection, list(map(_literal, files)), labels or {}, numbers)
-                yield Opened(nw.from_native(relation), _rows(files), lambda: _share(connection.query_progress()))
+                else:
+                    found = list(map(_literal, files))
+                    relation, layout = texts.whole(connection, found, labels or {}, numbers, typed=whole == "typed")
+                frame = nw.from_native(relation)
+                yield Opened(frame, _rows(files), lambda: _share(connection.query_progress()), layout)
             except (duckdb.Error, RuntimeError) as error:
                 if interrupted.is_set():
                     raise KeyboardInterrupt from error

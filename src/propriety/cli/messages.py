@@ -87,7 +87,6 @@ NAMES = {
         "is for the forecast of one event; --classes names the columns of several classes"
     ),
     "must name the two outcomes of a binary {y_proba}": "must name two classes if the forecast is of one event",
-    'for ISO dates pass numpy.array({time}, dtype="datetime64[s]").': "write dates as 2024-01-31.",
     laws.ROUNDING_HINT: "this looks like rounding error; if it is, clip the forecasts to [0, 1] yourself.",
     "evaluate one class, such as y == 2 with {y_proba}[:, 2].": "evaluate the column of one class.",
 }

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import click
 import narwhals as nw
 
 from propriety.cli.cases import Cases
 from propriety.cli.files import TEXT, open_relation
+from propriety.cli.frame_files import write_frame
 from propriety.cli.inputs import condensed_kind, format_of, found_files
 from propriety.cli.interrupts import held
 from propriety.cli.machine import document, written
@@ -158,7 +159,8 @@ def apply(map_file: str, files: Sequence[str], forecast: str, name: str, dialect
     """Add a column with the recalibrated forecasts, using a map that `propriety recalibrate` wrote.
 
     Rows without forecasts in [0, 1] are left empty in the new columns, and are counted. FILEs are never read into
-    memory.
+    memory. If both are CSV, the new file has the separator, the decimal sign and the ends of lines of FILE, and its
+    other columns are copied as they are written.
     """
     if not output.endswith(SUFFIXES):
         raise InputValueError(f"must end in {' or '.join(SUFFIXES)}", argument="--output", offender=f"got {output!r}")
@@ -170,25 +172,34 @@ def apply(map_file: str, files: Sequence[str], forecast: str, name: str, dialect
         check_targets([output], [*paths, Path(map_file)])
         needed = own.by if isinstance(own, SegmentMap) else ()
         labels: dict[str, LabelRole] = dict.fromkeys(needed, "label")
-        with open_relation(paths, dialect=dialect, labels=labels, numbers=columns) as opened:
+        whole: Literal["typed", "text"] = "typed" if output.endswith(".parquet") else "text"
+        with open_relation(paths, dialect=dialect, labels=labels, numbers=columns, whole=whole) as opened:
             stages.watch(opened)
             schema = checked_columns(opened.frame, [*columns, *needed])
-            taken = next((one for one in added if one in schema), None)
-            if taken is not None:
-                raise InputValueError(f"must not be the name of an existing column; got {taken!r}", argument="--name")
+            _check_new(added, schema)
             # Labels of a text file may have been read as numbers, if all of them are.
             is_text = format_of(paths[0]) in TEXT
             texts = own.texts(schema, convert=is_text) if isinstance(own, SegmentMap) else {}
             typed = opened.frame.with_columns(**texts) if texts else opened.frame
             frame = typed.with_columns(**dict(zip(added, _expressions(own, columns), strict=True)))
             with stages.stage("writing"), held(), replaced(output) as path:
-                relation: Any = frame.to_native()
-                (relation.write_parquet if output.endswith(".parquet") else relation.write_csv)(str(path))
+                write_frame(frame, added, path, opened.layout)
             with stages.stage("counting"), held():
                 count = frame.select(rows=nw.len(), empty=nw.col(added[0]).is_null().cast(nw.Int64).sum()).collect()
     rows, empty = (int(count[column].item()) for column in ("rows", "empty"))
     invalid = f"; {empty:,} of them have no forecast in [0, 1] and are left empty" if empty else ""
     say(f"{rows:,} rows recalibrated{invalid}.")
+
+
+def _check_new(added: Sequence[str], schema: Iterable[str]) -> None:
+    """Raise an error for the name of an existing column; DuckDB does not distinguish the case of letters."""
+    names = {name.lower(): name for name in schema}
+    for one in added:
+        if one.lower() in names:
+            law = f"must not be the name of an existing column; got {one!r}"
+            other = names[one.lower()]
+            hint = "" if one == other else f"column {other!r} differs only in the case of letters."
+            raise InputValueError(law, argument="--name", hint=hint)
 
 
 def _expressions(own: StoredMap, columns: list[str]) -> list[nw.Expr]:

@@ -21,14 +21,17 @@ Compression: TypeAlias = Literal["none", "gzip", "zstd"]
 LINE = 2**21  # Bytes of the longest line.
 SEPARATORS = (",", ";", "\t", "|")
 LETTERS = 60  # Of a line in an error message.
+MARK = "\ufeff"  # The byte order mark.
 
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The separator of a file and the names of its columns."""
+    """The separator of a file, the names of its columns, and how its text begins and its lines end."""
 
     separator: str
     names: tuple[str, ...]
+    mark: str = ""
+    newline: str = "\n"
 
 
 def read_heads(files: Sequence[Path], form: Compression, separator: str | None = None) -> dict[Path, Head]:
@@ -86,7 +89,7 @@ def first_offender(
 def _read_head(path: Path, form: Compression, separators: Sequence[str]) -> Head | None:
     pa, _ = pyarrow()
     try:
-        with _opened(path, form) as text:
+        with _opened(path, form, "utf-8") as text:
             beginning = text.read(LINE + 1)
     except UnicodeError as error:
         law = f"text must be UTF-8; {shown(path)} is not"
@@ -95,7 +98,10 @@ def _read_head(path: Path, form: Compression, separators: Sequence[str]) -> Head
         return None  # The reader of the cases reports a broken file.
     if len(beginning) > LINE and "\n" not in beginning and "\r" not in beginning:
         raise line_too_long()
-    candidates = [Head(sign, tuple(_first_record(beginning, sign))) for sign in separators]
+    mark = MARK if beginning.startswith(MARK) else ""
+    beginning = beginning.removeprefix(MARK)
+    newline = "\r\n" if beginning[: beginning.find("\n") + 1].endswith("\r\n") else "\n"
+    candidates = [Head(sign, tuple(_first_record(beginning, sign)), mark, newline) for sign in separators]
     return max(candidates, key=lambda head: len(head.names))
 
 
@@ -129,11 +135,11 @@ def _records(path: Path, form: Compression, head: Head) -> Iterator[tuple[int, l
 
 
 @contextmanager
-def _opened(path: Path, form: Compression) -> Iterator[io.TextIOWrapper]:
+def _opened(path: Path, form: Compression, encoding: str = "utf-8-sig") -> Iterator[io.TextIOWrapper]:
     pa, _ = pyarrow()
     with path.open("rb") as file:
         stream: Any = file if form == "none" else pa.CompressedInputStream(pa.PythonFile(file), form)
-        yield io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
+        yield io.TextIOWrapper(stream, encoding=encoding, newline="")
 
 
 def _count(fields: int) -> str:

@@ -17,7 +17,7 @@ from propriety.errors import InputValueError
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["LabelRole", "Texts"]
+__all__ = ["LabelRole", "Layout", "Texts"]
 
 # A label is read as a number or a time only if that is written back unchanged; a value may be written in several ways.
 # A quantity is a label unless it has decimals: "1.50" is a number, and "01" is not.
@@ -26,14 +26,28 @@ LabelRole: TypeAlias = Literal["label", "value", "quantity"]
 BUFFER = 2**22  # Bytes of text at a time; DuckDB takes longer to detect types with more.
 WHOLE = ("BIGINT", "UBIGINT")
 NUMBERS = (*WHOLE, "DOUBLE")
+TIMES = ("DATE", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE")
+YEAR_FIRST = "^[0-9]{4}[-/]"  # DuckDB would read the day of 01/02/26 as the year.
 SIGNS = re.compile(r"\s*[-+]?\d*(?:[,.' \u00a0\u202f]\d+)+\s*")
 CONVERSION = re.compile(
     r'Line: (?P<line>\d+).*Error when converting column "(?P<column>.*)"\. '
     r"Could not convert string \"(?P<text>.*)\" to '(?P<kind>\w+)'",
     re.DOTALL,
 )
+TEXTS = ("VARCHAR", "HUGEINT", "UHUGEINT")  # Parquet would store the integers as floats.
+# Digits of which a number would lose some.
+CODES = {"BIGINT": "[-+]?0[0-9]+", "UBIGINT": "[-+]?0[0-9]+", "DOUBLE": "[-+]?(0[0-9]+|[0-9]{16,})"}
 LONGEST = 200  # Characters of a field in an error message.
 SHORT = 20  # Characters of text that may mean a missing value.
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How CSV files are written, and the column that has each column as text."""
+
+    head: Head
+    decimal: str
+    texts: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,27 +80,48 @@ class Texts:
         If a column of `numbers` contains text, numbers may be written in another format, or the first text is an error.
         """
         plain = self._read(connection, names)
-        kinds = dict(zip(plain.columns, map(str, plain.types), strict=True))
-        written = [name for name in dict.fromkeys(numbers) if name in kinds and name not in labels]
-        wrong = [name for name in written if kinds[name] == "VARCHAR"]
-        form = self.number_format or detected_format(plain, wrong)
-        if form is None:
-            self._check_numbers(wrong, self._is_number)
+        kinds, written, form = self._numbers_of(plain, labels, numbers)
         wanted = {name: role for name, role in labels.items() if kinds.get(name, "VARCHAR") != "VARCHAR"}
         if not wanted and form is None:
             return plain
         texts = self._read(connection, names, [*wanted, *(written if form is not None else ())])
-        converted = {
-            name: f"CAST({quoted(name)} AS {_kind(texts, name, kinds[name], role)})" for name, role in wanted.items()
-        }
-        if form is not None and written:
-            ((*mismatches,),) = texts.aggregate(", ".join(map(form.mismatches, written))).fetchall()
-            wrong = [name for name, count in zip(written, mismatches, strict=True) if count]
-            self._check_numbers(wrong, lambda text: text in self.nulls or form.is_number(text))
-            converted |= {name: form.sql(name) for name in written}
-        return texts.project(
-            ", ".join(f"{converted.get(name, quoted(name))} AS {quoted(name)}" for name in texts.columns)
+        converted = _labels(texts, kinds, wanted)
+        if form is not None:
+            converted |= self._numbers(texts, written, form)
+        return texts.project(_projection(texts.columns, converted))
+
+    def whole(
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        names: list[str],
+        labels: Mapping[str, LabelRole],
+        numbers: Sequence[str],
+        *,
+        typed: bool,
+    ) -> tuple[duckdb.DuckDBPyRelation, Layout | None]:
+        """Open the files to write all columns again, with types as far as nothing is lost, or else as text.
+
+        As text, the columns `labels` and `numbers` are there twice: to be read, and as they are written.
+        """
+        for path, head in self.heads.items():
+            _check_cases(head.names, path)
+        plain = self._read(connection, names)
+        kinds, written, form = self._numbers_of(plain, labels, numbers)
+        texts = self._read(connection, names, list(kinds))
+        wanted = {name: role for name, role in labels.items() if kinds.get(name, "VARCHAR") != "VARCHAR"}
+        converted = _labels(texts, kinds, wanted) | self._numbers(texts, written, form)
+        if typed:
+            others = {name: kind for name, kind in kinds.items() if kind not in TEXTS and name not in converted}
+            return texts.project(_projection(texts.columns, converted | _others(texts, others))), None
+        unused = "_" * (1 + max(map(len, kinds)))
+        copies = {name: f"{unused}{place}" for place, name in enumerate(converted)}
+        again = [f"{quoted(name)} AS {quoted(copy)}" for name, copy in copies.items()]
+        layout = Layout(
+            head=next(iter(self.heads.values()), Head(",", ())),
+            decimal="." if form is None else form.decimal,
+            texts={name: copies.get(name, name) for name in kinds},
         )
+        return texts.project(", ".join([_projection(texts.columns, converted), *again])), layout
 
     def reason(self, error: Exception) -> InputValueError | None:
         """Return an error with the line and column that DuckDB could not read, or None for other errors."""
@@ -99,6 +134,32 @@ class Texts:
             return None
         only = self.files[0] if len(self.files) == 1 else None
         return _not_a_number(found["column"], int(found["line"]), found["text"], path=only)
+
+    def _numbers_of(
+        self, plain: duckdb.DuckDBPyRelation, labels: Mapping[str, LabelRole], numbers: Sequence[str]
+    ) -> tuple[dict[str, str], list[str], NumberFormat | None]:
+        """Return the types that DuckDB guesses, the columns of numbers, and how these are written unless plainly."""
+        kinds = dict(zip(plain.columns, map(str, plain.types), strict=True))
+        written = [name for name in dict.fromkeys(numbers) if name in kinds and name not in labels]
+        wrong = [name for name in written if kinds[name] == "VARCHAR"]
+        form = self.number_format or detected_format(plain, wrong)
+        if form is None:
+            self._check_numbers(wrong, self._is_number)
+        return kinds, written, form
+
+    def _numbers(
+        self, texts: duckdb.DuckDBPyRelation, names: Sequence[str], form: NumberFormat | None
+    ) -> dict[str, str]:
+        """Return the SQL that converts columns of texts to numbers; raise an error for the first text that is none."""
+        if not names:
+            return {}
+        counts = [_lost(name, "DOUBLE") if form is None else form.mismatches(name) for name in names]
+        ((*mismatches,),) = texts.aggregate(", ".join(counts)).fetchall()
+        wrong = [name for name, count in zip(names, mismatches, strict=True) if count]
+        self._check_numbers(
+            wrong, self._is_number if form is None else lambda text: text in self.nulls or form.is_number(text)
+        )
+        return {name: f"CAST({quoted(name)} AS DOUBLE)" if form is None else form.sql(name) for name in names}
 
     def _check_numbers(self, names: Sequence[str], is_valid: Callable[[str], bool]) -> None:
         """Raise an error for the first field of some columns that is not a number."""
@@ -146,6 +207,49 @@ def _not_a_number(column: str, line: int, text: str, *, path: Path | None) -> In
     return InputValueError(law, hint=hint)
 
 
+def _check_cases(names: Sequence[str], path: Path) -> None:
+    """Raise an error for names that DuckDB would change, because it does not distinguish the case of letters."""
+    seen: dict[str, str] = {}
+    for name in filter(None, names):
+        if name.lower() in seen:
+            law = f"columns must have names that differ not only in the case of letters; line 1 of {shown(path)} has"
+            offender = f"{seen[name.lower()]!r} and {name!r}"
+            raise InputValueError(f"{law} {offender}", hint="rename one of them.")
+        seen[name.lower()] = name
+
+
+def _projection(columns: Sequence[str], converted: Mapping[str, str]) -> str:
+    return ", ".join(f"{converted.get(name, quoted(name))} AS {quoted(name)}" for name in columns)
+
+
+def _labels(
+    texts: duckdb.DuckDBPyRelation, kinds: Mapping[str, str], wanted: Mapping[str, LabelRole]
+) -> dict[str, str]:
+    """Return the SQL that converts columns of labels."""
+    return {name: f"CAST({quoted(name)} AS {_kind(texts, name, kinds[name], role)})" for name, role in wanted.items()}
+
+
+def _others(texts: duckdb.DuckDBPyRelation, kinds: Mapping[str, str]) -> dict[str, str]:
+    """Return the SQL that converts columns to the types that DuckDB guesses, if they lose nothing."""
+    if not kinds:
+        return {}
+    counts = [_lost(name, kind, CODES.get(kind, "")) for name, kind in kinds.items()]
+    ((*lost,),) = texts.aggregate(", ".join(counts)).fetchall()
+    kept = [name for name, count in zip(kinds, lost, strict=True) if not count]
+    return {name: f"CAST({quoted(name)} AS {kinds[name]})" for name in kept}
+
+
+def _lost(name: str, kind: str, codes: str = "") -> str:
+    """Return the SQL that counts the texts that a type does not represent, or that match the pattern of codes."""
+    column = quoted(name)
+    lost = f"TRY_CAST({column} AS {kind}) IS NULL"
+    if kind in TIMES:
+        lost = f"({lost} OR NOT regexp_matches({column}, '{YEAR_FIRST}'))"
+    if codes:
+        lost = f"({lost} OR regexp_full_match({column}, '{codes}'))"
+    return f"count(*) FILTER ({column} IS NOT NULL AND {lost})"
+
+
 def _kind(texts: duckdb.DuckDBPyRelation, name: str, kind: str, role: LabelRole) -> str:
     """Return the type as which a column of labels can be read without merging or rewriting any."""
     for candidate in NUMBERS if kind in NUMBERS else (kind,):
@@ -156,6 +260,8 @@ def _kind(texts: duckdb.DuckDBPyRelation, name: str, kind: str, role: LabelRole)
         if role == "quantity" and candidate == "DOUBLE":
             decimals = f"NOT bool_and(regexp_full_match({column}, '[-+]?[0-9]+'))"
             faithful = f"({faithful}) OR (count({column}) = count({cast}) AND {decimals})"
+        if candidate in TIMES:
+            faithful += f" AND bool_and(regexp_matches({column}, '{YEAR_FIRST}'))"
         if candidate in WHOLE:  # DuckDB would round numbers that are not integers.
             faithful += f" AND bool_and(regexp_full_match({column}, '[-+]?[0-9]+'))"
         (answer,) = texts.aggregate(f"coalesce({faithful}, true)").fetchall()

@@ -12,7 +12,7 @@ from propriety.errors import InputValueError
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["Dialect", "NumberFormat", "detected_format", "quoted"]
+__all__ = ["Dialect", "NumberFormat", "detected_format", "quoted", "sql_text"]
 
 NAMED = {"tab": "\t", "\\t": "\t", "space": " "}
 # It may be a decimal comma or a separator of thousands.
@@ -47,12 +47,12 @@ class NumberFormat:
         """Return the SQL that converts a column of texts."""
         text = quoted(name)
         if self.thousands:
-            text = f"replace({text}, {_literal(self.thousands)}, '')"
-        return f"CAST(replace({text}, {_literal(self.decimal)}, '.') AS DOUBLE)"
+            text = f"replace({text}, {sql_text(self.thousands)}, '')"
+        return f"CAST(replace({text}, {sql_text(self.decimal)}, '.') AS DOUBLE)"
 
     def mismatches(self, name: str) -> str:
         """Return the SQL that counts the texts of a column that are not such numbers."""
-        matches = f"regexp_full_match({quoted(name)}, {_literal(self.pattern)})"
+        matches = f"regexp_full_match({quoted(name)}, {sql_text(self.pattern)})"
         return f"count(*) FILTER ({quoted(name)} IS NOT NULL AND NOT {matches})"
 
 
@@ -93,7 +93,7 @@ def detected_format(texts: duckdb.DuckDBPyRelation, names: Sequence[str]) -> Num
     if not names:
         return None
     commas = [
-        f"contains({quoted(name)}, ',') AND NOT regexp_full_match({quoted(name)}, {_literal(AMBIGUOUS)})"
+        f"contains({quoted(name)}, ',') AND NOT regexp_full_match({quoted(name)}, {sql_text(AMBIGUOUS)})"
         for name in names
     ]
     certain = " + ".join(f"count(*) FILTER ({one})" for one in commas)
@@ -106,7 +106,8 @@ def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _literal(text: str) -> str:
+def sql_text(text: str) -> str:
+    """Write a text in SQL."""
     return "'" + text.replace("'", "''") + "'"
 
 

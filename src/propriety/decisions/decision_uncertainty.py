@@ -218,7 +218,7 @@ def decision_uncertainty(  # noqa: PLR0913  (the data, the thresholds, and the d
     )
     _check(ledger)
     strategies = (*ledger.models, ALL, NONE)
-    if reference is not None and not (isinstance(reference, str) and reference in strategies):
+    if reference is not None and (not isinstance(reference, str) or reference not in strategies):
         law = f"must be one of {', '.join(strategies)}"
         raise InputValueError(law, argument="reference", offender=f"got {reference!r}")
     cells = cells_of_ledger(ledger, points)

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from propriety.errors import InputTypeError, InputValueError, ProprietyError, Wording
 from propriety.result import Floats
 from propriety.tables import laws
-from propriety.tables.validation import check_names, read_cases
+from propriety.tables.names import check_names
+from propriety.tables.validation import read_cases
 
 __all__ = ["about_answers", "read_answers"]
 

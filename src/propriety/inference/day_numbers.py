@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from decimal import Decimal
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -115,6 +116,7 @@ def _day_of(entry: Any) -> tuple[float, bool] | None:
             return None
     if isinstance(entry, np.datetime64):
         return float(entry.astype("datetime64[D]").astype(np.float64)), True
-    if isinstance(entry, dt.date):
-        return float(entry.toordinal() - EPOCH), True
-    return (float(np.floor(float(entry))), False) if is_number(entry) else None
+    year, month, day = (getattr(entry, name, None) for name in ("year", "month", "day"))  # Also of a pandas Period.
+    if year is not None and month is not None and day is not None:
+        return float(dt.date(year, month, day).toordinal() - EPOCH), True
+    return (float(np.floor(float(entry))), False) if is_number(entry) or isinstance(entry, Decimal) else None

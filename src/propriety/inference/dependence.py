@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -10,8 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
-from propriety.errors import InputTypeError, InputValueError, Wording
+from propriety.errors import InputValueError
 from propriety.result import Floats
+from propriety.tables.times import check_time_labels
 
 __all__ = ["Estimates", "block_bootstrap", "check_times", "hac", "span_of", "student"]
 
@@ -57,18 +57,7 @@ def span_of(times: int) -> int:
 
 def check_times(times: Sequence[Any], horizon: int | None) -> None:
     """Raise an error for times without a natural order, or a horizon beyond them."""
-    try:
-        in_order = all(one < other for one, other in itertools.pairwise(times))
-    except TypeError:
-        in_order = False
-    if not in_order or isinstance(times[0], str):
-        law = "must hold numbers or dates"
-        raise InputTypeError(
-            law,
-            argument="time",
-            offender=f"got {type(times[0]).__name__}",
-            hint=Wording('for ISO dates pass numpy.array({time}, dtype="datetime64[s]").'),
-        )
+    check_time_labels(times)
     if horizon is None:
         return
     if isinstance(horizon, bool) or not isinstance(horizon, int | np.integer) or not 1 <= horizon < len(times):

@@ -26,7 +26,8 @@ from propriety.rules.rule import Rule
 from propriety.tables.arguments import numbers_of
 from propriety.tables.arrays import read_array
 from propriety.tables.censored_outcomes import CensoredOutcomes
-from propriety.tables.validation import Forecasts, check_names
+from propriety.tables.names import check_names
+from propriety.tables.validation import Forecasts
 
 __all__ = ["HorizonCurve", "horizon_curve"]
 

@@ -12,6 +12,7 @@ from propriety.errors import InputValueError
 from propriety.inference.stability_index import BINS
 from propriety.inference.stream_evidence import ALTERNATIVES
 from propriety.inference.stream_states import DIRECTIONS, NEVER, StreamStates
+from propriety.tables.names import are_names, is_name
 
 __all__ = ["RESTART", "check_facts", "check_states"]
 
@@ -27,8 +28,8 @@ def check_facts(facts: Mapping[str, Any]) -> None:
     check_positive("days", facts["days"])
     for name in ("mature_after", "waiting"):
         check_not_negative(name, facts[name])
-    named = all(isinstance(facts[name], list) for name in ("keys", "models")) and isinstance(facts["time"], str)
-    if not named or not all(isinstance(one, str) for one in [*facts["keys"], *facts["models"]]) or not facts["models"]:
+    named = are_names(facts["keys"]) and are_names(facts["models"]) and is_name(facts["time"])
+    if not named or not facts["models"]:
         _refuse("its time, keys and models must be names")
 
 

@@ -26,7 +26,7 @@ HINT = "use integers, or dates such as 2026-01-31."
 
 
 def check_texts(labels: Sequence[Any], time: str) -> None:
-    """Raise an error if labels are texts whose order is not that of the numbers in them.
+    """Raise an error if labels are texts whose order is not that of the numbers in them, or that of dates.
 
     Examples
     --------

@@ -16,7 +16,8 @@ from propriety.inference.ranking_measures import AreaUnderRoc
 from propriety.inference.standardized_net_benefit import StandardizedNetBenefit
 from propriety.ledger.ledger import Ledger
 from propriety.tables.forecast_table import ForecastTable
-from propriety.tables.validation import check_names, read_unlabelled
+from propriety.tables.names import check_names
+from propriety.tables.validation import read_unlabelled
 
 __all__ = ["KnownCases", "read_widths"]
 

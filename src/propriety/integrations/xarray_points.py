@@ -24,7 +24,8 @@ from propriety.result import Floats
 from propriety.rules.families import BRIER
 from propriety.rules.rule import Rule
 from propriety.tables.cases import Cases
-from propriety.tables.validation import TOLERANCE, Labels, Missing, check_names
+from propriety.tables.names import check_names
+from propriety.tables.validation import TOLERANCE, Labels, Missing
 
 if TYPE_CHECKING:
     from xarray import DataArray, Dataset

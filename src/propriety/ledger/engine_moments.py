@@ -21,6 +21,7 @@ from propriety.tables import laws
 from propriety.tables.events import Event
 from propriety.tables.lazy_cases import LazyCases
 from propriety.tables.queries import Lazy, computed_once, fetched, row_by_row
+from propriety.tables.times import check_time_labels
 
 __all__ = ["Dependent", "LossSums", "RuleSums", "moments_of_engine", "sums_of_lazy"]
 
@@ -98,6 +99,8 @@ def moments_of_engine(
     if dependent is not None:
         orders |= {dependent: cases.key_kinds[dependent].order}
     index = KeyIndex.of_columns(labels, orders)
+    if dependent == "time":
+        check_time_labels(index.labels[-1])
     shared = {"n": sums.n, "weight": sums.weight, "weight_squares": sums.weight_squares, "index": index}
     found = {}
     for rule, own in zip(rules, sums.rules, strict=True):

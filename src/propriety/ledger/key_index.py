@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from types import MappingProxyType
@@ -96,7 +96,7 @@ class KeyIndex:
             place = self.place(name)
             codes = {label: code for code, label in enumerate(self.labels[place])}
             several = given if isinstance(given, list | set | frozenset) and not _is_in(given, codes) else [given]
-            unknown = [label for label in several if label not in codes]
+            unknown = [label for label in several if not _is_in(label, codes)]
             if unknown:
                 law = "must be one of its labels"
                 raise InputValueError(
@@ -231,7 +231,10 @@ def merged_labels(several: Sequence[Sequence[Any]]) -> tuple[Any, ...]:
 
 def _is_in(label: Any, codes: Mapping[Any, int]) -> bool:
     """Whether a value is itself a label, as a frozenset may be."""
-    return isinstance(label, Hashable) and label in codes
+    try:
+        return label in codes
+    except TypeError:  # It is not hashable, or contains what is not.
+        return False
 
 
 def _shortened(labels: Sequence[Any], most: int = 10) -> str:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.errors import InputValueError
+from propriety.checks import check_cells
+from propriety.errors import InputTypeError, InputValueError
 from propriety.ledger.case_moments import moments_of_cases
 from propriety.ledger.engine_cases import cases_of_engine
 from propriety.ledger.engine_filling import tables_of_engine
@@ -21,13 +22,15 @@ from propriety.ledger.moments import MANY_EVENTS, OUTCOME, Moments
 from propriety.result import Backend, frame_of
 from propriety.rules.families import Brier
 from propriety.rules.functions import Excess
-from propriety.rules.rule import Rule
+from propriety.rules.rule import Rule, check_rule
 from propriety.rules.scoring import observed_rates
 from propriety.tables.cases import Cases
 from propriety.tables.censoring import Censoring
 from propriety.tables.events import TOP, Event, event_of
 from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.label_codes import ordered_labels
 from propriety.tables.lazy_cases import LazyCases
+from propriety.tables.times import check_time_labels
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -211,6 +214,7 @@ class Ledger:
         >>> pr.condense([0, 1, 1], {"a": [0.2, 0.7, 0.6]}).moments(pr.Log()).means.round(4)
         array([0.3635])
         """
+        check_rule(rule)
         self.fill([rule])
         return self._moments[rule]
 
@@ -306,6 +310,7 @@ class Ledger:
 
     def grid(self, cells: int) -> Ledger:
         """Return the ledger with its tables on a grid; each cell keeps the mean of its forecasts."""
+        check_cells(cells)
         self.check_uncensored("put on a grid", "use it without cells.")
         places = [(model, event) for model in self.models for event in self.events]
         tables = {place: self.keyed_tables(*place).grid(cells) for place in places}
@@ -357,8 +362,12 @@ class Ledger:
 
         Tables are converted to the coarsest grid. Moments and the top class are kept if all parts have them.
         """
-        if not (parts := list(ledgers)):
+        parts = list(ledgers) if isinstance(ledgers, Iterable) else [ledgers]
+        if not parts:
             raise InputValueError("at least one ledger is needed to merge; there is none")
+        for one in parts:
+            if not isinstance(one, Ledger):
+                raise InputTypeError("must be ledgers", argument="ledgers", offender=f"got {type(one).__name__}")
         if any(one.events[-1] != TOP for one in parts):
             parts = [replace(one, events=one.events[:-1]) if one.events[-1] == TOP else one for one in parts]
         first = parts[0]
@@ -379,6 +388,8 @@ class Ledger:
         }
         asked = dict.fromkeys(rule for one in parts for rule in one.rules)
         common = [rule for rule in asked if all(one.has_moments(rule) for one in parts)]
+        if first.dependence == "time":
+            check_time_labels(ordered_labels(time for one in parts for time in one.times()))
         return cls(
             models=first.models,
             events=first.events,

@@ -62,6 +62,9 @@ def stored_tables(ledger: Ledger) -> Any:
 def write_ledger(ledger: Ledger, folder: str | PathLike[str], *, partition: str | Sequence[str] = ()) -> None:
     """Write a ledger, or add its partitions to a stored one; a new folder is written completely or not at all."""
     root, partition = Path(folder), [partition] if isinstance(partition, str) else partition
+    if not isinstance(partition, Sequence):
+        law = "must be a list of keys"
+        raise InputTypeError(law, argument="partition", offender=f"got {type(partition).__name__}")
     if root.exists():
         _add(ledger, root, partition)
         return

@@ -20,6 +20,7 @@ from propriety.ledger.ledger import Ledger
 from propriety.result import Floats, frame_of
 from propriety.tables import frames
 from propriety.tables.events import Event
+from propriety.tables.names import are_names
 
 __all__ = ["PrivateLedger", "coarsen"]
 
@@ -194,6 +195,9 @@ class PrivateLedger:
         names = ["models", "keys", "cells", "published", "minimum", "epsilon"]
         stored = frames.checked_fields(data, cls.schema, names)
         check_cells(stored["cells"])
+        if not are_names(stored["models"]) or not stored["models"]:
+            law = f"the models of a {cls.schema} must be different names"
+            raise InputValueError(law, offender=f"got {stored['models']!r}")
         law = f"the counts of a {cls.schema} must be whole numbers for every model, entry, cell and outcome"
         try:
             published = np.array(stored["published"])
@@ -214,10 +218,8 @@ class PrivateLedger:
         hidden = (published == SUPPRESSED) & np.isinf(epsilon)[None, :, None, None]
         if hidden[:, minimum == 1].any():
             raise InputValueError(f"a {cls.schema} with a minimum of 1 must not have suppressed counts")
-        models = tuple(map(str, stored["models"]))
-        return cls(
-            models=models, index=index, cells=stored["cells"], published=published, minimum=minimum, epsilon=epsilon
-        )
+        models, cells = tuple(stored["models"]), stored["cells"]
+        return cls(models=models, index=index, cells=cells, published=published, minimum=minimum, epsilon=epsilon)
 
     @classmethod
     def from_json(cls, text: str) -> PrivateLedger:

@@ -18,7 +18,8 @@ from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.frames import checked_columns, columns_of, known
 from propriety.tables.lazy_reading import read_lazy_cases
 from propriety.tables.models import check_tables
-from propriety.tables.validation import TOLERANCE, Labels, Missing, check_names, read_cases
+from propriety.tables.names import check_key_names, check_names
+from propriety.tables.validation import TOLERANCE, Labels, Missing, read_cases
 
 __all__ = ["check_condensed", "columns_of_models", "key_columns", "open_ledger", "refuse_frame"]
 
@@ -217,6 +218,7 @@ def key_columns(by: object) -> list[str]:
         law = Wording("must name columns, as {outcome=} says that there is a frame")
         raise InputTypeError(law, argument="by", offender=f"it is {type(wrong).__name__}")
     _check_once("by", keys)
+    check_key_names(keys)
     return keys
 
 
@@ -229,7 +231,7 @@ def columns_of_models(forecasts: object) -> dict[str, tuple[str, ...]]:
     if isinstance(forecasts, Mapping):
         columns = {model: [own] if isinstance(own, str) else own for model, own in forecasts.items()}
         named = {model: tuple(own) if isinstance(own, Sequence) else () for model, own in columns.items()}
-    elif isinstance(forecasts, Sequence):
+    elif isinstance(forecasts, Sequence) and all(isinstance(name, str) for name in forecasts):
         _check_once("forecasts", forecasts)
         named = {name: (name,) for name in forecasts}
     else:

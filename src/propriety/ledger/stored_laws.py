@@ -16,6 +16,7 @@ from propriety.ledger.moments import OUTCOME, Moments
 from propriety.result import Floats
 from propriety.rules.catalogue import RULES
 from propriety.tables.events import TOP, Event, events_of
+from propriety.tables.names import are_names
 from propriety.tables.table_laws import ROUNDING_OF_SUMS, weights_agree, whole_number
 
 __all__ = [
@@ -39,12 +40,13 @@ Scalar = str | int | float
 def check_facts(facts: Mapping[str, Any], reserved: set[str]) -> None:
     """Raise an error if the facts are not those of a ledger."""
     models, labels, keys = facts["models"], facts["labels"], facts["keys"]
-    sound = _are_names(models) and len(models) > 0
+    sound = are_names(models) and len(models) > 0
     sound &= labels is None or (_are_labels(labels) and len(labels) > 1)
-    sound &= isinstance(keys, dict) and all(order is None or _are_labels(order) for order in keys.values())
+    sound = sound and isinstance(keys, dict) and are_names(list(keys))
+    sound = sound and all(order is None or _are_labels(order) for order in keys.values())
     sound &= facts["dependence"] in (None, "cluster", "time") and isinstance(facts["is_weighted"], bool)
     sound &= isinstance(facts["rules"], list) and all(isinstance(rule, dict) for rule in facts["rules"])
-    sound &= _are_names(facts["partition"])
+    sound &= are_names(facts["partition"])
     if not sound or not set(facts["partition"]) <= set(keys) or set(keys) & reserved:
         _refuse("its facts must name the models, labels, keys and rules that it is about")
     classes = None if labels is None else len(labels)
@@ -205,10 +207,6 @@ def _column(rows: Any, name: str) -> Any:
     if rows.column_names.count(name) != 1:
         _refuse(f"its files must have the column {name} once; they have {rows.column_names}")
     return rows.column(name)
-
-
-def _are_names(names: object) -> bool:
-    return isinstance(names, list) and all(isinstance(name, str) for name in names) and len(names) == len(set(names))
 
 
 def _are_labels(labels: object) -> bool:

@@ -8,6 +8,7 @@ import numpy as np
 
 from propriety.errors import InputTypeError, InputValueError
 from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.names import check_names
 
 __all__ = ["check_tables"]
 
@@ -17,8 +18,7 @@ def check_tables(tables: Mapping[str, ForecastTable]) -> None:
     named = isinstance(tables, Mapping) and all(isinstance(name, str) for name in tables)
     if not named or not all(isinstance(one, ForecastTable) for one in tables.values()):
         raise InputTypeError("must map the names of models to their ForecastTable", argument="tables")
-    if not tables:
-        raise InputValueError("must hold one model or more", argument="tables", offender="got none")
+    check_names(tables, argument="tables")
     first_name, first = next(iter(tables.items()))
     for name, table in tables.items():
         if table.n != first.n or not np.isclose(table.event_rate, first.event_rate, rtol=1e-9, atol=0.0):

@@ -7,7 +7,6 @@ renormalised, dropped or guessed.
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
@@ -28,13 +27,14 @@ from propriety.tables.censoring import dependence_p_value
 from propriety.tables.forecast_columns import places_named, read_columns
 from propriety.tables.keys import read_keys
 from propriety.tables.labels import Labels, class_labels, distinct_labels, places_of
+from propriety.tables.names import check_key_names, check_names
+from propriety.tables.times import check_time_labels
 
 __all__ = [
     "TOLERANCE",
     "Forecasts",
     "Labels",
     "Missing",
-    "check_names",
     "distinct_labels",
     "read_cases",
     "read_event_forecast",
@@ -128,9 +128,11 @@ def read_cases(  # noqa: PLR0913  (the data, what the cases belong to, and how t
     weights = given.weights(rows)
     read = read_columns(given, rows, labels=labels, pos_label=pos_label, tolerance=tolerance)
     key = partial(read_keys, beside=given, rows=rows)
+    times = None if time is None else key(time, "time")
+    if times is not None:
+        check_time_labels(times.labels)
     groups: Mapping[str, object] = by if isinstance(by, Mapping) else {} if by is None else {"group": by}
-    if not all(isinstance(name, str) for name in groups):
-        raise InputTypeError("must map the names of keys to arrays", argument="by", offender=f"got {list(groups)}")
+    check_key_names(groups)
     cases = Cases(
         outcome=read.outcome,
         forecasts=read.forecasts,
@@ -138,7 +140,7 @@ def read_cases(  # noqa: PLR0913  (the data, what the cases belong to, and how t
         weight=weights,
         keys={name: key(values, "by" if values is by else laws.named_key(name)) for name, values in groups.items()},
         cluster=None if cluster is None else key(cluster, "cluster"),
-        time=None if time is None else key(time, "time"),
+        time=times,
         tolerance=tolerance,
         dropped=0 if rows is None else len(given) - len(rows),
         rows=rows,
@@ -334,25 +336,6 @@ def read_rates(values: object, cases: Cases) -> NDArray[Any] | None:
             law = f"must be in the order of the labels {list(cases.labels)}"
             raise InputValueError(law, argument="reference", offender=f"got {list(names)}")
     return numbers_of(reading, None)
-
-
-def check_names(forecasts: object, fewest: int = 1) -> None:
-    """Raise an error unless `forecasts` maps valid model names to forecasts of at least `fewest` models.
-
-    Examples
-    --------
-    >>> check_names({"a": [0.2, 0.7]})
-    """
-    if not isinstance(forecasts, Mapping) or not all(isinstance(name, str) for name in forecasts):
-        hint = 'pass {"a": p, "b": q}.'
-        raise InputTypeError("must map the names of models to their forecasts", argument="forecasts", hint=hint)
-    for name in forecasts:
-        if any(unicodedata.category(character) == "Cc" for character in name):
-            law = f"names of models must be free of control characters such as line ends; got {name!r}"
-            raise InputValueError(law)
-    if len(forecasts) < fewest:
-        number = "two models" if fewest == 2 else "one model"
-        raise InputValueError(f"must hold {number} or more", argument="forecasts", offender=f"got {len(forecasts)}")
 
 
 def _models(y_true: object, forecasts: object, fewest: int) -> tuple[Mapping[str, object], dict[str, str]]:

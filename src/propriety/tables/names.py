@@ -1,0 +1,59 @@
+"""Checks of the names of models and keys."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Mapping
+
+from propriety.errors import InputTypeError, InputValueError
+
+__all__ = ["are_names", "check_key_names", "check_names", "is_name"]
+
+UNPRINTABLE = ("Cc", "Cs")  # Control characters, and lone surrogates, which no file can hold.
+
+
+def is_name(name: object) -> bool:
+    """Whether a value is a text that can be printed as the name of a model or a key.
+
+    Examples
+    --------
+    >>> is_name("a"), is_name(""), is_name(1)
+    (True, False, False)
+    """
+    if not isinstance(name, str) or not name.strip():
+        return False
+    return not any(unicodedata.category(character) in UNPRINTABLE for character in name)
+
+
+def are_names(names: object) -> bool:
+    """Whether a value is a list of different names."""
+    return isinstance(names, list) and all(map(is_name, names)) and len(names) == len(set(names))
+
+
+def check_names(forecasts: object, fewest: int = 1, *, argument: str = "forecasts") -> None:
+    """Raise an error unless `forecasts` maps valid model names to forecasts of at least `fewest` models.
+
+    Examples
+    --------
+    >>> check_names({"a": [0.2, 0.7]})
+    """
+    if not isinstance(forecasts, Mapping) or not all(isinstance(name, str) for name in forecasts):
+        hint = 'pass {"a": p, "b": q}.'
+        raise InputTypeError("must map the names of models to their forecasts", argument=argument, hint=hint)
+    for name in forecasts:
+        if not name.strip():
+            raise InputValueError(f"names of models must not be empty; got {name!r}")
+        if not is_name(name):
+            law = f"names of models must be free of control characters such as line ends; got {name!r}"
+            raise InputValueError(law)
+    if len(forecasts) < fewest:
+        number = "two models" if fewest == 2 else "one model"
+        raise InputValueError(f"must hold {number} or more", argument=argument, offender=f"got {len(forecasts)}")
+
+
+def check_key_names(names: Iterable[object]) -> None:
+    """Raise an error unless the names of keys are valid."""
+    for name in names:
+        if not is_name(name):
+            law = "must name its keys by texts that are not empty and free of control characters"
+            raise InputValueError(law, argument="by", offender=f"got {name!r}")
