@@ -207,5 +207,5 @@ def test_a_horizon_beyond_the_times_is_refused(horizon):
 def test_texts_are_not_taken_for_times_in_order(judge):
     y, p = np.arange(60) % 2, np.linspace(0.1, 0.9, 60)
     days = [(dt.date(2026, 1, 20) + dt.timedelta(days=day)).strftime("%d.%m.%Y") for day in range(60)]
-    with pytest.raises(InputTypeError, match="time must hold numbers or dates; '01.02.2026' is text"):
+    with pytest.raises(InputTypeError, match=r"time must hold numbers or dates; '01.02.2026' is text"):
         judge(y, p, time=days)
