@@ -52,6 +52,8 @@ def test_spaces_and_signs():
             ">0.1",
             "brier>",
             "brier>nan",
+            "brier>1e400",
+            "brier>-inf",
             "1>2",
             "a/b/c/brier>1",
             "a<b/brier>=1",

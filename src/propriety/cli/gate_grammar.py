@@ -186,8 +186,8 @@ class _Parser:
                 value = float(only.text)
             except ValueError:
                 return Path(metric=only.text)
-            if math.isnan(value):
-                raise self._error("must compare with a number")
+            if not math.isfinite(value):
+                raise self._error("must compare with a finite number")
             return Number(value)
         return self._path(parts)
 

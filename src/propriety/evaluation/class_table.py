@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -124,11 +125,13 @@ def tables_of_classes(ledger: Ledger, model: str) -> Mapping[Any, ForecastTable]
     labels = labels[:-1] if ordered else labels
     source = ledger.source
     if not isinstance(source, Cases) or ordered or len(source) * len(labels) * len(ledger.models) <= KEPT:
-        return MadeWhenAsked(labels, lambda label: ledger.table(model, label))
+        return MadeWhenAsked(labels, partial(ledger.table, model))
     places = {label: place for place, label in enumerate(labels)}
-    return MadeWhenAsked(
-        labels, lambda label: ForecastTable.from_cases(source, model, Event("class", places[label])), keep=False
-    )
+    return MadeWhenAsked(labels, partial(_table_of_class, source, model, places), keep=False)
+
+
+def _table_of_class(source: Cases, model: str, places: Mapping[Any, int], label: Any) -> ForecastTable:
+    return ForecastTable.from_cases(source, model, Event("class", places[label]))
 
 
 def class_table(

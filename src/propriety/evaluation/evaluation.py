@@ -150,10 +150,7 @@ class Evaluation(ClassAnalyses, Result):
     @cached_property
     def calibration(self) -> dict[str, Mapping[Any, CalibrationSummary]]:
         """Calibration test of each model, for the event or for each class or cut point."""
-        return {
-            model: MadeWhenAsked(own, lambda label, model=model: self._calibration(model, label))  # type: ignore[misc]  # bound now
-            for model, own in self.tables.items()
-        }
+        return {model: MadeWhenAsked(own, partial(self._calibration, model)) for model, own in self.tables.items()}
 
     @cached_property
     def recalibration(self) -> RecalibrationGains:
@@ -168,10 +165,7 @@ class Evaluation(ClassAnalyses, Result):
     @cached_property
     def reliability(self) -> dict[str, Mapping[Any, ReliabilityCurve]]:
         """Reliability curves of each model, by event, with consistency bands; each is computed on first use."""
-        return {
-            model: MadeWhenAsked(own, lambda label, own=own: self._banded(own[label]))  # type: ignore[misc]  # bound now
-            for model, own in self.tables.items()
-        }
+        return {model: MadeWhenAsked(own, partial(self._banded_at, model)) for model, own in self.tables.items()}
 
     @cached_property
     def decision_curves(self) -> dict[str, DecisionCurve]:
@@ -367,6 +361,9 @@ class Evaluation(ClassAnalyses, Result):
         """Evaluate the groups of each key by a measure."""
         options: dict[str, Any] = {"thresholds": self.problem.threshold, "level": self.level}
         return slices_by_key(self.ledger, measure, drawing=self._drawing, **options)
+
+    def _banded_at(self, model: str, label: Any) -> ReliabilityCurve:
+        return self._banded(self.tables[model][label])
 
     def _calibration(self, model: str, label: Any) -> CalibrationSummary:
         options: dict[str, Any] = {"level": self.level, "drawing": self._drawing}

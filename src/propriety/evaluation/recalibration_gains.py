@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from propriety.errors import InputValueError
@@ -49,15 +50,7 @@ class RecalibrationGains(Mapping[str, Recalibration]):
 
     def __init__(self, ledger: Ledger, problem: Problem, *, level: float, seed: int) -> None:
         self._problem, self._rates = problem, ledger.rates
-
-        def made(model: str) -> Recalibration | str:
-            if ledger.n < FEWEST:
-                return f"the gain of recalibration needs at least {FEWEST} cases"
-            try:
-                return recalibrate(ledger, model=model, rule=problem.headline.rule, folds=FOLDS, level=level, seed=seed)
-            except InputValueError as error:
-                return error.law
-
+        made = partial(_recalibrated, ledger, problem, level, seed)
         self._made: Mapping[str, Recalibration | str] = MadeWhenAsked(
             ledger.models if ledger.kind == "binary" else (), made
         )
@@ -100,3 +93,13 @@ class RecalibrationGains(Mapping[str, Recalibration]):
 
     def __repr__(self) -> str:
         return f"RecalibrationGains({list(self._made)})"
+
+
+def _recalibrated(ledger: Ledger, problem: Problem, level: float, seed: int, model: str) -> Recalibration | str:
+    """Return the recalibration of a model, or why there is none."""
+    if ledger.n < FEWEST:
+        return f"the gain of recalibration needs at least {FEWEST} cases"
+    try:
+        return recalibrate(ledger, model=model, rule=problem.headline.rule, folds=FOLDS, level=level, seed=seed)
+    except InputValueError as error:
+        return error.law

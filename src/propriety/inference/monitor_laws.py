@@ -12,7 +12,7 @@ from propriety.errors import InputValueError
 from propriety.inference.stability_index import BINS
 from propriety.inference.stream_evidence import ALTERNATIVES
 from propriety.inference.stream_states import DIRECTIONS, NEVER, StreamStates
-from propriety.tables.names import are_names, is_name
+from propriety.tables.names import are_names
 
 __all__ = ["RESTART", "check_facts", "check_states"]
 
@@ -28,8 +28,8 @@ def check_facts(facts: Mapping[str, Any]) -> None:
     check_positive("days", facts["days"])
     for name in ("mature_after", "waiting"):
         check_not_negative(name, facts[name])
-    named = are_names(facts["keys"]) and are_names(facts["models"]) and is_name(facts["time"])
-    if not named or not facts["models"]:
+    named = isinstance(facts["keys"], list) and all(isinstance(one, str) for one in [*facts["keys"], facts["time"]])
+    if not named or not are_names(facts["models"]) or not facts["models"]:
         _refuse("its time, keys and models must be names")
 
 

@@ -42,11 +42,11 @@ def check_facts(facts: Mapping[str, Any], reserved: set[str]) -> None:
     models, labels, keys = facts["models"], facts["labels"], facts["keys"]
     sound = are_names(models) and len(models) > 0
     sound &= labels is None or (_are_labels(labels) and len(labels) > 1)
-    sound = sound and isinstance(keys, dict) and are_names(list(keys))
+    sound = sound and isinstance(keys, dict) and all(name.strip() for name in keys)
     sound = sound and all(order is None or _are_labels(order) for order in keys.values())
     sound &= facts["dependence"] in (None, "cluster", "time") and isinstance(facts["is_weighted"], bool)
     sound &= isinstance(facts["rules"], list) and all(isinstance(rule, dict) for rule in facts["rules"])
-    sound &= are_names(facts["partition"])
+    sound &= isinstance(facts["partition"], list) and all(isinstance(name, str) for name in facts["partition"])
     if not sound or not set(facts["partition"]) <= set(keys) or set(keys) & reserved:
         _refuse("its facts must name the models, labels, keys and rules that it is about")
     classes = None if labels is None else len(labels)
