@@ -395,3 +395,13 @@ def test_few_cases_outside_the_most_frequent_class_are_told():
     assert found.note == f"{told[0].upper()}{told[1:]}.".replace("the interval", "intervals")
     even = np.arange(400) % 3
     assert estimate(even, rows, pr.Brier()).note == ""
+
+
+@pytest.mark.parametrize("measure", [pr.Brier(), pr.measures.AreaUnderRoc()], ids=["mean", "area"])
+def test_an_interval_that_depends_on_few_heavy_cases_says_so(measure):
+    weight = np.ones(len(Y))
+    assert estimate(Y, P, measure, sample_weight=1 + np.arange(len(Y)) % 2).note == ""
+    weight[0] = 1e6
+    assert estimate(Y, P, measure, sample_weight=weight).note == (
+        f"based on {len(Y)} cases (worth 1 of equal weight): the interval may be too narrow"
+    )

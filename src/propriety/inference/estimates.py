@@ -12,10 +12,12 @@ from scipy.special import expit, logit, ndtri, stdtrit
 from propriety.inference.cluster_errors import effective_number
 from propriety.inference.measures import Measure
 from propriety.inference.number_words import p_value_words
+from propriety.ledger.keyed_tables import KeyedTables
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.moments import OUTCOME
 from propriety.result import Floats, Result
 from propriety.tables.cases import Cases
+from propriety.tables.forecast_table import ForecastTable
 
 __all__ = [
     "FEWEST",
@@ -162,6 +164,7 @@ def few_in_words(
     fewest: int = FEWEST,
     others: int | None = None,
     what: str = "the interval",
+    cases: tuple[int, float] | None = None,
 ) -> str:
     """Say which numbers are too small for an interval to be reliable; "" if all are large enough.
 
@@ -179,6 +182,8 @@ def few_in_words(
         For classes, the number of cases outside the most frequent class.
     what : str
         Name of what may be too narrow.
+    cases : (int, float), optional
+        For independent cases with weights, their number, and their effective number if they were of equal weight.
 
     Examples
     --------
@@ -201,6 +206,8 @@ def few_in_words(
     if clusters is not None and clusters[1] < FEWEST_CLUSTERS:
         number, equal = clusters
         parts.append(counted(number, "cluster") + f" (worth {equal:.0f} of equal size)" * (round(equal) < number))
+    if cases is not None and round(cases[1]) < min(cases[0], FEWEST_CLUSTERS):
+        parts.append(f"{counted(cases[0], 'case')} (worth {cases[1]:.0f} of equal weight)")
     listed = " and ".join(filter(None, [", ".join(parts[:-1]), *parts[-1:]]))
     return too_narrow(f"based on {listed}", what) if parts else ""
 
@@ -239,13 +246,23 @@ def few(ledger: Ledger, *, inflation: float = 1.0, fewest: int = FEWEST, what: s
     """Say which numbers are too small for an interval to be reliable; see `few_in_words`."""
     weights = _unit_weights(ledger) if ledger.dependence == "cluster" else None
     clusters = None if weights is None else (len(weights), effective_number(weights))
-    if ledger.labels is not None:
+    first, event = ledger.models[0], ledger.events[0]
+    weighted = ledger.is_weighted and ledger.dependence is None
+    if ledger.labels is not None and not weighted:
         return few_in_words(None, clusters, inflation, fewest, _beside_the_most_frequent(ledger), what)
-    first = ledger.models[0]
     # The tables of a group are not added up only to count.
-    counted = ledger.table(first) if isinstance(ledger.source, Cases) else ledger.keyed_tables(first, ledger.events[0])
-    n, n_events = int(np.sum(counted.n)), int(np.sum(counted.n_events))
-    return few_in_words((n_events, n - n_events), clusters, inflation, fewest, what=what)
+    found = ledger.table(first, event) if isinstance(ledger.source, Cases) else ledger.keyed_tables(first, event)
+    n, n_events = int(np.sum(found.n)), int(np.sum(found.n_events))
+    cases = (n, _effective(found)) if weighted else None
+    if ledger.labels is not None:
+        return few_in_words(None, clusters, inflation, fewest, _beside_the_most_frequent(ledger), what, cases)
+    return few_in_words((n_events, n - n_events), clusters, inflation, fewest, what=what, cases=cases)
+
+
+def _effective(found: ForecastTable | KeyedTables) -> float:
+    """Return the number of cases of equal weight that would estimate a mean as precisely."""
+    squares = float(found.event_squares.sum() + found.non_event_squares.sum())
+    return float(found.events.sum() + found.non_events.sum()) ** 2 / squares
 
 
 def _beside_the_most_frequent(ledger: Ledger) -> int | None:
