@@ -97,7 +97,7 @@ def test_rows_without_a_forecast_are_counted(folder, run):
         (["recalibrate", "p.csv", *CASES, "--folds", "1"], "--folds must be a whole number"),
         (["recalibrate", "p.csv", *CASES, "--id", "patient", "--cluster", "patient"], "--id determines the folds"),
         (["recalibrate", "p.csv", *CASES, "--thresholds", "0.4", "0.1"], "0.4"),
-        (["recalibrate", "p.csv", *CASES, "--forecast", "honest"], "model must be one of"),
+        (["recalibrate", "p.csv", *CASES, "--forecast", "honest"], "one model must be chosen"),
         (["recalibrate", "p.csv", *CASES, "-o", "p.csv"], "it is one of the files that are read"),
         (["apply", "map.json", "p.csv", "--forecast", "bold", "-o", "out.txt"], "must end in"),
         (["apply", "nothing.json", "p.csv", "--forecast", "bold", "-o", "out.csv"], "nothing.json"),

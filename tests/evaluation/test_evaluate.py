@@ -389,5 +389,5 @@ def test_names_of_keys_and_of_tables_are_text():
     table = pr.ForecastTable.from_predictions([0, 1], [0.2, 0.7])
     with pytest.raises(InputTypeError, match="must map the names of models to their ForecastTable"):
         pr.evaluate({1: table, 2: table})
-    with pytest.raises(InputTypeError, match=r"by must map the names of keys to arrays; got \[1\]"):
+    with pytest.raises(InputValueError, match="by must name its keys by texts that are not empty; got 1"):
         pr.evaluate([0, 1], [0.2, 0.7], by={1: [0, 1]})

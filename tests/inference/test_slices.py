@@ -182,7 +182,7 @@ def test_a_rest_of_few_cases_is_not_tested(sampling, few):
         assert np.isfinite([found.low[0], found.high[0]]).all()
         assert (found.is_tested.tolist(), found.is_too_small.tolist()) == ([False, False], [False, True])
     texts = [one.get_text() for one in found.plot().texts]
-    assert {"too few others to test against", "too few to test"} <= set(texts)
+    assert {found.note[0], "too few to test"} <= set(texts)
 
 
 def test_why_the_rest_is_not_tested_against():

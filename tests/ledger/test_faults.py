@@ -38,11 +38,13 @@ def days():
 @contextmanager
 def full_disk(size=2000):
     """Let no file grow beyond some bytes, as on a disk on which so many are left."""
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    limits, keeps_none = resource.getrlimit(resource.RLIMIT_FSIZE), sys.dont_write_bytecode
+    sys.dont_write_bytecode = True  # Python 3.11 would keep compiled modules that are cut off, and fail to read them.
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
     try:
         yield
     finally:
+        sys.dont_write_bytecode = keeps_none
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
 

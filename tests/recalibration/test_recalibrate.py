@@ -520,3 +520,8 @@ def test_one_forecast_of_many_rows_is_counted_on_a_grid(forecasts, monkeypatch):
     found = folds_of(frame, forecasts, outcome="y", folds=3, id="id", model=None, seed=1)
     assert [table.cells for table in found.tables] == [2**16] * 3
     assert sum(table.n for table in found.tables) == 300
+
+
+def test_a_rule_for_classes_only_is_refused_for_one_event():
+    with pytest.raises(InputValueError, match=r"RankedProbability\(\) is a rule for classes"):
+        pr.recalibrate([0, 1] * 20, [0.2, 0.7] * 20, rule=pr.RankedProbability())

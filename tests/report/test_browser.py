@@ -29,7 +29,7 @@ HOSTILE = (
     '"><svg onload=window.hacked=1>',
     "\u202edesrever\u202c $\\frac{1}{$ {{ 7 * 7 }} ${window.hacked=1}",
     "a name that goes on and on " * 12 + "andthenoneverylongwordwithoutanyspace" * 4,
-    "",
+    "0",
 )
 TITLE = '</title></h1><script>window.hacked=1</script>\u202e" onload=window.hacked=1'
 # Names of columns, as the head of a CSV file gives them: markup, addresses, ids of SVG, turned and endless text.

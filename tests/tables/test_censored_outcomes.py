@@ -180,7 +180,7 @@ def test_ledgers_are_neither_stored_nor_added(tmp_path):
     with pytest.raises(InputValueError, match="cannot be added"):
         ledger(3.5) + ledger(2.5)
     with pytest.raises(InputValueError, match="put on a grid"):
-        ledger(3.5).grid(10)
+        ledger(3.5).grid(16)
     assert sum([ledger(3.5)]).n == 3
     assert not any(tmp_path.iterdir())
 

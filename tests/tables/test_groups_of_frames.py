@@ -109,7 +109,6 @@ def test_ordered_categories_keep_their_order(engine):
     found = pr.evaluate(frame, ["p"], outcome="y", by="k", seed=1)
     assert list(found.slices.columns()["group"]) == LEVELS
     assert list(ForecastTable.from_frame(frame, outcome="y", forecast="p", by="k")) == LEVELS
-    assert pr.condense(frame, ["p"], outcome="y", time="k").times() == LEVELS
 
 
 def test_groups_of_several_columns(engine):

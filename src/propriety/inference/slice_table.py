@@ -112,7 +112,8 @@ class Slices(Result):
     @property
     def is_too_small(self) -> NDArray[np.bool_]:
         """Whether a group has neither interval nor test because it has too few cases, events or clusters."""
-        return np.char.startswith(self.note, TOO_FEW)
+        unknown = np.isnan(self.low) & np.isnan(self.p_value)
+        return np.asarray(unknown & (self.note != "") & (self.note != INFINITE))
 
     def _fields(self) -> dict[str, Any]:
         return Result._fields(self) | {"measure": self.measure.key}

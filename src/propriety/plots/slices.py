@@ -12,7 +12,7 @@ from propriety.errors import InputValueError
 from propriety.inference.comparison_words import merit_in_words
 from propriety.inference.measures import NetBenefit
 from propriety.inference.number_words import capitalized
-from propriety.inference.slice_table import Slices
+from propriety.inference.slice_table import TOO_FEW, Slices
 from propriety.plots.drawing import COLORS, GREY, SMALL, draw, new_axes, shown, write_title
 
 __all__: list[str] = []
@@ -120,7 +120,8 @@ def _write_rows(ax: Axes, slices: Slices, groups: int) -> None:
         tick.set_color("black" if tested else FAINT)
         _write(ax, SIZES, place, f"{slices.n[place]:,}", ha="right", color=color)
         if not tested:
-            _write(ax, REMARKS, place, str(slices.note[place]).split(":")[0], color=FAINT)
+            why = TOO_FEW if slices.is_too_small[place] else str(slices.note[place])
+            _write(ax, REMARKS, place, why, color=FAINT)
 
 
 def _write(ax: Axes, x: float, y: float, text: str, *, color: str = GREY["text"], **place: Any) -> None:

@@ -31,7 +31,7 @@ from propriety.recalibration.segment_folds import (
     segment_methods,
 )
 from propriety.rules.families import Log
-from propriety.rules.rule import ClassRule, Rule, check_rule
+from propriety.rules.rule import BinaryRule, ClassRule, Rule, check_rule
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.validation import Forecasts, Labels, Missing
 
@@ -232,7 +232,10 @@ def _asked(rule: Rule, parts: Folds | ClassFolds | SegmentFolds) -> Rule:
     """Return the rule, which must be proper and of the same kind as the forecasts, binary or for classes."""
     if not isinstance(parts, ClassFolds):
         proper_binary_rule(rule)
-        return rule
+        if isinstance(rule, BinaryRule):
+            return rule
+        law = f"{rule!r} is a rule for classes; the forecasts are those of one event"
+        raise InputValueError(law, hint="use a rule for one event, such as Brier() or Log().")
     check_proper(rule, parts.cases.classes)
     if isinstance(rule, ClassRule):
         return rule
