@@ -311,6 +311,8 @@ def test_the_forecasts_may_themselves_define_segments(engine):
 @pytest.mark.parametrize("engine", ENGINES, ids=ENGINE_NAMES)
 @pytest.mark.parametrize("name", ["^a.*$", "*", "forecast_0", 'é "q'])
 def test_columns_may_have_any_name(engine, name):
+    if engine is ENGINES[-1] and name != "forecast_0" and duckdb.__version__ < "1.4":
+        pytest.skip("earlier versions of DuckDB read the names of columns as expressions")
     _, p, by = cases(1_000)
     frame = pl.DataFrame({"y": by["age"] > 60, "p": np.clip(p, 0.01, None), name: by["age"], "key_1": by["plan"]})
     found = pr.find_segments(engine(frame), "p", outcome="y", by=["key_1", name], depth=1, **FEW)

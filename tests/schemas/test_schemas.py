@@ -232,6 +232,7 @@ def lacking(old, new, path=""):
 @pytest.fixture(scope="module")
 def told(now):
     """Return what the commands write."""
+    pytest.importorskip("duckdb", minversion="1.4.1", reason="the command line needs DuckDB 1.4.1")
     return now.commands()
 
 

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 __all__ = ["GRID", "THRESHOLDS", "numbers_joined", "numbers_of"]
 
 OPTIONS = ("--thresholds", "--grid")
+
+if TYPE_CHECKING:
+    _ParamType = click.ParamType[Any]
+else:
+    _ParamType = click.ParamType  # It takes no type in the oldest supported version of click.
 
 
 def numbers_of(text: str) -> tuple[float, ...]:
@@ -44,7 +49,7 @@ def numbers_joined(arguments: Sequence[str]) -> list[str]:
     return joined
 
 
-class _Numbers(click.ParamType[Any]):
+class _Numbers(_ParamType):
     """One or more numbers, up to a maximum."""
 
     def __init__(self, name: str, most: int | None = None) -> None:
