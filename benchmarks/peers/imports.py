@@ -53,13 +53,11 @@ def main() -> None:
     write(
         "peers_imports",
         title="Import time",
-        summary=f"`import propriety` takes {1000 * found['propriety']:.0f} ms, and {1000 * ours:.0f} ms with all that a "
-        f"score needs; the other packages take {min(others):.1f} to {max(others):.1f} times as long as the latter.",
+        summary=f"`import propriety` takes {1000 * found['propriety']:.0f} ms, and {1000 * ours:.0f} ms with all "
+        f"that a score needs; the other packages take {min(others):.1f} to {max(others):.1f} times that long.",
         command="PYTHONPATH=quality python benchmarks/peers/imports.py",
         tables=[table(f"Medians of {TURNS} new interpreters; the packages take turns", rows)],
-        notes=[
-            "propriety imports its modules, NumPy and SciPy on first use; times are multiples of the import with a score."
-        ],
+        notes=["propriety imports everything on first use; the multiples are of the import with a score."],
         libraries=LIBRARIES,
     )
 
