@@ -18,7 +18,7 @@ from propriety.calibration.class_test import SMALLEST, ClassTest, View, joined_t
 from propriety.calibration.null_scores import NullScores
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.calibration_testing import calibration_test_of
-from propriety.inference.dependence import check_times, hac
+from propriety.inference.dependence import hac
 from propriety.inference.dependent_calibration import units_of_cases
 from propriety.ledger.ledger import Ledger
 from propriety.result import Floats
@@ -78,7 +78,6 @@ def class_test_of_cases(cases: Cases, scores: ClassScores, lines: Lines) -> Clas
         residuals = np.stack([np.bincount(codes, one, minlength=units) for one in residuals.T], axis=1)
     dispersion: Floats = (residuals**2).sum(axis=0)
     if cases.time is not None and len(residuals) > 1:
-        check_times(cases.time.labels, None)
         error, df = hac(residuals - residuals.mean(axis=0))
         dispersion, noise_df = error**2, float(df[0])
     sums = residuals.sum(axis=0)

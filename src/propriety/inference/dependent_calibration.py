@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from propriety.calibration.grouping import rows_of
 from propriety.calibration.null_scores import NullScores, group_of_cases
 from propriety.calibration.squared_distance import Regression, Spread
-from propriety.inference.dependence import check_times, hac
+from propriety.inference.dependence import hac
 from propriety.result import Floats
 from propriety.tables.cases import Cases
 from propriety.tables.forecast_table import ForecastTable
@@ -54,7 +54,6 @@ def dispersion_of_scores(cases: Cases, table: ForecastTable, scores: NullScores)
     # If the forecasts are calibrated, the sums have mean 0: nothing is fitted, so there is nothing to correct for.
     sums = np.stack([np.bincount(codes, one, minlength=units) for one in parts])
     if cases.time is not None and units > 1:
-        check_times(cases.time.labels, None)
         centred = sums - sums.mean(axis=1)[:, None]
         error, df = hac(centred.T)
         return Dispersion(error**2, float(df[0]), _worth(centred[: scores.sizes[0]]))

@@ -15,7 +15,7 @@ from propriety.calibration.grouping import rows_of
 from propriety.inference.censored_calibration import squared_weights
 from propriety.inference.censored_means import censored_means, censored_ratio
 from propriety.inference.cluster_errors import ClusterSums, cluster_errors
-from propriety.inference.dependence import check_times, hac, span_of
+from propriety.inference.dependence import hac, span_of
 from propriety.inference.estimates import (
     FEWEST,
     FEWEST_HELD,
@@ -162,7 +162,6 @@ def errors_of_cases(cases: Cases, parts: Floats, *, by_outcome: bool = False) ->
         occupied = np.bincount(keys.codes, present, minlength=len(keys)) > 0.0
         sums = _by_unit(parts, keys.codes, len(keys))[:, occupied]
         if cases.time is not None:
-            check_times(cases.time.labels, None)
             return Errors(*hac(sums.T))
         found = cluster_errors(_cluster_sums(parts, sums, weight, keys.codes, occupied))
         return Errors(found.standard_error[0], found.df[0])

@@ -79,10 +79,8 @@ def cut_arrays(by: dict[str, Any], parts: int, *, finite: bool = False) -> tuple
         cut = cut_of_numbers(array, parts) if array.ndim == 1 else None
         if cut is not None and not np.isnan(array).any():
             if finite and np.isinf(array).any():
-                law, row = (
-                    "must be finite, because limits of parts are stored with a map",
-                    int(np.isinf(array).argmax()),
-                )
+                law = "must be finite, because limits of parts are stored with a map"
+                row = int(np.isinf(array).argmax())
                 raise InputValueError(law, argument=f"by[{name!r}]", row=row, offender=f"is {array[row].item()!r}")
             cuts[name], columns[name] = cut, cut.codes(array)
     return columns, cuts
