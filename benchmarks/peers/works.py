@@ -145,11 +145,22 @@ def binned_curve() -> Works:
 
         calibration_curve(s.y, s.p, n_bins=10)
 
+    return {"propriety": ours, "scikit-learn": scikit_learn}
+
+
+def binned_error() -> Works:
+    """Expected calibration errors with ten bins."""
+
     def torchmetrics(s):
         from torchmetrics.functional.classification import binary_calibration_error
 
         y, p = s.tensors
         return binary_calibration_error(p, y, n_bins=10)
+
+    def netcal(s):
+        from netcal.metrics import ECE
+
+        return ECE(10).measure(s.p, s.y)
 
     def mapie(s):
         from mapie.metrics.calibration import expected_calibration_error
@@ -158,10 +169,10 @@ def binned_curve() -> Works:
         expected_calibration_error(s.y, s.p, num_bins=10, split_strategy="uniform")
 
     return {
-        "propriety": ours,
-        "scikit-learn": scikit_learn,
-        "torchmetrics, the error only": torchmetrics,
-        "MAPIE, the error only": mapie,
+        "propriety": lambda s: pr.expected_calibration_error(s.y, s.p, bins=10).value,
+        "torchmetrics": torchmetrics,
+        "netcal": netcal,
+        "MAPIE": mapie,
     }
 
 
@@ -322,6 +333,7 @@ TASKS: Mapping[str, Works] = {
     f"Ranked probability score, {CLASSES} classes": ranked(),
     "Reliability curve, isotonic": isotonic_curve(),
     "Reliability curve, 10 bins": binned_curve(),
+    "Calibration error of 10 bins": binned_error(),
     "Decomposition of the Brier score": parts(),
     "Murphy diagram, 100 thresholds": murphy(),
     "ROC curve with its area": roc(),

@@ -102,7 +102,56 @@ def test_tables_ledgers_and_engines_give_the_same_error():
         pr.condense(y, {"a": p}).table("a"),
         pr.ForecastTable.from_frame(frame, outcome="y", forecast="p"),
     ):
-        assert pr.expected_calibration_error(table).to_dict() == expected.to_dict()
+        same_but_for_rounding(pr.expected_calibration_error(table), expected)
+
+
+def same_but_for_rounding(one, other):
+    for name, value in other.to_dict().items():
+        found = one.to_dict()[name]
+        assert found == (value if isinstance(value, str) else pytest.approx(value, rel=1e-12, abs=1e-14)), name
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    drawn=st.lists(
+        st.tuples(
+            st.booleans(),
+            st.one_of(
+                st.floats(0.0, 1.0),
+                st.integers(0, 49).map(lambda k: k / 49),
+                st.integers(1, 49).map(lambda k: np.nextafter(k / 49, 0.0)),
+            ),
+            st.sampled_from([0.0, 0.5, 1.0, 3.0]),
+        ),
+        min_size=1,
+        max_size=30,
+    ).filter(lambda rows: any(weight for *_, weight in rows)),
+    bins=st.sampled_from([1, 3, 10, 49, 1024]),
+    weighted=st.booleans(),
+)
+def test_cases_need_not_be_sorted(drawn, bins, weighted):
+    y, p, w = (np.array(column, dtype=float) for column in zip(*drawn, strict=True))
+    weight = w if weighted else None
+    table = pr.ForecastTable.from_predictions(y, p, sample_weight=weight)
+    expected = pr.expected_calibration_error(table, bins=bins)
+    same_but_for_rounding(pr.expected_calibration_error(y, p, bins=bins, sample_weight=weight), expected)
+
+
+def test_many_chunks_are_one_sample():
+    y, p = class_sample(40_000, 4, seed=9)
+    weight = np.random.default_rng(9).integers(0, 3, len(y))
+    for bins in (15, 2_000):
+        found = pr.expected_calibration_error(y, p, bins=bins, sample_weight=weight)
+        table = pr.ForecastTable.from_predictions(p.argmax(axis=1) == y, p.max(axis=1), sample_weight=weight)
+        expected = pr.expected_calibration_error(table, bins=bins)
+        np.testing.assert_allclose(found.weight, expected.weight)
+        assert (found.value, found.n, found.of) == (pytest.approx(expected.value), expected.n, "top label")
+
+
+def test_of_equal_probabilities_the_first_class_counts():
+    rows = [[0.25, 0.25, 0.5], [0.4, 0.4, 0.2], [0.2, 0.4, 0.4]]
+    found = pr.expected_calibration_error([2, 1, 1], rows, bins=2)
+    assert found.event_rate.tolist() == [0.5, 1.0]
 
 
 def test_the_debiased_square_is_kumar_s_for_equal_forecasts_within_bins():

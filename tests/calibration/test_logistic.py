@@ -74,6 +74,29 @@ def test_agrees_with_a_general_optimiser(seed, columns):
     np.testing.assert_allclose(fit.covariance, np.linalg.inv(numerical_hessian(found, *data)), rtol=1e-6, atol=1e-9)
 
 
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("few", [5, 11])
+def test_a_start_from_runs_of_rows_changes_nothing(monkeypatch, seed, few):
+    design, events, non_events, offset = problem(seed)
+    events[::2] = 0.0
+    monkeypatch.setattr(module, "FEW_ROWS", len(design))
+    expected = fit_logistic(design, events, non_events, offset)
+    monkeypatch.setattr(module, "FEW_ROWS", few)
+    found = fit_logistic(design, events, non_events, offset)
+    assert found.converged
+    np.testing.assert_allclose(found.coefficients, expected.coefficients, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(found.covariance, expected.covariance, rtol=1e-8)
+
+
+def test_runs_without_a_fit_of_their_own_are_no_start(monkeypatch):
+    x = np.arange(12.0)
+    events, non_events = (x % 4 == 1) * 1.0, (x % 4 != 1) * 1.0
+    events[:4] = 0.0  # Of the two runs, one has no event; they have no slope.
+    expected = fit_logistic(line(x), events, non_events)
+    monkeypatch.setattr(module, "FEW_ROWS", 2)
+    np.testing.assert_allclose(fit_logistic(line(x), events, non_events).coefficients, expected.coefficients, rtol=1e-9)
+
+
 def test_agrees_with_scikit_learn():
     design, events, non_events, _ = problem(1)
     cases = np.repeat(np.concatenate([design, design]), np.concatenate([events, non_events]).astype(int), axis=0)

@@ -6,7 +6,8 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+PROJECT = SETTINGS["project"]
 RECIPE = (ROOT / "conda" / "recipe.yaml").read_text(encoding="utf-8")
 
 
@@ -27,3 +28,23 @@ def test_the_conda_recipe_has_the_requirements_of_the_project():
     run = re.search(r"^  run:\n((?:    - .+\n)+)", RECIPE, re.MULTILINE)[1]
     listed = {line.strip("- ").replace(" ", "") for line in run.splitlines()}
     assert listed - {"python>=${{python_min}}"} == set(PROJECT["dependencies"])
+
+
+def test_the_readme_of_a_package_index_has_no_relative_links():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert "](docs/" in text
+    for one in SETTINGS["tool"]["hatch"]["metadata"]["hooks"]["fancy-pypi-readme"]["substitutions"]:
+        text = re.sub(one["pattern"], one["replacement"], text)
+    targets = re.findall(r"\[[^\]]*\]\(([^)]+)\)|<img src=\"([^\"]+)", text)
+    assert not [target for target in map("".join, targets) if not target.startswith(("https://", "#"))]
+    assert '<img src="https://raw.githubusercontent.com/' in text
+    assert (
+        "](https://raw.githubusercontent.com/propriety-dev/propriety/v$HFPR_VERSION/docs/images/calibration.png" in text
+    )
+    assert "](https://github.com/propriety-dev/propriety/blob/v$HFPR_VERSION/docs/start/install.md)" in text
+
+
+def test_the_conda_recipe_builds_with_what_the_project_builds_with():
+    host = re.search(r"^  host:\n((?:    - .+\n)+)", RECIPE, re.MULTILINE)[1]
+    listed = {line.strip("- ").replace(" ", "") for line in host.splitlines()}
+    assert listed >= set(SETTINGS["build-system"]["requires"])

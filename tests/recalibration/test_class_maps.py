@@ -12,7 +12,15 @@ from sklearn.linear_model import LogisticRegression
 from propriety import ForecastTable
 from propriety import recalibration as maps
 from propriety.errors import InputTypeError, InputValueError, UnsupportedOperationError
-from propriety.recalibration import CLASS_METHODS, METHODS, ClassMap, ClassRows, LazyClassRows, RecalibrationMap
+from propriety.recalibration import (
+    CLASS_METHODS,
+    METHODS,
+    ClassMap,
+    ClassRows,
+    LazyClassRows,
+    RecalibrationMap,
+    class_rows,
+)
 
 FREE = ("temperature", "vector", "matrix")
 
@@ -74,6 +82,19 @@ def test_lazy_rows_have_the_sums_of_rows_in_memory(weighted, nearest):
             )
             for one, other in zip(found, expected, strict=True):
                 np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("scaling", FREE)
+def test_chunks_of_rows_have_the_sums_of_all(monkeypatch, scaling):
+    y, p, w = cases(6, n=2_500)
+    parameters = np.linspace(0.2, 1.4, {"temperature": 1, "vector": 6, "matrix": 12}[scaling])
+    rows = rows_of(y, p, w)
+    monkeypatch.setattr(class_rows, "CHUNK", 10_000)
+    expected = rows.likelihood(scaling, 1e-3, squared=True)(parameters)
+    monkeypatch.setattr(class_rows, "CHUNK", 300)
+    found = rows.likelihood(scaling, 1e-3, squared=True)(parameters)
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import erf
 
 from propriety.calibration.binning import Strategy, bin_starts
-from propriety.checks import check_choice
+from propriety.checks import check_choice, check_positive
 from propriety.result import Floats, Result
+from propriety.tables.cases import Cases
 from propriety.tables.events import TOP
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.validation import TOLERANCE, Labels, Missing, read_cases
@@ -22,6 +23,7 @@ __all__ = ["CalibrationError", "expected_calibration_error"]
 
 Norm: TypeAlias = Literal["l1", "l2", "max"]
 NAMES = {"l1": "an ECE", "max": "a maximum calibration error"}
+MOST_BINS = 2**10  # With more bins, cases are sorted first.
 NOISY = 0.25  # If the noise is at least this share of the value, a note says how large it is.
 
 
@@ -162,68 +164,108 @@ def expected_calibration_error(
     'calibrated forecasts would have an ECE of 0.055 on average with these bins'
     """
     check_choice("norm", norm, get_args(Norm))
-    table, of = _table(
-        y_true,
-        y_proba,
-        {"sample_weight": sample_weight, "pos_label": pos_label, "labels": labels, "missing": missing},
-        tolerance,
-    )
-    start = bin_starts(table, bins=bins, strategy=strategy)
-    weight = np.add.reduceat(table.weights, start)
-    forecast = np.add.reduceat(table.weights * table.forecast, start) / weight
-    rate = np.add.reduceat(table.events, start) / weight
-    share, gap = weight / table.weight, rate - forecast
-    spread = np.sqrt(np.add.reduceat(_null_variance(table), start)) / weight
+    check_choice("strategy", strategy, get_args(Strategy))
+    check_positive("bins", bins)
+    options = {"sample_weight": sample_weight, "pos_label": pos_label, "labels": labels, "missing": missing}
+    if isinstance(y_true, ForecastTable):
+        source: ForecastTable | Cases = ForecastTable.of(y_true, y_proba, **options)
+    else:
+        source = read_cases(y_true, y_proba, tolerance=tolerance, **options)  # type: ignore[arg-type]  # by name
+    of_classes = isinstance(source, Cases) and source.labels is not None
+    sums = _bin_sums(source, bins, strategy)
+    share, rate, forecast = sums.weight / sums.weight.sum(), sums.events / sums.weight, sums.forecasts / sums.weight
+    gap, spread = rate - forecast, np.sqrt(sums.null_variance) / sums.weight
     value, noise = _combined(norm, share, np.abs(gap)), _noise(norm, share, spread)
-    square = float(share @ (gap**2 - _variance_of_gap(table, start, gap, spread**2)))
+    square = float(share @ (gap**2 - _variance_of_gap(sums, gap, spread**2)))
     return CalibrationError(
-        forecast_min=table.forecast[start],
-        forecast_max=table.forecast[np.append(start[1:], len(table)) - 1],
+        forecast_min=sums.lowest,
+        forecast_max=sums.highest,
         forecast_mean=forecast,
         event_rate=rate,
-        weight=weight,
+        weight=sums.weight,
         value=value,
         noise=noise,
         debiased_square=square,
         norm=norm,
-        of=of,
+        of="top label" if of_classes else "event",
         strategy=strategy,
-        n=table.n,
-        dropped=table.dropped,
+        n=source.n,
+        dropped=source.dropped,
         note=_note(norm, noise) if noise > 0.0 and noise >= NOISY * value else "",
     )
 
 
-def _table(
-    y_true: Any, y_proba: Any, options: dict[str, Any], tolerance: float
-) -> tuple[ForecastTable, Literal["event", "top label"]]:
-    """Return the table of the event, or of the answers that class probabilities imply."""
-    if isinstance(y_true, ForecastTable):
-        return ForecastTable.of(y_true, y_proba, **options), "event"
-    cases = read_cases(y_true, y_proba, tolerance=tolerance, **options)
-    if cases.labels is None:
-        return ForecastTable.from_cases(cases), "event"
-    return ForecastTable.from_cases(cases.event(TOP)), "top label"
+class _BinSums(NamedTuple):
+    """Sums over the cases of each non-empty bin."""
+
+    lowest: Floats
+    highest: Floats
+    weight: Floats
+    forecasts: Floats  # Weight times forecast.
+    events: Floats
+    squares: Floats  # Of the weights.
+    null_variance: Floats  # Of the weight of the events, if the forecasts are calibrated.
+    residuals: Floats  # Weight times the square of outcome minus forecast.
 
 
-def _null_variance(table: ForecastTable) -> Floats:
-    """Return the variance of the weight of the events in each row, if the forecasts are calibrated."""
-    squares: Floats = table.event_squares + table.non_event_squares
-    return squares * table.forecast * (1.0 - table.forecast)
+def _bin_sums(source: ForecastTable | Cases, bins: int, strategy: Strategy) -> _BinSums:
+    """Return the sums of a table or of cases; for classes, of the answers that their probabilities imply."""
+    if isinstance(source, ForecastTable):
+        return _sums_of_table(source, bin_starts(source, bins=bins, strategy=strategy))
+    # Bins of equal width need no order of the cases, and to sort them takes most of the time.
+    if strategy == "uniform" and bins <= MOST_BINS:
+        return _sums_of_cases(source, bins)
+    table = ForecastTable.from_cases(source, event=None if source.labels is None else TOP)
+    return _sums_of_table(table, bin_starts(table, bins=bins, strategy=strategy))
 
 
-def _variance_of_gap(table: ForecastTable, start: Any, gap: Floats, null: Floats) -> Floats:
+def _sums_of_table(table: ForecastTable, start: NDArray[np.intp]) -> _BinSums:
+    p, squares = table.forecast, table.event_squares + table.non_event_squares
+    columns = (
+        *(table.weights, table.weights * p, table.events, squares, squares * p * (1.0 - p)),
+        table.events * (1.0 - p) ** 2 + table.non_events * p**2,
+    )
+    last = np.append(start[1:], len(table)) - 1
+    return _BinSums(p[start], p[last], *(np.add.reduceat(column, start) for column in columns))
+
+
+def _sums_of_cases(cases: Cases, bins: int) -> _BinSums:
+    """Return the sums of bins of equal width, which are added up chunk by chunk while the cases are checked."""
+    edges = np.append(np.arange(bins) / bins, np.inf)  # As in `bin_starts`; the last bin is closed.
+    lowest, highest = np.full(bins, np.inf), np.full(bins, -np.inf)
+    sums = np.zeros((len(_BinSums._fields) - 2, bins))
+    for chunk in cases.chunks() if cases.labels is None else cases.top_chunks():
+        p, happened, weight = chunk
+        if weight is not None and not weight.all():
+            heavy = weight > 0.0
+            p, happened, weight = p[heavy], happened[heavy], weight[heavy]
+        place = np.minimum((p * bins).astype(np.intp), bins - 1)
+        # The product is rounded, so it may be just across an edge.
+        place -= p < edges[place]
+        place += p >= edges[place + 1]
+        np.minimum.at(lowest, place, p)
+        np.maximum.at(highest, place, p)
+        square = None if weight is None else weight * weight
+        columns = (
+            *(weight, _times(p, weight), _times(happened, weight), square, _times(p * (1.0 - p), square)),
+            _times(np.square(happened - p), weight),
+        )
+        sums += [np.bincount(place, column, minlength=bins) for column in columns]
+    occupied = sums[0] > 0.0
+    return _BinSums(lowest[occupied] + 0.0, highest[occupied] + 0.0, *sums[:, occupied])
+
+
+def _times(values: NDArray[Any], weight: Floats | None) -> NDArray[Any]:
+    return values if weight is None else values * weight
+
+
+def _variance_of_gap(sums: _BinSums, gap: Floats, null: Floats) -> Floats:
     """Return an unbiased variance of the mean residual of each bin; with one case, that under calibration.
 
     With weights, it is unbiased if the residuals of a bin have equal variances.
     """
-    rows = np.diff(start, append=len(table))
-    of_event = 1.0 - table.forecast - np.repeat(gap, rows)
-    of_other = -table.forecast - np.repeat(gap, rows)
-    weight = np.add.reduceat(table.weights, start)
-    within = np.add.reduceat(table.events * of_event**2 + table.non_events * of_other**2, start) / weight
-    # One over the effective number of cases.
-    largest = np.add.reduceat(table.event_squares + table.non_event_squares, start) / weight**2
+    within = np.maximum(sums.residuals / sums.weight - gap**2, 0.0)
+    largest = sums.squares / sums.weight**2  # One over the effective number of cases.
     single = largest > 1.0 - 1e-12
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(single, null, largest * within / (1.0 - largest))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import expit, logit
@@ -20,6 +21,7 @@ __all__ = [
 ]
 
 MAX_STEPS = 50
+FEW_ROWS = 2**12  # A fit of more rows starts from that of this many runs of them.
 # A fit has converged when the next step moves no row's log-odds by more than this share of the largest.
 LAST_STEP = 1e-10
 # Log-odds that a separating direction may move the wrong way, as a share of its largest move.
@@ -95,24 +97,29 @@ def fit_logistic(design: Floats, events: Floats, non_events: Floats, offset: Flo
     total = float(events.sum() + non_events.sum())
     events, non_events = events / total, non_events / total
     basis, back = _orthonormal(design, events + non_events)
-    coefficients, move, converged = np.zeros(design.shape[1]), np.zeros(len(design)), False
-    fitted = _Fitted.at(np.zeros(len(design)) if offset is None else offset, events, non_events)
-    for _ in range(MAX_STEPS):
-        step = _newton_step(basis, fitted)
-        move = basis @ step
-        converged = bool(np.abs(move).max() <= LAST_STEP * max(1.0, np.abs(fitted.log_odds).max()))
-        if not converged and _separates(move, events, non_events):
-            break
-        share, fitted = _climb(fitted, move, events, non_events)
-        coefficients += share * step
-        if converged:
-            break
-    if not converged and _separates(move, events, non_events, slack=SEPARATION):
+    fixed = np.zeros(len(design)) if offset is None else offset
+    start = np.zeros(len(basis))
+    if len(design) >= 2 * FEW_ROWS:
+        # A fit to runs of neighbouring rows is close, and saves most of the steps.
+        first = np.arange(FEW_ROWS) * len(design) // FEW_ROWS
+        size = np.diff(first, append=len(design))
+        near = _ascent(
+            np.add.reduceat(basis, first, axis=1) / size,
+            np.add.reduceat(events, first),
+            np.add.reduceat(non_events, first),
+            np.add.reduceat(fixed, first) / size,
+            start,
+        )
+        start = near.coefficients if near.converged else start
+    found = _ascent(basis, events, non_events, fixed, start)
+    if not found.converged and _separates(found.move, events, non_events, slack=SEPARATION):
         law = "a logistic fit needs outcomes that the forecasts do not separate into events and non-events"
         hint = 'such data have no finite slope; for a curve use method="corp", in recalibrate use method="auto".'
         raise InputValueError(law, hint=hint)
-    root = back @ np.linalg.inv(np.linalg.cholesky(_information(basis, fitted))).T
-    return LogisticFit(coefficients=back @ coefficients, covariance=root @ root.T / total, converged=converged)
+    root = back @ np.linalg.inv(np.linalg.cholesky(_information(basis, found.fitted))).T
+    return LogisticFit(
+        coefficients=back @ found.coefficients, covariance=root @ root.T / total, converged=found.converged
+    )
 
 
 def natural_spline_basis(x: Floats, knots: Floats) -> Floats:
@@ -221,9 +228,10 @@ def _spline_design(x: Floats, knots: Floats) -> Floats:
 
 
 def _orthonormal(design: Floats, weight: Floats) -> tuple[Floats, Floats]:
-    """Return an orthonormal basis of the columns under the weights, and the map back to their coefficients."""
+    """Return an orthonormal basis of the columns under the weights, one per row, and the map back to coefficients."""
     scale = np.sqrt(weight / weight.sum())
-    triangle = np.linalg.qr(scale[:, None] * design, mode="r")
+    columns = np.ascontiguousarray(design.T)
+    triangle = np.linalg.qr((scale * columns).T, mode="r")
     size = np.linalg.norm(triangle, axis=0)
     # Singular values of columns scaled to unit length do not depend on the units of the columns.
     spread = np.linalg.svd(triangle / np.where(size > 0.0, size, 1.0), compute_uv=False)
@@ -231,7 +239,7 @@ def _orthonormal(design: Floats, weight: Floats) -> tuple[Floats, Floats]:
         law = "a logistic fit needs linearly independent columns"
         raise InputValueError(law, hint="are all forecasts equal? Then there is no slope to fit.")
     back = np.linalg.inv(triangle)
-    return design @ back, back
+    return back.T @ columns, back
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -244,21 +252,52 @@ class _Fitted:
 
     @classmethod
     def at(cls, log_odds: Floats, events: Floats, non_events: Floats) -> _Fitted:
-        # Both probabilities are computed, because one minus the other is inaccurate if it is almost zero.
-        event, non_event = expit(log_odds), expit(-log_odds)
+        # Both probabilities are computed, because one minus the other is inaccurate if it is almost zero. NumPy's
+        # exponential takes a fraction of the time of SciPy's `expit`.
+        small = np.exp(-np.abs(log_odds))
+        large = 1.0 / (1.0 + small)
+        small *= large
+        likely = log_odds >= 0.0
+        event, non_event = np.where(likely, large, small), np.where(likely, small, large)
         variance = (events + non_events) * event * non_event
         return cls(log_odds, variance, events * non_event - non_events * event)
 
 
+class _Ascent(NamedTuple):
+    """Where Newton's method ended: the coefficients of the basis, the last move of the rows, and their fit."""
+
+    coefficients: Floats
+    move: Floats
+    fitted: _Fitted
+    converged: bool
+
+
+def _ascent(basis: Floats, events: Floats, non_events: Floats, offset: Floats, start: Floats) -> _Ascent:
+    """Climb the likelihood from a start, until a step is small or the likelihood is seen to have no maximum."""
+    coefficients, move = start.copy(), np.zeros(len(offset))
+    fitted = _Fitted.at(offset + start @ basis, events, non_events)
+    for _ in range(MAX_STEPS):
+        step = _newton_step(basis, fitted)
+        move = step @ basis
+        converged = bool(np.abs(move).max() <= LAST_STEP * max(1.0, np.abs(fitted.log_odds).max()))
+        if not converged and _separates(move, events, non_events):
+            break
+        share, fitted = _climb(fitted, move, events, non_events)
+        coefficients += share * step
+        if converged:
+            return _Ascent(coefficients, move, fitted, converged=True)
+    return _Ascent(coefficients, move, fitted, converged=False)
+
+
 def _information(basis: Floats, fitted: _Fitted) -> Floats:
     """Return the Fisher information, with a ridge that matters only if all fitted rates are almost 0 or 1."""
-    information: Floats = (basis * fitted.variance[:, None]).T @ basis
+    information: Floats = (basis * fitted.variance) @ basis.T
     np.fill_diagonal(information, information.diagonal() + RIDGE * information.trace() + TINY)
     return information
 
 
 def _newton_step(basis: Floats, fitted: _Fitted) -> Floats:
-    step = np.linalg.solve(_information(basis, fitted), basis.T @ fitted.residual)
+    step = np.linalg.solve(_information(basis, fitted), basis @ fitted.residual)
     return np.asarray(step, dtype=np.float64)
 
 

@@ -234,9 +234,9 @@ def compare(  # noqa: PLR0913  (the data, what their cases share, and the test)
     -----
     Limits of the method, from simulations of 95% intervals and 5% tests in `studies/few_events.py`,
     `studies/clusters.py` and `studies/comparison.py`. Of two models with the same expected score, one was called better
-    in at most 5% of samples with 2 to 20 events, whereas Student's t alone does so in up to 40%. The price is power.
-    "Equally good in every case" is one way of being equally good: if forecasts are far too high, the test is
-    conservative.
+    in at most 5.3% of samples with 2 to 20 events and 6.3% with 50 (Monte Carlo error 0.7%), whereas Student's t alone
+    does so in up to 40%. The price is power. "Equally good in every case" is one way of being equally good: if
+    forecasts are far too high, the test is conservative.
 
     Clusters of very unequal size are equivalent to few equal ones, which `note` reports below 20. Events that come in
     clusters or runs are equivalent to fewer independent ones, which it reports below 50, or below 10 for independent

@@ -8,9 +8,9 @@ from typing import Literal, Protocol, Self, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from propriety.recalibration.softmax_fit import Likelihood, matrix_sums, temperature_sums, vector_sums
+from propriety.recalibration.softmax_fit import Likelihood, added, matrix_sums, temperature_sums, vector_sums
 from propriety.result import Floats
-from propriety.tables.cases import Cases
+from propriety.tables.cases import CHUNK, FEWEST_ROWS, Cases
 from propriety.tables.validation import Labels, Missing, read_cases
 
 __all__ = ["ClassRows", "Rows", "Scaling", "floor_of_classes", "log_probabilities"]
@@ -125,8 +125,12 @@ class ClassRows:
 
     def likelihood(self, scaling: Scaling, floor: float, *, squared: bool = False) -> Likelihood:
         """Return the likelihood of a scaling of log-probabilities, with the weights or their squares."""
-        x = log_probabilities(self.forecast, floor)
-        return SUMS[scaling](x, self.outcome, self.weight**2 if squared else self.weight)
+        weight = self.weight**2 if squared else self.weight
+        size = max(CHUNK // self.classes, FEWEST_ROWS)
+        parts = [slice(start, start + size) for start in range(0, max(len(self), 1), size)]
+        return added(
+            [SUMS[scaling](log_probabilities(self.forecast[p], floor), self.outcome[p], weight[p]) for p in parts]
+        )
 
     def where(self, kept: NDArray[np.bool_]) -> ClassRows:
         """Return the rows that a mask selects."""

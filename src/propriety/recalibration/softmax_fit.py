@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from propriety.result import Floats
 
-__all__ = ["Likelihood", "Sums", "matrix_sums", "maximised", "temperature_sums", "vector_sums"]
+__all__ = ["Likelihood", "Sums", "added", "matrix_sums", "maximised", "temperature_sums", "vector_sums"]
 
 MAX_STEPS = 60
 LAST_STEP = 1e-11  # Of a parameter, relative to the largest.
@@ -28,6 +29,22 @@ class Sums(NamedTuple):
 
 
 Likelihood: TypeAlias = Callable[[Floats], Sums]
+
+
+def added(parts: Sequence[Likelihood]) -> Likelihood:
+    """Return the likelihood of the cases of all parts."""
+    if len(parts) == 1:
+        return parts[0]
+
+    def sums(parameters: Floats) -> Sums:
+        found = [part(parameters) for part in parts]
+        return Sums(
+            math.fsum(one.loss for one in found),
+            np.sum([one.gradient for one in found], axis=0),
+            np.sum([one.hessian for one in found], axis=0),
+        )
+
+    return sums
 
 
 def maximised(likelihood: Likelihood, start: Floats, penalty: Floats, centre: Floats) -> Floats | None:

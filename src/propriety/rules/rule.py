@@ -93,8 +93,8 @@ class Rule(ABC):
         return f"{self.short} ({given})" if given else self.short
 
     def _given(self) -> str:
-        values = [(name, getattr(self, name), default) for name, default in _defaults(type(self))]
-        return ", ".join(f"{name}={value!r}" for name, value, default in values if value != default)
+        values = ((name, getattr(self, name), default) for name, default in _defaults(type(self)))
+        return ", ".join([f"{name}={value!r}" for name, value, default in values if value != default])
 
     def stored(self) -> dict[str, Any]:
         """Return the rule as plain data, under the name of its class; see `propriety.rules.registry`."""

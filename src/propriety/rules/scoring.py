@@ -227,7 +227,7 @@ def _score_of_cases(cases: Cases, rule: Rule) -> Score:
     if math.isnan(loss_sum):
         raise InputValueError(f"{rule!r} must return numbers; its loss of some case is NaN")
     units = rule.units(cases.classes)
-    return Score(math.fsum(sums) / total, rule=repr(rule), scale=units, n=n, weight=total, dropped=cases.dropped)
+    return Score(loss_sum / total, rule=repr(rule), scale=units, n=n, weight=total, dropped=cases.dropped)
 
 
 def losses_by_chunk(cases: Cases, rule: Rule, model: str | None = None) -> Iterator[tuple[Floats, Floats | None]]:

@@ -166,6 +166,16 @@ class Cases:
             )
         self._checked.add(name)
 
+    def top_chunks(self, model: str | None = None) -> Iterator[Chunk]:
+        """Yield the cases of classes in order as those of the top class; see `Event`."""
+        for forecast, outcome, weight in self.chunks(model):
+            highest = forecast.max(axis=0)
+            is_top = forecast == highest
+            right = is_top[outcome, np.arange(len(outcome))]
+            if np.count_nonzero(is_top) > len(outcome):
+                right &= is_top.argmax(axis=0) == outcome
+            yield Chunk(highest, right, weight)
+
     def gathered(self, model: str | None = None) -> Chunk:
         """Return all cases as one checked chunk, with the forecasts of a model (by default the only one)."""
         name = self._named(model)
@@ -264,11 +274,14 @@ class Cases:
         if kind == "cut":
             return next(itertools.islice(self.events("cut", model), place, None))
         name = self._named(model)
-        self._check(name)
-        forecast = self.forecasts[name]
         if kind == "top":
-            return self._event(name, forecast.max(axis=1), self.outcome == forecast.argmax(axis=1))
-        return self._event(name, forecast[:, place], self.outcome == place)
+            forecast, right, start = np.empty(len(self)), np.empty(len(self), dtype=np.bool_), 0
+            for part in self.top_chunks(name):
+                own = slice(start, start := start + len(part.outcome))
+                forecast[own], right[own] = part.forecast, part.outcome
+            return self._event(name, forecast, right)
+        self._check(name)
+        return self._event(name, self.forecasts[name][:, place], self.outcome == place)
 
     def events(self, kind: Literal["class", "cut"], model: str | None = None) -> Iterator[Cases]:
         """Yield the cases of every class, or of every cut point, in order; see `event`."""
