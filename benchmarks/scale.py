@@ -1,7 +1,7 @@
 """Fill a ledger, evaluate and recalibrate from it, and search segments: seconds and memory by the number of rows.
 
-The rows are in a Parquet file, which is made first: two models, ten folds, fifty sites, three columns of labels and a
-planted segment. More than 1e8 rows are a file of 1e8 rows read several times, each time with other outcomes: repeated
+The rows are in Parquet files, which are made first: two models, ten folds, fifty sites, three columns of labels and a
+planted segment. More than 1e8 rows are files of 1e8 rows read several times, each time with other outcomes: repeated
 outcomes would deviate together, as no sample of that size does. Filling takes turns with plain SQL that sums the same
 and checks nothing, the search for segments with one bare GROUP BY for each pair of columns. Every number of rows has a
 process of its own, so that its peak memory is known.
@@ -17,6 +17,7 @@ import resource
 import subprocess
 import sys
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -32,8 +33,9 @@ from record import earlier, table, write
 from turns import timed
 
 NAME = "scale"
-LONGEST = 10**8  # Most rows of the file.
-READINGS = 10  # Outcomes of each row of the file, one for each time it is read.
+LONGEST = 10**8  # Most rows of the files.
+READINGS = 10  # Outcomes of each row of the files, one for each time they are read.
+PIECES = 2  # Files, written at the same time.
 KEYS, COLUMNS = ("fold", "site"), ("site", "device", "channel", "country")
 PLANTED = "device = device 2 and channel = channel 3"
 SUMS = "count(*), sum(y), sum(a), sum(a * (1 - a)), sum(a * (1 - a) * (1 - 2 * a))"
@@ -47,19 +49,36 @@ def label(name: str, place: int, count: int) -> str:
 
 
 def made(folder: str, rows: int) -> str:
-    """Write the cases to a Parquet file, unless they are there; return the query that reads them."""
+    """Write the cases to Parquet files, unless they are there; return the query that reads them."""
     times = max(rows // LONGEST, 1)
-    path = Path(folder) / f"scale_{rows // times}.parquet"
-    if not path.exists():
-        columns = [label("site", 0, 50), label("device", 1, 8), label("channel", 2, 12), label("country", 3, 20)]
-        units = [f"0.001 + 0.4 * {UNIT.format(4)} AS a", *(f"{UNIT.format(5 + k)} AS u{k}" for k in range(READINGS))]
-        drawn = f"SELECT i % 10 AS fold, {', '.join(columns + units)} FROM range({rows // times}) AS t(i)"  # noqa: S608  (made of constants)
-        wrong = "CASE WHEN device = 'device 2' AND channel = 'channel 3' THEN 1.3 ELSE 1.0 END"
-        outcomes = " + ".join(f"CAST(u{k} < a * {wrong} AS SMALLINT) * {2**k}" for k in range(READINGS))
-        kept = "fold, site, device, channel, country, a, 0.05 + 0.8 * a AS b"
-        duckdb.execute(f"COPY (SELECT {kept}, {outcomes} AS outcomes FROM ({drawn})) TO '{path}'")  # noqa: S608  (as above)
-    readings = (f"CAST((outcomes >> {k}) & 1 AS TINYINT) AS y FROM '{path}'" for k in range(times))
-    return " UNION ALL ".join(f"SELECT * EXCLUDE (outcomes), {reading}" for reading in readings)
+    place = Path(folder).resolve() / f"scale_{rows // times}"
+    if not place.exists():
+        place.mkdir()
+        with ThreadPoolExecutor(PIECES) as pool:  # DuckDB counts up in one thread.
+            list(pool.map(write_piece, [place] * PIECES, range(PIECES), [rows // times // PIECES] * PIECES))
+    for reading in range(times):
+        own = place / f"reading={reading}"
+        if not own.exists():
+            own.mkdir()
+            for piece in place.glob("*.parquet"):
+                (own / piece.name).symlink_to(piece)
+    # One scan of all readings: a UNION ALL of them would keep groups of its own for each.
+    files = [str(place / f"reading={reading}" / "*.parquet") for reading in range(times)]
+    kept = "* EXCLUDE (outcomes, reading), CAST((outcomes >> CAST(reading AS INTEGER)) & 1 AS TINYINT) AS y"
+    return f"SELECT {kept} FROM read_parquet({files}, hive_partitioning = true)"  # noqa: S608  (made of constants)
+
+
+def write_piece(place: Path, piece: int, rows: int) -> None:
+    """Write one of the files, with rows of its own."""
+    columns = [label("site", 0, 50), label("device", 1, 8), label("channel", 2, 12), label("country", 3, 20)]
+    units = [f"0.001 + 0.4 * {UNIT.format(4)} AS a", *(f"{UNIT.format(5 + k)} AS u{k}" for k in range(READINGS))]
+    numbers = f"range({piece * rows}, {(piece + 1) * rows}) AS t(i)"
+    drawn = f"SELECT i % 10 AS fold, {', '.join(columns + units)} FROM {numbers}"  # noqa: S608  (made of constants)
+    wrong = "CASE WHEN device = 'device 2' AND channel = 'channel 3' THEN 1.3 ELSE 1.0 END"
+    outcomes = " + ".join(f"CAST(u{k} < a * {wrong} AS SMALLINT) * {2**k}" for k in range(READINGS))
+    kept = "fold, site, device, channel, country, a, 0.05 + 0.8 * a AS b"
+    path = place / f"{piece}.parquet"
+    duckdb.connect().execute(f"COPY (SELECT {kept}, {outcomes} AS outcomes FROM ({drawn})) TO '{path}'")  # noqa: S608  (as above)
 
 
 def steps(rows: int, folder: str) -> dict[str, Any]:
@@ -129,8 +148,8 @@ def record(row: dict[str, Any]) -> None:
         libraries=("propriety", "numpy", "scipy", "narwhals", "duckdb", "pyarrow"),
         notes=[
             (
-                "DuckDB has a memory limit of 2 GB. More than 1e8 rows are a file of 1e8 rows read several times, each "
-                "time with other outcomes."
+                "DuckDB has a memory limit of 2 GB. More than 1e8 rows are files of 1e8 rows read several times, "
+                "each time with other outcomes."
             ),
             (
                 "Plain SQL sums the same for each model, fold, site and cell, and checks nothing; a bare GROUP BY "
@@ -144,7 +163,7 @@ def main(words: Sequence[str] | None = None) -> None:
     """Measure one number of rows in this process, or several in one process each."""
     asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     asked.add_argument("--rows", nargs="+", default=["1e7", "1e8", "1e9"])
-    asked.add_argument("--folder", help="where the Parquet file is kept for another run")
+    asked.add_argument("--folder", help="where the Parquet files are kept for another run")
     options = asked.parse_args(words)
     with ExitStack() as stack:
         folder = options.folder or stack.enter_context(TemporaryDirectory())

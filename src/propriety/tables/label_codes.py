@@ -157,4 +157,4 @@ def code_labels(labels: Sequence[Any], order: Sequence[Any] | None = None) -> tu
     """
     known = in_order(labels, order)
     place = {label: code for code, label in enumerate(known)}
-    return known, np.fromiter((place[label] for label in labels), dtype=np.intp, count=len(labels))
+    return known, np.fromiter(map(place.__getitem__, labels), dtype=np.intp, count=len(labels))
