@@ -20,8 +20,7 @@ CAPTION = "Megabytes on disk after `pip install`, without compiled bytecode"
 
 def requirements() -> dict[str, list[str]]:
     """Return what is installed under each name: the checkout, the peers at the versions of this environment."""
-    # What torch needs is settled by the index, so that its version is held as well.
-    held = {"torchmetrics": [f"torch=={version('torch').partition('+')[0]}"], "dcurves": ["pandas<3"]}
+    held = {"dcurves": ["pandas<3"]}
     peers = {name: [f"{name}=={version(name)}", *held.get(name, [])] for name in PEERS}
     return {"propriety": [str(ROOT)], "propriety[plot]": [f"{ROOT}[plot]"], **peers}
 
@@ -29,9 +28,12 @@ def requirements() -> dict[str, list[str]]:
 def installed(wanted: list[str], folder: Path) -> dict[str, int]:
     """Install into an empty folder, and return the bytes of every distribution that is there afterwards."""
     quiet = ("--quiet", "--no-compile", "--no-warn-conflicts")
-    subprocess.run(  # noqa: S603  (the arguments are those above)
-        [sys.executable, "-m", "pip", "install", *quiet, "--target", str(folder), *wanted], check=True
-    )
+    with tempfile.NamedTemporaryFile("w", suffix=".txt") as same:
+        # Where torch is needed, it is the build of this environment, and not the newest one of the index.
+        same.write(f"torch=={version('torch').partition('+')[0]}\n")
+        same.flush()
+        into = ("--constraint", same.name, "--target", str(folder))
+        subprocess.run([sys.executable, "-m", "pip", "install", *quiet, *into, *wanted], check=True)  # noqa: S603  (as above)
     return {
         found.metadata["Name"].lower().replace("_", "-"): sum(
             path.stat().st_size for path in map(found.locate_file, found.files) if path.exists()

@@ -213,7 +213,14 @@ OF_CASES_IN_ORDER: dict[str, Callable[[Data], Any]] = {
     "case_scores": lambda d: pr.case_scores(d.grade, d.rows, rule=pr.Log(), **_no_weight(d.classes)),
     "censored": lambda d: [one.weight for one in _censored(d).known],
     "find_segments": lambda d: pr.find_segments(
-        *(d.y, d.p), by={"group": d.group, "ward": d.cluster}, n_resamples=2 * DRAWS, seed=7, **_no_weight(d.binary)
+        *(d.y, d.p),
+        by={
+            "group": d.group,
+            "ward": np.asarray(d.cluster).astype(str),
+        },  # Numbers are ranges, unless they are objects.
+        n_resamples=2 * DRAWS,
+        seed=7,
+        **_no_weight(d.binary),
     ),
     "horizon_curve": lambda d: pr.horizon_curve(_censored(d), np.column_stack([d.p, d.p])),
     "late_labels": _late,
