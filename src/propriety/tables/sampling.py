@@ -23,7 +23,7 @@ def sampled_rows(frame: Lazy, share: float, seed: int) -> Lazy:
     kind = frame.implementation
     if kind.is_duckdb():
         percent = f"{100.0 * share:.10f}"
-        drawn = native.query("cases", f"SELECT * FROM cases USING SAMPLE {percent} PERCENT (bernoulli, {seed % 2**31})")  # noqa: S608  (numbers)
+        drawn = native.query("cases", f"SELECT * FROM cases USING SAMPLE {percent} PERCENT (bernoulli, {seed % 2**31})")  # noqa: S608  # nosec B608  (numbers)
     elif kind.is_polars():
         import polars as pl
 
