@@ -214,10 +214,8 @@ OF_CASES_IN_ORDER: dict[str, Callable[[Data], Any]] = {
     "censored": lambda d: [one.weight for one in _censored(d).known],
     "find_segments": lambda d: pr.find_segments(
         *(d.y, d.p),
-        by={
-            "group": d.group,
-            "ward": np.asarray(d.cluster).astype(str),
-        },  # Numbers are ranges, unless they are objects.
+        # As text: numbers are ranges, unless they are objects.
+        by={"group": d.group, "ward": np.asarray(d.cluster).astype(str)},
         n_resamples=2 * DRAWS,
         seed=7,
         **_no_weight(d.binary),
