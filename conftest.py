@@ -19,6 +19,7 @@ NEEDED = {
     "pytorch": ("torch", "torch"),
     "recalibrated_classifier": ("sklearn", "recalibrated_classifier"),
     "sklearn": ("sklearn", "sklearn"),
+    "tensors": ("torch", "tensors"),
     "torchmetrics": ("torchmetrics", "torchmetrics"),
     "wandb": ("wandb", "wandb"),
     "xarray": ("xarray", "xarray"),

@@ -6,6 +6,7 @@ import functools
 import hashlib
 import math
 import random
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -85,9 +86,19 @@ class Faults:
         self.module, found, *_ = create_mutations(str(path), path.read_text(encoding="utf-8"))
         names, texts = mangled_names(self.module), set(message_nodes(self.module))
         self.mutations = [
-            m for m in found if m.contained_by_top_level_function in names and m.original_node not in texts
+            m
+            for m in found
+            if m.contained_by_top_level_function in names and m.original_node not in texts and not self.is_strictness(m)
         ]
         self.names, self.source = names, source
+
+    def is_strictness(self, mutation: Any) -> bool:
+        """Return whether only a `strict=` of `zip` is changed, which guards against errors that are not there."""
+        before, after = (
+            re.sub(r",?\s*strict=\w+", "", self.module.code_for_node(node)).replace(", )", ")")
+            for node in (mutation.original_node, mutation.mutated_node)
+        )
+        return before == after
 
     @property
     def file(self) -> str:

@@ -73,7 +73,10 @@ def test_a_file_of_two_names_is_one_file(folder, refusal):
         (["evaluate", "p.csv", *CASES, "--json", "new/"], "new/ cannot be written; it is a folder."),
         (["evaluate", "p.csv/x", *CASES], "there is no file 'p.csv/x'."),
         (["evaluate", "p.csv", *CASES, "--html", "p.csv/x"], "p.csv/x cannot be written; there is no folder"),
-        (["evaluate", "x" * 300, *CASES], "File name too long."),
+        (
+            ["evaluate", "x" * 300, *CASES],
+            "there is no file 'xxx" if sys.version_info >= (3, 14) else "File name too long.",
+        ),
         (["evaluate", "p.csv", *CASES, "--json", "x" * 300], "File name too long."),
         (["plot", "p.csv", *CASES, "-o", "../nowhere/x.png"], "there is no folder"),
         (["merge", "../*/nothing.parquet", "-o", "x.parquet"], "there is no file '../*/nothing.parquet'."),

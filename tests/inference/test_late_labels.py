@@ -150,8 +150,9 @@ def test_a_ledger_and_dates_give_the_same():
 
 def test_dates_as_text_and_times_of_any_unit_are_days():
     start = np.datetime64("2026-03-01")
-    made, now = start + MADE, start + (DAYS - 1)
-    reported = np.where(np.isnan(REPORTED), np.datetime64("NaT"), start + np.nan_to_num(REPORTED).astype(int))
+    made, now = start + MADE.astype("timedelta64[D]"), start + np.timedelta64(DAYS - 1, "D")
+    after = np.nan_to_num(REPORTED).astype(int).astype("timedelta64[D]")
+    reported = np.where(np.isnan(REPORTED), np.datetime64("NaT"), start + after)
     texts = [None if np.isnat(one) else str(one) for one in reported]
     for one, other, day in (
         (made.astype(str), texts, str(now)),

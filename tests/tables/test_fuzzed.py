@@ -32,6 +32,13 @@ def test_a_label_beyond_the_range_of_the_outcomes_is_none_of_them(dtype):
         pr.brier_score(y, [0.2, 0.4, 0.4], labels=[0, 10**400])
 
 
+def test_a_duration_is_not_a_number():
+    y = np.array([30, 90, 90], dtype="timedelta64[m]")
+    assert pr.brier_score(y, [0.0, 1.0, 1.0], pos_label=np.timedelta64(5400, "s")) == 0.0
+    with pytest.raises(InputValueError, match="y_true must hold"):
+        pr.brier_score(y, [0.0, 1.0, 1.0], pos_label=90)
+
+
 @pytest.mark.skipif(not hasattr(pl, "Int128"), reason="this Polars has no whole numbers of 128 bits")
 def test_whole_numbers_of_128_bits_are_labels_whatever_their_size():
     y = pl.Series([2**70, 1, 2**70], dtype=pl.Int128)

@@ -150,7 +150,7 @@ def test_what_cannot_be_told_apart_is_refused_by_name():
     for column in (pl.Series([[1], [2]]), pl.Series([{"a": 1}, {"a": 2}])):
         with pytest.raises(InputTypeError, match="by must hold single labels; got values of dtype"):
             keys_of(column)
-    with pytest.raises(InputTypeError, match="by must hold hashable labels; unhashable type: 'list'"):
+    with pytest.raises(InputTypeError, match=r"by must hold hashable labels; .*unhashable type: 'list'"):
         keys_of(pd.Series([[1], [2]]))
 
 

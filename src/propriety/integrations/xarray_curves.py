@@ -262,7 +262,7 @@ def _curve(table: ForecastTable, options: dict[str, Any]) -> ReliabilityCurve:
 def _shown(at: Any) -> str:
     """Return a coordinate as text; lead times that are durations in their largest whole unit."""
     if isinstance(at, np.timedelta64):
-        whole = next((unit for unit in ("D", "h", "m", "s") if at % np.timedelta64(1, unit) == np.timedelta64(0)), None)
+        whole = next((unit for unit in ("D", "h", "m", "s") if not (at % np.timedelta64(1, unit)).astype(int)), None)
         return str(at) if whole is None else str(at.astype(f"timedelta64[{whole}]"))
     if isinstance(at, np.datetime64):
         return str(at).removesuffix("T00:00:00.000000000")

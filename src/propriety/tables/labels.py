@@ -135,6 +135,8 @@ def _events_against_rest(outcome: NDArray[Any], pos_label: object) -> NDArray[np
 def _equals(outcome: NDArray[Any], label: object) -> NDArray[np.bool_]:
     if outcome.dtype.kind in "iu" and isinstance(label, float) and label.is_integer():
         label = int(label)  # Compared with a float, NumPy would convert the outcomes to floats and merge large ones.
+    if outcome.dtype.kind == "m" and isinstance(label, int | float):
+        return np.zeros(len(outcome), dtype=bool)  # A number has no unit; NumPy would give it one.
     if is_rounded(outcome):
         check_float_label(label)
     if outcome.dtype == object:
