@@ -207,7 +207,7 @@ def arena(session: nox.Session) -> None:
 @nox.session(venv_backend="virtualenv", default=False)
 def fuzz(session: nox.Session) -> None:
     """Fuzz the input checks, stored files, logs and the command line for an hour, and write the record."""
-    session.install("atheris>=3", "pandas", "polars", ".[cli,report]")
+    session.install("atheris>=3", "pandas", "polars", ".[cli,report,word]")
     session.run("python", "quality/fuzzing.py", *session.posargs)
 
 

@@ -9,6 +9,7 @@ import functools
 import gzip
 import math
 import os
+import re
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
@@ -88,6 +89,8 @@ def run_command(*arguments: str) -> Result:
     if result.exit_code not in (0, 1, 2) or "Traceback" in errors:
         message = f"exit code {result.exit_code}: {errors}"
         raise AssertionError(message)
+    # With --junit, the error is written to that file too.
+    errors = re.sub(r"\AWritten: .*\n(?=Error: )", "", errors)
     refused = errors.startswith("Error: ") and errors.count("\n") == 1 and result.stdout == "" and len(errors) > 12
     if result.exit_code == 2 and not refused:
         message = f"a refusal that is not one line: {errors!r} {result.stdout!r}"

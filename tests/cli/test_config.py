@@ -59,6 +59,8 @@ def test_flags_and_lists(run, folder, columns):
         ("a b", "e.toml must be TOML"),
         ('level = "high"', "Invalid value for '--level'"),
         ('config = "e.toml"', "has no option or command 'config'"),
+        ('by = "a\\u0000b"', "by in e.toml must not hold the character NUL"),
+        ('by = ["a", "\\u0000"]', "by in e.toml must not hold the character NUL"),
     ],
 )
 def test_files_that_are_wrong(refusal, folder, text, told):

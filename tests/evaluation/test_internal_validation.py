@@ -57,6 +57,17 @@ def test_optimism_is_the_mean_difference_between_drawn_and_original_cases():
     assert found.corrected_632[1] == pytest.approx(by_hand)
 
 
+def test_every_learner_of_several_has_its_own_optimism():
+    learners = {"weak": linear_model.LogisticRegression(C=1e-3), "usual": LEARNER}
+    found = pr.validate(learners, X, Y, measures=MEASURES, n_resamples=6, seed=3)
+    for place, (name, learner) in enumerate(learners.items()):
+        alone = pr.validate(learner, X, Y, measures=MEASURES, n_resamples=6, seed=3)
+        rows = slice(2 * place, 2 * place + 2)
+        assert found.model[rows].tolist() == [name, name]
+        for column in ("apparent", "corrected", "low", "high", "corrected_632"):
+            np.testing.assert_allclose(getattr(found, column)[rows], getattr(alone, column), rtol=1e-12)
+
+
 def test_value_without_information_is_that_of_all_pairs():
     p = RNG.random(50)
     y = RNG.random(50) < p
@@ -97,6 +108,10 @@ def test_repeats_count_a_case_once():
     once = pr.validate(LEARNER, X, Y, measures=[pr.Brier()], method="cross-validation", cv=5, seed=1)
     width, width_once = found.high[0] - found.low[0], once.high[0] - once.low[0]
     assert width == pytest.approx(width_once, rel=0.1)  # Not narrower by the root of 3.
+    assert str(found).splitlines()[-1] == "5-fold cross-validation, repeated 3 times, 120 cases."
+    assert (once.n_repeats, str(once).splitlines()[-1]) == (1, "5-fold cross-validation, 120 cases.")
+    again = pr.validate(LEARNER, X, Y, measures=[pr.Brier()], method="cross-validation", cv=5, seed=1)
+    np.testing.assert_array_equal(again.folds.value, once.folds.value)  # The seed decides on the parts.
 
 
 def test_sites_are_left_out_in_turn_and_summarized():
@@ -142,6 +157,9 @@ def test_learners_are_compared_by_the_same_folds():
     assert compared.difference[2] == 0.0
     assert np.isnan(compared.p_value[2])
     assert "not tested" in str(compared)
+    assert compared.df == 4
+    first = str(found).splitlines()[0]
+    assert first.startswith(f"Area under the ROC curve of weak: {found.corrected[0]:.3f}, 95% CI ")
     against = found.compare(reference="b")
     assert against.reference.tolist() == ["b", "b"]
     assert json.loads(against.to_json())["measure"] == "auc"

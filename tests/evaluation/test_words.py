@@ -58,16 +58,16 @@ def test_few_clusters_are_told_as_such():
 
 @pytest.mark.parametrize("groups", [100, 1], ids=["all too small", "one"])
 def test_where_nothing_was_tested_no_group_is_cleared(groups):
-    found = said(Y, TRUTH, by=np.arange(N) % groups)
+    found = said(Y, TRUTH, by=np.arange(N) % groups).splitlines()
     assert "No group could be compared with the rest." in found
-    assert "No group differs" not in found
+    assert not [line for line in found if "differ" in line]
 
 
 def test_groups_that_were_tested_are_cleared():
-    found = said(Y, TRUTH, by=np.arange(N) % 3 == 0)
+    found = said(Y, TRUTH, by=np.arange(N) % 3 == 0).splitlines()
     assert "No group with enough data was found to be miscalibrated." in found
     assert "No group was found to differ from the rest in score or skill." in found
-    assert "could be compared" not in found
+    assert "No group could be compared with the rest." not in found
 
 
 def test_the_gain_of_recalibration_is_in_units_of_the_headline():

@@ -114,6 +114,8 @@ def _value(key: str, value: Any, parameter: click.Parameter, path: Path) -> Any:
     if is_flag != isinstance(value, bool):
         law = f"{key} in {path} must {'' if is_flag else 'not '}be true or false"
         raise InputValueError(law, argument="--config")
+    if any("\0" in str(one) for one in (value if isinstance(value, list) else [value])):
+        raise InputValueError(f"{key} in {path} must not hold the character NUL", argument="--config")
     if parameter.multiple or parameter.nargs == -1:
         return [str(one) for one in value] if isinstance(value, list) else [str(value)]
     if isinstance(value, list):

@@ -114,7 +114,7 @@ def _tested(
     level: float,
 ) -> GroupCalibration:
     classes, rows = p_values.shape
-    of_class = np.minimum(2.0 * classes * p_values, 1.0)
+    of_class = 2.0 * classes * p_values
     p_value = np.minimum(2.0 * top.p_value, of_class.min(axis=0)).clip(max=1.0)
     p_adjusted = holm(p_value)
     low, high = ratio_limits(top, level)

@@ -1,0 +1,201 @@
+"""All that is said of small samples, word for word, and its numbers by direct computation."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+import propriety as pr
+from propriety.evaluation import class_groups
+from propriety.evaluation.calls import EACH, Calls
+from propriety.evaluation.words import is_miscalibrated
+from propriety.inference.calibration_numbers import CalibrationNumbers
+from propriety.result import tuples_of
+
+N, K = 300, 3
+RNG = np.random.default_rng(2)
+TRUTH = RNG.dirichlet([2.0] * K, N)
+Y = (TRUTH.cumsum(axis=1) < RNG.random((N, 1))).sum(axis=1)
+SITE = np.where(np.arange(N) % 2, "a", "b")
+WRONG = TRUTH * np.where((SITE == "a")[:, None], [1.0, 3.0, 1.0], 1.0)
+WRONG /= WRONG.sum(axis=1, keepdims=True)
+DRAWS = {"seed": 1, "n_resamples": 20}
+
+
+@pytest.fixture(scope="module")
+def of_classes():
+    return pr.evaluate(Y, {"right": TRUTH, "wrong": WRONG}, by=SITE, **DRAWS)
+
+
+def test_classes_and_groups_are_told_word_for_word(of_classes):
+    assert of_classes.summary().splitlines() == [
+        "2 models on 300 cases of 3 classes.",
+        "Lowest Brier score: right, 0.562 (95% CI 0.520 to 0.604, adjusted for choosing the best of 2 models).",
+        "right is better than wrong: its Brier score is 0.033 lower, 95% CI 0.003 to 0.063.",
+        "Paired t test on 300 cases.",
+        "right is consistent with calibration (p = 1; tested class by class, temperature and shared shape).",
+        (
+            "wrong is miscalibrated (p < 0.001): its probabilities are too extreme; class 1: too high "
+            "(observed/expected 0.73, slope 0.85). Miscalibration summed over the classes: 0.0202 (0 to 0.0420)."
+        ),
+        (
+            "wrong is miscalibrated in a (most likely class: observed/expected 0.74, 0.62 to 0.88; adjusted "
+            "p < 0.001): most likely class too high and too extreme; class 1 too high; class 0 too low."
+        ),
+        "wrong: the Brier skill of a is 0.179 lower than that of the rest.",
+        "wrong: the Brier skill of b is 0.179 higher than that of the rest.",
+        "wrong: the Brier score of a is 0.121 higher than that of the rest.",
+        "wrong: the Brier score of b is 0.121 lower than that of the rest.",
+    ]
+    assert repr(of_classes) == "Evaluation(models=['right', 'wrong'], kind=multiclass, n=300)"
+
+
+def test_the_parts_of_the_score_of_classes_add_up(of_classes):
+    for model, rows in (("right", TRUTH), ("wrong", WRONG)):
+        found = of_classes.class_decompositions[model]
+        assert found.score == pytest.approx(((rows - np.eye(K)[Y]) ** 2).sum(axis=1).mean())
+        rates = np.bincount(Y) / N
+        assert found.uncertainty == pytest.approx((rates * (1.0 - rates)).sum())
+        for one in (found, *found.parts.values()):
+            assert one.discrimination == pytest.approx(one.miscalibration + one.uncertainty - one.score)
+            assert one.discrimination > 0.0
+
+
+def test_the_verdict_on_all_classes_decides_what_is_said_of_each(of_classes):
+    """Class 0 alone has an adjusted p-value below 5% and limits without 1, but the joint test names class 1 only."""
+    found = of_classes.classes
+    (row,) = np.flatnonzero((found.model == "wrong") & (found.label == "0"))
+    assert found.p_adjusted[row] < 0.05
+    assert found.observed_expected_low[row] > 1.0
+    assert (found.outcome[row], found.directions[row]) == ("consistent", ())
+    assert [is_miscalibrated(of_classes, model) for model in ("right", "wrong")] == [0.0, 1.0]
+
+
+def test_grades_and_groups_are_told_word_for_word():
+    found = pr.evaluate(Y, {"right": TRUTH, "wrong": WRONG}, by=SITE, ordered=True, **DRAWS)
+    assert found.summary().splitlines() == [
+        "2 models on 300 cases of 3 grades.",
+        (
+            "Lowest ranked probability score: right, 0.190 (95% CI 0.173 to 0.208, adjusted for choosing the best of "
+            "2 models)."
+        ),
+        "right is better than wrong: its ranked probability score is 0.0068 lower, 95% CI 0.0007 to 0.0130.",
+        "Paired t test on 300 cases.",
+        "right is consistent with calibration for each of 2 cut points.",
+        "wrong is miscalibrated for 1 of 2 cut points: 0.",
+        "No group was found to differ from the rest in score or skill.",
+    ]
+    few = pr.evaluate(Y[:5], TRUTH[:5], ordered=True, **DRAWS)
+    assert (
+        few.summary().splitlines()[-1]
+        == "forecast has too few events to tell whether it is calibrated for each of 2 cut points."
+    )
+
+
+def test_one_event_is_told_word_for_word():
+    y = (Y == 0).astype(int)
+    found = pr.evaluate(y, {"p": TRUTH[:, 0], "q": WRONG[:, 0] ** 2}, by=SITE, thresholds=(0.1, 0.3), **DRAWS)
+    assert found.summary().splitlines() == [
+        "2 models on 300 cases; event rate 34.3%.",
+        (
+            "Lowest bounded Brier score over the thresholds from 10% to 30%: p, 0.0990 (95% CI 0.0842 to 0.114, "
+            "adjusted for choosing the best of 2 models)."
+        ),
+        "p is better than q: its bounded Brier score is 0.101 lower, 95% CI 0.063 to 0.139.",
+        "Paired t test on 300 cases.",
+        (
+            "p is consistent with calibration (p = 0.66; observed/expected 1.04, 0.90 to 1.20; slope 1.15, 0.80 to "
+            "1.50)."
+        ),
+        (
+            "q is miscalibrated (p < 0.001): its forecasts are too low (observed/expected 3.30, 2.79 to 3.90) and too "
+            "extreme (slope 0.60, 0.40 to 0.80). Recalibration would lower its bounded Brier score of 0.200 by 0.0953 "
+            "(48%; 0.0569 to 0.134)."
+        ),
+        (
+            "Recalibration map of q: logit q = g(logit p) with slopes 1.051, 0.7662, 0.3655, 0.6487 from p = 0.00289 "
+            "to 0.364."
+        ),
+        (
+            "q is miscalibrated in a (observed/expected 5.15, 3.97 to 6.68; adjusted p < 0.001): its forecasts are "
+            "too low."
+        ),
+        (
+            "q is miscalibrated in b (observed/expected 2.44, 1.98 to 3.00; adjusted p < 0.001): its forecasts are "
+            "too low."
+        ),
+        "No group was found to differ from the rest in score or skill.",
+    ]
+    assert repr(found) == "Evaluation(models=['p', 'q'], kind=binary, thresholds=(0.1, 0.3), n=300)"
+    assert repr(found.recalibration) == "RecalibrationGains(['p', 'q'])"
+
+
+def numbers_of(p_values, ratio=1.0):
+    """Return the numbers of rows whose ratio is known to 1%, so that any other than 1 is told."""
+    rows = len(p_values)
+    many = np.full(rows, 1e4)
+    column = {name: np.zeros(rows) for name in CalibrationNumbers._fields}
+    column |= {"ratio": np.full(rows, ratio), "ratio_error": np.full(rows, 0.01), "p_value": np.array(p_values)}
+    column |= dict.fromkeys(("information", "observed", "expected", "units", "worth"), many)
+    column |= {"slope_error": np.full(rows, 0.01), "is_rare": np.zeros(rows, dtype=bool)}
+    return CalibrationNumbers(**column)
+
+
+def test_a_group_names_the_classes_that_hold_for_all_groups_together():
+    """With 2 groups and 2 classes, classes are named up to 0.05 / (2 * 2 * 2), and the smallest in any case."""
+    p_values = np.array([[1e-3, 0.5], [0.0062, 0.5]])
+    words = np.stack([tuples_of([("too high",)] * 2), tuples_of([("too low",)] * 2)])
+    outcomes = np.full((2, 2), "miscalibrated", dtype=object)
+    options = (outcomes, words, ["class a", "class b"], 0.95)
+    model, group = np.array(["m", "m"]), np.array(["g", "h"])
+    found = class_groups._tested(model, group, numbers_of([0.3, 0.9]), p_values, *options)
+    assert found.directions.tolist() == [("class a too high", "class b too low"), ()]
+    assert found.outcome.tolist() == ["miscalibrated", "consistent"]
+    assert found.p_value.tolist() == pytest.approx([4e-3, 1.0])
+    assert found.p_adjusted.tolist() == pytest.approx([8e-3, 1.0])
+    p_values[1, 0] = 0.0063
+    found = class_groups._tested(model, group, numbers_of([0.3, 0.9]), p_values, *options)
+    assert found.directions.tolist() == [("class a too high",), ()]
+    outcomes[0, 0] = "immaterial"
+    found = class_groups._tested(model, group, numbers_of([0.3, 0.9]), p_values, *options)
+    assert found.outcome.tolist() == ["immaterial", "consistent"]
+
+
+def test_of_many_wrong_classes_the_first_are_named_and_the_others_counted():
+    classes = class_groups.MOST_NAMED + 3
+    p_values = np.linspace(1e-9, 1e-8, classes)[:, None]
+    words = tuples_of([("too high",)] * classes)[:, None]
+    labels = [f"class {place}" for place in range(classes)]
+    outcomes = np.full((classes, 1), "miscalibrated", dtype=object)
+    found = class_groups._tested(
+        np.array(["m"]), np.array(["g"]), numbers_of([0.3]), p_values, outcomes, words, labels, 0.95
+    )
+    assert found.directions[0] == (*(f"{label} too high" for label in labels[: class_groups.MOST_NAMED]), "3 more")
+
+
+def test_calls_have_what_differs_from_the_defaults_and_nothing_else():
+    y, p = np.where(Y == 0, "yes", "no"), {"p": TRUTH[:, 0]}
+    found = pr.evaluate(y, p, pos_label="yes", tolerance=1e-3, time=np.arange(N), **DRAWS)
+    assert found.call("roc_curve", "p") == "pr.roc_curve(y, forecasts['p'], pos_label='yes')"
+    assert found.call("estimate", "p") == "pr.estimate(y, forecasts['p'], time=time, pos_label='yes', tolerance=0.001)"
+    assert found.calls.reading == {"pos_label": "yes", "tolerance": 1e-3}
+    assert pr.evaluate(y, p, pos_label="yes", level=0.9, **DRAWS).call("estimate", "p").endswith(", level=0.9)")
+    assert Calls().write("roc_curve", EACH) == "pr.roc_curve(y, forecasts[name])"
+    assert Calls(is_ledger=True).write("recalibrate", EACH) == "pr.recalibrate(ledger, model=name)"
+    assert Calls(reading={"labels": ["a", "b"]}).with_labels({"a": "x"}).reading == {"labels": ["x", "b"]}
+
+
+def test_the_columns_that_were_used_have_their_names():
+    rows = {"y": (Y == 0).astype(int), "p": TRUTH[:, 0], "w": np.ones(N), "day": np.arange(N), "ward": SITE}
+    frame = pl.DataFrame(rows)
+    found = pr.evaluate(frame, "p", outcome="y", time="day", sample_weight="w", **DRAWS)
+    assert found.columns_used == {"outcome": "y", "time": "day", "sample_weight": "w"}
+    found = pr.evaluate(frame["y"], frame["p"], cluster=frame["ward"], **DRAWS)
+    assert found.columns_used == {"outcome": "y", "cluster": "ward"}
+
+
+@pytest.mark.parametrize("rate", [0.01, 0.99])
+def test_an_event_that_nearly_always_happens_is_as_rare_as_one_that_nearly_never_does(rate):
+    y = (np.arange(400) < 400 * rate).astype(int)
+    found = pr.evaluate(y, np.full(400, rate), **DRAWS)
+    assert found.problem.rare
+    assert found.problem.headline.key == "log"
