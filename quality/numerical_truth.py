@@ -195,11 +195,12 @@ def earlier_sums() -> list[Row]:
 def recorded(rules: list[Row], maps: list[Row], inferred: list[Row], found: list[Row], options: str = "") -> None:
     """Write what has been measured so far."""
     worst = {name: max(_shares(found, name, by_table=False)) for name in dict.fromkeys(row["engine"] for row in found)}
-    errors = ", ".join(f"{share:.1e} on {name}" for name, share in worst.items())
+    most = {str(row["engine"]): row["rows"] for row in found}  # The rows are in order of size.
+    errors = ", ".join(f"{share:.1e} on {name} (up to {most[name]} rows)" for name, share in worst.items())
     by_table = max(share for name in worst for share in _shares(found, name, by_table=True))
     of_one_event = max(float(row["ulps"]) for row in rules if row["forecast of"] == "one event")
     summary = (
-        f"The relative error of mean losses of up to {found[-1]['rows']} rows is at most {errors}, and {by_table:.1e} "
+        f"The relative error of mean losses is at most {errors}, and {by_table:.1e} "
         f"from forecast tables. Wrong counts in these tables: {sum(row['wrong counts'] for row in found)}. On "
         f"adversarial forecasts the error of the loss of one event is at most {of_one_event:.2g} units in the last "
         f"place, under every rule and parameter tried, and that of recalibration maps {_worst(maps, 'ulps'):.0f}. The "

@@ -79,7 +79,7 @@ def audited(tools: Path | None) -> dict[str, Any]:
     known = [one for one in libraries if "skip_reason" not in one]
     found = sum(len(one["vulns"]) for one in known)
     answer: int | str = found if known else "not known: its service cannot be reached from here"
-    return row("pip-audit", tools, f"{len(libraries)} pinned libraries, {len(known)} of them known", answer, 0)
+    return row("pip-audit", tools, f"{len(libraries)} pinned libraries, {len(known)} of them looked up", answer, 0)
 
 
 def output(tools: Path | None, tool: str, *arguments: str) -> str:

@@ -29,5 +29,5 @@ PEERS = tuple(name for name in MODULES if name != "propriety")
 LIBRARIES = (*MODULES, "torch", "numpy", "scipy", "pandas", "polars", "xarray")
 LEFT_OUT = (
     "torch-uncertainty is looked up and installed but not run: its metrics import torchvision, and the build of "
-    "torchvision on the index does not load with torch 2.13.0 for processors."
+    "torchvision that is available does not load with the CPU build of torch 2.13.0."
 )

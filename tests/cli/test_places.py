@@ -79,9 +79,21 @@ def test_a_file_of_two_names_is_one_file(folder, refusal):
         ),
         (["evaluate", "p.csv", *CASES, "--json", "x" * 300], "File name too long."),
         (["plot", "p.csv", *CASES, "-o", "../nowhere/x.png"], "there is no folder"),
+        (["evaluate", "p.csv", *CASES, "--baseline", "a\nb"], "Error: a\\nb: No such file or directory."),
         (["merge", "../*/nothing.parquet", "-o", "x.parquet"], "there is no file '../*/nothing.parquet'."),
     ],
-    ids=["no input", "no output", "slash", "in a file", "out of a file", "long input", "long output", "plot", "merge"],
+    ids=[
+        "no input",
+        "no output",
+        "slash",
+        "in a file",
+        "out of a file",
+        "long input",
+        "long output",
+        "plot",
+        "newline",
+        "merge",
+    ],
 )
 @pytest.mark.skipif(os.name == "nt", reason="Windows has other words")
 def test_names_that_are_none(folder, refusal, arguments, told):

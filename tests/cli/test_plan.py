@@ -39,6 +39,7 @@ def test_tables_and_ledgers(folder, run, columns):
         (("--prevalence", 0.1, "--auc", 0.8, "--width", "auc"), "auc=0.1"),
         (("--forecast", "p"), "no file is given"),
         (("p.csv",), "--forecast is required"),
+        (("p.csv", "--forecast", "p", "--forecast", "p"), "--forecast must name each model once; 'p' is named again"),
     ],
 )
 def test_rejects(folder, run, arguments, text):

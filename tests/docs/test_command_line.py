@@ -26,7 +26,7 @@ def test_every_option_and_example_is_listed(page, name):
     text = page.split(f"\npropriety {name}\n--")[1].split("\n---")[0]
     command = program.commands[name]
     for option in command.params:
-        if isinstance(option, click.Option):
+        if isinstance(option, click.Option) and not option.hidden:
             assert all(f"``{one}" in text or f", {one}" in text for one in option.opts), option.name
             assert option.help.split()[0] in text
     examples = [line for line in command.epilog.splitlines() if line.strip().startswith("propriety ")]

@@ -126,6 +126,13 @@ def test_stability_index_does_not_depend_on_the_means_of_grid_cells():
     assert psi.max() < 9 * (1 / 400 + 1 / 8000) * 3.5
 
 
+def test_events_that_were_all_but_ruled_out_have_an_infinite_ratio():
+    day = np.repeat(np.arange(3), 50)
+    y = (np.arange(150) % 10 == 0).astype(int)
+    days = pr.monitor(pr.condense(y, {"m": np.full(150, 1e-310)}, by={"day": day}), reference_days=1).days
+    np.testing.assert_array_equal(days.observed_expected, np.inf)
+
+
 def test_numbers_of_a_day(two_models):
     watch = pr.monitor(two_models, reference_days=7)
     days = watch.days.to_frame(backend="pandas")

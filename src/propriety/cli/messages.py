@@ -167,7 +167,7 @@ def one_line(error: BaseException) -> str:
     """
     if isinstance(error, OSError) and error.strerror:
         where = "" if error.filename is None else f"{error.filename}: "
-        return visible(f"{where}{error.strerror}.")
+        return visible(f"{where}{error.strerror}.").replace("\n", "\\n")
     text = error.with_names(NAMES) if isinstance(error, ProprietyError) else str(error)
     parts = [text or type(error).__name__, *getattr(error, "__notes__", ())]
     return visible(" ".join(" ".join(parts).split()))

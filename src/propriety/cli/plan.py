@@ -137,6 +137,9 @@ def _forecasts(paths: Sequence[Path], forecasts: Sequence[str], dialect: Dialect
     if not forecasts:
         message = "--forecast is required."
         raise click.UsageError(message)
+    twice = next((name for place, name in enumerate(forecasts) if name in forecasts[:place]), None)
+    if twice is not None:
+        raise InputValueError(f"must name each model once; {twice!r} is named again", argument="--forecast")
     with open_relation(paths, dialect=dialect, numbers=list(forecasts)) as opened:
         stages.watch(opened)
         checked_columns(opened.frame, list(forecasts))

@@ -21,6 +21,8 @@ from propriety.inference.segments import Segments, find_segments
 
 __all__ = ["segments"]
 
+REJECTED = ("weight", "classes")  # Options of all commands that read cases, also in a file of options.
+
 
 @click.command(
     short_help="Find the segments in which a model is wrong.",
@@ -68,7 +70,7 @@ def segments(files: Sequence[str], *, html: str | None, json_file: str | None, *
     targets = [html, json_file]
     check_targets(targets)
     options = {name: asked.pop(name) for name in ("depth", "quantiles", "control", "level", "most", "seed")}
-    for name in ("weight", "classes"):
+    for name in REJECTED:
         if asked[name] is not None:
             raise InputValueError("cannot be used in the search for segments", argument=f"--{name}")
     stages, cases = Stages(), Cases(**asked)
@@ -94,6 +96,11 @@ def segments(files: Sequence[str], *, html: str | None, json_file: str | None, *
         _show(found)
     if len(found.segment):
         click.get_current_context().exit(1)
+
+
+for _option in segments.params:
+    if isinstance(_option, click.Option) and _option.name in REJECTED:
+        _option.hidden = True
 
 
 def _show(found: Segments) -> None:

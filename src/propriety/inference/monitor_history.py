@@ -217,7 +217,7 @@ def _days(blocks: Iterable[Block], watch: LedgerMonitor, first: int = 0) -> Moni
         raise InputValueError("the days of a stored monitor must be of its streams", hint=RESTART)
     labels |= {name: [column[place] for place in stream.tolist()] for name, column in of_streams.items()}
     n, events, expected = (numbers.pop(name) for name in ("n", "events", "expected"))
-    with np.errstate(invalid="ignore", divide="ignore"):
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         return MonitoredDays(
             labels=labels,
             position=first + np.repeat(np.arange(len(several)), [len(one.stream) for one in several]),
