@@ -54,7 +54,7 @@ def main() -> None:
         "peers_imports",
         title="Import time",
         summary=f"`import propriety` takes {1000 * found['propriety']:.0f} ms, and {1000 * ours:.0f} ms with all "
-        f"that a score needs; {len(others)} other packages take {min(others):.1f} to {max(others):.1f} times that long.",
+        f"that a score needs; {len(others)} other packages take {min(others):.1f} to {max(others):.1f} times as long.",
         command="PYTHONPATH=quality python benchmarks/peers/imports.py",
         tables=[table(f"Medians of {TURNS} new interpreters; the packages take turns", rows)],
         notes=["propriety imports everything on first use; the multiples are of the import with a score."],
