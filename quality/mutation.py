@@ -344,7 +344,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2, help="how many processes to use")
     parser.add_argument("--tests", nargs="+", help="to try on what survived before; all of the layers by default")
     parser.add_argument("--no-record", action="store_true", help="only list the survivors")
-    parser.add_argument("layers", nargs="*", default=LAYERS, help="whose code is mutated; all of them by default")
+    parser.add_argument("layers", nargs="*", default=LAYERS, help="or files, whose code is mutated; by default all")
     options: Any = parser.parse_args()
     folder = options.folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
@@ -354,7 +354,9 @@ def main() -> None:
     sys.path.insert(0, str(source))
     trampoline.wrap_in_trampoline = SWITCH.wrap
     os.environ |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}  # A fork has no threads but its own.
-    files = [path for layer in options.layers for path in sorted((source / "propriety" / layer).glob("*.py"))]
+    named = [source / "propriety" / name for name in options.layers]
+    files = [path for one in named for path in (sorted(one.glob("*.py")) if one.is_dir() else [one])]
+    layers = list(dict.fromkeys(map(layer_of, options.layers)))
     faults = [Faults(path, source) for path in files]
     made = {each.file: len(each.mutations) for each in faults}
     drawn = planted_sample(faults, options.sample, options.seed)
@@ -362,15 +364,15 @@ def main() -> None:
     memory = folder / "outcomes.json"
     outcomes = json.loads(memory.read_text(encoding="utf-8")) if memory.exists() else {}
     trial = Trial(drawn, outcomes, memory, options.jobs, 60.0 * options.minutes)
-    places = [f"{top}/{layer}" for top in ("tests", "src/propriety") for layer in options.layers]
-    places += sorted({f"tests/{place}" for layer in options.layers for place in ELSEWHERE.get(layer, ())})
+    places = [f"{top}/{layer}" for top in ("tests", "src/propriety") for layer in layers]
+    places += sorted({f"tests/{place}" for layer in layers for place in ELSEWHERE.get(layer, ())})
     pytest.main(["-q", "-p", "no:cacheprovider", "-m", "not slow", *(options.tests or places)], plugins=[trial])
     living = [m for m in trial.tried if outcomes[m.key] not in (KILLED, SLOW)]
     lines = [f"{outcomes[m.key]}: {m}" for m in living]
     (folder / "survivors.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
     sample = f" --sample {options.sample} --seed {options.seed}" if options.sample else ""
     sample += f" --minutes {options.minutes:g}" if len(trial.tried) < len(drawn) else ""
-    if not options.no_record:
+    if not options.no_record and set(options.layers) <= set(LAYERS):  # Not for single files.
         report(
             trial.tried, made, outcomes, options.seed, f"python quality/mutation.py {' '.join(options.layers)}{sample}"
         )
