@@ -117,6 +117,19 @@ def test_every_ledger_gives_the_same(kind, tmp_path):
         assert pr.compare(found).p_value == pytest.approx(pr.compare(expected).p_value)
 
 
+def test_a_weighted_ledger_is_weighted_after_it_was_stored_or_added(tmp_path):
+    plain = pr.condense(Y, FORECASTS)
+    found = pr.at_prevalence(plain, RATE)
+    law = "a ledger weighted by at_prevalence cannot be {0}: .* Hint: call at_prevalence after it was {0}"
+    with pytest.raises(InputValueError, match=law.format("stored")):
+        found.to_parquet(tmp_path)
+    assert not list(tmp_path.iterdir())
+    for one, other in ((found, found), (plain, found)):
+        with pytest.raises(InputValueError, match=law.format("added")):
+            pr.Ledger.merge([one, other])
+    assert pr.at_prevalence(plain + plain, RATE).n == 2 * plain.n
+
+
 def test_calibration_is_tested_without_the_note_on_weights():
     found = pr.calibration_summary(pr.at_prevalence(pr.condense(Y, FORECASTS["a"]), RATE))
     assert "at_prevalence" not in found.note
