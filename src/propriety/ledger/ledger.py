@@ -277,8 +277,8 @@ class Ledger:
             law = f"a ledger of censored outcomes cannot be {done}: it would lose how its weights were estimated"
             raise InputValueError(law, hint=hint)
 
-    def _check_own_weights(self, done: str) -> None:
-        """Raise an error for weights of `at_prevalence`, because the ledger would lose that the design fixed the rate."""
+    def check_own_weights(self, done: str) -> None:
+        """Raise an error for weights of `at_prevalence`: the ledger would lose that the design fixed the event rate."""
         if self.prevalence is not None:
             law = f"a ledger weighted by at_prevalence cannot be {done}: its intervals would be too wide"
             raise InputValueError(law, hint=f"call at_prevalence after it was {done}.")
@@ -381,7 +381,7 @@ class Ledger:
             return first
         for one in parts:
             one.check_uncensored("added", "pass the cases of all parts to censored together.")
-            one._check_own_weights("added")
+            one.check_own_weights("added")
         for one, what in itertools.product(parts[1:], ("models", "labels", "events", "dependence")):
             if getattr(one, what) != getattr(first, what):
                 told = f"they have {getattr(first, what)!r} and {getattr(one, what)!r}"
@@ -424,7 +424,7 @@ class Ledger:
         from propriety.ledger.ledger_files import write_ledger
 
         self.check_uncensored("stored", "store the cases, and call censored and condense after reading.")
-        self._check_own_weights("stored")
+        self.check_own_weights("stored")
         write_ledger(self, folder, partition=partition)
 
     @classmethod
