@@ -342,14 +342,14 @@ def _check(ledger: object, cells: object, minimum: object, epsilon: object) -> N
             raise InputValueError(law, argument="minimum", offender=f"got {minimum}")
         if minimum == 2 or minimum > LARGEST:  # type: ignore[operator]  # a whole number
             law = f"must be 1, or from 3 to {LARGEST:,}"
-            why = "with 2, every suppressed count is known to be 1." if minimum == 2 else ""
-            raise InputValueError(law, argument="minimum", offender=f"got {minimum}", hint=why)
+            hint = "with 2, every suppressed count is known to be 1." if minimum == 2 else ""
+            raise InputValueError(law, argument="minimum", offender=f"got {minimum}", hint=hint)
     if epsilon is not None:
         least, most = (len(ledger.models) * limit for limit in BUDGETS)
         if not is_number(epsilon) or not least <= epsilon <= most:  # type: ignore[operator]  # a number
             law = f"must be a number from {least:g} to {most:g}"
-            usual = "budgets around 1 are usual; with larger ones there is hardly any noise."
-            raise InputValueError(law, argument="epsilon", offender=f"got {epsilon!r}", hint=usual)
+            hint = "budgets around 1 are usual; with larger ones there is hardly any noise."
+            raise InputValueError(law, argument="epsilon", offender=f"got {epsilon!r}", hint=hint)
 
 
 def _counts(tables: KeyedTables, cells: int) -> Counts:

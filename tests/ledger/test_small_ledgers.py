@@ -1,0 +1,145 @@
+"""Ledgers of a few cases, every number of which is computed here case by case."""
+
+import json
+import math
+from fractions import Fraction
+
+import numpy as np
+import polars as pl
+import pytest
+from pyarrow import parquet
+
+import propriety as pr
+from propriety.errors import InputValueError
+from propriety.ledger import case_moments
+from propriety.ledger.engine_filling import cells_for
+from propriety.ledger.keyed_tables import KeyedTables
+from propriety.ledger.ledger_files import ADDED
+
+Y = np.array([0, 1, 1, 0, 1, 0, 0, 1])
+P = np.array([0.25, 0.75, 0.5, 0.125, 0.875, 0.25, 0.5, 0.625])
+Q = np.array([0.5, 0.5, 0.75, 0.25, 0.25, 0.125, 0.375, 0.875])
+WEIGHT = np.array([1.0, 2.0, 0.0, 1.0, 3.0, 2.0, 1.0, 1.0])
+SITE = np.array(list("aabbabba"))
+SERIES = ("p", "q", "p - q")
+
+
+def by_hand(keep, weight):
+    """Return n, weight, squares, means, leans and spreads of the Brier losses of some cases, in fractions."""
+    rows = np.flatnonzero(keep & (weight > 0.0))
+    weights = [Fraction(float(weight[row])) for row in rows]
+    loss = {name: [(Fraction(float(x[row])) - int(Y[row])) ** 2 for row in rows] for name, x in (("p", P), ("q", Q))}
+    loss["p - q"] = [a - b for a, b in zip(loss["p"], loss["q"], strict=True)]
+    total, squares = sum(weights), sum(w * w for w in weights)
+    means = [sum(w * x for w, x in zip(weights, loss[name], strict=True)) / total for name in SERIES]
+    away = [[x - mean for x in loss[name]] for name, mean in zip(SERIES, means, strict=True)]
+    leans = [sum(w * w * d for w, d in zip(weights, own, strict=True)) for own in away]
+    spreads = [sum(w * w * d * d for w, d in zip(weights, own, strict=True)) for own in away]
+    return len(rows), total, squares, means, leans, spreads
+
+
+@pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
+@pytest.mark.parametrize("keyed", [False, True], ids=["whole", "by site"])
+@pytest.mark.parametrize("lazy", [False, True], ids=["arrays", "engine"])
+def test_the_moments_of_every_cell_are_those_of_its_cases(weighted, keyed, lazy):
+    shared = ({"by": "site"} if keyed else {}) | ({"sample_weight": "w"} if weighted else {})
+    frame = pl.DataFrame({"y": Y, "p": P, "q": Q, "w": WEIGHT, "site": SITE})
+    frame = frame.lazy() if lazy else frame
+    found = pr.condense(frame, ["p", "q"], outcome="y", rules=[pr.Brier()], **shared).moments(pr.Brier())
+    weight = WEIGHT if weighted else np.ones(len(Y))
+    keys = dict(zip(found.index.names, (found.index.column(name) for name in found.index.names), strict=True))
+    assert found.cases == (weight > 0.0).sum()
+    for row in range(len(found.n)):
+        keep = keys["outcome"][row] == Y
+        keep &= keys["site"][row] == SITE if keyed else True
+        n, total, squares, means, leans, spreads = by_hand(keep, weight)
+        assert (found.n[row], found.weight[row], found.weight_squares[row]) == (n, total, squares)
+        for column, expected in (("mean", means), ("lean", leans), ("spread", spreads)):
+            np.testing.assert_allclose(getattr(found, column)[row], [float(x) for x in expected], atol=1e-15)
+
+
+def test_cells_that_are_gathered_in_parts_are_the_same(monkeypatch):
+    n = 5000
+    rng = np.random.default_rng(1)
+    y, p, q, site = rng.integers(0, 2, n), rng.random(n), rng.random(n), rng.integers(0, 40, n)
+    expected = pr.condense(y, {"p": p, "q": q}, by={"site": site}, rules=[pr.Log()]).moments(pr.Log())
+    monkeypatch.setattr(case_moments, "KEPT", 0)
+    monkeypatch.setattr("propriety.tables.cases.CHUNK", 300, raising=False)
+    found = pr.condense(y, {"p": p, "q": q}, by={"site": site}, rules=[pr.Log()]).moments(pr.Log())
+    for column in ("n", "weight", "mean", "lean", "spread", "even_squares", "even_cubes"):
+        np.testing.assert_allclose(getattr(found, column), getattr(expected, column), rtol=1e-10, atol=1e-12)
+
+
+def test_a_ledger_of_tables_has_their_facts():
+    tables = {"p": pr.ForecastTable.from_predictions(Y, P, sample_weight=WEIGHT)}
+    found = pr.Ledger.of_tables(tables)
+    assert (found.models, found.labels, found.keys, found.dependence, found.kind) == (("p",), None, {}, None, "binary")
+    assert (found.is_weighted, found.dropped, found.n, found.rules) == (True, 0, tables["p"].n, ())
+    assert found.table("p") is tables["p"]
+    dropped = pr.ForecastTable.from_predictions([0, 1, 1], [0.5, None, 0.25], missing="drop")
+    other = pr.Ledger.of_tables({"m": dropped})
+    assert (other.is_weighted, other.dropped, other.n) == (False, 1, 2)
+
+
+def test_a_ledger_of_the_first_version_has_no_moments_of_equal_models(tmp_path):
+    folder = tmp_path / "l"
+    pr.condense(Y, {"p": P, "q": Q}, rules=[pr.Brier()]).to_parquet(folder)
+    facts = json.loads((folder / "ledger.json").read_text(encoding="utf-8"))
+    (folder / "ledger.json").write_text(json.dumps(facts | {"version": 1}), encoding="utf-8")
+    for file in (folder / "moments").rglob("*.parquet"):
+        parquet.write_table(parquet.read_table(file, partitioning=None).drop_columns(list(ADDED)), file)
+    found = pr.Ledger.from_parquet(folder).moments(pr.Brier())
+    assert np.isnan([found.even_squares, found.even_cubes]).all()
+    assert found.mean.shape == found.even_squares.shape == (2, 3)
+
+
+def test_times_are_known_with_and_without_the_cases():
+    day = np.array([3, 1, 2, 1, 3, 2, 2, 1])
+    ledger = pr.condense(Y, {"p": P}, time=day, rules=[pr.Brier()])
+    assert ledger.times() == [1, 2, 3]
+    assert ledger.grid(4).times() == [1, 2, 3]
+
+
+def test_tables_of_weighted_and_plain_cases_are_added_with_their_squares():
+    plain, weighted = pr.condense(Y, {"p": P}), pr.condense(Y, {"p": P}, sample_weight=WEIGHT)
+    both = pr.Ledger.merge([plain, weighted]).keyed_tables("p", plain.events[0])
+    assert isinstance(both, KeyedTables)
+    weights = np.concatenate([np.ones(len(Y)), WEIGHT])
+    forecasts, outcomes = np.tile(P, 2), np.tile(Y, 2)
+    for place, forecast in enumerate(both.forecast):
+        for column, happened in (("event", 1), ("non_event", 0)):
+            own = weights[(forecasts == forecast) & (outcomes == happened)]
+            assert getattr(both, f"{column}s")[place] == own.sum()
+            assert getattr(both, f"{column}_squares")[place] == (own**2).sum()
+
+
+@pytest.mark.parametrize(
+    ("rows", "keys", "tables", "cells"),
+    [
+        (2**20, 1, 1, 2**16),
+        (2**20 - 1, 1, 1, 2**15),
+        (2**30, 1, 1, 2**20),
+        (2**30, 1, 8, 2**19),
+        (2**30, 2**6, 2, 2**15),
+    ],
+)
+def test_cells_are_a_power_of_two_within_every_limit(rows, keys, tables, cells):
+    assert cells_for(rows, keys, tables) == cells
+
+
+def test_a_frame_of_censored_cases_has_its_outcomes_and_labels():
+    frame = pl.DataFrame({"t": [1.0, 2.0, 3.0, 4.0] * 5, "d": [1, 0, 1, 0] * 5, "p": [0.25, 0.5, 0.5, 0.75] * 5})
+    known = pr.censored_frame(frame.lazy(), time="t", event="d", horizon=3.0)
+    for wrong in ({"labels": [0, 1]}, {"pos_label": 1}, {"outcome": "d"}):
+        with pytest.raises(InputValueError, match=next(iter(wrong))):
+            pr.condense(known, ["p"], **wrong)
+
+
+def test_unusual_budgets_and_minimums_are_explained():
+    ledger = pr.condense(Y, {"p": P}).grid(4)
+    with pytest.raises(
+        InputValueError, match=r"minimum must be 1, or from 3 to .*got 2.*Hint: with 2, every suppressed"
+    ):
+        pr.coarsen(ledger, cells=4, minimum=2)
+    with pytest.raises(InputValueError, match=r"epsilon must be a number from .*budgets around 1 are usual"):
+        pr.coarsen(ledger, cells=4, epsilon=math.inf)
