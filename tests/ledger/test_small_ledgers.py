@@ -143,3 +143,56 @@ def test_unusual_budgets_and_minimums_are_explained():
         pr.coarsen(ledger, cells=4, minimum=2)
     with pytest.raises(InputValueError, match=r"epsilon must be a number from .*budgets around 1 are usual"):
         pr.coarsen(ledger, cells=4, epsilon=math.inf)
+
+
+RNG = np.random.default_rng(6)
+TRUTH = RNG.dirichlet([1.0, 2.0, 1.0], 90)
+GRADE = (TRUTH.cumsum(axis=1) < RNG.random((90, 1))).sum(axis=1)
+BLUNT = (TRUTH + 1.0) / 4.0
+MANY = pl.DataFrame(
+    {"y": GRADE, "event": (GRADE == 0).astype(int), "w": RNG.integers(0, 4, 90) / 2, "ward": RNG.integers(0, 7, 90)}
+    | {f"{name}_{k}": rows[:, k] for name, rows in (("sharp", TRUTH), ("blunt", BLUNT)) for k in range(3)}
+)
+SHARED = [
+    {},
+    {"time": "ward"},
+    {"cluster": "ward"},
+    {"sample_weight": "w", "by": "ward"},
+    {"cluster": "ward", "by": "y"},
+]
+
+
+@pytest.mark.parametrize("shared", SHARED, ids=repr)
+@pytest.mark.parametrize("classes", [1, 3], ids=["event", "classes"])
+def test_an_engine_fills_the_ledger_of_the_arrays(shared, classes):
+    if classes == 1:
+        models, outcome, rules = ["sharp_0", "blunt_0"], "event", [pr.Brier(), pr.Log()]
+    else:
+        models = {name: [f"{name}_{k}" for k in range(3)] for name in ("sharp", "blunt")}
+        outcome, rules = "y", [pr.Brier(), pr.RankedProbability()]
+    found, expected = (
+        pr.condense(frame, models, outcome=outcome, rules=rules, **shared) for frame in (MANY.lazy(), MANY)
+    )
+    assert (found.n, found.kind, found.keys, found.dependence) == (
+        expected.n,
+        expected.kind,
+        expected.keys,
+        expected.dependence,
+    )
+    assert (found.is_weighted, found.rates) == (expected.is_weighted, pytest.approx(expected.rates))
+    if "time" in shared:
+        assert found.times() == expected.times() == sorted(MANY["ward"].unique().to_list())
+    for rule in rules:
+        one, other = found.moments(rule), expected.moments(rule)
+        assert one.index.names == other.index.names
+        assert [one.index.column(name) for name in one.index.names] == [
+            other.index.column(name) for name in other.index.names
+        ]
+        for column in ("n", "weight", "weight_squares", "mean", "lean", "spread", "even_squares", "even_cubes"):
+            np.testing.assert_allclose(getattr(one, column), getattr(other, column), rtol=1e-9, atol=1e-12)
+    for model in found.models:
+        for label in expected.labels or [None]:
+            one, other = found.table(model, label), expected.table(model, label)
+            np.testing.assert_allclose(one.forecast, other.forecast, rtol=1e-15)
+            np.testing.assert_allclose(one.events, other.events, rtol=1e-12)
+            np.testing.assert_allclose(one.non_events, other.non_events, rtol=1e-12)
