@@ -1,6 +1,7 @@
 import json
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 from scipy.optimize import minimize, root
@@ -9,6 +10,7 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 
+import propriety as pr
 from propriety import ForecastTable
 from propriety import recalibration as maps
 from propriety.errors import InputTypeError, InputValueError, UnsupportedOperationError
@@ -475,3 +477,42 @@ def test_a_map_is_for_as_many_classes_as_it_was_fitted_to():
         found([[0.5, 0.5]])
     with pytest.raises(InputValueError):
         found([[0.5, 0.6, 0.2]])
+
+
+@pytest.mark.parametrize("method", ["none", "temperature", "vector", "matrix", "one-vs-rest logistic"])
+@pytest.mark.parametrize("as_frame", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])
+def test_columns_with_the_names_of_the_classes_are_read_in_their_order(method, as_frame):
+    rng = np.random.default_rng(1)
+    rows = rng.dirichlet([1.0, 2.0, 1.0], 400)
+    y = np.array(list("abc"))[(rows.cumsum(axis=1) < rng.random((400, 1))).sum(axis=1)]
+    rows = rows**2 * [1.0, 2.0, 1.0]
+    rows /= rows.sum(axis=1, keepdims=True)
+    turned = as_frame({name: rows[:, "abc".index(name)] for name in "cab"})
+    found = pr.recalibrate(y, turned, labels=list("abc"), method=method, folds=2, seed=1)
+    own = found.map
+    assert own.labels == ("a", "b", "c")
+    np.testing.assert_array_equal(own(turned), own(rows))
+    assert ClassMap.from_json(own.to_json()) == own
+    other_names = as_frame({f"p{place}": rows[:, place] for place in range(3)})
+    np.testing.assert_array_equal(own(other_names), own(rows))
+    with pytest.raises(
+        InputValueError, match="must have 3 columns, like the rows that the map was fitted to; it has 2"
+    ):
+        own(rows[:, :2] / rows[:, :2].sum(axis=1, keepdims=True))
+
+
+@pytest.mark.parametrize(
+    "labels", [["a", "a", "b"], ["a", "b"], 5, "abc", [None, 1, 2], [["a"], "b", "c"], []], ids=repr
+)
+def test_labels_of_a_map_are_plain_distinct_and_one_for_each_class(labels):
+    stored = maps.VectorMap(slopes=[1.0] * 3, intercepts=[0.0] * 3, floor=1e-9).to_dict()
+    assert "labels" not in stored
+    with pytest.raises(InputValueError, match="labels must"):
+        ClassMap.from_dict(stored | {"labels": labels})
+
+
+def test_labels_that_cannot_be_stored_are_left_out():
+    own = maps.TemperatureMap(slope=0.5, floor=1e-9)
+    assert own.with_labels([(1, "a"), (1, "b")]) is own
+    assert own.with_labels(None) is own
+    assert own.with_labels(list(np.array(["a", "b"]))).labels == ("a", "b")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self
 
 import narwhals as nw
 import numpy as np
@@ -21,22 +21,41 @@ from propriety.tables.validation import read_forecast
 __all__ = ["ClassIdentityMap", "ClassMap", "fit_classes_as_they_are", "fit_classes_floored"]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ClassMap(StoredMap):
     """Base class of the class maps: frozen dataclasses whose fields are their parameters.
 
     A map is called with rows of probabilities and returns the recalibrated rows. `to_dict` stores it as plain data,
     and `ClassMap.from_dict` restores a map of any kind.
+
+    Parameters
+    ----------
+    labels : tuple, optional
+        The labels of the classes in the order of the columns: texts, numbers or booleans. Columns of a frame that have
+        these names are then read in this order; without labels, and for other names, columns count by position.
     """
 
-    __slots__ = ()
+    labels: tuple[Any, ...] | None = field(default=None, metadata={"optional": True})
+
+    def __post_init__(self) -> None:
+        if self.labels is not None:
+            object.__setattr__(self, "labels", _checked_labels(self.labels, self.classes))
 
     def __call__(self, y_proba: object) -> Floats:
-        """Return the recalibrated rows of array-like rows of probabilities, shape (n, K)."""
-        forecast, _ = read_forecast(y_proba)
-        if self.classes is not None and len(forecast) != self.classes:
-            law = f"must have {self.classes} columns, like the rows that the map was fitted to"
+        """Return the recalibrated rows of array-like rows of probabilities, shape (n, K); see `labels` for frames."""
+        forecast = read_forecast(y_proba)[0]
+        classes = self.classes if self.labels is None else len(self.labels)
+        if classes is not None and len(forecast) != classes:
+            law = f"must have {classes} columns, like the rows that the map was fitted to"
             raise InputValueError(law, argument="y_proba", offender=f"it has {len(forecast)}")
+        if self.labels is not None and not isinstance(y_proba, np.ndarray):  # Columns of a frame may have names.
+            forecast = read_forecast(y_proba, labels=self.labels)[0]
         return self.recalibrated(np.ascontiguousarray(forecast.T))
+
+    def with_labels(self, labels: Sequence[Any] | None) -> Self:
+        """Return the map with the labels of the classes, unless they are of a kind that is not stored."""
+        plain = [one.item() if isinstance(one, np.generic) else one for one in labels or ()]
+        return replace(self, labels=tuple(plain)) if plain and all(map(_is_plain, plain)) else self
 
     @property
     @abstractmethod
@@ -102,6 +121,7 @@ class ClassIdentityMap(ClassMap):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "floor", checked_floor(self.floor))
+        ClassMap.__post_init__(self)
 
     @property
     def classes(self) -> None:
@@ -124,6 +144,21 @@ class ClassIdentityMap(ClassMap):
     def formula(self) -> str:
         """The map in one line."""
         return "p" if self.floor == 0.0 else f"max(p, {self.floor:.4g}), normalised to sum to 1"
+
+
+def _checked_labels(labels: Any, classes: int | None) -> tuple[Any, ...]:
+    plain = tuple(labels) if isinstance(labels, list | tuple) else ()
+    if not plain or not all(map(_is_plain, plain)) or len(set(plain)) != len(plain):
+        law = "must be a list of distinct texts, numbers or booleans"
+        raise InputValueError(law, argument="labels", offender=f"got {labels!r}")
+    if classes is not None and len(plain) != classes:
+        offender = f"got {len(plain)} for {classes} classes"
+        raise InputValueError("must have one label per class", argument="labels", offender=offender)
+    return plain
+
+
+def _is_plain(label: object) -> bool:
+    return isinstance(label, str | int) or (isinstance(label, float) and np.isfinite(label))
 
 
 def fit_classes_as_they_are(rows: ClassRows) -> ClassIdentityMap:

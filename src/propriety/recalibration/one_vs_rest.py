@@ -52,6 +52,7 @@ class OneVsRestMap(ClassMap):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "maps", tuple(_checked(self.maps)))
+        ClassMap.__post_init__(self)
 
     @property
     def classes(self) -> int:

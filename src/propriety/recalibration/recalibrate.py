@@ -203,6 +203,8 @@ def recalibrate(  # noqa: PLR0913  (the data, their dependence, the methods, and
         chosen = method if is_better else whole_method
         notes.append(words_of_segments(over, whole_method, level, is_used=chosen == method))
     notes += [f"{name} could not be fitted: {why}" for name, why in failed.items()]
+    if isinstance(parts, ClassFolds):
+        maps = {name: own.with_labels(parts.cases.labels) for name, own in maps.items()}
     return Recalibration(
         **gains.columns(),
         method=chosen,

@@ -52,6 +52,7 @@ class TemperatureMap(ClassMap):
     def __post_init__(self) -> None:
         object.__setattr__(self, "slope", checked_number("slope", self.slope, low=-LARGEST, high=LARGEST))
         object.__setattr__(self, "floor", checked_floor(self.floor, positive=True))
+        ClassMap.__post_init__(self)
 
     @property
     def classes(self) -> None:
@@ -118,6 +119,7 @@ class VectorMap(ClassMap):
         intercepts = checked_column("intercepts", self.intercepts, size=len(slopes), low=-LARGEST, high=LARGEST)
         for name, value in {"slopes": slopes, "intercepts": intercepts, **_checked_others(self, 2)}.items():
             object.__setattr__(self, name, value)
+        ClassMap.__post_init__(self)
 
     @property
     def classes(self) -> int:
@@ -184,6 +186,7 @@ class MatrixMap(ClassMap):
         values = {"matrix": _checked_matrix(self.matrix, len(intercepts)), "intercepts": intercepts}
         for name, value in {**values, **_checked_others(self, 3)}.items():
             object.__setattr__(self, name, value)
+        ClassMap.__post_init__(self)
 
     @property
     def classes(self) -> int:

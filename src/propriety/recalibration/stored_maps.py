@@ -39,8 +39,9 @@ class StoredMap(ABC):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The fields by name."""
-        return {field.name: getattr(self, field.name) for field in fields(cast("Any", self))}
+        """The fields by name, without optional ones that were not given."""
+        values = {field.name: getattr(self, field.name) for field in fields(cast("Any", self))}
+        return {name: value for name, value in values.items() if value is not None or name not in _optional(type(self))}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the map as plain Python data, with the name and version of its schema."""
@@ -64,7 +65,8 @@ class StoredMap(ABC):
             wanted = [name for name, one in KINDS.items() if issubclass(one, cls)]
             raise InputValueError(f"must be one of {wanted}", argument="kind", offender=f"got {kind!r}")
         names = [field.name for field in fields(cast("Any", known))]
-        stored = checked_fields({name: data[name] for name in data if name != "kind"}, cls.schema, names)
+        given = {name: data[name] for name in data if name != "kind"}
+        stored = checked_fields(given, cls.schema, names, optional=_optional(known))
         return known(**stored)
 
     def to_json(self, *, indent: int | None = None) -> str:
@@ -100,10 +102,14 @@ class StoredMap(ABC):
         return f"{type(self).__name__}({shown})"
 
 
+def _optional(kind: type[StoredMap]) -> list[str]:
+    return [field.name for field in fields(cast("Any", kind)) if field.metadata.get("optional")]
+
+
 def _plain(value: Any) -> Any:
-    """Return a parameter as plain data: a number, a list of numbers, a map, or a list of maps or effects."""
+    """Return a parameter as plain data: a number, a list of numbers or labels, a map, or a list of maps or effects."""
     if isinstance(value, tuple):
-        return [one.to_dict() for one in value]
+        return [one.to_dict() if hasattr(one, "to_dict") else one for one in value]
     if isinstance(value, StoredMap):
         return value.to_dict()
     return value.tolist() if isinstance(value, np.ndarray) else value
