@@ -357,6 +357,9 @@ def test_what_is_refused():
         estimate(Y, P, cluster=CLUSTER[:5])
     with pytest.raises(InputValueError, match="n_resamples must be a positive whole number"):
         estimate(Y, P, n_resamples=0)
+    for workers in (-1, 1.5):
+        with pytest.raises(InputValueError, match="workers must be a positive whole number"):
+            estimate(Y, P, workers=workers)
     with pytest.raises(InputValueError, match=r"one model must be chosen; there are \['a', 'b'\]"):
         estimate(pr.condense(Y, {"a": P, "b": P}))
     assert estimate(pr.condense(Y, {"a": P, "b": 1 - P}), "b").value == pytest.approx(pr.brier_score(Y, 1 - P))
@@ -401,7 +404,22 @@ def test_few_cases_outside_the_most_frequent_class_are_told():
 def test_an_interval_that_depends_on_few_heavy_cases_says_so(measure):
     weight = np.ones(len(Y))
     assert estimate(Y, P, measure, sample_weight=1 + np.arange(len(Y)) % 2).note == ""
-    weight[0] = 1e6
+    weight[:6] = 1e6
     assert estimate(Y, P, measure, sample_weight=weight).note == (
-        f"based on {len(Y)} cases (worth 1 of equal weight): the interval may be too narrow"
+        f"based on {len(Y)} cases (worth 6 of equal weight): the interval may be too narrow"
     )
+
+
+@pytest.mark.parametrize("heavy", [1, 2])
+def test_cases_that_outweigh_all_others_have_no_interval(heavy):
+    rng = np.random.default_rng(1)
+    p = rng.beta(2, 3, 300)
+    y = (rng.random(300) < p).astype(int)
+    weight = np.r_[np.full(heavy, 1e6), np.ones(300 - heavy)]
+    ratio, area = pr.measures.ObservedExpected(), pr.measures.AreaUnderRoc()
+    for measure in (pr.Brier(), pr.measures.NetBenefit(0.3), ratio, area):
+        found = pr.estimate(y, p, measure, sample_weight=weight)
+        assert np.isnan([found.low, found.high, found.standard_error]).all()
+        assert found.note == "the cases are worth fewer than 3 of equal weight, too few for an interval"
+    many = np.r_[np.full(4, 1e6), np.ones(296)]
+    assert np.isfinite(pr.estimate(y, p, sample_weight=many).low)

@@ -43,6 +43,7 @@ __all__ = [
 # intervals that are valid with few of them and for others.
 FEWEST_CLUSTERS, FEWEST_HELD, FEWEST = 20, 10, 50
 FEWEST_FOLLOWED = 30  # With fewer cases of a censoring curve followed up, intervals and tests are noted alike.
+FEWEST_WORTH = 3  # Effective number of weighted cases; below it, 95% intervals held the truth in 0 to 60% of samples.
 ROUNDING = 1e-12  # Differences and spreads below this share of the values are rounding error.
 NEIGHBOURS = "neighbouring times count as independent"
 INDEPENDENT = f"{NEIGHBOURS}: the interval may be too narrow"
@@ -246,17 +247,25 @@ def few(ledger: Ledger, *, inflation: float = 1.0, fewest: int = FEWEST, what: s
     """Say which numbers are too small for an interval to be reliable; see `few_in_words`."""
     weights = _unit_weights(ledger) if ledger.dependence == "cluster" else None
     clusters = None if weights is None else (len(weights), effective_number(weights))
-    first, event = ledger.models[0], ledger.events[0]
-    weighted = ledger.is_weighted and ledger.dependence is None
+    weighted = _has_own_weights(ledger)
     if ledger.labels is not None and not weighted:
         return few_in_words(None, clusters, inflation, fewest, _beside_the_most_frequent(ledger), what)
-    # The tables of a group are not added up only to count.
-    found = ledger.table(first, event) if isinstance(ledger.source, Cases) else ledger.keyed_tables(first, event)
+    found = _counted(ledger)
     n, n_events = int(np.sum(found.n)), int(np.sum(found.n_events))
     cases = (n, _effective(found)) if weighted else None
     if ledger.labels is not None:
         return few_in_words(None, clusters, inflation, fewest, _beside_the_most_frequent(ledger), what, cases)
     return few_in_words((n_events, n - n_events), clusters, inflation, fewest, what=what, cases=cases)
+
+
+def _has_own_weights(ledger: Ledger) -> bool:
+    return ledger.is_weighted and ledger.dependence is None
+
+
+def _counted(ledger: Ledger) -> ForecastTable | KeyedTables:
+    """Return a table of all cases, or tables of groups, which are not added up only to count."""
+    first, event = ledger.models[0], ledger.events[0]
+    return ledger.table(first, event) if isinstance(ledger.source, Cases) else ledger.keyed_tables(first, event)
 
 
 def _effective(found: ForecastTable | KeyedTables) -> float:
@@ -315,6 +324,9 @@ def make_estimate(  # noqa: PLR0913  (a number, its error, and what it rests on)
             "a single time has no spread" if ledger.dependence == "time" else "a single case or cluster has no spread"
         )
         note = note if units == 1 else "a single event, non-event or cluster has no spread"
+    elif _has_own_weights(ledger) and _effective(_counted(ledger)) < FEWEST_WORTH:
+        low = high = error = math.nan
+        note = f"the cases are worth fewer than {FEWEST_WORTH} of equal weight, too few for an interval"
     elif error * math.sqrt(units) <= ROUNDING * abs(value):
         low, high, error, note = math.nan, math.nan, 0.0, NO_SPREAD
     else:

@@ -268,7 +268,7 @@ def estimate_from_influence(ledger: Ledger, model: str, measure: Mean | Skill | 
     caveat = getattr(measure, "caveat", None)
     fewest = fewest if caveat is None else 0
     found = make_estimate(ledger, measure, value, error, df, level, method, units=units, scale=scale, fewest=fewest)
-    if math.isnan(found.low) and scale == "logit" and not math.isnan(error):
+    if math.isnan(found.low) and scale == "logit" and not math.isnan(found.standard_error):
         found = replace(found, note="events and non-events do not overlap", standard_error=error)
     if caveat is not None and not math.isnan(found.low):
         found = replace(found, note="; ".join(filter(None, (caveat(table), found.note))))
