@@ -151,6 +151,7 @@ GRADE = (TRUTH.cumsum(axis=1) < RNG.random((90, 1))).sum(axis=1)
 BLUNT = (TRUTH + 1.0) / 4.0
 MANY = pl.DataFrame(
     {"y": GRADE, "event": (GRADE == 0).astype(int), "w": RNG.integers(0, 4, 90) / 2, "ward": RNG.integers(0, 7, 90)}
+    | {"half": np.arange(90) % 2}
     | {f"{name}_{k}": rows[:, k] for name, rows in (("sharp", TRUTH), ("blunt", BLUNT)) for k in range(3)}
 )
 SHARED = [
@@ -158,7 +159,7 @@ SHARED = [
     {"time": "ward"},
     {"cluster": "ward"},
     {"sample_weight": "w", "by": "ward"},
-    {"cluster": "ward", "by": "y"},
+    {"cluster": "ward", "by": "half"},
 ]
 
 
@@ -196,3 +197,22 @@ def test_an_engine_fills_the_ledger_of_the_arrays(shared, classes):
             np.testing.assert_allclose(one.forecast, other.forecast, rtol=1e-15)
             np.testing.assert_allclose(one.events, other.events, rtol=1e-12)
             np.testing.assert_allclose(one.non_events, other.non_events, rtol=1e-12)
+
+
+ROLES = [{"by": "y"}, {"by": ["g", "y"]}, {"cluster": "y"}, {"time": "y"}, {"sample_weight": "y"}, {"forecasts": "y"}]
+
+
+@pytest.mark.parametrize("lazy", [False, True], ids=["eager", "lazy"])
+@pytest.mark.parametrize("role", ROLES, ids=repr)
+def test_the_outcome_has_no_other_role(role, lazy):
+    frame = pl.DataFrame({"y": Y, "p": P, "g": SITE})
+    frame = frame.lazy() if lazy else frame
+    (name,) = role
+    with pytest.raises(InputValueError, match=f"{name}.* must not name 'y', the column of the outcomes"):
+        pr.condense(
+            frame, role.get("forecasts", "p"), outcome="y", **{k: v for k, v in role.items() if k != "forecasts"}
+        )
+    if name == "by":
+        for function in (pr.find_segments, pr.recalibrate, pr.slices):
+            with pytest.raises(InputValueError, match="by must not name 'y'"):
+                function(frame, "p", outcome="y", by=role["by"])

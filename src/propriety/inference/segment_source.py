@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.inference.segment_columns import Cut, cut_arrays, cut_of_numbers
 from propriety.ledger.ledger import Ledger
-from propriety.ledger.sources import columns_of_models, key_columns, open_ledger
+from propriety.ledger.sources import check_apart, columns_of_models, key_columns, open_ledger
 from propriety.tables.cases import Cases
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.frames import known
@@ -48,7 +48,7 @@ def segment_source(
         raise InputTypeError(law, hint=hint)
     frame = None if outcome is None else known(y_true)
     if isinstance(frame, nw.LazyFrame) and outcome is not None:
-        return _of_engine(frame, forecasts, _names(by), quantiles, seed, outcome, options)
+        return _of_engine(frame, forecasts, _names(by, outcome), quantiles, seed, outcome, options)
     source, columns, cuts = cut_source(y_true, by, quantiles, outcome)
     ledger = open_ledger(source, forecasts, outcome=outcome, by=columns, **options)
     cases = _checked(ledger)
@@ -68,7 +68,7 @@ def cut_source(
             got = "it is empty" if isinstance(by, Mapping) else f"got {type(by).__name__}"
             raise InputTypeError("must be a mapping of names to arrays", argument="by", offender=got)
         return y_true, *cut_arrays(dict(by), quantiles, finite=finite)
-    frame, names = known(y_true), _names(by)
+    frame, names = known(y_true), _names(by, outcome)
     if isinstance(frame, nw.LazyFrame):
         frame = frame.collect()
     given = {name: frame.get_column(name) for name in names if name in frame.columns}
@@ -85,8 +85,9 @@ def with_names(cases: Cases, by: Any) -> Cases:
     return replace(cases, keys=dict(zip(names, cases.keys.values(), strict=True)))
 
 
-def _names(by: Any) -> list[str]:
+def _names(by: Any, outcome: str) -> list[str]:
     names = key_columns(by)
+    check_apart(outcome, "by", names)
     if not names:
         raise InputTypeError("must name one column or more", argument="by", offender="got none")
     return names

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -21,7 +21,7 @@ from propriety.tables.models import check_tables
 from propriety.tables.names import check_key_names, check_names
 from propriety.tables.validation import TOLERANCE, Labels, Missing, read_cases
 
-__all__ = ["check_condensed", "columns_of_models", "key_columns", "open_ledger", "refuse_frame"]
+__all__ = ["check_apart", "check_condensed", "columns_of_models", "key_columns", "open_ledger", "refuse_frame"]
 
 
 def open_ledger(  # noqa: PLR0913  (the data, what the cases share, and how they are read)
@@ -64,6 +64,10 @@ def open_ledger(  # noqa: PLR0913  (the data, what the cases share, and how they
     models = columns_of_models(forecasts)
     _check_number(len(models), fewest)
     keys = key_columns(by)
+    roles = {"forecasts": [name for own in models.values() for name in own], "by": keys}
+    roles |= {role: [name] for role, name in columns.items() if role != "outcome" and name is not None}
+    for role, names in roles.items():
+        check_apart(outcome, role, names)
     frame = known(y_true)
     if isinstance(frame, nw.LazyFrame):
         cases = read_lazy_cases(
@@ -243,6 +247,12 @@ def columns_of_models(forecasts: object) -> dict[str, tuple[str, ...]]:
     for own in named.values():
         _check_once("forecasts", own)
     return named
+
+
+def check_apart(outcome: str, argument: str, names: Iterable[object]) -> None:
+    """Raise an error if the column of the outcomes also has another role, which would tell what is to be forecast."""
+    if outcome in names:
+        raise InputValueError(f"must not name {outcome!r}, the column of the outcomes", argument=argument)
 
 
 def _check_once(argument: str, names: Sequence[object]) -> None:
