@@ -1,5 +1,6 @@
 """Ledgers of a few cases, every number of which is computed here case by case."""
 
+import datetime as dt
 import json
 import math
 from fractions import Fraction
@@ -216,3 +217,28 @@ def test_the_outcome_has_no_other_role(role, lazy):
         for function in (pr.find_segments, pr.recalibrate, pr.slices):
             with pytest.raises(InputValueError, match="by must not name 'y'"):
                 function(frame, "p", outcome="y", by=role["by"])
+
+
+DAY = dt.date(2026, 1, 1)
+KINDS = [
+    ("1", 1),
+    (1, "1"),
+    (DAY, "2026-01-01"),
+    (DAY, dt.datetime.fromisoformat("2026-01-01T00:00")),
+    (DAY, np.datetime64("2026-01-01T00")),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), KINDS, ids=repr)
+def test_keys_of_different_types_are_not_added(one, other):
+    parts = [pr.condense(Y, {"p": P}, by={"k": [label] * len(Y)}) for label in (one, other)]
+    with pytest.raises(InputValueError, match="ledgers must have labels of one type in 'k' to be added; they are"):
+        pr.Ledger.merge(parts)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [(1, 2.5), (True, 0), ("a", "b"), (DAY, DAY + dt.timedelta(days=1))], ids=repr
+)
+def test_keys_of_one_type_are_added(one, other):
+    parts = [pr.condense(Y, {"p": P}, by={"k": [label] * len(Y)}) for label in (one, other)]
+    assert set(pr.Ledger.merge(parts).keys["k"]) == {one, other}

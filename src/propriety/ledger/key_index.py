@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
+from numbers import Number
 from types import MappingProxyType
 from typing import Any
 
@@ -193,6 +195,7 @@ class KeyIndex:
         labels, columns = [], []
         for place in range(len(first.names)):
             own = [one.labels[place] for one in parts]
+            _check_kinds(first.names[place], own)
             common = own[0] if all(one == own[0] for one in own) else merged_labels(own)
             code = {label: at for at, label in enumerate(common)}
             columns.append(
@@ -205,6 +208,22 @@ class KeyIndex:
             )
             labels.append(common)
         return KeyIndex(first.names, tuple(labels), np.stack(columns, axis=1))
+
+
+def _check_kinds(name: str, several: Sequence[Sequence[Any]]) -> None:
+    """Raise an error if the labels of a key are of another kind in every part, such as 1 and "1", which never meet."""
+    kinds = [{_kind(label) for label in own} for own in several]
+    for own, kind in zip(several, kinds, strict=True):
+        if own and kinds[0] and not kind & kinds[0]:
+            told = f"they are {several[0][0]!r} and {own[0]!r}"
+            law = f"must have labels of one type in {name!r} to be added"
+            raise InputValueError(law, argument="ledgers", offender=told, hint="convert the labels of one of them.")
+
+
+def _kind(label: object) -> object:
+    if isinstance(label, Number | np.number | np.bool_):
+        return Number
+    return dt.datetime if isinstance(label, dt.datetime | np.datetime64) else type(label)
 
 
 def merged_labels(several: Sequence[Sequence[Any]]) -> tuple[Any, ...]:
