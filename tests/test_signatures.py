@@ -158,10 +158,12 @@ DIFFERENT = {
     "bins": {
         "int = 10": "a number of bins",
         "int = 15": "the number of bins with which expected calibration errors are usually reported",
-        "int | ArrayLike = 10": "`probability_means` also accepts the edges of the bins",
+        "int | None = None": "`reliability_curve` has bins only with one of its methods",
+        "int | ArrayLike | None = None": "`probability_means` has bins, or their edges, only with one of its sources",
     },
     "strategy": {
         "Strategy = 'uniform'": "ways to place bins",
+        "Strategy | None = None": "`reliability_curve` has bins only with one of its methods",
         "Strategy | Literal['distinct'] = 'uniform'": "the classical decomposition is exact with a bin per forecast",
     },
 }

@@ -190,6 +190,9 @@ def test_a_table_takes_the_place_of_predictions():
         ({"method": "loess"}, "method must be one of"),
         ({"method": "bins", "bins": 0}, "bins must be a positive whole number"),
         ({"method": "bins", "strategy": "equal"}, "strategy must be one of"),
+        ({"bins": 5}, 'bins is for method="bins"; the method is \'corp\'. Hint: pass method="bins" too'),
+        ({"strategy": "quantile"}, "strategy is for method=\"bins\"; the method is 'corp'"),
+        ({"method": "smooth", "bins": 10}, "bins is for method=\"bins\"; the method is 'smooth'"),
         ({"y_proba": [[0.5, 0.5, 0.0]] * 4}, "must be the forecast of one event"),
     ],
 )

@@ -36,6 +36,7 @@ def test_tables_and_ledgers(folder, run, columns):
     [
         ((), "--prevalence and --auc"),
         (("--prevalence", 0.1, "--auc", 0.8, "--share", 2), "--share must lie in (0, 1]"),
+        (("--prevalence", 0.1, "--auc", 0.8, "--cluster-size", 50), "--cluster-size needs --icc"),
         (("--prevalence", 0.1, "--auc", 0.8, "--width", "auc"), "auc=0.1"),
         (("--forecast", "p"), "no file is given"),
         (("p.csv",), "--forecast is required"),

@@ -3,6 +3,7 @@
 import datetime as dt
 import gzip
 import json
+import unicodedata
 
 import numpy as np
 import pyarrow as pa
@@ -121,6 +122,8 @@ def test_large_labels_of_the_outcome_are_told_apart(run, folder):
         ("y,p\n1,0.5\n0,abc\n", "column 'p' must contain numbers; line 3 of x.csv has 'abc'. Hint: use --null abc"),
         ("y;p\n1;0,5\n0;0.2\n", "column 'p' must contain numbers; line 2 of x.csv has '0,5'. Hint: --decimal and"),
         ("y;p\n1;0,5\n0;0,25\n0;abc\n", "column 'p' must contain numbers; line 4 of x.csv has 'abc'. Hint: use --null"),
+        ("y,p\n1,0.5\n0,\u00a00.107\n", "line 3 of x.csv has '\\xa00.107'. Hint: remove the no-break"),
+        ("y,p\n1,0.5\n0,1_0\n", "column 'p' must contain numbers; line 3 of x.csv has '1_0'."),
         ("y;p\n1;1.234,5\n", "line 2 of x.csv has '1.234,5'. Hint: --decimal and --thousands name the signs"),
         (
             BODY + '1,0.5,"a\n1,0.5,b\n',
@@ -136,6 +139,8 @@ def test_large_labels_of_the_outcome_are_told_apart(run, folder):
         "word",
         "mixed signs",
         "word among commas",
+        "no-break space",
+        "underscore",
         "thousands",
         "open quote",
     ],
@@ -205,6 +210,22 @@ def test_numbers_are_read_as_the_user_says(run, folder, body, options, weight):
     (folder / "x.csv").write_text(body)
     found = answer(run("evaluate", "x.csv", *COLUMNS, "--weight", "w", *options, *FEW, "--json", "-"))
     assert found["metrics"]["brier"] == pytest.approx((weight * 0.04 + 0.09) / (weight + 1))
+
+
+def test_a_plus_sign_is_part_of_a_number(run, folder):
+    (folder / "x.csv").write_text("y,p,k\n1,+0.8,a\n0,+.3,b\n0,0.3,a\n")
+    found = answer(run("evaluate", "x.csv", *COLUMNS, *FEW, "--json", "-"))
+    assert found["metrics"]["brier"] == pytest.approx((0.04 + 0.09 + 0.09) / 3)
+
+
+def test_names_in_another_unicode_form_are_told(folder, refusal):
+    composed, split = (unicodedata.normalize(form, "prédiction") for form in ("NFC", "NFD"))
+    for own, named in ((composed, split), (split, composed)):
+        (folder / "x.csv").write_text(f"y,{own}\n1,0.5\n0,0.2\n", encoding="utf-8")
+        told = refusal("evaluate", "x.csv", "--outcome", "y", "--forecast", named)
+        assert (
+            f"they lack ['{named}']. Hint: their columns are ['y', '{own}']. '{named}' is among them in another" in told
+        )
 
 
 @pytest.mark.parametrize(

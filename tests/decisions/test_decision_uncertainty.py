@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -157,6 +158,16 @@ def test_a_range_is_useful_only_if_the_bands_show_it():
     found = pr.decision_uncertainty(Y[few], P[few], seed=1)
     assert math.isnan(found.useful["forecast"]["low"])
     assert "is not shown to be better than treating all and none at any threshold" in str(found)
+
+
+def test_a_range_of_one_threshold():
+    found = pr.decision_uncertainty(Y, P, grid=[0.1, 0.3, 0.5], seed=1)
+    own = found.useful["forecast"]
+    one = replace(found, useful={"forecast": own | {"low": 0.3, "high": 0.3}})
+    assert "better than treating all and none at the threshold 0.3 (95% bands)" in str(one)
+    shown = own | {"low": 0.1, "high": 0.3, "estimated_low": 0.3, "estimated_high": 0.3}
+    told = "at thresholds from 0.1 to 0.3 (95% bands); it is estimated to be at the threshold 0.3."
+    assert told in str(replace(found, useful={"forecast": shown}))
 
 
 def test_a_useless_model_has_no_range():

@@ -316,6 +316,14 @@ def test_bins_that_are_none(bins):
         probability_means([0, 1], [0.2, 0.7], source="bins", bins=bins)
 
 
+@pytest.mark.parametrize("source", ["pav", "none"])
+def test_bins_without_effect(source):
+    with pytest.raises(
+        InputValueError, match=f"bins is for source=\"bins\"; the source is '{source}'. Hint: pass source="
+    ):
+        probability_means([0, 1], [0.2, 0.7], source=source, bins=10)
+
+
 @pytest.mark.parametrize("bins", [["a", "b"], [[0, 1]], [1.0]], ids=str)
 def test_what_is_no_edges(bins):
     with pytest.raises(InputTypeError, match="edges that rise from 0 to 1; got shape"):

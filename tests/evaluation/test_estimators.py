@@ -99,6 +99,23 @@ def test_classifiers_of_scikit_learn():
         pr.evaluate(Y, {"svm": LinearSVC().fit(X, Y)}, X=X)
 
 
+def test_features_in_another_order_than_the_outcomes_are_not_mixed():
+    frame, y = pd.DataFrame(X), pd.Series(Y)
+    model = {"model": Classifier([0, 1])}
+    shuffled = y.sample(frac=1, random_state=1)
+    with pytest.raises(InputValueError, match="y_true and X carry different indices"):
+        pr.evaluate(shuffled, model, X=frame)
+    with pytest.raises(InputValueError, match="the forecasts and cluster carry different indices"):
+        pr.evaluate(Y, model, X=frame, cluster=shuffled)
+    with pytest.raises(InputValueError, match=r"y_true and X must be equally long"):
+        pr.evaluate(y[:-1], model, X=frame)
+    expected = pr.evaluate(Y, model, X=X, seed=1).to_dict()
+    assert pr.evaluate(y, model, X=frame, seed=1).to_dict() == expected
+    assert pr.evaluate(shuffled, model, X=frame.loc[shuffled.index], seed=1).to_dict()["brier"] == pytest.approx(
+        expected["brier"]
+    )
+
+
 def test_several_estimators_need_names():
     with pytest.raises(InputTypeError, match="forecasts must be a mapping, so that each estimator has a name"):
         pr.evaluate(Y, [Classifier([0, 1]), Classifier([0, 1])], X=X)

@@ -108,8 +108,9 @@ def test_repeats_count_a_case_once():
     once = pr.validate(LEARNER, X, Y, measures=[pr.Brier()], method="cross-validation", cv=5, seed=1)
     width, width_once = found.high[0] - found.low[0], once.high[0] - once.low[0]
     assert width == pytest.approx(width_once, rel=0.1)  # Not narrower by the root of 3.
-    assert str(found).splitlines()[-1] == "5-fold cross-validation, repeated 3 times, 120 cases."
-    assert (once.n_repeats, str(once).splitlines()[-1]) == (1, "5-fold cross-validation, 120 cases.")
+    assert str(found).splitlines()[-1].startswith("5-fold cross-validation, repeated 3 times, 120 cases. ")
+    assert (found.n_repeats, found.n, once.n_repeats, once.n) == (3, 120, 1, 120)
+    assert str(once).splitlines()[-1].startswith("5-fold cross-validation, 120 cases. ")
     again = pr.validate(LEARNER, X, Y, measures=[pr.Brier()], method="cross-validation", cv=5, seed=1)
     np.testing.assert_array_equal(again.folds.value, once.folds.value)  # The seed decides on the parts.
 
@@ -207,7 +208,7 @@ def test_a_learner_that_is_too_flexible_for_the_bootstrap_is_noted():
     found = pr.validate(tree, X, Y, measures=MEASURES, n_resamples=10, seed=1)
     assert "Harrell's correction is too small" in found.note
     assert found.note in str(found)
-    assert not pr.validate(LEARNER, X, Y, measures=MEASURES, n_resamples=10, seed=1).note
+    assert "Harrell" not in pr.validate(LEARNER, X, Y, measures=MEASURES, n_resamples=10, seed=1).note
 
 
 def test_undefined_values_of_draws_are_counted():
@@ -223,7 +224,7 @@ def test_wrong_arguments_are_named():
         pr.validate(linear_model.LinearRegression(), X, Y)
     with pytest.raises(InputValueError, match="one outcome for each row"):
         pr.validate(LEARNER, X, Y[:-1])
-    with pytest.raises(InputValueError, match="groups must have one label"):
+    with pytest.raises(InputValueError, match="groups must have one entry per case, 120 in all"):
         pr.validate(LEARNER, X, Y, groups=Y[:-1])
     with pytest.raises(InputValueError, match="site of each case"):
         pr.validate(LEARNER, X, Y, method="leave-one-site-out")
@@ -243,6 +244,8 @@ def test_a_splitter_that_repeats_counts_a_case_once():
     one = pr.validate(LEARNER, X, Y, method="cross-validation", cv=splitter, seed=1)
     other = pr.validate(LEARNER, X, Y, method="cross-validation", cv=4, n_repeats=3, seed=1)
     np.testing.assert_allclose(one.high - one.low, other.high - other.low, rtol=0.15)
+    assert (one.n, one.note.split(". ")[-1]) == (120, "Each case is tested 3 times.")
+    assert "tested" not in other.note
 
 
 def test_intervals_of_the_bootstrap_count_groups():
@@ -304,3 +307,24 @@ def test_what_is_no_measure_is_refused(measures):
 def test_features_without_rows_are_named(features):
     with pytest.raises(InputTypeError, match="X must have one row per case"):
         pr.validate(LEARNER, features, Y)
+
+
+def test_a_validation_is_told_word_for_word():
+    found = pr.validate(LEARNER, X, Y, measures=[pr.Brier()], n_resamples=8, seed=3)
+    value, low, high = (f"{number[0]:.3f}" for number in (found.corrected, found.low, found.high))
+    apparent, optimism = f"{found.apparent[0]:.3f}", f"{found.optimism[0]:.4f}"
+    lines = str(found).splitlines()
+    assert lines[0].startswith(
+        f"Brier score: {value}, 95% CI {low} to {high} (apparent {apparent}, optimism {optimism[:6]}"
+    )
+    assert lines[-1].startswith("Corrected for optimism by 8 bootstrap samples of 120 cases.")
+
+
+def test_groups_are_drawn_together():
+    site = np.arange(120) // 30
+    found, alone = (
+        pr.validate(LEARNER, X, Y, measures=[pr.Brier()], n_resamples=4, seed=3, groups=groups)
+        for groups in (site, None)
+    )
+    assert found.corrected[0] != alone.corrected[0]
+    assert found.apparent[0] == pytest.approx(alone.apparent[0])

@@ -199,3 +199,53 @@ def test_an_event_that_nearly_always_happens_is_as_rare_as_one_that_nearly_never
     found = pr.evaluate(y, np.full(400, rate), **DRAWS)
     assert found.problem.rare
     assert found.problem.headline.key == "log"
+
+
+def test_bands_are_those_of_the_seed(of_classes):
+    found, again = (one.reliability["wrong"][1] for one in (of_classes, evaluated_again()))
+    np.testing.assert_array_equal(found.bands[0].low, again.bands[0].low)
+    alone = pr.reliability_curve(Y == 1, WRONG[:, 1]).with_consistency_band(level=0.95, **DRAWS)
+    np.testing.assert_array_equal(found.bands[0].high, alone.bands[0].high)
+
+
+def evaluated_again():
+    return pr.evaluate(Y, {"right": TRUTH, "wrong": WRONG}, by=SITE, **DRAWS)
+
+
+def test_confused_pairs_have_counts_and_shares(of_classes):
+    found = of_classes.confusion["right"].most_confused(2)
+    assert list(found) == ["label", "predicted", "count", "share", "expected"]
+    top = TRUTH.argmax(axis=1)
+    for place in range(2):
+        true, predicted = int(found["label"][place]), int(found["predicted"][place])
+        number = ((true == Y) & (top == predicted)).sum()
+        assert found["count"][place] == number
+        assert found["share"][place] == pytest.approx(number / (true == Y).sum())
+
+
+def test_correlated_cases_of_groups_that_are_not_available_are_not_tested():
+    ledger = pr.condense(Y, {"p": TRUTH}, by={"site": SITE}, cluster=np.arange(N) // 3)
+    assert pr.evaluate(ledger, **DRAWS).group_calibration is not None
+    assert pr.evaluate(ledger.grid(64), **DRAWS).group_calibration is None
+
+
+def test_repeated_cases_in_clusters_are_no_more_evidence_in_groups():
+    four = [np.repeat(one, 4, axis=0) for one in (Y, WRONG, SITE, np.arange(N))]
+    found = pr.evaluate(four[0], {"m": four[1]}, by=four[2], cluster=four[3], **DRAWS).group_calibration
+    alone = pr.evaluate(Y, {"m": WRONG}, by=SITE, cluster=np.arange(N), **DRAWS).group_calibration
+    assert found.p_value[0] == pytest.approx(alone.p_value[0], rel=1e-6)
+    assert found.p_value[1] > 0.3
+    assert found.observed_expected_low[0] == pytest.approx(alone.observed_expected_low[0], rel=1e-6)
+
+
+def test_the_mean_probability_of_classes_is_that_of_what_happened(of_classes):
+    found = of_classes.probability_means["wrong"]
+    happened = WRONG[np.arange(N), Y]
+    assert found.model[1] == pytest.approx(np.exp(np.log(happened).mean()))
+    assert 0.0 < found.angle < 90.0
+    assert list(found.parts) == [0, 1, 2]
+
+
+def test_groups_are_in_the_calls_that_take_them(of_classes):
+    assert of_classes.call("slices") == "pr.slices(y, forecasts, by=by)"
+    assert of_classes.call("recalibrate", "right") == "pr.recalibrate(y, forecasts['right'])"

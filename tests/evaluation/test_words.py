@@ -24,7 +24,9 @@ def said(y, forecasts, **options):
 
 
 @pytest.mark.parametrize(
-    ("level", "told"), [(0.995, "(99.5% CI"), (0.975, "(97.5% CI"), (0.9999, "(99.99% CI")], ids=str
+    ("level", "told"),
+    [(0.995, "(99.5% CI"), (0.975, "(97.5% CI"), (0.9999, "(99.99% CI"), (0.99999, "(99.999% CI")],
+    ids=str,
 )
 def test_levels_are_not_rounded(level, told):
     sure = (Y == 1) ^ (np.arange(N) % 3 == 0)
@@ -91,6 +93,7 @@ def test_models_that_score_the_same_share_the_lead():
     assert "Lowest Brier score: a, c and d, 0." in found
     assert " each (95% CI " in found
     assert "Lowest Brier score: a, 0." in said(Y, {"a": TRUTH, "b": BOLD})
+    assert " each (95% CI " in said(Y, {"a": TRUTH, "b": BOLD, "c": TRUTH})
 
 
 def test_a_weighted_share_is_not_one_of_cases():

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import itertools
+import re
 
 import numpy as np
 import pandas as pd
@@ -255,11 +256,21 @@ def test_a_constant_difference_is_not_tested():
     assert "the same in every case" in str(flat)
 
 
+def test_tiny_differences_keep_their_digits():
+    rng = np.random.default_rng(1)
+    p = rng.uniform(0.1, 0.9, 200)
+    y = rng.random(200) < p
+    said = str(compare(y, {"a": p, "b": p + 1e-11})).split("\n")[0]
+    assert re.search(r"is -?\d\.\de-\d+, 95% CI -\d\.\de-\d+ to \d\.\de-\d+\.", said), said
+
+
 def test_one_case_and_one_cluster():
     result = compare([1], {"a": [0.3], "b": [0.4]})
     assert result.verdict.tolist() == ["one unit"]
     assert np.isnan(result.p_value[0])
-    assert str(result).endswith("on one case, which is too few to test the difference.\nPaired t test on 1 case.")
+    assert str(result).endswith("on one case, which is too few to test the difference.\nNo test on 1 case.")
+    clustered = compare([1, 0, 1], {"a": [0.3, 0.2, 0.6], "b": [0.4, 0.1, 0.5]}, cluster=[0, 0, 0])
+    assert clustered.method == "No test on 3 cases in 1 cluster"
     assert [standing_in_words(result, model) for model in "ab"] == ["too few cases to tell"] * 2
     assert compare([1], {"a": [0.3], "b": [0.3]}).verdict.tolist() == ["same"]
     together = compare(Y, MODELS, cluster=np.zeros(N))

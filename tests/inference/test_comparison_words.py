@@ -45,6 +45,24 @@ INTERVAL = "the difference in Brier score is -0.0010, 95% CI -0.0025 to 0.0005."
             id="other",
         ),
         pytest.param(
+            pair(-4.2e-13, -7.1e-13, -1.3e-13, 1.5e-13),
+            TESTED,
+            "a is better than b: its Brier score is 4.2e-13 lower, 95% CI 1.3e-13 to 7.1e-13.",
+            id="tiny",
+        ),
+        pytest.param(
+            pair(0.0, -7.1e-13, 7.1e-13, 3.5e-13, 1.0),
+            TESTED,
+            f"{UNDECIDED} on 1,204 cases: the difference in Brier score is 0, 95% CI -7.1e-13 to 7.1e-13.",
+            id="tiny interval",
+        ),
+        pytest.param(
+            pair(-0.25, -0.25 - 1e-14, -0.25 + 1e-14, 5e-15),
+            TESTED,
+            "a is better than b: its Brier score is 0.250000000000 lower, 95% CI 0.250000000000 to 0.250000000000.",
+            id="no tiny difference",
+        ),
+        pytest.param(
             pair(-3.21, -6.4, -0.02, 1.6, 0.049),
             TESTED,
             "a is better than b: its Brier score is 3.21 lower, 95% CI 0.02 to 6.40.",

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import propriety as pr
-from propriety.errors import InputTypeError, InputValueError
+from propriety.errors import InputTypeError, InputValueError, MissingValuesError
 
 mpl.use("agg")
 
@@ -86,3 +86,33 @@ def test_what_is_rejected():
         pr.horizon_curve(outcomes.at(0.3), p[:, :1])
     with pytest.raises(InputTypeError, match="influence function"):
         pr.horizon_curve(outcomes, p, pr.measures.Miscalibration())
+
+
+def test_rows_of_another_order_are_rejected():
+    pandas = pytest.importorskip("pandas")
+    time, event, p, _ = cases()
+    outcomes = pr.censored(pandas.Series(time), event, horizons=HORIZONS)
+    frame = pandas.DataFrame(p)
+    shuffled = frame.sample(frac=1, random_state=1)
+    assert pr.horizon_curve(outcomes, frame).value.tolist() == pr.horizon_curve(outcomes, p).value.tolist()
+    with pytest.raises(InputValueError, match=r"outcomes and forecasts\['forecast'\] carry different indices"):
+        pr.horizon_curve(outcomes, shuffled)
+    with pytest.raises(InputValueError, match=r"forecasts\['a'\] and forecasts\['b'\] carry different indices"):
+        pr.horizon_curve(pr.censored(time, event, horizons=HORIZONS), {"a": frame, "b": shuffled})
+
+
+@pytest.mark.parametrize("kind", ["nan", "masked", "null"])
+def test_a_missing_forecast_cannot_be_dropped_here(kind):
+    time, event, p, _ = cases()
+    outcomes = pr.censored(time, event, horizons=HORIZONS)
+    absent = np.zeros(p.shape, dtype=bool)
+    absent[7, 1] = True
+    given = {"nan": np.where(absent, np.nan, p), "masked": np.ma.array(p, mask=absent)}
+    if kind == "null":
+        pandas = pytest.importorskip("pandas")
+        given["null"] = pandas.DataFrame(np.round(p)).astype("Int64").mask(absent)
+    said = (
+        r"forecasts\['a'\] must not hold missing values .*row 7 .*Hint: leave such cases out of both the outcomes and"
+    )
+    with pytest.raises(MissingValuesError, match=said):
+        pr.horizon_curve(outcomes, {"a": given[kind]})

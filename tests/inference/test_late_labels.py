@@ -152,7 +152,7 @@ def test_dates_as_text_and_times_of_any_unit_are_days():
     start = np.datetime64("2026-03-01")
     made, now = start + MADE.astype("timedelta64[D]"), start + np.timedelta64(DAYS - 1, "D")
     after = np.nan_to_num(REPORTED).astype(int).astype("timedelta64[D]")
-    reported = np.where(np.isnan(REPORTED), np.datetime64("NaT"), start + after)
+    reported = np.where(np.isnan(REPORTED), np.datetime64("NaT", "D"), start + after)
     texts = [None if np.isnat(one) else str(one) for one in reported]
     for one, other, day in (
         (made.astype(str), texts, str(now)),
@@ -242,6 +242,17 @@ def test_the_picture_shows_reported_and_expected_events():
 def test_wrong_input_is_rejected(given, error, words):
     with pytest.raises(error, match=words):
         pr.late_labels(P, **({"made": MADE, "reported": REPORTED, "now": DAYS - 1} | given))
+
+
+@pytest.mark.parametrize("other", ["forecasts", "made", "reported"])
+def test_rows_of_another_order_are_rejected(other):
+    pandas = pytest.importorskip("pandas")
+    given = {"forecasts": P, "made": MADE, "reported": REPORTED}
+    columns = {name: pandas.Series(values) for name, values in given.items()}
+    assert pr.late_labels(**columns, now=DAYS - 1).score.tolist() == FOUND.score.tolist()
+    columns[other] = columns[other].sample(frac=1, random_state=1)
+    with pytest.raises(InputValueError, match=f"{other}.* carry different indices"):
+        pr.late_labels(**columns, now=DAYS - 1)
 
 
 def test_keys_must_be_in_the_ledger():

@@ -193,6 +193,12 @@ def test_what_a_measure_knows_says_how_its_error_is_had():
     assert not any(isinstance(one, Mean | Smooth) for one in (Skill(), Miscalibration(), *drawn))
 
 
+@pytest.mark.parametrize("limits", [(2, 3), (0.5, 0.5), (0.6, 0.2), ("a", 1.0)])
+def test_a_partial_area_needs_a_range_of_probabilities(limits):
+    with pytest.raises(InputValueError, match=r"\(low, high\) must satisfy 0 <= low < high <= 1; got"):
+        PartialArea(*limits)
+
+
 def test_a_rule_stands_for_its_mean_and_a_function_for_itself():
     assert read_measure(pr.Log()) == MeanScore(pr.Log())
 

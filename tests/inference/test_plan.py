@@ -200,6 +200,11 @@ def test_plan_is_plain_data():
         assert twin.at(500) == found.at(500)
 
 
+def test_uncorrelated_clusters_need_no_more_cases():
+    plain, clustered = (pr.plan(prevalence=0.1, auc=0.8, **design) for design in ({}, {"cluster_size": 50, "icc": 0}))
+    assert clustered.required == plain.required
+
+
 def test_few_events_are_reported():
     assert "rarer outcome" in str(pr.plan(prevalence=0.01, auc=0.8, widths={"auc": 0.5}))
 
@@ -218,7 +223,9 @@ def test_few_events_are_reported():
         ({"prevalence": 0.1, "auc": 0.8, "widths": {lambda table: 1.0: 0.1}}, InputTypeError, "influence"),
         ({"prevalence": 0.1, "auc": 0.8, "widths": {"standardized_net_benefit": 0.1}}, InputValueError, "thresholds="),
         ({"prevalence": 0.1, "auc": 0.8, "share": 0.0}, InputValueError, "share"),
-        ({"prevalence": 0.1, "auc": 0.8, "icc": 0.1}, InputValueError, "cluster_size="),
+        ({"prevalence": 0.1, "auc": 0.8, "icc": 0.1}, InputValueError, "icc= needs cluster_size="),
+        ({"prevalence": 0.1, "auc": 0.8, "cluster_size": 50}, InputValueError, "cluster_size= needs icc="),
+        ({"prevalence": 0.1, "auc": 0.8, "cluster_size": 50, "icc": 2.0}, InputValueError, "icc must lie in"),
         ({"prevalence": 0.1, "auc": 0.8, "slope": -1.0}, InputValueError, "slope"),
         ({"prevalence": 0.5, "auc": 0.8, "observed_expected": 3.0}, InputValueError, "observed_expected"),
         ({"prevalence": 0.1, "auc": 0.8, "difference": 0.01}, InputTypeError, "two models"),

@@ -290,3 +290,6 @@ def test_a_path_must_be_one_of_a_file(folder):
         pr.read_inspect(None)
     with pytest.raises(InputValueError, match="is a directory"):
         pr.read_inspect(folder)
+    for name in ("nofile.eval", "nofile.json"):
+        with pytest.raises(FileNotFoundError, match=name):
+            pr.read_inspect(folder / name)

@@ -28,7 +28,7 @@ from sklearn.svm import LinearSVC
 from sklearn.utils import estimator_checks
 
 import propriety as pr
-from propriety.errors import InputTypeError, InputValueError
+from propriety.errors import InputTypeError, InputValueError, MissingValuesError
 from propriety.integrations.sklearn import MapTransformer, RecalibratedClassifier, get_scorer
 from propriety.recalibration import CLASS_METHODS, METHODS, ClassRows, IsotonicMap
 
@@ -216,6 +216,14 @@ def test_what_cannot_be_fitted_is_refused():
         RecalibratedClassifier(GaussianNB(), cv=ShuffleSplit(3, test_size=0.2, random_state=1)).fit(X, EVENT)
     with pytest.raises(InputValueError, match=r"must have all 2 classes in each training set; .* fold 0 has 1"):
         RecalibratedClassifier(GaussianNB(), cv=LeaveOneOut()).fit(X[:4], [1, 0, 0, 0])
+
+
+@pytest.mark.parametrize("labels", [[0.0, 1.0, np.nan], ["no", "yes", None]], ids=["numbers", "words"])
+def test_missing_labels_are_named(labels):
+    y = np.array(labels, dtype=None if labels[0] == 0.0 else object)[EVENT.astype(int)]
+    y[[4, 9]] = labels[2]
+    with pytest.raises(MissingValuesError, match=r"y must not hold missing values.*row 4 is missing \(2 of 600 rows\)"):
+        RecalibratedClassifier(GaussianNB()).fit(X, y)
 
 
 def test_a_map_is_a_transformer_of_columns():

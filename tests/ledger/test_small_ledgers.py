@@ -242,3 +242,11 @@ def test_keys_of_different_types_are_not_added(one, other):
 def test_keys_of_one_type_are_added(one, other):
     parts = [pr.condense(Y, {"p": P}, by={"k": [label] * len(Y)}) for label in (one, other)]
     assert set(pr.Ledger.merge(parts).keys["k"]) == {one, other}
+
+
+def test_moments_of_a_net_benefit_are_asked_for_by_their_measure(tmp_path):
+    measure = pr.measures.NetBenefit(0.25)
+    plain, own = (pr.condense(Y, {"p": P}, cluster=SITE, rules=rules).grid(8) for rules in ([], [measure]))
+    with pytest.raises(InputValueError, match=r"Hint: condense the cases with rules=\[measures.NetBenefit\(0.25\), "):
+        pr.estimate(plain, "p", measure)
+    assert pr.estimate(own, "p", measure).value == pytest.approx((4 - 3 / 3) / 8)

@@ -1,5 +1,6 @@
 import json
 import math
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -376,6 +377,9 @@ def test_calls_take_what_holds_numbers_and_refuse_what_is_no_forecast():
         own([[0.2, 0.8, 0.0]])
     with pytest.raises(pr.errors.InputTypeError):
         own("0.2")
+    with pytest.raises(pr.errors.InputTypeError, match=r"y_proba must hold real numbers; got None\."):
+        own(None)
+    assert own(Decimal("0.2")) == own(0.2)
 
 
 def test_a_map_does_not_guess_which_of_two_columns_is_its_event():

@@ -135,6 +135,15 @@ def test_whole_clusters_go_to_one_fold_and_the_interval_is_that_of_clusters():
     assert lazily.verdict.low < lazily.verdict.gain < lazily.verdict.high
 
 
+def test_folds_without_cases_are_told():
+    y, p, _ = sample(5, n=60)
+    found = folds_of(y, p, folds=60, id=None, model=None, seed=1)
+    empty = 60 - len(found.tables)
+    assert empty > 1
+    assert found.words == f"{len(found.tables)} random folds ({empty} of the 60 are empty)"
+    assert folds_of(y, p, folds=6, id=None, model=None, seed=1).words == "6 random folds"
+
+
 def test_times_go_to_folds_in_blocks():
     y, p, _ = sample(5)
     day = np.arange(len(y)) // 5
@@ -209,11 +218,12 @@ def test_no_fold_is_empty_with_enough_identifiers(ids, folds, seed):
 def test_few_identifiers_fill_the_folds_of_an_engine_too(engine):
     y, p, generator = sample(13, n=300)
     ids = generator.integers(0, 30, len(y))
-    frame = pl.DataFrame({"y": y, "p": p, "id": ids})
+    frame = pl.DataFrame({"y": y, "p": p, "case": ids})
     lazy = frame.lazy() if engine == "polars" else pytest.importorskip("duckdb").sql("SELECT * FROM frame")
-    own, eager = (folds_of(one, "p", outcome="y", folds=10, id="id", model=None, seed=3) for one in (lazy, frame))
+    own, eager = (folds_of(one, "p", outcome="y", folds=10, id="case", model=None, seed=3) for one in (lazy, frame))
     assert len(np.unique(np.floor(hash_of_labels(range(30), 3) * 10))) == 9  # By hashes a fold would be empty.
-    assert own.words == eager.words == "10 folds by a hash of id"
+    assert own.words == eager.words == "10 folds by a hash of case"
+    assert folds_of(y, p, folds=10, id=ids, model=None, seed=3).words == "10 folds by a hash of id"
     assert [table.n for table in own.tables] == [table.n for table in eager.tables]
 
 

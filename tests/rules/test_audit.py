@@ -129,7 +129,7 @@ def test_the_report_as_text_and_as_a_table():
     [
         ({"rule": pr.Brier}, "rule must be a scoring rule"),
         ({"rule": pr.Elementary(0.5), "classes": 3}, "scores the forecast of one event"),
-        ({"rule": pr.Brier(), "classes": 1}, "classes must be a whole number of at least 2"),
+        ({"rule": pr.Brier(), "classes": 1}, "classes must be a whole number from 2 to 12"),
         ({"rule": pr.Brier(), "classes": 3, "truth": [0.5, 0.5]}, "truth must be a distribution over 3 classes"),
         ({"rule": pr.Brier(), "truth": 1.5}, "truth must be a distribution over 2 classes"),
     ],
@@ -285,9 +285,12 @@ def test_truths_at_their_bounds():
         assert pr.audit(pr.Brier(), truth=truth)["proper"].holds
     with pytest.raises(pr.errors.InputTypeError, match="truth must be numbers"):
         pr.audit(pr.Brier(), truth="often")
-    for classes in (True, 2.0, 1):
-        with pytest.raises(pr.errors.InputValueError, match="classes must be a whole number"):
+    for classes in (True, 2.0, 1, 13, 200):
+        with pytest.raises(pr.errors.InputValueError, match="classes must be a whole number from 2 to 12; got"):
             pr.audit(pr.Brier(), classes=classes)
+    for seed in (-1, "a", 1.5, True):
+        with pytest.raises(pr.errors.InputValueError, match="seed must be a non-negative whole number"):
+            pr.audit(pr.Brier(), seed=seed)
 
 
 @pytest.mark.parametrize(

@@ -181,6 +181,21 @@ def test_the_group_without_follow_up_is_named(engine):
         pr.censored_frame(engine(frame), time="t", event="event", horizon=5, groups="site")
 
 
+@pytest.mark.parametrize("groups", [None, "site"])
+@pytest.mark.parametrize("last", [0, 1])
+def test_a_horizon_after_the_last_time_is_rejected_however_it_ended(engine, last, groups):
+    frame = pl.DataFrame({"t": [1, 2, 3, 4, 5], "event": [1, 0, 1, 0, last], "site": ["a", "a", "b", "b", "b"]})
+    said = r"horizon must be within the follow-up; nobody is followed up until 1000; the last time is 5\. Hint: use an"
+    with pytest.raises(InputValueError, match=said):
+        pr.censored_frame(engine(frame), time="t", event="event", horizon=1000, groups=groups)
+    assert pr.censored_frame(engine(frame), time="t", event="event", horizon=5).n == 5
+
+
+def test_all_cases_of_a_group_may_have_the_event_before_the_horizon(engine):
+    frame = pl.DataFrame({"t": [1, 2, 3, 9], "event": [1, 0, 1, 0], "site": ["a", "a", "a", "b"]})
+    assert pr.censored_frame(engine(frame), time="t", event="event", horizon=5, groups="site").events == 2
+
+
 def test_eager_frames_are_rejected():
     with pytest.raises(InputTypeError, match="must be a lazy frame"):
         pr.censored_frame(rows(10), time="t", event="event", horizon=0.5)
@@ -193,3 +208,11 @@ def test_columns_of_the_frame_are_kept(engine):
     assert columns == [*frame.columns, found.outcome, found.weight, found.step]
     with pytest.raises(InputValueError, match="no column called '_censoring_time'"):
         pr.censored_frame(engine(frame.rename({"_time": "_censoring_time"})), time="t", event="event", horizon=0.75)
+
+
+def test_a_horizon_after_the_last_time_is_accepted_if_every_outcome_is_known():
+    frame = pl.DataFrame({"t": [1.0, 2.0, 3.0], "d": [1, 1, 1]})
+    found = pr.censored_frame(frame.lazy(), time="t", event="d", horizon=10.0)
+    assert (found.events, found.censored) == (3, 0)
+    (known,) = pr.censored(frame["t"], frame["d"], horizons=10.0).known
+    assert known.outcome.all()

@@ -247,3 +247,74 @@ def test_an_unknown_horizon_is_named(horizon):
     outcomes = pr.censored([1.0, 2.0, 3.0, 4.0], [1, 0, 1, 1], horizons=[1.5, 2.0])
     with pytest.raises(InputValueError, match=r"horizon must be one of \[1.5, 2.0\]"):
         outcomes.at(horizon)
+
+
+PER_CASE = {
+    "time": [1.0, 2.0, 3.0, 4.0, 5.0],
+    "event": [1, 0, 1, 0, 0],
+    "competing": [0, 0, 0, 1, 0],
+    "groups": ["a", "a", "a", "a", "a"],
+    "forecast": [0.5, 0.5, 0.5, 0.5, 0.5],
+    "entry": [0, 0, 0, 0, 0],
+    "sample_weight": [1.0, 2.0, 1.0, 2.0, 1.0],
+}
+
+
+@pytest.mark.parametrize("other", list(PER_CASE))
+def test_the_same_labels_in_another_order_are_rejected(other):
+    pandas = pytest.importorskip("pandas")
+    given = {name: pandas.Series(values) for name, values in PER_CASE.items()}
+    assert pr.censored(**given, horizons=3).n == 5
+    given[other] = given[other].sample(frac=1, random_state=1)
+    with pytest.raises(InputValueError, match=f"{other}.* carry different indices"):
+        pr.censored(**given, horizons=3)
+    given[other] = PER_CASE[other]
+    assert pr.censored(**given, horizons=3).n == 5  # A list goes by position.
+    given[other] = pandas.Series(PER_CASE[other][:4])
+    with pytest.raises(InputValueError, match="must have one entry per case"):
+        pr.censored(**given, horizons=3)
+
+
+def test_an_index_of_any_argument_is_that_of_the_outcomes():
+    pandas = pytest.importorskip("pandas")
+    event = pandas.Series([1, 0, 0], index=[7, 8, 9])
+    outcome = pr.censored([1.0, 2.0, 3.0], event, horizons=2.5)
+    forecast = pandas.Series([0.1, 0.2, 0.3], index=[7, 8, 9])
+    assert pr.brier_score(outcome, forecast) == pr.brier_score(outcome, forecast.to_numpy())
+    assert outcome.dependence(forecast) == outcome.dependence(forecast.to_numpy())
+    for called in (lambda p: pr.brier_score(outcome, p), outcome.dependence):
+        with pytest.raises(InputValueError, match="different indices"):
+            called(forecast[::-1])
+
+
+@pytest.mark.parametrize("options", [{}, {"weights": lambda t: 0.9**t}, {"groups": ["a", "a", "b", "b", "b"]}])
+@pytest.mark.parametrize("last", [0, 1])
+def test_a_horizon_after_the_last_time_is_rejected_however_it_ended(options, last):
+    time, event = [1, 2, 3, 4, 5], [1, 0, 1, 0, last]
+    said = r"horizons must be within the follow-up; nobody is followed up until 1000; the last time is 5\. Hint: use an"
+    with pytest.raises(InputValueError, match=said):
+        pr.censored(time, event, horizons=[1, 1000], **options)
+
+
+def test_a_horizon_at_the_last_time_is_accepted():
+    found = pr.censored([1, 2, 3, 4, 5], [1, 0, 1, 0, 1], horizons=5)
+    assert (found.events[0], found.event_probability[0]) == (3, 1.0)
+
+
+def test_all_cases_of_a_group_may_have_the_event_before_the_horizon():
+    found = pr.censored([1, 2, 3, 9], [1, 0, 1, 0], horizons=5, groups=["a", "a", "a", "b"])
+    assert found.only().weight.tolist() == [1.0, 0.0, 2.0, 1.0]
+
+
+@pytest.mark.parametrize("argument", list(PER_CASE))
+def test_a_missing_value_cannot_be_dropped_here(argument):
+    given = PER_CASE | {argument: [*PER_CASE[argument][:4], None]}
+    said = rf"{argument} must not hold missing values .*row 4 .*Hint: leave such cases out of both the outcomes and"
+    with pytest.raises(MissingValuesError, match=said):
+        pr.censored(**given, horizons=3)
+
+
+def test_a_missing_forecast_cannot_be_tested():
+    outcome = pr.censored([1, 2, 3], [1, 0, 0], horizons=2.5)
+    with pytest.raises(MissingValuesError, match=r"y_proba must not hold missing values .*leave such cases out"):
+        outcome.dependence([0.1, math.nan, 0.3])

@@ -186,6 +186,10 @@ CONTAINERS = {
     "arrow series": (pd.Series(Y), pd.Series(P, dtype="double[pyarrow]")),
     "polars decimals": (Y, pl.Series([decimal.Decimal(str(p)) for p in P])),
     "arrow decimals": (Y, pa.chunked_array([[decimal.Decimal(str(p)) for p in P]])),
+    "decimals in a list": (Y, [decimal.Decimal(str(p)) for p in P]),
+    "decimals and floats": (Y, [decimal.Decimal(str(P[0])), *P[1:]]),
+    "pandas decimals": (pd.Series(Y).map(decimal.Decimal), pd.Series([decimal.Decimal(str(p)) for p in P])),
+    "masked decimals": (Y, np.ma.array([decimal.Decimal(str(p)) for p in P])),
     "int128": (pl.Series(Y, dtype=getattr(pl, "Int128", pl.Int64)), P),
     "object floats as outcomes": (np.array([0.0, 1.0, 1.0, 0.0], dtype=object), P),
     "categories of floats": (pd.Series([0.0, 1.0, 1.0, 0.0], dtype="category"), P),
@@ -203,6 +207,24 @@ def test_rows_of_arrow_dtype_and_classes_held_as_categories():
     assert pr.brier_score([0, 1, 2], pd.DataFrame(ROWS).astype("double[pyarrow]")) == pytest.approx(expected)
     assert pr.brier_score(pd.Series([0, 1, 2], dtype="category"), ROWS) == expected
     assert pr.brier_score(np.array([0, 1, 2], dtype=object), ROWS) == expected
+
+
+def test_decimals_of_pandas_are_numbers_wherever_they_stand():
+    frame = pd.DataFrame({"y": Y, "w": [1, 2, 3, 4], "p": P}).map(lambda value: decimal.Decimal(str(value)))
+    assert set(frame.dtypes) == {np.dtype(object)}
+    expected = pr.brier_score(Y, P, sample_weight=[1, 2, 3, 4])
+    assert pr.brier_score(frame["y"], frame["p"], sample_weight=frame["w"]) == expected
+    assert pr.estimate(frame, "p", outcome="y", sample_weight="w").value == pytest.approx(expected, rel=1e-15)
+    rows = pd.DataFrame(ROWS).map(lambda value: decimal.Decimal(str(value)))
+    assert pr.brier_score([0, 1, 2], rows) == pr.brier_score([0, 1, 2], rows.to_numpy().tolist())
+    assert pr.brier_score([0, 1, 2], rows) == pytest.approx(pr.brier_score([0, 1, 2], ROWS), rel=1e-15)
+
+
+def test_missing_decimals_can_be_dropped():
+    p = [decimal.Decimal(str(P[0])), decimal.Decimal("nan"), None, decimal.Decimal(str(P[3]))]
+    for given in (p, pd.Series(p), np.array(p), np.ma.array(p)):
+        expected = pr.brier_score([Y[0], Y[3]], [P[0], P[3]])
+        assert pr.brier_score(Y, given, missing="drop") == expected
 
 
 def test_whole_numbers_beyond_64_bits_are_told():

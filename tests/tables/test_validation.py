@@ -10,6 +10,7 @@ import pytest
 
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError, MissingValuesError
+from propriety.recalibration import TemperatureMap
 
 Y = [0, 1, 1]
 P = [0.2, 0.4, 0.9]
@@ -51,7 +52,10 @@ REFUSED = {
     "2-D outcomes": ([[0], [1], [1]], P, InputValueError, r"y_true must be 1-D.* got shape \(3, 1\).*ravel"),
     "one-hot outcomes": ([[1, 0], [0, 1], [0, 1]], ROWS, InputValueError, r"y_true must be 1-D.*argmax"),
     "object forecasts": (Y, np.array(P, dtype=object), InputTypeError, r"y_proba must hold real numbers; got objects\. Hint: convert"),
-    "decimal forecasts": (Y, [decimal.Decimal("0.2")] * 3, InputTypeError, r"y_proba must hold real numbers; got objects"),
+    "decimals and text": (Y, [decimal.Decimal("0.2"), 0.4, "0.9"], InputTypeError, r"y_proba must hold real numbers; got objects"),
+    "nan among decimals": (Y, [decimal.Decimal(p) for p in ("0.2", "nan", "0.9")], MissingValuesError, r"y_proba .* missing .*row 1 .*\(1 of 3 rows\)"),
+    "none among decimals": (Y, [decimal.Decimal("0.2"), None, decimal.Decimal("0.9")], MissingValuesError, r"y_proba .* missing .*row 1"),
+    "decimal above 1": (Y, [decimal.Decimal("1.5")] * 3, InputValueError, r"y_proba must lie in \[0, 1\]; row 0 is 1\.5"),
     "string forecasts": (Y, ["0.2", "0.4", "0.9"], InputTypeError, r"y_proba must hold real numbers; got (strings|objects)"),
     "complex forecasts": (Y, np.array(P) + 0j, InputTypeError, r"y_proba must hold real numbers; got complex numbers"),
     "dates": (Y, np.array(["2020-01-01"] * 3, dtype="datetime64[D]"), InputTypeError, r"must hold real numbers; got values of dtype datetime64"),
@@ -258,3 +262,20 @@ def test_the_arguments_are_left_as_they_were():
     pr.log_score(y, p)
     assert np.signbit(p[0])
     assert p.tolist() == [0.0, 0.4, 0.9]
+
+
+@pytest.mark.parametrize("missing", [NAN, None])
+@pytest.mark.parametrize(
+    "called",
+    [
+        lambda missing: pr.bayes_decisions([[0.2, 0.8], [missing, 0.4]]),
+        lambda missing: pr.recalibrate(Y * 20, P * 20).map([0.2, missing]),
+        lambda missing: pr.prior_correction(event_weight=3.0)([0.2, missing]),
+        lambda missing: TemperatureMap(slope=0.5, floor=1e-12)([[0.2, 0.8], [missing, 0.4]]),
+        lambda missing: pr.late_labels([0.2, missing], made=[1, 2], reported=[1, None]),
+    ],
+    ids=["bayes_decisions", "recalibrate", "prior_correction", "class map", "late_labels"],
+)
+def test_missing_forecasts_without_outcomes_cannot_be_dropped(called, missing):
+    with pytest.raises(MissingValuesError, match=r"row 1 is missing \(1 of 2 rows\)\. Hint: leave such rows out\.$"):
+        called(missing)

@@ -18,6 +18,7 @@ from propriety.calibration.pav import Blocks, pool_adjacent_violators
 from propriety.calibration.simultaneous import simultaneous_band
 from propriety.calibration.smooth_calibration import SmoothCalibration, SmoothMethod, smooth_calibration_of
 from propriety.checks import check_choice
+from propriety.errors import InputValueError
 from propriety.result import Floats, Result
 from propriety.rules.families import Brier
 from propriety.tables.forecast_table import ForecastTable
@@ -26,6 +27,8 @@ from propriety.tables.validation import Labels, Missing
 __all__ = ["CurveMethod", "ReliabilityCurve", "reliability_curve"]
 
 CurveMethod: TypeAlias = Literal["corp", "bins", "smooth"]
+
+BINS = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -268,8 +271,8 @@ def reliability_curve(
     y_proba: ArrayLike | None = None,
     *,
     method: CurveMethod = "corp",
-    bins: int = 10,
-    strategy: Strategy = "uniform",
+    bins: int | None = None,
+    strategy: Strategy | None = None,
     sample_weight: ArrayLike | None = None,
     pos_label: Hashable | None = None,
     labels: Labels | None = None,
@@ -285,8 +288,8 @@ def reliability_curve(
         "corp" pools adjacent violators: consistent, optimally binned, reproducible, and without tuning parameters. For
         comparison there are "bins", which depend on their number and position, and "smooth", a logistic recalibration
         with a natural spline, which assumes that the curve is smooth.
-    bins, strategy
-        Number and kind ("uniform" or "quantile") of bins, for ``method="bins"``.
+    bins, strategy : optional
+        For ``method="bins"``: the number of bins, 10 by default, and their kind, "uniform" (the default) or "quantile".
 
     References
     ----------
@@ -302,6 +305,10 @@ def reliability_curve(
     array([0. , 0.5, 1. ])
     """
     check_choice("method", method, get_args(CurveMethod))
+    for name, given in (("bins", bins), ("strategy", strategy)):
+        if given is not None and method != "bins":
+            law, hint = f'{name} is for method="bins"', f'pass method="bins" too, or leave {name} out.'
+            raise InputValueError(law, offender=f"the method is {method!r}", hint=hint)
     table = ForecastTable.of(
         y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels, missing=missing
     )
@@ -310,7 +317,8 @@ def reliability_curve(
         forecast, rate = smooth_recalibration(table)
         rows = (forecast, forecast, forecast, rate, np.full(len(forecast), np.nan))
     elif method == "bins":
-        rows = _rows(table, bin_starts(table, bins=bins, strategy=strategy))
+        number, kind = BINS if bins is None else bins, "uniform" if strategy is None else strategy
+        rows = _rows(table, bin_starts(table, bins=number, strategy=kind))
     else:
         rows = _rows(table, blocks.start[:-1])
     forecast_min, forecast_max, forecast_mean, event_rate, weight = rows

@@ -76,9 +76,7 @@ __all__ = ["plan"]
 @click.option(
     "--cluster-size", type=float, metavar="N", default=1.0, show_default=True, help="Mean number of cases per cluster."
 )
-@click.option(
-    "--icc", type=float, metavar="R", default=0.0, show_default=True, help="Correlation between cases of a cluster."
-)
+@click.option("--icc", type=float, metavar="R", help="Correlation between cases of a cluster.")
 @click.option(
     "--method",
     type=click.Choice(["influence", "riley"]),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import string
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -143,8 +144,9 @@ class Texts:
         written = [name for name in dict.fromkeys(numbers) if name in kinds and name not in labels]
         wrong = [name for name in written if kinds[name] == "VARCHAR"]
         form = self.number_format or detected_format(plain, wrong)
-        if form is None:
+        if form is None and wrong and self.heads:
             self._check_numbers(wrong, self._is_number)
+            form = NumberFormat()  # DuckDB takes a number with a plus sign for text, but can convert it.
         return kinds, written, form
 
     def _numbers(
@@ -204,6 +206,8 @@ def _not_a_number(column: str, line: int, text: str, *, path: Path | None) -> In
     hint = f"use --null {text} if this means a missing value." if text.isalnum() and len(text) <= SHORT else ""
     if SIGNS.fullmatch(text):
         hint = "--decimal and --thousands name the signs in numbers, such as --decimal , --thousands ."
+    if text.strip() != text.strip(string.whitespace):
+        hint = "remove the no-break or other special space beside the number."
     return InputValueError(law, hint=hint)
 
 

@@ -41,7 +41,8 @@ class NumberFormat:
 
     def is_number(self, text: str) -> bool:
         """Whether a text is such a number."""
-        return re.fullmatch(self.pattern, text) is not None
+        # As in DuckDB, digits and spaces are those of ASCII.
+        return re.fullmatch(self.pattern, text, re.ASCII) is not None
 
     def sql(self, name: str) -> str:
         """Return the SQL that converts a column of texts."""

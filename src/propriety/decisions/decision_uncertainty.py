@@ -340,18 +340,24 @@ def _words(found: DecisionUncertainty) -> Iterator[str]:
             if math.isnan(own["estimated_low"]):
                 yield f"{model} is better than treating all and none at no threshold."
                 continue
-            estimated = f"from {own['estimated_low']:.3g} to {own['estimated_high']:.3g}"
+            estimated = _at_thresholds(own["estimated_low"], own["estimated_high"])
             if math.isnan(own["low"]):
                 yield (
                     f"{model} is not shown to be better than treating all and none at any threshold; "
-                    f"it is estimated to be at thresholds {estimated}."
+                    f"it is estimated to be {estimated}."
                 )
                 continue
+            shown = _at_thresholds(own["low"], own["high"])
             yield (
-                f"{model} is better than treating all and none at thresholds from {own['low']:.3g} to "
-                f"{own['high']:.3g} ({per} bands); it is estimated to be at thresholds {estimated}."
+                f"{model} is better than treating all and none {shown} ({per} bands); "
+                f"it is estimated to be {estimated}."
             )
     most = int(np.argmax(found.evpi[: len(grid)]))
     where = "" if len(grid) == 1 else f" at most, at a threshold of {grid[most]:.3g}"
     more = "" if found.more_cases is None else f"; {found.more_cases:,} more cases are worth {found.evsi[most]:.2f}"
     yield (f"Perfect information is worth {found.evpi[most]:.2f} net true positives per 1,000 cases{where}{more}.")
+
+
+def _at_thresholds(low: float, high: float) -> str:
+    ends = [f"{end:.3g}" for end in (low, high)]
+    return f"at the threshold {ends[0]}" if ends[0] == ends[1] else f"at thresholds from {ends[0]} to {ends[1]}"

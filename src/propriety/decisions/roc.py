@@ -141,7 +141,7 @@ class RocCurve(Result):
         PartialArea(low=0.2, high=0.5, pauc_plus=0.25, pauc_minus=0.25, delta_fpr=0.5, delta_tpr=0.5,
         balanced_average_accuracy=0.5, n=4)
         """
-        low, high = read_range((low, high))
+        low, high = read_range((low, high), "(low, high)")
         forecast, events, non_events = self.table.forecast, self.table.events, self.table.non_events
         if self.is_hull:
             blocks = pool_adjacent_violators(self.table)

@@ -35,6 +35,7 @@ Source: TypeAlias = Literal["pav", "bins", "none"]
 
 EXPONENTS = (1.0, 0.0, -2.0 / 3.0)  # Decisiveness, accuracy, robustness.
 MOST_PRECISION = 0.5
+BINS = 10
 NOISE = 1e-12  # Means closer than this are equal and define no line.
 
 
@@ -160,7 +161,7 @@ def probability_means(
     *,
     source: Source = "pav",
     precision: float | None = None,
-    bins: int | ArrayLike = 10,
+    bins: int | ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     pos_label: Hashable | None = None,
     labels: Labels | None = None,
@@ -199,9 +200,9 @@ def probability_means(
     precision : float, optional
         Clip model probabilities to [precision, 1 - precision] first; below 1/2. By default nothing is clipped, and a
         single zero probability of what happened makes accuracy and robustness zero.
-    bins : int or array-like of float
+    bins : int or array-like of float, optional
         For ``source="bins"``, the number of bins of about equal weight, which never split equal forecasts, or their
-        edges from 0 to 1. Bins are closed on the left, the last on both sides.
+        edges from 0 to 1; 10 by default. Bins are closed on the left, the last on both sides.
 
     Notes
     -----
@@ -233,7 +234,7 @@ def probability_means(
     >>> means.source.round(6), means.parts["event"].model.round(6)
     (array([0.708333, 0.662338, 0.63089 ]), array([0.625   , 0.580301, 0.547289]))
     """
-    _check_source(source, precision)
+    _check_source(source, precision, bins)
     tables = _read_tables(
         y_true,
         y_proba,
@@ -246,8 +247,9 @@ def probability_means(
     binary = list(tables) == ["event"]
     if source == "bins":
         tables = {"non-event": complement(tables["event"]), **tables} if binary else tables
-        classes = {label: by_bins(table, bins) for label, table in tables.items()}
-        whole = {"all": by_bins(ForecastTable.merge(tables.values()), bins)}
+        binning = BINS if bins is None else bins
+        classes = {label: by_bins(table, binning) for label, table in tables.items()}
+        whole = {"all": by_bins(ForecastTable.merge(tables.values()), binning)}
     else:
         group = by_blocks if source == "pav" else by_forecast
         classes = {label: group(table) for label, table in tables.items()}
@@ -322,8 +324,11 @@ def _read_tables(
     return dict(zip(cases.labels, map(ForecastTable.from_cases, cases.events("class")), strict=True))
 
 
-def _check_source(source: object, precision: object) -> None:
+def _check_source(source: object, precision: object, bins: object) -> None:
     check_choice("source", source, get_args(Source))
+    if bins is not None and source != "bins":
+        hint = 'pass source="bins" too, or leave bins out.'
+        raise InputValueError('bins is for source="bins"', offender=f"the source is {source!r}", hint=hint)
     if precision is not None and (not is_number(precision) or not 0.0 < precision < MOST_PRECISION):  # type: ignore[operator]  # a number
         law = f"must lie strictly between 0 and {MOST_PRECISION:g}"
         raise InputValueError(law, argument="precision", offender=f"got {precision!r}", hint="omit it to clip nothing.")

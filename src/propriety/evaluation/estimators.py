@@ -6,13 +6,15 @@ from collections.abc import Hashable, Mapping
 from typing import Any
 
 import numpy as np
+from narwhals.dependencies import is_pandas_like_dataframe, is_pandas_like_series
 from numpy.typing import NDArray
 
 from propriety.errors import InputTypeError, InputValueError, Wording
+from propriety.tables.arrays import Reading
 from propriety.tables.laws import named_forecast
 from propriety.tables.validation import Labels
 
-__all__ = ["predicted"]
+__all__ = ["index_of", "predicted"]
 
 
 def predicted(
@@ -28,7 +30,8 @@ def predicted(
     A single estimator has the name of its class.
 
     Two classes give the probability of the event: `pos_label`, else the last of `labels`, else 1 or True. More classes
-    give rows, with columns in the order of `labels`, by default that of the `classes_` of the first estimator.
+    give rows, with columns in the order of `labels`, by default that of the `classes_` of the first estimator. They
+    keep the pandas index of `X`, so that it is compared with those of the other arguments.
 
     Parameters
     ----------
@@ -76,14 +79,21 @@ def predicted(
         if set(own) != set(order):
             raise InputValueError(f"must have the classes {order}", argument=names[model], offender=f"it has {own}")
     made: dict[str, Any] = {}
+    index = index_of(X)
     for model, estimator in estimators.items():
         rows = np.asarray(estimator.predict_proba(X))
         columns = rows[:, [classes[model].index(label) for label in order]]
-        made[model] = columns[:, order.index(_event(order, pos_label, labels))] if len(order) == 2 else columns
+        values = columns[:, order.index(_event(order, pos_label, labels))] if len(order) == 2 else columns
+        made[model] = values if index is None else Reading("X", values, index=index)
     if len(order) > 2 and labels is None and order != list(range(len(order))):
         labels = order
     found = {model: made.get(model, one) for model, one in given.items()}
     return (found if several else {_name(estimators[first]): found["forecast"]}), labels
+
+
+def index_of(X: Any) -> Any:  # noqa: N803  (scikit-learn's name)
+    """Return the pandas index of features; None if they have none."""
+    return X.index if is_pandas_like_dataframe(X) or is_pandas_like_series(X) else None
 
 
 def _name(estimator: Any) -> str:

@@ -27,7 +27,6 @@ from propriety.ledger.ledger import Ledger
 from propriety.result import Floats, Result
 from propriety.rules.families import Brier, Log
 from propriety.rules.rule import Rule
-from propriety.tables import laws
 from propriety.tables.validation import Labels
 
 __all__ = ["Validation", "ValidationMethod", "validate"]
@@ -53,13 +52,14 @@ class Validation(Result):
     corrected, low, high : ndarray of shape (rows,)
         Estimate for new cases, and its interval; see the notes of `propriety.validate`.
     corrected_632 : ndarray of shape (rows,), optional
-        By bootstrap, the .632+ estimate; NaN for measures without a value for forecasts without information.
+        By bootstrap, the .632+ estimate; NaN for measures without a value for forecasts without information, and if a
+        class has a single case.
     fold_mean, fold_spread : ndarray of shape (rows,), optional
         By cross-validation, mean and standard deviation of the values in the parts.
     method : str
         How new cases were imitated.
     n, n_resamples, n_folds, n_repeats : int
-        Number of cases, of draws, of parts in each repeat, and of repeats.
+        Number of cases that `corrected` is computed from, of draws, of parts in each repeat, and of repeats.
     seed : int
         Seed of the draws or folds.
     level : float
@@ -213,14 +213,15 @@ def validate(  # noqa: PLR0913  (the data, what is asked, and how new cases are 
     X : array-like or data frame of shape (n, features)
         Features.
     y_true : array-like of shape (n,)
-        Outcomes.
+        Outcomes. The pandas indices of X, y_true and groups must be the same.
     measures : sequence of measures or rules
         What to estimate; by default the area under the ROC curve, the calibration slope and the Brier score, or for
         classes the Brier and the log score.
     method : {"bootstrap", "cross-validation", "leave-one-site-out"}
         How new cases are imitated.
     cv : int or splitter
-        For cross-validation, the number of stratified folds, or a splitter of scikit-learn.
+        For cross-validation, the number of stratified folds, or a splitter of scikit-learn, or pairs of rows to fit to
+        and to test. Each training set needs all classes. `note` says if cases are never tested, or more than once.
     n_repeats : int
         For cross-validation, the number of repeats with other folds.
     groups : array-like of shape (n,), optional
@@ -244,6 +245,10 @@ def validate(  # noqa: PLR0913  (the data, what is asked, and how new cases are 
 
     Notes
     -----
+    A model cannot be fitted to a draw that lacks a class. If more than one in 1,000 draws would (a class has six cases
+    or fewer), cases are drawn within each class; to discard such draws would leave samples with too many events, and an
+    optimism of the wrong sign. Groups cannot be drawn within classes: there, `note` warns of it.
+
     The interval of the bootstrap is that of the apparent value, shifted by the optimism (Noma et al.). That of a
     cross-validation treats its forecasts as those of one model for independent cases. Groups are clusters, and so are
     cases that are forecast more than once. Both ignore that another sample would have given another model: in
@@ -276,14 +281,8 @@ def validate(  # noqa: PLR0913  (the data, what is asked, and how new cases are 
     check_level(level)
     check_choice("method", method, get_args(ValidationMethod))
     check_positive("workers", workers)
-    sample = Sample.of(estimator, X, y_true, pos_label, labels)
-    parts = None if groups is None else np.asarray(groups)
-    if parts is not None and parts.shape != (len(sample),):
-        law, offender = "must have one label for each row of X", f"it has shape {parts.shape}, X {len(sample)} rows"
-        raise InputValueError(law, argument="groups", offender=offender)
-    absent = 0 if parts is None else sum(one is None or one != one for one in parts.tolist())  # noqa: PLR0124  (NaN)
-    if parts is not None and absent:
-        raise laws.unknown_key("groups", f"{absent:,} of {len(parts):,} rows")
+    sample = Sample.of(estimator, X, y_true, pos_label, labels, groups)
+    parts = None if sample.groups is None else sample.groups.codes
     start = fresh_seed(seed)
     every = np.arange(len(sample))
     forecasts, known = sample.forecasts(sample.fitted(every), every)
@@ -299,10 +298,11 @@ def validate(  # noqa: PLR0913  (the data, what is asked, and how new cases are 
         columns = columns_by_bootstrap(work, n_resamples, start)
     elif method == "cross-validation":
         check_positive("n_repeats", n_repeats)
-        columns = columns_by_folds(work, folds_of(sample, cv, n_repeats, parts, start), "fold")
+        named = None if groups is None else np.asarray(groups)  # A splitter may know the labels.
+        columns = columns_by_folds(work, folds_of(sample, cv, n_repeats, named, start), "fold")
     else:
-        columns = columns_by_folds(work, folds_of_sites(parts), "site")
-    return Validation(**columns, method=method, n=len(sample), seed=start, level=level, measures=asked)
+        columns = columns_by_folds(work, folds_of_sites(sample.groups), "site")
+    return Validation(**columns, method=method, seed=start, level=level, measures=asked)
 
 
 def _in_words(found: Validation) -> str:

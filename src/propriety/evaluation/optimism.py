@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -29,19 +30,36 @@ class Draw(NamedTuple):
     left_out: Floats
 
 
-def value_of_draw(sample: Sample, measures: tuple[Measure, ...], rows: Rows) -> Draw:
-    """Fit the estimators to drawn rows, and evaluate them there, in all cases, and in those that were not drawn."""
+def value_of_draw(sample: Sample, measures: tuple[Measure, ...], rows: Rows, *, by_class: bool = False) -> Draw:
+    """Fit the estimators to drawn rows, and evaluate them there, in all cases, and in those that were not drawn.
+
+    Drawn `by_class`, cases of a rare class are left out less often than others, so those left out are weighted.
+    """
     every = np.arange(len(sample))
     forecasts, _ = sample.forecasts(sample.fitted(rows), every)
     left_out = np.setdiff1d(every, rows)
-    return Draw(*(_values(sample, measures, forecasts, part) for part in (rows, every, left_out)))
+    values = partial(_values, sample, measures, forecasts)
+    return Draw(values(rows), values(every), values(left_out, _shares(sample, left_out) if by_class else None))
 
 
-def _values(sample: Sample, measures: tuple[Measure, ...], forecasts: dict[str, Floats], rows: Rows) -> Floats:
+def _shares(sample: Sample, rows: Rows) -> Floats:
+    """Return weights that give each class of some rows its share of all cases; none if a class is absent."""
+    classes, codes = np.unique(sample.y, return_inverse=True)
+    held = np.bincount(codes[rows], minlength=len(classes))
+    return (np.bincount(codes) / held)[codes[rows]] if held.all() else np.empty(0)
+
+
+def _values(
+    sample: Sample,
+    measures: tuple[Measure, ...],
+    forecasts: dict[str, Floats],
+    rows: Rows,
+    weight: Floats | None = None,
+) -> Floats:
     """Return the values of all measures in some rows, of shape (models, measures); NaN if undefined."""
-    if not len(rows):
+    if not len(rows if weight is None else weight):
         return np.full((len(forecasts), len(measures)), np.nan)
-    ledger = sample.ledger(rows, {name: own[rows] for name, own in forecasts.items()})
+    ledger = sample.ledger(rows, {name: own[rows] for name, own in forecasts.items()}, sample_weight=weight)
     return np.array([[_value(ledger, measure, name) for measure in measures] for name in forecasts])
 
 

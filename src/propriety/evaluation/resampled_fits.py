@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
@@ -11,18 +12,35 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.errors import InputTypeError, InputValueError, MissingDependencyError, ProprietyError
-from propriety.evaluation.estimators import predicted
+from propriety.evaluation.estimators import index_of, predicted
 from propriety.inference.answers_ledger import as_measured
 from propriety.inference.mean_estimates import measured_moments
 from propriety.inference.measures import Mean, Measure, Skill
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import open_ledger
+from propriety.tables import laws
+from propriety.tables.arguments import Arguments, check_indices
+from propriety.tables.arrays import Reading, missing_cases, read_array
+from propriety.tables.cases import Keys
+from propriety.tables.keys import read_keys
 
-__all__ = ["Fold", "Sample", "drawn_rows", "folds_of", "folds_of_sites", "value_in"]
+__all__ = [
+    "Fold",
+    "RareClass",
+    "Sample",
+    "check_training",
+    "drawn_rows",
+    "folds_of",
+    "folds_of_sites",
+    "rare_class",
+    "value_in",
+]
 
 Rows = NDArray[np.intp]
 
 MOST_DRAWS = 1000  # Draws after which a sample that holds all classes is given up.
+LACKING = 0.001  # If more draws than this share lack a class, the others hold clearly too many of its cases.
+CLASSES_LAW = "must hold classes: whole numbers, booleans or text"
 
 
 class Fold(NamedTuple):
@@ -34,18 +52,27 @@ class Fold(NamedTuple):
     label: Any
 
 
+class RareClass(NamedTuple):
+    """A class that draws often lack, and in how many of the units (cases or groups) that are drawn it occurs."""
+
+    label: Any
+    held: int
+    units: int
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Sample:
-    """Features and outcomes of the cases, and the estimators that are fitted to them, by name."""
+    """Features, outcomes and groups of the cases, and the estimators that are fitted to them, by name."""
 
     estimators: Mapping[str, Any]
     X: Any
     y: NDArray[Any]
     pos_label: Any = None
     labels: Any = None
+    groups: Keys | None = None
 
     @classmethod
-    def of(cls, estimator: Any, X: Any, y: object, pos_label: Any, labels: Any) -> Sample:  # noqa: N803  (scikit-learn's name)
+    def of(cls, estimator: Any, X: Any, y: object, pos_label: Any, labels: Any, groups: object = None) -> Sample:  # noqa: N803  (scikit-learn's name)
         """Read the arguments of `propriety.validate`."""
         _check_sklearn()
         estimators = dict(estimator) if isinstance(estimator, Mapping) else {"model": estimator}
@@ -55,17 +82,17 @@ class Sample:
             offender = "it is empty" if wrong is None else f"{wrong!r} is {type(estimators[wrong]).__name__}"
             hint = "sklearn.calibration.CalibratedClassifierCV gives a classifier without probabilities predict_proba."
             raise InputTypeError(law, argument="estimator", offender=offender, hint=hint)
-        outcomes = np.asarray(y)
         if not (X.shape if hasattr(X, "shape") else hasattr(X, "__len__")):
             raise InputTypeError("must have one row per case", argument="X", offender=f"got {type(X).__name__}")
         rows = int(X.shape[0]) if hasattr(X, "shape") else len(X)
-        if outcomes.ndim != 1 or len(outcomes) != rows:
-            law, offender = "must have one outcome for each row of X", f"it has shape {outcomes.shape}, X {rows} rows"
+        given = Arguments(read_array(y, "y_true", role="outcomes"), {}, None, {})
+        if (shape := given.outcome.values.shape) != (rows,):
+            law, offender = "must have one outcome for each row of X", f"it has shape {shape}, X {rows} rows"
             raise InputValueError(law, argument="y_true", offender=offender)
-        if len(set(outcomes.tolist())) == 1:
-            law = "must hold two classes or more"
-            raise InputValueError(law, argument="y_true", offender=f"all outcomes are {outcomes.tolist()[0]!r}")
-        return cls(estimators, X, outcomes, pos_label, labels)
+        features = Reading("X", np.arange(rows), index=index_of(X))
+        check_indices(features, given.outcome, *([] if groups is None else [read_array(groups, "groups", role="keys")]))
+        keys = None if groups is None else read_keys(groups, "groups", beside=given, rows=None)
+        return cls(estimators, X, _outcomes(given), pos_label, labels, keys)
 
     def __len__(self) -> int:
         return len(self.y)
@@ -80,7 +107,7 @@ class Sample:
     def forecasts(self, fitted: Mapping[str, Any], rows: Rows) -> tuple[dict[str, NDArray[Any]], Any]:
         """Return the forecasts of fitted estimators for some rows, and the labels of the classes."""
         found, labels = predicted(fitted, self._features(rows), pos_label=self.pos_label, labels=self.labels)
-        return found, labels
+        return {name: read_array(own, "X").values for name, own in found.items()}, labels
 
     def ledger(self, rows: Rows, forecasts: Mapping[str, Any], **keys: Any) -> Ledger:
         """Return the ledger of forecasts of some rows."""
@@ -90,6 +117,25 @@ class Sample:
         from sklearn.utils import _safe_indexing
 
         return _safe_indexing(self.X, rows)
+
+
+def _outcomes(given: Arguments) -> NDArray[Any]:
+    """Return the outcomes; raise an error if any is missing or not a class, or if there is a single class."""
+    missing = missing_cases(given.outcome)
+    if missing.any():
+        laws.refuse_missing("y_true", missing, hint=laws.LEAVE_OUT_HINT)
+    found = given.truth(None, labelled=True)
+    if found.dtype.kind == "f" and (wrong := (found != np.floor(found)) | np.isinf(found)).any():
+        hint = "compare numbers with a threshold, such as y > 0.5."
+        laws.refuse("y_true", CLASSES_LAW, wrong, found, None, hint=hint)
+    try:
+        classes = np.unique(found).tolist()
+    except TypeError as error:
+        raise InputTypeError(CLASSES_LAW, argument="y_true", offender=str(error)) from error
+    if len(classes) < 2:
+        offender = f"all outcomes are {classes[0]!r}" if classes else "it is empty"
+        raise InputValueError("must hold two classes or more", argument="y_true", offender=offender)
+    return found
 
 
 def value_in(ledger: Ledger, measure: Measure, model: str) -> float:
@@ -124,7 +170,16 @@ def _split(sample: Sample, cv: Any, n_repeats: int, groups: NDArray[Any] | None,
             law = "repeats belong to a number of folds; a splitter has its own"
             raise InputValueError(law, argument="n_repeats", hint="pass RepeatedStratifiedKFold(...) as cv.")
         parts = list(selection.check_cv(cv, sample.y, classifier=True).split(sample.X, sample.y, groups))
-        return [Fold(train, test, 0, place) for place, (train, test) in enumerate(parts)]
+        rows_of = partial(_rows_of, len(sample))
+        return [
+            Fold(
+                rows_of(f"the training set of fold {place}", train),
+                rows_of(f"the test set of fold {place}", test),
+                0,
+                place,
+            )
+            for place, (train, test) in enumerate(parts)
+        ]
     kind = selection.StratifiedKFold if groups is None else selection.StratifiedGroupKFold
     states = np.random.SeedSequence(seed).generate_state(n_repeats)
     found = []
@@ -134,19 +189,80 @@ def _split(sample: Sample, cv: Any, n_repeats: int, groups: NDArray[Any] | None,
     return found
 
 
-def folds_of_sites(sites: NDArray[Any] | None) -> list[Fold]:
+def _rows_of(n: int, which: str, part: Any) -> Rows:
+    """Return the numbers of the rows of a part, given as numbers or as a mask; raise an error for rows that X lacks."""
+    rows = np.asarray(part)
+    rows = np.flatnonzero(rows) if rows.dtype == bool and rows.shape == (n,) else rows
+    if not rows.size:
+        raise InputValueError("must give cases to fit to and to test", argument="cv", offender=f"{which} is empty")
+    if rows.ndim != 1 or rows.dtype.kind not in "iu":
+        offender = f"{which} has shape {rows.shape} and dtype {rows.dtype}"
+        raise InputValueError("must give numbers of rows", argument="cv", offender=offender)
+    outside = rows[(rows < 0) | (rows >= n)]
+    if len(outside):
+        law = f"must give rows of X, from 0 to {n - 1:,}"
+        raise InputValueError(law, argument="cv", offender=f"{which} has row {outside[0]}")
+    return rows
+
+
+def folds_of_sites(sites: Keys | None) -> list[Fold]:
     """Return one part per site."""
-    labels = [] if sites is None else np.unique(sites).tolist()
-    if sites is None or len(labels) < 2:
+    if sites is None or len(sites) < 2:
         law = "must hold the site of each case, two sites or more"
-        offender = "got None" if sites is None else f"it holds {labels}"
+        offender = "got None" if sites is None else f"it holds {list(sites.labels)}"
         raise InputValueError(law, argument="groups", offender=offender)
-    return [Fold(np.flatnonzero(sites != label), np.flatnonzero(sites == label), 0, label) for label in labels]
+    inside = [sites.codes == code for code in range(len(sites))]
+    named = zip(inside, sites.labels, strict=True)
+    return [Fold(np.flatnonzero(~own), np.flatnonzero(own), 0, label) for own, label in named]
 
 
-def drawn_rows(sample: Sample, groups: NDArray[Any] | None, seed: np.random.SeedSequence) -> Rows:
-    """Draw cases with replacement, or whole groups, until all classes are among them."""
+def check_training(sample: Sample, folds: list[Fold], key: str) -> None:
+    """Raise an error if a class is absent from a training set; `key` is "fold" or "site"."""
+    classes, codes = np.unique(sample.y, return_inverse=True)
+    for fold in folds:
+        held = classes[np.bincount(codes[fold.train], minlength=len(classes)) > 0].tolist()
+        if len(held) == len(classes):
+            continue
+        if key == "site":
+            law = f"must have all {len(classes)} classes outside each site"
+            offender = f"without site {fold.label!r} there is only {held}"
+            hint = "merge this site with another, or leave its cases out."
+            raise InputValueError(law, argument="groups", offender=offender, hint=hint)
+        law = f"must have all {len(classes)} classes in each training set"
+        again = f" of repeat {fold.repeat}" if fold.repeat else ""
+        offender = f"that of fold {fold.label}{again} has only {held}"
+        hint = 'use fewer or stratified folds, or method="bootstrap".'
+        raise InputValueError(law, argument="cv", offender=offender, hint=hint)
+
+
+def rare_class(y: NDArray[Any], groups: NDArray[Any] | None) -> RareClass | None:
+    """Return the rarest class if draws of cases, or of groups, often lack it; else None.
+
+    Examples
+    --------
+    >>> rare_class(np.array([0] * 98 + [1] * 2), None), rare_class(np.array([0] * 90 + [1] * 10), None)
+    (RareClass(label=1, held=2, units=100), None)
+    """
+    classes, codes = np.unique(y, return_inverse=True)
+    units = np.arange(len(y)) if groups is None else groups
+    held = [len(np.unique(units[codes == code])) for code in range(len(classes))]
+    least, number = int(np.argmin(held)), len(np.unique(units))
+    lacking = (1.0 - held[least] / number) ** number
+    return RareClass(classes.tolist()[least], held[least], number) if lacking > LACKING else None
+
+
+def drawn_rows(
+    sample: Sample, groups: NDArray[Any] | None, seed: np.random.SeedSequence, *, by_class: bool = False
+) -> Rows:
+    """Draw cases with replacement, or whole groups, until all classes are among them; or cases of each class.
+
+    Draws that lack a rare class cannot be fitted to, and the others hold too many of its cases. Drawn `by_class`, every
+    class has as many cases as in the sample.
+    """
     generator = np.random.default_rng(seed)
+    if by_class:
+        own = [np.flatnonzero(sample.y == label) for label in np.unique(sample.y)]
+        return np.concatenate([generator.choice(rows, size=len(rows)) for rows in own])
     classes = len(np.unique(sample.y))
     members = None if groups is None else [np.flatnonzero(groups == label) for label in np.unique(groups)]
     for _ in range(MOST_DRAWS):

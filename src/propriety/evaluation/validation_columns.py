@@ -12,11 +12,19 @@ from numpy.typing import NDArray
 
 from propriety.errors import UNDEFINED
 from propriety.evaluation.optimism import Draw, corrected_632, value_of_draw, without_information
-from propriety.evaluation.resampled_fits import Fold, Sample, drawn_rows, value_in
+from propriety.evaluation.resampled_fits import (
+    Fold,
+    RareClass,
+    Sample,
+    check_training,
+    drawn_rows,
+    rare_class,
+    value_in,
+)
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.estimates import Estimate, counted
 from propriety.inference.estimation import estimate_or_note
-from propriety.inference.measures import Measure
+from propriety.inference.measures import Measure, bounds_of
 from propriety.inference.number_words import capitalized
 from propriety.inference.verdicts import Names
 from propriety.ledger.condense import condense
@@ -93,7 +101,9 @@ class Work(NamedTuple):
         ]
 
     def columns(self, apparent: Floats, corrected: Floats, low: Floats, high: Floats) -> dict[str, Any]:
-        """Return the columns that all methods share."""
+        """Return the columns that all methods share; what is corrected stays within the range of its measure."""
+        least, most = np.array([bounds_of(measure, self.apparent.classes) for _, measure in self.rows]).T
+        corrected, low, high = (np.clip(column, least, most) for column in (corrected, low, high))
         return {
             "model": np.array([model for model, _ in self.rows]),
             "measure": np.array([measure.key for _, measure in self.rows]),
@@ -108,8 +118,10 @@ class Work(NamedTuple):
 def columns_by_bootstrap(work: Work, n_resamples: int, seed: int) -> dict[str, Any]:
     """Return the columns by Harrell's bootstrap and the .632+ bootstrap."""
     seeds = np.random.SeedSequence(seed).spawn(n_resamples)
-    samples = (drawn_rows(work.sample, work.groups, one) for one in seeds)
-    one_draw = partial(value_of_draw, work.sample, work.measures)
+    rare = rare_class(work.sample.y, work.groups)
+    by_class = rare is not None and work.groups is None
+    samples = (drawn_rows(work.sample, work.groups, one, by_class=by_class) for one in seeds)
+    one_draw = partial(value_of_draw, work.sample, work.measures, by_class=by_class)
     done = mapped(one_draw, samples, total=n_resamples, workers=work.workers, progress=work.progress, label="bootstrap")
     draws = Draw(*(np.array(column) for column in zip(*done, strict=True)))
     gaps = (draws.drawn - draws.original).reshape(n_resamples, -1)
@@ -125,13 +137,14 @@ def columns_by_bootstrap(work: Work, n_resamples: int, seed: int) -> dict[str, A
         shrunk.append(corrected_632(*own, higher_is_better=measure.higher_is_better))
     columns = work.columns(value, value - optimism, low - optimism, high - optimism)
     plus = np.array(shrunk)
-    notes = _notes_on_draws(work, n_resamples - known)
+    notes = _notes_on_estimates(work, found) + _notes_on_draws(work, n_resamples - known, rare)
     far = np.abs(plus - columns["corrected"]) > FAR * np.abs(columns["optimism"])
     far &= ~((columns["low"] <= plus) & (plus <= columns["high"]))
     if far.any():
         named = ", ".join(dict.fromkeys(one.label for (_, one), is_far in zip(work.rows, far, strict=True) if is_far))
         notes.append(f"The .632+ estimate differs widely ({named}): {TOO_FLEXIBLE}")
     return columns | {
+        "n": len(work.sample),
         "corrected_632": plus,
         "fold_mean": None,
         "fold_spread": None,
@@ -144,12 +157,42 @@ def columns_by_bootstrap(work: Work, n_resamples: int, seed: int) -> dict[str, A
     }
 
 
-def _notes_on_draws(work: Work, absent: NDArray[np.int64]) -> list[str]:
-    """Say in how many draws a measure is undefined."""
+def _notes_on_estimates(work: Work, found: list[Estimate]) -> list[str]:
+    """Return the caveats of estimates, each of them once, with the measures that it is about unless it is about all."""
+    told: dict[str, dict[str, None]] = {}
+    for (_, measure), one in zip(work.rows, found, strict=True):
+        if one.note:
+            told.setdefault(one.note, {})[measure.label] = None
+    every = len(work.measures)
+    return [capitalized(note) + (f" ({', '.join(own)})." if len(own) < every else ".") for note, own in told.items()]
+
+
+def _notes_on_draws(work: Work, absent: NDArray[np.int64], rare: RareClass | None) -> list[str]:
+    """Say how a rare class was drawn, and in how many draws a measure is undefined."""
+    notes = []
+    if rare is not None and work.groups is None:
+        cases = counted(rare.held, "case")
+        notes.append(f"Samples were drawn within each class, because class {rare.label!r} has only {cases}.")
+    elif rare is not None:
+        groups = f"Only {rare.held:,} of {counted(rare.units, 'group')}"
+        again = "Samples without them were drawn again, which biases the optimism."
+        notes.append(f"{groups} {'has' if rare.held == 1 else 'have'} cases of class {rare.label!r}. {again}")
     most: dict[str, int] = {}
     for (_, measure), count in zip(work.rows, absent.tolist(), strict=True):
         most[measure.label] = max(most.get(measure.label, 0), count)
-    return [f"{capitalized(label)} is undefined in {counted(count, 'draw')}." for label, count in most.items() if count]
+    undefined = {label: counted(count, "draw") for label, count in most.items() if count}
+    return notes + [f"{capitalized(label)} is undefined in {draws}." for label, draws in undefined.items()]
+
+
+def _notes_on_tests(folds: list[Fold], n: int, n_repeats: int) -> list[str]:
+    """Say if cases are never tested, or more often than once in a repeat."""
+    times = np.bincount(np.concatenate([fold.test for fold in folds]), minlength=n)
+    never, most = int((times == 0).sum()), int(times.max())
+    notes = [f"{never:,} of {n:,} cases {'is' if never == 1 else 'are'} never tested."] if never else []
+    if most > n_repeats:
+        alike = bool((times == most).all())
+        notes.append(f"{'Each case is tested' if alike else 'Cases are tested up to'} {most:,} times.")
+    return notes
 
 
 def _means(columns: Floats) -> Floats:
@@ -191,6 +234,7 @@ def _forecast_part(work: Work, fold: Fold) -> _Part:
 
 def columns_by_folds(work: Work, folds: list[Fold], key: str) -> dict[str, Any]:
     """Return the columns by parts that are left out in turn; `key` is "fold" or "site"."""
+    check_training(work.sample, folds, key)
     done = mapped(
         partial(_forecast_part, work),
         folds,
@@ -210,14 +254,16 @@ def columns_by_folds(work: Work, folds: list[Fold], key: str) -> dict[str, Any]:
     counts |= {"n_train": [len(fold.train) for fold in folds], "n_test": [len(fold.test) for fold in folds]}
     columns = work.columns(apparent, corrected, low, high)
     mean = _means(values)
+    notes = _notes_on_estimates(work, found) + _notes_on_tests(folds, len(work.sample), n_repeats)
     return columns | {
+        "n": len(np.unique(np.concatenate([fold.test for fold in folds]))),
         "corrected_632": None,
         "fold_mean": mean,
         "fold_spread": _spreads(values, mean),
         "n_resamples": None,
         "n_folds": len(folds) // n_repeats,
         "n_repeats": n_repeats,
-        "note": "",
+        "note": " ".join(notes),
         "folds": FoldValues(
             model=np.repeat(columns["model"], len(folds)),
             measure=np.repeat(columns["measure"], len(folds)),

@@ -340,7 +340,7 @@ def compare_of(
         standings=standings_of(ledger.models, paired.values, paired.found, columns, tested),
         models=ledger.models,
         measure=measure,
-        method=method_in_words(chosen, horizon, drawing.n_resamples, tested),
+        method=method_in_words(chosen if tests else "none", horizon, drawing.n_resamples, tested),
         level=level,
         n=ledger.n,
         units=paired.units,

@@ -72,13 +72,12 @@ def pair_sentence(pair: Pair, tested: VerdictBasis) -> str:
         return _untested(pair, tested, verdict)
     ends = (pair.low, pair.high) if pair.difference > 0.0 else (-pair.high, -pair.low)
     gap = abs(pair.difference)
-    places = _places((ends[1] - ends[0]) / 2.0, gap, *ends)
-    low, high = (f"{end:.{places}f}" for end in ends)
+    written, low, high = _written((ends[1] - ends[0]) / 2.0, gap, *ends)
     interval = f"{100.0 * tested.level:g}% CI {low} to {high}"
     first, second, more = _ordered(pair, tested.measure)
     if verdict == "different":
-        return f"{first} and {second} differ: {first} has a {gap:.{places}f} higher {tested.measure.label}, {interval}."
-    return f"{first} is better than {second}: its {tested.measure.label} is {gap:.{places}f} {more}, {interval}."
+        return f"{first} and {second} differ: {first} has a {written} higher {tested.measure.label}, {interval}."
+    return f"{first} is better than {second}: its {tested.measure.label} is {written} {more}, {interval}."
 
 
 def standing_in_words(comparison: Comparison, model: str) -> str:
@@ -225,7 +224,7 @@ def _untested(pair: Pair, tested: VerdictBasis, verdict: Verdict) -> str:
     if verdict == "infinite":
         return f"{other} has an infinite {label} and {better} does not, so the difference cannot be tested."
     gap = abs(pair.difference)
-    lower = f"{better} has a {gap:.{_places(gap)}f} {more} {label} than {other}"
+    lower = f"{better} has a {_written(gap, gap)[0]} {more} {label} than {other}"
     lower = lower if gap > 0.0 else f"{pair.model} and {pair.reference} have the same {label}"
     one = "one case" if tested.n == 1 else f"one {tested.unit}"
     why = {
@@ -248,8 +247,7 @@ def _with_interval(pair: Pair, tested: VerdictBasis) -> str:
     numbers = (pair.difference, pair.low, pair.high)
     if not all(map(math.isfinite, numbers)):
         return ""
-    places = _places((pair.high - pair.low) / 2.0, *map(abs, numbers))
-    value, low, high = (f"{0.0 if round(one, places) == 0.0 else one:.{places}f}" for one in numbers)
+    value, low, high = _written((pair.high - pair.low) / 2.0, *numbers)
     return f": the difference in {tested.measure.label} is {value}, {100.0 * tested.level:g}% CI {low} to {high}"
 
 
@@ -260,9 +258,18 @@ def _outcomes(tested: VerdictBasis) -> str:
     return counted(min(events, others), name) if min(events, others) else f"no {name}"
 
 
-def _places(scale: float, *values: float) -> int:
-    """Return the decimals that show two digits of the scale, plus up to two if a value would round to zero."""
+def _written(scale: float, *values: float) -> list[str]:
+    """Write numbers with two digits of the scale, and up to two more if one would round to zero.
+
+    Examples
+    --------
+    >>> _written(0.0029, 0.0042, 0.0013, 0.0071), _written(2e-13, 1e-12, 8e-13, 1.2e-12)
+    (['0.0042', '0.0013', '0.0071'], ['1.0e-12', '8.0e-13', '1.2e-12'])
+    """
     places = 1 - math.floor(math.log10(scale)) if scale > 0.0 and math.isfinite(scale) else 3
     for _ in range(2):
         places += any(value != 0.0 and round(value, places) == 0.0 for value in values)
-    return min(max(places, 0), MOST_PLACES)
+    if places > MOST_PLACES and max(map(abs, values)) < 10.0 ** (1 - MOST_PLACES):
+        return ["0" if value == 0.0 else f"{value:.1e}" for value in values]
+    places = min(max(places, 0), MOST_PLACES)
+    return [f"{0.0 if round(value, places) == 0.0 else value:.{places}f}" for value in values]

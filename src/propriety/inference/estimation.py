@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias, get_args
 from narwhals.typing import IntoFrame
 from numpy.typing import ArrayLike
 
-from propriety.checks import check_choice, check_level, check_resamples, fresh_seed
+from propriety.checks import check_choice, check_level, check_positive, check_resamples, fresh_seed
 from propriety.errors import UNDEFINED, InputValueError
 from propriety.inference.answers_ledger import as_measured
 from propriety.inference.bootstrap import Drawing
@@ -153,6 +153,7 @@ def estimate(  # noqa: PLR0913  (the data, what is estimated, and how it is draw
     asked = read_measure(measure)
     check_level(level)
     check_resamples(n_resamples)
+    check_positive("workers", workers)
     check_choice("method", method, get_args(EstimateMethod))
     model = forecasts if isinstance(y_true, Ledger) else None
     ledger = open_ledger(

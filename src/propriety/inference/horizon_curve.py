@@ -23,8 +23,9 @@ from propriety.ledger.sources import open_ledger
 from propriety.result import Floats, Result
 from propriety.rules.families import BRIER
 from propriety.rules.rule import Rule
-from propriety.tables.arguments import numbers_of
-from propriety.tables.arrays import read_array
+from propriety.tables import laws
+from propriety.tables.arguments import check_indices, numbers_of
+from propriety.tables.arrays import Reading, missing_cases, read_array
 from propriety.tables.censored_outcomes import CensoredOutcomes
 from propriety.tables.names import check_names
 from propriety.tables.validation import Forecasts
@@ -134,7 +135,9 @@ def horizon_curve(
         raise InputTypeError("must be censored outcomes by two horizons or more", argument="outcomes")
     several = forecasts if isinstance(forecasts, Mapping) else {"forecast": forecasts}
     check_names(several)
-    columns = {model: _columns(model, values, outcomes) for model, values in several.items()}
+    readings = {model: read_array(values, laws.named_forecast(model)) for model, values in several.items()}
+    columns = {model: _columns(reading, outcomes) for model, reading in readings.items()}
+    check_indices(Reading("outcomes", outcomes.horizon, index=outcomes.index), *readings.values())
     rows: dict[str, list[Estimate]] = {}
     integrated = {}
     for model, values in columns.items():
@@ -158,13 +161,16 @@ def horizon_curve(
     )
 
 
-def _columns(model: str, values: object, outcomes: CensoredOutcomes) -> NDArray[Any]:
+def _columns(reading: Reading, outcomes: CensoredOutcomes) -> NDArray[Any]:
     """Return the forecasts of a model, one column per horizon; each column is checked when it is used."""
-    found = numbers_of(read_array(values, f"forecasts[{model!r}]"), None)
+    absent = missing_cases(reading)
+    if absent.any():
+        laws.refuse_missing(reading.argument, absent, hint=laws.CENSORED_MISSING_HINT)
+    found = numbers_of(reading, None)
     if found.shape != (outcomes.n, len(outcomes.horizon)):
         law = "must have one row per case and one column per horizon"
         offender = f"got shape {found.shape}, not ({outcomes.n}, {len(outcomes.horizon)})"
-        raise InputValueError(law, argument=f"forecasts[{model!r}]", offender=offender)
+        raise InputValueError(law, argument=reading.argument, offender=offender)
     return found
 
 

@@ -17,6 +17,8 @@ from propriety.inference.reporting_delays import ReportingDelays
 from propriety.ledger.ledger import Ledger
 from propriety.result import Floats
 from propriety.rules.rule import BinaryRule
+from propriety.tables.arguments import check_indices
+from propriety.tables.arrays import read_array
 from propriety.tables.validation import read_unlabelled
 
 __all__ = ["LateCases", "WindowEstimate", "estimate_window", "read_late_cases"]
@@ -81,12 +83,15 @@ def read_late_cases(forecasts: object, made: object, reported: object, now: obje
 
 
 def _cells_of_arrays(forecasts: object, made: object, reported: object) -> tuple[LateCases, Days]:
-    forecast = read_unlabelled(forecasts, "forecasts")
-    first, last = read_days("made", made), read_days("reported", reported, missing=True)
+    given = read_array(forecasts, "forecasts")
+    days = [read_array(values, name, role="keys") for name, values in (("made", made), ("reported", reported))]
+    forecast = read_unlabelled(given, "forecasts")
+    first, last = read_days("made", days[0]), read_days("reported", days[1], missing=True)
     check_alike("reported", last, first)
     for name, own in (("made", first.number), ("reported", last.number)):
         if own.shape != forecast.shape:
             raise InputValueError(f"must have shape {forecast.shape}", argument=name, offender=f"it has {own.shape}")
+    check_indices(given, *days)
     return LateCases(forecast, first.number, last.number, np.ones(len(forecast))), first
 
 

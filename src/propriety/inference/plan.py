@@ -146,7 +146,7 @@ def plan(  # noqa: PLR0913  (the anticipated cases, the criteria, and the design
     level: float = 0.95,
     share: float = 1.0,
     cluster_size: float = 1.0,
-    icc: float = 0.0,
+    icc: float | None = None,
     method: PlanMethod = "influence",
     n_resamples: int = RESAMPLES,
     seed: int | None = None,
@@ -192,9 +192,9 @@ def plan(  # noqa: PLR0913  (the anticipated cases, the criteria, and the design
         Level of intervals; tests are at 1 - level.
     share : float in (0, 1]
         Share of the cases in the smallest subgroup for which all criteria should hold.
-    cluster_size, icc : float
-        Mean number of cases per cluster and their intraclass correlation. The number of cases is multiplied by the
-        design effect 1 + (cluster_size - 1) icc.
+    cluster_size, icc : float, optional
+        Mean number of cases per cluster and their intraclass correlation, which clusters need. The number of cases is
+        multiplied by the design effect 1 + (cluster_size - 1) icc.
     method : {"influence", "riley"}
         "influence" plans the interval that `propriety.estimate` will report. "riley" uses the formulas of Riley et al.
         for observed/expected and the area under the ROC curve; those of the other measures agree.
@@ -261,7 +261,7 @@ def plan(  # noqa: PLR0913  (the anticipated cases, the criteria, and the design
         criteria.append(Criterion(f"{asked.key}_difference", label, "power", power, value, how, curve, size))
     if not criteria:
         raise InputValueError("must name a measure", argument="widths", hint="pass {'auc': 0.1}, or leave it out.")
-    factor = (1.0 + (cluster_size - 1.0) * icc) / share
+    factor = (1.0 + (cluster_size - 1.0) * (icc or 0.0)) / share
     simulated = any(one.method == "simulated" for one in criteria)
     return _plan(criteria, known.rate, factor, share, level, notes, (n_resamples, seed) if simulated else (None, None))
 
@@ -375,7 +375,7 @@ def _threshold(thresholds: float | None) -> float | None:
     return found
 
 
-def _check(*, power: float, level: float, share: float, cluster_size: float, icc: float, method: str) -> None:
+def _check(*, power: float, level: float, share: float, cluster_size: float, icc: float | None, method: str) -> None:
     check_inside("power", power)
     check_level(level)
     check_choice("method", method, get_args(PlanMethod))
@@ -383,6 +383,11 @@ def _check(*, power: float, level: float, share: float, cluster_size: float, icc
         raise InputValueError("must lie in (0, 1]", argument="share", offender=f"got {share!r}")
     if not is_number(cluster_size) or not 1.0 <= cluster_size < math.inf:
         raise InputValueError("must be at least 1", argument="cluster_size", offender=f"got {cluster_size!r}")
+    if icc is None:
+        if cluster_size > 1.0:
+            law = Wording("{cluster_size=} needs {icc=}, the intraclass correlation of the cases of a cluster")
+            raise InputValueError(law)
+        return
     if not is_number(icc) or not 0.0 <= icc <= 1.0:
         raise InputValueError("must lie in [0, 1]", argument="icc", offender=f"got {icc!r}")
     if icc > 0.0 and cluster_size == 1.0:

@@ -11,6 +11,7 @@ from propriety.decisions.roc import roc_curve
 from propriety.decisions.top_k import top_k
 from propriety.errors import InputValueError
 from propriety.inference.measures import Influence
+from propriety.rules.thresholds import read_range
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.pooling import running_sum
 
@@ -69,6 +70,9 @@ class PartialArea:
 
     higher_is_better: ClassVar[bool] = True
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+
+    def __post_init__(self) -> None:
+        read_range((self.low, self.high), "(low, high)")
 
     @property
     def key(self) -> str:

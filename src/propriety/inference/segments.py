@@ -42,6 +42,7 @@ COLUMNS = (
     *("segment", "places", "n", "events", "expected", "observed_expected", "low", "high", "intercept"),
     *("miscalibration", "kuiper", "deviation", "p_adjusted"),
 )
+ROUNDING = 1e-9
 FEWEST_BEYOND = 2.5  # Draws that are expected beyond the critical value.
 ROWS_OF_LAW = 2**17  # Cases whose outcomes are drawn; of more, a sample.
 
@@ -263,8 +264,9 @@ def find_segments(  # noqa: PLR0913  (the data, the columns, and how they are se
     """
     check_level(level)
     check_resamples(n_resamples)
-    if n_resamples * (1.0 - level) < FEWEST_BEYOND:
-        needed = f"must be at least {math.ceil(FEWEST_BEYOND / (1.0 - level)):,} for a level of {level:g}"
+    least = math.ceil(FEWEST_BEYOND / (1.0 - level) * (1.0 - ROUNDING))  # 1 - 0.9 is a little less than a tenth.
+    if n_resamples < least:
+        needed = f"must be at least {least:,} for a level of {level:g}"
         raise InputValueError(needed, argument="n_resamples", offender=f"got {n_resamples:,}")
     check_positive("depth", depth)
     check_positive("most", most)

@@ -26,10 +26,11 @@ def header_and_samples(path: Path) -> tuple[dict[str, Any], Iterator[tuple[str, 
     """Return the header of a log, and its samples with a description of the place of each."""
     if zipfile.is_zipfile(path):
         return _of_archive(path)
+    size = path.stat().st_size  # An absent file is reported as such.
     if path.suffix == ".eval":
         hint = "the file may be truncated."
         raise InputValueError("must be a zip archive", argument=path.name, hint=hint)
-    if path.stat().st_size > FREE:
+    if size > FREE:
         hint = "convert it to the .eval format: inspect log convert --to eval."
         raise InputValueError(f"a JSON log may have {FREE} bytes; {path.name} has more", hint=hint)
     log = object_of(path.read_bytes(), path.name)

@@ -19,6 +19,8 @@ from propriety.recalibration.maps import RecalibrationMap
 from propriety.recalibration.recalibrate import recalibrate
 from propriety.recalibration.result import Recalibration
 from propriety.result import Floats
+from propriety.tables import laws
+from propriety.tables.arrays import missing_cases, read_array
 
 __all__ = ["MapTransformer", "RecalibratedClassifier"]
 
@@ -106,6 +108,7 @@ class RecalibratedClassifier(base.ClassifierMixin, base.MetaEstimatorMixin, base
             The fitted classifier.
         """
         X, y = utils.indexable(X, y)  # noqa: N806  (scikit-learn's name)
+        _check_known(y)
         multiclass.check_classification_targets(y)
         y = utils.column_or_1d(y, warn=True)
         self._check_estimator()
@@ -234,6 +237,12 @@ class MapTransformer(base.OneToOneFeatureMixin, base.TransformerMixin, base.Base
 def _columns(X: Any) -> Floats:  # noqa: N803  (scikit-learn's name)
     found: Floats = utils.check_array(X, dtype=np.float64)
     return found
+
+
+def _check_known(y: Any) -> None:
+    """Raise an error for missing labels; scikit-learn has one for the absence of all."""
+    if y is not None and (missing := missing_cases(read_array(y, "y", role="outcomes"))).any():
+        laws.refuse_missing("y", missing, hint=laws.LEAVE_OUT_HINT)
 
 
 def _classes(y: NDArray[Any], learnt: NDArray[Any] | None) -> tuple[NDArray[Any], NDArray[np.intp]]:

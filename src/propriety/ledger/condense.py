@@ -37,7 +37,7 @@ def condense(  # noqa: PLR0913  (the data, what the cases share, and how they ar
     labels: Labels | None = None,
     missing: Missing = "raise",
     tolerance: float = TOLERANCE,
-    rules: Sequence[Rule] = (),
+    rules: Sequence[Any] = (),
     cells: int | None = None,
 ) -> Ledger:
     """Condense cases to a ledger: forecast tables by model, event and key, and moments of losses.
@@ -69,8 +69,9 @@ def condense(  # noqa: PLR0913  (the data, what the cases share, and how they ar
         Whether the classes are ordered.
     pos_label, labels, missing, tolerance
         As in `propriety.mean_score`; ``missing="drop"`` drops a case with a missing value in any model.
-    rules : sequence of Rule
-        Scoring rules whose moments are computed in addition to the usual ones.
+    rules : sequence of Rule or Measure
+        Scoring rules, or measures that are the mean of one such as `propriety.measures.NetBenefit`, whose moments are
+        computed in addition to the usual ones.
     cells : int, optional
         Number of cells of the grid to which the forecasts are rounded, a power of two; each cell keeps the mean of its
         forecasts. By default arrays are exact, and so is a lazy frame of up to 2**22 forecasts. A larger one has at
@@ -96,19 +97,20 @@ def condense(  # noqa: PLR0913  (the data, what the cases share, and how they ar
     >>> condense(cells["y"], {"a": cells["a"]}, counts=cells["cases"]).table("a")
     ForecastTable(rows=2, n=105, weight=105, event_rate=0.238095)
     """
-    for rule in rules if isinstance(rules, Sequence) else [rules]:
-        check_rule(rule)
     if isinstance(rules, Rule):
         raise InputTypeError("rules must be a list of rules", hint=f"pass [{rules!r}].")
+    asked: list[Any] = [getattr(one, "rule", one) for one in (rules if isinstance(rules, Sequence) else [rules])]
+    for rule in asked:
+        check_rule(rule)
     if counts is not None and sample_weight is not None:
         raise InputValueError(Wording("rows have {counts=} or {sample_weight=}, not both"))
     options: dict[str, Any] = {"outcome": outcome, "by": by, "cluster": cluster, "time": time, "ordered": ordered}
     options |= {"pos_label": pos_label, "labels": labels, "missing": missing, "tolerance": tolerance}
     if counts is None:
         ledger = open_ledger(y_true, forecasts, sample_weight=sample_weight, **options, cells=cells)
-        ledger.fill([*usual_rules(ledger.kind), *rules])
+        ledger.fill([*usual_rules(ledger.kind), *asked])
     else:
-        ledger = counted_ledger(y_true, forecasts, counts, lambda kind: [*usual_rules(kind), *rules], **options)
+        ledger = counted_ledger(y_true, forecasts, counts, lambda kind: [*usual_rules(kind), *asked], **options)
     if cells is not None:
         return ledger.grid(cells)
     for model in ledger.models:

@@ -21,7 +21,7 @@ from propriety.ledger.keyed_tables import KeyedTables
 from propriety.ledger.moments import MANY_EVENTS, OUTCOME, Moments
 from propriety.result import Backend, frame_of
 from propriety.rules.families import Brier
-from propriety.rules.functions import Excess
+from propriety.rules.functions import Excess, NetLoss
 from propriety.rules.rule import Rule, check_rule
 from propriety.rules.scoring import observed_rates
 from propriety.tables.cases import Cases
@@ -235,7 +235,7 @@ class Ledger:
                 self._by_step.update({rule: one.over(OUTCOME, "step") for rule, one in found.items()})
         else:
             law, known = f"the ledger has no moments of {absent[0]!r}", ", ".join(map(repr, self._moments)) or "none"
-            hint = f"condense the cases with rules=[{absent[0]!r}, ...]; there are those of {known}."
+            hint = f"condense the cases with rules=[{_written(absent[0])}, ...]; there are those of {known}."
             raise InputValueError(f"{law}, and no cases to compute them from", hint=hint)
 
     def moments_by_step(self, rule: Rule) -> Moments | None:
@@ -464,3 +464,8 @@ class Ledger:
     def __repr__(self) -> str:
         keys = f", keys={ {name: len(labels) for name, labels in self.keys.items()} }" if self.keys else ""
         return f"Ledger(models={list(self.models)}, kind={self.kind}, n={self.n}{keys})"
+
+
+def _written(rule: Rule) -> str:
+    """Return a rule as the user writes it: the net loss is that of a measure."""
+    return f"measures.NetBenefit({rule.threshold:g})" if isinstance(rule, NetLoss) else repr(rule)

@@ -327,7 +327,7 @@ def coarsen(
 
 def _check(ledger: object, cells: object, minimum: object, epsilon: object) -> None:
     if not isinstance(ledger, Ledger):
-        hint = Wording("pass propriety.condense(y_true, forecasts).")
+        hint: str | Wording = Wording("pass propriety.condense(y_true, forecasts).")
         raise InputTypeError("must be a Ledger", argument="ledger", offender=f"got {type(ledger).__name__}", hint=hint)
     if ledger.labels is not None or ledger.is_weighted:
         told = "its cases are weighted" if ledger.labels is None else f"it holds {len(ledger.labels)} classes"

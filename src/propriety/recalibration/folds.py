@@ -125,8 +125,8 @@ def folds_of(
     if number is None:
         return _of_key(ledger, ledger.index.names[0], model)
     if id is not None and isinstance(ledger.source, Cases):
-        (ids,) = ledger.source.keys.values()
-        return _of_cases(ledger, hashed_folds(ids.labels, number, seed)[ids.codes], model, "folds by a hash of id")
+        (ids,), name = ledger.source.keys.values(), id if isinstance(id, str) else ID
+        return _of_cases(ledger, hashed_folds(ids.labels, number, seed)[ids.codes], model, f"folds by a hash of {name}")
     return _of_ledger(ledger, number, model, seed)
 
 
@@ -229,7 +229,9 @@ def _of_table(table: ForecastTable, number: int, seed: int, dropped: int) -> Fol
     """Assign the cases of a table to folds at random."""
     (grouped,) = grouped_tables([table])
     tables = split_into_folds(grouped, number, seed)
-    return Folds(tables=tables, words=f"{len(tables)} random folds", dropped=dropped)
+    empty = number - len(tables)
+    unused = f" ({empty} of the {number} {'is' if empty == 1 else 'are'} empty)" if empty else ""
+    return Folds(tables=tables, words=f"{len(tables)} random folds{unused}", dropped=dropped)
 
 
 def _of_key(ledger: Ledger, name: object, model: str | None, words: str = "folds as given") -> Folds | ClassFolds:

@@ -9,12 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from propriety.checks import fresh_seed
 from propriety.errors import InputTypeError, InputValueError
 from propriety.result import Floats, Result
 from propriety.rules.rule import BinaryRule, ClassRule, Rule, check_rule
 from propriety.rules.search import TOLERANCE, Counterexample, Search
 
 __all__ = ["AuditReport", "Finding", "audit"]
+
+MOST_CLASSES = 12  # The search takes about 10 s.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,8 +116,8 @@ def audit(
     rule : Rule
         The rule: one of the package's or your own.
     classes : int, optional
-        Number of classes to try the rule with. By default, a rule for one event is tried on one event, and any other
-        rule on three classes.
+        Number of classes to try the rule with, from 2 to 12. By default, a rule for one event is tried on one event,
+        and any other rule on three classes.
     truth : float or sequence of float, optional
         Try only this true probability, or this distribution over the classes.
     seed : int
@@ -136,7 +139,7 @@ def audit(
         classes = 3
     _check_classes(rule, classes)
     declared = rule.properties(classes)
-    search = Search.of(rule, classes, truths=_truths(truth, classes), seed=seed)
+    search = Search.of(rule, classes, truths=_truths(truth, classes), seed=fresh_seed(seed))
     lie = search.better_lie()
     found: dict[str, tuple[Any, Counterexample | None]] = {
         "proper": (declared.proper, lie),
@@ -168,8 +171,9 @@ def _check_classes(rule: Rule, classes: int | None) -> None:
     if not isinstance(rule, ClassRule):
         law = f"{type(rule).__name__} scores the forecast of one event; omit classes"
         raise InputValueError(law)
-    if not isinstance(classes, int) or isinstance(classes, bool) or classes < 2:
-        raise InputValueError(f"classes must be a whole number of at least 2; got {classes!r}")
+    if not isinstance(classes, int) or isinstance(classes, bool) or not 2 <= classes <= MOST_CLASSES:
+        law = f"classes must be a whole number from 2 to {MOST_CLASSES}; got {classes!r}"
+        raise InputValueError(law, hint="the search takes seconds with few classes, and minutes with many.")
 
 
 def _truths(truth: float | Sequence[float] | NDArray[Any] | None, classes: int | None) -> Floats | None:

@@ -36,7 +36,7 @@ def read_thresholds(thresholds: object) -> Thresholds | None:
     raise InputTypeError(law, argument="thresholds", offender=f"got {thresholds!r}")
 
 
-def read_range(thresholds: object) -> tuple[float, float]:
+def read_range(thresholds: object, argument: str = "thresholds") -> tuple[float, float]:
     """Check a range of thresholds; a single threshold is rejected.
 
     Examples
@@ -45,11 +45,11 @@ def read_range(thresholds: object) -> tuple[float, float]:
     (0.05, 0.2)
     """
     if not _is_pair(thresholds):
-        raise InputTypeError("must be a pair (low, high)", argument="thresholds", offender=f"got {thresholds!r}")
+        raise InputTypeError("must be a pair (low, high)", argument=argument, offender=f"got {thresholds!r}")
     low, high = thresholds
     if not (is_number(low) and is_number(high) and 0.0 <= low < high <= 1.0):
         law, hint = "must satisfy 0 <= low < high <= 1", "pass probabilities, not odds or percentages."
-        raise InputValueError(law, argument="thresholds", offender=f"got ({low!r}, {high!r})", hint=hint)
+        raise InputValueError(law, argument=argument, offender=f"got ({low!r}, {high!r})", hint=hint)
     return float(low), float(high)
 
 

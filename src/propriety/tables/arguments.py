@@ -17,7 +17,7 @@ from propriety.tables.arrays import PAIR, Reading, classes_of, missing_cases
 from propriety.tables.label_codes import is_rounded
 from propriety.tables.labels import kind_in_words
 
-__all__ = ["Arguments", "ForecastKind", "about", "check_event", "check_rows", "numbers_of"]
+__all__ = ["Arguments", "ForecastKind", "about", "check_event", "check_indices", "check_rows", "numbers_of"]
 
 ForecastKind: TypeAlias = Literal["any", "event", "classes"]
 
@@ -195,6 +195,12 @@ def check_event(shape: tuple[int, ...], name: str) -> None:
     if classes_of(shape) is not None:
         law = "must be the forecast of one event, of shape (n,), (n, 1) or (n, 2)"
         raise InputValueError(law, argument=name, offender=f"got shape {shape}", hint=laws.EVENT_HINT)
+
+
+def check_indices(*readings: Reading) -> None:
+    """Raise an error if two of the arguments carry different indices."""
+    for one, other in itertools.pairwise(one for one in readings if one.index is not None):
+        _check_same_index(one, other)
 
 
 def numbers_of(reading: Reading, rows: NDArray[np.intp] | None) -> NDArray[Any]:

@@ -20,6 +20,7 @@ __all__ = [
     "Reading",
     "Role",
     "classes_of",
+    "decimals_as_floats",
     "is_missing_value",
     "missing_cases",
     "read_array",
@@ -65,6 +66,7 @@ def read_array(values: object, argument: str, *, role: Role = "numbers") -> Read
         data, mask = np.asarray(values.data), np.ma.getmaskarray(values)
         hidden = _missing_objects(data) if data.dtype == object else None
         mask = mask if hidden is None else mask | hidden
+        data = decimals_as_floats(data) if role == "numbers" else data
         return Reading(argument, data, mask if mask.any() else None)
     if _is_tensor(values):
         return _read_tensor(values, argument, role)
@@ -158,7 +160,8 @@ def missing_cases(reading: Reading, *, kinds: str = "fc") -> NDArray[np.bool_]:
 
 def _read_plain(values: object, argument: str, role: Role) -> Reading:
     array = _as_array(values, argument, role)
-    return Reading(argument, array, _missing_objects(array) if array.dtype == object else None)
+    missing = _missing_objects(array) if array.dtype == object else None
+    return Reading(argument, decimals_as_floats(array) if role == "numbers" else array, missing)
 
 
 def _read_series(series: nw.Series[Any], argument: str, role: Role) -> Reading:
@@ -187,7 +190,7 @@ def _read_frame(frame: nw.DataFrame[Any], argument: str) -> Reading:
 def _numbers(series: nw.Series[Any]) -> NDArray[Any]:
     if series.dtype == nw.Decimal:
         series = series.cast(nw.Float64)
-    return _whole(series) if _is_whole(series.dtype) else _plain(series)
+    return _whole(series) if _is_whole(series.dtype) else decimals_as_floats(_plain(series))
 
 
 def _labels(series: nw.Series[Any], argument: str) -> NDArray[Any]:
@@ -261,6 +264,26 @@ def _missing_objects(array: NDArray[np.object_]) -> NDArray[np.bool_] | None:
         return None
     missing = np.array([is_missing_value(value) for value in values], dtype=bool).reshape(array.shape)
     return missing if missing.any() else None
+
+
+def decimals_as_floats(array: NDArray[Any]) -> NDArray[Any]:
+    """Return decimals that are held as objects, as SQL drivers return them, as floats, and missing ones as NaN.
+
+    Other arrays are returned unchanged.
+
+    Examples
+    --------
+    >>> decimals_as_floats(np.array([Decimal("0.1"), None]))
+    array([0.1, nan])
+    """
+    if array.dtype != object:
+        return array
+    values = array.ravel().tolist()
+    kinds = {type(value) for value in values if not is_missing_value(value)}
+    if Decimal not in kinds or not all(issubclass(kind, Decimal | float | int) for kind in kinds):
+        return array
+    floats = [np.nan if is_missing_value(value) else float(value) for value in values]
+    return np.array(floats, dtype=np.float64).reshape(array.shape)
 
 
 def is_missing_value(value: object) -> bool:

@@ -15,7 +15,7 @@ from propriety.errors import InputTypeError, InputValueError, UnsupportedOperati
 from propriety.result import Result
 from propriety.tables.censoring import Censoring
 from propriety.tables.frames import known
-from propriety.tables.laws import NO_CASE
+from propriety.tables.laws import NO_CASE, beyond_follow_up
 from propriety.tables.lazy_columns import named_columns
 from propriety.tables.queries import Lazy, encoded, engine_of, fetched, flag, is_missing
 
@@ -91,7 +91,7 @@ def censored_frame(
         Columns with the time at which follow-up ended; whether it ended with the event, as 0/1 or booleans; whether it
         ended with a competing event; and the groups that have a censoring curve of their own.
     horizon : float
-        The time by which the event is forecast.
+        The time by which the event is forecast, not after the last time of all cases unless none is censored.
 
     Returns
     -------
@@ -229,13 +229,13 @@ def _counted(curves: Lazy, horizon: float) -> tuple[dict[str, Any], Censoring]:
         raise InputValueError(NO_CASE)
     labels, group = encoded(table.column("_censoring_group"))
     whole = {name: np.bincount(group, column[name], minlength=len(labels)) for name in (*sums[3:7], "_is_step")}
+    latest = max(float(column[name].max()) for name in last)
+    if latest < horizon and whole["censored"].any():
+        raise beyond_follow_up("horizon", horizon, latest)
     for place, label in enumerate(labels):
         event_at, censored_at = (float(column[name][group == place].max()) for name in last)
         if event_at <= censored_at < horizon:
-            where = "" if len(labels) == 1 else f" in group {label!r}"
-            law = f"must be within the follow-up; nobody is followed up until {horizon:g}{where}"
-            hint = "use an earlier horizon."
-            raise InputValueError(law, argument="horizon", offender=f"the last time is {censored_at:g}", hint=hint)
+            raise beyond_follow_up("horizon", horizon, censored_at, group=repr(label))
     free = whole["n"] - whole["events"] - whole["competing"] - whole["censored"]
     found = {name: int(whole[name].sum()) for name in sums[3:7]} | {"event_free": int(free.sum())}
     steps = _steps(column, group, whole["_is_step"].astype(np.intp))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -13,7 +14,7 @@ from propriety.checks import is_number
 from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.result import Floats, Result
 from propriety.tables import laws
-from propriety.tables.arguments import numbers_of
+from propriety.tables.arguments import check_indices, numbers_of
 from propriety.tables.arrays import Reading, missing_cases, read_array, read_forecasts
 from propriety.tables.cases import Keys
 from propriety.tables.censoring import Censoring, FollowUp, censoring_curves, dependence_p_value
@@ -25,6 +26,11 @@ __all__ = ["CensoredOutcomes", "KnownOutcomes", "censored"]
 FIFTHS = 5
 WEIGHTS_HINT = "for known weights, pass a function that returns the probabilities of being uncensored."
 LANDMARK = "restart the clock: use the time since entry, with forecasts made at entry."
+# How arguments are read if not as numbers of shape (n,).
+READERS: Mapping[str, Callable[[object, str], Reading]] = {
+    "groups": partial(read_array, role="keys"),
+    "forecast": read_forecasts,
+}
 
 
 class KnownOutcomes(NamedTuple):
@@ -107,8 +113,10 @@ class CensoredOutcomes(Result):
 
         If it is small, weights that ignore the forecast are biased: pass the forecast to `propriety.censored`.
         """
-        forecast = numbers_of(read_forecasts(y_proba), None).astype(np.float64)
+        reading = read_forecasts(y_proba)
+        forecast = _numbers(reading)
         _check_shape(forecast, "y_proba", self.n)
+        check_indices(Reading("the outcomes", forecast, index=self.index), reading)
         return dependence_p_value(self.follow_up, forecast, float(self.horizon.max()))
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> NDArray[Any]:
@@ -153,7 +161,7 @@ def censored(
     event : array-like of shape (n,)
         Whether it ended with the event, as 0/1 or booleans.
     horizons : float or sequence of float
-        The times by which the event is forecast.
+        The times by which the event is forecast, none of them after the last `time` of all cases.
     competing : array-like of shape (n,), optional
         Whether it ended with another event, after which the event can no longer happen. Such a case has the outcome 0.
     groups : array-like of shape (n,), optional
@@ -211,10 +219,12 @@ def censored(
     >>> round(float(outcome.event_probability[0]), 4)
     0.375
     """
-    follow_up, happened, other, index = _read(time, event, competing, entry)
+    options = {"competing": competing, "groups": groups, "forecast": forecast, "entry": entry}
+    given = _readings(time, event, options | {"sample_weight": sample_weight})
+    follow_up, happened, other = _follow_up(given)
     asked = _horizons(horizons)
-    own = None if sample_weight is None else _sample_weights(sample_weight, len(happened))
-    keys = _strata(groups, forecast, np.ones(len(happened)) if own is None else own)
+    own = _sample_weights(given["sample_weight"]) if "sample_weight" in given else None
+    keys = _strata(given, np.ones(len(happened)) if own is None else own)
     follow_up = follow_up._replace(group=keys.codes, groups=len(keys), weight=own)
     known, rows = [], []
     for horizon in asked:
@@ -240,8 +250,18 @@ def censored(
         known=tuple(known),
         follow_up=follow_up,
         tests_dependence=isinstance(weights, str),
-        index=index,
+        index=next((one.index for one in given.values() if one.index is not None), None),
     )
+
+
+def _readings(time: object, event: object, options: Mapping[str, object]) -> dict[str, Reading]:
+    """Read the arguments that are given, and check that their rows belong together."""
+    given = {"time": time, "event": event} | {name: one for name, one in options.items() if one is not None}
+    found = {name: READERS.get(name, read_array)(values, name) for name, values in given.items()}
+    for name in list(found)[1:]:
+        _check_shape(found[name].values, name, len(found["time"].values))
+    check_indices(*found.values())
+    return found
 
 
 def _known(
@@ -255,6 +275,10 @@ def _known(
     outcome = happened & (cases.time <= horizon)
     is_known = (cases.time >= horizon) | ~cases.censored
     own = 1.0 if cases.weight is None else cases.weight
+    last = float(cases.time.max())
+    if last < horizon and cases.censored.any():
+        # The curves do not show this if the last case had an event.
+        raise laws.beyond_follow_up("horizons", horizon, last)
     if callable(weights):
         until = np.minimum(cases.time, horizon)
         uncensored = numbers_of(read_array(weights(until), "weights"), None).astype(np.float64)
@@ -269,20 +293,16 @@ def _known(
         raise InputValueError('must be "km" or a function', argument="weights", offender=offender, hint=hint)
     curves = censoring_curves(cases, horizon)
     if curves.exhausted >= 0:
-        where = f" in group {keys.labels[curves.exhausted]!r}" if len(keys) > 1 else ""
         last = float(cases.time[cases.group == curves.exhausted].max())
-        hint = "use an earlier horizon" + (" or fewer groups." if len(keys) > 1 else ".")
-        law = f"must be within the follow-up; nobody is followed up until {horizon:g}{where}"
-        raise InputValueError(law, argument="horizons", offender=f"the last time is {last:g}", hint=hint)
+        raise laws.beyond_follow_up("horizons", horizon, last, group=repr(keys.labels[curves.exhausted]))
     weight = np.where(is_known, own, 0.0) / curves.uncensored[curves.slot]
     free = is_known & ~((cases.time <= horizon) & ~cases.censored)
     followed = int(np.bincount(cases.group[free], minlength=cases.groups).min())
     return KnownOutcomes(outcome, weight, Censoring.of_curves(curves, cases, ~is_known, horizon, followed))
 
 
-def _sample_weights(sample_weight: object, n: int) -> Floats:
-    values = _numbers(read_array(sample_weight, "sample_weight"))
-    _check_shape(values, "sample_weight", n)
+def _sample_weights(reading: Reading) -> Floats:
+    values = _numbers(reading)
     wrong = ~(np.isfinite(values) & (values > 0.0))
     if wrong.any():
         law, hint = "must be finite and positive", "leave out cases with a weight of 0."
@@ -290,33 +310,30 @@ def _sample_weights(sample_weight: object, n: int) -> Floats:
     return values
 
 
-def _read(
-    time: object, event: object, competing: object, entry: object
-) -> tuple[FollowUp, NDArray[np.bool_], NDArray[np.bool_], Any]:
-    """Read and check the follow-up; return it, the events, the competing events and the index of the times."""
-    reading = read_array(time, "time")
-    times = _numbers(reading)
+def _follow_up(given: Mapping[str, Reading]) -> tuple[FollowUp, NDArray[np.bool_], NDArray[np.bool_]]:
+    """Check the follow-up; return it, the events and the competing events."""
+    times = _numbers(given["time"])
     wrong = ~(np.isfinite(times) & (times >= 0.0))
     if wrong.any():
         laws.refuse("time", laws.WEIGHT_LAW, wrong, times, None, hint="count the time from the forecast.")
-    happened = _flags(event, "event", len(times))
-    other = np.zeros_like(happened) if competing is None else _flags(competing, "competing", len(times))
+    happened = _flags(given["event"])
+    other = _flags(given["competing"]) if "competing" in given else np.zeros_like(happened)
     if (happened & other).any():
         row = int(np.argmax(happened & other))
         law = "a case must end with the event or with a competing one, not with both"
         raise InputValueError(law, offender=f"row {row} has both")
-    if entry is not None and (entries := _numbers(read_array(entry, "entry"))).any():
+    if "entry" in given and (entries := _numbers(given["entry"])).any():
         law = "must be 0: cases that enter late are not supported, because they are missing from earlier risk sets"
         offender = f"row {int(np.argmax(entries != 0.0))} enters at {entries[np.argmax(entries != 0.0)]:g}"
         raise InputValueError(law, argument="entry", offender=offender, hint=LANDMARK)
     whole = np.zeros(len(times), dtype=np.intp)
-    return FollowUp(times, ~(happened | other), whole, 1), happened, other, reading.index
+    return FollowUp(times, ~(happened | other), whole, 1), happened, other
 
 
 def _numbers(reading: Reading) -> Floats:
     absent = missing_cases(reading)
     if absent.any():
-        laws.refuse_missing(reading.argument, absent)
+        laws.refuse_missing(reading.argument, absent, hint=laws.CENSORED_MISSING_HINT)
     values = numbers_of(reading, None).astype(np.float64)
     if not values.size:
         raise InputValueError("must hold at least one case", argument=reading.argument, offender="it is empty")
@@ -326,15 +343,14 @@ def _numbers(reading: Reading) -> Floats:
     return values
 
 
-def _flags(values: object, argument: str, n: int) -> NDArray[np.bool_]:
-    numbers = _numbers(read_array(values, argument))
-    _check_shape(numbers, argument, n)
+def _flags(reading: Reading) -> NDArray[np.bool_]:
+    numbers = _numbers(reading)
     wrong = (numbers != 0.0) & (numbers != 1.0)
     if wrong.any():
         row = int(np.argmax(wrong))
         hint = "pass event=(status == 1) and competing=(status == 2) if one column holds both."
         offender = f"row {row} is {numbers[row]:g}"
-        raise InputValueError("must hold 0 and 1, or booleans", argument=argument, offender=offender, hint=hint)
+        raise InputValueError("must hold 0 and 1, or booleans", argument=reading.argument, offender=offender, hint=hint)
     return np.asarray(numbers == 1.0)
 
 
@@ -354,21 +370,18 @@ def _horizons(horizons: object) -> list[float]:
     return [float(one) for one in given]
 
 
-def _strata(groups: object, forecast: object, weight: Floats) -> Keys:
+def _strata(given: Mapping[str, Reading], weight: Floats) -> Keys:
     """Return the groups with a censoring curve of their own: given ones, fifths of a forecast, or both."""
     n = len(weight)
     keys = Keys(("all",), np.zeros(n, dtype=np.intp))
-    if groups is not None:
-        reading = read_array(groups, "groups", role="keys")
-        _check_shape(reading.values, "groups", n)
-        absent = missing_cases(reading, kinds="fmM")
+    if "groups" in given:
+        absent = missing_cases(given["groups"], kinds="fmM")
         if absent.any():
-            laws.refuse_missing("groups", absent)
-        keys = code_keys(reading.values, "groups")
-    if forecast is None:
+            laws.refuse_missing("groups", absent, hint=laws.CENSORED_MISSING_HINT)
+        keys = code_keys(given["groups"].values, "groups")
+    if "forecast" not in given:
         return keys
-    values = _numbers(read_forecasts(forecast, "forecast"))
-    _check_shape(values, "forecast", n)
+    values = _numbers(given["forecast"])
     fifth = np.searchsorted(weighted_quantile(values, weight, np.arange(1, FIFTHS) / FIFTHS), values, side="left")
     names = [f"fifth {place + 1}" for place in range(FIFTHS)]
     labels = tuple(name if len(keys) == 1 else f"{label}, {name}" for label in keys.labels for name in names)

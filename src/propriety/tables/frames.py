@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Required, TypedDict, TypeVar
 
@@ -78,13 +79,18 @@ def checked_columns(frame: nw.DataFrame[Any] | nw.LazyFrame[Any], names: Sequenc
     absent = [name for name in names if name not in schema]
     if absent:
         law = f"must have the columns {list(names)}"
-        raise InputValueError(
-            law,
-            argument="frame",
-            offender=Wording("it lacks {absent}", absent=absent),
-            hint=Wording("its columns are {columns}.", columns=list(schema)),
-        )
+        hint = Wording("its columns are {columns}.", columns=list(schema))
+        alike = next((name for name in absent if _composed(name) in map(_composed, schema)), None)
+        if alike is not None:
+            told = "{hint} {name!r} is among them in another Unicode form (NFC or NFD), which looks the same."
+            hint = Wording(told, hint=hint, name=alike)
+        raise InputValueError(law, argument="frame", offender=Wording("it lacks {absent}", absent=absent), hint=hint)
     return schema
+
+
+def _composed(name: object) -> object:
+    """Return the name of a column with its accents in their composed form, NFC."""
+    return unicodedata.normalize("NFC", name) if isinstance(name, str) else name
 
 
 def columns_of(frame: object, columns: Mapping[str, str | None]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from propriety.errors import InputValueError, MissingValuesError, Wording, param
 __all__ = [
     "are_class_indices",
     "are_events",
+    "beyond_follow_up",
     "event_of_classes",
     "forecast_hint",
     "in_unit_interval",
@@ -53,6 +54,9 @@ EVENT_OF_CLASSES = Wording("belongs to a binary outcome; three columns or more o
 EVERY_CLASS_HINT = Wording("name every class in {labels=}, including those without cases.")
 MISSING_LAW = "must not hold missing values (NaN, None, NA or masked)"
 MISSING_HINT = Wording('drop such rows yourself, or pass {missing="drop"} to drop and count them.')
+# Functions without that option have hints of their own.
+LEAVE_OUT_HINT = "leave such rows out."
+CENSORED_MISSING_HINT = "leave such cases out of both the outcomes and the forecasts."
 UNIT_LAW = "must lie in [0, 1]"
 NAMED_FORECAST = "forecasts[{model!r}]"
 NUMBERS_LAW = "must hold real numbers"
@@ -132,13 +136,13 @@ def refuse(
     )
 
 
-def refuse_missing(argument: str, missing: NDArray[np.bool_], rows: RowNumbers = None) -> NoReturn:
-    """Raise the error for missing values."""
+def refuse_missing(
+    argument: str, missing: NDArray[np.bool_], rows: RowNumbers = None, *, hint: str = MISSING_HINT
+) -> NoReturn:
+    """Raise the error for missing values; functions that cannot drop them need a `hint` of their own."""
     by_case = _by_case(missing)
     row, count = _row(int(by_case.argmax()), rows), _count(by_case)
-    raise MissingValuesError(
-        MISSING_LAW, argument=argument, row=row, offender="is missing", count=count, hint=MISSING_HINT
-    )
+    raise MissingValuesError(MISSING_LAW, argument=argument, row=row, offender="is missing", count=count, hint=hint)
 
 
 def refuse_forecasts(argument: str, values: NDArray[Any], rows: RowNumbers) -> NoReturn:
@@ -232,6 +236,14 @@ def none_left(rows: int, *, models: int = 1) -> InputValueError:
     return InputValueError(law, count=f"{rows:,} rows")
 
 
+def beyond_follow_up(argument: str, horizon: float, last: float, *, group: str = "") -> InputValueError:
+    """Return the error for a horizon until which nobody is followed up, in the group if one is named."""
+    where = f" in group {group}" if group else ""
+    law = f"must be within the follow-up; nobody is followed up until {horizon:g}{where}"
+    hint = "use an earlier horizon" + (" or fewer groups." if group else ".")
+    return InputValueError(law, argument=argument, offender=f"the last time is {last:g}", hint=hint)
+
+
 def event_of_classes() -> InputValueError:
     """Return the error for a `pos_label` given with class probabilities."""
     return InputValueError(EVENT_OF_CLASSES, argument="pos_label")
@@ -282,10 +294,12 @@ def refuse_weights(values: NDArray[Any], rows: RowNumbers) -> NoReturn:
     refuse("sample_weight", WEIGHT_LAW, bad, values, rows, hint=WEIGHT_HINT)
 
 
-def refuse_missing_floats(argument: str, values: NDArray[Any], rows: RowNumbers = None) -> None:
+def refuse_missing_floats(
+    argument: str, values: NDArray[Any], rows: RowNumbers = None, *, hint: str = MISSING_HINT
+) -> None:
     """Raise an error if an array of floats holds NaN; other arrays pass."""
     if values.dtype.kind == "f" and np.isnan(values).any():
-        refuse_missing(argument, np.isnan(values), rows)
+        refuse_missing(argument, np.isnan(values), rows, hint=hint)
 
 
 def _row(case: int, rows: RowNumbers) -> int:

@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from propriety.checks import check_options
-from propriety.errors import InputTypeError, InputValueError, MissingValuesError, Wording
+from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.result import Floats, Result
 from propriety.tables import laws
 from propriety.tables.arguments import FORECAST, Arguments, ForecastKind, about, check_event, check_rows, numbers_of
-from propriety.tables.arrays import PAIR, Reading, read_array, read_forecasts
+from propriety.tables.arrays import PAIR, Reading, decimals_as_floats, read_array, read_forecasts
 from propriety.tables.cases import TOLERANCE, Cases, checked_forecast, rounding_of_rows
 from propriety.tables.censored_outcomes import CensoredOutcomes
 from propriety.tables.censoring import dependence_p_value
@@ -278,15 +278,18 @@ def read_event_forecast(y_proba: object) -> Floats:
     >>> read_event_forecast([0.2, 1]), read_event_forecast(0.5), read_event_forecast([[0.2]])
     (array([0.2, 1. ]), array(0.5), array([0.2]))
     """
+    if y_proba is None:
+        raise InputTypeError(laws.NUMBERS_LAW, argument="y_proba", offender="got None")
     if np.ndim(y_proba) == 0 and not isinstance(y_proba, str | bytes):  # type: ignore[arg-type]  # anything
-        values = numbers_of(Reading("y_proba", np.asarray(y_proba)), None).astype(np.float64)
+        single = Reading("y_proba", decimals_as_floats(np.asarray(y_proba)))
+        values = numbers_of(single, None).astype(np.float64)
+        laws.refuse_missing_floats("y_proba", np.atleast_1d(values), hint=laws.LEAVE_OUT_HINT)
     else:
         values, _ = _numbers_alone(y_proba)
         if values.ndim != 1:
             law = "must be the forecast of one event, of shape (n,) or (n, 1)"
             offender = f"got shape {values.shape}"
             raise InputValueError(law, argument="y_proba", offender=offender, hint=laws.ONE_COLUMN_HINT)
-    laws.refuse_missing_floats("y_proba", np.atleast_1d(values))
     found = checked_forecast(np.atleast_1d(values), argument="y_proba", tolerance=None) if values.size else values
     return found.astype(np.float64, copy=False).reshape(values.shape)
 
@@ -299,13 +302,9 @@ def read_unlabelled(values: object, argument: str) -> Floats:
     >>> read_unlabelled([[0.75, 0.25], [0.5, 0.5]], "forecasts")
     array([0.25, 0.5 ])
     """
-    try:
-        with about(argument):
-            forecast, _ = read_forecast(values)
-            check_event(forecast.T.shape, FORECAST)
-    except MissingValuesError as error:
-        error.aliases |= {laws.MISSING_HINT.template: "leave such rows out."}  # There is nothing to pass.
-        raise
+    with about(argument):
+        forecast, _ = read_forecast(values)
+        check_event(forecast.T.shape, FORECAST)
     event: Floats = forecast[1]
     return event
 
@@ -315,8 +314,10 @@ def _numbers_alone(y_proba: object) -> tuple[NDArray[Any], tuple[Any, ...] | Non
     reading = read_forecasts(y_proba)
     check_rows(reading)
     if reading.missing is not None:
-        laws.refuse_missing("y_proba", reading.missing)
-    return numbers_of(reading, None), reading.names
+        laws.refuse_missing("y_proba", reading.missing, hint=laws.LEAVE_OUT_HINT)
+    values = numbers_of(reading, None)
+    laws.refuse_missing_floats("y_proba", values, hint=laws.LEAVE_OUT_HINT)
+    return values, reading.names
 
 
 def read_rates(values: object, cases: Cases) -> NDArray[Any] | None:

@@ -1,0 +1,92 @@
+"""Measures over horizons and sums of censored cases, computed by hand."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.special import expit, logit
+
+import propriety as pr
+from propriety.errors import InputValueError
+
+
+class TestHorizons:
+    N, HORIZONS = 40, (10.0, 20.0, 35.0)
+    TIME, EVENT = np.arange(1.0, 41.0), np.arange(40) % 3 == 0
+    P = np.column_stack([np.linspace(0.05, 0.4, 40), np.linspace(0.1, 0.6, 40), np.linspace(0.9, 0.2, 40)])
+
+    def test_are_averaged_by_the_trapezoidal_rule(self):
+        outcomes = pr.censored(self.TIME, self.EVENT, horizons=self.HORIZONS)
+        curve = pr.horizon_curve(outcomes, {"a": self.P, "b": 0.5 * self.P}, level=0.9)
+        share = np.array([5.0, 12.5, 7.5]) / 25.0
+        for place, model in enumerate("ab"):
+            own = curve.integrated[model]
+            assert own.value == pytest.approx(share @ curve.value[3 * place : 3 * place + 3])
+            half = stats.t.ppf(0.95, 39) * own.standard_error
+            assert (own.low, own.high) == pytest.approx((own.value - half, own.value + half))
+            assert (own.level, own.n, own.units) == (0.9, 40, 40)
+            assert own.method == "trapezoidal rule over the horizons, influence function"
+        assert curve.model.tolist() == ["a"] * 3 + ["b"] * 3
+        assert curve.horizon.tolist() == [*self.HORIZONS] * 2
+        for name in ("events", "censored", "event_free"):
+            assert getattr(curve, name).tolist() == [*getattr(outcomes, name).tolist()] * 2
+        for place, horizon in enumerate(self.HORIZONS):
+            alone = pr.estimate(outcomes.at(horizon), 0.5 * self.P[:, place], level=0.9)
+            found = [getattr(curve, name)[3 + place] for name in ("value", "low", "high", "standard_error")]
+            assert found == [alone.value, alone.low, alone.high, alone.standard_error]
+        assert (curve.level, curve.n, curve.measure.key, curve.models) == (0.9, 40, "brier", ("a", "b"))
+
+    def test_of_an_area_have_limits_on_its_scale(self):
+        outcomes = pr.censored(self.TIME, self.EVENT, horizons=self.HORIZONS)
+        own = pr.horizon_curve(outcomes, self.P, pr.measures.AreaUnderRoc()).integrated["forecast"]
+        step = stats.t.ppf(0.975, 39) * own.standard_error / (own.value * (1.0 - own.value))
+        limits = expit(logit(own.value) - step), expit(logit(own.value) + step)
+        assert (own.low, own.high) == pytest.approx(limits)
+
+    def test_without_censoring_have_the_error_of_a_mean(self):
+        outcomes = pr.censored(np.full(40, 50.0) - 45.0 * self.EVENT, self.EVENT, horizons=(10.0, 30.0))
+        own = pr.horizon_curve(outcomes, self.P[:, :2]).integrated["forecast"]
+        losses = ((self.EVENT[:, None] - self.P[:, :2]) ** 2).mean(axis=1)
+        assert own.value == pytest.approx(losses.mean())
+        assert own.standard_error == pytest.approx(losses.std(ddof=1) / math.sqrt(40))
+
+    def test_repeat_the_notes_of_all_horizons_once(self):
+        outcomes = pr.censored(self.TIME, self.EVENT, horizons=self.HORIZONS)
+        own = pr.horizon_curve(outcomes, self.P).integrated["forecast"]
+        notes = [pr.estimate(outcomes.at(one), self.P[:, at]).note for at, one in enumerate(self.HORIZONS)]
+        assert own.note == "; ".join(dict.fromkeys(note for note in notes if note))
+        assert own.note
+
+    def test_need_one_column_each(self):
+        outcomes = pr.censored(self.TIME, self.EVENT, horizons=self.HORIZONS)
+        with pytest.raises(InputValueError, match=r"forecasts\['a'\] must have .*got shape \(40, 2\), not \(40, 3\)"):
+            pr.horizon_curve(outcomes, {"a": self.P[:, :2]})
+
+
+class TestCensoredSums:
+    """An engine has sums by step of the censoring curve; arrays have the influence of every case."""
+
+    @staticmethod
+    def ways():
+        pl = pytest.importorskip("polars")
+        i = np.arange(1, 91)
+        u, v, w = ((i * step) % 1.0 for step in (0.6180339887498949, 0.7548776662466927, 0.5698402909980532))
+        event_time, lost = -np.log(1.0 - v) * (0.5 + u), -1.5 * np.log(1.0 - w)
+        time, event = np.ceil(np.minimum(event_time, lost) * 20.0) / 20.0, event_time <= lost
+        forecasts = {"p": 0.8 * u, "q": 0.1 + 0.5 * u}
+        frame = pl.DataFrame({"t": time, "e": event.astype(int), **forecasts}).lazy()
+        found = pr.condense(pr.censored_frame(frame, time="t", event="e", horizon=0.75), ["p", "q"])
+        return found, pr.censored(time, event, horizons=0.75), forecasts
+
+    @pytest.mark.parametrize(
+        "measure",
+        [pr.measures.ObservedExpected(), pr.measures.PredictedActual(), pr.Brier(), pr.measures.Skill()],
+        ids=lambda measure: type(measure).__name__,
+    )
+    @pytest.mark.parametrize("model", ["p", "q"])
+    def test_give_the_estimates_of_arrays(self, measure, model):
+        ledger, outcomes, forecasts = self.ways()
+        one, other = pr.estimate(ledger, model, measure), pr.estimate(outcomes, forecasts[model], measure)
+        for name in ("value", "standard_error", "low", "high"):
+            assert getattr(one, name) == pytest.approx(getattr(other, name), rel=1e-10)

@@ -1,0 +1,103 @@
+"""Tables of groups: their names, columns and differences, computed by hand."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import propriety as pr
+from propriety.inference.measure_reading import read_measure
+from propriety.inference.slice_table import INFINITE, group_names, stacked_slices, texts_of_labels
+from propriety.inference.slices import slices, slices_by_key
+from propriety.inference.verdicts import holm
+from propriety.ledger.key_index import KeyIndex
+
+
+class TestGroupsOfSeveralKeys:
+    N = 240
+    P = np.linspace(0.05, 0.95, N)
+    Q = np.clip(P[::-1] * 0.6 + 0.2, 0.0, 1.0)
+    Y = (np.arange(N) * 7) % 10 < 10 * P
+    SITE = np.array(["a", "b", "c"])[np.arange(N) % 3]
+    DAY = np.arange(N) // 120
+
+    def test_are_stacked_by_model_with_one_adjustment(self):
+        ledger = pr.condense(self.Y, {"p": self.P, "q": self.Q}, by={"site": self.SITE, "day": self.DAY})
+        parts = [slices(ledger, by=name) for name in ("site", "day")]
+        found = stacked_slices(parts)
+        assert found.group.tolist() == ["site: a", "site: b", "site: c", "day: 0", "day: 1"] * 2
+        assert found.model.tolist() == ["p"] * 5 + ["q"] * 5
+        assert found.by == ("site", "day")
+        assert (found.overall, found.level, found.measure) == (parts[0].overall, 0.95, parts[0].measure)
+        for name in ("n", "events", "value", "low", "excess", "difference", "p_value", "miscalibration", "note"):
+            one, other = (getattr(part, name) for part in parts)
+            np.testing.assert_array_equal(
+                getattr(found, name), np.concatenate([one[:3], other[:2], one[3:], other[2:]]), err_msg=name
+            )
+        np.testing.assert_array_equal(found.p_adjusted, holm(found.p_value))
+        assert found.net_benefit is None
+        again = slices_by_key(ledger, read_measure(pr.Brier()), drawing=None)
+        np.testing.assert_array_equal(again.p_adjusted, found.p_adjusted)
+
+    def test_have_numbers_of_their_own(self):
+        found = slices(self.Y, {"p": self.P, "q": self.Q}, by=self.SITE, thresholds=0.3, level=0.9, smallest=80)
+        assert found.model.tolist() == ["p"] * 3 + ["q"] * 3
+        assert found.group.tolist() == ["a", "b", "c"] * 2
+        for row, (model, site) in enumerate(itertools.product("pq", "abc")):
+            own = site == self.SITE
+            y, p = self.Y[own], (self.P if model == "p" else self.Q)[own]
+            acted = p >= 0.3
+            events, others = (acted & y).sum(), (acted & ~y).sum()
+            odds = 0.3 / 0.7
+            assert (found.n[row], found.events[row]) == (80, y.sum())
+            assert found.event_rate[row] == pytest.approx(y.mean())
+            assert found.value[row] == pytest.approx(np.mean((p - y) ** 2))
+            assert found.excess[row] == pytest.approx(y.mean() - p.mean())
+            assert found.net_benefit[row] == pytest.approx((events - odds * others) / 80)
+            centre = (events + 1 - odds * (others + 1)) / 83
+            error = math.sqrt(((events + 1 + odds**2 * (others + 1)) / 83 - centre**2) / 83)
+            limits = centre + stats.norm.ppf([0.05, 0.95]) * error
+            assert (found.net_benefit_low[row], found.net_benefit_high[row]) == pytest.approx(tuple(limits))
+            half = stats.t.ppf(0.95, 79) * (y - p).std(ddof=1) / math.sqrt(80)
+            middle = (found.excess_low[row] + found.excess_high[row]) / 2.0
+            assert middle == pytest.approx(found.excess[row])
+            assert found.excess_high[row] - middle == pytest.approx(half)
+            rest, q = self.Y[~own], (self.P if model == "p" else self.Q)[~own]
+            one, other = (p - y) ** 2, (q - rest) ** 2
+            assert found.difference[row] == pytest.approx(one.mean() - other.mean())
+            assert found.p_value[row] == pytest.approx(stats.ttest_ind(one, other, equal_var=False).pvalue)
+            assert found.miscalibration[row] == pytest.approx(pr.decompose(y, p).miscalibration)
+        assert found.overall == pytest.approx(
+            {"p": np.mean((self.P - self.Y) ** 2), "q": np.mean((self.Q - self.Y) ** 2)}
+        )
+        assert (found.by, found.thresholds, found.level, found.units, found.dropped) == (found.by, 0.3, 0.9, None, 0)
+        small = slices(self.Y, self.P, by=self.SITE, thresholds=0.3, smallest=81)
+        assert small.note.tolist() == ["too few to test: 80 cases"] * 3
+        for name in ("low", "high", "excess_low", "net_benefit_high", "p_value"):
+            assert np.isnan(getattr(small, name)).all()
+        assert np.isfinite(small.net_benefit).all()
+
+    def test_of_one_key_are_its_groups(self):
+        ledger = pr.condense(self.Y, self.P, by={"site": self.SITE})
+        found = slices_by_key(ledger, read_measure(pr.Brier()), drawing=None)
+        assert found.group.tolist() == ["a", "b", "c"]
+
+    def test_may_be_tested_or_too_small(self):
+        by = np.where(np.arange(self.N) < 20, "tiny", self.SITE)
+        y, p = self.Y.copy(), self.P.copy()
+        y[120], p[120] = True, 0.0
+        found = slices(y, p, pr.Log(), by=by)
+        own = by[120]
+        assert found.group.tolist() == ["a", "b", "c", "tiny"]
+        assert found.is_too_small.tolist() == [False, False, False, True]
+        assert found.note.tolist()[found.group.tolist().index(own)] == INFINITE
+        assert not found.is_tested[found.group.tolist().index(own)]
+        assert slices(self.Y, self.P, by=self.SITE).is_tested.all()
+
+    def test_have_labels_in_words(self):
+        assert texts_of_labels([1, "1", 2, 1]) == ["1", "'1'", "2", "1"]
+        assert texts_of_labels(["a", "b", "a"]) == ["a", "b", "a"]
+        index = KeyIndex(("k", "l"), ((1, "1"), ("x", "y")), np.array([[0, 0], [0, 1], [1, 0]]))
+        assert group_names(index).tolist() == ["1, x", "1, y", "'1', x"]
