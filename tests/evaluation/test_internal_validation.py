@@ -157,7 +157,7 @@ def test_learners_are_compared_by_the_same_folds():
     # The last two learners are the same.
     assert compared.difference[2] == 0.0
     assert np.isnan(compared.p_value[2])
-    assert "not tested" in str(compared)
+    assert str(compared).splitlines()[2] == "Brier score of b minus c: 0 (95% CI 0 to 0; not tested)."
     assert compared.df == 4
     first = str(found).splitlines()[0]
     assert first.startswith(f"Area under the ROC curve of weak: {found.corrected[0]:.3f}, 95% CI ")

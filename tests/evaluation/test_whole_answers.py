@@ -1,15 +1,19 @@
 """All that is said of small samples, word for word, and its numbers by direct computation."""
 
+import matplotlib as mpl
 import numpy as np
 import polars as pl
 import pytest
+from matplotlib import pyplot as plt
 
 import propriety as pr
-from propriety.evaluation import class_groups
+from propriety.evaluation import class_groups, words
 from propriety.evaluation.calls import EACH, Calls
 from propriety.evaluation.words import is_miscalibrated
 from propriety.inference.calibration_numbers import CalibrationNumbers
 from propriety.result import tuples_of
+
+mpl.use("agg")
 
 N, K = 300, 3
 RNG = np.random.default_rng(2)
@@ -143,9 +147,9 @@ def numbers_of(p_values, ratio=1.0):
 def test_a_group_names_the_classes_that_hold_for_all_groups_together():
     """With 2 groups and 2 classes, classes are named up to 0.05 / (2 * 2 * 2), and the smallest in any case."""
     p_values = np.array([[1e-3, 0.5], [0.0062, 0.5]])
-    words = np.stack([tuples_of([("too high",)] * 2), tuples_of([("too low",)] * 2)])
+    told = np.stack([tuples_of([("too high",)] * 2), tuples_of([("too low",)] * 2)])
     outcomes = np.full((2, 2), "miscalibrated", dtype=object)
-    options = (outcomes, words, ["class a", "class b"], 0.95)
+    options = (outcomes, told, ["class a", "class b"], 0.95)
     model, group = np.array(["m", "m"]), np.array(["g", "h"])
     found = class_groups._tested(model, group, numbers_of([0.3, 0.9]), p_values, *options)
     assert found.directions.tolist() == [("class a too high", "class b too low"), ()]
@@ -163,11 +167,11 @@ def test_a_group_names_the_classes_that_hold_for_all_groups_together():
 def test_of_many_wrong_classes_the_first_are_named_and_the_others_counted():
     classes = class_groups.MOST_NAMED + 3
     p_values = np.linspace(1e-9, 1e-8, classes)[:, None]
-    words = tuples_of([("too high",)] * classes)[:, None]
+    told = tuples_of([("too high",)] * classes)[:, None]
     labels = [f"class {place}" for place in range(classes)]
     outcomes = np.full((classes, 1), "miscalibrated", dtype=object)
     found = class_groups._tested(
-        np.array(["m"]), np.array(["g"]), numbers_of([0.3]), p_values, outcomes, words, labels, 0.95
+        np.array(["m"]), np.array(["g"]), numbers_of([0.3]), p_values, outcomes, told, labels, 0.95
     )
     assert found.directions[0] == (*(f"{label} too high" for label in labels[: class_groups.MOST_NAMED]), "3 more")
 
@@ -215,6 +219,7 @@ def evaluated_again():
 def test_confused_pairs_have_counts_and_shares(of_classes):
     found = of_classes.confusion["right"].most_confused(2)
     assert list(found) == ["label", "predicted", "count", "share", "expected"]
+    assert repr(of_classes.confusion["right"]) == "Confusion(classes=3, weight=300, accuracy=0.55)"
     top = TRUTH.argmax(axis=1)
     for place in range(2):
         true, predicted = int(found["label"][place]), int(found["predicted"][place])
@@ -243,9 +248,31 @@ def test_the_mean_probability_of_classes_is_that_of_what_happened(of_classes):
     happened = WRONG[np.arange(N), Y]
     assert found.model[1] == pytest.approx(np.exp(np.log(happened).mean()))
     assert 0.0 < found.angle < 90.0
+    np.testing.assert_allclose(found.divergence, found.model / found.source, rtol=1e-12)
     assert list(found.parts) == [0, 1, 2]
 
 
 def test_groups_are_in_the_calls_that_take_them(of_classes):
     assert of_classes.call("slices") == "pr.slices(y, forecasts, by=by)"
     assert of_classes.call("recalibrate", "right") == "pr.recalibrate(y, forecasts['right'])"
+
+
+def test_many_cut_points_are_not_tested_at_once(monkeypatch):
+    monkeypatch.setattr(words, "MOST_EVENTS", 1)
+    told = pr.evaluate(Y, TRUTH, ordered=True, **DRAWS).summary().splitlines()
+    assert "forecast: calibration is not tested for 2 cut points at once; use calibration_summary for one." in told
+
+
+def test_cut_points_of_correlated_cases_have_the_miscalibration_of_their_clusters():
+    ward = np.arange(N) // 5
+    found = pr.evaluate(Y, TRUTH, ordered=True, cluster=ward, **DRAWS).classes
+    for row, place in enumerate(found.place):
+        alone = pr.calibration_summary(place >= Y, TRUTH[:, : place + 1].sum(axis=1), cluster=ward)
+        assert found.miscalibration[row] == pytest.approx(alone.miscalibration.value, rel=1e-9)
+        assert found.observed_expected_low[row] == pytest.approx(alone.observed_expected.low, rel=0.02)
+
+
+def test_a_figure_that_is_given_is_drawn_on(of_classes):
+    figure = plt.figure()
+    assert of_classes.plot(figure) is figure
+    assert pr.evaluate([0, 1], [0.25, 0.75]).n_resamples == 1000
