@@ -146,10 +146,11 @@ def mangled_names(module: cst.Module) -> dict[cst.CSTNode, str]:
 
 
 def message_nodes(node: cst.CSTNode, *, inside: bool = False) -> Iterator[cst.CSTNode]:
-    """Yield what makes error messages: all that a `raise` raises, and assignments to the parts of a message."""
+    """Yield what makes error messages, all that a `raise` raises and assignments to their parts; and `strict=`."""
     if isinstance(node, cst.Assign):
         inside |= any(isinstance(t.target, cst.Name) and t.target.value in MESSAGE_NAMES for t in node.targets)
     inside |= isinstance(node, cst.Raise)
+    inside |= isinstance(node, cst.Arg) and node.keyword is not None and node.keyword.value == "strict"
     if inside:
         yield node
     for child in node.children:

@@ -14,6 +14,7 @@ import propriety as pr
 from propriety.errors import InputValueError
 from propriety.ledger import case_moments
 from propriety.ledger.engine_filling import cells_for
+from propriety.ledger.key_index import KeyIndex
 from propriety.ledger.keyed_tables import KeyedTables
 from propriety.ledger.ledger_files import ADDED
 
@@ -78,6 +79,8 @@ def test_a_ledger_of_tables_has_their_facts():
     assert (found.is_weighted, found.dropped, found.n, found.rules) == (True, 0, tables["p"].n, ())
     assert found.table("p") is tables["p"]
     dropped = pr.ForecastTable.from_predictions([0, 1, 1], [0.5, None, 0.25], missing="drop")
+    coarse = pr.Ledger.of_tables({"p": tables["p"].grid(8)})
+    assert coarse.keyed_tables("p", coarse.events[0]).cells == 8
     other = pr.Ledger.of_tables({"m": dropped})
     assert (other.is_weighted, other.dropped, other.n) == (False, 1, 2)
 
@@ -250,3 +253,33 @@ def test_moments_of_a_net_benefit_are_asked_for_by_their_measure(tmp_path):
     with pytest.raises(InputValueError, match=r"Hint: condense the cases with rules=\[measures.NetBenefit\(0.25\), "):
         pr.estimate(plain, "p", measure)
     assert pr.estimate(own, "p", measure).value == pytest.approx((4 - 3 / 3) / 8)
+
+
+def test_combinations_of_very_many_labels_stay_apart_and_in_order():
+    """The number of combinations of four keys with 70,000 labels does not fit into 64 bits."""
+    codes = np.random.default_rng(4).integers(0, 70_000, (200, 4))
+    codes[100:, :3] = codes[:100, :3]
+    labels = tuple(range(70_000))
+    index = KeyIndex(("a", "b", "c", "d"), (labels,) * 4, codes)
+    found = index.flat()
+    order = np.lexsort(codes.T[::-1])
+    np.testing.assert_array_equal(np.argsort(found, kind="stable"), order)
+    once, entry = index.distinct()
+    assert len(once) == 200
+    np.testing.assert_array_equal(once.codes[entry], codes)
+
+
+def test_an_entry_that_is_not_there_is_named():
+    index = KeyIndex.of_columns({"site": ["a", "b"]})
+    with pytest.raises(InputValueError, match="the ledger has no cases with site='c'"):
+        index.entry_of(KeyIndex.of_columns({"day": [1, 1, 2], "site": ["b", "a", "c"]}))
+
+
+def test_combinations_are_counted_with_and_without_a_sort():
+    columns = {"a": [2, 1, 2, 1, 2], "b": ["x", "x", "y", "x", "x"]}
+    once, entry = KeyIndex.of_columns(columns).distinct()
+    assert [once.column(name) for name in ("a", "b")] == [[1, 2, 2], ["x", "x", "y"]]
+    assert entry.tolist() == [1, 0, 2, 0, 1]
+    sparse = KeyIndex(("a",), (tuple(range(50)),), np.array([[40], [3], [40]]))
+    once, entry = sparse.distinct()
+    assert (once.column("a"), entry.tolist()) == ([3, 40], [1, 0, 1])
