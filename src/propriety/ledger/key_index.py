@@ -195,8 +195,10 @@ class KeyIndex:
         labels, columns = [], []
         for place in range(len(first.names)):
             own = [one.labels[place] for one in parts]
-            _check_kinds(first.names[place], own)
-            common = own[0] if all(one == own[0] for one in own) else merged_labels(own)
+            common = own[0]
+            if any(one != common for one in own):
+                _check_kinds(first.names[place], own)
+                common = merged_labels(own)
             code = {label: at for at, label in enumerate(common)}
             columns.append(
                 np.concatenate(

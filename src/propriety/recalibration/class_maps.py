@@ -48,7 +48,7 @@ class ClassMap(StoredMap):
         if classes is not None and len(forecast) != classes:
             law = f"must have {classes} columns, like the rows that the map was fitted to"
             raise InputValueError(law, argument="y_proba", offender=f"it has {len(forecast)}")
-        if self.labels is not None and not isinstance(y_proba, np.ndarray):  # Columns of a frame may have names.
+        if self.labels is not None and not isinstance(y_proba, np.ndarray | list | tuple):  # A frame names its columns.
             forecast = read_forecast(y_proba, labels=self.labels)[0]
         return self.recalibrated(np.ascontiguousarray(forecast.T))
 

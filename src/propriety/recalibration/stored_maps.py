@@ -41,7 +41,8 @@ class StoredMap(ABC):
     def parameters(self) -> dict[str, Any]:
         """The fields by name, without optional ones that were not given."""
         values = {field.name: getattr(self, field.name) for field in fields(cast("Any", self))}
-        return {name: value for name, value in values.items() if value is not None or name not in _optional(type(self))}
+        absent = [name for name in _optional(type(self)) if values[name] is None]
+        return {name: value for name, value in values.items() if name not in absent}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the map as plain Python data, with the name and version of its schema."""
