@@ -23,6 +23,7 @@ from propriety.inference.plan import plan as planned
 from propriety.ledger.ledger import Ledger
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.frames import checked_columns
+from propriety.tables.names import first_repeated
 
 __all__ = ["plan"]
 
@@ -135,7 +136,7 @@ def _forecasts(paths: Sequence[Path], forecasts: Sequence[str], dialect: Dialect
     if not forecasts:
         message = "--forecast is required."
         raise click.UsageError(message)
-    twice = next((name for place, name in enumerate(forecasts) if name in forecasts[:place]), None)
+    twice = first_repeated(forecasts)
     if twice is not None:
         raise InputValueError(f"must name each model once; {twice!r} is named again", argument="--forecast")
     with open_relation(paths, dialect=dialect, numbers=list(forecasts)) as opened:

@@ -12,6 +12,7 @@ from propriety.cli.footers import check_columns
 from propriety.cli.inputs import shown
 from propriety.errors import InputValueError, MissingDependencyError
 from propriety.tables.frames import pyarrow
+from propriety.tables.names import first_repeated
 
 __all__ = ["read_sheets"]
 
@@ -32,7 +33,7 @@ def _columns(
 ) -> dict[str, Any]:
     head, *rows = _rows(path, sheet)
     names = [str(cell).strip() for cell in head]
-    twice = next((name for place, name in enumerate(names) if name and name in names[:place]), None)
+    twice = first_repeated(name for name in names if name)
     if twice is not None:
         law = f"columns must have distinct names; row 1 of {shown(path)} has {twice!r} twice"
         raise InputValueError(law, hint="rename one of them.")

@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeAlias
 from propriety.cli.inputs import shown
 from propriety.errors import InputValueError
 from propriety.tables.frames import pyarrow
+from propriety.tables.names import first_repeated
 
 __all__ = ["LINE", "Compression", "Head", "first_offender", "line_too_long", "ragged_line", "read_heads"]
 
@@ -41,8 +42,8 @@ def read_heads(files: Sequence[Path], form: Compression, separator: str | None =
     known = {path: head for path, head in heads.items() if head is not None}
     first = next(iter(known), files[0])
     for path, head in known.items():
-        named = [name for name in head.names if name]  # pandas writes its index as a column without a name.
-        twice = next((name for place, name in enumerate(named) if name in named[:place]), None)
+        # pandas writes its index as a column without a name.
+        twice = first_repeated(name for name in head.names if name)
         if twice is not None:
             law = f"columns must have distinct names; line 1 of {shown(path)} has {twice!r} twice"
             raise InputValueError(law, hint="rename one of them.")

@@ -26,6 +26,7 @@ from propriety.rules.ordinal import RankedProbability
 from propriety.rules.penalized import Misclassification, PenalizedBrier
 from propriety.rules.rule import Rule
 from propriety.rules.thresholds import Thresholds
+from propriety.tables.names import first_repeated
 
 __all__ = ["RANKED", "RARE", "Problem"]
 
@@ -93,8 +94,7 @@ class Problem:
         advice = advise(kind=self.kind, thresholds=self.thresholds, rare=self.rare)
         object.__setattr__(self, "advice", advice)
         object.__setattr__(self, "thresholds", advice.thresholds)
-        keys = [measure.key for measure in self.measures]
-        twice = next((key for place, key in enumerate(keys) if key in keys[:place]), None)
+        twice = first_repeated(measure.key for measure in self.measures)
         if twice is not None:
             raise InputValueError(f"every measure must have a key of its own; {twice!r} occurs twice")
 

@@ -18,7 +18,7 @@ from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.frames import checked_columns, columns_of, known
 from propriety.tables.lazy_reading import read_lazy_cases
 from propriety.tables.models import check_tables
-from propriety.tables.names import check_key_names, check_names
+from propriety.tables.names import check_key_names, check_names, first_repeated
 from propriety.tables.validation import TOLERANCE, Labels, Missing, read_cases
 
 __all__ = ["check_apart", "check_condensed", "columns_of_models", "key_columns", "open_ledger", "refuse_frame"]
@@ -256,7 +256,7 @@ def check_apart(outcome: str, argument: str, names: Iterable[object]) -> None:
 
 
 def _check_once(argument: str, names: Sequence[object]) -> None:
-    twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
+    twice = first_repeated(names)
     if twice is not None:
         law = f"must name each column once; {twice!r} occurs twice"
         hint = 'to give a model another name pass {"model": "column"}.' if argument == "forecasts" else ""

@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias, get_args
 from propriety.checks import check_choice
 from propriety.errors import InputValueError
 from propriety.report.threshold_ranking import ThresholdRanking
+from propriety.tables.names import first_repeated
 
 __all__ = ["Facts", "Figure", "Item", "Page", "Section", "Table", "Width"]
 
@@ -151,8 +152,7 @@ class Page:
     about: Mapping[str, object] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        names = [section.id for section in self.sections]
-        twice = next((name for name in names if names.count(name) > 1), None)
+        twice = first_repeated(section.id for section in self.sections)
         if twice is not None:
             raise InputValueError(f"the ids of sections must differ; {twice!r} occurs twice")
         rankings = [item for section in self.sections for item in section.items if isinstance(item, ThresholdRanking)]

@@ -25,6 +25,7 @@ from propriety.tables.key_columns import KeyColumn, key_column
 from propriety.tables.labels import Labels, check_float_label, class_labels, distinct_labels, labels_of_event
 from propriety.tables.lazy_cases import LazyCases
 from propriety.tables.lazy_columns import Column, named_columns
+from propriety.tables.names import first_repeated
 from propriety.tables.queries import Lazy, engine_of, fetched, flag, is_missing, row_by_row, unsupported
 from propriety.tables.validation import TOLERANCE, Missing
 
@@ -155,7 +156,7 @@ def _number_of_classes(forecasts: Mapping[str, tuple[str, ...]]) -> int | None:
 
 
 def _distinct(keys: Sequence[str]) -> tuple[str, ...]:
-    twice = next((key for place, key in enumerate(keys) if key in keys[:place]), None)
+    twice = first_repeated(keys)
     if twice is not None:
         raise InputValueError(f"must name each column once; {twice!r} occurs twice", argument="by")
     return tuple(keys)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
+from typing import TypeVar
 
 from propriety.errors import InputTypeError, InputValueError
 
-__all__ = ["are_names", "check_key_names", "check_names", "is_name"]
+__all__ = ["are_names", "check_key_names", "check_names", "first_repeated", "is_name"]
+
+Name = TypeVar("Name", bound=Hashable)
 
 UNPRINTABLE = ("Cc", "Cs")  # Control characters, and lone surrogates, which no file can hold.
 
@@ -28,6 +31,22 @@ def is_name(name: object) -> bool:
 def are_names(names: object) -> bool:
     """Whether a value is a list of different names."""
     return isinstance(names, list) and all(map(is_name, names)) and len(names) == len(set(names))
+
+
+def first_repeated(names: Iterable[Name]) -> Name | None:
+    """Return the first name that occurred before, or None if all differ.
+
+    Examples
+    --------
+    >>> first_repeated(["a", "b", "c", "b", "a"])
+    'b'
+    """
+    seen = set()
+    for name in names:
+        if name in seen:
+            return name
+        seen.add(name)
+    return None
 
 
 def check_names(forecasts: object, fewest: int = 1, *, argument: str = "forecasts") -> None:
