@@ -320,3 +320,12 @@ def test_mcgrad_defines_ecce_alike_without_ties(weighted, recorded):
     sizes = [stepwise(y[order], tied[order], w[order])[0] for order in (rng.permutation(400) for _ in range(5))]
     assert np.ptp(sizes) > 1e-4
     assert found.kuiper < min(sizes)
+
+
+def test_the_note_on_few_outcomes_does_not_depend_on_the_unit_of_the_weights():
+    rng = np.random.default_rng(3)
+    for n, few in ((300, True), (5000, False)):
+        p = rng.beta(1, 60, n) if few else rng.random(n)
+        y, weight = rng.random(n) < p, rng.random(n) + 0.5
+        notes = {pr.cumulative_calibration_error(y, p, sample_weight=weight * unit).note for unit in (1e-4, 1.0, 100.0)}
+        assert {bool(note) for note in notes} == {few}

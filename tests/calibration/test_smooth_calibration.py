@@ -85,3 +85,17 @@ def test_many_forecasts_are_grouped_without_moving_the_indices():
     coarse = smooth_calibration_of(table.grid(4096), seed=1, n_resamples=50)
     for name in ("ici", "e50", "e90"):
         assert found.index(name) == pytest.approx(coarse.index(name), rel=0.02)
+
+
+@pytest.mark.parametrize(("events", "others"), [(60, 2000), (100, 1000), (300, 300)])
+def test_weights_of_the_outcome_do_not_make_calibrated_forecasts_look_wrong(events, others):
+    rng = np.random.default_rng(12)
+    p = rng.beta(2, 8, 200_000)
+    y = rng.random(len(p)) < p
+    rejected = 0
+    for _ in range(60):
+        rows = np.concatenate([rng.choice(np.flatnonzero(y), events), rng.choice(np.flatnonzero(~y), others)])
+        weight = np.where(y[rows], y.mean() / events, (1.0 - y.mean()) / others)
+        curve = pr.reliability_curve(y[rows], p[rows], sample_weight=weight)
+        rejected += curve.smooth(seed=1, n_resamples=20).p_value < 0.05
+    assert rejected <= 8  # With one effective number of cases, 21 of 60 for the first, and none for the last.

@@ -146,33 +146,59 @@ def test_useful_range():
     own = pr.decision_uncertainty(Y, P, seed=1).useful["forecast"]
     curve = pr.decision_curve(Y, P, grid=np.arange(1, 100) / 100)
     ahead = curve.threshold[curve.net_benefit > np.maximum(curve.treat_all, 0.0) + 1e-12]
-    assert (own["estimated_low"], own["estimated_high"]) == (ahead[0], ahead[-1])
+    assert (own["estimated"][0][0], own["estimated"][-1][1]) == (ahead[0], ahead[-1])
     both = [pr.decision_uncertainty(Y, P, reference=one, seed=1) for one in ("treat all", "treat none")]
     surely = curve.threshold[np.min([of(one, "gain_band_low", "forecast") for one in both], axis=0) > 0.0]
-    assert (own["low"], own["high"]) == (surely[0], surely[-1])
-    assert own["estimated_low"] < own["low"] < own["high"] < own["estimated_high"]
+    assert own["shown"] == [(surely[0], surely[-1])]
+    assert len(surely) == round(100 * (surely[-1] - surely[0])) + 1
+    assert ahead[0] < surely[0] < surely[-1] < ahead[-1]
+
+
+def test_a_range_with_a_gap_is_told_as_two():
+    # The forecasts of 0.55 are far too high, so that the model is worse than treating none around 0.5.
+    n = 2_000
+    p = np.repeat([0.02, 0.15, 0.55, 0.95], n)
+    y = np.concatenate([np.arange(n) < round(rate * n) for rate in (0.02, 0.15, 0.02, 0.95)])
+    found = pr.decision_uncertainty(y, {"m": p}, thresholds=(0.03, 0.9), seed=1)
+    both = [
+        pr.decision_uncertainty(y, {"m": p}, thresholds=(0.03, 0.9), reference=one, seed=1)
+        for one in ("treat all", "treat none")
+    ]
+    lowest = np.min([of(one, "gain_band_low", "m") for one in both], axis=0)
+    for kind, column in (("shown", lowest), ("estimated", of(found, "gain", "m"))):
+        ranges = found.useful["m"][kind]
+        assert len(ranges) == 2
+        inside = [any(low <= one <= high for low, high in ranges) for one in of(found, "threshold", "m")]
+        assert inside == (column > 0.0).tolist()
+    assert (of(found, "gain_band_high", "m") < 0.0).any()
+    (_, end), (start, _) = found.useful["m"]["shown"]
+    assert f" to {end:.3g} and from {start:.3g} to 0.9 (95% bands)" in str(found)
 
 
 def test_a_range_is_useful_only_if_the_bands_show_it():
     few = slice(0, 40)
     found = pr.decision_uncertainty(Y[few], P[few], seed=1)
-    assert math.isnan(found.useful["forecast"]["low"])
+    assert found.useful["forecast"]["shown"] == []
     assert "is not shown to be better than treating all and none at any threshold" in str(found)
 
 
-def test_a_range_of_one_threshold():
+def test_words_of_ranges():
     found = pr.decision_uncertainty(Y, P, grid=[0.1, 0.3, 0.5], seed=1)
-    own = found.useful["forecast"]
-    one = replace(found, useful={"forecast": own | {"low": 0.3, "high": 0.3}})
-    assert "better than treating all and none at the threshold 0.3 (95% bands)" in str(one)
-    shown = own | {"low": 0.1, "high": 0.3, "estimated_low": 0.3, "estimated_high": 0.3}
-    told = "at thresholds from 0.1 to 0.3 (95% bands); it is estimated to be at the threshold 0.3."
-    assert told in str(replace(found, useful={"forecast": shown}))
+
+    def told(shown, estimated):
+        return str(replace(found, useful={"forecast": {"shown": shown, "estimated": estimated}}))
+
+    one, wide = [(0.3, 0.3)], [(0.1, 0.3)]
+    assert "better than treating all and none at the threshold 0.3 (95% bands)" in told(one, wide)
+    assert "at thresholds from 0.1 to 0.3 (95% bands); it is estimated to be at the threshold 0.3." in told(wide, one)
+    assert "estimated to be at thresholds from 0.1 to 0.3 and at 0.5." in told(one, [*wide, (0.5, 0.5)])
+    many = [(0.1, 0.1), (0.2, 0.2), (0.3, 0.3), (0.5, 0.6)]
+    assert "estimated to be at some of the thresholds from 0.1 to 0.6." in told(one, many)
 
 
 def test_a_useless_model_has_no_range():
     useless = pr.decision_uncertainty(Y, np.full(N, Y.mean()), grid=GRID, seed=1)
-    assert math.isnan(useless.useful["forecast"]["estimated_low"])
+    assert useless.useful["forecast"]["estimated"] == []
     assert "better than treating all and none at no threshold" in str(useless)
     tied = of(useless, "probability_best", "forecast") + of(useless, "probability_best", "treat all")
     assert tied[0] == pytest.approx(1.0)  # At 0.1 it acts on everybody, so both share the first place.
@@ -208,3 +234,18 @@ def test_words_and_plain_data(found):
 def test_rejects(arguments, options, error, text):
     with pytest.raises(error, match=text):
         pr.decision_uncertainty(*arguments, **options)
+
+
+def test_limits_allow_for_weights_of_the_outcome():
+    weight = np.where(Y, 5.0, 1.0)
+    found = pr.decision_uncertainty(Y, P, grid=GRID, sample_weight=weight, n_resamples=4000, seed=1)
+    for at, threshold in enumerate(GRID):
+        value = (threshold <= P) * np.where(Y, 1.0, -threshold / (1.0 - threshold))
+        mean = (weight * value).sum() / weight.sum()
+        error = np.sqrt((weight**2 * (value - mean) ** 2).sum()) / weight.sum()
+        for low, high in (("low", "high"), ("credible_low", "credible_high")):
+            width = of(found, high, "forecast")[at] - of(found, low, "forecast")[at]
+            assert width == pytest.approx(2.0 * 1.96 * error, rel=0.08)
+    table = pr.ForecastTable.from_predictions(Y, P, sample_weight=weight)
+    same = pr.decision_uncertainty(table, grid=GRID, n_resamples=4000, seed=1)
+    np.testing.assert_allclose(of(same, "low", "forecast"), of(found, "low", "forecast"), atol=1e-12)

@@ -77,3 +77,55 @@ def test_weighted_cases_that_do_not_exist_have_no_share(seed):
     assert (found.sensitivity[0], found.specificity[0]) == (1.0, 0.0)
     assert (found.sensitivity[1], found.specificity[1]) == (0.0, 1.0)
     assert found.alert_rate.tolist() == [1.0, 0.0]
+
+
+@pytest.mark.parametrize("weights", [(0.1, 1.9), (10.0, 1.0)])
+def test_weights_of_the_outcome_leave_the_limits_within_an_outcome(weights):
+    y = np.repeat([1, 0], [50, 500])
+    p = np.repeat([0.5, 0.1, 0.5, 0.1], [40, 10, 100, 400])
+    weight = np.where(y == 1, *weights)
+    found = pr.decision_curve(y, p, sample_weight=weight, grid=[0.2]).operating_points(grid=[0.2])
+    for name, part, whole in (("sensitivity", 40.0, 50.0), ("specificity", 400.0, 500.0)):
+        low, high = wilson_limits(np.array([part]), np.array([whole]), 0.95)
+        assert getattr(found, f"{name}_low")[0] == pytest.approx(low[0])
+        assert getattr(found, f"{name}_high")[0] == pytest.approx(high[0])
+
+
+def error_of_mean(value, weight):
+    """Return the standard error of a weighted mean by its definition."""
+    mean = (weight * value).sum() / weight.sum()
+    return np.sqrt((weight**2 * (value - mean) ** 2).sum()) / weight.sum()
+
+
+def test_widths_are_those_of_the_weighted_means():
+    n = 40_000
+    rng = np.random.default_rng(8)
+    p = rng.beta(1, 4, n)
+    y = rng.random(n) < p
+    weight = np.where(y, 4.0, 1.0) * (0.5 + p)
+    found = pr.decision_curve(y, p, sample_weight=weight, grid=[0.3]).operating_points(grid=[0.3])
+    acted = p >= 0.3
+    members = {
+        "sensitivity": (acted, y),
+        "specificity": (~acted, ~y),
+        "positive_predictive_value": (y, acted),
+        "negative_predictive_value": (~y, ~acted),
+        "alert_rate": (acted, np.ones(n, dtype=bool)),
+    }
+    expected = {name: error_of_mean(value[own].astype(float), weight[own]) for name, (value, own) in members.items()}
+    odds = 0.3 / 0.7
+    expected["net_benefit"] = error_of_mean(acted * np.where(y, 1.0, -odds), weight)
+    expected["gain_over_all"] = error_of_mean(~acted * np.where(y, -1.0, odds), weight)
+    for name, error in expected.items():
+        width = getattr(found, f"{name}_high")[0] - getattr(found, f"{name}_low")[0]
+        assert width == pytest.approx(2.0 * 1.959964 * error, rel=0.005), name
+
+
+def test_shares_of_0_and_1_are_as_uncertain_as_the_weight_of_the_cases_that_are_missing():
+    y, p = np.repeat([1, 0], [10, 90]), np.repeat([0.1, 0.6], [60, 40])
+    found = pr.decision_curve(y, p, sample_weight=np.where(y == 1, 9.0, 1.0), grid=[0.5]).operating_points(grid=[0.5])
+    assert found.positive_predictive_value[0] == 0.0  # Of 40 non-events; an event would weigh as much as 9.
+    low, high = wilson_limits(np.array([0.0]), np.array([40.0 / 9.0]), 0.95)
+    assert (found.positive_predictive_value_low[0], found.positive_predictive_value_high[0]) == pytest.approx(
+        (low[0], high[0])
+    )

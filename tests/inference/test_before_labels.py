@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.special import expit, logit
+from scipy.special import expit, logit, stdtrit
 
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError
@@ -113,3 +113,34 @@ def test_limits_are_possible_values():
     assert (found.chance_low >= 0.0).all()
     assert (found.chance_high[:2] <= 1.0).all()
     assert (found.chance_low <= found.expected).all()
+
+
+def test_limits_from_past_days_need_not_contain_the_expected_value():
+    rng = np.random.default_rng(1)
+    y, p, day = batches(rng, 30, 2000, shifts=np.full(30, 0.6))
+    new = expit(rng.normal(-1, 1, 2000))
+    found = pr.before_labels(new, past=pr.condense(y, p, by={"day": day}), measures=[pr.measures.ObservedExpected()])
+    differences, variances = [], []
+    for one in range(30):
+        own = p[day == one]
+        differences.append(y[day == one].sum() / own.sum() - 1.0)
+        variances.append((own * (1.0 - own)).sum() / own.sum() ** 2)
+    difference, variance = np.array(differences), np.array(variances)
+    weight = 1.0 / variance
+    excess = weight @ (difference - weight @ difference / weight.sum()) ** 2 - 29
+    between = max(excess / (weight.sum() - weight @ weight / weight.sum()), 0.0)
+    weight = 1.0 / (variance + between)
+    mean = weight @ difference / weight.sum()
+    chance = (new * (1.0 - new)).sum() / new.sum() ** 2
+    away = stdtrit(29, 0.975) * np.sqrt(between + chance + 1.0 / weight.sum())
+    assert found.low[0] == pytest.approx(1.0 + mean - away)
+    assert found.high[0] == pytest.approx(1.0 + mean + away)
+    assert found.low[0] > 1.2
+    calibrated = rng.random(2000) < new
+    assert not found.reconcile(calibrated).inside[0]
+
+
+def test_a_measure_without_a_value_is_neither_inside_nor_outside():
+    found = pr.before_labels([0.01] * 30 + [0.02] * 30).reconcile(np.zeros(60))
+    assert found.summary().splitlines()[2] == "Area under the ROC curve: no value."
+    assert "nan" not in found.summary()

@@ -559,3 +559,20 @@ def test_outcomes_of_a_monitored_day_that_change_places_are_noticed():
     assert len(watch.extend(pr.condense([0, 1, 0, 1], p, by={"day": days})).times) == 2
     with pytest.raises(InputValueError, match="has been monitored must not change; those of 2 have"):
         watch.extend(pr.condense([0, 1, 1, 0], p, by={"day": days}))
+
+
+def test_stability_index_of_forecasts_in_few_groups():
+    def counts(forecast):
+        return bin_counts(np.zeros(len(forecast), dtype=int), 1, forecast, np.ones(len(forecast)))
+
+    same, other = counts(np.full(100, 0.05)), counts(np.full(100, 0.9))
+    reference = counts(np.full(10_000, 0.05))
+    assert stability_index(same, reference)[0] == 0.0
+    shares = np.array([[0.5, 100.5], [10_000.5, 0.5]])
+    shares /= shares.sum(axis=1, keepdims=True)
+    by_hand = (shares[0] - shares[1]) @ np.log(shares[0] / shares[1])
+    assert stability_index(other, reference)[0] == pytest.approx(by_hand)
+    # Six of the ten groups have cases; chance gives (6 - 1) (1/100 + 1/10,000).
+    rng = np.random.default_rng(0)
+    drawn = [[counts(expit(rng.normal(-3.0, 0.3, n))) for n in (100, 10_000)] for _ in range(200)]
+    assert np.mean([stability_index(*one)[0] for one in drawn]) == pytest.approx(0.0505, rel=0.1)

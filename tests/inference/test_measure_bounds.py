@@ -130,3 +130,19 @@ def test_measures_without_finite_bounds_have_words():
 def test_a_score_that_is_certainly_infinite_is_said_to_be():
     private = pr.coarsen(pr.condense([1, 0, 1], [0.0, 0.5, 0.5]), cells=2, minimum=1)
     assert str(pr.measure_bounds(private, pr.Log())) == "Log score of forecast is infinite."
+
+
+def test_noise_of_many_sites_does_not_add_up_in_the_value():
+    rng, away = np.random.default_rng(6), []
+    for draw in range(10):
+        parts, losses = [], []
+        for site in range(20):
+            p = rng.beta(1, 9, 300)
+            y = rng.random(300) < p
+            losses.append((y - p) ** 2)
+            ledger = pr.condense(y, p, by={"site": [site] * 300})
+            parts.append(pr.coarsen(ledger, epsilon=1.0, cells=32, seed=100 * draw + site))
+        found = pr.measure_bounds(sum(parts))
+        assert found.low <= found.value <= found.high
+        away.append(found.value - np.mean(losses))
+    assert abs(np.mean(away)) < 0.006  # 0.016 if the counts of each site are made positive by themselves.

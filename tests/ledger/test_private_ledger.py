@@ -196,3 +196,13 @@ def test_models_without_different_names_are_refused(models):
     stored = pr.coarsen(pr.condense(*cases(models=("a", "b"))[:2]), cells=4, minimum=3).to_dict()
     with pytest.raises(InputValueError, match="must be different names"):
         pr.PrivateLedger.from_dict(stored | {"models": models})
+
+
+@pytest.mark.parametrize("sites", [2, 3, 5])
+def test_parts_without_keys_add_up(sites):
+    y, p, _ = cases()
+    parts = [pr.coarsen(pr.condense(y[one::sites], p["a"][one::sites]), cells=8, minimum=1) for one in range(sites)]
+    summed, whole = sum(parts), pr.coarsen(pr.condense(y, p["a"]), cells=8, minimum=1)
+    assert summed.ledger.n == len(y)
+    assert pr.brier_score(summed.ledger.table()) == pytest.approx(float(pr.brier_score(whole.ledger.table())))
+    assert pr.measure_bounds(summed).low == pytest.approx(pr.measure_bounds(whole).low)

@@ -53,6 +53,8 @@ def test_every_version_of_a_monitor_is_read_and_means_what_it_meant(version, now
     read, made = pr.results.LedgerMonitor.from_parquet(FILES / f"monitor_state-{version}"), now.monitor()
     for one, other in ((read, made), (read.days, made.days)):
         found, expected = (result.to_frame(backend="pandas") for result in (one, other))
+        if version < 3:  # The stability index then counted groups without a case.
+            found, expected = (frame.drop(columns="psi", errors="ignore") for frame in (found, expected))
         pd.testing.assert_frame_equal(found, expected, rtol=1e-12)
 
 

@@ -119,7 +119,8 @@ def cumulative_calibration_error(
     sigma = math.sqrt(variance) / table.weight
     kuiper = float(max(difference.max(), 0.0) - min(difference.min(), 0.0))
     largest = float(np.abs(difference).max())
-    independent = variance * table.weight / table.weight_squares  # In units of cases.
+    spread = float(table.weights @ (table.forecast * (1.0 - table.forecast)))
+    independent = spread**2 / variance if variance > 0.0 else 0.0  # In units of cases.
     return CumulativeCalibrationError(
         forecast=table.forecast,
         coverage=running_sum(table.weights) / table.weight,

@@ -14,6 +14,7 @@ from scipy.special import chdtrc, expit, logit, ndtri
 from propriety.calibration.grouping import starts_by_share
 from propriety.calibration.loess import loess_of
 from propriety.calibration.logistic import OUTER_KNOT, LogisticFit, fit_logistic, natural_spline_basis
+from propriety.calibration.null_scores import log_weight_ratio, weighted_variance
 from propriety.checks import check_choice, check_level, check_resamples, fresh_seed
 from propriety.errors import InputValueError
 from propriety.result import Floats, Result
@@ -134,12 +135,14 @@ def split_histogram(table: ForecastTable, bins: int = BINS) -> SplitHistogram:
 
 
 class _Rows(NamedTuple):
-    """Rows of a fit: forecast, its log-odds, and the weights of events and non-events."""
+    """Rows of a fit: forecast, its log-odds, and the weights of events and non-events with their squares."""
 
     forecast: Floats
     x: Floats
     events: Floats
     non_events: Floats
+    event_squares: Floats
+    non_event_squares: Floats
 
     @property
     def weights(self) -> Floats:
@@ -231,9 +234,9 @@ def calibration_index(table: ForecastTable, name: str) -> float:
 def _by_spline(table: ForecastTable, level: float, noise: Callable[[int], Floats]) -> _Curve:
     rows, drawn = _grouped(table, GROUPS), _grouped(table, DRAWN_GROUPS)
     design, fit, knots = _fitted(rows)
-    # Weighted cases count as the effective number of cases (Kish).
-    spread = table.weight_squares / table.weight
-    covariance, p_value = spread * fit.covariance, _score_test(design, rows, spread)
+    # Weights may differ between events and non-events with the same forecast.
+    ratio = log_weight_ratio(table) if table.is_weighted else 0.0
+    covariance, p_value = _covariance(design, rows, fit, ratio), _score_test(design, rows, ratio)
     root = np.linalg.cholesky(covariance + 1e-14 * np.trace(covariance) * np.eye(len(covariance)))
     coefficients = fit.coefficients + np.vstack([np.zeros(len(root)), noise(len(root)) @ root.T])
     centre, *others = _indices(drawn, expit(coefficients @ _design(drawn.x, knots).T))
@@ -267,15 +270,16 @@ def _grouped(table: ForecastTable, groups: int) -> _Rows:
     """Return the rows that have log-odds, or groups of neighbours of about equal weight with their mean log-odds."""
     inside = _inside(table)
     forecast, events, non_events = (column[inside] for column in (table.forecast, table.events, table.non_events))
+    squares = table.event_squares[inside], table.non_event_squares[inside]
     if len(forecast) < 2:
         raise InputValueError("a smooth calibration curve needs different forecasts other than 0 and 1")
     x, weight = logit(forecast), events + non_events
     if len(forecast) <= groups:
-        return _Rows(forecast, x, events, non_events)
+        return _Rows(forecast, x, events, non_events, *squares)
     start = starts_by_share((np.cumsum(weight) - weight / 2.0) / weight.sum(), groups)
     total = np.add.reduceat(weight, start)
     mean = np.add.reduceat(weight * x, start) / total
-    return _Rows(expit(mean), mean, np.add.reduceat(events, start), np.add.reduceat(non_events, start))
+    return _Rows(expit(mean), mean, *(np.add.reduceat(column, start) for column in (events, non_events, *squares)))
 
 
 def _inside(table: ForecastTable) -> NDArray[np.bool_]:
@@ -306,10 +310,18 @@ def _design(x: Floats, knots: Floats) -> Floats:
     return np.column_stack([np.ones(len(x)), natural_spline_basis(x, knots)])
 
 
-def _score_test(design: Floats, rows: _Rows, spread: float) -> float:
+def _covariance(design: Floats, rows: _Rows, fit: LogisticFit, ratio: float) -> Floats:
+    """Return the covariance of the coefficients, which also holds with weights (a sandwich)."""
+    rate = expit(design @ fit.coefficients)
+    spread = weighted_variance(rate, rows.event_squares, rows.non_event_squares, ratio)
+    return np.asarray(fit.covariance @ ((design * spread[:, None]).T @ design) @ fit.covariance)
+
+
+def _score_test(design: Floats, rows: _Rows, ratio: float) -> float:
     """Return the p-value of calibration: the line with intercept 0 and slope 1, and no bend."""
     score = design.T @ (rows.events - rows.weights * rows.forecast)
-    information = spread * (design * (rows.weights * rows.forecast * (1.0 - rows.forecast))[:, None]).T @ design
+    spread = weighted_variance(rows.forecast, rows.event_squares, rows.non_event_squares, ratio)
+    information = (design * spread[:, None]).T @ design
     statistic = float(score @ np.linalg.lstsq(information, score, rcond=None)[0])
     return float(chdtrc(design.shape[1], statistic))
 

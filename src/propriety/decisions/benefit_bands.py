@@ -64,7 +64,7 @@ class Bands:
         if not self.cells.counted:
             error = np.sqrt(np.maximum(np.diag(covariance), 0.0))
             return value - critical * error, value + critical * error
-        squares, n = self.cells.count @ own**2 / total, np.full(len(value), self.cells.n)
+        squares, n = self.cells.count @ own**2 / total, self.cells.numbers(own)
         odds, level = self.grid / (1.0 - self.grid), 2.0 * float(ndtr(critical)) - 1.0
         if (contrast[:-2] < 0.0).any():
             error = error_of_difference(value, squares, n, odds)

@@ -25,6 +25,8 @@ class BenefitCells:
     ----------
     count : ndarray of shape (cells,)
         Number of cases, or clusters, in each group; with weights, in units of the effective number of cases.
+    spread : ndarray of shape (cells,)
+        Sum of the squared weights of the cases in each group, in these units; without weights, their number.
     size : ndarray of shape (cells,)
         Number of cases of a member: 1, or the size of the cluster.
     gain : ndarray of shape (cells, strategies, thresholds)
@@ -36,6 +38,7 @@ class BenefitCells:
     """
 
     count: Floats
+    spread: Floats
     size: Floats
     gain: Floats
     n: float
@@ -57,20 +60,30 @@ class BenefitCells:
         own = np.einsum("jst,st->jt", self.gain, contrast)
         away = own - self.size[:, None] * (self.count @ own / float(self.count @ self.size))
         factor = 1.0 if self.counted else len(self.count) / max(len(self.count) - 1, 1)
-        return np.asarray((away * self.count[:, None]).T @ away * (factor / self.n))
+        return np.asarray((away * self.spread[:, None]).T @ away * (factor / self.n))
+
+    def numbers(self, own: Floats) -> Floats:
+        """Return, for a value of each group at each threshold, the cases of equal weight whose mean has the same error.
+
+        It differs from `n` if weights depend on the outcome or on the forecast.
+        """
+        away = (own - self.count @ own / self.n) ** 2
+        spread, variance = self.count @ away, self.spread @ away
+        return np.where(variance > 0.0, self.n * spread / np.where(variance > 0.0, variance, 1.0), self.n)
 
     def draws(self, draws: int, seed: int) -> Floats:
         """Draw net benefits from the posterior distribution, of shape (draws, strategies, thresholds).
 
         The shares of the groups have a Dirichlet distribution with their counts as parameters, which is the Bayesian
-        bootstrap of cases or clusters.
+        bootstrap of cases or clusters. The shares of weighted groups have the same mean and variance as there.
         """
         generator = np.random.default_rng(seed)
         flat = self.gain.reshape(len(self.count), -1)
         found = np.empty((draws, flat.shape[1]))
         block = max(BLOCK // len(self.count), 1)
         for first in range(0, draws, block):
-            weight = generator.standard_gamma(self.count, size=(min(block, draws - first), len(self.count)))
+            shape = (min(block, draws - first), len(self.count))
+            weight = generator.standard_gamma(self.count**2 / self.spread, size=shape) * (self.spread / self.count)
             found[first : first + len(weight)] = weight @ flat / (weight @ self.size)[:, None]
         return found.reshape(draws, *self.gain.shape[1:])
 
@@ -82,13 +95,15 @@ def cells_of_ledger(ledger: Ledger, grid: Floats) -> BenefitCells:
     table = ledger.table(ledger.models[0])
     place = np.searchsorted(grid, table.forecast, side="right")
     worth = table.effective_n / table.weight
-    count = [np.bincount(place, column, minlength=len(grid) + 1) * worth for column in (table.non_events, table.events)]
+    columns = table.non_events, table.events, table.non_event_squares, table.event_squares
+    sums = [np.bincount(place, column, minlength=len(grid) + 1).astype(np.float64) for column in columns]
     acted = np.arange(len(grid) + 1)[:, None] > np.arange(len(grid))
     event = np.repeat([False, True], len(grid) + 1)
-    counts = np.concatenate(count)
+    counts, spread = np.concatenate(sums[:2]) * worth, np.concatenate(sums[2:]) * worth**2
     kept = counts > 0.0
     gain = _gains(np.tile(acted, (2, 1))[kept][:, None], event[kept], grid)
-    return BenefitCells(counts[kept], np.ones(int(kept.sum())), gain, table.effective_n, counted=True)
+    ones = np.ones(int(kept.sum()))
+    return BenefitCells(counts[kept], spread[kept], ones, gain, table.effective_n, counted=True)
 
 
 def cells_of_cases(cases: Cases, models: tuple[str, ...], grid: Floats) -> BenefitCells:
@@ -101,22 +116,25 @@ def cells_of_cases(cases: Cases, models: tuple[str, ...], grid: Floats) -> Benef
         model: np.searchsorted(grid, cases.gathered(model).forecast, side="right") for model in models
     }
     code: NDArray[np.intp] = event.astype(np.intp)
-    for own in places.values():
-        code = np.unique(code * (len(grid) + 1) + own, return_inverse=True)[1]
+    for place in places.values():
+        code = np.unique(code * (len(grid) + 1) + place, return_inverse=True)[1]
     first = np.unique(code, return_index=True)[1]
-    acted = np.stack([own[first][:, None] > np.arange(len(grid)) for own in places.values()], axis=1)
+    acted = np.stack([place[first][:, None] > np.arange(len(grid)) for place in places.values()], axis=1)
     gain = _gains(acted, event[first], grid)
     total, squares = float(weight.sum()), float(weight @ weight)
     n = total**2 / squares
     if cases.cluster is None:
         count = np.bincount(code, weight).astype(np.float64) * (n / total)
-        return BenefitCells(count, np.ones(len(first)), gain, n, counted=True)
+        spread = np.bincount(code, weight**2).astype(np.float64) * (n / total) ** 2
+        own = np.flatnonzero(count > 0.0)
+        return BenefitCells(count[own], spread[own], np.ones(len(own)), gain[own], n, counted=True)
     units = len(cases.cluster)
     table = np.zeros((units, len(first)))
     np.add.at(table, (cases.cluster.codes, code), weight * (n / total))
     kept = table.any(axis=1)
     sums = np.einsum("uj,jst->ust", table[kept], gain)
-    return BenefitCells(np.ones(int(kept.sum())), table[kept].sum(axis=1), sums, n, counted=False)
+    ones = np.ones(int(kept.sum()))
+    return BenefitCells(ones, ones, table[kept].sum(axis=1), sums, n, counted=False)
 
 
 def _gains(acted: NDArray[np.bool_], event: NDArray[np.bool_], grid: Floats) -> Floats:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -29,6 +29,7 @@ DEFAULT = "treating all or none"
 RESAMPLES = 2000
 POINTS = 41  # Thresholds of a range.
 PER = 1000.0  # Values of information are per this many cases.
+MANY = 3  # Ranges that a sentence can name.
 TIE = 1e-12  # Net benefits that differ by less are the same.
 
 
@@ -58,9 +59,9 @@ class DecisionUncertainty(Result):
     strategies : tuple of str
         The models, "treat all" and "treat none".
     useful : dict
-        For each model ``low`` and ``high``, the lowest and highest threshold at which the bands of its gains over
-        treating all and over treating none are both above 0, and ``estimated_low`` and ``estimated_high``, at which its
-        gains are; NaN if there is none.
+        For each model ``shown``, the ranges of thresholds in which the bands of its gains over treating all and over
+        treating none are both above 0, and ``estimated``, those in which its gains are; a range is a lowest and a
+        highest threshold of the grid.
     reference, thresholds, more_cases, level, n, n_resamples, seed
         The reference of gains, the decision maker's thresholds, and the settings; `n` is the number of cases.
     """
@@ -283,12 +284,17 @@ def _reference_of(value: Floats, strategies: tuple[str, ...], reference: str | N
     return np.where(value[-2] > 0.0, len(value) - 2, len(value) - 1)
 
 
-def _useful(value: Floats, shown: Floats, place: int, grid: Floats) -> dict[str, float]:
-    """Return the ends of the thresholds at which a model beats treating all and none: by bands, and as estimated."""
-    certain = grid[shown[place] > TIE]
-    ahead = grid[value[place] > np.maximum(value[-2], 0.0) + TIE]
-    ends = [float(end) for one in (certain, ahead) for end in ((one[0], one[-1]) if len(one) else (math.nan, math.nan))]
-    return dict(zip(("low", "high", "estimated_low", "estimated_high"), ends, strict=True))
+def _useful(value: Floats, shown: Floats, place: int, grid: Floats) -> dict[str, list[tuple[float, float]]]:
+    """Return the ranges of thresholds in which a model beats treating all and none: by bands, and as estimated."""
+    ahead = value[place] > np.maximum(value[-2], 0.0) + TIE
+    return {"shown": _ranges(shown[place] > TIE, grid), "estimated": _ranges(ahead, grid)}
+
+
+def _ranges(chosen: NDArray[np.bool_], grid: Floats) -> list[tuple[float, float]]:
+    """Return the first and the last threshold of each run of thresholds that are chosen."""
+    change = np.diff(chosen.astype(np.int8), prepend=0, append=0)
+    first, last = np.flatnonzero(change > 0), np.flatnonzero(change < 0) - 1
+    return [(float(grid[low]), float(grid[high])) for low, high in zip(first, last, strict=True)]
 
 
 def _grid(thresholds: Thresholds | None) -> Floats:
@@ -337,17 +343,17 @@ def _words(found: DecisionUncertainty) -> Iterator[str]:
         )
     else:
         for model, own in found.useful.items():
-            if math.isnan(own["estimated_low"]):
+            if not own["estimated"]:
                 yield f"{model} is better than treating all and none at no threshold."
                 continue
-            estimated = _at_thresholds(own["estimated_low"], own["estimated_high"])
-            if math.isnan(own["low"]):
+            estimated = _at_thresholds(own["estimated"])
+            if not own["shown"]:
                 yield (
                     f"{model} is not shown to be better than treating all and none at any threshold; "
                     f"it is estimated to be {estimated}."
                 )
                 continue
-            shown = _at_thresholds(own["low"], own["high"])
+            shown = _at_thresholds(own["shown"])
             yield (
                 f"{model} is better than treating all and none {shown} ({per} bands); "
                 f"it is estimated to be {estimated}."
@@ -358,6 +364,11 @@ def _words(found: DecisionUncertainty) -> Iterator[str]:
     yield (f"Perfect information is worth {found.evpi[most]:.2f} net true positives per 1,000 cases{where}{more}.")
 
 
-def _at_thresholds(low: float, high: float) -> str:
-    ends = [f"{end:.3g}" for end in (low, high)]
-    return f"at the threshold {ends[0]}" if ends[0] == ends[1] else f"at thresholds from {ends[0]} to {ends[1]}"
+def _at_thresholds(ranges: Sequence[tuple[float, float]]) -> str:
+    if len(ranges) > MANY:
+        return f"at some of the thresholds from {ranges[0][0]:.3g} to {ranges[-1][1]:.3g}"
+    ends = [(f"{low:.3g}", f"{high:.3g}") for low, high in ranges]
+    if len(ends) == 1 and ends[0][0] == ends[0][1]:
+        return f"at the threshold {ends[0][0]}"
+    told = [f"at {low}" if low == high else f"from {low} to {high}" for low, high in ends]
+    return f"at thresholds {' and '.join(told)}"

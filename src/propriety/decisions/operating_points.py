@@ -10,13 +10,20 @@ from scipy.special import ndtri
 
 from propriety.checks import check_level
 from propriety.decisions.net_benefit_limits import limits_of_net_benefit
-from propriety.decisions.thresholds import counts_at
+from propriety.decisions.thresholds import counts_at, squares_at
 from propriety.result import Floats, Result
 from propriety.tables.forecast_table import ForecastTable
 
 __all__ = ["OperatingPoints", "operating_points_of", "wilson_limits"]
 
-SHARES = ("sensitivity", "specificity", "positive_predictive_value", "negative_predictive_value", "alert_rate")
+# Which cases of those that could count do: true and false positives are 0 and 1, false and true negatives 2 and 3.
+SHARES = {
+    "sensitivity": ((0,), (2,)),
+    "specificity": ((3,), (1,)),
+    "positive_predictive_value": ((0,), (1,)),
+    "negative_predictive_value": ((3,), (2,)),
+    "alert_rate": ((0, 1), (2, 3)),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -104,41 +111,60 @@ def operating_points_of(table: ForecastTable, thresholds: Floats, *, level: floa
     (array([0.5]), array([0.5]), array([2.]))
     """
     check_level(level)
-    hits, alarms, misses, passes = counts_at(table, thresholds)
-    events, others = hits + misses, alarms + passes
-    total = events + others
-    # Weighted cases count as the effective number of cases (Kish).
-    worth = table.effective_n / table.weight
-    shares = dict(
-        zip(
-            SHARES,
-            [
-                (hits, events),
-                (passes, others),
-                (hits, hits + alarms),
-                (passes, passes + misses),
-                (hits + alarms, total),
-            ],
-            strict=True,
-        )
-    )
+    weight, squares = np.stack(counts_at(table, thresholds)), np.stack(squares_at(table, thresholds))
     columns: dict[str, Floats] = {}
-    for name, (part, whole) in shares.items():
-        with np.errstate(invalid="ignore", divide="ignore"):
-            columns[name] = part / whole
-        columns[f"{name}_low"], columns[f"{name}_high"] = wilson_limits(part * worth, whole * worth, level)
+    for name, (part, rest) in SHARES.items():
+        is_part = np.isin(np.arange(4), part).astype(np.float64)[:, None]
+        own = [*part, *rest]
+        share, n = _mean(is_part[own], weight[own], squares[own])
+        whole = weight[own].sum(axis=0)
+        # If all cases are on one side, others would weigh as those of their class do.
+        n = np.where(share == 0.0, whole / _usual_weight(weight, squares, part), n)
+        n = np.where(share == 1.0, whole / _usual_weight(weight, squares, rest), n)
+        columns[name], n = share, np.where(whole > 0.0, n, 0.0)
+        columns[f"{name}_low"], columns[f"{name}_high"] = wilson_limits(np.where(n > 0.0, share * n, 0.0), n, level)
     with np.errstate(divide="ignore"):
         for suffix, other in (("", ""), ("_low", "_high"), ("_high", "_low")):
             columns[f"number_needed_to_evaluate{suffix}"] = 1.0 / columns[f"positive_predictive_value{other}"]
-    odds, n = thresholds / (1.0 - thresholds), total * worth
-    value = (hits - odds * alarms) / total
-    limits = limits_of_net_benefit(value, (hits + odds**2 * alarms) / total, n, odds, level)
-    columns |= {"net_benefit": value, "net_benefit_low": limits.low, "net_benefit_high": limits.high}
+    odds = thresholds / (1.0 - thresholds)
+    none, one = np.zeros(len(odds)), np.ones(len(odds))
+    value, low, high = _net_benefit(np.stack([one, -odds, none, none]), weight, squares, odds, level)
+    columns |= {"net_benefit": value, "net_benefit_low": low, "net_benefit_high": high}
     # Acting on everybody gains the events missed and loses the non-events passed over.
-    value = (misses - odds * passes) / total
-    limits = limits_of_net_benefit(value, (misses + odds**2 * passes) / total, n, odds, level)
-    columns |= {"gain_over_all": -value, "gain_over_all_low": -limits.high, "gain_over_all_high": -limits.low}
+    value, low, high = _net_benefit(np.stack([none, none, one, -odds]), weight, squares, odds, level)
+    columns |= {"gain_over_all": -value, "gain_over_all_low": -high, "gain_over_all_high": -low}
     return OperatingPoints(threshold=thresholds, **columns, level=level, n=table.n)
+
+
+def _mean(value: Floats, weight: Floats, squares: Floats) -> tuple[Floats, Floats]:
+    """Return the mean of a value of each group, and the number of cases of equal weight with the same error.
+
+    The sums of the weights and of their squares have a row for each group and a column for each threshold. Weights may
+    depend on the outcome, so that no one number holds for all means.
+    """
+    total = weight.sum(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = (weight * value).sum(axis=0) / total
+        away = (value - mean) ** 2
+        spread = (weight * away).sum(axis=0) / total
+        variance = (squares * away).sum(axis=0) / total**2
+        return mean, np.where(variance > 0.0, spread / variance, total**2 / squares.sum(axis=0))
+
+
+def _usual_weight(weight: Floats, squares: Floats, groups: tuple[int, ...]) -> Floats:
+    """Return the usual weight of the events, the non-events or all cases, those of which there are groups."""
+    outcomes = {group % 2 for group in groups}
+    own = [group for group in range(4) if group % 2 in outcomes]
+    chosen = np.where(weight[own].sum(axis=0) > 0.0, np.isin(np.arange(4), own)[:, None], 1.0)
+    return np.asarray((squares * chosen).sum(axis=0) / (weight * chosen).sum(axis=0))
+
+
+def _net_benefit(
+    value: Floats, weight: Floats, squares: Floats, odds: Floats, level: float
+) -> tuple[Floats, Floats, Floats]:
+    mean, n = _mean(value, weight, squares)
+    limits = limits_of_net_benefit(mean, (weight * value**2).sum(axis=0) / weight.sum(axis=0), n, odds, level)
+    return mean, limits.low, limits.high
 
 
 def wilson_limits(part: Floats, whole: Floats, level: float) -> tuple[Floats, Floats]:

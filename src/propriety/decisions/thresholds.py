@@ -10,7 +10,7 @@ from propriety.result import Floats
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.pooling import running_sum
 
-__all__ = ["DecisionCounts", "counts_at"]
+__all__ = ["DecisionCounts", "counts_at", "squares_at"]
 
 
 class DecisionCounts(NamedTuple):
@@ -32,8 +32,16 @@ def counts_at(table: ForecastTable, thresholds: Floats) -> DecisionCounts:
     >>> found.true_positives, found.false_positives
     (array([2., 2., 1., 0.]), array([2., 1., 0., 0.]))
     """
+    return _split(table, thresholds, table.events, table.non_events)
+
+
+def squares_at(table: ForecastTable, thresholds: Floats) -> DecisionCounts:
+    """Add up the squared weights of the cases that `counts_at` counts."""
+    return _split(table, thresholds, table.event_squares, table.non_event_squares)
+
+
+def _split(table: ForecastTable, thresholds: Floats, *columns: Floats) -> DecisionCounts:
     below = np.searchsorted(table.forecast, thresholds, side="left")
-    columns = (table.events, table.non_events)
     # Sums of the rows, not differences from the total, so that no cases weigh exactly 0.
     acted = [np.append(running_sum(weight[::-1])[::-1], 0.0)[below] for weight in columns]
     others = [np.append(0.0, running_sum(weight))[below] for weight in columns]

@@ -48,7 +48,7 @@ class Reconciliation(Result):
     expected, low, high : ndarray of shape (measures,)
         As in `BeforeLabels`; without past days, the limits are those of calibrated forecasts.
     inside : ndarray of shape (measures,)
-        Whether the value lies within the limits.
+        Whether the value lies within the limits; false if it has none, as an area without events.
     level : float
         Level of the limits.
     """
@@ -65,11 +65,12 @@ class Reconciliation(Result):
     def summary(self) -> str:
         """Say in a sentence per measure whether the value came as expected."""
         rows = zip(self.label, self.value, self.low, self.high, self.inside, strict=True)
-        return "\n".join(
-            f"{capitalized(label)}: {number(value)}, {'inside' if inside else 'outside'} the limits of {number(low)} "
-            f"to {number(high)} given before."
-            for label, value, low, high, inside in rows
-        )
+        lines = []
+        for label, value, low, high, inside in rows:
+            where = f"{'inside' if inside else 'outside'} the limits of {number(low)} to {number(high)} given before"
+            found = "no value" if math.isnan(value) else f"{number(value)}, {where}"
+            lines.append(f"{capitalized(label)}: {found}.")
+        return "\n".join(lines)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -157,8 +158,9 @@ def before_labels(
 ) -> BeforeLabels:
     r"""Return the scores to be expected of forecasts whose outcomes are not known yet.
 
-    If the forecasts are calibrated, a case with forecast p is p of an event and 1 - p of a non-event, and every measure
-    of this table is the expected one. Observed/expected is then 1. Past days with labels show how far a measure
+    If the forecasts are calibrated, a case with forecast p is p of an event and 1 - p of a non-event. A mean score of
+    this table is the expected one. The area under the ROC curve is slightly lower, because a case is also compared with
+    itself. Observed/expected is then 1. Past days with labels show how far a measure
     :math:`m_d` usually is from its expectation :math:`e_d`: their differences :math:`m_d - e_d` have a mean, a variance
     :math:`v_d` by chance, which follows from the forecasts, and a variance :math:`\tau^2` between days, which is
     estimated (DerSimonian and Laird). The limits are
@@ -270,7 +272,8 @@ def _row(
     mean, error, between = _pooled(np.array(differences), np.array(variances))
     quantile = float(stdtrit(len(differences) - 1, (1.0 + level) / 2.0))
     away = quantile * math.sqrt(between + chance + error)
-    low, high = _possible(measure, expected, expected + mean - away, expected + mean + away)
+    likely = expected + mean
+    low, high = _possible(measure, likely, likely - away, likely + away)
     return *plain, mean, low, high, len(differences)
 
 

@@ -133,7 +133,8 @@ def measure_bounds(
         raise InputTypeError(
             "must be a PrivateLedger", argument="private", offender=offender, hint="pass propriety.coarsen(ledger)."
         )
-    asked, ledger = read_measure(measure), private.ledger
+    # All cases are added up before sums that noise makes negative are set to 0, which would add up.
+    asked, ledger = read_measure(measure), private.without_keys().ledger
     name = ledger.one_model(model)
     place = private.models.index(name)
     exact = ~private.is_noisy

@@ -44,9 +44,9 @@ def stability_index(counts: Floats, reference: Floats) -> Floats:
 
     .. math:: \mathrm{PSI} = \sum_g (a_g - r_g) \log\frac{a_g}{r_g} .
 
-    Half a case is added to each group, so that the index is finite. It is NaN without a reference. By convention, a
-    value above 0.1 is a moderate change and one above 0.25 a large one, but chance gives about
-    :math:`9 (1/n + 1/m)` with n cases and m in the reference.
+    Half a case is added to each of the k groups with cases in either, so that the index is finite. It is NaN without a
+    reference. By convention, a value above 0.1 is a moderate change and one above 0.25 a large one, but chance gives
+    about :math:`(k - 1) (1/n + 1/m)` with n cases and m in the reference.
 
     Examples
     --------
@@ -59,9 +59,14 @@ def stability_index(counts: Floats, reference: Floats) -> Floats:
         middle = (np.cumsum(reference, axis=1) - reference / 2.0) / total
     group = np.clip(np.nan_to_num(middle * GROUPS), 0, GROUPS - 1).astype(np.intp)
     place = (np.arange(len(counts))[:, None] * GROUPS + group).ravel()
-    shares = []
-    for one in (counts, reference):
-        grouped = np.bincount(place, one.ravel(), minlength=len(counts) * GROUPS).reshape(-1, GROUPS)
-        shares.append((grouped + 0.5) / (grouped.sum(axis=1, keepdims=True) + 0.5 * GROUPS))
-    index = ((shares[0] - shares[1]) * np.log(shares[0] / shares[1])).sum(axis=1)
+
+    def grouped(column: Floats) -> Floats:
+        sums = np.bincount(place, column.ravel(), minlength=len(counts) * GROUPS)
+        return sums.astype(np.float64).reshape(-1, GROUPS)
+
+    half = np.where(grouped(counts + reference) > 0.0, 0.5, 0.0)
+    first, second = (grouped(one) + half for one in (counts, reference))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        first, second = (one / one.sum(axis=1, keepdims=True) for one in (first, second))
+        index = np.where(half > 0.0, (first - second) * np.log(first / second), 0.0).sum(axis=1)
     return np.where(total[:, 0] > 0.0, index, np.nan)

@@ -191,7 +191,7 @@ class KeyIndex:
                 f"must have the same keys to be added; they have {', '.join(told)}", argument="ledgers"
             )
         if not first.names:
-            return KeyIndex((), (), np.zeros((len(parts), 0), dtype=np.intp))
+            return KeyIndex((), (), np.zeros((sum(map(len, parts)), 0), dtype=np.intp))
         labels, columns = [], []
         for place in range(len(first.names)):
             own = [one.labels[place] for one in parts]

@@ -85,20 +85,20 @@ class PrivateLedger:
         return found
 
     @property
-    def counts(self) -> Counts:
-        """The published counts; a suppressed one is half the minimum, and a negative one 0."""
-        half = (self.minimum // 2)[None, :, None, None]
-        return np.where(self.is_suppressed, half, np.maximum(self.published, 0))
-
-    @property
     def ledger(self) -> Ledger:
-        """The ledger of the published counts, with every forecast in the middle of its cell."""
+        """The ledger of the published counts, with every forecast in the middle of its cell.
+
+        A suppressed count is taken as half the minimum, and a sum that noise makes negative as 0.
+        """
         index, entry = self.index.distinct()
+        half = (self.minimum // 2)[None, :, None, None]
+        published = np.where(self.is_suppressed, half, self.published)
         middle = np.concatenate([[0.0], (np.arange(self.cells) + 0.5) / self.cells, [1.0]])
         tables = {}
         for place, model in enumerate(self.models):
             counts = np.zeros((len(index), *self.published.shape[2:]), dtype=np.int64)
-            np.add.at(counts, entry, self.counts[place])
+            np.add.at(counts, entry, published[place])
+            np.maximum(counts, 0, out=counts)
             at, cell = np.nonzero(counts.sum(axis=2))
             events, others = (counts[at, cell, outcome].astype(np.float64) for outcome in (1, 0))
             tables[(model, EVENT)] = KeyedTables(
@@ -127,6 +127,10 @@ class PrivateLedger:
         most = (self.minimum - 1)[None, :, None, None]
         hidden = self.is_suppressed
         return np.where(hidden, 1, self.published), np.where(hidden, most, self.published)
+
+    def without_keys(self) -> PrivateLedger:
+        """Return the private ledger of all cases together."""
+        return replace(self, index=KeyIndex((), (), np.zeros((len(self.index), 0), dtype=np.intp)))
 
     def where(self, **keys: Any) -> PrivateLedger:
         """Return the part with these labels; a list of labels means any of them."""
