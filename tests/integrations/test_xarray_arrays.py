@@ -6,11 +6,11 @@ from importlib import import_module
 import numpy as np
 import pytest
 import xarray as xr
-from gridded import AREA, OBSERVED, ROWS, P, Y
+from gridded import AREA, KIND, OBSERVED, ROWS, P, Y
 
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError, MissingDependencyError
-from propriety.integrations.xarray import mean_score
+from propriety.integrations.xarray import compare, decompose, estimate, mean_score, skill_score
 
 BRIER = pr.Brier()
 
@@ -47,8 +47,9 @@ def test_dimensions_must_have_the_same_names():
         (lambda p: p.isel(time=slice(None, None, -1)), r"same values in another order.*\.sortby\('time'\)"),
         (lambda p: p.assign_coords(time=p["time"] + 100), "0 in common.*begins with 0 and y_proba with 100: do they"),
         (lambda p: p.isel(time=slice(5)).drop_vars("time"), "same length along 'time'; they have 40 and 5"),
+        (lambda p: p.isel(time=slice(0)), "they have 40 and 0 values, 0 in common"),
     ],
-    ids=["fewer", "another order", "none in common", "another length"],
+    ids=["fewer", "another order", "none in common", "another length", "none"],
 )
 def test_coordinates_must_be_equal(changed, message):
     with pytest.raises(InputValueError, match=message):
@@ -75,6 +76,38 @@ def test_an_inner_join_is_made_only_if_asked():
         mean_score(OBSERVED, P.assign_coords(time=P["time"] + 100), rule=BRIER, join="inner")
     with pytest.raises(InputValueError, match="join must be"):
         mean_score(OBSERVED, P, rule=BRIER, join="outer")
+
+
+@pytest.mark.parametrize("join", ["exact", "inner"])
+def test_classes_must_be_in_the_same_order(join):
+    options = {"rule": pr.RankedProbability(), "class_dim": "kind", "join": join}
+    turned = ROWS.sel(kind=["storm", "dry", "wet"])
+    with pytest.raises(InputValueError, match=r"another order\. Hint: reference\.sel\({'kind': y_proba\['kind'\]}\)"):
+        skill_score(KIND, ROWS, reference=turned, **options)
+    ordered = turned.sel({"kind": ROWS["kind"]})
+    assert float(skill_score(KIND, ROWS, reference=ordered, **options)) == pytest.approx(0.0, abs=1e-12)
+    with pytest.raises(InputValueError, match=r"along 'kind'; they have 3 and 2 values, 2 in common\.$"):
+        compare(KIND, {"a": ROWS, "b": ROWS.isel(kind=[0, 1])}, class_dim="kind", join=join)
+
+
+def test_labels_of_classes_may_be_those_of_the_reference():
+    labels = [2, 0, 1]
+    y = xr.apply_ufunc(np.vectorize(dict(zip(ROWS["kind"].values, labels, strict=True)).get), KIND)
+    reference = ROWS.assign_coords(kind=labels)
+    found = skill_score(y, 0.5 * ROWS.drop_vars("kind") + 1 / 6, rule=BRIER, reference=reference, class_dim="kind")
+    expected = skill_score(KIND, 0.5 * ROWS + 1 / 6, rule=BRIER, reference=ROWS, class_dim="kind")
+    assert float(found) == pytest.approx(float(expected), rel=1e-12)
+
+
+@pytest.mark.parametrize("join", ["exact", "inner"])
+def test_coordinates_may_be_those_of_the_forecasts_or_weights(join):
+    weight = AREA.broadcast_like(Y)
+    bare = Y.drop_vars(["time", "site", "lead"])
+    for function in (estimate, decompose):
+        expected = function(Y, P, dim="time", sample_weight=weight)
+        for forecast in (P, P.drop_vars("site")):
+            found = function(bare, forecast, dim="time", sample_weight=weight, join=join)
+            xr.testing.assert_identical(found.drop_attrs(), expected.drop_attrs())
 
 
 def test_without_xarray_the_extra_is_named(monkeypatch):

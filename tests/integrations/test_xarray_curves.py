@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
+import xarray as xr
 from gridded import AREA, COORDS, OBSERVED, P, Y
 
 import propriety as pr
-from propriety.errors import MissingValuesError
+from propriety.errors import InputValueError, MissingValuesError
 from propriety.integrations.xarray import decompose, reliability_by, reliability_curve
 
 
@@ -69,3 +70,42 @@ def test_curves_by_a_dimension_are_panels_of_one_figure():
     hours = P.assign_coords(lead=np.array([6, 24], dtype="timedelta64[h]").astype("timedelta64[ns]"))
     assert list(reliability_by(OBSERVED, hours, "lead")) == ["lead 6 hours", "lead 1 days"]
     assert len(reliability_by(Y, P, ["site", "lead"])) == 6
+
+
+def test_curves_are_named_by_the_coordinates_of_the_forecasts():
+    curves = reliability_by(Y.drop_vars("lead"), P, "lead")
+    assert list(curves) == ["lead 6", "lead 12"]
+    assert reliability_curve(Y.drop_vars("lead"), P, dim="time")["lead"].values.tolist() == [6, 12]
+
+
+def test_curves_of_the_same_name_are_rejected():
+    with pytest.raises(
+        InputValueError,
+        match=r"by must name .* without repeated coordinates; 'lead 24' occurs 2 times\. Hint: give every",
+    ):
+        reliability_by(OBSERVED, P.assign_coords(lead=[24, 24]), "lead")
+
+
+@pytest.mark.parametrize("chunks", [None, {"site": 2}], ids=["memory", "dask"])
+@pytest.mark.parametrize("function", [decompose, reliability_curve])
+def test_dimensions_without_length_have_no_cases(function, chunks):
+    if chunks is not None:
+        pytest.importorskip("dask")
+    y, p = (one if chunks is None else one.chunk(chunks) for one in (OBSERVED, P))
+    found = function(y.isel(time=slice(0)), p.isel(time=slice(0)), dim="time")
+    assert found["n"].values.tolist() == [[0, 0]] * 3
+    assert found["site"].values.tolist() == COORDS["site"]
+    assert np.isnan(found["score"]).all()
+    found = function(y.isel(site=slice(0)), p.isel(site=slice(0)), dim="time")
+    assert found["n"].values.shape == (0, 2)
+
+
+@pytest.mark.parametrize("chunks", [None, {"time": 15}], ids=["memory", "dask"])
+def test_coordinates_along_the_cases_are_dropped(chunks):
+    if chunks is not None:
+        pytest.importorskip("dask")
+    valid = P["time"] + P["lead"]
+    p = P.assign_coords(valid=valid, height=("site", [10.0, 20.0, 30.0]))
+    parts = decompose(Y.assign_coords(valid=valid), p if chunks is None else p.chunk(chunks), dim="time")
+    assert set(parts.coords) == {"site", "lead", "height"}
+    xr.testing.assert_allclose(parts.drop_vars("height"), decompose(Y, P, dim="time"), rtol=1e-12)

@@ -46,6 +46,18 @@ def test_cases_of_several_dimensions_share_times_or_clusters():
     same(found, {"lead": 6}, pr.estimate(y, p, cluster=sites), NUMBERS)
 
 
+@pytest.mark.parametrize("key", ["time", "cluster"])
+def test_times_and_clusters_may_be_those_of_the_forecasts(key):
+    values = np.random.default_rng(1).permutation(np.repeat(np.arange(10), 4))
+    y, p = OBSERVED.sel(site="west").values, P.sel(site="west", lead=6).values
+    forecast = xr.DataArray(p, dims="case", coords={"case": values})
+    found = estimate(xr.DataArray(y, dims="case"), forecast, **{f"{key}_dim": "case"})
+    same(found, {}, pr.estimate(y, p, **{key: values}), NUMBERS)
+    pair = {"sharp": forecast, "vague": 0.25 + 0.5 * forecast.drop_vars("case")}
+    found = compare(xr.DataArray(y, dims="case"), pair, seed=1, **{f"{key}_dim": "case"})
+    same(found, {}, pr.compare(y, {"sharp": p, "vague": 0.25 + 0.5 * p}, seed=1, **{key: values}), DIFFERENCES)
+
+
 def test_times_are_in_the_order_of_their_coordinate():
     mixed = np.random.default_rng(1).permutation(40)
     one = estimate(OBSERVED, P, dim="time", time_dim="time")
@@ -84,6 +96,17 @@ def test_classes_are_estimated_too():
     points = estimate(KIND, ROWS, pr.RankedProbability(), dim="time", class_dim="kind")
     y, rows = KIND.sel(site="south").values, ROWS.sel(site="south").values
     same(points, {"site": "south"}, pr.estimate(y, rows, pr.RankedProbability(), labels=LABELS), NUMBERS)
+
+
+@pytest.mark.parametrize("measure", [pr.Brier(), pr.BoundedBrier(0.2, 0.6), pr.measures.AreaUnderRoc()], ids=repr)
+def test_two_classes_are_one_event(measure):
+    rows, vague = (xr.concat([1 - event, event], "kind") for event in (P, VAGUE))
+    points = estimate(OBSERVED, rows, measure, dim="time", class_dim="kind")
+    both = compare(OBSERVED, {"a": rows, "b": vague}, measure, dim="time", class_dim="kind", seed=1)
+    place = {"site": "west", "lead": 12}
+    y, p, q = OBSERVED.sel(site="west").values, P.sel(place).values, VAGUE.sel(place).values
+    same(points, place, pr.estimate(y, p, measure), NUMBERS)
+    same(both, place, pr.compare(y, {"a": p, "b": q}, measure, seed=1), DIFFERENCES)
 
 
 def test_points_without_a_value_say_why():

@@ -131,6 +131,53 @@ def test_skill_of_classes_is_against_their_rates_at_each_point():
         assert float(skill.sel(site=site)) == pytest.approx(expected, rel=1e-12)
 
 
+@pytest.mark.parametrize(
+    "rule",
+    [pr.Brier(), pr.Log(), pr.RankedProbability(), pr.PenalizedBrier(), pr.BoundedBrier(0.2, 0.6), pr.Elementary(0.3)],
+    ids=lambda rule: rule.name,
+)
+@pytest.mark.parametrize("columns", [None, 1, 2], ids=["one event", "one column", "two classes"])
+@pytest.mark.parametrize("chunks", [None, {"time": 15}], ids=["memory", "dask"])
+def test_one_event_may_have_one_column_or_two(rule, columns, chunks):
+    if chunks is not None:
+        pytest.importorskip("dask")
+    event = P.clip(0.01, 0.99)
+    p = event if columns is None else xr.concat([1 - event, event][-columns:], "kind")
+    options = {"rule": rule, "dim": "time", "class_dim": None if columns is None else "kind"}
+    y, p = (OBSERVED, p) if chunks is None else (OBSERVED.chunk(chunks), p.chunk(chunks))
+    scores, skill = mean_score(y, p, **options), skill_score(y, p, **options)
+    against = skill_score(y, p, reference=0.5 * p + 0.5 / (columns or 2), **options)
+    for site in COORDS["site"]:
+        seen, forecast = OBSERVED.sel(site=site).values, event.sel(site=site, lead=12).values
+        place = {"site": site, "lead": 12}
+        expected = pr.mean_score(seen, forecast, rule=rule)
+        assert float(scores.sel(place)) == pytest.approx(expected, rel=1e-12)
+        assert expected.scale.startswith(scores.attrs["scale"])
+        assert float(skill.sel(place)) == pytest.approx(pr.skill_score(seen, forecast, rule=rule), rel=1e-12)
+        reference = 0.5 * forecast + 0.5 / (columns or 2)
+        expected = pr.skill_score(seen, forecast, rule=rule, reference=reference)
+        assert float(against.sel(place)) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("pos_label", [None, "dry", "wet"])
+def test_either_of_two_classes_may_be_the_event(pos_label):
+    y = xr.where(OBSERVED == 1, "wet", "dry")
+    rows = xr.concat([1 - P, P], "kind").assign_coords(kind=["dry", "wet"]).sel(lead=6, drop=True)
+    rule = pr.BoundedBrier(0.1, 0.4)
+    skill = skill_score(y, rows, rule=rule, dim="time", class_dim="kind", pos_label=pos_label)
+    for site in COORDS["site"]:
+        seen, forecast = y.sel(site=site).values, rows.sel(site=site).transpose("time", "kind").values
+        expected = pr.skill_score(seen, forecast, rule=rule, labels=["dry", "wet"], pos_label=pos_label)
+        assert float(skill.sel(site=site)) == pytest.approx(expected, rel=1e-12)
+
+
+def test_without_cases_there_is_no_skill():
+    nothing = xr.full_like(ROWS, np.nan)
+    for rule in (pr.Brier(), pr.BoundedBrier(0.1, 0.4)):
+        skill = skill_score(KIND, nothing, rule=rule, dim="time", class_dim="kind", missing="drop")
+        assert np.isnan(skill).all()
+
+
 def test_skill_is_missing_where_the_reference_has_no_loss():
     y, p = xr.DataArray([[1, 1], [0, 1]], dims=("site", "time")), xr.DataArray([0.5, 0.7], dims="time")
     assert np.isnan(skill_score(y, p, rule=pr.Brier(), dim="time")).values.tolist() == [True, False]
@@ -156,3 +203,22 @@ def test_the_share_of_members_is_a_forecast():
     assert np.isnan(exceedance(members, by_site).isel(site=2)).all()
     with pytest.raises(InputValueError, match="member_dim must name a dimension"):
         exceedance(members, 4.0, member_dim="number")
+
+
+def test_a_missing_threshold_is_not_exceeded_or_missed():
+    values = xr.DataArray([1.0, np.inf, 3.0, np.nan], dims="site")
+    assert np.isnan(exceedance(values, float("nan"))).all()
+    thresholds = np.array([0.0, np.inf, np.nan, 0.0])
+    for threshold in (thresholds, xr.DataArray(thresholds, dims="site")):
+        np.testing.assert_array_equal(exceedance(values, threshold), [1.0, 0.0, np.nan, np.nan])
+
+
+def test_thresholds_have_the_coordinates_of_the_values():
+    values = xr.DataArray([1.0, 2.0, 3.0], dims="lat", coords={"lat": [0.1, 0.2, 0.5]})
+    rounded = xr.zeros_like(values).assign_coords(lat=values["lat"].astype("f4").astype(float))
+    with pytest.raises(InputValueError, match=r"rounding.*threshold\.assign_coords\({'lat': values\['lat'\]}\)"):
+        exceedance(values, rounded)
+    fewer = xr.DataArray([5.0, 1.0], dims="lat", coords={"lat": [0.5, 0.2]})
+    with pytest.raises(InputValueError, match=r'values and threshold must have equal.*join="inner" keeps the 2'):
+        exceedance(values, fewer)
+    xr.testing.assert_equal(exceedance(values, fewer, join="inner"), xr.where(fewer < 2.0, 1.0, 0.0).sortby("lat"))

@@ -21,7 +21,7 @@ from propriety.tables.validation import Labels
 if TYPE_CHECKING:
     from xarray import DataArray
 
-__all__ = ["Arrays", "Dimensions", "Join", "Layout", "has_cases", "named_dims", "read_arrays"]
+__all__ = ["Arrays", "Dimensions", "Join", "Layout", "align_arrays", "has_cases", "named_dims", "read_arrays"]
 
 xr = load_library("xarray", extra="xarray")
 
@@ -80,14 +80,21 @@ class Arrays:
         return [[*over], *([*over, *classes] for _ in self.forecasts), *weights]
 
     @property
+    def classes(self) -> int | None:
+        """Number of classes; None for one event, whose probabilities may have one column or two."""
+        forecast = next(iter(self.forecasts.values()))
+        size = 0 if self.class_dim is None else forecast.sizes[self.class_dim]
+        return size if size > 2 else None
+
+    @property
     def layout(self) -> Layout:
         """What a function of blocks of `all` needs to know of them."""
         return Layout(tuple(self.forecasts), self.sample_weight is not None, self.class_dim)
 
     def labels(self, labels: Labels | None) -> Labels | None:
         """Return the labels of the classes after checking them against the coordinate of their dimension."""
-        forecast = next(iter(self.forecasts.values()))
-        if self.class_dim is None or self.class_dim not in forecast.coords:
+        forecast = next((one for one in self.forecasts.values() if self.class_dim in one.coords), None)
+        if forecast is None:
             return labels
         named: list[Any] = forecast[self.class_dim].values.tolist()
         if labels is not None and list(labels) != named:
@@ -117,7 +124,6 @@ def read_arrays(
     join : {"exact", "inner"}
         Whether coordinates must be equal, or only those that all arrays have are kept.
     """
-    check_choice("join", join, get_args(Join))
     arrays: dict[str, Any] = {"y_true": y_true, **forecasts}
     arrays |= {} if sample_weight is None else {"sample_weight": sample_weight}
     for argument, array in arrays.items():
@@ -130,7 +136,8 @@ def read_arrays(
             )
     _check_classes(arrays, forecasts, class_dim)
     dims = _check_dims({name: array for name, array in arrays.items() if name != "sample_weight"}, arrays, class_dim)
-    aligned = dict(zip(arrays, _aligned(arrays, class_dim, join), strict=True))
+    aligned = align_arrays(arrays, join, class_dim=class_dim)
+    aligned["y_true"] = _with_indexes(aligned["y_true"], aligned.values())
     wide: Iterable[Any] = aligned.values()
     if any(set(dims).difference(array.dims) for array in wide):
         wide = xr.broadcast(*wide, exclude=() if class_dim is None else (class_dim,))
@@ -202,19 +209,28 @@ def _check_dims(
     return tuple(own[widest])
 
 
-def _aligned(arrays: Mapping[str, Any], class_dim: Hashable | None, join: Join) -> tuple[Any, ...]:
-    exclude = () if class_dim is None else (class_dim,)
-    if join == "exact":
-        _check_coordinates(arrays)
-        return tuple(arrays.values())
-    found: tuple[Any, ...] = xr.align(*arrays.values(), join="inner", exclude=exclude)
-    empty = [dim for array in found for dim, size in array.sizes.items() if size == 0]
-    if empty:
-        _check_coordinates(arrays)
+def align_arrays(arrays: Mapping[str, Any], join: Join, *, class_dim: Hashable | None = None) -> dict[str, Any]:
+    """Return arrays with equal coordinates; those of the classes must be equal with any `join`."""
+    check_choice("join", join, get_args(Join))
+    found = dict(arrays)
+    if join == "inner":
+        exclude = () if class_dim is None else (class_dim,)
+        found = dict(zip(arrays, xr.align(*arrays.values(), join="inner", exclude=exclude), strict=True))
+    empty = any(size == 0 for array in found.values() for size in array.sizes.values())
+    _check_coordinates(arrays if empty else found, class_dim)
     return found
 
 
-def _check_coordinates(arrays: Mapping[str, Any]) -> None:
+def _with_indexes(array: Any, others: Iterable[Any]) -> Any:
+    """Return an array with the coordinates of its dimensions that only others have."""
+    for other in others:
+        for dim in array.dims:
+            if dim not in array.indexes and dim in other.indexes:
+                array = array.assign_coords(xr.Coordinates.from_xindex(other.xindexes[dim]))
+    return array
+
+
+def _check_coordinates(arrays: Mapping[str, Any], class_dim: Hashable | None) -> None:
     """Raise an error for the first dimension along which two arrays have different coordinates."""
     seen: dict[Hashable, tuple[str, Any]] = {}
     for argument, array in arrays.items():
@@ -228,10 +244,10 @@ def _check_coordinates(arrays: Mapping[str, Any]) -> None:
                 if one is None:
                     seen[dim] = (argument, array)
             elif not one.equals(two):
-                raise _unequal(dim, {other: one, argument: two})
+                raise _unequal(dim, {other: one, argument: two}, classes=dim == class_dim)
 
 
-def _unequal(dim: Hashable, indexes: Mapping[str, Any]) -> InputValueError:
+def _unequal(dim: Hashable, indexes: Mapping[str, Any], *, classes: bool) -> InputValueError:
     """Return the error for two different coordinates, with what would make them equal."""
     (first, one), (second, two) = indexes.items()
     shared = len(one.intersection(two))
@@ -239,11 +255,15 @@ def _unequal(dim: Hashable, indexes: Mapping[str, Any]) -> InputValueError:
     if len(one) == len(two) and shared == len(one.unique()) == len(two.unique()):
         offender = "they have the same values in another order"
         hint = f'sort both with .sortby({dim!r}), or pass join="inner".'
+        if classes:  # Sorting would change scores of ordered classes.
+            hint = f"{second}.sel({{{dim!r}: {first}[{dim!r}]}}) has the order of {first}."
     elif len(one) == len(two) and one.dtype.kind == two.dtype.kind == "f" and np.allclose(one, two):
         offender = "they differ only by rounding"
         hint = f"{second}.assign_coords({{{dim!r}: {first}[{dim!r}]}}) makes them equal."
     elif shared:
-        hint = f'join="inner" keeps the {shared:,} in common.'
+        hint = "" if classes else f'join="inner" keeps the {shared:,} in common.'
+    elif len(one) == 0 or len(two) == 0:
+        hint = ""
     else:
         hint = f"{first} begins with {one[0]} and {second} with {two[0]}: do they mean the same?"
     return InputValueError(

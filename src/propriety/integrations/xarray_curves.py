@@ -6,7 +6,7 @@ another. They are small if forecasts repeat, as those of an ensemble do.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from functools import partial
 from importlib import import_module
 from itertools import product
@@ -18,11 +18,13 @@ from numpy.typing import NDArray
 from propriety.calibration import reliability
 from propriety.calibration.decomposition import PARTS, decompose_table
 from propriety.calibration.reliability import ReliabilityCurve
+from propriety.errors import InputValueError
 from propriety.integrations.libraries import load_library
 from propriety.integrations.xarray_arrays import Arrays, Dimensions, Join, Layout, has_cases, named_dims, read_arrays
 from propriety.rules.families import BRIER
 from propriety.rules.rule import Rule, check_rule
 from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.names import first_repeated
 from propriety.tables.validation import Labels, Missing
 
 if TYPE_CHECKING:
@@ -102,7 +104,8 @@ def reliability_by(
     y_true, y_proba, sample_weight, join, pos_label, labels, missing, **options
         As in `reliability_curve`.
     by : name or list of names
-        The dimensions to keep, such as the lead time; cases are pooled over all others.
+        The dimensions to keep, such as the lead time; cases are pooled over all others. Coordinates along them must
+        differ.
 
     Returns
     -------
@@ -121,12 +124,12 @@ def reliability_by(
     """
     arrays = read_arrays(y_true, {"y_proba": y_proba}, sample_weight, join=join)
     kept = named_dims(by, arrays.dims, "by")
+    points = product(*(_point_names(arrays, name) for name in kept))
     reading = {"pos_label": pos_label, "labels": labels, "missing": missing}
     tables = _tables(arrays, [name for name in arrays.dims if name not in kept], reading).transpose(*kept).compute()
-    names = product(*([f"{name} {_shown(at)}" for at in tables[name].values] for name in kept))
     return {
         ", ".join(name): _curve(table, options)
-        for name, table in zip(names, tables.values.ravel(), strict=True)
+        for name, table in zip(points, tables.values.ravel(), strict=True)
         if table is not None
     }
 
@@ -194,35 +197,36 @@ def decompose(
 
 def _tables(arrays: Arrays, over: list[Hashable], reading: dict[str, Any]) -> DataArray:
     """Return the forecast table of every point, None without cases; lazy if any of the arrays is."""
-    places = [name for name in arrays.dims if name not in over]
-    ordered = [array.transpose(*places, *over) for array in arrays.all]
-    axes = tuple(range(len(places), len(arrays.dims)))
-    at = ordered[0].isel(dict.fromkeys(over, 0), drop=True)
+    given = arrays.all
+    axes = tuple(range(len(arrays.dims) - len(over), len(arrays.dims)))
     block = partial(_tables_of_block, axes=axes, layout=arrays.layout, reading=reading)
-    if any(array.chunks is not None for array in ordered):
-        da: Any = import_module("dask.array")  # Its types are incomplete.
-        given = xr.unify_chunks(*(array if array.chunks is not None else array.chunk() for array in ordered))
-        chunks = [sizes if axis not in axes else (1,) * len(sizes) for axis, sizes in enumerate(given[0].chunks)]
-        data = da.map_blocks(
-            block,
-            *(array.data for array in given),
-            chunks=tuple(chunks),
-            dtype=object,
-            meta=np.empty((0,) * len(arrays.dims), dtype=object),
-        )
-        if axes:
-            data = da.reduction(
-                data,
-                chunk=_merged,
-                aggregate=_merged,
-                axis=axes,
-                dtype=object,
-                meta=np.empty((0,) * len(places), dtype=object),
-            )
-    else:
-        data = block(*(array.values for array in ordered)).reshape(at.shape)
-    tables: DataArray = at.drop_attrs().copy(data=data)
+    lazy = any(array.chunks is not None for array in given)
+    if lazy:
+        given = xr.unify_chunks(*(array if array.chunks is not None else array.chunk() for array in given))
+    tables: DataArray = xr.apply_ufunc(
+        partial(_lazy_tables if lazy else _tables_in_memory, block=block, axes=axes),
+        *given,
+        input_core_dims=arrays.core_dims(over),
+        dask="allowed",
+        keep_attrs=False,
+    )
     return tables
+
+
+def _tables_in_memory(*values: NDArray[Any], block: Callable[..., NDArray[Any]], axes: tuple[int, ...]) -> NDArray[Any]:
+    return block(*values).squeeze(axes)
+
+
+def _lazy_tables(*values: Any, block: Callable[..., NDArray[Any]], axes: tuple[int, ...]) -> Any:
+    """Return the merged tables of the chunks of some Dask arrays."""
+    da: Any = import_module("dask.array")  # Its types are incomplete.
+    ndim = values[0].ndim
+    chunks = tuple((1,) * len(sizes) if axis in axes else sizes for axis, sizes in enumerate(values[0].chunks))
+    tables = da.map_blocks(block, *values, chunks=chunks, dtype=object, meta=np.empty((0,) * ndim, dtype=object))
+    if not axes:
+        return tables
+    meta = np.empty((0,) * (ndim - len(axes)), dtype=object)
+    return da.reduction(tables, chunk=_merged, aggregate=_merged, axis=axes, dtype=object, meta=meta)
 
 
 def _tables_of_block(
@@ -231,9 +235,9 @@ def _tables_of_block(
     """Return the tables of the points of one block, with length 1 along the axes of the cases."""
     outcome, (forecast,), weight = layout.split(values)
     shape = outcome.shape[: outcome.ndim - len(axes)]
-    count = int(np.prod(shape, dtype=np.intp))
-    outcome, forecast = outcome.reshape(count, -1), forecast.reshape(count, -1)
-    weight = None if weight is None else weight.reshape(count, -1)
+    count, size = int(np.prod(shape, dtype=np.intp)), int(np.prod(outcome.shape[len(shape) :], dtype=np.intp))
+    outcome, forecast = outcome.reshape(count, size), forecast.reshape(count, size)
+    weight = None if weight is None else weight.reshape(count, size)
     tables = np.full(count, None, dtype=object)
     for place in range(count):
         own = None if weight is None else weight[place]
@@ -246,10 +250,10 @@ def _tables_of_block(
 def _merged(tables: NDArray[Any], axis: tuple[int, ...], keepdims: bool) -> NDArray[Any]:  # noqa: FBT001  (Dask's names)
     """Return the tables of the union of the cases along some axes."""
     kept = [place for place in range(tables.ndim) if place not in axis]
-    rows = tables.transpose(*kept, *axis).reshape(*(tables.shape[place] for place in kept), -1)
-    merged = np.full(rows.shape[:-1], None, dtype=object)
+    rows = tables.transpose(*kept, *axis)
+    merged = np.full(rows.shape[: len(kept)], None, dtype=object)
     for place in np.ndindex(merged.shape):
-        known = [table for table in rows[place] if table is not None]
+        known = [table for table in rows[place].flat if table is not None]
         if known:
             merged[place] = ForecastTable.merge(known)
     return np.expand_dims(merged, axis) if keepdims else merged
@@ -257,6 +261,19 @@ def _merged(tables: NDArray[Any], axis: tuple[int, ...], keepdims: bool) -> NDAr
 
 def _curve(table: ForecastTable, options: dict[str, Any]) -> ReliabilityCurve:
     return reliability.reliability_curve(table, **options)
+
+
+def _point_names(arrays: Arrays, dim: Hashable) -> list[str]:
+    """Return the name of each point along a dimension, such as "lead 24", which must differ."""
+    names = [f"{dim} {_shown(at)}" for at in arrays.y_true[dim].values]
+    if (repeated := first_repeated(names)) is not None:
+        raise InputValueError(
+            "must name dimensions without repeated coordinates",
+            argument="by",
+            offender=f"{repeated!r} occurs {names.count(repeated):,} times",
+            hint="give every point its own coordinate with .assign_coords().",
+        )
+    return names
 
 
 def _shown(at: Any) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from propriety.errors import InputTypeError, InputValueError
 from propriety.integrations.libraries import load_library
+from propriety.integrations.xarray_arrays import Join, align_arrays
 
 if TYPE_CHECKING:
     from xarray import DataArray
@@ -16,11 +17,14 @@ __all__ = ["exceedance"]
 xr = load_library("xarray", extra="xarray")
 
 
-def exceedance(values: DataArray, threshold: DataArray | float, *, member_dim: Hashable | None = None) -> DataArray:
+def exceedance(
+    values: DataArray, threshold: DataArray | float, *, member_dim: Hashable | None = None, join: Join = "exact"
+) -> DataArray:
     """Whether values exceed a threshold; with `member_dim`, the share of the members of an ensemble that do.
 
-    Missing values stay missing, whereas in ``values > threshold`` they do not exceed any threshold. The share is among
-    the members that are known, and is missing if there are none. Dask arrays stay lazy.
+    The result is missing where the value or the threshold is, whereas in ``values > threshold`` a missing value does
+    not exceed any threshold. The share is among the members that are known, and is missing if there are none. Dask
+    arrays stay lazy.
 
     Parameters
     ----------
@@ -30,6 +34,8 @@ def exceedance(values: DataArray, threshold: DataArray | float, *, member_dim: H
         The threshold, which may differ between points, as a quantile of the climatology does.
     member_dim : name, optional
         The dimension of the members.
+    join : {"exact", "inner"}
+        Whether coordinates that differ raise an error, or only those that both arrays have are kept.
 
     Returns
     -------
@@ -52,9 +58,10 @@ def exceedance(values: DataArray, threshold: DataArray | float, *, member_dim: H
     if member_dim is not None and member_dim not in values.dims:
         law = f"must name a dimension of values, {values.dims}"
         raise InputValueError(law, argument="member_dim", offender=f"got {member_dim!r}")
-    known = values.notnull()
     if isinstance(threshold, xr.DataArray):
-        known = known & threshold.notnull()
-    exceeds = (values > threshold).where(known).astype(float)
-    found: DataArray = exceeds if member_dim is None else exceeds.mean(member_dim)
+        values, threshold = align_arrays({"values": values, "threshold": threshold}, join).values()
+    above = values > threshold
+    known = above | (values <= threshold)  # Neither holds if the value or the threshold is missing.
+    exceeds = above.where(known).astype(float)
+    found: DataArray = exceeds if member_dim is None else exceeds.mean([member_dim])
     return found.drop_attrs()

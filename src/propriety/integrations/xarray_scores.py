@@ -14,7 +14,7 @@ from propriety.checks import is_number
 from propriety.integrations.libraries import load_library
 from propriety.integrations.xarray_arrays import Arrays, Dimensions, Join, Layout, has_cases, named_dims, read_arrays
 from propriety.result import Floats
-from propriety.rules.rule import BinaryRule, ClassRule, Rule, check_rule
+from propriety.rules.rule import ClassRule, Rule, binary_rule, check_rule
 from propriety.rules.scoring import losses_of
 from propriety.tables.validation import TOLERANCE, Labels, Missing, read_cases
 
@@ -25,7 +25,7 @@ __all__ = ["mean_score", "skill_score"]
 
 xr = load_library("xarray", extra="xarray")
 
-OUTCOMES = "propriety outcome"  # A dimension of no and yes, which no array of the user has.
+OUTCOMES = "propriety outcome"  # A dimension of no and yes, or of the classes, which no array of the user has.
 
 
 def mean_score(  # noqa: PLR0913  (the data, their names, and how they are read)
@@ -59,11 +59,13 @@ def mean_score(  # noqa: PLR0913  (the data, their names, and how they are read)
     dim : name or list of names, optional
         The dimensions to average over; by default all of them, with ``[]`` none.
     class_dim : name, optional
-        The dimension of `y_proba` for the classes. Its coordinate, if it has one, holds their labels.
+        The dimension of `y_proba` for the classes. Its coordinate, if it has one, holds their labels. Two classes are
+        scored as one event, by default the second.
     sample_weight : DataArray, optional
         Weights, finite and not negative. They may lack dimensions, as the area of a cell does.
     join : {"exact", "inner"}
-        Whether coordinates that differ raise an error, or only those that all arrays have are kept.
+        Whether coordinates that differ raise an error, or only those that all arrays have are kept. An array without
+        coordinates has those of the others. All forecasts must have the same classes in the same order.
     pos_label, labels, tolerance
         As in `propriety.mean_score`.
     missing : {"raise", "drop"}
@@ -89,8 +91,7 @@ def mean_score(  # noqa: PLR0913  (the data, their names, and how they are read)
     options = {"pos_label": pos_label, "labels": arrays.labels(labels), "missing": missing, "tolerance": tolerance}
     weight, loss = _sums(arrays, rule, options, over)
     score = _ratio(loss, weight)
-    classes = None if class_dim is None else y_proba.sizes[class_dim]
-    named: DataArray = score.rename(rule.name).assign_attrs(rule=repr(rule), scale=rule.units(classes))
+    named: DataArray = score.rename(rule.name).assign_attrs(rule=repr(rule), scale=rule.units(arrays.classes))
     return named
 
 
@@ -143,8 +144,8 @@ def skill_score(  # noqa: PLR0913  (as in `mean_score`)
     over = named_dims(dim, arrays.dims)
     options = {"pos_label": pos_label, "labels": arrays.labels(labels), "missing": missing, "tolerance": tolerance}
     if reference is None:
-        weight, loss, happened = _sums(arrays, rule, options, over, outcomes=class_dim or OUTCOMES)
-        against = _climatological(rule, happened, class_dim)
+        weight, loss, happened = _sums(arrays, rule, options, over, with_outcomes=True)
+        against = _climatological(rule, happened, binary=arrays.classes is None)
     else:
         weight, loss, against = _sums(arrays, rule, options, over)
     skill = 1.0 - _ratio(loss, against)
@@ -161,24 +162,24 @@ def _ratio(loss: DataArray, total: DataArray) -> DataArray:
 
 
 def _sums(
-    arrays: Arrays, rule: Rule, options: dict[str, Any], over: list[Hashable], outcomes: Hashable | None = None
+    arrays: Arrays, rule: Rule, options: dict[str, Any], over: list[Hashable], *, with_outcomes: bool = False
 ) -> tuple[DataArray, ...]:
     """Return the sums of the weights, and of the weighted losses under each forecast, over some dimensions.
 
-    With `outcomes`, also the weight of the cases by outcome along the dimension `outcomes`, at the class that happened:
+    Also, if asked for, the weight of the cases by outcome along the dimension `OUTCOMES`, at the class that happened:
     for one event, no or yes. Arrays of Dask are summed block by block.
     """
     lazy = any(array.chunks is not None for array in arrays.all)
     inside = () if lazy else arrays.dims
     kept = [dim for dim in inside if dim not in over]
-    output = [*(kept for _ in range(1 + len(arrays.forecasts))), *([] if outcomes is None else [[*kept, outcomes]])]
-    sizes = {} if outcomes is None or outcomes == arrays.class_dim else {outcomes: 2}
+    output = [*(kept for _ in range(1 + len(arrays.forecasts))), *([[*kept, OUTCOMES]] if with_outcomes else [])]
+    classes = arrays.classes or 2
     work = partial(
         _block,
         layout=arrays.layout,
         rule=rule,
         options=options,
-        with_outcomes=outcomes is not None,
+        classes=classes if with_outcomes else None,
         axes=tuple(place for place, dim in enumerate(inside) if dim in over),
     )
     found: tuple[DataArray, ...] = xr.apply_ufunc(
@@ -187,7 +188,7 @@ def _sums(
         input_core_dims=arrays.core_dims(inside),
         output_core_dims=output,
         dask="parallelized",
-        dask_gufunc_kwargs={"allow_rechunk": True, "output_sizes": sizes},
+        dask_gufunc_kwargs={"allow_rechunk": True, "output_sizes": {OUTCOMES: classes} if with_outcomes else {}},
         output_dtypes=[np.float64] * len(output),
         keep_attrs=False,
     )
@@ -199,15 +200,14 @@ def _block(
     layout: Layout,
     rule: Rule,
     options: dict[str, Any],
-    with_outcomes: bool,
+    classes: int | None,
     axes: tuple[int, ...],
 ) -> tuple[Floats, ...]:
-    """Return what `_sums` does for the values of one block, summed over these axes of the cases."""
+    """Return what `_sums` does for the values of one block, summed over these axes; with `classes`, by outcome too."""
     outcome, forecasts, weight = layout.split(values)
     shape, size = outcome.shape, outcome.size
     numbers = np.zeros((1 + len(forecasts), size))  # The weight, and the weighted loss of each forecast.
-    classes = 2 if layout.class_dim is None else forecasts[0].shape[-1]
-    happened = np.zeros((size, classes) if with_outcomes else (0, classes))
+    happened = np.zeros((size, classes or 0))
     if has_cases(outcome, forecasts, weight, drop=options["missing"] == "drop"):
         columns = [one.ravel() if layout.class_dim is None else one.reshape(size, -1) for one in forecasts]
         named = dict(zip(layout.forecasts, columns, strict=True))
@@ -227,30 +227,29 @@ def _block(
         if weight is not None:
             np.multiply(numbers[1:], numbers[0], where=numbers[0] > 0.0, out=numbers[1:])
             numbers[1:, numbers[0] == 0.0] = 0.0
-        if with_outcomes:
+        if classes is not None:
             seen = np.zeros(size, dtype=np.intp)
             seen[kept] = cases.outcomes()
             happened[np.arange(size), seen] = numbers[0]
     parts = tuple(part.reshape(shape).sum(axis=axes) for part in numbers)
-    return (*parts, happened.reshape(*shape, classes).sum(axis=axes)) if with_outcomes else parts
+    return parts if classes is None else (*parts, happened.reshape(*shape, classes).sum(axis=axes))
 
 
-def _climatological(rule: Rule, happened: DataArray, class_dim: Hashable | None) -> DataArray:
+def _climatological(rule: Rule, happened: DataArray, *, binary: bool) -> DataArray:
     """Return the total loss of the rates observed at each point, of which `happened` holds the weights."""
 
     def block(weight: NDArray[Any]) -> Floats:
         total = weight.sum(axis=-1, keepdims=True)
         with np.errstate(invalid="ignore"):
             rates = np.where(total > 0.0, weight / total, 0.5)
-            losses = _losses_of_rates(rule, rates, binary=class_dim is None)
+            losses = _losses_of_rates(rule, rates, binary=binary)
             loss: Floats = np.where(weight > 0.0, weight * losses, 0.0).sum(axis=-1)
         return loss
 
-    dims = [class_dim or OUTCOMES]
     against: DataArray = xr.apply_ufunc(
         block,
         happened,
-        input_core_dims=[dims],
+        input_core_dims=[[OUTCOMES]],
         dask="parallelized",
         dask_gufunc_kwargs={"allow_rechunk": True},
         output_dtypes=[np.float64],
@@ -261,11 +260,11 @@ def _climatological(rule: Rule, happened: DataArray, class_dim: Hashable | None)
 def _losses_of_rates(rule: Rule, rates: Floats, *, binary: bool) -> Floats:
     """Return the loss of the rates, as a forecast, under each outcome; outcomes are last."""
     if binary:
-        assert isinstance(rule, BinaryRule)  # noqa: S101  (for the type checker; the losses of the cases were of one event)
-        flat = rates[..., 1].ravel()
-        found = [np.broadcast_to(rule.loss(flat, event=event), flat.shape) for event in (False, True)]
+        one, flat = binary_rule(rule), rates[..., 1].ravel()
+        found = [np.broadcast_to(one.loss(flat, event=event), flat.shape) for event in (False, True)]
+    elif not isinstance(rule, ClassRule):  # There are no cases, or their losses would have raised an error.
+        return np.full(rates.shape, np.nan)
     else:
-        assert isinstance(rule, ClassRule)  # noqa: S101  (for the type checker; the losses of the cases were of classes)
         columns = list(rates.reshape(-1, rates.shape[-1]).T)
         size = len(columns[0])
         found = [rule.class_case_loss(columns, np.full(size, place)) for place in range(len(columns))]
