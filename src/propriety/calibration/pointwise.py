@@ -66,7 +66,8 @@ def pointwise_limits(table: ForecastTable, blocks: Blocks, level: float) -> tupl
     Parameters
     ----------
     table : ForecastTable
-        Forecasts and outcomes. A block of weighted cases counts as :math:`(\sum w)^2 / \sum w^2` cases.
+        Forecasts and outcomes. A block of weighted cases counts as the number of cases without weights whose rate
+        has the same variance.
     blocks : Blocks
         The blocks of isotonic regression of the table.
     level : float
@@ -81,11 +82,26 @@ def pointwise_limits(table: ForecastTable, blocks: Blocks, level: float) -> tupl
     (array([0.023, 0.353]), array([0.189, 0.55 ]))
     """
     tail = special.ndtr(-critical_value(level))
-    squares = np.add.reduceat(table.event_squares + table.non_event_squares, blocks.start[:-1])
-    cases_per_weight = blocks.weight / squares
+    cases_per_weight = 1.0 / _usual_weight(table, blocks)
     events, non_events = blocks.events * cases_per_weight, blocks.non_events * cases_per_weight
     lower, upper = _least_rate(events, non_events, tail), 1.0 - _least_rate(non_events, events, tail)
     return np.maximum.accumulate(lower), np.minimum.accumulate(upper[::-1])[::-1]
+
+
+def _usual_weight(table: ForecastTable, blocks: Blocks) -> Floats:
+    """Return the weight of a case that gives the rate of each block its variance; 1 without weights.
+
+    It is that of the rarer outcome rather than of the other, and that of all blocks if a block lacks the outcome.
+    """
+    if not table.is_weighted:
+        return np.ones(len(blocks))
+    start, usual = blocks.start[:-1], []
+    for own, squares in ((blocks.events, table.event_squares), (blocks.non_events, table.non_event_squares)):
+        everywhere = squares.sum() / own.sum() if own.any() else table.weight_squares / table.weight
+        with np.errstate(invalid="ignore", divide="ignore"):
+            usual.append(np.where(own > 0.0, np.add.reduceat(squares, start) / own, everywhere))
+    rate = blocks.events / blocks.weight
+    return np.asarray((1.0 - rate) * usual[0] + rate * usual[1])
 
 
 def _least_rate(hits: Floats, misses: Floats, tail: float) -> Floats:

@@ -120,8 +120,8 @@ class ReliabilityCurve(Result):
 
         Notes
         -----
-        A weighted table is treated as a sample of its effective size (Kish): `effective_n` cases, spread over the
-        forecasts in proportion to their weights.
+        Weighted cases count as the number of cases without weights that have the same variance, which depends on the
+        forecast if events and non-events have different weights.
 
         References
         ----------
