@@ -17,6 +17,7 @@ from propriety.integrations.batch_sums import (
     sums_of_batch,
     table_of_counts,
 )
+from propriety.integrations.boosters import BoosterMetric
 
 
 @dataclass(frozen=True)
@@ -110,6 +111,20 @@ def test_a_loss_that_is_no_number_is_refused(loss):
 
     with pytest.raises(InputValueError, match=r"Broken\(\) must return numbers above minus infinity"):
         sums_of_batch(Broken(), np.array([1]), np.array([0.5]))
+
+
+@pytest.mark.parametrize("rows", [[[-3.0, 0.9], [7.0, 0.2]], [[0.9, 0.9], [0.1, 0.2]]], ids=["range", "sums"])
+def test_both_columns_of_two_classes_are_checked(rows):
+    with pytest.raises(InputValueError, match=r"must lie in \[0, 1\]|must sum to 1 within 1e-06"):
+        sums_of_batch(pr.Brier(), np.array([1, 0]), np.array(rows))
+    with pytest.raises(InputValueError, match=r"must lie in \[0, 1\]|must sum to 1 within 1e-06"):
+        BoosterMetric(pr.Brier(), output="probability").loss([1, 0], rows)
+
+
+def test_two_columns_that_are_rounded_need_a_tolerance():
+    rows, y = np.array([[0.2, 0.79], [0.4, 0.6]]), np.array([1, 0])
+    found = mean_of_sums(sums_of_batch(pr.Brier(), y, rows, tolerance=0.02))
+    assert found == mean_of_sums(sums_of_batch(pr.Brier(), y, rows[:, 1]))
 
 
 def test_rows_that_are_rounded_need_a_tolerance():

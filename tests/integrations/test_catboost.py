@@ -9,6 +9,7 @@ import catboost as cb
 import numpy as np
 import pytest
 from boosted import EVENT, GRADE, RULES_BY_TASK, TEST, TRAIN, UNEVEN, WEIGHT, X
+from sklearn.base import clone
 
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError, MissingDependencyError, UnsupportedOperationError
@@ -119,6 +120,13 @@ def test_metrics_can_be_copied_and_stored():
     for twin in (pickle.loads(pickle.dumps(metric)), copy.deepcopy(metric)):
         assert type(twin).__name__ == "mine"
         assert twin.metric == metric.metric
+
+
+def test_a_model_with_a_metric_can_be_cloned():
+    options = {"iterations": 2, "thread_count": 1, "verbose": False, "allow_writing_files": False}
+    model = clone(cb.CatBoostClassifier(**options, eval_metric=eval_metric(pr.Brier())))
+    history = model.fit(X[TRAIN], EVENT[TRAIN], eval_set=(X[TEST], EVENT[TEST])).get_evals_result()
+    assert "brier" in history["validation"]
 
 
 def test_what_is_no_rule():

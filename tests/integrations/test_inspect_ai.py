@@ -53,6 +53,20 @@ def test_logprobs_are_normalised_over_the_choices(folder):
     assert (answers.task, answers.model) == ("quiz", "mockllm/model")
 
 
+def test_identifiers_of_messages_are_not_part_of_the_question(write):
+    def asked(prefix, text="What?"):
+        def change(log):
+            for place, sample in enumerate(log["samples"]):
+                sample["input"] = [{"id": f"{prefix}{place}", "role": "user", "content": text, "source": "input"}]
+
+        return pr.read_inspect(write(change))
+
+    same = {"a": asked("Xq"), "b": asked("r7")}
+    assert pr.match_answers(same)["b"].dropped == 0
+    with pytest.raises(InputValueError, match="the same question"):
+        pr.match_answers({"a": same["a"], "b": asked("Xq", "Who?")})
+
+
 def test_epochs_are_repeats_of_an_item_and_clusters_come_from_metadata(folder):
     answers = pr.read_inspect(folder / "choices.eval")
     assert list(answers.item[:4]) == ["q0", "q0", "q1", "q1"]

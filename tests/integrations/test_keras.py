@@ -17,7 +17,7 @@ os.environ.setdefault("KERAS_BACKEND", "torch")  # Keras reads it when it is imp
 
 import keras
 
-from propriety.integrations.keras import ForecastTableMetric, RuleMetric
+from propriety.integrations.keras import ForecastTableMetric, RuleLoss, RuleMetric
 
 # Keras turns tensors into arrays by a call that NumPy is about to change.
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
@@ -142,6 +142,22 @@ def test_a_users_own_rule_is_saved_and_not_brought_back():
 
     with pytest.raises(InputValueError, match=r"Mine is not one of them\. Hint: load it with compile=False"):
         RuleMetric.from_config(RuleMetric(Mine()).get_config())
+
+
+def test_a_clipped_log_score_of_wrong_certainties_keeps_the_weights_finite():
+    model = keras.Sequential([keras.Input((1,)), keras.layers.Dense(1, activation="sigmoid")])
+    model.set_weights([np.ones((1, 1)), np.zeros(1)])
+    model.compile(keras.optimizers.SGD(0.1), loss=RuleLoss(pr.Log(clip=1e-6)))
+    model.fit(np.array([[1000.0], [-1000.0], [0.0]]), np.array([0.0, 1.0, 1.0]), verbose=0)
+    slope, intercept = model.get_weights()
+    assert slope.item() == 1.0
+    assert intercept.item() == pytest.approx(0.1 / 6.0)
+
+
+@pytest.mark.parametrize("kind", [RuleLoss, RuleMetric])
+def test_both_columns_of_two_classes_are_checked(kind):
+    with pytest.raises(InputValueError, match="must sum to 1 within"):
+        kind(pr.Brier())(np.array([1, 0]), np.array([[0.9, 0.9], [0.1, 0.2]], dtype=np.float32))
 
 
 def test_refusals(monkeypatch):

@@ -12,7 +12,7 @@ from scipy.special import expit, softmax
 
 import propriety as pr
 from propriety.errors import InputValueError, MissingDependencyError
-from propriety.integrations.lightgbm import EvalMetric, Feval, early_stopping
+from propriety.integrations.lightgbm import EarlyStopping, EvalMetric, Feval, early_stopping
 
 BINARY = {"objective": "binary", "learning_rate": 0.3, "num_threads": 1, "verbose": -1, "seed": 0}
 GRADED = BINARY | {"objective": "multiclass", "num_class": 3}
@@ -142,6 +142,25 @@ def test_a_metric_that_is_not_evaluated_cannot_stop():
     metric = Feval(pr.PenalizedBrier(), output="probability")
     with pytest.raises(InputValueError, match=r"'penalized_brier' must be evaluated.*feval="):
         train(GRADED, "grade", None, rounds=2, callbacks=[early_stopping(metric, 5)])
+
+
+def test_names_of_several_words_stop_too():
+    metric = EvalMetric(pr.Brier(), output="probability", name="Brier score")
+    stopping = early_stopping(metric, 3, verbose=False)
+    model = lgb.LGBMClassifier(n_estimators=30, learning_rate=0.5, n_jobs=1, verbose=-1)
+    model.fit(X[TRAIN], EVENT[TRAIN], eval_X=X[TEST], eval_y=EVENT[TEST], eval_metric=metric, callbacks=[stopping])
+    history = model.evals_result_["valid_0"]["Brier score"]
+    assert model.best_iteration_ == int(np.argmin(history)) + 1 < 30
+
+
+@pytest.mark.parametrize("entry", [("cv_agg", "valid Brier score", 0.2, False, 0.1), ("valid", "Brier score", 0.2, False, 0.1)])  # fmt: skip
+def test_names_in_cross_validation_by_any_version(entry):
+    seen = []
+    env = lgb.callback.CallbackEnv(None, {}, 0, 0, 1, [entry])
+    EarlyStopping("Brier score", seen.append)(env)
+    assert seen[0].evaluation_result_list == [entry]
+    with pytest.raises(InputValueError, match="'score' must be evaluated"):
+        EarlyStopping("score", seen.append)(env)
 
 
 def test_cross_validation_stops_by_the_mean_over_folds():

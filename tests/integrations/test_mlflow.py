@@ -210,9 +210,15 @@ def test_an_error_is_raised_whichever_own_option_was_given():
 
 
 @pytest.mark.slow
-def test_names_that_mlflow_forbids_are_refused_before_anything_is_logged():
-    with pytest.raises(mlflow.exceptions.MlflowException, match=r'Invalid value "a\+b/'):
-        judge(config={"forecasts": {"a+b": "p", "c": "bold"}, **DRAWS})
+def test_names_that_mlflow_forbids_are_changed():
+    result = judge(config={"forecasts": {"p(yes)": "p", "größer-1.5": "bold"}, **DRAWS})
+    assert {"p_yes_/brier", "größer-1.5/brier"} <= result.metrics.keys() == logged(run_of(result)).keys()
+
+
+@pytest.mark.slow
+def test_names_that_would_be_the_same_are_refused_before_anything_is_logged():
+    with pytest.raises(InputValueError, match=r"two metrics become 'a_b/brier'. Hint: rename a model"):
+        judge(config={"forecasts": {"a+b": "p", "a*b": "bold"}, **DRAWS})
     run = last_run()
     assert (run.data.metrics, artifacts(run.info.run_id)) == ({}, [])
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 import sklearn
 from scipy.sparse import csr_matrix
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.compose import ColumnTransformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import (
@@ -98,6 +98,76 @@ def test_the_event_is_the_second_class(labels):
     assert set(model.predict(X).tolist()) == set(labels)
 
 
+class Reversed(ClassifierMixin, BaseEstimator):
+    """A classifier whose classes are not sorted."""
+
+    def fit(self, features, y):
+        self.inner_ = GaussianNB().fit(features, y)
+        self.classes_ = self.inner_.classes_[::-1]
+        return self
+
+    def predict_proba(self, features):
+        return self.inner_.predict_proba(features)[:, ::-1]
+
+
+@pytest.mark.parametrize("labels", [[1, 2], ["no", "yes"]], ids=str)
+def test_the_folds_are_fitted_to_the_labels(labels):
+    weighted = LogisticRegression(class_weight={labels[0]: 10})
+    y = np.array(labels)[EVENT.astype(int)]
+    model = RecalibratedClassifier(weighted, method="logistic").fit(X, y)
+    plain = RecalibratedClassifier(LogisticRegression(class_weight={0: 10}), method="logistic").fit(
+        X, EVENT.astype(int)
+    )
+    np.testing.assert_allclose(model.predict_proba(X), plain.predict_proba(X), rtol=1e-9)
+    assert model.predict_proba(X)[:, 1].mean() == pytest.approx(EVENT.mean(), abs=0.01)
+
+
+def test_a_search_within_the_folds_may_name_the_labels():
+    scorer = get_scorer("neg_ranked_probability", labels=["none", "mild", "severe"])
+    search = GridSearchCV(LogisticRegression(), {"C": [1e-4, 1.0]}, scoring=scorer, cv=3, error_score="raise")
+    y = np.array(["none", "mild", "severe"])[np.digitize(HIDDEN + RNG.logistic(size=600), [-1.0, 1.0])]
+    model = RecalibratedClassifier(search, cv=3).fit(X, y)
+    assert model.estimator_.best_params_ == {"C": 1.0}
+    assert model.recalibration_.labels == ("mild", "none", "severe")
+    rows = model.estimator_.predict_proba(X)
+    named = pd.DataFrame(rows, columns=model.classes_)[["none", "mild", "severe"]]
+    np.testing.assert_array_equal(model.recalibration_(named), model.recalibration_(rows))
+
+
+def test_unsorted_classes_are_read_in_their_order():
+    grades = np.digitize(HIDDEN + RNG.logistic(size=600), [-1.0, 1.0])
+    for y in (np.where(EVENT, "yes", "no"), grades):
+        own, plain = (RecalibratedClassifier(one).fit(X, y) for one in (Reversed(), GaussianNB()))
+        assert own.classes_.tolist() == sorted(set(y.tolist()))
+        np.testing.assert_array_equal(own.predict_proba(X), plain.predict_proba(X))
+        known = RecalibratedClassifier(frozen.FrozenEstimator(Reversed().fit(X, y)), method="none").fit(X, y)
+        np.testing.assert_allclose(known.predict_proba(X), known.estimator_.predict_proba(X), atol=1e-12)
+
+
+def test_matrices_of_distances_are_split_on_both_sides():
+    near = np.abs(HIDDEN[:, None] - HIDDEN)
+    model = RecalibratedClassifier(KNeighborsClassifier(20, metric="precomputed"), method="logistic").fit(near, EVENT)
+    plain = RecalibratedClassifier(KNeighborsClassifier(20), method="logistic").fit(HIDDEN[:, None], EVENT)
+    assert model.recalibration_.map == plain.recalibration_.map
+
+
+def test_folds_are_fitted_in_several_processes():
+    in_processes = RecalibratedClassifier(GaussianNB(), n_jobs=2).fit(X, EVENT, sample_weight=WEIGHT.tolist())
+    alone = RecalibratedClassifier(GaussianNB()).fit(X, EVENT, sample_weight=WEIGHT)
+    assert in_processes.recalibration_.map == alone.recalibration_.map
+
+
+def test_a_classifier_must_have_learnt_the_classes():
+    class Renamed(Reversed):
+        def fit(self, features, y):
+            super().fit(features, y)
+            self.classes_ = np.array(["0", "1"])
+            return self
+
+    with pytest.raises(InputValueError, match=r"one column for each of the classes \[False, True\]; .* \['0', '1'\]"):
+        RecalibratedClassifier(Renamed()).fit(X, EVENT)
+
+
 def test_of_a_fitted_classifier_only_the_map_is_fitted():
     fitted = GaussianNB().fit(X[:300], EVENT[:300])
     model = RecalibratedClassifier(frozen.FrozenEstimator(fitted), method="isotonic").fit(X[300:], EVENT[300:])
@@ -170,6 +240,8 @@ def test_metadata_are_routed():
         assert len(outer) == 5
         with pytest.raises(ValueError, match=r"sample_weight.*not explicitly set"):
             RecalibratedClassifier(GaussianNB()).fit(X, EVENT, sample_weight=WEIGHT)
+        renamed = RecalibratedClassifier(GaussianNB().set_fit_request(sample_weight="size")).fit(X, EVENT, size=WEIGHT)
+        np.testing.assert_array_equal(renamed.estimator_.theta_, GaussianNB().fit(X, EVENT, WEIGHT).theta_)
         grouped = RecalibratedClassifier(GaussianNB(), cv=GroupKFold(5)).fit(X, EVENT, groups=GROUPS)
     held_out = cross_val_predict(GaussianNB(), X, EVENT, cv=GroupKFold(5), groups=GROUPS, method="predict_proba")
     folds = np.empty(600, dtype=int)

@@ -5,6 +5,7 @@ import sys
 from importlib import import_module
 
 import numpy as np
+import pandas as pd
 import pytest
 import sklearn
 from hypothesis import given, settings
@@ -223,6 +224,24 @@ def test_frames_and_series():
     found = cross_validate(LogisticRegression(), frame, y, cv=3, scoring=get_scorer("neg_log"), error_score="raise")
     plain = cross_validate(LogisticRegression(), X, WORDS, cv=3, scoring=get_scorer("neg_log"), error_score="raise")
     np.testing.assert_allclose(found["test_score"], plain["test_score"], rtol=1e-9)
+
+
+def test_a_column_of_labels_is_one_dimension():
+    y = (X[:, 0] > X[:, 0].mean()).astype(int)
+    model, scorer = LogisticRegression().fit(X, y), get_scorer("neg_brier")
+    for column in (y[:, None], pd.DataFrame({"y": y})):
+        assert scorer(model, X, column) == scorer(model, X, y)
+        check_columns(model, column)
+
+
+def test_both_columns_of_two_classes_are_checked():
+    class Twice(LogisticRegression):
+        def predict_proba(self, features):
+            return super().predict_proba(features) * [2.0, 1.0]
+
+    model = Twice().fit(X, np.arange(len(X)) % 2)
+    with pytest.raises(InputValueError, match=r"must lie in|must sum to 1"):
+        get_scorer("neg_brier")(model, X, np.arange(len(X)) % 2)
 
 
 def test_what_is_refused():

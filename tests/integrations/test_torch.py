@@ -130,6 +130,37 @@ def test_right_certainties_have_gradients_that_are_numbers(rule):
     assert torch.isfinite(p.grad).all()
 
 
+def test_a_clipped_log_score_is_flat_at_wrong_certainties():
+    x = torch.tensor([20.0, 0.0, -100.0, 100.0], requires_grad=True)  # A sigmoid of 1, 0.5, a subnormal number, and 1.
+    proba, y = torch.sigmoid(x), torch.tensor([0, 1, 1, 0])
+    loss = RuleLoss(pr.Log(clip=1e-9), reduction="none")(proba, y)
+    expected = pr.Log(clip=1e-9).case_loss(proba.detach().double().numpy(), y.numpy() == 1)
+    np.testing.assert_allclose(loss.detach().numpy(), expected, rtol=1e-6)
+    loss.sum().backward()
+    assert x.grad.tolist() == [0.0, -0.5, 0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    "rule", [pr.Log(clip=1e-6), pr.Tsallis(), pr.Tsallis(1.001), pr.Pseudospherical(1.5)], ids=repr
+)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
+def test_bounded_scores_of_wrong_certainties_have_gradients_that_are_numbers(rule, dtype):
+    x = torch.tensor([[0.0, 0.0, 120.0], [0.0, 0.0, 1000.0], [0.0, 1.0, 2.0]], dtype=dtype, requires_grad=True)
+    loss = RuleLoss(rule)(torch.softmax(x, dim=1), torch.tensor([0, 1, 0])) + RuleLoss(rule)(
+        torch.sigmoid(x).flatten(), torch.tensor([1, 1, 0] * 3)
+    )
+    loss.backward()
+    assert torch.isfinite(loss)
+    assert torch.isfinite(x.grad).all()
+    assert (x.grad[2] != 0.0).all()
+
+
+def test_an_infinite_loss_keeps_its_infinite_gradient():
+    p = double([0.0, 0.5])
+    RuleLoss(pr.Log())(p, torch.tensor([1, 1])).backward()
+    assert p.grad.tolist() == [-np.inf, -1.0]
+
+
 def test_a_bounded_score_is_flat_outside_its_thresholds():
     p = double([0.1, 0.1, 0.4, 0.8])
     RuleLoss(pr.BoundedBrier(0.2, 0.6))(p, torch.tensor([0, 1, 1, 0])).backward()
@@ -185,6 +216,8 @@ def test_a_bounded_score_learns_a_rate_within_its_thresholds(rule):
     [
         pytest.param(pr.Brier(), [0.5, -1.5], [0, 1], {}, InputValueError, "row 1 is -1.5.*apply a sigmoid", id="logits"),
         pytest.param(pr.Brier(), [[0.5, 0.4, 0.3]], [0], {}, InputValueError, r"sum to 1 within 1e-06", id="row sums"),
+        pytest.param(pr.Brier(), [[-3.0, 0.9], [7.0, 0.2]], [1, 0], {}, InputValueError, r"row 0, column 0 is -3.0", id="first of two columns"),
+        pytest.param(pr.Brier(), [[0.1, 0.9], [0.2, 0.9]], [1, 0], {"tolerance": 0.05}, InputValueError, r"sum to 1 within 0.05; row 1", id="sums of two columns"),
         pytest.param(pr.Brier(), [[1.0, 2.0, 0.0]], [3], {"from_logits": True}, InputValueError, "whole numbers from 0 to 2", id="class"),
         pytest.param(pr.Brier(), [0.5], [2], {}, InputValueError, "y_true must hold 0 and 1", id="event"),
         pytest.param(pr.Brier(), [float("nan")], [1], {"from_logits": True}, MissingValuesError, "missing values", id="NaN"),

@@ -155,6 +155,24 @@ def test_forward_gives_the_value_of_the_batch_and_keeps_the_sum():
     assert metric.compute().item() == 1.0
 
 
+def test_forward_of_a_batch_without_cases_is_nan_and_keeps_the_sum():
+    metric, table = RuleMetric(pr.Brier()), ForecastTableMetric(cells=4)
+    case, empty = (torch.tensor([0.5]), torch.tensor([1])), (torch.empty(0), torch.empty(0, dtype=torch.int64))
+    metric(*case)
+    table(*case)
+    assert metric(*empty).isnan()
+    assert metric(*case, torch.tensor([0.0])).isnan()
+    assert all(value.isnan() for value in table(*empty).values())
+    assert metric.compute().item() == table.compute()["score"].item() == 0.25
+
+
+def test_both_columns_of_two_classes_are_checked():
+    with pytest.raises(InputValueError, match=r"row 0, column 0 is -3.0"):
+        RuleMetric(pr.Brier()).update(torch.tensor([[-3.0, 0.9], [7.0, 0.2]]), torch.tensor([1, 0]))
+    with pytest.raises(InputValueError, match=r"must sum to 1 within 0.001"):
+        RuleMetric(pr.Brier(), tolerance=1e-3).update(torch.tensor([[0.9, 0.9]]), torch.tensor([1]))
+
+
 def test_a_collection_does_not_take_two_rules_for_one_because_they_begin_alike():
     rules = {"a": pr.BoundedBrier(0.2, 0.6), "b": pr.BoundedBrier(0.2, 0.7), "c": pr.BoundedLog(0.2, 0.6)}
     metrics = MetricCollection({name: RuleMetric(rule) for name, rule in rules.items()})
@@ -188,11 +206,8 @@ def test_refusals():
         ForecastTableMetric(rule=pr.ShiftedBrier(mu=0.2, weighted=False))
     with pytest.raises(InputValueError, match="whole numbers from 0 to 2"):
         RuleMetric(pr.Brier()).update(torch.tensor([[0.2, 0.3, 0.5]]), torch.tensor([3]))
-    with (
-        pytest.warns(UserWarning, match="before the ``update`` method"),
-        pytest.raises(InputValueError, match="at least one case with a positive weight"),
-    ):
-        RuleMetric(pr.Brier()).compute()
+    with pytest.warns(UserWarning, match="before the ``update`` method"):
+        assert RuleMetric(pr.Brier()).compute().isnan()
 
 
 @pytest.mark.parametrize("library", ["torch", "torchmetrics"])

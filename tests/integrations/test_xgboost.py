@@ -9,6 +9,7 @@ import pytest
 import xgboost as xgb
 from boosted import EVENT, GRADE, RULES_BY_TASK, TEST, TRAIN, WEIGHT, X
 from scipy.special import expit, softmax
+from sklearn.base import clone
 
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError, MissingDependencyError
@@ -115,6 +116,33 @@ def test_losses_below_six_decimals_stop_too():
     assert stopped.best_iteration == int(np.argmin(path)) != by_xgboost.best_iteration
 
 
+def test_a_clone_and_its_callback_share_the_unrounded_values():
+    rule = pr.BoundedBrier(0.001, 0.002, normalize="none")
+    metric = EvalMetric(rule, output="probability")
+    settings = {"n_estimators": 25, "learning_rate": 0.5, "n_jobs": 1, "eval_metric": metric}
+    model = clone(xgb.XGBClassifier(**settings, callbacks=[early_stopping(metric, 25)]))
+    model.fit(X[TRAIN], EVENT[TRAIN], eval_set=[(X[TEST], EVENT[TEST])], verbose=False)
+    path = [score(rule, EVENT[TEST], model.predict_proba(X[TEST], iteration_range=(0, k + 1))[:, 1]) for k in range(25)]
+    np.testing.assert_allclose(model.evals_result()["validation_0"][rule.name], path, rtol=1e-12)
+    assert model.best_iteration == int(np.argmin(path))
+
+
+def test_cross_validation_stops_by_unrounded_values():
+    rule = pr.BoundedBrier(0.05, 0.0501, normalize="none")
+    metric, data = CustomMetric(rule, output="probability"), xgb.DMatrix(X, label=EVENT)
+    values = []
+
+    def kept(predictions, part):
+        values.append(score(rule, part.get_label(), predictions))
+        return rule.name, values[-1]
+
+    options = {"nfold": 3, "seed": 0, "as_pandas": False}
+    xgb.cv(BINARY, data, 25, **options, custom_metric=kept)
+    path = np.array(values).reshape(25, 3, 2)[:, :, 1].mean(axis=1)  # By round, fold, and training or test set.
+    stopped = xgb.cv(BINARY, data, 25, **options, custom_metric=metric, callbacks=[early_stopping(metric, 5)])
+    assert len(stopped[f"test-{rule.name}-mean"]) == int(np.argmin(path)) + 1 > 1
+
+
 def test_several_sets_of_data_keep_their_own_values():
     metric = CustomMetric(pr.PenalizedBrier(), output="probability")
     training, held_out = matrices("grade")
@@ -216,13 +244,15 @@ def test_early_stopping_by_the_log_score_is_xgboosts_own():
 
 
 def test_labels_of_softmax_are_refused():
-    with pytest.raises(InputValueError, match="must lie in"):
-        train(
-            GRADED | {"objective": "multi:softmax"},
-            matrices("grade"),
-            CustomMetric(pr.Brier(), output="probability"),
-            rounds=1,
-        )
+    two = GRADED | {"objective": "multi:softmax", "num_class": 2}
+    for params, task in (
+        (GRADED | {"objective": "multi:softmax"}, "grade"),
+        (two, "event"),
+        (BINARY | {"objective": "binary:hinge"}, "event"),
+    ):
+        for output in ("probability", "margin"):
+            with pytest.raises(InputValueError, match=f"passes class labels to metrics.*{params['objective']}"):
+                train(params, matrices(task), CustomMetric(pr.Brier(), output=output), rounds=1)
 
 
 @pytest.mark.parametrize("y", [EVENT, GRADE], ids=["event", "grade"])
@@ -274,6 +304,9 @@ def test_what_is_refused():
         CustomMetric(pr.Brier(), output="logit")
     with pytest.raises(InputTypeError, match="must be a scoring rule"):
         CustomMetric(pr.Brier, output="margin")
+    for name in ("Brier score", "brier:test", "brier\n"):
+        with pytest.raises(InputValueError, match="name must not hold white space or colons"):
+            EvalMetric(pr.Brier(), output="margin", name=name)
 
 
 def test_without_xgboost_the_extra_is_named(monkeypatch):

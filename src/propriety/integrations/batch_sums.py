@@ -86,7 +86,7 @@ def sums_of_batch(
     if len(forecast) == 0 == len(outcome) or (weight is not None and not weight.any()):
         return sums
     values, outcome = single_column(forecast), single_column(outcome)
-    proba = event_or_rows(rule, probabilities(values, "margin") if from_logits else values)
+    proba = event_or_rows(rule, probabilities(values, "margin") if from_logits else values, tolerance=tolerance)
     cases = read_cases(outcome, proba, sample_weight=weight, tolerance=tolerance)
     if from_logits:
         cases.checked()

@@ -53,6 +53,10 @@ class EvalMetric:
     def __reduce__(self) -> tuple[Any, ...]:
         return _named_metric, (self.metric.rule, self.metric.name)
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> EvalMetric:
+        # CatBoost copies its parameters, and scikit-learn clones only models that keep those they were given.
+        return self
+
     def is_max_optimal(self) -> bool:
         """Return False: lower is better."""
         return False

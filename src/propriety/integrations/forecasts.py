@@ -11,6 +11,7 @@ from scipy.special import expit, softmax
 from propriety.errors import InputValueError
 from propriety.result import Floats
 from propriety.rules.rule import BinaryRule, Rule
+from propriety.tables.validation import TOLERANCE, read_forecast
 
 __all__ = ["Output", "check_output", "event_or_rows", "probabilities"]
 
@@ -54,11 +55,11 @@ def probabilities(predictions: ArrayLike, output: Output) -> Floats:
     return values
 
 
-def event_or_rows(rule: Rule, forecast: NDArray[Any]) -> NDArray[Any]:
+def event_or_rows(rule: Rule, forecast: NDArray[Any], *, tolerance: float = TOLERANCE) -> NDArray[Any]:
     """Return the forecast in the shape that the rule scores.
 
-    For a rule that scores events, two classes are one event, the second class. A rule that scores only classes gets the
-    rows.
+    For a rule that scores events, two classes are one event, the second class. Both columns are checked, because the
+    first is not read again. A rule that scores only classes gets the rows.
 
     Examples
     --------
@@ -69,5 +70,8 @@ def event_or_rows(rule: Rule, forecast: NDArray[Any]) -> NDArray[Any]:
     array([[0.25, 0.75]])
     """
     if isinstance(rule, BinaryRule):
-        return forecast[:, 1] if forecast.ndim == 2 and forecast.shape[1] == 2 else forecast
+        if forecast.ndim != 2 or forecast.shape[1] != 2:
+            return forecast
+        read_forecast(forecast, tolerance=tolerance)
+        return forecast[:, 1]
     return np.column_stack([1.0 - forecast, forecast]) if forecast.ndim == 1 else forecast

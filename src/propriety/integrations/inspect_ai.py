@@ -156,7 +156,7 @@ def _row(
     about = metadata if isinstance(metadata, dict) else {}
     kinds = (str, int, float, bool)
     cluster = item if cluster_from is None else str(field_of(about, cluster_from, kinds, f"the metadata of {where}"))
-    question = json.dumps([sample.get(name) for name in ("input", "choices", "target")])
+    question = json.dumps([_without_ids(sample.get("input")), sample.get("choices"), sample.get("target")])
     content = hashlib.sha256(question.encode()).hexdigest()
     repeat = field_of(sample, "epoch", int, where)
     score = _score(sample, scorer, where)
@@ -233,6 +233,16 @@ def _confidence(
         hint = "pass a function that converts it, for example from percent."
         raise InputValueError(law, argument=where, offender=f"got {value!r}", hint=hint)
     return float(value)
+
+
+def _without_ids(messages: Any) -> Any:
+    """Return the messages of a chat without their identifiers, which Inspect draws at random; a text as it is."""
+    if not isinstance(messages, list):
+        return messages
+    return [
+        {name: value for name, value in message.items() if name != "id"} if isinstance(message, dict) else message
+        for message in messages
+    ]
 
 
 def _letter(place: int) -> str:

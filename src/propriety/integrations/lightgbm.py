@@ -102,8 +102,7 @@ class EarlyStopping:
 
     def __call__(self, env: Any) -> None:
         """Pass the values of the metric to LightGBM's callback."""
-        # In cross-validation, LightGBM before 4.7 prefixes the name of the metric with that of the data.
-        own = [entry for entry in env.evaluation_result_list or () if entry[1].split()[-1] == self.name]
+        own = [entry for entry in env.evaluation_result_list or () if self.name in _names(*entry[:2])]
         if not own:
             law = f"the metric {self.name!r} must be evaluated on some data for early stopping"
             raise InputValueError(law, hint="pass it to training as well, as feval= or eval_metric=.")
@@ -137,3 +136,9 @@ def early_stopping(metric: BoosterMetric, rounds: int, **options: Any) -> EarlyS
     'penalized_brier'
     """
     return EarlyStopping(metric.name, lightgbm.early_stopping(rounds, **options))
+
+
+def _names(data: str, metric: str) -> tuple[str, ...]:
+    """Return the possible names of a recorded metric."""
+    # In cross-validation, LightGBM before 4.7 prefixes the name of the metric with that of the data.
+    return (metric, metric.split(" ", 1)[-1]) if data == "cv_agg" else (metric,)

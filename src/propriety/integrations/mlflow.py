@@ -7,6 +7,7 @@ MLflow finds it through an entry point, so nothing needs to be imported.
 from __future__ import annotations
 
 import logging
+import re
 import time
 from collections.abc import Mapping
 from inspect import signature
@@ -68,6 +69,9 @@ class Evaluator(ModelEvaluator):  # type: ignore[misc]  # known at run time only
       model to its column, or to the columns of its classes in order.
     - `metric_prefix` is prepended to the name of every metric and of the report.
 
+    Characters that MLflow does not allow in the name of a metric, such as parentheses in the name of a model, become
+    underscores.
+
     Without `evaluators`, MLflow runs every installed evaluator. If the table is then unsuitable and the
     configuration has no option of this evaluator, it logs a warning with the reason and leaves the run to the others.
 
@@ -106,7 +110,7 @@ class Evaluator(ModelEvaluator):  # type: ignore[misc]  # known at run time only
                 raise
             logger.warning("propriety does not evaluate this table: %s", error)
             return None
-        metrics = {f"{prefix}{name}": value for name, value in evaluation.to_dict().items()}
+        metrics = _named_metrics(prefix, evaluation.to_dict())
         client, page = mlflow.MlflowClient(), f"{prefix}propriety.html"
         about = {"model_id": model_id, "dataset_name": dataset.name, "dataset_digest": dataset.digest}
         now = time.time_ns() // 1_000_000
@@ -119,6 +123,18 @@ class Evaluator(ModelEvaluator):  # type: ignore[misc]  # known at run time only
 def _asked(config: Mapping[str, Any]) -> bool:
     """Whether a configuration is meant for this evaluator."""
     return not OWN.isdisjoint(config)
+
+
+def _named_metrics(prefix: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values under names that MLflow allows; an error if two names become one."""
+    metrics: dict[str, Any] = {}
+    for name, value in values.items():
+        allowed = re.sub(r"[^/\w.\- :]", "_", f"{prefix}{name}")
+        if allowed in metrics:
+            law = "the names of models must differ in characters that MLflow allows in names of metrics"
+            raise InputValueError(law, offender=f"two metrics become {allowed!r}", hint="rename a model.")
+        metrics[allowed] = value
+    return metrics
 
 
 def _evaluation(model: Any, dataset: Any, config: Mapping[str, Any]) -> Evaluation:

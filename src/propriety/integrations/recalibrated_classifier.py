@@ -25,8 +25,10 @@ from propriety.tables.arrays import missing_cases, read_array
 __all__ = ["MapTransformer", "RecalibratedClassifier"]
 
 base: Any = load_library("sklearn.base", extra="sklearn")
+metaestimators: Any = load_library("sklearn.utils.metaestimators", extra="sklearn")
 model_selection: Any = load_library("sklearn.model_selection", extra="sklearn")
 multiclass: Any = load_library("sklearn.utils.multiclass", extra="sklearn")
+parallel: Any = load_library("sklearn.utils.parallel", extra="sklearn")
 routing: Any = load_library("sklearn.utils.metadata_routing", extra="sklearn")
 utils: Any = load_library("sklearn.utils", extra="sklearn")
 validation: Any = load_library("sklearn.utils.validation", extra="sklearn")
@@ -119,23 +121,22 @@ class RecalibratedClassifier(base.ClassifierMixin, base.MetaEstimatorMixin, base
         splits = list(splitter.split(X, y, **for_split))
         folds = _checked_folds(splits, codes, trained=not frozen)
         if frozen:
-            rows = self.estimator_.predict_proba(X)
+            rows = _ordered_rows(self.estimator_, X, self.classes_)
         else:
-            rows = model_selection.cross_val_predict(
-                self.estimator_, X, y, cv=splits, method="predict_proba", n_jobs=self.n_jobs, params=for_fit
-            )
+            rows = self._held_out_rows(X, y, splits, for_fit)
             self.estimator_.fit(X, y, **for_fit)
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
+        binary = len(self.classes_) == 2
         self.recalibration_: Recalibration = recalibrate(
-            codes,
+            codes if binary else y,
             self._forecasts(rows),
             method=self.method,
             folds=folds,
             cluster=for_split.get("groups"),
             sample_weight=sample_weight,
-            labels=range(len(self.classes_)),
+            labels=None if binary else self.classes_.tolist(),
             seed=0,
         )
         return self
@@ -143,7 +144,7 @@ class RecalibratedClassifier(base.ClassifierMixin, base.MetaEstimatorMixin, base
     def predict_proba(self, X: Any) -> Floats:  # noqa: N803  (scikit-learn's name)
         """Return the recalibrated probabilities, with one column per class in the order of `classes_`."""
         validation.check_is_fitted(self)
-        found = self.recalibration_(self._forecasts(self.estimator_.predict_proba(X)))
+        found = self.recalibration_(self._forecasts(_ordered_rows(self.estimator_, X, self.classes_)))
         return np.column_stack([1.0 - found, found]) if found.ndim == 1 else found
 
     def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803  (scikit-learn's name)
@@ -186,13 +187,18 @@ class RecalibratedClassifier(base.ClassifierMixin, base.MetaEstimatorMixin, base
         warnings.warn(f"{law} Enable metadata routing if a step of {name} accepts weights.", stacklevel=3)
         return params, {}
 
-    def _forecasts(self, rows: Any) -> Floats:
-        """Return the probabilities in double precision; with two classes, only those of the second."""
-        columns, number = np.asarray(rows, dtype=np.float64), len(self.classes_)
-        if columns.ndim != 2 or columns.shape[1] != number:
-            law = f"predict_proba must return one column for each of {number} classes"
-            raise InputValueError(law, offender=f"its shape is {columns.shape}")
-        return columns[:, 1] if number == 2 else columns
+    def _held_out_rows(self, X: Any, y: NDArray[Any], splits: list[tuple[Any, Any]], params: dict[str, Any]) -> Floats:  # noqa: N803  (scikit-learn's name)
+        """Return the probabilities of each case from a clone that was fitted without its fold."""
+        # `cross_val_predict` would number the labels, which class weights and the scorer of a search may name.
+        tasks = (parallel.delayed(_fold_rows)(self.estimator_, X, y, split, params, self.classes_) for split in splits)
+        rows = np.empty((len(y), len(self.classes_)))
+        for (_, test), part in zip(splits, parallel.Parallel(n_jobs=self.n_jobs)(tasks), strict=True):
+            rows[test] = part
+        return rows
+
+    def _forecasts(self, rows: Floats) -> Floats:
+        """Return the probabilities of the classes; with two, only those of the second."""
+        return rows[:, 1] if len(self.classes_) == 2 else rows
 
 
 class MapTransformer(base.OneToOneFeatureMixin, base.TransformerMixin, base.BaseEstimator):  # type: ignore[misc]  # as above
@@ -260,6 +266,32 @@ def _classes(y: NDArray[Any], learnt: NDArray[Any] | None) -> tuple[NDArray[Any]
         law = f"must hold classes that the frozen classifier has learnt, {learnt.tolist()}"
         raise InputValueError(law, argument="y", row=row, offender=f"is {y.tolist()[row]!r}")
     return learnt, np.array([places[label] for label in classes.tolist()], dtype=np.intp)[codes]
+
+
+def _fold_rows(
+    estimator: Any,
+    X: Any,  # noqa: N803  (scikit-learn's name)
+    y: NDArray[Any],
+    split: tuple[Any, Any],
+    params: dict[str, Any],
+    classes: NDArray[Any],
+) -> Floats:
+    """Return the probabilities of the cases of a fold from a clone that was fitted to the others."""
+    train, test = split
+    known, labels = metaestimators._safe_split(estimator, X, y, train)  # noqa: SLF001  (it also splits kernel matrices)
+    unknown, _ = metaestimators._safe_split(estimator, X, y, test, train)  # noqa: SLF001  (as above)
+    params = validation._check_method_params(X, params, indices=train)  # noqa: SLF001  (what has a value for each case)
+    return _ordered_rows(base.clone(estimator).fit(known, labels, **params), unknown, classes)
+
+
+def _ordered_rows(estimator: Any, X: Any, classes: NDArray[Any]) -> Floats:  # noqa: N803  (scikit-learn's name)
+    """Return the probabilities in double precision, with one column per class in the order of `classes`."""
+    rows = np.asarray(estimator.predict_proba(X), dtype=np.float64)
+    places = {label: place for place, label in enumerate(np.asarray(estimator.classes_).tolist())}
+    if rows.ndim != 2 or rows.shape[1] != len(classes) or places.keys() != set(classes.tolist()):
+        law = f"predict_proba must return one column for each of the classes {classes.tolist()}"
+        raise InputValueError(law, offender=f"its shape is {rows.shape}, and classes_ is {list(places)}")
+    return rows[:, [places[label] for label in classes.tolist()]]
 
 
 def _checked_folds(splits: list[tuple[Any, Any]], codes: NDArray[np.intp], *, trained: bool) -> NDArray[np.intp]:

@@ -33,6 +33,7 @@ __all__ = [
 ]
 
 Estimator: Any = load_library("sklearn.base", extra="sklearn").BaseEstimator
+validation: Any = load_library("sklearn.utils.validation", extra="sklearn")
 UNUSED: str = load_library("sklearn.utils.metadata_routing", extra="sklearn").UNUSED
 
 SCORED: dict[str, Rule] = {
@@ -77,7 +78,7 @@ class RuleScorer(Estimator):  # type: ignore[misc]  # scikit-learn ships no type
 
     def score(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:  # noqa: N803  (scikit-learn's name)
         """Return the negative mean loss of a fitted classifier; higher is better."""
-        rows = _rows(estimator, X)
+        rows, y = _rows(estimator, X), _one_column(y)
         classes = _plain_labels(estimator.classes_)
         labels = self._order(classes)
         check_columns(estimator, y, labels=labels)
@@ -202,7 +203,7 @@ def check_columns(estimator: Any, y: Any, *, labels: Labels | None = None) -> No
     (1 of 3 rows). Hint: stratify the folds, or name all classes in labels=.
     """
     known = _plain_labels(estimator.classes_ if labels is None else labels)
-    outcomes, allowed = _plain_labels(y), set(known)
+    outcomes, allowed = _plain_labels(_one_column(y)), set(known)
     unknown = [row for row, outcome in enumerate(outcomes) if outcome not in allowed]
     if unknown:
         law = f"must hold classes that {type(estimator).__name__} has learnt, {list(known)}"
@@ -221,6 +222,11 @@ def _rows(estimator: Any, X: Any) -> NDArray[Any]:  # noqa: N803  (scikit-learn'
         law = "predict_proba must return one column for each of the estimator's classes_"
         raise InputValueError(law, offender=f"its shape is {rows.shape}", hint="score one output at a time.")
     return rows
+
+
+def _one_column(y: Any) -> Any:
+    """Return a column of labels, of shape (n, 1), in one dimension, as scikit-learn's scorers read it."""
+    return validation.column_or_1d(y) if np.ndim(y) == 2 else y
 
 
 def _plain_labels(labels: Any) -> tuple[Any, ...]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
 from propriety.errors import InputValueError, UnsupportedOperationError
+from propriety.integrations.forecasts import event_or_rows
 from propriety.integrations.libraries import load_library
 from propriety.integrations.logit_losses import event_losses, losses_of_logits
 from propriety.integrations.tensors import array_of, rounding_of, single_column
@@ -32,6 +35,9 @@ class TorchOperations:
     ----------
     dtype : torch.dtype
         Type of numbers that stand for all cases, that of the forecasts.
+    bounded : bool
+        Whether the loss is bounded. Logarithms and powers then have a gradient of zero at 0, where it is infinite:
+        a loss that is clipped there is constant, and infinity times zero would be NaN.
 
     Examples
     --------
@@ -43,18 +49,19 @@ class TorchOperations:
     """
 
     dtype: Any
+    bounded: bool = False
 
     def log(self, x: Column) -> Column:
         """Natural logarithm, minus infinity at 0."""
-        return torch.log(x)
+        return self._apart_from_pole(torch.log, x, 0.0)
 
     def log1p(self, x: Column) -> Column:
         """Natural logarithm of 1 + x."""
-        return torch.log1p(x)
+        return self._apart_from_pole(torch.log1p, x, -1.0)
 
     def power(self, x: Column, exponent: float) -> Column:
         """Raise x to a constant."""
-        return x**exponent
+        return self._apart_from_pole(lambda base: base**exponent, x, 0.0)
 
     def abs(self, x: Column) -> Column:
         """Absolute value."""
@@ -89,6 +96,14 @@ class TorchOperations:
         del alpha, beta, x, upper
         hint = "train with BoundedBrier; metrics accept BetaRegret."
         raise UnsupportedOperationError("PyTorch has no incomplete beta function", hint=hint)
+
+    def _apart_from_pole(self, function: Callable[[Tensor], Tensor], x: Tensor, pole: float) -> Tensor:
+        """Return a function of x; of a bounded loss, without a gradient at its pole."""
+        if not self.bounded:
+            return function(x)
+        # Numbers below the smallest normal one may have an infinite slope, too.
+        inside = x >= torch.finfo(x.dtype).tiny if pole == 0.0 else x > pole
+        return torch.where(inside, function(torch.where(inside, x, 1.0)), function(x.detach()))
 
     def _tensor(self, column: Column, beside: Tensor) -> Tensor:
         """Return a column as it is, or a number as a tensor on the device of another tensor."""
@@ -177,6 +192,7 @@ class RuleLoss(Module):  # type: ignore[misc]  # PyTorch is optional, so its typ
 
     Log scores of logits are computed by log-softmax, as in `torch.nn.CrossEntropyLoss`, and have finite gradients for
     all finite logits. Log scores of probabilities are infinite if a probability was rounded to 0: prefer logits.
+    Bounded scores, such as ``Log(clip=1e-6)`` and ``Tsallis()``, have a gradient of zero there.
 
     Forecasts and outcomes are checked on the CPU, as everywhere in the package. Half precision is computed in single
     precision. Row sums may deviate from one by what rounding explains in the precision of the forecasts; see
@@ -232,10 +248,11 @@ class RuleLoss(Module):  # type: ignore[misc]  # PyTorch is optional, so its typ
         """Return the loss of each case, without checks."""
         values, outcome = single_column(forecast), single_column(target)
         values = values if values.dtype == torch.float64 else values.float()
-        ops = TorchOperations(values.dtype)
         if self.from_logits:
-            return losses_of_logits(self.rule, values, outcome, TorchLogits(ops))
+            return losses_of_logits(self.rule, values, outcome, TorchLogits(TorchOperations(values.dtype)))
         proba = self._shaped(values)
+        worst = self.rule.properties(None if proba.ndim == 1 else proba.shape[1]).worst
+        ops = TorchOperations(values.dtype, bounded=worst is not None and worst < math.inf)
         if isinstance(self.rule, BinaryRule) and proba.ndim == 1:
             return event_losses(self.rule, proba, outcome == 1, ops)
         if isinstance(self.rule, ClassRule):
@@ -250,8 +267,8 @@ class RuleLoss(Module):  # type: ignore[misc]  # PyTorch is optional, so its typ
         if self.from_logits:
             values, tolerance = values.float(), ANY_SUM
             values = torch.sigmoid(values) if values.ndim == 1 else torch.softmax(values, dim=1)
-        proba = self._shaped(values)
-        read_cases(array_of(single_column(target)), array_of(proba), tolerance=tolerance).checked()
+        proba = event_or_rows(self.rule, array_of(values), tolerance=tolerance)
+        read_cases(array_of(single_column(target)), proba, tolerance=tolerance).checked()
 
     def extra_repr(self) -> str:
         """Return the settings for the representation of a module."""

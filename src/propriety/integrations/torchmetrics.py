@@ -6,6 +6,7 @@ the cases were divided into batches and among processes, and in whatever order t
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from propriety.calibration.decomposition import PARTS, decompose
@@ -114,8 +115,9 @@ class RuleMetric(_IntegerMetric):
         setattr(self, self.state_name, self._sums() + torch.from_numpy(sums).to(self.device))
 
     def compute(self) -> Tensor:
-        """Return the mean loss of all cases, as a float64 on the CPU."""
-        return torch.tensor(mean_of_sums(self._sums().cpu().numpy()), dtype=torch.float64)
+        """Return the mean loss of all cases, as a float64 on the CPU; NaN without cases."""
+        sums = self._sums().cpu().numpy()
+        return torch.tensor(mean_of_sums(sums) if sums.any() else math.nan, dtype=torch.float64)
 
     def _sums(self) -> Tensor:
         return getattr(self, self.state_name)
@@ -172,9 +174,13 @@ class ForecastTableMetric(_IntegerMetric):
         self.counts += torch.from_numpy(counts).to(self.device)
 
     def compute(self) -> dict[str, Tensor]:
-        """Return the mean score, its miscalibration, discrimination and uncertainty; see `propriety.decompose`."""
-        parts = decompose(table_of_counts(self.counts.cpu().numpy()), rule=self.rule)
-        return {part: torch.tensor(getattr(parts, part), dtype=torch.float64) for part in PARTS}
+        """Return the mean score, its miscalibration, discrimination and uncertainty; NaN without cases.
+
+        See `propriety.decompose`.
+        """
+        counts = self.counts.cpu().numpy()
+        parts = decompose(table_of_counts(counts), rule=self.rule) if counts.any() else None
+        return {part: torch.tensor(getattr(parts, part, math.nan), dtype=torch.float64) for part in PARTS}
 
     def forecast_table(self) -> ForecastTable:
         """Return the table of all cases of all processes, for any analysis that accepts one.

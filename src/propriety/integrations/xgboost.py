@@ -1,19 +1,21 @@
 """XGBoost: every rule as a metric of `xgboost.train` and of the scikit-learn interface.
 
 XGBoost passes probabilities to a metric if the objective is built in ("binary:logistic", "multi:softprob"), and margins
-if the objective is a function or "binary:logitraw". What "multi:softmax" passes is neither: use "multi:softprob".
-Ordered classes must be numbered in their order. A declaration that contradicts what XGBoost passes is rejected with an
-error.
+if the objective is a function or "binary:logitraw". "binary:hinge" and "multi:softmax" pass class labels: use
+"binary:logistic" and "multi:softprob". Ordered classes must be numbered in their order. A declaration that contradicts
+what XGBoost passes is rejected with an error.
 """
 
 from __future__ import annotations
 
 import inspect
 import json
+import re
 from collections import deque
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal, Self
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from propriety.errors import InputValueError
@@ -26,8 +28,10 @@ __all__ = ["CustomMetric", "EarlyStopping", "EvalMetric", "early_stopping"]
 Stopping: Any = load_library("xgboost.callback", extra="xgboost").EarlyStopping
 
 ROUNDING_OF_TEXT = 1e-6  # XGBoost converts the value of a metric to text with six decimals, and back.
-MOST_DATA = 100  # Most datasets evaluated in a round.
-PREDICTIONS: dict[str, Output] = {  # What XGBoost's built-in objectives predict.
+MOST_DATA = 1000  # Most datasets evaluated in a round; in cross-validation, two for each fold.
+PREDICTIONS: dict[str, Output | Literal["label"]] = {  # What XGBoost's built-in objectives predict.
+    "binary:hinge": "label",
+    "multi:softmax": "label",
     "binary:logitraw": "margin",
     "binary:logistic": "probability",
     "reg:logistic": "probability",
@@ -43,9 +47,22 @@ class RememberedMetric(BoosterMetric):
 
     latest: deque[float] = field(default_factory=lambda: deque(maxlen=MOST_DATA), init=False, repr=False, compare=False)
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if re.search(r"[\s:]", self.name):
+            law = "must not hold white space or colons, at which XGBoost splits its text"
+            raise InputValueError(law, argument="name", offender=f"got {self.name!r}")
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        # scikit-learn copies the parameters of a model one by one, and `EarlyStopping` must share the metric's values.
+        return self
+
     def loss(self, outcome: ArrayLike, predictions: ArrayLike, weight: ArrayLike | None = None) -> float:
         """Return the mean loss and store it."""
         handed, objective = _handed_over()
+        if handed == "label":
+            law = f"a rule scores probabilities, but XGBoost passes class labels to metrics: {objective}"
+            raise InputValueError(law, hint='use "binary:logistic" or "multi:softprob".')
         if handed is not None and handed != self.output:
             law = f'output="{self.output}" is declared, but XGBoost passes {KINDS[handed]} to metrics: {objective}'
             raise InputValueError(law, hint=f'declare output="{handed}".')
@@ -132,11 +149,13 @@ class EarlyStopping(Stopping):  # type: ignore[misc]  # known at run time only
 
     def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> Any:
         """Replace the recorded values by the unrounded ones, then proceed as XGBoost does."""
-        for record, value in zip(evals_log.values(), list(self.metric.latest)[-len(evals_log) :], strict=False):
-            recorded = record.get(self.metric.name)
-            # Cross-validation records a mean and its standard deviation, which are not values of the metric.
-            if recorded and isinstance(recorded[-1], float) and abs(recorded[-1] - value) <= ROUNDING_OF_TEXT:
-                recorded[-1] = value
+        # Cross-validation evaluates fold after fold, and records the mean over the folds and its standard deviation.
+        folds, sets = len(getattr(model, "cvfolds", [model])), len(evals_log)
+        latest = list(self.metric.latest)[-folds * sets :]
+        for place, record in enumerate(evals_log.values() if len(latest) == folds * sets else ()):
+            value, recorded = float(np.mean(latest[place::sets])), record.get(self.metric.name)
+            if recorded and abs(np.ravel(recorded[-1])[0] - value) <= ROUNDING_OF_TEXT:
+                recorded[-1] = (value, recorded[-1][1]) if isinstance(recorded[-1], tuple) else value
         return super().after_iteration(model, epoch, evals_log)
 
 
@@ -144,8 +163,8 @@ def early_stopping(metric: RememberedMetric, rounds: int, **options: Any) -> Ear
     """Return the callback that stops when this metric, and no other, has not decreased for a number of rounds.
 
     XGBoost's own `early_stopping_rounds` uses the last metric, infers from a metric's name whether higher is better,
-    and sees six decimals, which is too few if events are rare; this callback avoids all three. Use a new callback for
-    each training, because it keeps its history.
+    and sees six decimals, which is too few if events are rare; this callback avoids all three. The result of
+    `xgboost.cv` still has six decimals. Use a new callback for each training, because it keeps its history.
 
     Parameters
     ----------
@@ -171,7 +190,7 @@ def early_stopping(metric: RememberedMetric, rounds: int, **options: Any) -> Ear
     return EarlyStopping(metric, rounds, **options)
 
 
-def _handed_over() -> tuple[Output | None, str]:
+def _handed_over() -> tuple[Output | Literal["label"] | None, str]:
     """Return what XGBoost passes to the metric that it is calling, and why; None if that is not known.
 
     XGBoost does not pass the objective or the kind of predictions to a metric, and margins near zero look like
