@@ -282,6 +282,7 @@ def test_levels_are_not_rounded(run):
             "--baseline must be JSON that `propriety evaluate --json`",
         ),
         (["evaluate", "p.csv", *BOTH, "--ordered"], "ordered belongs to three or more classes"),
+        (["evaluate", "p.csv", *BOTH, "--classes", '0,"1'], "a list must be like a,b,c; got '0,\"1'"),
         (["evaluate", "p.csv", *BOTH, "--by", "site", "--by", "site"], "--by must name each key once"),
         (["evaluate", "p.csv", *BOTH, "--by", "site,site"], "--by must cross different columns"),
         (["evaluate", "p.csv", *BOTH, "--by", "site,nowhere"], "they lack ['nowhere']"),

@@ -57,3 +57,17 @@ def test_the_command_line_refuses_a_bomb(folder, refusal, monkeypatch):
     (folder / "x.csv.gz").write_bytes(gzip.compress(BOMB))
     told = refusal("evaluate", "x.csv.gz", "--outcome", "y", "--forecast", "p")
     assert "Hint: if you trust it, decompress it first" in told
+
+
+LINES = b"y,p\n" + b"".join(b"%d,%.6f\n" % (p > 0.5, p) for p in np.random.default_rng(1).random(50_000))
+
+
+@pytest.mark.parametrize("form", COMPRESS)
+def test_a_cut_or_changed_file_is_refused(folder, refusal, form):
+    """DuckDB would read the first part, and not look at the checksum."""
+    complete = COMPRESS[form](LINES)
+    changed = complete[:-8] + bytes([complete[-8] ^ 1]) + complete[-7:]  # The checksum of gzip.
+    for content in (complete[: len(complete) // 2], complete[:-9], *([changed] if form == "gzip" else [])):
+        (folder / "x.csv").write_bytes(content)
+        told = refusal("evaluate", "x.csv", "--outcome", "y", "--forecast", "p")
+        assert f"x.csv is not a complete {form} file" in told

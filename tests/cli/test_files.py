@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 import pytest
-from pyarrow import parquet
+from pyarrow import feather, parquet
 
 from propriety.cli.files import SETTINGS
 from propriety.cli.program import LONGEST
@@ -61,3 +61,15 @@ def test_a_list_of_all_columns_is_cut(folder, refusal):
     assert told.startswith("Error: the files must have the columns ['y', 'p']; they lack ['y', 'p'].")
     assert len(told) < LONGEST + 20
     assert told.endswith("...\n")
+
+
+@pytest.mark.parametrize("form", ["parquet", "arrow"])
+def test_names_that_differ_only_in_case_are_refused_if_they_are_used(folder, run, refusal, form):
+    """DuckDB reads p as p_1, and p_1 as p_1_1."""
+    columns = {"y": [0, 1] * 20, "P": [0.1] * 40, "p": [0.2] * 40, "p_1": [0.9] * 40}
+    write = parquet.write_table if form == "parquet" else feather.write_feather
+    write(pa.table(columns), str(folder / "x"))
+    for name in ("p", "p_1"):
+        told = refusal("evaluate", "x", "--outcome", "y", "--forecast", name)
+        assert f"{'x' if form == 'parquet' else 'one of the files'} has 'P' and 'p'" in told
+    assert "Brier score of P: 0.41" in run("evaluate", "x", "--outcome", "y", "--forecast", "P").stdout

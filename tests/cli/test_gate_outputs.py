@@ -105,6 +105,29 @@ def test_an_error_replaces_the_results_of_an_earlier_run(run, folder):
     assert "did you mean" in next(root.iter("error")).attrib["message"]
 
 
+def test_every_error_replaces_the_results_of_an_earlier_run(run, folder, monkeypatch):
+    given = ("evaluate", "p.csv", "--outcome", "y", *FEW, "--junit", "g.xml", "--fail-if", "brier>0.5")
+    assert run(*given, "--forecast", "honest").exit_code == 0
+    assert run(*given).exit_code == 2
+    assert '<error message="--outcome and at least one --forecast are required."' in (folder / "g.xml").read_text()
+    assert run(*given, "--forecast", "honest").exit_code == 0
+    assert 'errors="0"' in (folder / "g.xml").read_text()
+    monkeypatch.setattr("propriety.cli.evaluate.Facts.of_evaluation", lambda *_: 1 / 0)
+    with pytest.raises(AssertionError, match="This is a bug in propriety"):
+        run(*given, "--forecast", "honest")
+    assert '<error message="division by zero"' in (folder / "g.xml").read_text()
+
+
+def test_a_baseline_may_have_infinite_numbers(run, folder):
+    (folder / "x.csv").write_text("y,p\n1,0\n" + "1,0.6\n0,0.3\n" * 20)
+    given = ("evaluate", "x.csv", "--outcome", "y", "--forecast", "p", *FEW)
+    assert run(*given, "--json", "old.json").exit_code == 0
+    assert '"log": "Infinity"' in (folder / "old.json").read_text()
+    done = run(*given, "--baseline", "old.json", "--fail-if", "brier>baseline/brier", "--fail-if", "log<baseline/log")
+    assert done.exit_code == 0, done.output
+    assert "log is inf, not below baseline/log (inf)" in done.stderr
+
+
 def test_an_error_overwrites_no_other_file(run, folder):
     before = (folder / "p.csv").read_bytes()
     assert run("evaluate", "p.csv", "missing.csv", "--junit", "p.csv").exit_code == 2
@@ -162,3 +185,8 @@ def test_a_baseline_without_end_is_refused(refusal, folder):
     assert "--baseline must be JSON" in refusal(
         "evaluate", *BOTH, "--baseline", "old.json", "--fail-if", "bold/brier>1"
     )
+
+
+def test_the_help_says_what_becomes_of_unknown_numbers(run):
+    told = " ".join(run("evaluate", "--help").stdout.split())
+    assert "could not be computed also fails; any group leaves out the groups in which it could not." in told

@@ -119,6 +119,22 @@ def test_models_are_compared_with_each_other():
     assert [one.key for one in checked("brier >= a/brier", TWO, ("a", "b"))] == ["b/brier"]
 
 
+def test_only_the_same_number_is_not_compared_with_itself():
+    (result,) = checked("a/brier > brier_low", {"brier": 0.2, "brier_low": 0.1})
+    assert result.failed
+    limits = TWO | {"a/brier_low": 0.05, "b/brier_low": 0.1}
+    assert [one.limit for one in checked("b/brier > brier_low", limits, ("a", "b"))] == [0.05, 0.1]
+    rows = GroupNumbers(("sex",), {("a", "f"): {"brier": 0.1}, ("b", "f"): {"brier": 0.3}})
+    results = checked("b/sex=f/brier > brier", TWO, ("a", "b"), groups=rows)
+    assert [(one.key, one.limit) for one in results] == [("b/sex=f/brier", 0.1), ("b/sex=f/brier", 0.2)]
+
+
+@pytest.mark.parametrize("condition", ["a/brier > brier", "brier >= brier", "a/brier < a/brier"])
+def test_a_gate_without_anything_to_compare_is_refused(condition):
+    with pytest.raises(InputValueError, match="--fail-if must compare two numbers; got"):
+        checked(condition, {"brier": 0.2})
+
+
 def test_an_earlier_evaluation_is_the_baseline():
     before = Numbers(("a", "b"), {"a/brier": 0.05, "b/brier": 0.3})
     results = checked("brier > baseline/brier", TWO, ("a", "b"), baseline=before)
@@ -254,3 +270,15 @@ def test_the_numbers_of_groups_are_those_of_the_evaluation():
     rows = dict(zip(found.slices.group.tolist(), found.slices.value.tolist(), strict=True))
     assert results[-1].value == rows["south"]
     assert isinstance(facts.groups(), GroupNumbers)
+
+
+def test_a_group_of_classes_that_is_too_small_to_test_is_left_out():
+    rng = np.random.default_rng(1)
+    rows = rng.dirichlet([1, 1, 1], 600)
+    y = (rng.random(600)[:, None] > rows.cumsum(axis=1)).sum(axis=1)
+    site = np.repeat(["north", "south", "tiny"], [300, 292, 8])
+    facts = Facts.of_evaluation(pr.evaluate(y, {"a": rows}, by={"site": site}, n_resamples=50, seed=1))
+    conditions = ["any group/miscalibrated", "site=tiny/miscalibrated"]
+    results = check_gates([parse_condition(one) for one in conditions], facts)
+    assert "in none of 2 groups" in str(results[0])
+    assert str(results[1]) == "Gate failed: the calibration of a in site=tiny was not tested."

@@ -81,7 +81,7 @@ def test_formats_are_known_by_content(tmp_path, content, form):
         (b"PAR1 and no more", "x must be a complete Parquet file"),
         (b"ARROW1 and no more", "files must be complete Arrow files"),
         (b"\xff\xff\xff\xff and no more", "files must be complete Arrow files"),
-        (b"\x1f\x8b and no more", "the files cannot be read"),
+        (b"\x1f\x8b and no more", "x is not a complete gzip file"),
         (b"y,p\n", "y_true"),
         (b"y,p\n1,0.5,3\n0\n1,,,\n", ""),
         (b"y,p\n1,abc\n", ""),

@@ -8,9 +8,11 @@ import propriety as pr
 
 
 def test_numbers(run):
-    result = run("plan", "--prevalence", 0.1, "--auc", 0.8, "--thresholds", 0.1, "--width", "auc=0.05")
+    widths = {"auc": 0.05, "standardized_net_benefit": 0.3}
+    named = [part for name, width in widths.items() for part in ("--width", f"{name}={width}")]
+    result = run("plan", "--prevalence", 0.1, "--auc", 0.8, "--thresholds", 0.1, *named)
     assert result.exit_code == 0, result.output
-    assert result.stdout == f"{pr.plan(prevalence=0.1, auc=0.8, thresholds=0.1, widths={'auc': 0.05})}\n"
+    assert result.stdout == f"{pr.plan(prevalence=0.1, auc=0.8, thresholds=0.1, widths=widths)}\n"
 
 
 @pytest.mark.parametrize("file", ["p.csv", "p.parquet"])
@@ -38,6 +40,13 @@ def test_tables_and_ledgers(folder, run, columns):
         (("--prevalence", 0.1, "--auc", 0.8, "--share", 2), "--share must lie in (0, 1]"),
         (("--prevalence", 0.1, "--auc", 0.8, "--cluster-size", 50), "--cluster-size needs --icc"),
         (("--prevalence", 0.1, "--auc", 0.8, "--width", "auc"), "auc=0.1"),
+        (("--prevalence", 0.1, "--auc", 0.8, "--rule", "log"), "--rule is for a comparison of two models"),
+        (
+            ("p.csv", "--forecast", "honest", "--slope", 0.8, "--thresholds", 0.1),
+            "--thresholds is for the width of the standardized net benefit, which is not among the criteria. Hint: add",
+        ),
+        (("--difference", 0.002, "--spread", 0.05, "--thresholds", 0.1), "Hint: leave it out."),
+        (("--prevalence", 0.1, "--auc", 0.8, "--thresholds", 0.1, "--width", "auc=0.1"), "--thresholds is for"),
         (("--forecast", "p"), "no file is given"),
         (("p.csv",), "--forecast is required"),
         (("p.csv", "--forecast", "p", "--forecast", "p"), "--forecast must name each model once; 'p' is named again"),

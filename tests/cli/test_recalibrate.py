@@ -223,3 +223,32 @@ def test_text_among_forecasts_is_named_with_its_line(folder, refusal):
     (folder / "new.csv").write_text("p\n" + "0.5\n" * 30_000 + "high\n")
     told = refusal("apply", "map.json", "new.csv", "--forecast", "p", "-o", "out.csv")
     assert "line 30,002 of new.csv has 'high'" in told
+
+
+def test_words_for_missing_values_stay_in_other_columns(folder, run):
+    (folder / "map.json").write_text(pr.recalibration.IdentityMap().to_json())
+    (folder / "new.csv").write_text("p,k\n0.5,NA\nNA,b\n,\n")
+    result = run("apply", "map.json", "new.csv", "--forecast", "p", "--null", "NA", "-o", "out.csv")
+    assert "2 of them have no forecast" in result.stdout, result.output
+    assert (folder / "out.csv").read_text() == "p,k,recalibrated\n0.5,NA,0.5\nNA,b,\n,,\n"
+
+
+def test_late_decimals_of_other_columns_are_kept(folder, run):
+    (folder / "map.json").write_text(pr.recalibration.IdentityMap().to_json())
+    (folder / "new.csv").write_text("p,k\n" + "0.5,1\n" * 30_000 + "0.5,1.4\n")
+    assert run("apply", "map.json", "new.csv", "--forecast", "p", "-o", "out.parquet").exit_code == 0
+    assert pl.read_parquet(folder / "out.parquet")["k"][-1] == 1.4
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_a_new_text_among_labels_that_are_numbers_has_no_shift(folder, run, suffix):
+    effects = (SegmentEffect((("site", 1),), 0.5), SegmentEffect((("site", 2),), -0.5))
+    own = SegmentMap(whole=pr.recalibration.IdentityMap(), effects=effects, floor=1e-6)
+    (folder / "map.json").write_text(own.to_json())
+    (folder / "new.csv").write_text("p,site\n0.2,1\n0.2,x\n0.2,2\n")
+    result = run("apply", "map.json", "new.csv", "--forecast", "p", "-o", f"out.{suffix}")
+    assert result.exit_code == 0, result.output
+    out = (pl.read_parquet if suffix == "parquet" else pl.read_csv)(folder / f"out.{suffix}")
+    assert out.columns == ["p", "site", "recalibrated"]
+    assert out["site"].to_list() == ["1", "x", "2"]
+    np.testing.assert_allclose(out["recalibrated"], own([0.2] * 3, by={"site": [1, 3, 2]}), rtol=1e-12)

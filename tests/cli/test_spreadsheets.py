@@ -1,5 +1,6 @@
 """Excel files: the same numbers as CSV, and what cannot be read is named by its cell."""
 
+import datetime as dt
 import json
 import sys
 import zipfile
@@ -12,6 +13,9 @@ pytest.importorskip("python_calamine")
 SPREADSHEET = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 PACKAGE = "http://schemas.openxmlformats.org/package/2006"
+STYLES = (  # The second style is that of durations.
+    f'<styleSheet xmlns="{SPREADSHEET}"><cellXfs count="2"><xf numFmtId="0"/><xf numFmtId="46"/></cellXfs></styleSheet>'
+)
 COLUMNS = ("--outcome", "y", "--forecast", "p")
 FEW = ("--resamples", "20", "--seed", "1")
 HEAD = ["y", "p", "k"]
@@ -20,6 +24,8 @@ ROWS = [[1, 0.8, "a"], [0, 0.25, 7], [0, 0.5, None], [1, 0.5, "a"]]
 
 def cell(place, value):
     where = f'r="{place}"'
+    if isinstance(value, dt.timedelta):
+        return f'<c {where} s="1"><v>{value / dt.timedelta(days=1)}</v></c>'
     if isinstance(value, str):
         return f'<c {where} t="inlineStr"><is><t>{escape(value)}</t></is></c>'
     return "" if value is None else f"<c {where}><v>{value}</v></c>"
@@ -31,6 +37,7 @@ def write_sheets(path, **sheets):
         f'<Relationship Id="r{n}" Type="{OFFICE}/worksheet" Target="worksheets/sheet{n}.xml"/>'
         for n in range(1, len(sheets) + 1)
     )
+    targets += f'<Relationship Id="styles" Type="{OFFICE}/styles" Target="styles.xml"/>'
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as packed:
         packed.writestr("[Content_Types].xml", f'<Types xmlns="{PACKAGE}/content-types"/>')
         start = f'<Relationship Id="r1" Type="{OFFICE}/officeDocument" Target="xl/workbook.xml"/>'
@@ -41,6 +48,7 @@ def write_sheets(path, **sheets):
         packed.writestr(
             "xl/_rels/workbook.xml.rels", f'<Relationships xmlns="{PACKAGE}/relationships">{targets}</Relationships>'
         )
+        packed.writestr("xl/styles.xml", STYLES)
         for n, rows in enumerate(sheets.values(), 1):
             body = "".join(
                 f'<row r="{line}">'
@@ -69,6 +77,34 @@ def test_labels_are_as_the_sheet_shows_them(run, folder):
     assert [row["group"] for row in found["slices"]["rows"]] == ["7", "a"]
 
 
+def test_labels_may_be_numbers_in_one_file_and_text_in_another(run, folder):
+    write_sheets(folder / "a.xlsx", cases=[HEAD, *[[1, 0.8, 7], [0, 0.25, 8]] * 20])
+    write_sheets(folder / "b.xlsx", cases=[HEAD, *[[1, 0.8, "A"], [0, 0.25, 8]] * 20])
+    write_sheets(folder / "c.xlsx", cases=[HEAD[:2], [1, 0.8]])
+    found = json.loads(run("evaluate", "a.xlsx", "b.xlsx", *COLUMNS, "--by", "k", *FEW, "--json", "-").stdout)
+    assert [(row["group"], row["n"]) for row in found["slices"]["rows"]] == [("7", 20), ("8", 40), ("A", 20)]
+    assert "on 41 cases" in run("evaluate", "a.xlsx", "c.xlsx", *COLUMNS, *FEW).stdout
+
+
+def test_durations_and_names_that_are_numbers_are_as_the_sheet_shows_them(run, folder):
+    rows = [[1, 0.8, dt.timedelta(hours=36)], [0, 0.25, dt.timedelta(hours=12)]] * 20
+    write_sheets(folder / "x.xlsx", cases=[["y", "p", 2024], *rows])
+    found = json.loads(run("evaluate", "x.xlsx", *COLUMNS, "--by", "2024", *FEW, "--json", "-").stdout)
+    assert [row["group"] for row in found["slices"]["rows"]] == ["1 day, 12:00:00", "12:00:00"]
+
+
+def test_numbers_beyond_all_integers_are_read(run, folder):
+    write_sheets(folder / "x.xlsx", cases=[HEAD, *[[1, 0.8, 1e20], [0, 0.25, 1]] * 20])
+    assert "on 40 cases" in run("evaluate", "x.xlsx", *COLUMNS, *FEW).stdout
+
+
+def test_numbers_may_mean_a_missing_value(run, folder):
+    rows = [[1, 0.8, 999], [0, 0.25, 1], [0, 0.5, 2], [1, 0.5, -9.5]] * 10
+    write_sheets(folder / "x.xlsx", cases=[["y", "p", "w"], *rows])
+    given = ("evaluate", "x.xlsx", *COLUMNS, "--weight", "w", "--missing", "drop", *FEW, "--json", "-")
+    assert json.loads(run(*given, "--null", "999", "--null", "-9.50").stdout)["dropped"] == 20
+
+
 def test_missing_values(run, refusal, folder):
     write_sheets(folder / "x.xlsx", cases=[HEAD, *ROWS, [1, "NA", "b"], [None, 0.2, "b"]])
     assert "column 'p' must contain numbers; cell B6 of x.xlsx has 'NA'" in refusal("evaluate", "x.xlsx", *COLUMNS)
@@ -81,6 +117,7 @@ def test_missing_values(run, refusal, folder):
     [
         ([HEAD, [1, "0,8", "a"]], [], "cell B2 of x.xlsx has '0,8'"),
         ([["y", "p", "p"], [1, 0.8, 0.8]], [], "row 1 of x.xlsx has 'p' twice"),
+        ([["y", "P", "p"], [1, 0.8, 0.8]], [], "has 'P' and 'p'"),
         ([], [], "the sheet of x.xlsx is empty"),
         (
             [HEAD, *ROWS],

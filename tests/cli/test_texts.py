@@ -254,3 +254,43 @@ def test_maps_are_applied_to_forecasts_with_a_decimal_comma(run, folder):
     assert run("apply", "map.json", "x.csv", "--forecast", "p", "-o", "q.csv").exit_code == 0
     assert (folder / "q.csv").read_text().splitlines()[0] == "p;k;recalibrated"
     assert (folder / "q.csv").read_text().splitlines()[1].startswith("0,8;a;0,")
+
+
+LATE = "y,p,w\n" + "1,1,1\n0,1,1\n" * 15_000  # DuckDB guesses types from fewer lines.
+
+
+def test_decimals_after_many_integers_are_not_rounded(run, folder):
+    (folder / "x.csv").write_text(LATE + "0,0.4,1.4\n" * 5000)
+    found = answer(run("evaluate", "x.csv", *COLUMNS, *FEW, "--json", "-"))
+    assert found["metrics"]["brier"] == pytest.approx((15_000 + 5000 * 0.16) / 35_000)
+    found = answer(run("evaluate", "x.csv", *COLUMNS, "--weight", "w", *FEW, "--json", "-"))
+    assert found["metrics"]["brier"] == pytest.approx((15_000 + 5000 * 1.4 * 0.16) / (30_000 + 5000 * 1.4))
+
+
+def test_an_outcome_with_a_late_decimal_is_refused(refusal, folder):
+    (folder / "x.csv").write_text(LATE + "0.4,0.4,1\n")
+    told = refusal("evaluate", "x.csv", *COLUMNS)
+    assert "the outcome must hold 0 and 1 (or False and True)" in told
+    assert "row 30000 is 0.4" in told
+
+
+@pytest.mark.parametrize(
+    ("head", "used", "told"),
+    [
+        ("y,P,p,p_1", ("y", "p_1"), "line 1 of x.csv has 'P' and 'p'"),
+        ("y,P,p,q", ("y", "p"), "line 1 of x.csv has 'P' and 'p'"),
+        ("y,p,P,y_1", ("y", "p"), None),
+        (",y,column0,q", ("y", "column0"), "line 1 of x.csv has none for column 1; so 'column0' is ambiguous"),
+        (",column0,p,q", ("column0", "p"), "line 1 of x.csv has none for column 1; so 'column0' is ambiguous"),
+        ("y,,p,q", ("y", "column1"), "line 1 of x.csv has none for column 2; so 'column1' is ambiguous"),
+        (",y, p ,q", ("y", "p"), None),
+    ],
+)
+def test_no_other_column_is_read_for_one_that_is_named(run, refusal, folder, head, used, told):
+    """DuckDB renames columns without names, and those whose names differ only in the case of letters."""
+    (folder / "x.csv").write_text(f"{head}\n" + "1,1,0.8,0.4\n0,0,0.3,0.4\n" * 20)
+    given = ("evaluate", "x.csv", "--outcome", used[0], "--forecast", used[1])
+    if told is None:
+        assert "on 40 cases" in run(*given, *FEW).stdout
+    else:
+        assert told in refusal(*given)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import propriety as pr
-from propriety.report.decision_items import _precision_at, _recall_at, _thinned
+from propriety.report.decision_items import _precision_at, _recall_at, _thinned, decision_tables
 
 # Of 100 cases the 40 with the highest forecast are tied and hold 16 of the 20 events.
 TIED = pr.roc_curve(np.repeat([1, 0, 1, 0], [16, 24, 4, 56]), np.repeat([0.4, 0.1], [40, 60])).gains()
@@ -32,3 +32,12 @@ def test_thinned_curves_of_rare_events_stay_within_a_column_of_the_whole(x, y):
     drawn = np.interp(at, getattr(thin, x), getattr(thin, y))
     around = [getattr(curve, y)[abs(getattr(curve, x) - one) <= near] for one in at]
     assert all(one.min() <= value <= one.max() for one, value in zip(around, drawn, strict=True))
+
+
+def test_net_benefit_of_clusters_does_not_assume_independent_cases():
+    rng = np.random.default_rng(1)
+    p = rng.random(200)
+    found = pr.evaluate(rng.random(200) < p, {"m": p}, cluster=np.arange(200) // 4, thresholds=0.2, n_resamples=20)
+    rates, gains = (table.note for table in decision_tables(found))
+    assert " All intervals assume independent cases; here they may be correlated" in rates
+    assert "those of net benefit are those of Scores. The other intervals assume independent cases" in gains

@@ -10,7 +10,7 @@ import pytest
 
 import propriety as pr
 from propriety.report.cells import PValue, cells_of
-from propriety.report.evaluation import page_of
+from propriety.report.evaluation import _provided, page_of
 
 RNG = np.random.default_rng(3)
 N = 800
@@ -279,6 +279,12 @@ def test_close_thresholds_have_a_column_each():
     assert {"net benefit at 0.1234561", "net benefit at 0.1234562"} < set(
         item_named("At your thresholds", result).columns
     )
+
+
+def test_only_several_models_are_compared_by_pairs():
+    for models in ({"a": TRUTH}, {"a": TRUTH, "b": TRUTH**2}):
+        result = pr.evaluate(Y, models, seed=1, n_resamples=20)
+        assert ("paired comparison of the models" in _provided(result)["12e"]) == (len(models) > 1)
 
 
 @pytest.mark.nightly

@@ -58,14 +58,15 @@ class Cases:
         return [option for option, value in options.items() if value]
 
     def labels(self, *, cut: bool = False) -> dict[str, LabelRole]:
-        """Return the columns of labels, which in CSV must not be read as numbers that would merge some of them.
+        """Return the outcome, and the columns of labels, which in CSV must not be read as numbers that merge some.
 
         If numbers are `cut` into parts, keys with decimals are numbers.
         """
         keys: list[str | None] = [*self.by, *(name for typed in self.by for name in _crossed(typed)), self.cluster]
         named = self.classes is not None or self.pos_label is not None
         values = [self.time, self.outcome if named else None]
-        roles: dict[str, LabelRole] = {name: "label" for name in keys if name is not None}
+        roles: dict[str, LabelRole] = {} if self.outcome is None else {self.outcome: "outcome"}
+        roles |= {name: "label" for name in keys if name is not None}
         if cut:
             roles |= {name: "quantity" for name in self.by if name != self.cluster}
         return roles | {name: "value" for name in values if name is not None}
@@ -180,7 +181,10 @@ def _parts(listed: str) -> list[str]:
     >>> _parts('low,"so, so",high')
     ['low', 'so, so', 'high']
     """
-    parts = next(csv.reader([listed], strict=True), [])
+    try:
+        parts = next(csv.reader([listed], strict=True), [])
+    except csv.Error:  # A quote is not closed.
+        parts = []
     if not all(parts) or not parts:
         raise InputValueError(f"a list must be like a,b,c; got {listed!r}")
     return parts

@@ -16,7 +16,7 @@ BLOCK = 2**22
 
 
 def check_expansion(path: Path, name: str, form: Literal["none", "gzip", "zstd"], *, free: int = FREE) -> None:
-    """Decompress a text without storing it, and raise an error if it is too long."""
+    """Decompress a text without storing it, and raise an error if it is too long or not complete."""
     if form == "none":
         return
     pa, _ = pyarrow()
@@ -29,7 +29,11 @@ def check_expansion(path: Path, name: str, form: Literal["none", "gzip", "zstd"]
                     break
             else:
                 return
-    except (pa.ArrowException, OSError):
-        return  # The reader of the cases reports a broken file.
+    except (pa.ArrowException, OSError) as error:
+        if getattr(error, "errno", None) is not None:  # The file cannot be opened.
+            raise
+        # DuckDB would read what there is of it.
+        law = f"{name} is not a complete {form} file"
+        raise InputValueError(law, hint="compress or copy it again.") from error
     law = f"compressed text must be at most {FOLD} times as long as its file; that of {name} is longer"
     raise InputValueError(law, hint="if you trust it, decompress it first.")

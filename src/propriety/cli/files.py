@@ -9,11 +9,13 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import narwhals as nw
 
+from propriety.cli.column_names import check_given
 from propriety.cli.footers import check_columns, checked_footer
 from propriety.cli.inputs import Format, format_of, shown
 from propriety.cli.interrupts import held, stopped_by_interrupt
@@ -90,13 +92,13 @@ def open_relation(
             try:
                 # DuckDB measures progress only if its bar is enabled; `stages` draws the bar.
                 connection.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false")
+                used = [*(labels or {}), *numbers]
                 if form == "excel":
-                    keys = list(labels or {})
-                    relation = connection.from_arrow(
-                        read_sheets(files, sheet=dialect.sheet, nulls=dialect.nulls, numbers=numbers, labels=keys)
-                    )
+                    keys = [name for name, role in (labels or {}).items() if role != "outcome"]
+                    sheets = read_sheets(files, sheet=dialect.sheet, nulls=dialect.nulls, numbers=numbers, labels=keys)
+                    relation = _from_arrow(connection, sheets, used)
                 elif texts is None:
-                    relation = _relation(connection, files, form)
+                    relation = _relation(connection, files, form, used)
                 elif whole is None:
                     relation = texts.relation(connection, list(map(_literal, files)), labels or {}, numbers)
                 else:
@@ -115,9 +117,13 @@ def open_relation(
                 connection.close()
 
 
-def _relation(connection: duckdb.DuckDBPyConnection, files: Sequence[Path], form: Format) -> duckdb.DuckDBPyRelation:
+def _relation(
+    connection: duckdb.DuckDBPyConnection, files: Sequence[Path], form: Format, used: Sequence[str]
+) -> duckdb.DuckDBPyRelation:
     pa, _ = pyarrow()
     if form == "parquet":
+        for path in files:
+            check_given(_stored_names(path), partial(_read_names, connection, path), used, shown(path))
         return connection.read_parquet([_literal(path) for path in files], union_by_name=True)
     try:
         if form == "arrow":
@@ -125,13 +131,33 @@ def _relation(connection: duckdb.DuckDBPyConnection, files: Sequence[Path], form
 
             cases = dataset.dataset([os.fspath(path) for path in files], format="ipc")
             check_columns(len(cases.schema))
-            return connection.from_arrow(cases)
+            return _from_arrow(connection, cases, used)
         # A stream can be read only once, but there are several queries; mapped memory is loaded only when it is used.
         streams = [pa.ipc.open_stream(pa.memory_map(os.fspath(path))) for path in files]
         check_columns(max(len(stream.schema) for stream in streams))
-        return connection.from_arrow(pa.concat_tables([stream.read_all() for stream in streams]))
+        return _from_arrow(connection, pa.concat_tables([stream.read_all() for stream in streams]), used)
     except (pa.ArrowException, OSError) as error:
         raise InputValueError("files must be complete Arrow files", offender=str(error).rstrip(".")) from error
+
+
+def _stored_names(path: Path) -> list[str]:
+    """Return the names of the columns of a Parquet file; none if PyArrow does not know a type in it."""
+    pa, _ = pyarrow()
+    try:
+        return list(checked_footer(path, shown(path)).schema.to_arrow_schema().names)
+    except pa.ArrowException:
+        return []
+
+
+def _read_names(connection: duckdb.DuckDBPyConnection, path: Path) -> list[str]:
+    """Return the names that DuckDB gives to the columns of a Parquet file."""
+    return connection.read_parquet([_literal(path)]).columns
+
+
+def _from_arrow(connection: duckdb.DuckDBPyConnection, cases: Any, used: Sequence[str]) -> duckdb.DuckDBPyRelation:
+    relation = connection.from_arrow(cases)
+    check_given(cases.schema.names, lambda: relation.columns, used, "one of the files")
+    return relation
 
 
 def _literal(path: Path) -> str:

@@ -24,6 +24,7 @@ from propriety.tables.frames import checked_version
 __all__ = ["Facts", "GroupNumbers", "Numbers", "near_names", "read_baseline"]
 
 NEAR = 4
+INFINITIES = ("Infinity", "-Infinity")  # As `machine.written` writes them.
 LIMITS = ("", "_low", "_high")
 MEANS = tuple(f"{name}{suffix}" for name in ("excess", "net_benefit") for suffix in LIMITS)
 SAME = ("n", "events", "event_rate", "difference", "p_adjusted", *MEANS)  # Columns of `Slices`.
@@ -131,6 +132,8 @@ def _number(value: object) -> float:
     """Return a metric; it is missing if it could not be computed."""
     if value is None:
         return math.nan
+    if value in INFINITIES:
+        return float(str(value))
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise TypeError
     return float(value)
@@ -144,13 +147,15 @@ def _groups(evaluation: Evaluation) -> GroupNumbers | None:
     limits = zip(LIMITS, ("value", "low", "high"), strict=True)
     names |= {f"{found.measure.key}{suffix}": name for suffix, name in limits}
     ratios = {name: name for name in (f"observed_expected{suffix}" for suffix in LIMITS)}
-    for at, numbers in _rows(found, names):
-        rows[at] = numbers | dict.fromkeys([*ratios, "miscalibrated"] if evaluation.kind == "binary" else [], math.nan)
-    if evaluation.group_calibration is not None:
-        calibration = evaluation.group_calibration
+    tested: dict[tuple[str, str], dict[str, float]] = {}
+    unknown = dict.fromkeys([*ratios, "miscalibrated"] if evaluation.kind == "binary" else [], math.nan)
+    if (calibration := evaluation.group_calibration) is not None:
         verdicts = np.asarray(calibration.is_miscalibrated, dtype=np.float64).tolist()
         for (at, numbers), verdict in zip(_rows(calibration, ratios), verdicts, strict=True):
-            rows[at] |= numbers | {"miscalibrated": verdict}
+            tested[at] = numbers | {"miscalibrated": verdict}
+        unknown |= dict.fromkeys([*next(iter(tested.values()), {}), "miscalibrated"], math.nan)
+    for at, numbers in _rows(found, names):
+        rows[at] = numbers | unknown | tested.get(at, {})
     return GroupNumbers(found.by, rows)
 
 

@@ -77,7 +77,9 @@ def gate_options(command: Callable[..., None]) -> Callable[..., None]:
                 baseline=None if baseline is None else read_baseline(Path(baseline)),
             )
             command(gates=gates, **asked)
-        except (ProprietyError, OSError) as error:
+        except click.exceptions.Exit:  # The results are written.
+            raise
+        except Exception as error:
             if junit_file is not None:
                 _write_error(junit_file, command.__name__, one_line(error))
             raise
@@ -89,7 +91,7 @@ def gate_options(command: Callable[..., None]) -> Callable[..., None]:
             metavar="CONDITION",
             help='Exit with code 1 if the condition is true, such as "miscalibrated", "auc<0.7", "a/brier>b/brier", '
             '"a worse than b" or "any group/miscalibrated". Without a model, it applies to every model. A number that '
-            "could not be computed also fails. May be repeated.",
+            "could not be computed also fails; any group leaves out the groups in which it could not. May be repeated.",
         ),
         click.option(
             "--baseline",

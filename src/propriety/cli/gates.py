@@ -89,9 +89,11 @@ def _results(gate: Condition, facts: Facts) -> list[GateResult]:
         case Inequality():
             gate = replace(gate, left=_resolved(gate.left, facts), right=_resolved(gate.right, facts))
             sides = [side for side in (gate.left, gate.right) if isinstance(side, Path)]
-            # A model is not compared with itself.
-            others = [side.model for side in sides if not side.in_baseline and side.model is not None]
-            models = [model for model in _models(sides, facts) if model is None or model not in others]
+            # A number is not compared with itself.
+            models = [model for model in _models(sides, facts) if not _is_same(gate, model, facts)]
+            if not models:
+                law, hint = "must compare two numbers", "name another model, group or number."
+                raise InputValueError(law, argument="--fail-if", offender=f"got {str(gate)!r}", hint=hint)
             return [_compared(gate, model, facts) for model in models]
 
 
@@ -112,6 +114,12 @@ def _models(paths: Sequence[Path], facts: Facts) -> list[str | None]:
         if path.model is None and not is_shared:
             return list(facts.numbers.models)
     return [None]
+
+
+def _is_same(gate: Inequality, model: str | None, facts: Facts) -> bool:
+    """Whether both sides of an inequality are the same number."""
+    left, right = gate.left, gate.right
+    return isinstance(left, Path) and isinstance(right, Path) and _key(left, model, facts) == _key(right, model, facts)
 
 
 def _compared(gate: Inequality, model: str | None, facts: Facts) -> GateResult:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 import narwhals as nw
@@ -28,7 +29,7 @@ from propriety.cli.options import (
 from propriety.cli.outputs import STDOUT, check_targets, replaced, write
 from propriety.cli.stages import Stages
 from propriety.cli.texts import LabelRole
-from propriety.cli.written_numbers import Dialect
+from propriety.cli.written_numbers import Dialect, quoted
 from propriety.errors import InputValueError
 from propriety.inference.number_words import number
 from propriety.recalibration.class_maps import ClassMap
@@ -47,9 +48,13 @@ from propriety.rules.rule import BinaryRule
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.frames import checked_columns
 
+if TYPE_CHECKING:
+    import duckdb
+
 __all__ = ["apply", "recalibrate"]
 
 SUFFIXES = (".parquet", ".csv")
+EXACT = 2**53  # Floats below it do not merge labels.
 
 
 @click.command(
@@ -181,7 +186,9 @@ def apply(map_file: str, files: Sequence[str], forecast: str, name: str, dialect
             is_text = format_of(paths[0]) in TEXT
             texts = own.texts(schema, convert=is_text) if isinstance(own, SegmentMap) else {}
             typed = opened.frame.with_columns(**texts) if texts else opened.frame
-            frame = typed.with_columns(**dict(zip(added, _expressions(own, columns), strict=True)))
+            typed, shifted = _with_numbers(typed, own, schema) if is_text else (typed, own)
+            expressions = _expressions(shifted, columns)
+            frame = typed.with_columns(**dict(zip(added, expressions, strict=True))).select(*schema, *added)
             with stages.stage("writing"), held(), replaced(output) as path:
                 write_frame(frame, added, path, opened.layout)
             with stages.stage("counting"), held():
@@ -189,6 +196,30 @@ def apply(map_file: str, files: Sequence[str], forecast: str, name: str, dialect
     rows, empty = (int(count[column].item()) for column in ("rows", "empty"))
     invalid = f"; {empty:,} of them have no forecast in [0, 1] and are left empty" if empty else ""
     say(f"{rows:,} rows recalibrated{invalid}.")
+
+
+def _with_numbers(
+    frame: nw.LazyFrame[Any], own: StoredMap, schema: Mapping[str, nw.dtypes.DType]
+) -> tuple[nw.LazyFrame[Any], StoredMap]:
+    """Return the frame and a map that reads numbers from it, if labels are numbers in the map and text in the frame.
+
+    The numbers are in new columns, so that the text can be written. A text that is no number is an unseen label.
+    """
+    if not isinstance(own, SegmentMap):
+        return frame, own
+    places = [place for one in own.effects for place in one.places]
+    others = {name for name, label in places if type(label) not in (int, float) or abs(label) >= EXACT}  # type: ignore[arg-type]  # a number
+    mixed = [name for name in own.by if schema[name] == nw.String and name not in others]
+    if not mixed:
+        return frame, own
+    unused = "_" * (1 + max(map(len, schema)))
+    copies = {name: f"{unused}number{place}" for place, name in enumerate(mixed)}
+    again = [f"TRY_CAST({quoted(name)} AS DOUBLE) AS {quoted(copy)}" for name, copy in copies.items()]
+    effects = tuple(
+        replace(one, places=tuple((copies.get(name, name), label) for name, label in one.places)) for one in own.effects
+    )
+    relation: duckdb.DuckDBPyRelation = frame.to_native()
+    return nw.from_native(relation.project(", ".join(["*", *again]))), replace(own, effects=effects)
 
 
 def _check_new(added: Sequence[str], schema: Iterable[str]) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 from propriety.cli.footers import check_columns
 from propriety.cli.inputs import shown
+from propriety.cli.written_numbers import NumberFormat
 from propriety.errors import InputValueError, MissingDependencyError
 from propriety.tables.frames import pyarrow
 from propriety.tables.names import first_repeated
@@ -17,6 +18,7 @@ from propriety.tables.names import first_repeated
 __all__ = ["read_sheets"]
 
 LONGEST = 2**30  # Bytes of the decompressed content of a file.
+LARGEST = 2.0**63  # Integers below it have 64 bits.
 
 
 def read_sheets(
@@ -24,28 +26,34 @@ def read_sheets(
 ) -> Any:
     """Return the rows of a sheet of each file as one Arrow table; the columns `numbers` must contain numbers."""
     pa, _ = pyarrow()
-    tables = [pa.table(_columns(path, sheet, nulls, numbers, labels)) for path in files]
-    return pa.concat_tables(tables, promote_options="permissive")
+    found = [_columns(path, sheet, nulls, numbers, labels) for path in files]
+    columns: dict[str, list[Any]] = {name: [] for own in found for name in own}
+    for own in found:
+        height = max(map(len, own.values()), default=0)
+        for name in columns:
+            columns[name] += own.get(name, [None] * height)
+    return pa.table({name: _plain(cells) for name, cells in columns.items()})
 
 
 def _columns(
     path: Path, sheet: str | None, nulls: Sequence[str], numbers: Sequence[str], labels: Sequence[str]
-) -> dict[str, Any]:
+) -> dict[str, list[Any]]:
     head, *rows = _rows(path, sheet)
-    names = [str(cell).strip() for cell in head]
+    names = [str(_whole(cell)).strip() for cell in head]
     twice = first_repeated(name for name in names if name)
     if twice is not None:
         law = f"columns must have distinct names; row 1 of {shown(path)} has {twice!r} twice"
         raise InputValueError(law, hint="rename one of them.")
     check_columns(len(names))
-    absent = {"", *nulls}
+    absent = {"", *nulls, *(float(text) for text in nulls if NumberFormat().is_number(text))}
     columns = {}
     for place, name in enumerate(names):
         if name:
-            cells = [None if isinstance(row[place], str) and row[place] in absent else row[place] for row in rows]
+            # A truth value would equal 0 or 1.
+            cells = [None if row[place] in absent and not isinstance(row[place], bool) else row[place] for row in rows]
             if name in numbers and name not in labels:
                 _check_numbers(cells, name, place, path)
-            columns[name] = _plain(cells)
+            columns[name] = cells
     return columns
 
 
@@ -97,13 +105,20 @@ def _check_numbers(cells: Sequence[Any], name: str, place: int, path: Path) -> N
 
 def _plain(cells: Sequence[Any]) -> list[Any]:
     """Return values of one type; whole numbers are integers, and a mixture is text."""
-    whole = [int(cell) if isinstance(cell, float) and cell.is_integer() else cell for cell in cells]
+    whole = [_whole(cell) for cell in cells]
     kinds = {type(cell) for cell in whole if cell is not None}
     if kinds <= {int, float}:
         return whole if kinds == {int} else [None if cell is None else float(cell) for cell in whole]
     if kinds == {dt.date, dt.datetime}:
         return [cell if cell is None or isinstance(cell, dt.datetime) else _midnight(cell) for cell in cells]
-    return whole if len(kinds) == 1 else [None if cell is None else str(cell) for cell in whole]
+    # DuckDB would show a duration as months, days and nanoseconds.
+    is_plain = len(kinds) == 1 and kinds != {dt.timedelta}
+    return whole if is_plain else [None if cell is None else str(cell) for cell in whole]
+
+
+def _whole(cell: Any) -> Any:
+    """Return a whole number as an integer, unless it is too large for one."""
+    return int(cell) if isinstance(cell, float) and cell.is_integer() and abs(cell) < LARGEST else cell
 
 
 def _midnight(day: dt.date) -> dt.datetime:

@@ -6,13 +6,15 @@ import re
 import string
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from propriety.cli.column_names import check_distinct, check_given
 from propriety.cli.expansion import check_expansion
 from propriety.cli.inputs import shown
 from propriety.cli.text_heads import LINE, Compression, Head, first_offender, ragged_line, read_heads
-from propriety.cli.written_numbers import Dialect, NumberFormat, detected_format, quoted
+from propriety.cli.written_numbers import Dialect, NumberFormat, detected_format, quoted, sql_text
 from propriety.errors import InputValueError
 
 if TYPE_CHECKING:
@@ -21,8 +23,9 @@ if TYPE_CHECKING:
 __all__ = ["LabelRole", "Layout", "Texts"]
 
 # A label is read as a number or a time only if that is written back unchanged; a value may be written in several ways.
-# A quantity is a label unless it has decimals: "1.50" is a number, and "01" is not.
-LabelRole: TypeAlias = Literal["label", "value", "quantity"]
+# A quantity is a label unless it has decimals: "1.50" is a number, and "01" is not. An outcome is no label unless its
+# labels are named: it is read as what it is.
+LabelRole: TypeAlias = Literal["label", "value", "quantity", "outcome"]
 
 BUFFER = 2**22  # Bytes of text at a time; DuckDB takes longer to detect types with more.
 WHOLE = ("BIGINT", "UBIGINT")
@@ -36,6 +39,7 @@ CONVERSION = re.compile(
     re.DOTALL,
 )
 TEXTS = ("VARCHAR", "HUGEINT", "UHUGEINT")  # Parquet would store the integers as floats.
+DIGITS = "[-+]?[0-9]+"
 # Digits of which a number would lose some.
 CODES = {"BIGINT": "[-+]?0[0-9]+", "UBIGINT": "[-+]?0[0-9]+", "DOUBLE": "[-+]?(0[0-9]+|[0-9]{16,})"}
 LONGEST = 200  # Characters of a field in an error message.
@@ -80,12 +84,17 @@ class Texts:
 
         If a column of `numbers` contains text, numbers may be written in another format, or the first text is an error.
         """
+        self._check_names(connection, names, [*labels, *numbers])
+        labels = _without_outcome(labels)
         plain = self._read(connection, names)
         kinds, written, form = self._numbers_of(plain, labels, numbers)
         wanted = {name: role for name, role in labels.items() if kinds.get(name, "VARCHAR") != "VARCHAR"}
-        if not wanted and form is None:
+        # DuckDB guesses types from the first lines, and would round decimals that follow to integers.
+        types = {name: "DOUBLE" for name, kind in kinds.items() if kind in WHOLE and name not in labels}
+        types |= dict.fromkeys([*wanted, *(written if form is not None else ())], "VARCHAR")
+        if not types:
             return plain
-        texts = self._read(connection, names, [*wanted, *(written if form is not None else ())])
+        texts = self._read(connection, names, types)
         converted = _labels(texts, kinds, wanted)
         if form is not None:
             converted |= self._numbers(texts, written, form)
@@ -105,24 +114,33 @@ class Texts:
         As text, the columns `labels` and `numbers` are there twice: to be read, and as they are written.
         """
         for path, head in self.heads.items():
-            _check_cases(head.names, path)
+            check_distinct(head.names, f"line 1 of {shown(path)}")
+        self._check_names(connection, names, [*labels, *numbers])
         plain = self._read(connection, names)
         kinds, written, form = self._numbers_of(plain, labels, numbers)
-        texts = self._read(connection, names, list(kinds))
         wanted = {name: role for name, role in labels.items() if kinds.get(name, "VARCHAR") != "VARCHAR"}
-        converted = _labels(texts, kinds, wanted) | self._numbers(texts, written, form)
+        every = dict.fromkeys(kinds, "VARCHAR")
         if typed:
+            texts = self._read(connection, names, every)
+            converted = _labels(texts, kinds, wanted) | self._numbers(texts, written, form)
             others = {name: kind for name, kind in kinds.items() if kind not in TEXTS and name not in converted}
             return texts.project(_projection(texts.columns, converted | _others(texts, others))), None
         unused = "_" * (1 + max(map(len, kinds)))
-        copies = {name: f"{unused}{place}" for place, name in enumerate(converted)}
+        used = [name for name in kinds if name in labels or name in written]
+        copies = {name: f"{unused}{place}" for place, name in enumerate(used)}
         again = [f"{quoted(name)} AS {quoted(copy)}" for name, copy in copies.items()]
+        # Words for missing values stay in the columns that are only copied.
+        absent = ", ".join(map(sql_text, self.nulls))
+        read = {name: f"CASE WHEN {quoted(name)} NOT IN ({absent}) THEN {quoted(name)} END" for name in used}
+        texts = self._read(connection, names, every, nulls=("",))
+        texts = texts.project(", ".join([_projection(texts.columns, read), *again]))
+        converted = _labels(texts, kinds, wanted) | self._numbers(texts, written, form)
         layout = Layout(
             head=next(iter(self.heads.values()), Head(",", ())),
             decimal="." if form is None else form.decimal,
             texts={name: copies.get(name, name) for name in kinds},
         )
-        return texts.project(", ".join([_projection(texts.columns, converted), *again])), layout
+        return texts.project(_projection(texts.columns, converted)), layout
 
     def reason(self, error: Exception) -> InputValueError | None:
         """Return an error with the line and column that DuckDB could not read, or None for other errors."""
@@ -171,11 +189,24 @@ class Texts:
                 if found is not None:
                     raise _not_a_number(name, *found, path=path)
 
+    def _check_names(self, connection: duckdb.DuckDBPyConnection, names: list[str], used: Sequence[str]) -> None:
+        """Raise an error if DuckDB gives a used name to another column."""
+        for (path, head), name in zip(self.heads.items(), names, strict=bool(self.heads)):
+            own = [one.strip(string.whitespace) for one in head.names]  # As DuckDB does.
+            check_given(own, partial(self._columns, connection, name), used, f"line 1 of {shown(path)}")
+
+    def _columns(self, connection: duckdb.DuckDBPyConnection, name: str) -> list[str]:
+        return self._read(connection, [name]).columns
+
     def _read(
-        self, connection: duckdb.DuckDBPyConnection, names: list[str], texts: Sequence[str] = ()
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        names: list[str],
+        types: Mapping[str, str] | None = None,
+        nulls: Sequence[str] | None = None,
     ) -> duckdb.DuckDBPyRelation:
         """Open the files with columns matched by name, because their order may differ."""
-        options: dict[str, Any] = {"dtype": dict.fromkeys(texts, "VARCHAR")} if texts else {}
+        options: dict[str, Any] = {"dtype": dict(types)} if types else {}
         if self.heads:
             # With a guessed dialect, DuckDB would skip the lines before one with another number of fields.
             separator = next(iter(self.heads.values())).separator
@@ -184,7 +215,7 @@ class Texts:
         return connection.read_csv(
             names,  # type: ignore[arg-type]  # a list is accepted, too
             union_by_name=True,
-            na_values=list(self.nulls),
+            na_values=list(self.nulls if nulls is None else nulls),
             compression=self.form,
             buffer_size=BUFFER,
             max_line_size=LINE,
@@ -211,15 +242,8 @@ def _not_a_number(column: str, line: int, text: str, *, path: Path | None) -> In
     return InputValueError(law, hint=hint)
 
 
-def _check_cases(names: Sequence[str], path: Path) -> None:
-    """Raise an error for names that DuckDB would change, because it does not distinguish the case of letters."""
-    seen: dict[str, str] = {}
-    for name in filter(None, names):
-        if name.lower() in seen:
-            law = f"columns must have names that differ not only in the case of letters; line 1 of {shown(path)} has"
-            offender = f"{seen[name.lower()]!r} and {name!r}"
-            raise InputValueError(f"{law} {offender}", hint="rename one of them.")
-        seen[name.lower()] = name
+def _without_outcome(labels: Mapping[str, LabelRole]) -> dict[str, LabelRole]:
+    return {name: role for name, role in labels.items() if role != "outcome"}
 
 
 def _projection(columns: Sequence[str], converted: Mapping[str, str]) -> str:
@@ -239,8 +263,9 @@ def _others(texts: duckdb.DuckDBPyRelation, kinds: Mapping[str, str]) -> dict[st
         return {}
     counts = [_lost(name, kind, CODES.get(kind, "")) for name, kind in kinds.items()]
     ((*lost,),) = texts.aggregate(", ".join(counts)).fetchall()
-    kept = [name for name, count in zip(kinds, lost, strict=True) if not count]
-    return {name: f"CAST({quoted(name)} AS {kinds[name]})" for name in kept}
+    kept = {name for name, count in zip(kinds, lost, strict=True) if not count}
+    decimals = {name: "DOUBLE" for name, kind in kinds.items() if kind in WHOLE and name not in kept}
+    return _others(texts, decimals) | {name: f"CAST({quoted(name)} AS {kinds[name]})" for name in kept}
 
 
 def _lost(name: str, kind: str, codes: str = "") -> str:
@@ -249,6 +274,8 @@ def _lost(name: str, kind: str, codes: str = "") -> str:
     lost = f"TRY_CAST({column} AS {kind}) IS NULL"
     if kind in TIMES:
         lost = f"({lost} OR NOT regexp_matches({column}, '{YEAR_FIRST}'))"
+    if kind in WHOLE:
+        lost = f"({lost} OR NOT regexp_full_match({column}, '{DIGITS}'))"
     if codes:
         lost = f"({lost} OR regexp_full_match({column}, '{codes}'))"
     return f"count(*) FILTER ({column} IS NOT NULL AND {lost})"
@@ -262,12 +289,12 @@ def _kind(texts: duckdb.DuckDBPyRelation, name: str, kind: str, role: LabelRole)
         if role == "value":
             faithful = f"count({column}) = count({cast}) AND count(DISTINCT {column}) = count(DISTINCT {cast})"
         if role == "quantity" and candidate == "DOUBLE":
-            decimals = f"NOT bool_and(regexp_full_match({column}, '[-+]?[0-9]+'))"
+            decimals = f"NOT bool_and(regexp_full_match({column}, '{DIGITS}'))"
             faithful = f"({faithful}) OR (count({column}) = count({cast}) AND {decimals})"
         if candidate in TIMES:
             faithful += f" AND bool_and(regexp_matches({column}, '{YEAR_FIRST}'))"
         if candidate in WHOLE:  # DuckDB would round numbers that are not integers.
-            faithful += f" AND bool_and(regexp_full_match({column}, '[-+]?[0-9]+'))"
+            faithful += f" AND bool_and(regexp_full_match({column}, '{DIGITS}'))"
         (answer,) = texts.aggregate(f"coalesce({faithful}, true)").fetchall()
         if answer[0]:
             return candidate

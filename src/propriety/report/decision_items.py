@@ -52,7 +52,7 @@ GAINS_NOTE = (
     "benefit and the gain over acting on everybody are both above 0. Their intervals count one more event and one more "
     "non-event; with weights, clusters or times, those of net benefit are those of Scores."
 )
-DEPENDENT = " All intervals assume independent cases; here they may be correlated ({what})."
+DEPENDENT = " {which} intervals assume independent cases; here they may be correlated ({what})."
 DIFFERENCE_NOTE = "A positive difference favours the first model. The p-values are adjusted for the number of pairs."
 
 
@@ -69,10 +69,13 @@ def decision_tables(evaluation: Evaluation) -> Iterator[Table]:
     }
     level = "" if evaluation.level == 0.95 else f", level={evaluation.level!r}"
     call = f"{call_for_each('decision_curve', evaluation)}.operating_points(grid={ends!r}{level})"
-    more = "" if evaluation.dependence is None else DEPENDENT.format(what=evaluation.dependence)
+    rates_note, gains_note = RATES_NOTE, GAINS_NOTE
+    if evaluation.dependence is not None:
+        rates_note += DEPENDENT.format(which="All", what=evaluation.dependence)
+        gains_note += DEPENDENT.format(which="The other", what=evaluation.dependence)
     where = "the threshold" if len(ends) == 1 else "the ends of the threshold range"
-    yield _table(f"Decisions at {where}", found, RATES, call, RATES_NOTE + more)
-    yield _table(f"Alerts and net benefit at {where}", found, GAINS, call, GAINS_NOTE + more, evaluation.estimates)
+    yield _table(f"Decisions at {where}", found, RATES, call, rates_note)
+    yield _table(f"Alerts and net benefit at {where}", found, GAINS, call, gains_note, evaluation.estimates)
     yield from _differences(evaluation, ends)
 
 

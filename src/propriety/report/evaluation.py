@@ -143,8 +143,9 @@ def _methods(evaluation: Evaluation) -> Section:
 
 def _provided(evaluation: Evaluation) -> dict[str, str]:
     names = ", ".join(measure.label for measure in evaluation.problem.measures)
+    compared = "" if evaluation.comparison is None else "; paired comparison of the models"
     provided = {
-        "12e": f"{names}; reliability curves; paired comparison of the models. See Methods and data.",
+        "12e": f"{names}; reliability curves{compared}. See Methods and data.",
         "15": "Probabilities" + _thresholds(evaluation),
         "21": words.cases_words(evaluation),
         "23a": "See Scores" + (" and Groups." if evaluation.slices is not None else "; no groups were given."),
