@@ -236,8 +236,7 @@ def _by_spline(table: ForecastTable, level: float, noise: Callable[[int], Floats
     design, fit, knots = _fitted(rows)
     # Weights may differ between events and non-events with the same forecast.
     ratio = log_weight_ratio(table) if table.is_weighted else 0.0
-    covariance, p_value = _covariance(design, rows, fit, ratio), _score_test(design, rows, ratio)
-    root = np.linalg.cholesky(covariance + 1e-14 * np.trace(covariance) * np.eye(len(covariance)))
+    root, p_value = _root_of_covariance(design, rows, fit, ratio), _score_test(design, rows, ratio)
     coefficients = fit.coefficients + np.vstack([np.zeros(len(root)), noise(len(root)) @ root.T])
     centre, *others = _indices(drawn, expit(coefficients @ _design(drawn.x, knots).T))
     value = _indices(rows, expit(design @ fit.coefficients)[None])[0]
@@ -310,11 +309,13 @@ def _design(x: Floats, knots: Floats) -> Floats:
     return np.column_stack([np.ones(len(x)), natural_spline_basis(x, knots)])
 
 
-def _covariance(design: Floats, rows: _Rows, fit: LogisticFit, ratio: float) -> Floats:
-    """Return the covariance of the coefficients, which also holds with weights (a sandwich)."""
+def _root_of_covariance(design: Floats, rows: _Rows, fit: LogisticFit, ratio: float) -> Floats:
+    """Return the Cholesky root of the covariance of the coefficients, which also holds with weights (a sandwich)."""
     rate = expit(design @ fit.coefficients)
     spread = weighted_variance(rate, rows.event_squares, rows.non_event_squares, ratio)
-    return np.asarray(fit.covariance @ ((design * spread[:, None]).T @ design) @ fit.covariance)
+    # Not from the covariance itself, which rounding can make indefinite.
+    upper = np.asarray(np.linalg.qr(np.sqrt(spread)[:, None] * design @ fit.covariance, mode="r"), dtype=np.float64)
+    return np.asarray((upper * np.where(np.diag(upper) < 0.0, -1.0, 1.0)[:, None]).T)
 
 
 def _score_test(design: Floats, rows: _Rows, ratio: float) -> float:

@@ -179,8 +179,8 @@ def decision_uncertainty(  # noqa: PLR0913  (the data, the thresholds, and the d
     -----
     Coverage is measured in `studies/decision_uncertainty.py`. A high probability of being best does not mean a large
     gain: it can be 0.99 for a gain of one true positive in 10,000 cases. With clusters, limits are normal and need
-    about 20 clusters or more. Weighted cases count as the effective number of cases; further cases are assumed to have
-    similar weights and clusters.
+    about 20 clusters or more. Weights may depend on the outcome; further cases are assumed to have similar weights and
+    clusters.
 
     References
     ----------
