@@ -43,9 +43,9 @@ def test_tables_and_ledgers(folder, run, columns):
         (("--prevalence", 0.1, "--auc", 0.8, "--rule", "log"), "--rule is for a comparison of two models"),
         (
             ("p.csv", "--forecast", "honest", "--slope", 0.8, "--thresholds", 0.1),
-            "--thresholds is for the width of the standardized net benefit, which is not among the criteria. Hint: add",
+            "not among the criteria. Hint: add --width of standardized_net_benefit, or leave it out",
         ),
-        (("--difference", 0.002, "--spread", 0.05, "--thresholds", 0.1), "Hint: leave it out."),
+        (("--difference", 0.002, "--spread", 0.05, "--thresholds", 0.1), "--thresholds is for"),
         (("--prevalence", 0.1, "--auc", 0.8, "--thresholds", 0.1, "--width", "auc=0.1"), "--thresholds is for"),
         (("--forecast", "p"), "no file is given"),
         (("p.csv",), "--forecast is required"),

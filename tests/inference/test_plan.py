@@ -286,3 +286,18 @@ def test_a_comparison_is_not_planned_from_a_pilot_weighted_to_another_event_rate
     with pytest.raises(InputValueError, match="must have its own event rate for a comparison"):
         pr.plan(ledger)
     assert pr.plan(ledger, difference=0.01, spread=0.1).required > 0
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"slope": 0.8, "thresholds": 0.1}, "thresholds is for the width of the standardized net benefit"),
+        ({"widths": {"auc": 0.1}, "thresholds": 0.1}, "Hint: add widths= of standardized_net_benefit, or leave it out"),
+        ({"measure": pr.Log()}, "measure is for a comparison of two models"),
+    ],
+)
+def test_options_without_effect_are_refused(options, said):
+    with pytest.raises(InputValueError, match=said):
+        pr.plan(prevalence=0.1, auc=0.8, seed=1, **options)
+    benefit = pr.plan(prevalence=0.1, auc=0.8, thresholds=0.1, widths={"standardized_net_benefit": 0.2})
+    assert benefit.criterion.tolist() == ["standardized_net_benefit_at_0.1"]

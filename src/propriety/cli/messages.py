@@ -52,6 +52,8 @@ NAMES = {
     "n_resamples": "--resamples",
     "seed": "--seed",
     "widths": "--width",
+    "widths=": "--width",
+    "measure": "--rule",
     "slope": "--slope",
     "observed_expected": "--observed-expected",
     "prevalence": "--prevalence",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +26,6 @@ from propriety.tables.frames import checked_columns
 from propriety.tables.names import first_repeated
 
 __all__ = ["plan"]
-
-BENEFIT = "standardized_net_benefit"
 
 
 @click.command(
@@ -119,7 +117,6 @@ def plan(
         known = _forecasts(paths, forecasts, dialect, stages) if paths else None
     if known is None and forecasts:
         raise InputValueError("--forecast names columns of files; no file is given")
-    _check_used(known, options)
     with stages.stage("planning"):
         found = planned(known, **options)
     if json_file is not None:
@@ -149,21 +146,6 @@ def _forecasts(paths: Sequence[Path], forecasts: Sequence[str], dialect: Dialect
         with stages.stage("reading"), held():
             frame = opened.frame.select(*forecasts).collect(backend="pyarrow")
     return {name: frame[name].to_numpy() for name in forecasts}
-
-
-def _check_used(known: Any, options: Mapping[str, Any]) -> None:
-    """Raise an error for options that the criteria of the plan do not use."""
-    models = len(known) if isinstance(known, dict) else len(known.models) if isinstance(known, Ledger) else 1
-    paired = models > 1 or options["difference"] is not None or options["spread"] is not None
-    tested = options["slope"] is not None or options["observed_expected"] is not None
-    if "measure" in options and not paired:
-        hint = "name two models by --forecast, or give --difference and --spread."
-        raise InputValueError("is for a comparison of two models", argument="--rule", hint=hint)
-    widths = options.get("widths", {})
-    if options["thresholds"] is not None and BENEFIT not in widths and (widths or paired or tested):
-        law = "is for the width of the standardized net benefit, which is not among the criteria"
-        hint = "leave it out." if paired else f"add --width {BENEFIT}=0.2."
-        raise InputValueError(law, argument="--thresholds", hint=hint)
 
 
 def _width(text: str) -> tuple[str, float]:

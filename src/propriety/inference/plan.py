@@ -238,6 +238,9 @@ def plan(  # noqa: PLR0913  (the anticipated cases, the criteria, and the design
     asked = read_measure(measure)
     paired = difference is not None or spread is not None or known.n_models == 2
     tested = slope is not None or observed_expected is not None
+    if asked != read_measure(BRIER) and not paired:
+        hint = Wording("pass the forecasts of two models, or {difference=} and {spread=}.")
+        raise InputValueError("is for a comparison of two models", argument="measure", hint=hint)
     wanted = read_widths(widths, threshold, default=not (paired or tested))
     criteria = []
     for one, width in wanted.items():

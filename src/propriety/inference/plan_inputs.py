@@ -21,7 +21,7 @@ from propriety.tables.validation import read_unlabelled
 
 __all__ = ["KnownCases", "read_widths"]
 
-MODEL = "forecast"
+BENEFIT, MODEL = "standardized_net_benefit", "forecast"
 
 
 class KnownCases(NamedTuple):
@@ -114,27 +114,31 @@ class KnownCases(NamedTuple):
 
 
 def read_widths(widths: Mapping[Any, float] | None, threshold: float | None, *, default: bool) -> dict[Measure, float]:
-    """Return the measures and the widths of their intervals."""
+    """Return the measures and the widths of their intervals, by default the usual ones or none."""
     named: dict[str, tuple[Measure, float]] = {
         one.key: (one, width) for one, width in ((ObservedExpected(), 0.2), (CalibrationSlope(), 0.2))
     }
     named["auc"] = (AreaUnderRoc(), 0.1)
     if threshold is not None:
-        named["standardized_net_benefit"] = (StandardizedNetBenefit(threshold), 0.2)
+        named[BENEFIT] = (StandardizedNetBenefit(threshold), 0.2)
+    found: dict[Measure, float] = {}
     if widths is None:
-        return dict(named.values()) if default else {}
-    if not isinstance(widths, Mapping):
+        found = dict(named.values()) if default else {}
+    elif not isinstance(widths, Mapping):
         law = "must be a mapping of measures to widths"
         raise InputTypeError(law, argument="widths", offender=f"got {type(widths).__name__}")
-    found = {}
-    for one, width in widths.items():
+    for one, width in (widths or {}).items():
         if isinstance(one, str) and one not in named:
-            hint = Wording("pass {thresholds=}.") if one == "standardized_net_benefit" else ""
+            hint = Wording("pass {thresholds=}.") if one == BENEFIT else ""
             law = f"must name a measure: {', '.join(named)}; or be a measure or a rule"
             raise InputValueError(law, argument="widths", offender=f"got {one!r}", hint=hint)
         if not is_number(width) or not 0.0 < width < math.inf:
             raise InputValueError("must be positive numbers", argument="widths", offender=f"got {width!r} for {one!r}")
         found[named[one][0] if isinstance(one, str) else read_measure(one)] = float(width)
+    if threshold is not None and named[BENEFIT][0] not in found:
+        law = "is for the width of the standardized net benefit, which is not among the criteria"
+        hint = Wording("add {widths=} of standardized_net_benefit, or leave it out.")
+        raise InputValueError(law, argument="thresholds", hint=hint)
     return found
 
 
