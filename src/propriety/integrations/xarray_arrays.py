@@ -226,7 +226,11 @@ def _with_indexes(array: Any, others: Iterable[Any]) -> Any:
     for other in others:
         for dim in array.dims:
             if dim not in array.indexes and dim in other.indexes:
-                array = array.assign_coords(xr.Coordinates.from_xindex(other.xindexes[dim]))
+                index = other.indexes[dim]
+                # `Coordinates.from_xindex` is of a later version than the oldest that is supported.
+                several = index.nlevels > 1
+                own = xr.Coordinates.from_pandas_multiindex(index, dim) if several else {dim: other[dim].variable}
+                array = array.assign_coords(own)
     return array
 
 
