@@ -18,7 +18,7 @@ from propriety.calibration.chernoff import chernoff_quantile
 from propriety.calibration.density import beta_kernel_density
 from propriety.calibration.grouping import neighbours_pooled
 from propriety.calibration.pav import Blocks
-from propriety.calibration.pointwise import pointwise_limits
+from propriety.calibration.pointwise import pointwise_limits, usual_weights
 from propriety.calibration.resampling import quantiles, resampled_curves
 from propriety.checks import check_choice, check_level, check_resamples, fresh_seed
 from propriety.result import Floats, Result
@@ -138,10 +138,8 @@ def _cases(table: ForecastTable) -> Floats:
     """
     if not table.is_weighted:
         return table.weights
-    usual = []
-    for own, squares in ((table.events, table.event_squares), (table.non_events, table.non_event_squares)):
-        usual.append(squares.sum() / own.sum() if own.any() else table.weight_squares / table.weight)
-    return np.asarray(table.weights / ((1.0 - table.forecast) * usual[0] + table.forecast * usual[1]))
+    events, non_events = usual_weights(table)
+    return np.asarray(table.weights / ((1.0 - table.forecast) * events + table.forecast * non_events))
 
 
 def _resampled(table: ForecastTable, level: float, n_resamples: int, seed: int, *, progress: bool) -> Band:

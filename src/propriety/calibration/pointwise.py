@@ -38,7 +38,7 @@ from propriety.errors import InputValueError
 from propriety.result import Floats
 from propriety.tables.forecast_table import ForecastTable
 
-__all__ = ["CRITICAL", "critical_value", "pointwise_limits"]
+__all__ = ["CRITICAL", "critical_value", "pointwise_limits", "usual_weights"]
 
 CRITICAL = {0.5: 0.9, 0.6: 1.1, 0.7: 1.3, 0.8: 1.5, 0.9: 1.9, 0.95: 2.2, 0.98: 2.7, 0.99: 3.1, 0.995: 3.5, 0.999: 4.3}
 LEAST = 1e-12  # Replaces zero events, for which the beta quantile is not defined.
@@ -88,6 +88,18 @@ def pointwise_limits(table: ForecastTable, blocks: Blocks, level: float) -> tupl
     return np.maximum.accumulate(lower), np.minimum.accumulate(upper[::-1])[::-1]
 
 
+def usual_weights(table: ForecastTable) -> tuple[float, float]:
+    """Return the sum of the squared weights over that of the weights, of events and of non-events.
+
+    Outcomes that did not occur have that of all cases.
+    """
+    sides = (table.events, table.event_squares), (table.non_events, table.non_event_squares)
+    events, non_events = (
+        float(squares.sum() / own.sum()) if own.any() else table.weight_squares / table.weight for own, squares in sides
+    )
+    return events, non_events
+
+
 def _usual_weight(table: ForecastTable, blocks: Blocks) -> Floats:
     """Return the weight of a case that gives the rate of each block its variance; 1 without weights.
 
@@ -96,8 +108,8 @@ def _usual_weight(table: ForecastTable, blocks: Blocks) -> Floats:
     if not table.is_weighted:
         return np.ones(len(blocks))
     start, usual = blocks.start[:-1], []
-    for own, squares in ((blocks.events, table.event_squares), (blocks.non_events, table.non_event_squares)):
-        everywhere = squares.sum() / own.sum() if own.any() else table.weight_squares / table.weight
+    sides = (blocks.events, table.event_squares), (blocks.non_events, table.non_event_squares)
+    for (own, squares), everywhere in zip(sides, usual_weights(table), strict=True):
         with np.errstate(invalid="ignore", divide="ignore"):
             usual.append(np.where(own > 0.0, np.add.reduceat(squares, start) / own, everywhere))
     rate = blocks.events / blocks.weight
