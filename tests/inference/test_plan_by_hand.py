@@ -286,7 +286,10 @@ class TestInputsOfPlans:
             "calibration_slope",
             "auc",
         ]
-        assert read_widths(None, 0.2, default=False) == {}
+        assert read_widths(None, None, default=False) == {}
+        for widths in (None, {}, {"auc": 0.1}):
+            with pytest.raises(InputValueError, match="thresholds is for the width of the standardized net benefit"):
+                read_widths(widths, 0.2, default=False)
         asked = read_widths({"auc": 1, "standardized_net_benefit": 0.5, pr.Brier(): 0.05}, 0.3, default=False)
         assert list(asked.values()) == [1.0, 0.5, 0.05]
         assert asked[pr.measures.StandardizedNetBenefit(0.3)] == 0.5
