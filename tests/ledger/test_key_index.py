@@ -101,10 +101,10 @@ def test_an_index_without_keys_has_one_entry():
     index, entry = KeyIndex.of_cases({}, 3)
     assert (len(index), entry.tolist()) == (1, [0, 0, 0])
     assert index.matches({}).tolist() == [True]
-    joined = KeyIndex.joined([KeyIndex.single(), KeyIndex.single()])
+    joined = KeyIndex.joined([KeyIndex.keyless(), KeyIndex.keyless()])
     assert (len(joined), joined.distinct()[1].tolist()) == (2, [0, 0])
     assert KeyIndex.of_columns({}).names == ()
-    assert KeyIndex.single().entry_of(index_of([(1, "x", True), (2, "y", False)])).tolist() == [0, 0]
+    assert KeyIndex.keyless().entry_of(index_of([(1, "x", True), (2, "y", False)])).tolist() == [0, 0]
 
 
 def test_labels_are_matched_one_by_one_or_any_of_a_list():
@@ -122,7 +122,7 @@ def test_what_is_not_there_is_said_to_be_missing():
     ):
         index.matches({"day": 3})
     with pytest.raises(InputValueError, match="the ledger has no key 'day'; it has no keys"):
-        KeyIndex.single().place("day")
+        KeyIndex.keyless().place("day")
     with pytest.raises(InputValueError, match=r"text must be one of its labels; got 'z'\. Hint: there are 'x', 'y'"):
         index.matches({"text": ["x", "z"]})
     many = KeyIndex.of_columns({"n": range(12345)})

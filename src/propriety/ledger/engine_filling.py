@@ -107,7 +107,7 @@ def _tables_of(counted: Counted) -> NDArray[np.intp]:
 def _index(cases: LazyCases, lawful: Counted) -> tuple[KeyIndex, NDArray[np.intp]]:
     """Return the combinations of labels that occur, and the entry of each valid row."""
     if not cases.keys:
-        return KeyIndex.single(), np.zeros(len(lawful.columns["key"]), dtype=np.intp)
+        return KeyIndex.keyless(), np.zeros(len(lawful.columns["key"]), dtype=np.intp)
     labels, codes = [], []
     for name, column in zip(cases.keys, cases.key_columns(cases.keys), strict=True):
         own, code = cases.coded(column, lawful.labels.column(column))

@@ -55,14 +55,14 @@ class KeyIndex:
         """
         names = tuple(keys)
         if not names:
-            return cls.single(), np.zeros(cases, dtype=np.intp)
+            return cls.keyless(), np.zeros(cases, dtype=np.intp)
         codes = np.stack([one.codes for one in keys.values()], axis=1).astype(np.intp, copy=False)
         return cls(names, tuple(one.labels for one in keys.values()), codes).distinct()
 
     @classmethod
-    def single(cls) -> KeyIndex:
-        """Return the index without keys, which has one entry: all cases."""
-        return cls((), (), np.zeros((1, 0), dtype=np.intp))
+    def keyless(cls, entries: int = 1) -> KeyIndex:
+        """Return the index without keys; by default its one entry has all cases."""
+        return cls((), (), np.zeros((entries, 0), dtype=np.intp))
 
     @classmethod
     def of_columns(
@@ -70,7 +70,7 @@ class KeyIndex:
     ) -> KeyIndex:
         """Return the index whose entries have these labels; the labels of a key are sorted, or in the order given."""
         if not columns:
-            return cls.single()
+            return cls.keyless()
         known = orders or {}
         labels, codes = zip(*(code_labels(own, known.get(name)) for name, own in columns.items()), strict=True)
         return cls(tuple(columns), labels, np.stack(codes, axis=1))
@@ -137,7 +137,7 @@ class KeyIndex:
     def distinct(self) -> tuple[KeyIndex, Codes]:
         """Return each combination once, in order, and the position of every entry among them."""
         if not self.names:
-            return KeyIndex.single(), np.zeros(len(self), dtype=np.intp)
+            return KeyIndex.keyless(), np.zeros(len(self), dtype=np.intp)
         flat = self.flat()
         if flat.max(initial=0) < 2 * len(flat):  # No sort needed.
             last = np.full(flat.max(initial=0) + 1, -1)
@@ -191,7 +191,7 @@ class KeyIndex:
                 f"must have the same keys to be added; they have {', '.join(told)}", argument="ledgers"
             )
         if not first.names:
-            return KeyIndex((), (), np.zeros((sum(map(len, parts)), 0), dtype=np.intp))
+            return KeyIndex.keyless(sum(map(len, parts)))
         labels, columns = [], []
         for place in range(len(first.names)):
             own = [one.labels[place] for one in parts]

@@ -115,7 +115,7 @@ class Ledger:
             models=tuple(tables),
             events=(event,),
             labels=None,
-            index=KeyIndex.single(),
+            index=KeyIndex.keyless(),
             dependence=None,
             is_weighted=first.is_weighted,
             dropped=first.dropped,

@@ -339,7 +339,7 @@ def _index(
 ) -> tuple[KeyIndex, NDArray[np.intp]]:
     """Return the combinations of labels that occur, and the entry of each row."""
     if not names:
-        return KeyIndex.single(), np.zeros(rows.num_rows, dtype=np.intp)
+        return KeyIndex.keyless(), np.zeros(rows.num_rows, dtype=np.intp)
     coded = [_coded(label_column(rows, name), orders.get(name)) for name in names]
     codes = np.stack([codes for _, codes in coded], axis=1)
     return KeyIndex(tuple(names), tuple(labels for labels, _ in coded), codes).distinct()

@@ -130,7 +130,7 @@ class PrivateLedger:
 
     def without_keys(self) -> PrivateLedger:
         """Return the private ledger of all cases together."""
-        return replace(self, index=KeyIndex((), (), np.zeros((len(self.index), 0), dtype=np.intp)))
+        return replace(self, index=KeyIndex.keyless(len(self.index)))
 
     def where(self, **keys: Any) -> PrivateLedger:
         """Return the part with these labels; a list of labels means any of them."""
@@ -212,7 +212,7 @@ class PrivateLedger:
             raise InputValueError(law, offender=str(error)) from error
         entries = len(minimum)
         if not stored["keys"]:
-            index = KeyIndex((), (), np.zeros((entries, 0), dtype=np.intp))
+            index = KeyIndex.keyless(entries)
         shape = (len(stored["models"]), entries, stored["cells"] + 2, 2)
         sound = published.shape == shape and published.dtype.kind == "i"
         sound &= sound and bool((published[:, np.isinf(epsilon)] >= SUPPRESSED).all())
