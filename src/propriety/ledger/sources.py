@@ -8,7 +8,7 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
-from narwhals.dependencies import is_into_dataframe
+from narwhals.dependencies import is_into_dataframe, is_into_series
 
 from propriety.errors import InputTypeError, InputValueError, Wording, parameter
 from propriety.ledger.ledger import Ledger
@@ -166,8 +166,10 @@ def check_condensed(what: str, beside: Mapping[str, Any]) -> None:
 
 
 def _is_frame(value: object) -> bool:
-    """Whether a value is an eager frame; arrays are recognized by type, which is faster than asking narwhals."""
-    return not isinstance(value, np.ndarray | list | tuple) and bool(is_into_dataframe(value))
+    """Whether a value is a frame, eager or lazy. What is usual is recognized first, as narwhals takes its time."""
+    if isinstance(value, np.ndarray | list | tuple) or is_into_series(value):
+        return False
+    return is_into_dataframe(value) or isinstance(nw.from_native(value, pass_through=True), nw.LazyFrame)
 
 
 def _check_number(models: int, fewest: int) -> None:
@@ -183,21 +185,19 @@ def _check_ordered(labels: tuple[Any, ...] | None, *, ordered: bool) -> None:
 
 def refuse_frame(y_true: object, y_proba: object) -> None:
     """Raise an error for a frame, or names of columns, where a function reads arrays only."""
-    if isinstance(y_proba, str) or _is_frame(y_true) or isinstance(y_true, nw.LazyFrame):
+    if isinstance(y_proba, str) or _is_frame(y_true):
         law = Wording("{y_true} and {y_proba} must be arrays, not a frame or names of columns")
         raise InputTypeError(law, hint="pass its columns, such as frame['y'] and frame['p'].")
 
 
 def _check_columns(y_true: object, forecasts: object) -> None:
     """Raise an error if there is a frame, or column names, but no outcome column."""
-    names = isinstance(forecasts, str) or (
-        isinstance(forecasts, list | tuple) and bool(forecasts) and all(isinstance(one, str) for one in forecasts)
-    )
-    if names or _is_frame(y_true) or isinstance(y_true, nw.LazyFrame):
+    framed, names = _is_frame(y_true), isinstance(forecasts, str)
+    if isinstance(forecasts, list | tuple) and forecasts:
+        names = all(isinstance(one, str) for one in forecasts)
+    if framed or names:
         law = (
-            "a frame needs {outcome=}, the column of the outcomes"
-            if not names
-            else "{forecasts} names columns of a frame"
+            "a frame needs {outcome=}, the column of the outcomes" if framed else "{forecasts} names columns of a frame"
         )
         hint = Wording('pass a frame, its columns and {outcome=}: (frame, ["a", "b"], {outcome=}"y").')
         raise InputTypeError(Wording(law), hint=hint)

@@ -1,0 +1,225 @@
+"""Ledgers are opened from arrays, frames, tables and ledgers with equal results, and anything else is refused."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import propriety as pr
+from propriety.errors import InputTypeError, InputValueError
+from propriety.ledger.sources import check_condensed, columns_of_models, key_columns, open_ledger, refuse_frame
+
+RNG = np.random.default_rng(14)
+N = 50
+COLUMNS = {
+    "y": RNG.integers(0, 2, N),
+    "p": np.round(RNG.random(N), 2),
+    "q": np.round(RNG.random(N), 1),
+    "site": RNG.choice(["a", "b"], N),
+    "day": RNG.integers(0, 4, N),
+    "patient": RNG.integers(0, 20, N),
+    "w": RNG.choice([0.5, 2.0], N),
+}
+FRAMES = {"pandas": pd.DataFrame(COLUMNS), "polars": pl.DataFrame(COLUMNS), "lazy": pl.LazyFrame(COLUMNS)}
+MODELS = {"p": COLUMNS["p"], "q": COLUMNS["q"]}
+
+
+@pytest.fixture(params=FRAMES)
+def frame(request):
+    return FRAMES[request.param]
+
+
+def same(found, expected):
+    assert (found.models, found.n, found.dependence) == (expected.models, expected.n, expected.dependence)
+    assert found.index.names == expected.index.names
+    for rule in (pr.Brier(), pr.Log(clip=0.01)):
+        one, other = found.moments(rule), expected.moments(rule)
+        for name in ("n", "weight", "weight_squares", "mean", "spread"):
+            np.testing.assert_allclose(getattr(one, name), getattr(other, name), rtol=1e-12, atol=1e-14)
+        assert one.index.names == other.index.names
+    for model in found.models:
+        for name in ("forecast", "events", "non_events", "event_squares", "non_event_squares"):
+            own = getattr(found.table(model), name)
+            np.testing.assert_allclose(own, getattr(expected.table(model), name), rtol=1e-12)
+
+
+@pytest.mark.parametrize("dependence", [{}, {"cluster": "patient"}, {"time": "day"}], ids=["none", "cluster", "time"])
+@pytest.mark.parametrize("by", [None, "site", ["site", "day"], ("site",)], ids=repr)
+@pytest.mark.parametrize("weight", [None, "w"])
+def test_columns_of_a_frame_are_arrays(frame, dependence, by, weight):
+    found = open_ledger(frame, ["p", "q"], outcome="y", by=by, sample_weight=weight, **dependence)
+    keys = [by] if isinstance(by, str) else by
+    arrays = {role: COLUMNS[name] for role, name in dependence.items()}
+    expected = open_ledger(
+        COLUMNS["y"],
+        MODELS,
+        by=None if keys is None else {name: COLUMNS[name] for name in keys},
+        sample_weight=None if weight is None else COLUMNS[weight],
+        **arrays,
+    )
+    same(found, expected)
+    assert found.is_weighted == (weight is not None)
+
+
+def test_columns_of_classes_are_arrays_of_rows(frame):
+    kinds, y = np.column_stack([COLUMNS["p"], 1.0 - COLUMNS["p"]]), COLUMNS["y"]
+    kinds = np.column_stack([0.5 * kinds, np.full(N, 0.5)])
+    columns = {f"c{place}": kinds[:, place] for place in range(3)}
+    wide = (
+        frame.with_columns(**{name: pl.lit(pl.Series(values)) for name, values in columns.items()})
+        if not isinstance(frame, pd.DataFrame)
+        else frame.assign(**columns)
+    )
+    for ordered in (False, True):
+        options = {"labels": [0, 1, 2], "ordered": ordered}
+        found = open_ledger(wide, {"m": ["c0", "c1", "c2"]}, outcome="y", **options)
+        expected = open_ledger(y, {"m": kinds}, **options)
+        assert (found.labels, found.events, found.n) == (expected.labels, expected.events, N)
+        np.testing.assert_allclose(found.moments(pr.Brier()).mean, expected.moments(pr.Brier()).mean, rtol=1e-12)
+
+
+def test_names_of_columns_come_in_many_forms():
+    assert columns_of_models("p") == {"p": ("p",)}
+    assert columns_of_models(("p", "q")) == {"p": ("p",), "q": ("q",)}
+    assert columns_of_models(np.array(["p", "q"])) == {"p": ("p",), "q": ("q",)}
+    assert columns_of_models(FRAMES["pandas"].columns[1:3]) == {"p": ("p",), "q": ("q",)}
+    assert columns_of_models({"one": "p", "two": ["a", "b", "c"]}) == {"one": ("p",), "two": ("a", "b", "c")}
+    assert key_columns(None) == []
+    assert (key_columns("site"), key_columns(["a", "b"]), key_columns(("a",))) == (["site"], ["a", "b"], ["a"])
+
+
+NAMED = "forecasts must name columns of the frame: a list, or a mapping of models to their columns"
+
+
+@pytest.mark.parametrize("wrong", [None, 3, [], {}, ["p", 1], {"m": []}, {"m": 3}, {"m": ["a", 1]}], ids=repr)
+def test_names_of_columns_are_texts(wrong, frame):
+    with pytest.raises(InputTypeError, match=NAMED):
+        open_ledger(frame, wrong, outcome="y")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "law"),
+    [
+        (((), {"forecasts": ["p", "p"]}), InputValueError, r"'p' occurs twice.* pass \{\"model\": \"column\"\}"),
+        (((), {"forecasts": {"m": ["a", "b", "a"]}}), InputValueError, "'a' occurs twice"),
+        (((), {"by": ["site", "site"]}), InputValueError, r"by must name each column once; 'site' occurs twice\.?$"),
+        (((), {"by": [3]}), InputTypeError, "by must name columns.*it is int"),
+        (((), {"by": COLUMNS["site"]}), InputTypeError, "by must name columns.*it is ndarray"),
+        (((), {"forecasts": ["y"]}), InputValueError, "forecasts must not name 'y', the column of the outcomes"),
+        (((), {"by": "y"}), InputValueError, "by must not name 'y', the column of the outcomes"),
+        (((), {"cluster": "y"}), InputValueError, "cluster must not name 'y', the column of the outcomes"),
+        (((), {"sample_weight": "y"}), InputValueError, "sample_weight must not name 'y'"),
+        (((), {"cluster": COLUMNS["patient"]}), InputTypeError, "cluster must be the name of a column.*is ndarray"),
+        (((), {"time": 3}), InputTypeError, "time must be the name of a column.*it is int"),
+        (((), {"sample_weight": COLUMNS["w"]}), InputTypeError, "sample_weight must be the name of a column"),
+        (((), {"outcome": 3}), InputTypeError, "outcome must be the name of a column"),
+        (((), {"cluster": "patient", "time": "day"}), InputValueError, "cases have cluster= or time=, not both"),
+        (((), {"ordered": True}), InputValueError, "ordered belongs to three or more classes"),
+        (((), {"fewest": 2}), InputValueError, "forecasts must hold two models or more; got 1"),
+        (((), {"forecasts": ["nobody"]}), InputValueError, "nobody"),
+        (((), {"by": "nobody"}), InputValueError, "nobody"),
+    ],
+    ids=lambda value: repr(value)[:40] if isinstance(value, tuple) else "",
+)
+def test_what_columns_cannot_be_is_refused(arguments, error, law, frame):
+    _, named = arguments
+    with pytest.raises(error, match=law):
+        open_ledger(frame, **{"forecasts": "p", "outcome": "y", **named})
+
+
+def test_two_models_are_enough_for_two(frame):
+    assert open_ledger(frame, ["p", "q"], outcome="y", fewest=2).models == ("p", "q")
+    assert open_ledger(COLUMNS["y"], MODELS, fewest=2).models == ("p", "q")
+    ledger = pr.condense(COLUMNS["y"], MODELS)
+    assert open_ledger(ledger, fewest=2) is ledger
+    with pytest.raises(InputValueError, match="forecasts must hold two models or more; got 1"):
+        open_ledger(pr.condense(COLUMNS["y"], COLUMNS["p"]), fewest=2)
+
+
+def test_a_frame_needs_an_outcome_and_an_outcome_a_frame(frame):
+    with pytest.raises(InputTypeError, match=r"a frame needs outcome=, the column of the outcomes"):
+        open_ledger(frame, ["p"])
+    with pytest.raises(InputTypeError, match=r"a frame needs outcome=, the column of the outcomes"):
+        open_ledger(frame, MODELS)
+    for names in ("p", ["p", "q"], ("p",)):
+        with pytest.raises(InputTypeError, match="forecasts names columns of a frame"):
+            open_ledger(COLUMNS["y"], names)
+    with pytest.raises(InputTypeError, match=r"pass its columns, such as frame\['y'\] and frame\['p'\]"):
+        refuse_frame(frame, COLUMNS["p"])
+    refuse_frame(COLUMNS["y"], COLUMNS["p"])
+    with pytest.raises(InputTypeError, match="must be arrays, not a frame or names of columns"):
+        refuse_frame(COLUMNS["y"], "p")
+
+
+TABLE = pr.ForecastTable.from_predictions(COLUMNS["y"], COLUMNS["p"])
+OTHER = pr.ForecastTable.from_predictions(COLUMNS["y"], COLUMNS["q"])
+
+
+def test_tables_and_ledgers_are_opened_as_they_are():
+    assert open_ledger(TABLE).models == ("forecast",)
+    assert open_ledger(TABLE).table("forecast") == TABLE
+    several = open_ledger({"p": TABLE, "q": OTHER})
+    assert several.models == ("p", "q")
+    assert several.table("q") == OTHER
+    for outcome in ({}, {"p": TABLE, "q": COLUMNS["q"]}):
+        with pytest.raises((InputTypeError, InputValueError), match="y_true"):
+            open_ledger(outcome)
+
+
+@pytest.mark.parametrize(
+    ("given", "what"),
+    [(TABLE, "a ForecastTable"), ({"p": TABLE}, "ForecastTables"), (pr.condense([0, 1], [0.2, 0.7]), "a Ledger")],
+    ids=["table", "tables", "ledger"],
+)
+@pytest.mark.parametrize(
+    "beside",
+    ["forecasts", "by", "cluster", "time", "sample_weight", "outcome", "pos_label", "labels"],
+)
+def test_condensed_cases_have_nothing_beside_them(given, what, beside):
+    law = f"{what} holds outcomes, forecasts, weights and keys already; pass it without {beside}"
+    with pytest.raises(InputTypeError, match=law):
+        open_ledger(given, **{beside: "x"})
+
+
+def test_nothing_beside_condensed_cases_is_lawful():
+    check_condensed("a Ledger", {"by": None, "cluster": None})
+    with pytest.raises(InputTypeError, match="pass it without cluster"):
+        check_condensed("a Ledger", {"by": None, "cluster": 0})
+
+
+FOLLOWED = pl.DataFrame(
+    {
+        "t": [1.0, 2.0, 3.0, 4.0, 2.5, 1.5],
+        "e": [1, 0, 1, 0, 1, 0],
+        "p": [0.9, 0.2, 0.4, 0.1, 0.7, 0.3],
+        "q": [0.5] * 6,
+        "site": list("ababab"),
+    }
+)
+
+
+def censored(horizon=2.0):
+    return pr.censored_frame(FOLLOWED.lazy(), time="t", event="e", horizon=horizon)
+
+
+@pytest.mark.parametrize("beside", ["cluster", "time", "sample_weight", "outcome", "pos_label", "labels"])
+def test_censored_frames_have_their_own_outcomes_and_weights(beside):
+    with pytest.raises(InputValueError, match=f"{beside} is not supported with a censored frame"):
+        open_ledger(censored(), "p", **{beside: "site"})
+
+
+def test_censored_frames_have_models_and_keys():
+    found = open_ledger(censored(), ["p", "q"], by="site", fewest=2)
+    assert (found.models, found.index.names) == (("p", "q"), ("site",))
+    assert found.is_weighted
+    outcome = pr.censored(FOLLOWED["t"].to_numpy(), FOLLOWED["e"].to_numpy(), horizons=2.0)
+    expected = pr.ForecastTable.from_predictions(outcome, FOLLOWED["p"].to_numpy())
+    np.testing.assert_allclose(found.table("p").events, expected.events)
+    np.testing.assert_allclose(found.table("p").non_events, expected.non_events)
+    with pytest.raises(InputValueError, match="must hold two models or more; got 1"):
+        open_ledger(censored(), "p", fewest=2)
+    with pytest.raises(InputValueError, match=r"must have one column per model.*'m' has more"):
+        open_ledger(censored(), {"m": ["p", "q"]})
+    known = open_ledger(censored(horizon=0.5), "p")
+    assert not known.is_weighted
+    assert known.censoring is None
