@@ -126,7 +126,7 @@ DIFFERENT = {
     },
     "n_resamples": {
         "int = 1000": "enough for the limits of an interval",
-        "int = 200": "`validate` fits the learners again in every draw",
+        "int | None = None": "`validate` fits the learners again in every draw, by default 200, which only the bootstrap has",
         "int = 2000": "`plan` and `decision_uncertainty` report probabilities, to within one percentage point",
         "int = 9999": "`compare` adjusts p-values for all pairs of models, so small ones must be resolved",
     },

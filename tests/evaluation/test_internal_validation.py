@@ -25,6 +25,7 @@ from sklearn.model_selection import (  # noqa: E402
     cross_val_predict,
     cross_val_score,
 )
+from sklearn.tree import DecisionTreeClassifier  # noqa: E402
 
 mpl.use("agg")
 
@@ -179,8 +180,8 @@ def test_labels_frames_and_classes_are_read():
     named, plain = pr.validate(LEARNER, frame, names, pos_label="ill", **options), pr.validate(LEARNER, X, Y, **options)
     np.testing.assert_allclose(named.corrected, plain.corrected)
     three = np.digitize(X[:, 0] + RNG.normal(size=120), [-0.5, 0.5])
-    for method in ("bootstrap", "cross-validation"):
-        found = pr.validate(LEARNER, X, three, method=method, cv=3, n_resamples=3, seed=1)
+    for method, own in (("bootstrap", {"n_resamples": 3}), ("cross-validation", {"cv": 3})):
+        found = pr.validate(LEARNER, X, three, method=method, **own, seed=1)
         assert found.measure.tolist() == ["brier", "log"]
         assert (found.corrected > found.apparent).all()
 
@@ -204,7 +205,7 @@ def test_one_measure_is_drawn():
 
 
 def test_a_learner_that_is_too_flexible_for_the_bootstrap_is_noted():
-    tree = pytest.importorskip("sklearn.tree").DecisionTreeClassifier(random_state=1)
+    tree = DecisionTreeClassifier(random_state=1)
     found = pr.validate(tree, X, Y, measures=MEASURES, n_resamples=10, seed=1)
     assert "Harrell's correction is too small" in found.note
     assert found.note in str(found)
@@ -328,3 +329,77 @@ def test_groups_are_drawn_together():
     )
     assert found.corrected[0] != alone.corrected[0]
     assert found.apparent[0] == pytest.approx(alone.apparent[0])
+
+
+def one_certain_error():
+    """A feature that separates the outcomes but for the case at its end; trees forecast 0 and 1."""
+    x = np.random.default_rng(0).normal(size=200)
+    y = (x > 0).astype(int)
+    y[np.argmax(x)] = 0
+    return x[:, None], y
+
+
+CERTAIN = {"tree": DecisionTreeClassifier(max_depth=1), "logistic": linear_model.LogisticRegression()}
+
+
+def test_an_infinite_part_makes_a_learner_infinitely_bad_and_not_better():
+    options = {"measures": [pr.Log(), pr.Brier()], "method": "cross-validation", "cv": 10, "seed": 1}
+    found = pr.validate(CERTAIN, *one_certain_error(), **options)
+    assert np.isinf(found.folds.value).sum() == 1
+    assert (found.corrected[0], found.fold_mean[0]) == (np.inf, np.inf)
+    assert np.isnan([found.low[0], found.high[0], found.fold_spread[0]]).all()
+    assert np.isfinite(found.fold_mean[1:]).all()
+    assert "Log score of tree is infinite in 1 part." in found.note
+    compared = found.compare(pr.Log())
+    assert compared.difference.tolist() == [np.inf]
+    assert np.isnan([compared.low, compared.standard_error, compared.p_value, compared.p_adjusted]).all()
+    assert str(compared) == (
+        "Log score of tree minus logistic: infinite, as a value is infinite in a part; not tested."
+    )
+    twice = {"tree": CERTAIN["tree"], "again": CERTAIN["tree"]}
+    both = pr.validate(twice, *one_certain_error(), **options).compare(pr.Log())
+    assert str(both).startswith("Log score of tree minus again: undefined, as a value is infinite in a part")
+
+
+def test_an_infinite_draw_makes_the_corrected_value_infinite():
+    found = pr.validate(CERTAIN, *one_certain_error(), measures=[pr.Log()], n_resamples=20, seed=1)
+    assert (found.corrected[0], found.corrected_632[0], found.optimism[0]) == (np.inf, np.inf, -np.inf)
+    assert np.isfinite(found.corrected[1])
+    assert "Log score of tree is infinite in" in found.note
+    assert "logistic is infinite" not in found.note
+
+
+def test_undefined_parts_are_counted_where_learners_are_compared():
+    values = {"a": np.array([0.1, np.nan, 0.3, 0.2]), "b": np.array([0.2, 0.3, 0.1, 0.1])}
+    sizes = np.full(4, 30), np.full(4, 10)
+    found = compare_learners(values, [("a", "b")], sizes, pr.measures.AreaUnderRoc(), 0.95)
+    assert (found.left_out, found.df) == (1, 2)
+    assert found.difference[0] == pytest.approx(np.mean([-0.1, 0.2, 0.1]))
+    assert str(found).endswith("is undefined in 1 part, left out.")
+
+
+@pytest.mark.parametrize("measure", [pr.measures.Miscalibration(), pr.measures.Discrimination()])
+def test_distances_from_a_fitted_curve_have_no_optimism(measure):
+    with pytest.raises(InputValueError, match=f"{measure.label} has no optimism.* Hint: pass the ledger"):
+        pr.validate(LEARNER, X, Y, measures=[pr.Brier(), measure])
+
+
+@pytest.mark.parametrize(
+    ("method", "options", "own"),
+    [
+        ("bootstrap", {"cv": 3}, "cross-validation"),
+        ("bootstrap", {"n_repeats": 1}, "cross-validation"),
+        ("cross-validation", {"n_resamples": 20}, "bootstrap"),
+        ("leave-one-site-out", {"cv": 3}, "cross-validation"),
+        ("leave-one-site-out", {"n_resamples": 20}, "bootstrap"),
+    ],
+)
+def test_options_of_another_method_are_refused(method, options, own):
+    (name,) = options
+    with pytest.raises(InputValueError, match=rf'{name} is for method="{own}"; the method is {method!r}'):
+        pr.validate(LEARNER, X, Y, method=method, groups=np.arange(len(Y)) % 3, **options)
+
+
+def test_notes_name_the_models_that_they_are_about():
+    found = pr.validate(CERTAIN, *one_certain_error(), measures=[pr.measures.CalibrationSlope()], n_resamples=5, seed=1)
+    assert "(calibration slope of tree)" in found.note

@@ -19,7 +19,7 @@ from propriety.evaluation.validation_columns import FoldValues, Work, columns_by
 from propriety.inference.calibration_measures import CalibrationSlope
 from propriety.inference.estimates import counted
 from propriety.inference.measure_reading import read_measure, read_measures
-from propriety.inference.measures import Measure
+from propriety.inference.measures import FittedDistance, Measure
 from propriety.inference.number_words import capitalized, number, percent
 from propriety.inference.ranking_measures import AreaUnderRoc
 from propriety.inference.verdicts import Names
@@ -35,6 +35,7 @@ ValidationMethod: TypeAlias = Literal["bootstrap", "cross-validation", "leave-on
 
 OF_EVENT = (AreaUnderRoc(), CalibrationSlope(), Brier())
 OF_CLASSES = (Brier(), Log())
+FOLDS, DRAWS = 10, 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -181,11 +182,11 @@ def validate(  # noqa: PLR0913  (the data, what is asked, and how new cases are 
     *,
     measures: Sequence[Measure | Rule] = (),
     method: ValidationMethod = "bootstrap",
-    cv: Any = 10,
-    n_repeats: int = 1,
+    cv: Any = None,
+    n_repeats: int | None = None,
     groups: ArrayLike | None = None,
     level: float = 0.95,
-    n_resamples: int = 200,
+    n_resamples: int | None = None,
     seed: int | None = None,
     workers: int = 1,
     progress: bool = False,
@@ -219,18 +220,21 @@ def validate(  # noqa: PLR0913  (the data, what is asked, and how new cases are 
         classes the Brier and the log score.
     method : {"bootstrap", "cross-validation", "leave-one-site-out"}
         How new cases are imitated.
-    cv : int or splitter
-        For cross-validation, the number of stratified folds, or a splitter of scikit-learn, or pairs of rows to fit to
-        and to test. Each training set needs all classes. `note` says if cases are never tested, or more than once.
-    n_repeats : int
-        For cross-validation, the number of repeats with other folds.
+    cv : int or splitter, optional
+        For cross-validation, the number of stratified folds, by default 10, or a splitter of scikit-learn, or pairs of
+        rows to fit to and to test. Each training set needs all classes. `note` says if cases are never tested, or more
+        than once.
+    n_repeats : int, optional
+        For cross-validation, the number of repeats with other folds, by default 1.
     groups : array-like of shape (n,), optional
         Groups of cases, such as patients, that are drawn, or put into folds, as a whole; or the sites.
     level : float
         Level of the intervals.
-    n_resamples, seed : int, optional
-        Number of draws of the bootstrap, and the seed of draws and folds; without a seed, a new one is drawn and stored
-        in the result. Estimators that draw random numbers need a `random_state` of their own.
+    n_resamples : int, optional
+        For the bootstrap, the number of draws, by default 200.
+    seed : int, optional
+        Seed of draws and folds; without one, a new one is drawn and stored in the result. Estimators that draw random
+        numbers need a `random_state` of their own.
     workers : int
         Number of threads; the result does not depend on it.
     progress : bool
@@ -251,13 +255,18 @@ def validate(  # noqa: PLR0913  (the data, what is asked, and how new cases are 
 
     The interval of the bootstrap is that of the apparent value, shifted by the optimism (Noma et al.). That of a
     cross-validation treats its forecasts as those of one model for independent cases. Groups are clusters, and so are
-    cases that are forecast more than once. Both ignore that another sample would have given another model: in
-    `studies/optimism.py`, with 200 cases, ten predictors and logistic regression, the coverage of 95% intervals was 85
-    to 89% for the area under the ROC curve and the Brier score, and 87 to 99% for the calibration slope.
+    cases that are forecast more than once; sites are not, so the interval is for new cases of these sites, and
+    `propriety.meta_analysis` gives that for a new site. Both ignore that another sample would have given another model:
+    in `studies/optimism.py`, with 200 cases, ten predictors and logistic regression, the coverage of 95% intervals was
+    85 to 89% for the area under the ROC curve and the Brier score, and 87 to 99% for the calibration slope.
 
     Harrell's correction is too small for learners that fit their training cases too closely: in the same study, the
     area under the ROC curve of a decision tree was 0.16 too high after it, and 0.02 by .632+. `note` says so if
     both corrections differ widely.
+
+    Miscalibration and discrimination are distances from a curve that is fitted to the same cases, which noise inflates
+    in every sample differently, so they have no optimism. Pass the `ledger` of a cross-validation to
+    `propriety.estimate` instead. If a loss is infinite in a part or a draw, so is its estimate.
 
     References
     ----------
@@ -281,6 +290,7 @@ def validate(  # noqa: PLR0913  (the data, what is asked, and how new cases are 
     check_level(level)
     check_choice("method", method, get_args(ValidationMethod))
     check_positive("workers", workers)
+    _check_options(method, {"cv": cv, "n_repeats": n_repeats, "n_resamples": n_resamples})
     sample = Sample.of(estimator, X, y_true, pos_label, labels, groups)
     parts = None if sample.groups is None else sample.groups.codes
     start = fresh_seed(seed)
@@ -289,20 +299,35 @@ def validate(  # noqa: PLR0913  (the data, what is asked, and how new cases are 
     sample = replace(sample, labels=known)
     apparent = sample.ledger(every, forecasts, cluster=parts if method == "bootstrap" else None)
     asked = read_measures(measures) or read_measures(OF_EVENT if apparent.labels is None else OF_CLASSES)
+    for one in asked:
+        if isinstance(one, FittedDistance):
+            law = f"{one.label} has no optimism: noise inflates it, in every sample differently"
+            hint = "pass the ledger of a cross-validation of another measure to propriety.estimate."
+            raise InputValueError(law, hint=hint)
     if apparent.labels is not None:
         for one in asked:
             value_in(apparent, one, apparent.models[0])  # Measures of one event raise an error here.
     work = Work(sample, apparent, asked, parts, level, workers, progress)
     if method == "bootstrap":
-        check_resamples(n_resamples)
-        columns = columns_by_bootstrap(work, n_resamples, start)
+        draws = DRAWS if n_resamples is None else n_resamples
+        check_resamples(draws)
+        columns = columns_by_bootstrap(work, draws, start)
     elif method == "cross-validation":
-        check_positive("n_repeats", n_repeats)
+        parts_of, repeats = FOLDS if cv is None else cv, 1 if n_repeats is None else n_repeats
+        check_positive("n_repeats", repeats)
         named = None if groups is None else np.asarray(groups)  # A splitter may know the labels.
-        columns = columns_by_folds(work, folds_of(sample, cv, n_repeats, named, start), "fold")
+        columns = columns_by_folds(work, folds_of(sample, parts_of, repeats, named, start), "fold")
     else:
         columns = columns_by_folds(work, folds_of_sites(sample.groups), "site")
     return Validation(**columns, method=method, seed=start, level=level, measures=asked)
+
+
+def _check_options(method: str, given: dict[str, Any]) -> None:
+    """Raise an error for options of another method, which would have no effect."""
+    for name, value in given.items():
+        own = "bootstrap" if name == "n_resamples" else "cross-validation"
+        if value is not None and method != own:
+            raise InputValueError(f'is for method="{own}"', argument=name, offender=f"the method is {method!r}")
 
 
 def _in_words(found: Validation) -> str:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
 from propriety.errors import InputValueError
+from propriety.inference.estimates import counted
 from propriety.inference.measures import FittedDistance, Measure
 from propriety.inference.number_words import capitalized, number, p_value_words, percent
 from propriety.inference.verdicts import Names, holm
@@ -29,11 +30,14 @@ class LearnerComparison(Result):
     model, reference : ndarray of str of shape (pairs,)
         Names of the two learners.
     difference, low, high, standard_error : ndarray of shape (pairs,)
-        Mean over the parts of the value of the model minus that of the reference, its interval and standard error.
+        Mean over the parts of the value of the model minus that of the reference, its interval and standard error. If
+        the value of a learner is infinite in a part, the difference is too, or NaN if both are; it is not tested.
     statistic, p_value, p_adjusted : ndarray of shape (pairs,)
         Difference divided by its error, the two-sided p-value, and the same with Holm's adjustment for all pairs.
     df : int
-        Degrees of freedom: the number of parts minus 1.
+        Degrees of freedom: the number of parts that are compared, minus 1.
+    left_out : int
+        Number of parts in which the measure is undefined for a learner; they are left out.
     measure : Measure
         The measure.
     level : float
@@ -52,6 +56,7 @@ class LearnerComparison(Result):
     p_value: Floats
     p_adjusted: Floats
     df: int
+    left_out: int
     measure: Measure
     level: float
 
@@ -59,10 +64,17 @@ class LearnerComparison(Result):
         """Return the results in plain words, one sentence per pair."""
         said = []
         for row, (model, reference) in enumerate(zip(self.model, self.reference, strict=True)):
+            found = capitalized(f"{self.measure.label} of {model} minus {reference}")
+            if not math.isfinite(self.difference[row]):
+                told = "undefined" if math.isnan(self.difference[row]) else number(self.difference[row])
+                said.append(f"{found}: {told}, as a value is infinite in a part; not tested.")
+                continue
             limits = f"{percent(self.level)} CI {number(self.low[row])} to {number(self.high[row])}"
-            found = f"{self.measure.label} of {model} minus {reference}: {number(self.difference[row])}"
             test = p_value_words(float(self.p_adjusted[row])) if math.isfinite(self.p_adjusted[row]) else "not tested"
-            said.append(f"{capitalized(found)} ({limits}; {test}).")
+            said.append(f"{found}: {number(self.difference[row])} ({limits}; {test}).")
+        if self.left_out:
+            parts = counted(self.left_out, "part")
+            said.append(f"{capitalized(self.measure.label)} is undefined in {parts}, left out.")
         return "\n".join(said)
 
     def __str__(self) -> str:
@@ -87,6 +99,8 @@ def corrected_t(differences: Floats, share: float, level: float) -> tuple[float,
     (0.2, 0.0913, 0.16)
     """
     parts = len(differences)
+    if not np.isfinite(differences).all():
+        return float(differences.sum()), math.nan, math.nan, math.nan, math.nan, math.nan
     mean, spread = float(differences.mean()), float(differences.var(ddof=1))
     error = math.sqrt((1.0 / parts + share) * spread)
     margin = float(stdtrit(parts - 1, (1.0 + level) / 2.0)) * error
@@ -106,7 +120,7 @@ def compare_learners(
     if isinstance(measure, FittedDistance):
         law = f"differences in {measure.label} are not tested: noise inflates it, for each model differently"
         raise InputValueError(law, hint=f"compare the {measure.compare_instead.label}.")
-    known = np.isfinite(np.array(list(values.values()))).all(axis=0)
+    known = ~np.isnan(np.array(list(values.values()))).any(axis=0)
     if known.sum() < 2:
         law = f"the {measure.label} must be defined in two parts or more"
         raise InputValueError(
@@ -114,7 +128,9 @@ def compare_learners(
         )
     train, test = (size[known] for size in sizes)
     share = float((test / train).mean())
-    found = [corrected_t(values[one][known] - values[other][known], share, level) for one, other in pairs]
+    with np.errstate(invalid="ignore"):
+        gaps = [values[one][known] - values[other][known] for one, other in pairs]
+    found = [corrected_t(gap, share, level) for gap in gaps]
     mean, low, high, error, statistic, p_value = (np.array(column) for column in zip(*found, strict=True))
     return LearnerComparison(
         model=np.array([one for one, _ in pairs]),
@@ -127,6 +143,7 @@ def compare_learners(
         p_value=p_value,
         p_adjusted=holm(p_value),
         df=int(known.sum()) - 1,
+        left_out=int((~known).sum()),
         measure=measure,
         level=level,
     )

@@ -97,6 +97,8 @@ def corrected_632(apparent: float, left_out: float, chance: float, *, higher_is_
 
     .. math:: (1 - w) A + w \min(B, G), \qquad w = p / (1 - (1 - p) R) .
 
+    If :math:`A` or :math:`B` is infinite, the estimate is.
+
     References
     ----------
     Efron & Tibshirani (1997), doi:10.1080/01621459.1997.10474007.
@@ -110,8 +112,10 @@ def corrected_632(apparent: float, left_out: float, chance: float, *, higher_is_
     """
     sign = -1.0 if higher_is_better else 1.0
     a, b, g = sign * apparent, sign * left_out, sign * chance
-    if higher_is_better is None or math.isnan(a + b + g):
+    if higher_is_better is None or math.isnan(a) or math.isnan(b) or math.isnan(g):
         return math.nan
+    if math.isinf(a) or math.isinf(b):
+        return sign * max(a, b)
     b = min(b, g)
     overfitting = min((b - a) / (g - a), 1.0) if b > a and g > a else 0.0
     weight = SHARE / (1.0 - (1.0 - SHARE) * overfitting)

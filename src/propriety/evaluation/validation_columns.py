@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -104,11 +105,14 @@ class Work(NamedTuple):
         """Return the columns that all methods share; what is corrected stays within the range of its measure."""
         least, most = np.array([bounds_of(measure, self.apparent.classes) for _, measure in self.rows]).T
         corrected, low, high = (np.clip(column, least, most) for column in (corrected, low, high))
+        low, high = (np.where(np.isfinite(corrected), column, np.nan) for column in (low, high))
+        with np.errstate(invalid="ignore"):
+            optimism = apparent - corrected
         return {
             "model": np.array([model for model, _ in self.rows]),
             "measure": np.array([measure.key for _, measure in self.rows]),
             "apparent": apparent,
-            "optimism": apparent - corrected,
+            "optimism": optimism,
             "corrected": corrected,
             "low": low,
             "high": high,
@@ -124,8 +128,10 @@ def columns_by_bootstrap(work: Work, n_resamples: int, seed: int) -> dict[str, A
     one_draw = partial(value_of_draw, work.sample, work.measures, by_class=by_class)
     done = mapped(one_draw, samples, total=n_resamples, workers=work.workers, progress=work.progress, label="bootstrap")
     draws = Draw(*(np.array(column) for column in zip(*done, strict=True)))
-    gaps = (draws.drawn - draws.original).reshape(n_resamples, -1)
-    known = np.isfinite(gaps).sum(axis=0)
+    original = draws.original.reshape(n_resamples, -1)
+    with np.errstate(invalid="ignore"):
+        # A model that is infinitely bad in the original cases is so, also if it is in the drawn ones.
+        gaps = np.where(np.isinf(original), -original, draws.drawn.reshape(n_resamples, -1) - original)
     optimism, left_out = _means(gaps), _means(draws.left_out.reshape(n_resamples, -1))
     found = work.estimates(work.apparent)
     value, low, high = (np.array([getattr(one, name) for one in found]) for name in ("value", "low", "high"))
@@ -137,8 +143,9 @@ def columns_by_bootstrap(work: Work, n_resamples: int, seed: int) -> dict[str, A
         shrunk.append(corrected_632(*own, higher_is_better=measure.higher_is_better))
     columns = work.columns(value, value - optimism, low - optimism, high - optimism)
     plus = np.array(shrunk)
-    notes = _notes_on_estimates(work, found) + _notes_on_draws(work, n_resamples - known, rare)
-    far = np.abs(plus - columns["corrected"]) > FAR * np.abs(columns["optimism"])
+    notes = _notes_on_estimates(work, found) + _notes_on_draws(work, gaps, rare)
+    with np.errstate(invalid="ignore"):
+        far = np.abs(plus - columns["corrected"]) > FAR * np.abs(columns["optimism"])
     far &= ~((columns["low"] <= plus) & (plus <= columns["high"]))
     if far.any():
         named = ", ".join(dict.fromkeys(one.label for (_, one), is_far in zip(work.rows, far, strict=True) if is_far))
@@ -158,17 +165,29 @@ def columns_by_bootstrap(work: Work, n_resamples: int, seed: int) -> dict[str, A
 
 
 def _notes_on_estimates(work: Work, found: list[Estimate]) -> list[str]:
-    """Return the caveats of estimates, each of them once, with the measures that it is about unless it is about all."""
-    told: dict[str, dict[str, None]] = {}
-    for (_, measure), one in zip(work.rows, found, strict=True):
+    """Return the caveats of estimates, each of them once, with what it is about unless it is about all."""
+    told: dict[str, list[int]] = {}
+    for row, one in enumerate(found):
         if one.note:
-            told.setdefault(one.note, {})[measure.label] = None
-    every = len(work.measures)
-    return [capitalized(note) + (f" ({', '.join(own)})." if len(own) < every else ".") for note, own in told.items()]
+            told.setdefault(one.note, []).append(row)
+    return [
+        capitalized(note) + (f" ({', '.join(_named(work, rows))})." if len(rows) < len(found) else ".")
+        for note, rows in told.items()
+    ]
 
 
-def _notes_on_draws(work: Work, absent: NDArray[np.int64], rare: RareClass | None) -> list[str]:
-    """Say how a rare class was drawn, and in how many draws a measure is undefined."""
+def _named(work: Work, rows: Sequence[int]) -> list[str]:
+    """Name the measures of some rows of the result, with the models unless they are of all models."""
+    models: dict[str, list[str]] = {}
+    for row in rows:
+        model, measure = work.rows[row]
+        models.setdefault(measure.label, []).append(model)
+    every = len(work.apparent.models)
+    return [label if len(own) == every else f"{label} of {' and '.join(own)}" for label, own in models.items()]
+
+
+def _notes_on_draws(work: Work, gaps: Floats, rare: RareClass | None) -> list[str]:
+    """Say how a rare class was drawn, and in how many draws a measure is undefined or infinite."""
     notes = []
     if rare is not None and work.groups is None:
         cases = counted(rare.held, "case")
@@ -177,11 +196,18 @@ def _notes_on_draws(work: Work, absent: NDArray[np.int64], rare: RareClass | Non
         groups = f"Only {rare.held:,} of {counted(rare.units, 'group')}"
         again = "Samples without them were drawn again, which biases the optimism."
         notes.append(f"{groups} {'has' if rare.held == 1 else 'have'} cases of class {rare.label!r}. {again}")
-    most: dict[str, int] = {}
-    for (_, measure), count in zip(work.rows, absent.tolist(), strict=True):
-        most[measure.label] = max(most.get(measure.label, 0), count)
-    undefined = {label: counted(count, "draw") for label, count in most.items() if count}
-    return notes + [f"{capitalized(label)} is undefined in {draws}." for label, draws in undefined.items()]
+    return notes + _notes_on_values(work, gaps, "draw")
+
+
+def _notes_on_values(work: Work, values: Floats, kind: str) -> list[str]:
+    """Say in how many draws or parts, which are rows, a measure is undefined or infinite."""
+    notes = []
+    for what, found in (("undefined", np.isnan(values)), ("infinite", np.isinf(values))):
+        counts = found.sum(axis=0)
+        for count in dict.fromkeys(counts[counts > 0].tolist()):
+            named = _named(work, np.flatnonzero(counts == count).tolist())
+            notes += [f"{capitalized(name)} is {what} in {counted(count, kind)}." for name in named]
+    return notes
 
 
 def _notes_on_tests(folds: list[Fold], n: int, n_repeats: int) -> list[str]:
@@ -196,18 +222,21 @@ def _notes_on_tests(folds: list[Fold], n: int, n_repeats: int) -> list[str]:
 
 
 def _means(columns: Floats) -> Floats:
-    """Return the means of columns over the rows that are known; NaN if none is."""
-    known = np.isfinite(columns)
+    """Return the means of columns over the rows in which they are defined; NaN if there are none."""
+    known = ~np.isnan(columns)
     with np.errstate(invalid="ignore", divide="ignore"):
         means: Floats = np.where(known, columns, 0.0).sum(axis=0) / known.sum(axis=0)
     return means
 
 
 def _spreads(columns: Floats, means: Floats) -> Floats:
-    """Return the standard deviations of columns over the rows that are known; NaN if fewer than two are."""
-    known = np.isfinite(columns)
-    squares = np.where(known, columns - means, 0.0) ** 2
+    """Return the standard deviations of columns over the rows in which they are defined.
+
+    They are NaN if there are fewer than two such rows, or if a value is infinite.
+    """
+    known = ~np.isnan(columns)
     with np.errstate(invalid="ignore", divide="ignore"):
+        squares = np.where(known, columns - means, 0.0) ** 2
         spreads: Floats = np.sqrt(squares.sum(axis=0) / (known.sum(axis=0) - 1))
     return np.where(known.sum(axis=0) > 1, spreads, np.nan)
 
@@ -255,6 +284,7 @@ def columns_by_folds(work: Work, folds: list[Fold], key: str) -> dict[str, Any]:
     columns = work.columns(apparent, corrected, low, high)
     mean = _means(values)
     notes = _notes_on_estimates(work, found) + _notes_on_tests(folds, len(work.sample), n_repeats)
+    notes += _notes_on_values(work, values, "part")
     return columns | {
         "n": len(np.unique(np.concatenate([fold.test for fold in folds]))),
         "corrected_632": None,
