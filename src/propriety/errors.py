@@ -67,7 +67,9 @@ def parameter(name: str) -> str:
 
 
 def with_names(text: str, names: Mapping[str, str]) -> str:
-    """Return a text, with other parameter names if it refers to any."""
+    """Return a text, with other parameter names if it refers to any, or is one, such as ``by['age']``."""
+    if text in names:
+        return names[text]
     return text.with_names(names) if isinstance(text, Wording) else text
 
 

@@ -479,6 +479,17 @@ def test_a_map_is_for_as_many_classes_as_it_was_fitted_to():
         found([[0.5, 0.6, 0.2]])
 
 
+@pytest.mark.parametrize("made", [maps.TemperatureMap(slope=0.5, floor=1e-12), maps.ClassIdentityMap(floor=0.1)])
+def test_a_map_for_any_number_of_classes_is_for_those_of_its_labels(made):
+    labelled = made.with_labels(["a", "b", "c"])
+    assert (made.n_classes, labelled.n_classes) == (None, 3)
+    for written in (labelled.expression, labelled.to_sql):
+        assert len(written(["p", "q", "r"])) == 3
+        with pytest.raises(InputTypeError, match="columns must be a list of 3 columns, one for each class"):
+            written(["p", "q"])
+    assert len(made.to_sql(["p", "q"])) == 2
+
+
 @pytest.mark.parametrize("method", ["none", "temperature", "vector", "matrix", "one-vs-rest logistic"])
 @pytest.mark.parametrize("as_frame", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])
 def test_columns_with_the_names_of_the_classes_are_read_in_their_order(method, as_frame):

@@ -394,3 +394,15 @@ def test_a_map_does_not_guess_which_of_two_columns_is_its_event():
             found([[0.7, 0.3]])
     with pytest.raises(InputValueError, match="pass the column of the event"):
         found.map.interval([[0.7, 0.3]])
+
+
+def test_isotonic_maps_between_forecasts_too_close_for_a_slope_are_constant():
+    duckdb = pytest.importorskip("duckdb")
+    own = maps.IsotonicMap(forecast=[0.0, 1e-310, 0.9], event_rate=[0.1, 0.9, 0.95])
+    asked = [0.0, 5e-311, 1e-310, 0.45, 0.9]
+    expected = [0.1, 0.1, 0.9, 0.925, 0.95]
+    np.testing.assert_allclose(own(asked), expected, rtol=1e-12)
+    rows = ", ".join(f"({one!r}::double)" for one in asked)
+    query = f"select {own.to_sql('p')} from (values {rows}) t(p)"  # noqa: S608  (no input of others)
+    told = duckdb.sql(query).fetchall()
+    np.testing.assert_allclose([row[0] for row in told], expected, rtol=1e-12)

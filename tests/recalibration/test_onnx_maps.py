@@ -1,6 +1,7 @@
 """Maps as ONNX models give what they give in Python, in double precision."""
 
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -126,11 +127,14 @@ def test_maps_of_classes_are_models_of_rows(name):
 
 def test_the_number_of_classes_is_that_of_the_map():
     found = pr.recalibrate(OUTCOME, CLASSES, method="temperature", labels=range(4), seed=1)
-    assert found.to_onnx() == found.map.to_onnx(4)
+    assert found.to_onnx() == found.map.to_onnx() == found.map.to_onnx(4)
+    unlabelled = replace(found.map, labels=None)
     for wrong in (None, 0, 1, True, 3.0, "3"):
         with pytest.raises(InputValueError, match="must be the number of classes, a whole number of 2 or more; got"):
-            found.map.to_onnx(wrong)
-    assert found.map.to_onnx(np.int64(4)) == found.to_onnx()
+            unlabelled.to_onnx(wrong)
+    assert unlabelled.to_onnx(np.int64(4)) == found.to_onnx()
+    with pytest.raises(InputValueError, match="classes must be 4, as in the map; got 3"):
+        found.map.to_onnx(3)
     with pytest.raises(InputValueError, match="classes must be 4, as in the map; got 3"):
         CLASS_MAPS["vector"].to_onnx(3)
     assert CLASS_MAPS["vector"].to_onnx() == CLASS_MAPS["vector"].to_onnx(4)

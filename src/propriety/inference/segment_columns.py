@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from propriety.errors import InputValueError
 from propriety.result import Floats
-from propriety.tables.arrays import read_array
+from propriety.tables.arrays import missing_cases, read_array
 
 __all__ = ["Cut", "cut_arrays", "cut_of_numbers"]
 
@@ -65,22 +65,33 @@ def cut_of_numbers(values: NDArray[Any], parts: int) -> Cut | None:
         return None
     edges = np.unique(np.quantile(finite, np.arange(1, parts) / parts, method="inverted_cdf"))
     edges = edges[edges < distinct[-1]]
+    edges = edges if len(edges) else distinct[-2:-1]  # Most numbers are the largest, so the others are one part.
     return Cut(edges) if len(edges) else None
 
 
 def cut_arrays(by: dict[str, Any], parts: int, *, finite: bool = False) -> tuple[dict[str, Any], dict[str, Cut]]:
     """Return the columns with numbers replaced by the index of their part, and the cuts; numbers may have to be finite.
 
-    Infinite numbers are in the outermost parts.
+    Infinite numbers are in the outermost parts. Missing numbers stay missing; their rows may be left out later.
     """
     columns, cuts = dict(by), {}
     for name, values in by.items():
-        array = read_array(values, f"by[{name!r}]", role="keys").values
-        cut = cut_of_numbers(array, parts) if array.ndim == 1 else None
-        if cut is not None and not np.isnan(array).any():
-            if finite and np.isinf(array).any():
-                law = "must be finite, because limits of parts are stored with a map"
-                row = int(np.isinf(array).argmax())
-                raise InputValueError(law, argument=f"by[{name!r}]", row=row, offender=f"is {array[row].item()!r}")
-            cuts[name], columns[name] = cut, cut.codes(array)
+        reading = read_array(values, f"by[{name!r}]", role="keys")
+        if reading.values.ndim != 1:
+            continue
+        missing = missing_cases(reading)
+        array = reading.values[~missing] if missing.any() else reading.values
+        cut = cut_of_numbers(array, parts)
+        if cut is None:
+            continue
+        if finite and np.isinf(array).any():
+            law = "must be finite, because limits of parts are stored with a map"
+            row = int(np.isinf(reading.values).argmax())
+            offender = f"is {reading.values[row].item()!r}"
+            raise InputValueError(law, argument=f"by[{name!r}]", row=row, offender=offender)
+        codes = cut.codes(array)
+        if missing.any():
+            codes, known = np.full(len(missing), np.nan), codes
+            codes[~missing] = known
+        cuts[name], columns[name] = cut, codes
     return columns, cuts

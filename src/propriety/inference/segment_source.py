@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
 import narwhals as nw
 from numpy.typing import NDArray
 
-from propriety.errors import InputTypeError, InputValueError, Wording
+from propriety.errors import InputTypeError, InputValueError, ProprietyError, Wording
 from propriety.inference.segment_columns import Cut, cut_arrays, cut_of_numbers
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import check_apart, columns_of_models, key_columns, open_ledger
@@ -23,9 +23,10 @@ from propriety.tables.queries import count_rows, fetched
 from propriety.tables.sampling import sampled_rows
 from propriety.tables.validation import Labels, Missing
 
-__all__ = ["cut_source", "segment_source", "with_names"]
+__all__ = ["cut_ledger", "segment_source", "with_names"]
 
 COARSE = 16
+TAKEN = ("outcome", "cluster", "time")  # Names of keys that moments use for their own cells.
 SAMPLED = 2**17  # Rows of an engine whose numbers give the quantiles.
 
 
@@ -49,34 +50,56 @@ def segment_source(
     frame = None if outcome is None else known(y_true)
     if isinstance(frame, nw.LazyFrame) and outcome is not None:
         return _of_engine(frame, forecasts, _names(by, outcome), quantiles, seed, outcome, options)
-    source, columns, cuts = cut_source(y_true, by, quantiles, outcome)
-    ledger = open_ledger(source, forecasts, outcome=outcome, by=columns, **options)
+    ledger, cuts = cut_ledger(y_true, forecasts, by, quantiles, outcome=outcome, **options)
     cases = _checked(ledger)
     return cases if isinstance(cases, LazyCases) else with_names(cases, by), ledger, cuts
 
 
-def cut_source(
-    y_true: Any, by: Any, quantiles: int, outcome: str | None, *, finite: bool = False
+def cut_ledger(
+    y_true: Any, forecasts: Any, by: Any, quantiles: int, *, outcome: str | None, finite: bool = False, **options: Any
+) -> tuple[Ledger, dict[str, Cut]]:
+    """Return the ledger of cases in memory with numbers cut, and the cuts; `with_names` names the keys of its cases."""
+    source, columns, cuts = _cut_source(y_true, by, quantiles, outcome, finite=finite)
+    try:
+        return open_ledger(source, forecasts, outcome=outcome, by=columns, **options), cuts
+    except ProprietyError as error:
+        names = by if isinstance(by, Mapping) else key_columns(by)
+        error.aliases |= {f"by[{own!r}]": f"by[{name!r}]" for own, name in zip(columns, names, strict=True)}
+        raise
+
+
+def _cut_source(
+    y_true: Any, by: Any, quantiles: int, outcome: str | None, *, finite: bool
 ) -> tuple[Any, Any, dict[str, Cut]]:
     """Return the outcomes or the frame and its keys, with the parts of numbers in their place, and the cuts.
 
     In a frame, the parts are columns of their own, because a column of numbers may also hold the forecasts, clusters or
-    times; `with_names` gives the keys their names back.
+    times. So are columns with a name that ledgers use for something else. `with_names` gives the keys their names back.
     """
     if outcome is None:
         if not isinstance(by, Mapping) or not by:
             got = "it is empty" if isinstance(by, Mapping) else f"got {type(by).__name__}"
             raise InputTypeError("must be a mapping of names to arrays", argument="by", offender=got)
-        return y_true, *cut_arrays(dict(by), quantiles, finite=finite)
+        columns, cuts = cut_arrays(dict(by), quantiles, finite=finite)
+        renamed = _renamed([name for name in columns if name in TAKEN], columns)
+        return y_true, {renamed.get(name, name): column for name, column in columns.items()}, cuts
     frame, names = known(y_true), _names(by, outcome)
     if isinstance(frame, nw.LazyFrame):
         frame = frame.collect()
     given = {name: frame.get_column(name) for name in names if name in frame.columns}
     columns, cuts = cut_arrays(given, quantiles, finite=finite)
-    longer = "_" * (1 + max((len(str(name)) for name in frame.columns), default=0))  # Than the names of all columns.
-    parts = {name: f"{longer}{place}" for place, name in enumerate(cuts)}
-    made = [nw.new_series(own, columns[name], backend=frame.implementation) for name, own in parts.items()]
+    parts = _renamed([name for name in given if name in cuts or name in TAKEN], frame.columns)
+    made = [
+        nw.new_series(own, columns[name], backend=frame.implementation) if name in cuts else given[name].alias(own)
+        for name, own in parts.items()
+    ]
     return frame.with_columns(*made).to_native(), [parts.get(name, name) for name in names], cuts
+
+
+def _renamed(names: list[str], others: Iterable[object]) -> dict[str, str]:
+    """Return new names, which none of the others has."""
+    longer = "_" * (1 + max((len(str(name)) for name in others), default=0))
+    return {name: f"{longer}{place}" for place, name in enumerate(names)}
 
 
 def with_names(cases: Cases, by: Any) -> Cases:

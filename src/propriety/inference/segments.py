@@ -272,6 +272,8 @@ def find_segments(  # noqa: PLR0913  (the data, the columns, and how they are se
     check_positive("most", most)
     check_choice("control", control, ("family", "discovery"))
     check_positive("quantiles", quantiles)
+    if quantiles < 2:
+        raise InputValueError("must be 2 or more", argument="quantiles", offender=f"got {quantiles!r}")
     seed = fresh_seed(seed)
     source, ledger, cuts = segment_source(y_true, forecasts, by, quantiles, seed, outcome, pos_label, labels, missing)
     cases: Any

@@ -44,13 +44,18 @@ class ClassMap(StoredMap):
     def __call__(self, y_proba: object) -> Floats:
         """Return the recalibrated rows of array-like rows of probabilities, shape (n, K); see `labels` for frames."""
         forecast = read_forecast(y_proba)[0]
-        classes = self.classes if self.labels is None else len(self.labels)
+        classes = self.n_classes
         if classes is not None and len(forecast) != classes:
             law = f"must have {classes} columns, like the rows that the map was fitted to"
             raise InputValueError(law, argument="y_proba", offender=f"it has {len(forecast)}")
         if self.labels is not None and not isinstance(y_proba, np.ndarray | list | tuple):  # A frame names its columns.
             forecast = read_forecast(y_proba, labels=self.labels)[0]
         return self.recalibrated(np.ascontiguousarray(forecast.T))
+
+    @property
+    def n_classes(self) -> int | None:
+        """Number of columns of the rows; None if the map works for any number and has no labels."""
+        return self.classes if self.labels is None else len(self.labels)
 
     def with_labels(self, labels: Sequence[Any] | None) -> Self:
         """Return the map with the labels of the classes, unless they are of a kind that is not stored."""
@@ -84,16 +89,16 @@ class ClassMap(StoredMap):
         >>> frame.select(a=a.round(3), b=b.round(3)).rows()
         [(0.333, 0.667), (None, None)]
         """
-        return written_expressions(self.written, columns, self.classes)
+        return written_expressions(self.written, columns, self.n_classes)
 
     def to_sql(self, columns: Sequence[str], *, dialect: Dialect = "duckdb") -> list[str]:
         """Return the map as SQL, one expression per class; see `RecalibrationMap.to_sql`."""
-        return sqls_of(self.written, columns, self.classes, dialect)
+        return sqls_of(self.written, columns, self.n_classes, dialect)
 
     def to_onnx(self, classes: int | None = None) -> Any:
         """Return the map as an ONNX model of rows, of shape (cases, K); see `RecalibrationMap.to_onnx`.
 
-        Maps that work for any number of classes need that number, `classes`.
+        Maps without labels that work for any number of classes need that number, `classes`.
         """
         from propriety.recalibration.onnx_maps import onnx_class_model
 

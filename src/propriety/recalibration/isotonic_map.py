@@ -47,13 +47,19 @@ class IsotonicMap(RecalibrationMap):
         object.__setattr__(self, "event_rate", rate)
 
     def recalibrated(self, forecast: Floats) -> Floats:
-        """Return the recalibrated forecasts."""
-        return np.interp(forecast, self.forecast, self.event_rate)
+        """Return the recalibrated forecasts. Between points too close for a slope, the map is that of the first."""
+        found: Floats = np.interp(forecast, self.forecast, self.event_rate)
+        if np.isinf(found).any():
+            place = np.searchsorted(self.forecast, forecast, side="right") - 1
+            found = np.where(np.isinf(found), self.event_rate[place], found)
+        return found
 
     def written(self, p: Column, ops: Written) -> Column:
         """Return the map applied to a column."""
         starts, rates = self.forecast, self.event_rate
-        slopes = np.diff(rates) / np.diff(starts)
+        with np.errstate(over="ignore"):
+            slopes = np.diff(rates) / np.diff(starts)
+        slopes[np.isinf(slopes)] = 0.0
 
         def piece(place: int) -> Column:
             if place in (-1, len(slopes)) or slopes[place] == 0.0:

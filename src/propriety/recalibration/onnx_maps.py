@@ -35,7 +35,7 @@ def onnx_model(own: RecalibrationMap) -> Any:
 
 def onnx_class_model(own: ClassMap, classes: int | None) -> Any:
     """Return a class map as an ONNX model in double precision; see `ClassMap.to_onnx`."""
-    number = own.classes or classes
+    number = own.n_classes or classes
     if not isinstance(number, int | np.integer) or number < 2:
         law = "must be the number of classes, a whole number of 2 or more"
         raise InputValueError(law, argument="classes", offender=f"got {classes!r}")

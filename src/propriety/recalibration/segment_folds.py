@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.inference.measures import MeanScore
 from propriety.inference.segment_columns import Cut
-from propriety.inference.segment_source import cut_source, with_names
+from propriety.inference.segment_source import cut_ledger, with_names
 from propriety.ledger.ledger import Ledger
-from propriety.ledger.sources import open_ledger
 from propriety.recalibration.cross_fitting import Fits
 from propriety.recalibration.folds import Folds, folds_of_cases
 from propriety.recalibration.maps import RecalibrationMap
@@ -139,8 +138,7 @@ def segment_folds_of(
     if isinstance(frame, nw.LazyFrame) and (rows := count_rows(frame)) > MOST_ROWS:
         law = f"recalibration by segment loads the cases; the frame has {rows:,} rows, and at most {MOST_ROWS:,} can be"
         raise InputValueError(law, hint="pass a random sample of the rows; the map applies to all of them.")
-    source, columns, cuts = cut_source(y_true, by, QUANTILES, outcome, finite=True)
-    ledger = open_ledger(source, forecasts, by=columns, **options)
+    ledger, cuts = cut_ledger(y_true, forecasts, by, QUANTILES, finite=True, **{"outcome": None, **options})
     given_cases = ledger.cases
     if given_cases is None or ledger.labels is not None or ledger.censoring is not None:
         raise InputValueError("recalibration by segment is for forecasts of one event with known outcomes")
