@@ -36,9 +36,11 @@ from record import RESULTS, table, write
 
 ROOT = Path(__file__).resolve().parent.parent
 LAYERS = ("rules", "calibration", "decisions", "ledger", "inference", "recalibration", "evaluation")
+FROZEN = "stability/test_frozen.py"  # The stored answers of all public functions.
 ELSEWHERE = {  # Tests of a layer in other folders.
-    **dict.fromkeys(("rules", "calibration", "decisions", "inference"), ("truth",)),
-    "ledger": ("tables/test_censored_frames.py", "evaluation/test_evaluate.py"),
+    **dict.fromkeys(LAYERS, (FROZEN,)),
+    **dict.fromkeys(("rules", "calibration", "decisions", "inference"), ("truth", FROZEN)),
+    "ledger": ("tables/test_censored_frames.py", "evaluation/test_evaluate.py", FROZEN),
 }
 EXAMPLES = 12  # Of Hypothesis, for each law.
 SECONDS_A_TEST = 3.0  # A test that takes longer is left out.
@@ -286,9 +288,9 @@ def report(tried: Sequence[Mutant], made: Mapping[str, int], outcomes: dict[str,
                 "columns of different lengths that do not occur."
             ),
             (
-                "The tests are those of the layer, the examples in its docstrings and the comparisons with "
-                f"exact arithmetic. Hypothesis uses {EXAMPLES} fixed examples. Tests that take longer than "
-                f"{SECONDS_A_TEST:g} s, tests that read the source and the audit of the catalogue are left out."
+                "The tests are those of the layer, the examples in its docstrings, the comparisons with exact "
+                f"arithmetic and with stored answers. Hypothesis uses {EXAMPLES} fixed examples. Tests that take more "
+                f"than {SECONDS_A_TEST:g} s, tests that read the source and the audit of the catalogue are left out."
             ),
             (
                 "A mutant counts as killed if a test that reaches its function fails, or if the tests take more than "
