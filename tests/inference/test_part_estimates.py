@@ -232,3 +232,20 @@ def test_clusters_of_like_forecasts_are_not_taken_for_jumps():
     y = rng.random(400) < p
     assert JUMPS in estimate(y[five], p[five], Miscalibration()).note
     assert not estimate(y[five], p[five], Miscalibration(), cluster=five).note
+
+
+@pytest.mark.parametrize("measure", [Miscalibration(), Discrimination()], ids=name)
+def test_without_cases_clusters_leave_parts_without_limits_at_the_level_asked_for(measure, tmp_path):
+    pr.condense(Y, P, cluster=np.arange(N) // 8).to_parquet(tmp_path / "ledger")
+    found = pr.estimate(pr.Ledger.from_parquet(tmp_path / "ledger"), measure=measure, level=0.9)
+    assert found.level == 0.9
+    assert np.isnan([found.low, found.high]).all()
+
+
+def test_the_index_says_that_clusters_are_ignored():
+    index = pr.measures.IntegratedCalibrationIndex()
+    options = {"measure": index, "n_resamples": 20, "seed": 1}
+    found = pr.estimate(Y, P, cluster=np.arange(N) // 8, **options)
+    assert "cases count as independent" in found.note
+    assert "independent" not in pr.estimate(Y, P, **options).note
+    assert found.measure == index

@@ -66,3 +66,11 @@ def test_one_outcome_has_no_entropy_and_no_ratio():
         pr.estimate([1, 1], [0.5, 0.6], NormalizedEntropy())
     with pytest.raises(InputValueError, match="predicted/actual needs events"):
         pr.estimate([0, 0], [0.5, 0.6], PredictedActual())
+
+
+def test_normalized_entropy_has_no_influence_of_what_did_not_happen():
+    table = pr.ForecastTable.from_predictions([0, 1, 1, 0], [0.0, 1.0, 0.5, 0.5])
+    found = NormalizedEntropy().influence(table)
+    assert found.event[0] == 0.0
+    assert found.non_event[-1] == 0.0
+    assert np.isfinite([found.event, found.non_event]).all()

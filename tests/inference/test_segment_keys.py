@@ -80,3 +80,9 @@ def test_columns_may_have_the_names_that_ledgers_use():
     assert arrays.segment.tolist() == found.segment.tolist()
     recalibrated = pr.recalibrate(named, "p", outcome="y", by=["cluster", "time"], method="logistic", seed=1)
     assert "'time', [" in str(recalibrated.map.to_dict())
+
+
+@pytest.mark.parametrize("frame", [FRAME, pl.LazyFrame(FRAME)], ids=["eager", "lazy"])
+def test_the_outcome_is_no_column_of_segments(frame):
+    with pytest.raises(InputValueError, match="by must not name 'y', the column of the outcomes"):
+        searched(frame, ["site", "y"])

@@ -114,3 +114,12 @@ class TestAnswers:
             as_measured(ledger, measure)
         plain = SimpleNamespace(of_answers=True, label="risk")
         assert as_measured(ledger, plain).labels is None
+
+
+@pytest.mark.parametrize(
+    ("total", "share", "weight", "squares", "number"),
+    [(100, 0.3, [1.0] * 5, [1.0] * 5, 30), (1, 0.1, [1.0] * 5, [100.0] * 5, 5), (1, 0.1, [4.0, 0.0], [2.0, 0.0], 8)],
+    ids=["share", "rows", "squares"],
+)
+def test_numbers_of_cases_are_at_least_those_of_rows_and_of_squares(total, share, weight, squares, number):
+    assert _number(total, share, np.array(weight), np.array(squares)) == number

@@ -1,5 +1,7 @@
 """Verdicts as values: what the tests of pairs say, together, and the ranks that follow."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -8,7 +10,7 @@ from hypothesis import strategies as st
 import propriety as pr
 from propriety.inference.dependence import Estimates
 from propriety.inference.measures import MeanScore, NetBenefit
-from propriety.inference.verdicts import Pair, holm, standings_of, verdict_on
+from propriety.inference.verdicts import Pair, _cost, holm, standings_of, verdict_on
 from propriety.inference.verdicts import VerdictBasis as On
 
 NAN = np.nan
@@ -106,3 +108,18 @@ def test_holm_rejects_what_stepping_down_rejects(values):
                 break
             rejected.add(place)
         assert set(np.flatnonzero(adjusted <= level)) == rejected
+
+
+@pytest.mark.parametrize(
+    ("measure", "cost"),
+    [
+        (SimpleNamespace(ideal=2.0, scale="log"), [np.log(2.0), np.log(2.0)]),
+        (SimpleNamespace(ideal=2.0), [1.0, 2.0]),
+        (SimpleNamespace(higher_is_better=True), [-1.0, -4.0]),
+        (SimpleNamespace(higher_is_better=False), [1.0, 4.0]),
+        (SimpleNamespace(higher_is_better=None), [0.0, 0.0]),
+    ],
+    ids=["log scale", "ideal", "higher", "lower", "none"],
+)
+def test_costs_are_distances_from_the_ideal_or_from_the_better_end(measure, cost):
+    np.testing.assert_allclose(_cost(np.array([1.0, 4.0]), measure), cost)
