@@ -25,7 +25,7 @@ from propriety.inference.segment_search import (
     critical_deviation,
     search,
 )
-from propriety.inference.segment_source import cut_source, with_names
+from propriety.inference.segment_source import _cut_source, with_names
 from propriety.inference.segment_sums import SegmentCases, SegmentSums, cases_of_arrays, cases_of_engine
 from propriety.inference.segments import Segments, _decimal, _in_words, _intercept, _note, _ratio, _times, _wider
 from propriety.tables.forecast_table import ForecastTable
@@ -438,7 +438,7 @@ class TestSources:
         frame = pd.DataFrame(
             {"y": [0, 1, 0, 1], "x": [0.5, 1.5, 2.5, 3.5], "g": list("abab"), "z": [3.5, 0.1, 0.2, 0.3]}
         )
-        found, names, cuts = cut_source(frame, ["g", "x", "z"], 2, "y")
+        found, names, cuts = _cut_source(frame, ["g", "x", "z"], 2, "y", finite=False)
         assert names == ["g", "__0", "__1"]
         assert found["__0"].tolist() == [0, 0, 1, 1]
         assert found["__1"].tolist() == [1, 0, 0, 1]
@@ -461,11 +461,11 @@ class TestSources:
     )
     def test_of_arrays_need_a_mapping(self, by, text):
         with pytest.raises(InputTypeError, match=text):
-            cut_source([0, 1], by, 2, None)
+            _cut_source([0, 1], by, 2, None, finite=False)
 
     def test_of_a_frame_need_a_column(self):
         with pytest.raises(InputTypeError, match=r"by must name one column or more.*got none"):
-            cut_source(pd.DataFrame({"y": [0, 1]}), [], 2, "y")
+            _cut_source(pd.DataFrame({"y": [0, 1]}), [], 2, "y", finite=False)
 
     def test_need_known_outcomes_of_one_event_and_one_model(self):
         by = {"g": ["a", "b"] * 20}
