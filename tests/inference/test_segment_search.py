@@ -349,14 +349,15 @@ class TestCuts:
         assert cut_of_numbers(values, 4).edges.tolist() == [0.5]
         assert cut_of_numbers(np.array([0.5, 1.5, 1.5, 1.5]), 4).edges.tolist() == [0.5]
         assert cut_of_numbers(np.array([0.5, 0.5]), 4) is None
-        assert cut_of_numbers(np.array([0.5, 1.5]), 1) is None
+        assert cut_of_numbers(np.array([0.5, 1.0] + [1.5] * 8), 2).edges.tolist() == [1.0]
 
     def test_columns_of_labels_stay_and_columns_of_numbers_become_parts(self):
         by = {"x": [0.5, 1.5, 2.5, 3.5], "g": ["a", "b", "a", "b"], "k": [1, 2, 3, 4], "y": [0.1, np.nan, 0.3, 0.4]}
         columns, cuts = cut_arrays(by, 2)
         assert columns["x"].tolist() == [0, 0, 1, 1]
-        assert [columns[name] for name in "gky"] == [by[name] for name in "gky"]
-        assert list(cuts) == ["x"]
+        assert [columns[name] for name in "gk"] == [by[name] for name in "gk"]
+        np.testing.assert_array_equal(columns["y"], [0.0, np.nan, 0.0, 1.0])
+        assert list(cuts) == ["x", "y"]
         assert cuts["x"].edges.tolist() == [1.5]
 
     def test_infinite_numbers_are_refused_if_limits_are_stored(self):
