@@ -249,3 +249,15 @@ def test_limits_allow_for_weights_of_the_outcome():
     table = pr.ForecastTable.from_predictions(Y, P, sample_weight=weight)
     same = pr.decision_uncertainty(table, grid=GRID, n_resamples=4000, seed=1)
     np.testing.assert_allclose(of(same, "low", "forecast"), of(found, "low", "forecast"), atol=1e-12)
+
+
+def test_thresholds_of_rare_events_are_near_their_prevalence():
+    generator = np.random.default_rng(2)
+    p = generator.beta(0.3, 150, 20_000)
+    found = pr.decision_uncertainty(generator.random(20_000) < p, {"m": p}, n_resamples=50, seed=1)
+    grid = found.threshold[found.of("m")]
+    assert len(grid) == 100
+    assert p.mean() < grid[-1] <= 0.03
+    assert found.plot().get_xlim() == (grid[0], grid[-1])
+    common = pr.decision_uncertainty(Y, P, n_resamples=50, seed=1)
+    assert common.threshold[common.of("treat all")].tolist() == (np.arange(1, 100) / 100).tolist()

@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import propriety as pr
-from propriety.decisions.net_benefit import decision_curve
+from propriety.decisions.net_benefit import decision_curve, widest_threshold
 from propriety.decisions.regret import regret_curve
 from propriety.errors import InputTypeError, InputValueError
 
@@ -213,3 +213,28 @@ def test_a_grid_is_kept_as_it_is():
     curve = decision_curve([0, 1], [0.2, 0.4], thresholds=(0.1, 0.3), grid=[0.3, 0.2])
     assert curve.threshold.tolist() == [0.3, 0.2]
     assert curve.thresholds == (0.1, 0.3)
+
+
+@pytest.mark.parametrize("events", [3, 20, 155])
+def test_rare_events_have_steps_up_to_five_times_the_prevalence(events):
+    y = np.arange(10_000) < events
+    curve = decision_curve(y, np.linspace(0.0, 0.05, 10_000))
+    fine = curve.threshold[curve.threshold <= widest_threshold(events / 10_000)]
+    assert len(fine) >= 100
+    assert set(np.arange(1, 100) / 100) <= set(curve.threshold.tolist())
+    # Every step is the number that its digits are read as, so that a forecast at a step is acted on.
+    assert all(float(f"{step:.10g}") == step for step in curve.threshold)
+
+
+@pytest.mark.parametrize("events", [200, 5000, 0])
+def test_other_events_are_evaluated_at_whole_percentages(events):
+    curve = decision_curve(np.arange(10_000) < events, np.linspace(0.0, 0.05, 10_000), labels=[False, True])
+    assert curve.threshold.tolist() == (np.arange(1, 100) / 100).tolist()
+
+
+def test_models_of_the_same_rare_cases_have_the_same_thresholds():
+    """An event rate of exactly a fifth of a round limit must not depend on the order of its sum."""
+    y, weight = np.repeat([1, 0], [10, 9990]), np.full(10_000, 0.1)
+    rng = np.random.default_rng(1)
+    curves = [decision_curve(y, rng.random(10_000), sample_weight=weight) for _ in range(5)]
+    assert all(len(curves[0].minus(other).threshold) == len(curves[0].threshold) for other in curves)

@@ -129,3 +129,16 @@ def test_shares_of_0_and_1_are_as_uncertain_as_the_weight_of_the_cases_that_are_
     assert (found.positive_predictive_value_low[0], found.positive_predictive_value_high[0]) == pytest.approx(
         (low[0], high[0])
     )
+
+
+@pytest.mark.parametrize("weight", [None, np.linspace(0.5, 2.0, 200)])
+def test_net_benefit_is_not_above_what_the_prevalence_allows(weight):
+    p = np.linspace(0.005, 0.995, 200)
+    y = np.arange(200) % 5 == 0
+    found = pr.decision_curve(y, p, sample_weight=weight).operating_points(grid=[0.0, 0.1, 0.5, 0.999])
+    # At a threshold of 0 everybody is acted on, so that net benefit is the prevalence.
+    most = found.net_benefit_high[0]
+    assert found.net_benefit[0] < most < 0.4
+    assert (found.net_benefit_high <= most + 0.01).all()
+    assert (found.net_benefit <= found.net_benefit_high).all()
+    assert (found.gain_over_all_low >= -most - 0.01).all()

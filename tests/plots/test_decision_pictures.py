@@ -86,6 +86,24 @@ def test_rare_events_narrow_the_thresholds():
     assert decision_curve(y, RNG.random(1000) / 10).plot().get_xlim() == (0, 0.1)
 
 
+@pytest.mark.parametrize("rate", [0.015, 0.001, 0.0002])
+def test_the_curve_of_rare_events_fills_the_axis(rate):
+    p = RNG.beta(0.3, 0.3 / rate, 20_000)
+    ax = plot_decision_curves({"a": decision_curve(RNG.random(20_000) < p, p)})
+    x, _ = line(ax, "a")
+    right = ax.get_xlim()[1]
+    assert np.count_nonzero(x <= right) >= 100
+    assert x[0] <= 0.01 * right * (1 + 1e-9)
+    assert 5 * p.mean() <= 2 * right <= 40 * p.mean()
+
+
+@pytest.mark.parametrize("highest", [0.6, 0.006])
+def test_curves_without_events_are_drawn_over_all_thresholds(highest):
+    ax = decision_curve(np.zeros(100, dtype=int), np.linspace(0, highest, 100), labels=[0, 1]).plot()
+    assert ax.get_xlim() == (0, 1)
+    assert ax.get_ylim()[0] < 0 < ax.get_ylim()[1]
+
+
 def test_a_difference_names_the_better_model():
     difference = decision_curve(Y, P).minus(decision_curve(Y, Q))
     ax = difference.plot(labels=("a", "b"))

@@ -71,3 +71,9 @@ def test_a_case_that_is_held_out_twice():
 def test_results_without_models():
     with pytest.raises(InputValueError, match="return_estimator=True and return_indices=True"):
         ReliabilityDisplay.from_cv_results(cross_validate(LogisticRegression(), X, Y, cv=3), X, Y)
+
+
+def test_a_label_replaces_the_name_of_the_display():
+    display = ReliabilityDisplay.from_predictions(EVENT, np.full(300, 0.5), name="triage", level=None)
+    assert display.plot(label="triage, 2024").ax_.get_title(loc="left") == "triage, 2024"
+    assert display.plot().ax_.get_title(loc="left") == "triage"

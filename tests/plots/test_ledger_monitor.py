@@ -7,6 +7,7 @@ from matplotlib import pyplot as plt
 from scipy.special import expit
 
 import propriety as pr
+from propriety.errors import InputValueError
 from propriety.report.monitor import MOST_ROWS, _last_tables, monitor_page
 
 
@@ -93,3 +94,10 @@ def test_long_tables_have_the_streams_with_the_strongest_evidence():
     assert table.columns["cases (key)"] == [str(watch.states.streams[place].labels[0]) for place in sorted(strongest)]
     assert table.columns["cases"] == [2] * MOST_ROWS
     assert table.note.endswith("The 100 streams with the strongest evidence of 150; watch.latest.to_frame() has all.")
+
+
+@pytest.mark.parametrize("row", [-1, 9, 1.0, True, "m"])
+def test_a_row_that_is_not_a_stream_is_refused(watch, row):
+    assert len(watch.states.streams) == 9
+    with pytest.raises(InputValueError, match=f"stream must be the row of a stream, from 0 to 8; got {row!r}"):
+        pr.plots.plot_monitored_stream(watch, row)

@@ -153,6 +153,17 @@ def test_models_lie_at_their_miscalibration_and_discrimination():
     assert parts["honest"].plot().get_xlabel().startswith("Miscalibration")
 
 
+@pytest.mark.parametrize("spread", [0.2, 0.002])
+def test_lines_of_equal_score_have_different_numbers(spread):
+    p = 0.3 + spread * (P - 0.5)
+    ax = pr.plots.plot_decompositions({"a": pr.decompose(P < 0.3, p), "b": pr.decompose(P < 0.3, p - spread / 4)})
+    levels = [text for text in texts(ax) if text[0].isdigit()]
+    assert len(levels) >= 3
+    assert len(set(levels)) == len(levels)
+    decimals = {len(text.split(".")[-1].split("\n")[0]) for text in texts(ax)}
+    assert len(decimals) == 1
+
+
 def test_infinite_scores_are_named_and_not_placed():
     infinite = pr.decompose([0, 1, 1, 0], [0.0, 0.0, 0.9, 0.3], rule=pr.Log())
     finite = pr.decompose([0, 1, 1, 0], [0.1, 0.3, 0.9, 0.3], rule=pr.Log())

@@ -63,8 +63,9 @@ def test_names_stand_on_their_regions_and_the_legend_explains_the_rest():
 
 
 def test_a_name_without_room_goes_to_the_legend():
-    long = "a name that is far too long to be written on any part of a map of this size " * 2
-    legend = ranking_map(Y, {long: MODELS["steep"], "flat": MODELS["flat"]}).plot().get_legend()
+    long = "a name without room on this map"
+    ax = plt.subplots(figsize=(2, 2))[1]
+    legend = ranking_map(Y, {long: MODELS["steep"], "flat": MODELS["flat"]}).plot(ax).get_legend()
     assert legend.get_title().get_text() == "Lowest mean regret"
     assert long in [text.get_text() for text in legend.get_texts()]
 

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from propriety.checks import check_level, check_positive, check_resamples, fresh_seed
 from propriety.decisions.benefit_bands import Bands
 from propriety.decisions.benefit_cells import cells_of_ledger
+from propriety.decisions.net_benefit import GRID, rare_grid
 from propriety.errors import InputTypeError, InputValueError
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import open_ledger
@@ -159,7 +160,8 @@ def decision_uncertainty(  # noqa: PLR0913  (the data, the thresholds, and the d
     thresholds : float or (float, float), optional
         The probability at which somebody would act, or its range, over which the bands then hold.
     grid : array-like in [0, 1), optional
-        Thresholds. By default 41 in the range of `thresholds`, or 0.01, 0.02, ..., 0.99 without them.
+        Thresholds. By default 41 in the range of `thresholds`. Without them 0.01, 0.02, ..., 0.99, or 100 steps up to
+        about five times the prevalence if events are rare.
     reference : str, optional
         A model, "treat all" or "treat none", with which the others are compared. By default the better of treating all
         and none at each threshold.
@@ -204,8 +206,8 @@ def decision_uncertainty(  # noqa: PLR0913  (the data, the thresholds, and the d
     if more_cases is not None:
         check_positive("more_cases", more_cases)
     seed, asked = fresh_seed(seed), read_thresholds(thresholds)
-    points = _grid(asked) if grid is None else np.unique(read_grid(grid))
-    if points[-1] >= 1.0:
+    points = None if grid is None else np.unique(read_grid(grid))
+    if points is not None and points[-1] >= 1.0:
         raise InputValueError("must be below 1, where the cost of a false positive is infinite", argument="grid")
     ledger = open_ledger(
         y_true,
@@ -217,7 +219,8 @@ def decision_uncertainty(  # noqa: PLR0913  (the data, the thresholds, and the d
         labels=labels,
         missing=missing,
     )
-    _check(ledger)
+    rate = _check(ledger)
+    points = _grid(asked, rate) if points is None else points
     strategies = (*ledger.models, ALL, NONE)
     if reference is not None and (not isinstance(reference, str) or reference not in strategies):
         law = f"must be one of {', '.join(strategies)}"
@@ -297,16 +300,18 @@ def _ranges(chosen: NDArray[np.bool_], grid: Floats) -> list[tuple[float, float]
     return [(float(grid[low]), float(grid[high])) for low, high in zip(first, last, strict=True)]
 
 
-def _grid(thresholds: Thresholds | None) -> Floats:
+def _grid(thresholds: Thresholds | None, prevalence: float) -> Floats:
     if thresholds is None:
-        return np.arange(1, 100) / 100
+        fine = rare_grid(prevalence)
+        return fine if len(fine) else GRID
     if not isinstance(thresholds, tuple):
         return np.array([thresholds])
     low, high = thresholds
     return np.linspace(low, min(high, 1.0 - 1e-6), POINTS)
 
 
-def _check(ledger: Ledger) -> None:
+def _check(ledger: Ledger) -> float:
+    """Check that strategies can be compared on the cases of a ledger, and return the event rate."""
     if ledger.labels is not None:
         raise InputTypeError("decision curves are of one event; the forecasts are of classes")
     if ledger.dependence == "time":
@@ -327,6 +332,7 @@ def _check(ledger: Ledger) -> None:
     if not 0.0 < rate < 1.0:
         law = "the uncertainty of decisions needs cases with and without the event; all cases have the same outcome"
         raise InputValueError(law)
+    return rate
 
 
 def _words(found: DecisionUncertainty) -> Iterator[str]:

@@ -21,7 +21,7 @@ from propriety.rules.weights import IntervalWeight, LogOddsWeight, NetBenefitWei
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.validation import Labels, Missing
 
-__all__ = ["DecisionCurve", "NetBenefitAxis", "NetBenefitDifference", "decision_curve"]
+__all__ = ["DecisionCurve", "NetBenefitAxis", "NetBenefitDifference", "decision_curve", "rare_grid", "widest_threshold"]
 
 NetBenefitAxis: TypeAlias = Literal["linear", "quadratic", "logarithmic"]
 
@@ -31,6 +31,11 @@ WEIGHTS: dict[NetBenefitAxis, type[IntervalWeight]] = {
     "logarithmic": LogOddsWeight,
 }
 GRID = np.arange(1, 100) / 100  # Not linspace, whose 0.7 exceeds 0.7, so that a forecast of 0.7 would be left out.
+NICE_LIMITS = (
+    *(digit / 10**places for places in (7, 6, 5, 4, 3) for digit in (1, 2, 3, 5, 8)),
+    *(0.01, 0.02, 0.03, 0.05, 0.08, 0.1, 0.15, 0.2, 0.3, 0.5),
+)
+FEWEST = 10  # Whole percentages that show the shape of a curve.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -131,8 +136,8 @@ class DecisionCurve(Result):
         """Return sensitivity, specificity, predictive values, alert rate and net benefit, with confidence limits.
 
         Limits of shares are Wilson's. Those of net benefit count one more event and one more non-event, which keeps
-        their coverage if few cases are acted on. Cases are assumed to be independent. The `prevalence` and `harm` of
-        the curve are not used.
+        their coverage if few cases are acted on, and do not exceed the upper limit of the prevalence. Cases are assumed
+        to be independent. The `prevalence` and `harm` of the curve are not used.
 
         Parameters
         ----------
@@ -236,7 +241,8 @@ def decision_curve(
         The probability at which one would act, or its range. The curve is drawn around it.
     grid : array-like in [0, 1), optional
         Threshold probabilities at which to evaluate the curve. By default 0.01, 0.02, ..., 0.99, and `thresholds` with
-        finer steps around them.
+        finer steps around them. If events are rare and there are no `thresholds`, also 100 steps up to about five times
+        the prevalence.
     prevalence : float in (0, 1), optional
         Share of events in the population, if the sample has another, as in a case-control study.
     harm : float
@@ -261,11 +267,11 @@ def decision_curve(
         y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels, missing=missing
     )
     thresholds = read_thresholds(thresholds)
-    cost = _default_grid(thresholds) if grid is None else read_grid(grid)
+    rate = table.event_rate if prevalence is None else _read_prevalence(prevalence, table)
+    cost = _default_grid(thresholds, rate) if grid is None else read_grid(grid)
     if cost.max() >= 1.0:
         law = "must be below 1, where the cost of a false positive is infinite"
         raise InputValueError(law, argument="grid", offender=f"entry {int(cost.argmax())} is {cost.max().item()!r}")
-    rate = table.event_rate if prevalence is None else _read_prevalence(prevalence, table)
     harm = _read_harm(harm)
     counts, odds = counts_at(table, cost), cost / (1.0 - cost)
     true_rate = _rate(counts.true_positives, table.events)
@@ -315,10 +321,31 @@ def _in_population(table: ForecastTable, prevalence: float) -> tuple[Floats, Flo
     return table.events * (prevalence / events), table.non_events * ((1.0 - prevalence) / non_events)
 
 
-def _default_grid(thresholds: Thresholds | None) -> Floats:
+def widest_threshold(prevalence: float) -> float:
+    """Return the end of the thresholds that matter: a round number, at least five times the prevalence.
+
+    Examples
+    --------
+    >>> widest_threshold(0.001), widest_threshold(0.02), widest_threshold(0.4), widest_threshold(0.0)
+    (0.005, 0.1, 1.0, 1.0)
+    """
+    # Sums of weights depend on the order of the cases, and all models of the same cases need the same end.
+    enough = 5.0 * prevalence * (1.0 - 1e-9)
+    return next((nice for nice in NICE_LIMITS if enough <= nice), 1.0) if prevalence > 0.0 else 1.0
+
+
+def rare_grid(prevalence: float) -> Floats:
+    """Return 100 steps up to the widest threshold if too few whole percentages are below it, or else nothing."""
+    widest = widest_threshold(prevalence)
+    if 100.0 * widest >= FEWEST:
+        return np.empty(0)
+    return np.arange(1, 101) * round(1e8 * widest) / 1e10  # As with whole percentages, forecasts at a step reach it.
+
+
+def _default_grid(thresholds: Thresholds | None, prevalence: float) -> Floats:
     """Return whole percentages, and around the thresholds steps of a tenth to a hundredth of their range."""
     if thresholds is None:
-        return GRID.copy()
+        return np.union1d(GRID, rare_grid(prevalence))
     low, high = thresholds if isinstance(thresholds, tuple) else (0.5 * thresholds, thresholds)
     whole = 10.0 ** min(1 + math.ceil(-math.log10(high - low)), 16)
     first, last = math.floor((2.0 * low - high) * whole), math.ceil((2.0 * high - low) * whole)

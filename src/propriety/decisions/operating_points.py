@@ -164,7 +164,10 @@ def _net_benefit(
 ) -> tuple[Floats, Floats, Floats]:
     mean, n = _mean(value, weight, squares)
     limits = limits_of_net_benefit(mean, (weight * value**2).sum(axis=0) / weight.sum(axis=0), n, odds, level)
-    return mean, limits.low, limits.high
+    # Net benefit is at most the prevalence, which is known up to its own limits.
+    events, cases = _mean(np.array([[1.0], [0.0], [1.0], [0.0]]), weight, squares)
+    most = wilson_limits(events * cases, cases, level)[1]
+    return mean, limits.low, np.minimum(limits.high, most)
 
 
 def wilson_limits(part: Floats, whole: Floats, level: float) -> tuple[Floats, Floats]:

@@ -9,15 +9,17 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from propriety.inference.comparison import Comparison
-from propriety.inference.comparison_words import merit_in_words, ranks_in_words, verdict_in_words
-from propriety.inference.number_words import capitalized
+from propriety.inference.comparison_words import ranks_in_words, verdict_in_words
 from propriety.inference.verdicts import Standings, merit_of
+from propriety.plots.drawable_names import drawable_list, drawable_names, plain
 from propriety.plots.drawing import COLORS, GREY, SMALL, draw, new_axes, write_title
+from propriety.plots.names import measure_and_merit
 from propriety.result import Floats
 
 __all__: list[str] = []
 
 ROW = 0.34  # Inches for each row.
+LONGEST = 20  # A row has the names of two models, and a verdict with one of them.
 UNDECIDED = "0.45"
 DECIDED = ("better", "worse", "different")
 
@@ -30,9 +32,10 @@ def _(comparison: Comparison, ax: Axes | None = None, *, label: str = "") -> Axe
     _draw_rows(ax, comparison.difference, comparison.low, comparison.high, decided)
     ax.axvline(0.0, color=GREY["line"], linewidth=0.9, zorder=1)
     _include_zero(ax)
-    shared = comparison.reference[0] if len(set(comparison.reference)) == 1 else None
-    rows = [(pair.model, pair.reference) for pair in comparison.pairs]
-    names = comparison.model.tolist() if shared else [f"{model} minus {other}" for model, other in rows]
+    short = drawable_names([*comparison.model.tolist(), *comparison.reference.tolist()], longest=LONGEST)
+    shared = short[comparison.reference[0]] if len(set(comparison.reference)) == 1 else None
+    rows = [(short[pair.model], short[pair.reference]) for pair in comparison.pairs]
+    names = [model if shared else f"{model} minus {other}" for model, other in rows]
     # The interval is for one pair, while the verdict is adjusted for the number of pairs.
     adjusted = (comparison.verdict == "not distinguishable") & (comparison.low * comparison.high > 0.0)
     tested = f"\n({np.count_nonzero(np.isfinite(comparison.statistic))} pairs tested)"
@@ -43,7 +46,7 @@ def _(comparison: Comparison, ax: Axes | None = None, *, label: str = "") -> Axe
     _write_rows(ax, names, words, decided.tolist())
     _write_sides(ax, *_sides(comparison, shared))
     ax.set_xlabel(
-        f"Difference in {comparison.measure.label}, {100 * comparison.level:g}% confidence interval",
+        plain(f"Difference in {comparison.measure.label}, {100 * comparison.level:g}% confidence interval"),
         labelpad=SMALL + 8,
         fontsize=SMALL + 1,
     )
@@ -61,11 +64,10 @@ def _(standings: Standings, ax: Axes | None = None, *, label: str = "") -> Axes:
         ax.text(0.985, row, "∞ →", transform=ax.get_yaxis_transform(), ha="right", va="center", fontsize=SMALL + 1)
     ranks = zip(standings.best_rank.tolist(), standings.worst_rank.tolist(), strict=True)
     words = [ranks_in_words(best, worst) for best, worst in ranks]
-    _write_rows(ax, standings.model.tolist(), words, settled.tolist())
+    _write_rows(ax, drawable_list(standings.model.tolist()), words, settled.tolist())
     ax.text(1.03, -0.75, "possible ranks:", transform=ax.get_yaxis_transform(), fontsize=SMALL, color=GREY["text"])
-    measure, merit = capitalized(standings.measure.label), merit_in_words(standings.measure)
-    merit = f" ({merit})" if merit else ""
-    ax.set_xlabel(f"{measure}, {100 * standings.level:g}% confidence interval{merit}", fontsize=SMALL + 1)
+    interval = f", {100 * standings.level:g}% confidence interval"
+    ax.set_xlabel(measure_and_merit(standings.measure, interval), fontsize=SMALL + 1)
     _finish(ax, label)
     return ax
 

@@ -8,6 +8,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.patches import Rectangle
 
 from propriety.evaluation.confusion import Confusion
+from propriety.plots.drawable_names import drawable_list
 from propriety.plots.drawing import COLORS, SMALL, draw, new_axes
 
 __all__: list[str] = []
@@ -29,7 +30,7 @@ def _(result: Confusion, ax: Axes | None = None) -> Axes:
         if classes <= MOST_TEXT:
             text = f"{result.count[true, top]:,.0f}"
             ax.text(top, true, text, ha="center", va="center", fontsize=SMALL - 1.5, color="black")
-    names = [label if len(label) <= LONGEST else f"{label[: LONGEST - 1]}…" for label in result.labels]
+    names = drawable_list(result.labels, longest=LONGEST)
     ax.set_xticks(range(classes), names, rotation=0 if max(map(len, names)) <= SHORT else 90)
     ax.set_yticks(range(classes), names)
     ax.set(xlim=(-0.5, classes - 0.5), ylim=(classes - 0.5, -0.5), aspect="equal")

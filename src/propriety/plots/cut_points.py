@@ -12,8 +12,10 @@ from matplotlib.figure import Figure
 from propriety.calibration.decomposition import Decomposition
 from propriety.calibration.reliability import ReliabilityCurve
 from propriety.errors import InputValueError
-from propriety.plots.drawing import COLORS, GREY, SMALL, new_figure, shown
+from propriety.plots.drawable_names import drawable_list, drawable_names
+from propriety.plots.drawing import GREY, SMALL, color_of, new_figure, shown, varied
 from propriety.plots.reliability import plot_grid
+from propriety.plots.shared_references import check_same
 from propriety.result import Floats
 
 __all__ = ["plot_cut_point_decompositions", "plot_cut_point_reliability"]
@@ -26,7 +28,7 @@ LABELS: dict[Part, str] = {
 }
 SHORT: dict[Part, str] = {"miscalibration": "MCB", "discrimination": "DSC"}
 WIDTH = 0.8  # Of the bars of all models at a cut point; cut points are 1 apart.
-HATCHES = ("", "////", "....", "xxxx")
+HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\", "----", "||||")
 
 
 def plot_cut_point_reliability(
@@ -96,13 +98,16 @@ def plot_cut_point_decompositions(
     ['Miscalibration (MCB, lower is better)', 'Discrimination (DSC, higher is better)']
     """
     cut_points = _cut_points(decompositions)
+    for label in cut_points:
+        uncertainty = {name: (total.parts or {})[label].uncertainty for name, total in decompositions.items()}
+        check_same(uncertainty, f"uncertainty at the cut point {label}", float, "decompositions")
     if figure is None:
         width = 0.8 + max(0.36 * len(decompositions), 0.68) * len(cut_points)
         figure = new_figure((2 * width, height))
     panels = figure.subplots(1, 2)
     for panel, part in zip(panels, LABELS, strict=True):
         _draw_bars(panel, decompositions, part)
-        panel.set_xticks(np.arange(len(cut_points)), [str(label) for label in cut_points])
+        panel.set_xticks(np.arange(len(cut_points)), drawable_list(cut_points))
         panel.set(ylabel=LABELS[part], xlabel="Cut point: y is at most")
         panel.spines[["top", "right"]].set_visible(False)
         panel.tick_params(labelsize=SMALL, length=3)
@@ -121,11 +126,11 @@ def _cut_points(decompositions: Mapping[str, Decomposition]) -> list[Any]:
 
 def _draw_bars(ax: Axes, decompositions: Mapping[str, Decomposition], part: Part) -> None:
     """Draw one part of all models, with the bars of a cut point side by side."""
-    bar = WIDTH / len(decompositions)
+    bar, short = WIDTH / len(decompositions), drawable_names(decompositions)
     for index, (name, total) in enumerate(decompositions.items()):
         events = list((total.parts or {}).values())
         left: Floats = np.arange(len(events), dtype=np.float64) - WIDTH / 2.0 + index * bar
-        style: dict[str, Any] = {"color": COLORS[index % len(COLORS)], "hatch": HATCHES[index % len(HATCHES)]}
+        style: dict[str, Any] = {"color": color_of(index), "hatch": varied(HATCHES, index)}
         ax.bar(
             left,
             [getattr(event, part) for event in events],
@@ -133,7 +138,7 @@ def _draw_bars(ax: Axes, decompositions: Mapping[str, Decomposition], part: Part
             align="edge",
             edgecolor="white",
             linewidth=0,
-            label=f"{name}: {SHORT[part]} {shown(getattr(total, part))}",
+            label=f"{short[name]}: {SHORT[part]} {shown(getattr(total, part))}",
             **style,
         )
         if part == "miscalibration":

@@ -10,7 +10,19 @@ from matplotlib.patches import Patch
 
 from propriety.checks import check_choice
 from propriety.decisions.decision_uncertainty import ALL, NONE, DecisionUncertainty
-from propriety.plots.drawing import COLORS, DASHES, GREY, LEGEND, SMALL, draw, new_axes, percent, write_title
+from propriety.plots.drawable_names import drawable, drawable_names
+from propriety.plots.drawing import (
+    DASHES,
+    GREY,
+    LEGEND,
+    SMALL,
+    draw,
+    draw_band,
+    line_style,
+    new_axes,
+    percent,
+    write_title,
+)
 from propriety.plots.threshold_axis import draw_threshold_axis
 
 __all__: list[str] = []
@@ -56,32 +68,34 @@ def _(
 
 
 def _draw_strategies(found: DecisionUncertainty, ax: Axes, kind: str) -> None:
+    short = drawable_names(found.strategies)
     for place, strategy in enumerate(found.strategies):
         own = found.of(strategy)
         default = strategy in (ALL, NONE)
-        paint = GREY["line"] if default else COLORS[place % len(COLORS)]
-        dash = {ALL: DASHES[1], NONE: DASHES[3]}.get(strategy, DASHES[place % len(DASHES)])
         x = found.threshold[own]
+        style = line_style(place, len(x)) | {"linewidth": 1.6, "label": short[strategy]}
+        if default:
+            style |= {"color": GREY["line"], "linestyle": DASHES[1 if strategy == ALL else 3]}
         if kind == "best":
-            ax.plot(x, found.probability_best[own], color=paint, linestyle=dash, linewidth=1.6, label=strategy)
+            ax.plot(x, found.probability_best[own], **style)
             continue
         if kind == "gain" and (default or not found.gain[own].any()):
             continue
         name = {"curve": "net_benefit", "gain": "gain"}[kind]
         start = "" if kind == "curve" else "gain_"
-        ax.plot(x, getattr(found, name)[own], color=paint, linestyle=dash, linewidth=1.6, label=strategy, zorder=3)
+        ax.plot(x, getattr(found, name)[own], zorder=3, **style)
         if default:
             continue
         for limits, strength in (("band_", 0.10), ("", 0.18)):
             low, high = (getattr(found, f"{start}{limits}{end}")[own] for end in ("low", "high"))
-            ax.fill_between(x, low, high, color=paint, alpha=strength, linewidth=0)
+            draw_band(ax, x, low, high, color=style["color"], alpha=strength, linewidth=0)
     if kind == "best":
         ax.set(ylim=(-0.02, 1.02), ylabel="Probability of the highest net benefit")
     elif kind == "gain":
         ax.axhline(0.0, color=GREY["line"], linewidth=1, zorder=1)
         bottom, top = ax.get_ylim()
         ax.set_ylim(bottom, top + 0.3 * (top - bottom))  # Room for the legend.
-        ax.set_ylabel(f"Gain in net benefit over {found.reference}")
+        ax.set_ylabel(f"Gain in net benefit over {drawable(found.reference)}")
     else:
         models = np.isin(found.strategy, [one for one in found.strategies if one not in (ALL, NONE)])
         top = float(found.band_high[models].max())
@@ -92,9 +106,9 @@ def _draw_strategies(found: DecisionUncertainty, ax: Axes, kind: str) -> None:
 
 def _draw_value(found: DecisionUncertainty, ax: Axes, grid: np.ndarray) -> None:
     rows = found.of(found.strategies[0])
-    ax.plot(grid, found.evpi[rows], color=COLORS[0], linewidth=1.6, label="perfect information (EVPI)")
+    ax.plot(grid, found.evpi[rows], **line_style(0, len(grid)), linewidth=1.6, label="perfect information (EVPI)")
     if found.more_cases is not None:
         name = f"{found.more_cases:,} more cases (EVSI)"
-        ax.plot(grid, found.evsi[rows], color=COLORS[1], linestyle=DASHES[1], linewidth=1.6, label=name)
+        ax.plot(grid, found.evsi[rows], **line_style(1, len(grid)), linewidth=1.6, label=name)
     ax.set_ylim(bottom=0.0)
     ax.set_ylabel("Net true positives per 1,000 cases")

@@ -11,15 +11,18 @@ from matplotlib.legend import Legend
 from matplotlib.patches import Patch
 
 from propriety.decisions.murphy import MurphyCurve
-from propriety.decisions.net_benefit import DecisionCurve, NetBenefitDifference
+from propriety.decisions.net_benefit import DecisionCurve, NetBenefitDifference, widest_threshold
 from propriety.decisions.regret import CostCurve, RegretCurve, ThresholdAxis
+from propriety.plots.drawable_names import drawable, drawable_names
 from propriety.plots.drawing import (
     COLORS,
     DASHES,
     GREY,
     LEGEND,
     SMALL,
+    dot,
     draw,
+    line_style,
     new_axes,
     percent,
     shown,
@@ -28,6 +31,7 @@ from propriety.plots.drawing import (
 )
 from propriety.plots.names import label_axis, set_name, write_legend
 from propriety.plots.placing import Spot, make_room, write_beside
+from propriety.plots.shared_references import check_any, check_same
 from propriety.plots.threshold_axis import common_thresholds, draw_threshold_axis, in_words
 from propriety.result import Floats
 from propriety.rules.thresholds import Thresholds
@@ -37,7 +41,6 @@ __all__ = ["plot_decision_curves", "plot_murphy_curves", "plot_regret_curves"]
 WIDE = (4.8, 3.6)
 LEAST = 1e-6  # Distance from 0 and 1, whose log-odds are infinite.
 ABOVE_CHANCES = 16  # Points between the title and axes that have a second scale at the top.
-NICE_LIMITS = (0.005, 0.01, 0.02, 0.03, 0.05, 0.08, 0.1, 0.15, 0.2, 0.3, 0.5)
 ENDS: tuple[Literal["right"], Literal["left"]] = ("right", "left")
 PARTS: dict[str, tuple[str, dict[str, Any]]] = {
     "score": ("score", {"color": COLORS[0], "linewidth": 1.8, "zorder": 3}),
@@ -63,7 +66,7 @@ def _(
     rate = curve.table.event_rate
     x, y = _even_in_log_odds(curve) if log_odds else (curve.threshold, curve.regret)
     ax.fill_between(x, y, color=color, alpha=0.14, linewidth=0, zorder=1.2, label="_area")
-    ax.plot(x, y, color=color, linewidth=1.7, label="_curve", zorder=3)
+    ax.plot(x, y, color=color, linewidth=1.7, label="_curve", zorder=3, **dot(len(x)))
     label_axis(ax.yaxis, "Regret", " (mean cost of wrong decisions)")
     _draw_trivial(ax, rate, shown_range, [(x, y)])
     name = {"linear": "half the Brier score", "log-odds": "the log loss"}[axis]
@@ -81,7 +84,8 @@ def _(curve: CostCurve, ax: Axes | None = None, *, color: str = COLORS[2], label
     shown_range = draw_threshold_axis(ax, curve.thresholds)
     trivial = np.minimum(curve.treat_all, curve.treat_none)
     ax.fill_between(curve.threshold, curve.regret, trivial, color=color, alpha=0.14, linewidth=0, label="_gain")
-    ax.plot(curve.threshold, curve.regret, color=color, linewidth=1.7, label="_curve", zorder=3)
+    points = dot(len(curve.threshold))
+    ax.plot(curve.threshold, curve.regret, color=color, linewidth=1.7, label="_curve", zorder=3, **points)
     ax.set_ylabel("Lowest possible regret")
     _draw_trivial(ax, curve.event_rate, shown_range, [(curve.threshold, curve.regret)])
     _write_corner(ax, "coloured: possible gain over\ntreating all or none", curve.thresholds)
@@ -108,14 +112,21 @@ def _(
     ax.axhline(0, color=GREY["line"], linewidth=0.9, zorder=1.5)
     for side, color in ((y > 0, COLORS[0]), (y < 0, COLORS[1])):
         ax.fill_between(x, y, where=side, color=color, alpha=0.25, linewidth=0, interpolate=True)
-    ax.plot(x, y, color="0.15", linewidth=1.4, label="_curve", zorder=3)
+    ax.plot(x, y, color="0.15", linewidth=1.4, label="_curve", zorder=3, **dot(len(x)))
     ax.set_ylabel("Difference in net benefit")
     seen = _seen(x, y, shown_range)
     low, top = min(0.0, float(seen.min())), max(1e-9, float(seen.max()))
     ax.set_ylim(low - 0.18 * (top - low), top + 0.18 * (top - low))
     for name, place, align, color in ((labels[0], 0.97, "top", COLORS[0]), (labels[1], 0.03, "bottom", COLORS[1])):
         ax.text(
-            0.98, place, f"{name} better", transform=ax.transAxes, ha="right", va=align, fontsize=SMALL, color=color
+            0.98,
+            place,
+            f"{drawable(name)} better",
+            transform=ax.transAxes,
+            ha="right",
+            va=align,
+            fontsize=SMALL,
+            color=color,
         )
     make_room(ax, ax.texts[0])
     if difference.thresholds is not None:
@@ -131,7 +142,8 @@ def _(curve: MurphyCurve, ax: Axes | None = None, *, label: str = "") -> Axes:
     top = 1e-9
     for name, area in curve.areas.items():
         values, (short, style) = getattr(curve, name), PARTS[name]
-        set_name(short, *ax.plot(curve.threshold, values, label=f"{short}  {shown(area)}", **style))
+        look = style | {"label": f"{short}  {shown(area)}"} | dot(len(values))
+        set_name(short, *ax.plot(curve.threshold, values, **look))
         top = max(top, float(_seen(curve.threshold, values, shown_range).max()))
     ax.set_ylim(0, 1.08 * top)
     _label_murphy(ax, curve)
@@ -149,7 +161,7 @@ def plot_decision_curves(curves: Mapping[str, DecisionCurve], ax: Axes | None = 
     Parameters
     ----------
     curves : mapping of str to DecisionCurve
-        By name of the model.
+        By name of the model; all must have the same prevalence.
     ax : Axes, optional
         Axes to draw on; new axes by default.
 
@@ -169,27 +181,29 @@ def plot_decision_curves(curves: Mapping[str, DecisionCurve], ax: Axes | None = 
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['a', 'b']
     """
+    check_any(curves)
+    check_same(curves, "prevalence", lambda curve: curve.prevalence)
+    thresholds = common_thresholds(curves)
     ax = new_axes(ax, size=WIDE)
     rate = max(curve.prevalence for curve in curves.values())
-    thresholds = common_thresholds(curves.values())
-    widest = next((nice for nice in NICE_LIMITS if 5 * rate <= nice), 1.0)
-    left, right = draw_threshold_axis(ax, thresholds, widest=widest)
+    left, right = draw_threshold_axis(ax, thresholds, widest=widest_threshold(rate))
     dense = np.linspace(left, min(right, 0.999), 400)
     treat_all = rate - dense / (1 - dense) * (1 - rate)
     grey: dict[str, Any] = {"color": GREY["line"], "linewidth": 1.1}
     ax.plot([left, right], [0, 0], zorder=1.5, label="_treat none", **grey)
     ax.plot(dense, treat_all, linestyle=DASHES[1], zorder=1.6, label="_treat all", **grey)
+    short = drawable_names(curves)
     for index, (name, curve) in enumerate(curves.items()):
-        _line(ax, curve.threshold, curve.net_benefit, index, name, name)
+        _line(ax, curve.threshold, curve.net_benefit, index, name, short[name])
     seen = [_seen(curve.threshold, curve.net_benefit, (left, right)) for curve in curves.values()]
-    top = max(*(float(own.max()) for own in seen), float(treat_all[0]), 0.0)
+    top = max([*(float(own.max()) for own in seen), float(treat_all[0]), 0.0])
     bottom = min(float(own.min()) for own in seen)
     # Negative net benefit is cut off if there is a positive one to show.
-    low = -0.22 * top if top > -0.1 * bottom else 1.1 * bottom
-    ax.set_ylim(low, max(1.12 * top, -0.3 * low) or 0.01)
+    low = (-0.22 * top if top > -0.1 * bottom else 1.1 * bottom) or -0.01
+    ax.set_ylim(low, max(1.12 * top, -0.3 * low))
     label_axis(ax.yaxis, "Net benefit", " (true positives per case)")
     if list(curves) != ["model"] or thresholds is not None:
-        harms = {name: f"{name}, harm {curve.harm:g}" for name, curve in curves.items() if curve.harm}
+        harms = {short[name]: f"{short[name]}, harm {curve.harm:g}" for name, curve in curves.items() if curve.harm}
         make_room(ax, _legend(ax, {"model": "forecast"} | harms))
     _name_lines(ax, (left, right), dense, treat_all)
     return ax
@@ -203,7 +217,7 @@ def plot_regret_curves(curves: Mapping[str, RegretCurve | CostCurve], ax: Axes |
     Parameters
     ----------
     curves : mapping of str to RegretCurve or CostCurve
-        By name of the model.
+        By name of the model; all must have the same event rate.
     ax : Axes, optional
         Axes to draw on; new axes by default.
 
@@ -220,13 +234,15 @@ def plot_regret_curves(curves: Mapping[str, RegretCurve | CostCurve], ax: Axes |
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['as it is  (area 0.087)', 'at best']
     """
+    check_any(curves)
+    check_same(curves, "event rate", _event_rate)
+    thresholds = common_thresholds(curves)
     ax = new_axes(ax, size=WIDE)
-    thresholds = common_thresholds(curves.values())
     shown_range = draw_threshold_axis(ax, thresholds)
-    first = next(iter(curves.values()))
-    rate = first.event_rate if isinstance(first, CostCurve) else first.table.event_rate
+    rate = _event_rate(next(iter(curves.values())))
+    short = drawable_names(curves)
     for index, (name, curve) in enumerate(curves.items()):
-        text = f"{name}  (area {shown(curve.area())})" if isinstance(curve, RegretCurve) else name
+        text = f"{short[name]}  (area {shown(curve.area())})" if isinstance(curve, RegretCurve) else short[name]
         _line(ax, curve.threshold, curve.regret, index, name, text)
     label_axis(ax.yaxis, "Regret", " (mean cost of wrong decisions)")
     _draw_trivial(ax, rate, shown_range, [(curve.threshold, curve.regret) for curve in curves.values()])
@@ -242,7 +258,7 @@ def plot_murphy_curves(curves: Mapping[str, MurphyCurve], ax: Axes | None = None
     Parameters
     ----------
     curves : mapping of str to MurphyCurve
-        By name of the model.
+        By name of the model; all must have the same `normalize`.
     ax : Axes, optional
         Axes to draw on; new axes by default.
 
@@ -260,15 +276,23 @@ def plot_murphy_curves(curves: Mapping[str, MurphyCurve], ax: Axes | None = None
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['a  (area 0.046)', 'b  (area 0.089)']
     """
+    check_any(curves)
+    check_same(curves, "normalize", lambda curve: curve.normalize)
+    thresholds = common_thresholds(curves)
     ax = new_axes(ax, size=WIDE)
-    shown_range = draw_threshold_axis(ax, common_thresholds(curves.values()))
+    shown_range = draw_threshold_axis(ax, thresholds)
+    short = drawable_names(curves)
     for index, (name, curve) in enumerate(curves.items()):
-        _line(ax, curve.threshold, curve.score, index, name, f"{name}  (area {shown(curve.area)})")
+        _line(ax, curve.threshold, curve.score, index, name, f"{short[name]}  (area {shown(curve.area)})")
     top = max(float(_seen(curve.threshold, curve.score, shown_range).max()) for curve in curves.values())
     ax.set_ylim(0, 1.08 * max(top, 1e-9))
     _label_murphy(ax, next(iter(curves.values())))
     make_room(ax, _legend(ax))
     return ax
+
+
+def _event_rate(curve: RegretCurve | CostCurve) -> float:
+    return curve.event_rate if isinstance(curve, CostCurve) else curve.table.event_rate
 
 
 def _seen(x: Floats, y: Floats, shown_range: tuple[float, float]) -> Floats:
@@ -345,8 +369,7 @@ def _label_murphy(ax: Axes, curve: MurphyCurve) -> None:
 
 
 def _line(ax: Axes, x: Floats, y: Floats, index: int, name: str, label: str) -> None:
-    color, dash = COLORS[index % len(COLORS)], DASHES[index % len(DASHES)]
-    set_name(name, *ax.plot(x, y, color=color, linestyle=dash, linewidth=1.6, label=label, zorder=3))
+    set_name(name, *ax.plot(x, y, linewidth=1.6, label=label, zorder=3, **line_style(index, len(x))))
 
 
 def _even_in_log_odds(curve: RegretCurve) -> tuple[Floats, Floats]:

@@ -13,12 +13,15 @@ from matplotlib.transforms import Bbox
 
 from propriety.calibration.decomposition import Decomposition
 from propriety.errors import InputValueError
-from propriety.plots.drawing import COLORS, GREY, SMALL, draw, new_axes, on_white, shown
+from propriety.plots.drawable_names import drawable_names
+from propriety.plots.drawing import GREY, SMALL, draw, marker_style, new_axes, on_white, shown
 from propriety.plots.names import label_axis, set_name
+from propriety.plots.shared_references import check_any, check_same
 from propriety.result import Floats
 
 __all__ = ["plot_decompositions"]
 
+LONGEST = 26  # A name stands beside its marker, together with its score.
 # Possible places of a label next to its marker: alignment, and offset in points to the right and up.
 SIDES: tuple[tuple[Literal["left", "center", "right"], Literal["bottom", "top"], float, float], ...] = (
     ("left", "bottom", 7, 3),
@@ -28,7 +31,6 @@ SIDES: tuple[tuple[Literal["left", "center", "right"], Literal["bottom", "top"],
     ("right", "bottom", -7, 3),
     ("right", "top", -7, -3),
 )
-MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
 
 @draw.register
@@ -63,14 +65,21 @@ def plot_decompositions(decompositions: Mapping[str, Decomposition], ax: Axes | 
     >>> ax.get_xlabel()
     'Miscalibration (MCB, lower is better)'
     """
-    ax = new_axes(ax)
+    check_any(decompositions, "decompositions")
+    check_same(decompositions, "rule", lambda parts: str(parts.rule), "decompositions")
+    check_same(decompositions, "uncertainty", lambda parts: parts.uncertainty, "decompositions")
     finite = {name: parts for name, parts in decompositions.items() if np.isfinite(parts.score)}
     if not finite:
         raise InputValueError("at least one model must have a finite score; all are infinite")
+    ax = new_axes(ax)
     right = 1.25 * max([1e-6, *(parts.miscalibration for parts in finite.values())])
     top = 1.2 * max([1e-6, *(parts.discrimination for parts in finite.values())])
     uncertainty = next(iter(finite.values())).uncertainty
-    scores = _draw_isolines(ax, right, top, uncertainty)
+    starts = _nice_steps(-right, top)
+    # With so many decimals, no two lines have the same number.
+    places = max(3, -math.floor(math.log10(starts[1] - starts[0]) + 1e-9))
+    levels = {start: shown(uncertainty - start, least=places) for start in starts.tolist()}
+    scores = _draw_isolines(ax, right, top, levels)
     ax.set(xlim=(0, right), ylim=(0, top))
     label_axis(ax.xaxis, "Miscalibration", " (MCB, lower is better)")
     label_axis(ax.yaxis, "Discrimination", " (DSC, higher is better)")
@@ -81,15 +90,16 @@ def plot_decompositions(decompositions: Mapping[str, Decomposition], ax: Axes | 
     points = ax.transData.transform([(parts.miscalibration, parts.discrimination) for parts in finite.values()])
     taken = [Bbox.from_bounds(x - 6, y - 6, 12, 12) for x, y in points]
     taken += [score.get_window_extent() for score in scores]
+    short = drawable_names(decompositions, longest=LONGEST)
     for index, (name, parts) in enumerate(finite.items()):
-        color, marker = COLORS[index % len(COLORS)], MARKERS[index % len(MARKERS)]
+        style = marker_style(index) | {"linestyle": ""}
         place = (parts.miscalibration, parts.discrimination)
-        drawn = ax.plot(*place, marker, color=color, markersize=7, label=name, zorder=3, clip_on=False)
-        label = _label(ax, f"{name}  {shown(parts.score)}", place, color, taken)
+        drawn = ax.plot(*place, markersize=7, label=short[name], zorder=3, clip_on=False, **style)
+        label = _label(ax, f"{short[name]}  {shown(parts.score, least=places)}", place, style["color"], taken)
         set_name(name, label, *drawn)
         taken.append(label.get_window_extent())
-    absent = [name for name in decompositions if name not in finite]
-    note = f"lines of equal score, UNC {shown(uncertainty)}" + (
+    absent = [short[name] for name in decompositions if name not in finite]
+    note = f"lines of equal score, UNC {shown(uncertainty, least=places)}" + (
         f"\nnot shown, infinite: {', '.join(absent)}" if absent else ""
     )
     # Above the axes, because a model may be anywhere inside them.
@@ -115,12 +125,10 @@ def _label(ax: Axes, text: str, place: tuple[float, float], color: str, taken: l
     return ax.annotate(text, place, xytext=(right, up), ha=across, va=along, **shared)
 
 
-def _draw_isolines(ax: Axes, right: float, top: float, uncertainty: float) -> list[Annotation]:
-    """Draw lines of equal score, DSC = MCB + UNC - score, and return their labels."""
+def _draw_isolines(ax: Axes, right: float, top: float, scores: Mapping[float, str]) -> list[Annotation]:
+    """Draw lines of equal score, DSC = MCB + UNC - score, by their starts at MCB = 0; return their labels."""
     written = []
-    levels = uncertainty - _nice_steps(-right, top)
-    for level in levels:
-        start = uncertainty - level
+    for start, score in scores.items():
         x = np.array([0.0, right])
         constant = abs(start) < 1e-12
         ax.plot(
@@ -128,8 +136,8 @@ def _draw_isolines(ax: Axes, right: float, top: float, uncertainty: float) -> li
         )
         end = (right, right + start) if right + start <= top else (top - start, top)
         if 0.1 * right < end[0] and 0.1 * top < end[1]:
-            score = ax.annotate(
-                shown(level),
+            label = ax.annotate(
+                score,
                 end,
                 xytext=(-2, -2),
                 textcoords="offset points",
@@ -140,7 +148,7 @@ def _draw_isolines(ax: Axes, right: float, top: float, uncertainty: float) -> li
                 bbox=on_white(),
                 zorder=1.1,
             )
-            written.append(score)
+            written.append(label)
     return written
 
 

@@ -98,7 +98,7 @@ class Display(ABC, Generic[Curve]):
 
     def plot(self, ax: Axes | None = None, **options: Any) -> Self:
         """Draw the curve on `ax`, or on new axes; the options are those of its `plot` method."""
-        self.ax_ = self.curve.plot(ax, **({"label": self.name} if self.name else {}), **options)
+        self.ax_ = self.curve.plot(ax, **({"label": self.name} if self.name else {}) | options)
         self.figure_ = self.ax_.figure
         return self
 

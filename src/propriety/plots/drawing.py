@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import singledispatch
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -11,31 +12,51 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from matplotlib.ticker import FuncFormatter
 
-from propriety.result import Result
+from propriety.plots.drawable_names import plain
+from propriety.result import Floats, Result
 
 __all__ = [
     "COLORS",
     "DASHES",
     "GREY",
     "LEGEND",
+    "MARKERS",
     "SMALL",
     "Percent",
+    "color_of",
+    "dot",
     "draw",
+    "draw_band",
+    "line_style",
+    "marker_style",
     "new_axes",
     "new_figure",
     "on_white",
     "percent",
     "shown",
+    "varied",
     "write_note",
     "write_title",
 ]
 
 # Okabe and Ito's colours, which colour-blind readers can distinguish; dashes distinguish the lines in grey.
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-DASHES = ("-", (0, (5, 2)), (0, (6, 2, 1.5, 2)), (0, (1.5, 1.5)), (0, (8, 2, 1.5, 2, 1.5, 2)), (0, (3, 1)), "-")
+DASHES = (
+    "-",
+    (0, (5, 2)),
+    (0, (6, 2, 1.5, 2)),
+    (0, (1.5, 1.5)),
+    (0, (8, 2, 1.5, 2, 1.5, 2)),
+    (0, (3, 1)),
+    (0, (10, 2, 4, 2)),
+)
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 GREY = {"line": "0.55", "band": "0.86", "bars": "0.60", "isoline": "0.80", "text": "0.25"}
 SMALL = 8.5
 LEGEND: dict[str, Any] = {"fontsize": SMALL, "frameon": False, "handlelength": 2.6}
+BAR = 6.0  # Width of a band at a single point.
+
+Choice = TypeVar("Choice")
 
 
 @singledispatch
@@ -82,6 +103,45 @@ def new_figure(size: tuple[float, float]) -> Figure:
     return plt.figure(figsize=size, layout="constrained")
 
 
+def color_of(index: int) -> str:
+    """Return the colour of a model."""
+    return COLORS[index % len(COLORS)]
+
+
+def varied(choices: Sequence[Choice], index: int) -> Choice:
+    """Return the dash, marker or hatch of a model, another one whenever its colour is used again.
+
+    Examples
+    --------
+    >>> len({(color_of(index), varied(DASHES, index)) for index in range(49)})
+    49
+    """
+    return choices[(index + index // len(COLORS)) % len(choices)]
+
+
+def line_style(index: int, points: int = 2) -> dict[str, Any]:
+    """Return the colour and the dash of the line of a model, and a dot if the line is a single point."""
+    return {"color": color_of(index), "linestyle": varied(DASHES, index)} | dot(points)
+
+
+def dot(points: int) -> dict[str, Any]:
+    """Return the marker of a line of so many points: none, or a dot if a single point would not be visible."""
+    return {"marker": "o", "markersize": 5} if points == 1 else {}
+
+
+def marker_style(index: int) -> dict[str, Any]:
+    """Return the colour and the marker of a model."""
+    return {"color": color_of(index), "marker": varied(MARKERS, index)}
+
+
+def draw_band(ax: Axes, x: Floats, low: Floats, high: Floats, **style: Any) -> None:
+    """Shade the area between limits; at a single point, which has no area, draw a bar."""
+    if len(x) == 1:
+        ax.vlines(x, low, high, **style | {"linewidth": BAR})
+    else:
+        ax.fill_between(x, low, high, **style)
+
+
 def on_white() -> dict[str, Any]:
     """Return the style of a box that keeps text readable over lines."""
     return {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1.5}
@@ -104,12 +164,12 @@ def write_note(ax: Axes, text: str, *, side: Literal["left", "right"]) -> Text:
     )
 
 
-def shown(value: float) -> str:
-    """Write a score with three decimals, or more if it is small."""
+def shown(value: float, *, least: int = 3) -> str:
+    """Write a score with `least` decimals, or more if it is small."""
     if not np.isfinite(value):
         return "∞" if value > 0 else str(value)
     places = 3 if abs(value) >= 0.01 or value == 0 else min(2 - int(np.floor(np.log10(abs(value)))), 7)
-    return f"{value:.{places}f}"
+    return f"{value:.{max(places, least)}f}"
 
 
 class Percent(FuncFormatter):
@@ -127,4 +187,4 @@ def percent(value: float) -> str:
 def write_title(ax: Axes, label: str, *, pad: float | None = None) -> None:
     """Write a title, if there is one, above the axes; `pad` is its distance in points."""
     if label:
-        ax.set_title(label, fontsize=10, loc="left", pad=pad)
+        ax.set_title(plain(label), fontsize=10, loc="left", pad=pad)

@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 
 from propriety.plots.decisions import plot_decision_curves, plot_murphy_curves
 from propriety.plots.decomposition import plot_decompositions
+from propriety.plots.drawable_names import drawable
 from propriety.plots.drawing import new_figure
 from propriety.plots.reliability import plot_curves, plot_grid
 
@@ -74,7 +75,7 @@ def _of_classes(evaluation: Evaluation, figure: Figure | None) -> Figure:
         panels[1].set_title("Scores and ranks", loc="left", fontsize=11)
     words = "at most {}" if evaluation.kind == "ordinal" else "{}"
     plot_grid({words.format(label): curve for label, curve in curves}, columns=columns, figure=below)
-    title = f"Reliability of {evaluation.best}"
+    title = f"Reliability of {drawable(evaluation.best)}"
     if len(curves) < len(found):
         what = "cut points" if evaluation.kind == "ordinal" else "classes"
         title += f": the {len(curves)} {what} with the strongest evidence of miscalibration, of {len(found):,}"

@@ -9,8 +9,10 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from propriety.decisions.gains import GainCurve
-from propriety.plots.drawing import COLORS, DASHES, GREY, LEGEND, SMALL, Percent, draw, new_axes, shown
+from propriety.plots.drawable_names import drawable_names
+from propriety.plots.drawing import GREY, LEGEND, SMALL, Percent, draw, line_style, new_axes, shown
 from propriety.plots.names import label_axis, set_name, write_legend
+from propriety.plots.shared_references import check_any, check_same
 
 __all__ = ["plot_gains", "plot_lifts", "plot_precision_recall"]
 
@@ -27,7 +29,7 @@ def plot_precision_recall(curves: Mapping[str, GainCurve], ax: Axes | None = Non
     Parameters
     ----------
     curves : mapping of str to GainCurve
-        By name of the model.
+        By name of the model; all must have the same prevalence.
     ax : Axes, optional
         Axes to draw on; new axes by default.
 
@@ -43,11 +45,14 @@ def plot_precision_recall(curves: Mapping[str, GainCurve], ax: Axes | None = Non
     >>> pr.plots.plot_precision_recall({"a": curve}).get_ylabel()
     'Precision (events among the cases acted on)'
     """
+    check_any(curves)
+    check_same(curves, "prevalence", lambda curve: curve.prevalence)
     ax = new_axes(ax)
     prevalence = next(iter(curves.values())).prevalence
     ax.axhline(prevalence, color=GREY["isoline"], linewidth=0.9, zorder=1.5)
+    short = drawable_names(curves)
     for index, (name, curve) in enumerate(curves.items()):
-        _line(ax, index, name, curve.recall, curve.precision, f"{name}  (AP {shown(curve.average_precision)})")
+        _line(ax, index, name, curve.recall, curve.precision, f"{short[name]}  (AP {shown(curve.average_precision)})")
     ax.set(xlim=(0, 1), ylim=(0, 1))
     label_axis(ax.xaxis, "Recall", " (events acted on)")
     label_axis(ax.yaxis, "Precision", " (events among the cases acted on)")
@@ -60,7 +65,7 @@ def plot_gains(curves: Mapping[str, GainCurve], ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     curves : mapping of str to GainCurve
-        By name of the model.
+        By name of the model; all must have the same prevalence.
     ax : Axes, optional
         Axes to draw on; new axes by default.
 
@@ -76,12 +81,15 @@ def plot_gains(curves: Mapping[str, GainCurve], ax: Axes | None = None) -> Axes:
     >>> pr.plots.plot_gains({"a": curve}).get_ylabel()
     'Events found'
     """
+    check_any(curves)
+    check_same(curves, "prevalence", lambda curve: curve.prevalence)
     ax = new_axes(ax)
     prevalence = next(iter(curves.values())).prevalence
     ax.plot([0, prevalence, 1], [0, 1, 1], color=GREY["isoline"], linewidth=0.9, zorder=1.4)
     ax.plot([0, 1], [0, 1], color=GREY["isoline"], linewidth=0.9, zorder=1.5)
+    short = drawable_names(curves)
     for index, (name, curve) in enumerate(curves.items()):
-        _line(ax, index, name, np.append(0.0, curve.share), np.append(0.0, curve.recall), name)
+        _line(ax, index, name, np.append(0.0, curve.share), np.append(0.0, curve.recall), short[name])
     ax.set(xlim=(0, 1), ylim=(0, 1))
     label_axis(ax.xaxis, "Cases acted on", ", highest forecasts first")
     label_axis(ax.yaxis, "Events found")
@@ -110,10 +118,12 @@ def plot_lifts(curves: Mapping[str, GainCurve], ax: Axes | None = None) -> Axes:
     >>> pr.plots.plot_lifts({"a": curve}).get_ylabel()
     'Lift'
     """
+    check_any(curves)
     ax = new_axes(ax)
     ax.axhline(1.0, color=GREY["isoline"], linewidth=0.9, zorder=1.5)
+    short = drawable_names(curves)
     for index, (name, curve) in enumerate(curves.items()):
-        _line(ax, index, name, curve.share, curve.lift, name)
+        _line(ax, index, name, curve.share, curve.lift, short[name])
     ax.set(xlim=(0, 1))
     ax.set_ylim(bottom=0.0)
     label_axis(ax.xaxis, "Cases acted on", ", highest forecasts first")
@@ -124,8 +134,9 @@ def plot_lifts(curves: Mapping[str, GainCurve], ax: Axes | None = None) -> Axes:
 
 
 def _line(ax: Axes, index: int, name: str, x: Any, y: Any, label: str) -> None:
-    style: dict[str, Any] = {"color": COLORS[index % len(COLORS)], "linestyle": DASHES[index % len(DASHES)]}
-    set_name(name, *ax.plot(x, y, linewidth=1.6, label=label, zorder=3, **style))
+    set_name(
+        name, *ax.plot(x, y, linewidth=1.6, label=label, zorder=3, clip_on=len(x) > 1, **line_style(index, len(x)))
+    )
 
 
 def _finished(ax: Axes, place: str) -> Axes:

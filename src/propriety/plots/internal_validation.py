@@ -7,10 +7,10 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from propriety.evaluation.internal_validation import Validation
-from propriety.inference.comparison_words import merit_in_words
 from propriety.inference.measures import Measure
-from propriety.inference.number_words import capitalized
-from propriety.plots.drawing import COLORS, GREY, LEGEND, SMALL, draw, new_axes, shown, write_title
+from propriety.plots.drawable_names import drawable_list
+from propriety.plots.drawing import GREY, LEGEND, SMALL, color_of, draw, new_axes, shown, write_title
+from propriety.plots.names import measure_and_merit
 from propriety.rules.rule import Rule
 
 __all__: list[str] = []
@@ -27,7 +27,7 @@ def _(
     rows = np.flatnonzero(found.measure == asked.key)
     ax = new_axes(ax, size=(6.0, 1.6 + 0.62 * len(rows)))
     for place, row in enumerate(rows.tolist()):
-        color, model = COLORS[place % len(COLORS)], str(found.model[row])
+        color, model = color_of(place), str(found.model[row])
         apparent, corrected = float(found.apparent[row]), float(found.corrected[row])
         ax.plot([corrected, apparent], [place] * 2, color=GREY["isoline"], linewidth=0.9, zorder=1, label="_optimism")
         limits = found.low[row], found.high[row]
@@ -46,8 +46,8 @@ def _(
     if ideal is not None:
         ax.axvline(ideal, color=GREY["line"], linewidth=0.9, zorder=0.5, label="_ideal")
     _write_legend(ax, None if found.folds is None else "sites" if found.method == "leave-one-site-out" else "folds")
-    ax.set_yticks(range(len(rows)), [str(found.model[row]) for row in rows])
-    ax.set(ylim=(len(rows) - 0.45, -0.55), xlabel=f"{capitalized(asked.label)} ({merit_in_words(asked)})")
+    ax.set_yticks(range(len(rows)), drawable_list(found.model[rows].tolist()))
+    ax.set(ylim=(len(rows) - 0.45, -0.55), xlabel=measure_and_merit(asked))
     ax.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
     ax.spines[["top", "right", "left"]].set_visible(False)
     ax.tick_params(labelsize=SMALL, length=3)

@@ -12,11 +12,25 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 from numpy.typing import NDArray
 
+from propriety.errors import InputValueError
 from propriety.inference.ledger_monitor import LedgerMonitor
 from propriety.inference.monitor_history import DayTotals
 from propriety.inference.monitor_words import alarmed_streams, stream_name, time_words
 from propriety.inference.stream_states import DIRECTIONS, NEVER
-from propriety.plots.drawing import COLORS, DASHES, GREY, LEGEND, SMALL, Percent, draw, new_axes, write_title
+from propriety.plots.drawable_names import LONGEST_ROW, drawable, drawable_list, drawable_names
+from propriety.plots.drawing import (
+    COLORS,
+    DASHES,
+    GREY,
+    LEGEND,
+    SMALL,
+    Percent,
+    dot,
+    draw,
+    line_style,
+    new_axes,
+    write_title,
+)
 from propriety.plots.monitoring import parted, power_of_ten
 from propriety.result import Floats
 
@@ -55,12 +69,14 @@ def _(watch: LedgerMonitor, ax: Axes | None = None, *, label: str = "") -> Axes:
     for place in order[:OTHERS]:
         own = rows[bounds[place] : bounds[place + 1]]
         thin: dict[str, Any] = {"color": GREY["line"], "linewidth": 0.6, "alpha": 0.6, "label": "_stream"}
+        thin |= dot(len(own))
         ax.plot(days.position[own], days.log_e_value[own] / POWER, zorder=2, **thin)
     beside = [(threshold, "alarm", GREY["text"])]
-    for number, place in enumerate(named):
+    names = drawable_list([_name(watch, place) for place in named], longest=LONGEST_ROW)
+    for number, (place, name) in enumerate(zip(named, names, strict=True)):
         own = rows[bounds[place] : bounds[place + 1]]
-        power, name = days.log_e_value[own] / POWER, _name(watch, place)
-        style: dict[str, Any] = {"color": COLORS[(1, 0, 2, 3, 4)[number]], "linestyle": DASHES[number]}
+        power = days.log_e_value[own] / POWER
+        style: dict[str, Any] = {"color": COLORS[(1, 0, 2, 3, 4)[number]], "linestyle": DASHES[number]} | dot(len(own))
         ax.plot(days.position[own], power, linewidth=1.6, zorder=4, label=f"_{name}", **style)
         at = days.position[own] == states.alarm[place]
         ax.plot(days.position[own][at], power[at], "o", color=style["color"], markersize=5, zorder=5, label="_alarm")
@@ -121,8 +137,12 @@ def plot_monitored_stream(
     >>> pr.plots.plot_monitored_stream(watch, 0).get_title(loc="left")
     'm'
     """
+    streams = len(watch.states.streams)
+    if isinstance(stream, bool) or not isinstance(stream, int | np.integer) or not 0 <= stream < streams:
+        law = f"must be the row of a stream, from 0 to {streams - 1}"
+        raise InputValueError(law, argument="stream", offender=f"got {stream!r}")
     ax = new_axes(ax, size=(4.2, 2.8))
-    days, states = watch.days.of_stream(stream), watch.states
+    days, states = watch.days.of_stream(int(stream)), watch.states
     pair = states.streams[stream].reference is not None
     color = COLORS[1] if states.alarm[stream] != NEVER else COLORS[0]
     x, line = days.position, days.rolling(7)
@@ -136,7 +156,7 @@ def plot_monitored_stream(
         ax.set_ylabel("Observed/expected")
     ax.axhline(ideal, color=GREY["text"], linewidth=1.0, linestyle=DASHES[1], zorder=1.5, label="_ideal")
     ax.plot(x, values, "o", color=GREY["line"], markersize=2.2, alpha=0.55, markeredgewidth=0, zorder=2, label="_days")
-    ax.plot(x, line, color=color, linewidth=1.6, zorder=3, label="_last seven days")
+    ax.plot(x, line, color=color, linewidth=1.6, zorder=3, label="_last seven days", **dot(len(x)))
     ends = line
     if later is not None:
         waiting = later.score if pair else later.observed_expected
@@ -188,7 +208,7 @@ def _limit(ax: Axes, values: Floats, line: Floats, ideal: float) -> None:
 
 
 def _frame(ax: Axes, times: Sequence[Any], name: str) -> None:
-    ax.set(xlim=(-0.5, max(len(times) - 0.5, 0.5)), xlabel=name.capitalize())
+    ax.set(xlim=(-0.5, max(len(times) - 0.5, 0.5)), xlabel=drawable(name.capitalize()))
     if all(isinstance(label, int | float) for label in times):
         ticks = [tick for tick in MaxNLocator(5).tick_values(times[0], times[-1]) if times[0] <= tick <= times[-1]]
         ax.set_xticks(np.interp(ticks, times, np.arange(len(times))), [f"{tick:g}" for tick in ticks])
@@ -201,7 +221,7 @@ def _frame(ax: Axes, times: Sequence[Any], name: str) -> None:
 
 def _label(times: Sequence[Any], place: float) -> str:
     at = round(place)
-    return str(times[at]) if 0 <= at < len(times) else ""
+    return drawable(times[at]) if 0 <= at < len(times) else ""
 
 
 def _name(watch: LedgerMonitor, place: int) -> str:
@@ -226,9 +246,9 @@ def draw_volume(watch: LedgerMonitor, totals: Mapping[str, DayTotals], figure: F
         waiting = np.arange(len(watch.times), len(later.n))
         _draw_waiting(left, waiting, later.n[waiting])
         _draw_waiting(right, waiting, later.event_rate[waiting])
+    short = drawable_names(totals)
     for number, (name, one) in enumerate(totals.items()):
-        style = {"color": COLORS[number % len(COLORS)], "linestyle": DASHES[number % len(DASHES)]}
-        right.plot(x, one.mean_forecast, linewidth=1.6, label=name, **style)
+        right.plot(x, one.mean_forecast, linewidth=1.6, label=short[name], **line_style(number, len(x)))
     right.set(ylabel="Event rate (dots), mean forecast")
     right.set_ylim(bottom=0)
     right.yaxis.set_major_formatter(Percent())

@@ -8,11 +8,12 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 
-from propriety.inference.comparison_words import merit_in_words
 from propriety.inference.measures import Measure
 from propriety.inference.meta_analysis import MetaAnalysis
 from propriety.inference.number_words import capitalized, percent
+from propriety.plots.drawable_names import LONGEST_ROW, drawable, drawable_list
 from propriety.plots.drawing import COLORS, GREY, SMALL, draw, new_axes, write_title
+from propriety.plots.names import measure_and_merit
 from propriety.rules.rule import Rule
 
 __all__: list[str] = []
@@ -47,7 +48,8 @@ def _(
     sites = found.of_row(row)
     rows = len(sites["site"])
     ax = new_axes(ax, size=(8.6, 1.3 + 0.27 * (rows + 3)))
-    names = CASES - GAP - CHARACTER * max(len(PREDICTION), *(len(str(name)) for name in sites["site"]))
+    sites["site"] = np.array(drawable_list(sites["site"].tolist(), longest=LONGEST_ROW), dtype=object)
+    names = CASES - GAP - CHARACTER * max(len(PREDICTION), *(len(name) for name in sites["site"]))
     for place in range(rows):
         site = {name: column[place] for name, column in sites.items()}
         _draw_site(ax, place, site, names, float(sites["weight"].max()))
@@ -58,7 +60,7 @@ def _(
     _write_heads(ax, found, names, has_events="events" in sites)
     _scale_axis(ax, found, row, sites, ideal)
     ax.axhline(rows - 0.25, color=GREY["isoline"], linewidth=0.8, label="_rule", clip_on=False)
-    ax.set(ylim=(rows + 2.1, -0.7), xlabel=f"{capitalized(asked.label)} ({merit_in_words(asked)})")
+    ax.set(ylim=(rows + 2.1, -0.7), xlabel=measure_and_merit(asked))
     ax.set_yticks([])
     ax.spines[["top", "right", "left"]].set_visible(False)
     ax.tick_params(labelsize=SMALL, length=3)
@@ -77,7 +79,7 @@ def _draw_site(ax: Axes, place: int, site: dict[str, Any], names: float, heavies
         size = max(LARGEST * np.sqrt(site["weight"] / heaviest), SMALLEST) if used else SMALLEST
         face = color if used else "white"
         ax.plot([site["value"]], [place], marker="s", markersize=size, color=color, markerfacecolor=face, label="_site")
-    _write(ax, names, place, str(site["site"]), ha="left")
+    _write(ax, names, place, site["site"], ha="left")
     _write(ax, CASES, place, f"{site['n']:,}")
     if "events" in site:
         _write(ax, EVENTS, place, f"{site['events']:,}")
@@ -107,7 +109,7 @@ def _draw_summary(ax: Axes, found: MetaAnalysis, row: int, names: float, place: 
 
 def _write_heads(ax: Axes, found: MetaAnalysis, names: float, *, has_events: bool) -> None:
     """Write the names of the columns."""
-    _write(ax, names, -1.0, capitalized(found.by), ha="left", weight="bold")
+    _write(ax, names, -1.0, capitalized(drawable(found.by)), ha="left", weight="bold")
     _write(ax, CASES, -1.0, "Cases", weight="bold")
     if has_events:
         _write(ax, EVENTS, -1.0, "Events", weight="bold")

@@ -11,7 +11,12 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.legend import Legend
 
-__all__ = ["label_axis", "name_of", "set_name", "write_legend"]
+from propriety.inference.comparison_words import merit_in_words
+from propriety.inference.measures import Measure
+from propriety.inference.number_words import capitalized
+from propriety.plots.drawable_names import plain
+
+__all__ = ["label_axis", "measure_and_merit", "name_of", "set_name", "write_legend"]
 
 _NAMES: WeakKeyDictionary[Artist, str] = WeakKeyDictionary()
 
@@ -47,8 +52,21 @@ def label_axis(axis: Axis, name: str, more: str = "") -> None:
     >>> name_of(ax.yaxis), ax.get_ylabel()
     ('Net benefit', 'Net benefit (true positives per case)')
     """
-    axis.set_label_text(name + more)
+    axis.set_label_text(plain(name + more))
     set_name(name, axis)
+
+
+def measure_and_merit(measure: Measure, more: str = "") -> str:
+    """Return the label of an axis with a measure: its name, `more`, and which values are good, if that is defined.
+
+    Examples
+    --------
+    >>> from propriety.inference.measures import MeanScore
+    >>> measure_and_merit(MeanScore(), ", 95% confidence interval")
+    'Brier score, 95% confidence interval (lower is better)'
+    """
+    merit = merit_in_words(measure)
+    return plain(f"{capitalized(measure.label)}{more}" + (f" ({merit})" if merit else ""))
 
 
 def write_legend(

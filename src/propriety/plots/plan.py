@@ -13,17 +13,8 @@ from propriety.checks import check_choice
 from propriety.errors import InputValueError
 from propriety.inference.number_words import capitalized
 from propriety.inference.plan import Plan
-from propriety.plots.drawing import (
-    COLORS,
-    DASHES,
-    GREY,
-    LEGEND,
-    SMALL,
-    draw,
-    new_axes,
-    percent,
-    write_title,
-)
+from propriety.plots.drawable_names import plain
+from propriety.plots.drawing import GREY, LEGEND, SMALL, color_of, draw, line_style, new_axes, percent, write_title
 
 __all__: list[str] = []
 
@@ -48,11 +39,10 @@ def _(plan: Plan, ax: Axes | None = None, *, kind: Literal["width", "power"] | N
     grid = np.geomspace(max(ends[0], 10.0), ends[1], POINTS)
     reached = [plan.at(float(n)) for n in grid]
     for place, row in enumerate(rows):
-        paint, dash = COLORS[place % len(COLORS)], DASHES[place % len(DASHES)]
         values = [one[plan.criterion[row]] for one in reached]
-        name = f"{capitalized(plan.label[row])}: n = {plan.n[row]:,.0f}"
-        ax.plot(grid, values, color=paint, linestyle=dash, linewidth=1.6, label=name)
-        ax.plot(plan.n[row], plan.goal[row], "o", color=paint, markersize=6, zorder=4)
+        name = plain(f"{capitalized(plan.label[row])}: n = {plan.n[row]:,.0f}")
+        ax.plot(grid, values, linewidth=1.6, label=name, **line_style(place))
+        ax.plot(plan.n[row], plan.goal[row], "o", color=color_of(place), markersize=6, zorder=4)
     if kind == "power":
         ax.set_ylim(0.0, 1.0 + 0.09 * (len(rows) + 0.3))  # Room for the legend.
         ax.set_yticks(np.linspace(0.0, 1.0, 6))

@@ -11,6 +11,7 @@ from matplotlib.patches import Arc
 from propriety.diagnostics.probability_groups import ProbabilityGroups
 from propriety.diagnostics.probability_means import MeanSpectrum, ProbabilityMeans
 from propriety.errors import InputValueError
+from propriety.plots.drawable_names import drawable
 from propriety.plots.drawing import COLORS, DASHES, GREY, SMALL, draw, new_axes, on_white, shown, write_title
 from propriety.result import Floats
 
@@ -207,7 +208,7 @@ def _write_notes(ax: Axes, styles: dict[str, Any], means: ProbabilityMeans) -> N
     top = 0.965
     for name, style in styles.items() if list(styles) != ["all"] else ():
         ax.plot(LEFT + 0.012, top, transform=ax.transAxes, alpha=0.6, markersize=6, linestyle="", label="_key", **style)
-        ax.text(LEFT + 0.045, top, name, fontsize=SMALL, va="center", **(note | {"color": style["color"]}))
+        ax.text(LEFT + 0.045, top, drawable(name), fontsize=SMALL, va="center", **(note | {"color": style["color"]}))
         top -= 0.047
     bins = f"source in {means.bins} bin" + ("s" if means.bins != 1 else "")
     kind = {"pav": "isotonic source", "bins": bins}.get(means.method, f"{means.method} source")

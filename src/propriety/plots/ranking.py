@@ -18,13 +18,15 @@ from numpy.typing import NDArray
 from scipy.special import expit, logit
 
 from propriety.decisions.ranking_map import RankedInterval, RankingMap
-from propriety.plots.drawing import COLORS, GREY, SMALL, draw, new_axes, on_white, percent, shown, write_title
+from propriety.plots.drawable_names import drawable_names
+from propriety.plots.drawing import COLORS, GREY, SMALL, color_of, draw, new_axes, on_white, percent, shown, write_title
 from propriety.plots.names import set_name, write_legend
 from propriety.result import Floats
 
 __all__ = ["chance", "odds_of"]
 
 TIED = "0.9"
+HATCHES = ("", "..", "oo", "xx", "++", "**", "--")  # In white, one for each time that the colours are used.
 TINT = 0.42  # Share of the winner's colour in hatched regions.
 RASTER = 160  # Points along each side of the map, among which a place for a name is sought.
 COARSE = (0.0001, 0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999, 0.9999)
@@ -41,15 +43,12 @@ def _(ranking: RankingMap, ax: Axes | None = None, *, label: str = "") -> Axes:
     edges = _edges(ranking)
     triangle = Polygon(_triangle(ranking), closed=True, transform=ax.transData)
     for place, name in [*enumerate(ranking.models), (-1, "tied")]:
-        color = COLORS[place % len(COLORS)] if place >= 0 else TIED
         for hatched in (False, True):
             region = (winner == place) & (noise == hatched)
             if not region.any():
                 continue
             patch = PathPatch(_outline(region, edges), linewidth=0, label=f"{name}, noise" if hatched else name)
-            patch.set_facecolor(_tint(color) if hatched and place >= 0 else color)
-            if hatched and place >= 0:
-                patch.set(hatch="/////", edgecolor=color)
+            patch.set(**_look(place, hatched=hatched))
             ax.add_patch(patch)
             if place >= 0:
                 set_name(name, patch)
@@ -159,6 +158,16 @@ def _outline(region: NDArray[np.bool_], edges: Floats) -> Path:
     return Path.make_compound_path(*paths)
 
 
+def _look(place: int, *, hatched: bool = False) -> dict[str, Any]:
+    """Return the colour and the hatch of the regions of a model, or of ties if its place is negative."""
+    if place < 0:
+        return {"facecolor": TIED}
+    color, hatch = color_of(place), HATCHES[place // len(COLORS) % len(HATCHES)]
+    if hatched:
+        return {"facecolor": _tint(color), "hatch": f"/////{hatch}", "edgecolor": color}
+    return {"facecolor": color} | ({"hatch": hatch, "edgecolor": "white"} if hatch else {})
+
+
 def _tint(color: str) -> tuple[float, float, float]:
     red, green, blue = (1.0 - TINT * (1.0 - channel) for channel in colors.to_rgb(color))
     return red, green, blue
@@ -170,14 +179,14 @@ def _write_names(ax: Axes, ranking: RankingMap, winner: NDArray[np.intp], edges:
     x, y = ax.transData.inverted().transform(points).T
     across, along = (np.searchsorted(edges[1:-1], values, side="right") for values in (x, y))
     raster = np.where(x[None, :] < y[:, None], winner[along[:, None], across[None, :]], -2)
-    frame = ax.get_window_extent()
+    frame, short = ax.get_window_extent(), drawable_names(ranking.models)
     unnamed = []
     for place, name in [*enumerate(ranking.models), (-1, "tied")]:
         region = raster == place
         if not region.any():
             continue
-        text = ax.text(0.5, 0.5, name, transform=ax.transAxes, ha="center", va="center", fontsize=SMALL + 0.5, zorder=4)
-        text.set(color=GREY["text"], bbox=on_white() | {"alpha": 0.9})
+        text = ax.text(0.5, 0.5, short[name] if place >= 0 else name, transform=ax.transAxes, fontsize=SMALL + 0.5)
+        text.set(ha="center", va="center", zorder=4, color=GREY["text"], bbox=on_white() | {"alpha": 0.9})
         box = text.get_window_extent()
         spot = _room(region, (box.height + 12) / frame.height, (box.width + 14) / frame.width)
         if spot is None:
@@ -209,12 +218,12 @@ def _room(region: NDArray[np.bool_], height: float, width: float) -> tuple[float
 
 def _write_legend(ax: Axes, ranking: RankingMap, unnamed: list[str], *, tied: bool, noisy: bool) -> None:
     """Write a legend below the diagonal, where there are no ranges, for what is not labelled on the map."""
-    color = dict(
-        zip(ranking.models, (COLORS[place % len(COLORS)] for place in range(len(ranking.models))), strict=True)
-    )
-    handles = [Patch(facecolor=color.get(name, TIED), label=name) for name in unnamed if name != "tied"]
-    for handle, name in zip(handles, (name for name in unnamed if name != "tied"), strict=True):
-        set_name(name, handle)
+    handles = []
+    short = drawable_names(ranking.models)
+    for name in unnamed:
+        if name != "tied":
+            handles.append(Patch(**_look(ranking.models.index(name)), linewidth=0, label=short[name]))
+            set_name(name, handles[-1])
     if noisy:
         noise = f"hatched: the difference is\nwithin sampling error ({100 * ranking.level:g}%)"
         handles.append(Patch(facecolor="0.92", edgecolor="0.45", hatch="/////", linewidth=0, label=noise))
@@ -240,12 +249,14 @@ def _write_legend(ax: Axes, ranking: RankingMap, unnamed: list[str], *, tied: bo
 
 def _mark(ax: Axes, marked: RankedInterval) -> None:
     """Mark the range of interest with a ring, and write its result below the diagonal."""
+    short = drawable_names([marked.winner, marked.runner_up])
+    winner, runner_up = short[marked.winner], short[marked.runner_up]
     if marked.margin == 0.0:
-        result = f"{marked.winner} and {marked.runner_up} are tied"
+        result = f"{winner} and {runner_up} are tied"
     else:
         # Without a verdict, which needs a test.
         error = "" if math.isnan(marked.standard_error) else f" (SE {shown(marked.standard_error)})"
-        result = f"{marked.winner}: regret lower than {marked.runner_up}\nby {shown(marked.margin)}{error}"
+        result = f"{winner}: regret lower than {runner_up}\nby {shown(marked.margin)}{error}"
     text = f"{percent(marked.low)} to {percent(marked.high)}\n{result}"
     style: dict[str, Any] = {"ha": "right", "va": "top", "fontsize": SMALL, "color": "black", "zorder": 5.2}
     low, high = ax.get_xlim()

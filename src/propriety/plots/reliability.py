@@ -15,6 +15,7 @@ from matplotlib.path import Path
 from propriety.calibration.bands import Band
 from propriety.calibration.histogram import ForecastHistogram
 from propriety.calibration.reliability import ReliabilityCurve
+from propriety.plots.drawable_names import LONGEST, drawable_names, short_names
 from propriety.plots.drawing import (
     COLORS,
     DASHES,
@@ -22,6 +23,8 @@ from propriety.plots.drawing import (
     LEGEND,
     SMALL,
     draw,
+    draw_band,
+    line_style,
     new_axes,
     new_figure,
     on_white,
@@ -31,6 +34,7 @@ from propriety.plots.drawing import (
 )
 from propriety.plots.names import label_axis, set_name
 from propriety.plots.placing import is_crossed, place_legend
+from propriety.plots.shared_references import check_any
 from propriety.result import Floats
 
 __all__ = ["plot_curves", "plot_grid"]
@@ -59,7 +63,7 @@ def _(
     for place, band in enumerate(curve.bands):
         _draw_band(ax, band, color)
         _name_band(ax, band, color, place=place, limit=limit)
-    _draw_line(ax, curve, color=color, dash=DASHES[0], limit=limit)
+    _draw_line(ax, curve, limit, color=color, linestyle=DASHES[0])
     above = scores and _print_scores(ax, curve)
     write_title(ax, label, pad=28 if above else None)
     return ax
@@ -92,16 +96,16 @@ def plot_curves(curves: Mapping[str, ReliabilityCurve], ax: Axes | None = None) 
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['a  (MCB 0.093)', 'b  (MCB 0.052)']
     """
+    check_any(curves)
     ax = new_axes(ax)
     limit = _limit(list(curves.values()))
     _frame(ax, list(curves.values()), limit)
-    handles = []
+    handles, short = [], drawable_names(curves)
     for index, (name, curve) in enumerate(curves.items()):
-        color, dash = COLORS[index % len(COLORS)], DASHES[index % len(DASHES)]
-        drawn = _draw_line(ax, curve, color=color, dash=dash, limit=limit, label=name)
+        drawn = _draw_line(ax, curve, limit, label=short[name], **line_style(index))
         set_name(name, *drawn)
         handles.append(drawn[0])
-    labels = [f"{name}  (MCB {shown(curve.decomposition.miscalibration)})" for name, curve in curves.items()]
+    labels = [f"{short[name]}  (MCB {shown(curve.decomposition.miscalibration)})" for name, curve in curves.items()]
     place_legend(ax, handles, labels, **LEGEND)
     return ax
 
@@ -134,13 +138,14 @@ def plot_grid(
     >>> len(pr.plots.plot_grid({"a": curve, "b": curve}).axes)
     2
     """
+    check_any(curves)
     columns = min(columns, len(curves))
     lines = -(-len(curves) // columns)
     if figure is None:
         figure = new_figure((size * columns, size * lines + 0.2))
-    panels = figure.subplots(lines, columns, squeeze=False)
-    for panel, (name, curve) in zip(panels.flat, curves.items(), strict=False):
-        draw(curve, panel, label=str(name))
+    panels, titles = figure.subplots(lines, columns, squeeze=False), short_names(list(curves), longest=LONGEST)
+    for panel, name, curve in zip(panels.flat, titles, curves.values(), strict=False):
+        draw(curve, panel, label=name)
     for panel in panels.flat[len(curves) :]:
         panel.remove()
     for place, panel in np.ndenumerate(panels):
@@ -195,22 +200,18 @@ def _frame(ax: Axes, curves: list[ReliabilityCurve], limit: float) -> None:
     ax.tick_params(labelsize=SMALL, length=3)
 
 
-def _draw_line(
-    ax: Axes, curve: ReliabilityCurve, *, color: str, dash: Any, limit: float, label: str = "_curve"
-) -> list[Line2D]:
+def _draw_line(ax: Axes, curve: ReliabilityCurve, limit: float, *, label: str = "_curve", **style: Any) -> list[Line2D]:
     """Draw the curve, and its points if it has few; return the lines."""
     x, y = _path(curve)
     reach: dict[str, Any] = {"clip_on": bool(max(x.max(), y.max()) > limit)}
-    lines = ax.plot(
-        x, y, color=color, linestyle=dash, linewidth=1.7, label=label, zorder=3, solid_capstyle="round", **reach
-    )
+    lines = ax.plot(x, y, linewidth=1.7, label=label, zorder=3, solid_capstyle="round", **style, **reach)
     if curve.method == "bins" or curve.discrete:
         dots, rates = (
             (curve.forecast_mean, curve.event_rate)
             if curve.method == "bins"
             else (curve.table.forecast, curve.blocks.per_row())
         )
-        lines += ax.plot(dots, rates, "o", color=color, markersize=4, label="_dots", zorder=3.2, **reach)
+        lines += ax.plot(dots, rates, "o", color=style["color"], markersize=4, label="_dots", zorder=3.2, **reach)
     return lines
 
 
@@ -225,7 +226,8 @@ def _path(curve: ReliabilityCurve) -> tuple[Floats, Floats]:
 def _draw_band(ax: Axes, band: Band, color: str) -> None:
     around_diagonal = band.kind == "consistency"
     forecast, lower, upper = _corners(band)
-    ax.fill_between(
+    draw_band(
+        ax,
         forecast,
         lower,
         upper,

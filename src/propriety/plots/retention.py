@@ -9,7 +9,20 @@ from matplotlib.ticker import MaxNLocator
 
 from propriety.diagnostics.retention import RetentionCurve
 from propriety.diagnostics.worst_cases import WorstCases
-from propriety.plots.drawing import COLORS, DASHES, GREY, SMALL, Percent, draw, new_axes, shown, write_title
+from propriety.plots.drawable_names import drawable_list
+from propriety.plots.drawing import (
+    COLORS,
+    DASHES,
+    GREY,
+    SMALL,
+    Percent,
+    color_of,
+    draw,
+    line_style,
+    new_axes,
+    shown,
+    write_title,
+)
 from propriety.result import Floats
 
 __all__: list[str] = []
@@ -21,6 +34,7 @@ METRICS = {
     "quadratic cost": "Expected cost, quadratic",
     "cost": "Expected cost",
 }
+LONGEST = 16  # Of a class, which is written below its bar.
 LINE = 0.062  # Height of a line of text, as a share of that of the axes.
 CELL = (2.1, 0.62)  # Width and height of one case, in inches.
 
@@ -33,11 +47,13 @@ def _(curve: RetentionCurve, ax: Axes | None = None, *, label: str = "", bands: 
     removed = curve.removed[: len(curve.removed) // lines]
     values = curve.value.reshape(lines, -1)
     for index, line in enumerate(values):
-        color, dash = COLORS[index % len(COLORS)], DASHES[index % len(DASHES)]
-        ax.plot(removed, line, color=color, linestyle=dash, linewidth=1.7, zorder=3, label=curve.short_names[index])
+        style = line_style(index, len(removed))
+        ax.plot(removed, line, linewidth=1.7, zorder=3, label=curve.short_names[index], **style)
         if bands and curve.low is not None and curve.high is not None:
             lower, upper = (limit.reshape(lines, -1)[index] for limit in (curve.low, curve.high))
-            ax.fill_between(removed, lower, upper, color=color, alpha=0.1, linewidth=0, zorder=1.2, label="_band")
+            ax.fill_between(
+                removed, lower, upper, color=style["color"], alpha=0.1, linewidth=0, zorder=1.2, label="_band"
+            )
     if removed[0] == 0.0:
         _mark_all_cases(ax, float(values[0, 0]), above=not curve.higher_is_better)
     direction = "higher is better" if curve.higher_is_better else "lower is better"
@@ -76,8 +92,8 @@ def _name_ends(ax: Axes, curve: RetentionCurve, ends: Floats) -> None:
     low, high = ax.get_ylim()
     wanted = (ends - low) / (high - low)
     places = _spread(np.where(np.isnan(wanted), 0.5, wanted), LINE)
-    for index, (name, place) in enumerate(zip(curve.short_names, places, strict=True)):
-        color = COLORS[index % len(COLORS)]
+    for index, (name, place) in enumerate(zip(drawable_list(curve.short_names), places, strict=True)):
+        color = color_of(index)
         ax.annotate(
             f"{name}  {shown(float(curve.areas.mean_height[index]))}",
             (1.0, wanted[index] if np.isfinite(wanted[index]) else place),
@@ -121,7 +137,7 @@ def _(worst: WorstCases, ax: Axes | None = None, *, label: str = "", n: int = 6)
     lines = min(n, per_rule)
     ax = new_axes(ax, size=(CELL[0] * columns + 0.5, CELL[1] * lines + 0.9))
     wide = classes + 1.6  # The bars of a case, and the space after them.
-    for column, name in enumerate(worst.short_names):
+    for column, name in enumerate(drawable_list(worst.short_names)):
         left = column * wide
         ax.text(left, 0.06, name, fontsize=SMALL + 0.5, fontweight="bold", va="bottom", ha="left")
         for line in range(lines):
@@ -144,11 +160,11 @@ def _(worst: WorstCases, ax: Axes | None = None, *, label: str = "", n: int = 6)
 def _name_classes(ax: Axes, worst: WorstCases, left: float, place: float) -> None:
     """Write the classes below their bars, slanted if they are words."""
     words = _are_words(worst)
-    for position, name in enumerate(worst.labels):
+    for position, name in enumerate(drawable_list(worst.labels, longest=LONGEST)):
         ax.text(
             left + position + (0.7 if words else 0.5),
             place,
-            str(name),
+            name,
             fontsize=SMALL - 1.5,
             color=GREY["text"],
             rotation=40 if words else 0,

@@ -9,9 +9,11 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from propriety.inference.risk_coverage import RiskCoverageCurve
-from propriety.plots.drawing import COLORS, DASHES, GREY, LEGEND, SMALL, Percent, draw, new_axes, shown, write_title
+from propriety.plots.drawable_names import drawable, drawable_names
+from propriety.plots.drawing import DASHES, GREY, LEGEND, SMALL, Percent, draw, line_style, new_axes, shown, write_title
 from propriety.plots.names import label_axis, set_name, write_legend
 from propriety.plots.placing import make_room
+from propriety.plots.shared_references import check_any
 
 __all__ = ["plot_risk_coverage_curves"]
 
@@ -23,23 +25,23 @@ def _(curve: RiskCoverageCurve, ax: Axes | None = None, *, label: str = "", colo
     """Draw the risk against the coverage, with AURC and its interval; `color` numbers the curve on shared axes."""
     fresh = ax is None
     ax = new_axes(ax, size=(4.8, 3.7))
-    paint, dash = COLORS[color % len(COLORS)], DASHES[color % len(DASHES)]
-    ax.plot(curve.coverage, curve.risk, color=paint, linestyle=dash, linewidth=1.7, zorder=3, label=label or "risk")
+    style, name = line_style(color), drawable(label) if label else ""
+    ax.plot(curve.coverage, curve.risk, linewidth=1.7, zorder=3, label=name or "risk", **style)
     marked = slice(None) if len(curve.risk) <= FEW else slice(-1, None)
     dots: dict[str, Any] = {"marker": "o", "linestyle": "", "markersize": 4, "clip_on": False}
-    ax.plot(curve.coverage[marked], curve.risk[marked], color=paint, zorder=4, label="_rows", **dots)
+    ax.plot(curve.coverage[marked], curve.risk[marked], color=style["color"], zorder=4, label="_rows", **dots)
     text = f"AURC {shown(curve.aurc.value)}"
     if np.isfinite(curve.aurc.low):
         text += f" ({shown(curve.aurc.low)} to {shown(curve.aurc.high)})"
     ax.text(
         0.03,
         0.97 - 0.08 * color,
-        f"{label}: {text}" if label and not fresh else text,
+        f"{name}: {text}" if name and not fresh else text,
         transform=ax.transAxes,
         ha="left",
         va="top",
         fontsize=SMALL,
-        color=paint,
+        color=style["color"],
     )
     top = 1.25 * _highest(curve)
     if fresh:
@@ -71,10 +73,11 @@ def plot_risk_coverage_curves(curves: Mapping[str, RiskCoverageCurve], ax: Axes 
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['a  (AURC 0.104)']
     """
+    check_any(curves)
     ax = new_axes(ax, size=(4.8, 3.7))
+    short = drawable_names(curves)
     for index, (name, curve) in enumerate(curves.items()):
-        style: dict[str, Any] = {"color": COLORS[index % len(COLORS)], "linestyle": DASHES[index % len(DASHES)]}
-        style["label"] = f"{name}  (AURC {shown(curve.aurc.value)})"
+        style = line_style(index, len(curve.risk)) | {"label": f"{short[name]}  (AURC {shown(curve.aurc.value)})"}
         set_name(name, *ax.plot(curve.coverage, curve.risk, linewidth=1.6, zorder=3, **style))
     top = max(_highest(curve) for curve in curves.values())
     if len(curves) == 1:

@@ -11,6 +11,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator
 
 from propriety.decisions.roc import RocCurve
+from propriety.plots.drawable_names import drawable_names
 from propriety.plots.drawing import (
     COLORS,
     DASHES,
@@ -19,6 +20,7 @@ from propriety.plots.drawing import (
     SMALL,
     Percent,
     draw,
+    line_style,
     new_axes,
     on_white,
     percent,
@@ -26,6 +28,7 @@ from propriety.plots.drawing import (
     write_title,
 )
 from propriety.plots.names import label_axis, set_name, write_legend
+from propriety.plots.shared_references import check_any
 from propriety.plots.threshold_axis import common_thresholds, in_words
 
 __all__ = ["plot_roc_curves"]
@@ -84,17 +87,19 @@ def plot_roc_curves(curves: Mapping[str, RocCurve], ax: Axes | None = None) -> A
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['a  (AUC 1.000)', 'b  (AUC 0.750)']
     """
+    check_any(curves)
+    thresholds = common_thresholds(curves)
     ax = new_axes(ax)
     _frame(ax)
+    short = drawable_names(curves)
     for index, (name, curve) in enumerate(curves.items()):
-        style = {"color": COLORS[index % len(COLORS)], "linestyle": DASHES[index % len(DASHES)]}
-        set_name(name, *_draw_roc(ax, curve, linewidth=1.6, label=f"{name}  (AUC {shown(curve.auc)})", **style))
+        style = line_style(index)
+        set_name(name, *_draw_roc(ax, curve, linewidth=1.6, label=f"{short[name]}  (AUC {shown(curve.auc)})", **style))
         if curve.thresholds is not None:
             rows = _rows_at(curve, np.atleast_1d(curve.thresholds))
             points = curve.false_positive_rate[rows], curve.true_positive_rate[rows]
             look: dict[str, Any] = {"color": style["color"], "markersize": 4.5, "zorder": 3.5, "clip_on": False}
             set_name(name, *ax.plot(*points, "o", label="_mark", **look))
-    thresholds = common_thresholds(curves.values())
     if thresholds is not None:
         ax.plot([], [], "o", color=GREY["line"], markersize=4.5, label=in_words(thresholds, "and"))
     write_legend(ax, loc="lower right", **LEGEND)

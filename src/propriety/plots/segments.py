@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import math
+import textwrap
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter, NullFormatter
+from matplotlib.ticker import FuncFormatter, NullLocator
 
 from propriety.inference.segments import Segments
-from propriety.plots.drawing import COLORS, GREY, SMALL, draw, new_axes, write_title
+from propriety.plots.drawable_names import LONGEST_ROW, plain, visible
+from propriety.plots.drawing import COLORS, GREY, SMALL, draw, new_axes, on_white, write_title
 
 __all__: list[str] = []
 
-TICKS = (0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.3, 1.5, 2.0, 3.0, 5.0, 10.0)
+# The first ones have priority if there is no room for all.
+TICKS = (
+    *(1.0, 0.5, 2.0, 0.1, 10.0, 0.2, 5.0, 0.01, 100.0, 0.7, 1.5, 0.3, 3.0, 0.02, 50.0, 0.05, 20.0),
+    *(0.8, 1.2, 0.9, 1.1, 1.3, 0.95, 1.05, 0.98, 1.02, 0.99, 1.01),
+)
+APART = 0.09  # Between ticks, as a share of the axis.
+WIDE = (0.1, 10.0)  # At least so far reaches the axis on the side of a ratio of 0, or of infinity.
 SIZES = 1.13  # Right end of the numbers of cases, in widths of the axes.
 MARGIN = 1.08  # Of the axis beyond the intervals, as a factor.
-FEWEST_TICKS = 3
 
 
 class _Row(NamedTuple):
@@ -40,8 +48,7 @@ def _(segments: Segments, ax: Axes | None = None, *, label: str = "") -> Axes:
     rows = list(_rows(segments))
     ax = new_axes(ax, size=(6.2, 1.3 + 0.32 * max(len(rows), 1)))
     ax.axvline(1.0, color=GREY["line"], linewidth=0.9, zorder=0.5, label="_one")
-    low = min([*(row.low for row in rows if row.low > 0.0), 1.0]) / MARGIN
-    high = max([*(row.high for row in rows if row.high > 0.0), 1.0]) * MARGIN
+    low, high = _ends(rows)
     for place, row in enumerate(rows):
         color = GREY["text"] if not row.found else COLORS[0] if row.ratio < 1.0 else COLORS[1]
         width = 1.6 if row.found else 0.9
@@ -49,28 +56,61 @@ def _(segments: Segments, ax: Axes | None = None, *, label: str = "") -> Axes:
         marker = ("o" if row.ratio < 1.0 else "s") if row.found else "|"
         if not low <= row.ratio <= high:  # Without events, or if none is expected, it is at the end of the axis.
             marker = "<" if row.ratio < low else ">"
+            _write_ratio(ax, row.ratio, low if row.ratio < low else high, place, color)
         at = min(max(row.ratio, low), high)
         ax.plot([at], [place], marker=marker, markersize=5.5, color=color, label="_estimate", clip_on=False)
         _write(ax, place, f"{row.n:,}")
     _write(ax, -0.62, "cases", va="bottom")
-    ax.set_yticks(range(len(rows)), [row.name for row in rows])
+    lines = [textwrap.wrap(visible(row.name), LONGEST_ROW, max_lines=2, placeholder="…") for row in rows]
+    ax.set_yticks(range(len(rows)), [plain("\n".join(name)) for name in lines])
     for tick, row in zip(ax.get_yticklabels(), rows, strict=True):
         tick.set_color("black" if row.found else GREY["text"])
     ax.set_xscale("log")
-    ticks = [tick for tick in TICKS if low <= tick <= high] if TICKS[0] / 2.0 <= low and high <= 2.0 * TICKS[-1] else []
-    if len(ticks) >= FEWEST_TICKS:
-        ax.set_xticks(ticks)
-        ax.xaxis.set_minor_formatter(NullFormatter())
-        ax.tick_params(axis="x", which="minor", length=0)
+    ax.set_xticks(_ticks(low, high))
+    ax.xaxis.set_minor_locator(NullLocator())
     ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     ax.set(xlim=(low, high), ylim=(max(len(rows), 1) - 0.4, -0.6), xlabel="Observed/expected (1 is ideal)")
     if not rows:
-        ax.text(0.5, 0.5, "no segment stands out", transform=ax.transAxes, ha="center", fontsize=SMALL)
+        note = "no segment stands out"
+        ax.text(0.5, 0.5, note, transform=ax.transAxes, ha="center", fontsize=SMALL, bbox=on_white())
     ax.spines[["top", "right", "left"]].set_visible(False)
     ax.tick_params(labelsize=SMALL, length=3)
-    ax.tick_params(axis="y", length=0)
+    ax.tick_params(axis="y", length=0, pad=8)  # Markers at the end of the axis do not touch the names.
     write_title(ax, label, pad=22)
     return ax
+
+
+def _ends(rows: list[_Row]) -> tuple[float, float]:
+    """Return the limits of the axis, which shows all ratios and intervals that are not 0 or infinite."""
+    known = [end for row in rows for end in row[2:5] if 0.0 < end < math.inf]
+    low, high = min([*known, 1.0]) / MARGIN, max([*known, 1.0]) * MARGIN
+    none, unbounded = (any(end == edge for row in rows for end in row[2:5]) for edge in (0.0, math.inf))
+    return min(low, WIDE[0]) if none else low, max(high, WIDE[1]) if unbounded else high
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    """Return the round ratios on the axis that are not too close to each other."""
+    kept: list[float] = []
+    for tick in TICKS:
+        apart = (abs(math.log(tick / other)) / math.log(high / low) for other in kept)
+        if low <= tick <= high and all(distance >= APART for distance in apart):
+            kept.append(tick)
+    return sorted(kept)
+
+
+def _write_ratio(ax: Axes, ratio: float, at: float, place: int, color: str) -> None:
+    """Write a ratio that is beyond the axis above its marker at the end."""
+    left = ratio < at
+    ax.annotate(
+        "0" if left else "∞",
+        (at, place),
+        (0, 4),
+        textcoords="offset points",
+        ha="left" if left else "right",
+        va="bottom",
+        fontsize=SMALL,
+        color=color,
+    )
 
 
 def _rows(segments: Segments) -> Iterator[_Row]:

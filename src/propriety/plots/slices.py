@@ -2,42 +2,38 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from propriety.errors import InputValueError
-from propriety.inference.comparison_words import merit_in_words
 from propriety.inference.measures import NetBenefit
-from propriety.inference.number_words import capitalized
 from propriety.inference.slice_table import TOO_FEW, Slices
-from propriety.plots.drawing import COLORS, GREY, SMALL, draw, new_axes, shown, write_title
+from propriety.plots.drawable_names import LONGEST_ROW, drawable_list, plain, visible
+from propriety.plots.drawing import GREY, SMALL, color_of, draw, marker_style, new_axes, shown, write_title
+from propriety.plots.names import measure_and_merit
 
 __all__: list[str] = []
 
 Shown: TypeAlias = Literal["value", "excess", "net_benefit"]
 
-MARKERS = ("o", "s", "D", "^", "v", "P", "X")
 FAINT = "0.62"
+LETTERS = 80  # Of all names in a row of the legend.
 SPREAD = 0.42  # Height of the part of a row that the models of a group share.
 SIZES, REMARKS = 1.13, 1.15  # Right end of the sizes and left end of the remarks, in widths of the axes.
-NAMES = {
-    "value": "{measure} ({merit})",
-    "excess": "Event rate minus mean forecast (0 is ideal)",
-    "net_benefit": "{net_benefit} (higher is better)",
-}
+SHOWN = get_args(Shown)
 
 
 @draw.register
 def _(slices: Slices, ax: Axes | None = None, *, show: Shown = "value", label: str = "") -> Axes:
     """Draw one line per group and model; `show` is "value", "excess" or "net_benefit", and `label` is the title."""
-    values = getattr(slices, show) if show in NAMES else None
+    values = getattr(slices, show) if show in SHOWN else None
     if values is None:
         law = 'must be "value", "excess" or "net_benefit"'
         hint = "net benefit needs thresholds= in slices()." if show == "net_benefit" else ""
-        hint = 'with classes, only "value" is available.' if slices.events is None and show in NAMES else hint
+        hint = 'with classes, only "value" is available.' if slices.events is None and show in SHOWN else hint
         raise InputValueError(law, argument="show", offender=f"got {show!r}", hint=hint)
     models = list(slices.overall)
     groups = len(slices.group) // len(models)
@@ -48,16 +44,16 @@ def _(slices: Slices, ax: Axes | None = None, *, show: Shown = "value", label: s
         index, place = divmod(row, groups)
         height = place + (SPREAD * (index / (len(models) - 1) - 0.5) if len(models) > 1 else 0.0)
         tested = bool(slices.is_tested[row])
-        color = COLORS[index % len(COLORS)] if tested else FAINT
+        style = marker_style(index) | ({} if tested else {"color": FAINT})
+        color = style["color"]
         ends = [limit[row] for limit in limits]
         if np.isfinite(ends).all():
             ax.plot(ends, [height, height], color=color, linewidth=1.6, solid_capstyle="butt", label="_interval")
         if np.isfinite(value):
             ax.plot(
                 *([value], [height]),
-                marker=MARKERS[index % len(MARKERS)],
+                **style,
                 markersize=5.5,
-                color=color,
                 markerfacecolor=color if tested else "white",
                 label="_estimate",
             )
@@ -76,9 +72,11 @@ def _(slices: Slices, ax: Axes | None = None, *, show: Shown = "value", label: s
 
 
 def _axis_label(slices: Slices, show: Shown) -> str:
-    measure, merit = capitalized(slices.measure.label), merit_in_words(slices.measure)
-    net_benefit = "" if slices.thresholds is None else capitalized(NetBenefit(slices.thresholds).label)
-    return NAMES[show].format(measure=measure, merit=merit, net_benefit=net_benefit)
+    if show == "value":
+        return measure_and_merit(slices.measure)
+    if slices.thresholds is None or show == "excess":
+        return "Event rate minus mean forecast (0 is ideal)"
+    return measure_and_merit(NetBenefit(slices.thresholds))
 
 
 def _limits(slices: Slices, show: Shown) -> tuple[np.ndarray, np.ndarray]:
@@ -94,7 +92,7 @@ def _draw_reference(ax: Axes, slices: Slices, show: Shown) -> None:
         if not np.isfinite(value):
             continue
         single = len(slices.overall) == 1
-        color = GREY["line"] if single else COLORS[index % len(COLORS)]
+        color = GREY["line"] if single else color_of(index)
         ax.axvline(value, color=color, linewidth=0.9, linestyle=(0, (5, 3)), zorder=0.5, label=f"_all, {name}")
         if single:
             ax.text(
@@ -111,8 +109,8 @@ def _draw_reference(ax: Axes, slices: Slices, show: Shown) -> None:
 
 def _write_rows(ax: Axes, slices: Slices, groups: int) -> None:
     """Write the groups on the left, below their keys, and on the right their sizes and which could not be tested."""
-    ax.set_yticks(range(groups), slices.group[:groups].tolist())
-    _write(ax, -0.01, -0.62, ", ".join(slices.by), ha="right", va="bottom")
+    ax.set_yticks(range(groups), drawable_list(slices.group[:groups].tolist(), longest=LONGEST_ROW))
+    _write(ax, -0.01, -0.62, plain(visible(", ".join(slices.by))), ha="right", va="bottom")
     _write(ax, SIZES, -0.62, "cases", ha="right", va="bottom")
     for place, tick in enumerate(ax.get_yticklabels()):
         tested = bool(slices.is_tested[place::groups].any())
@@ -121,7 +119,7 @@ def _write_rows(ax: Axes, slices: Slices, groups: int) -> None:
         _write(ax, SIZES, place, f"{slices.n[place]:,}", ha="right", color=color)
         if not tested:
             why = TOO_FEW if slices.is_too_small[place] else str(slices.note[place])
-            _write(ax, REMARKS, place, why, color=FAINT)
+            _write(ax, REMARKS, place, plain(why), color=FAINT)
 
 
 def _write(ax: Axes, x: float, y: float, text: str, *, color: str = GREY["text"], **place: Any) -> None:
@@ -132,14 +130,13 @@ def _write(ax: Axes, x: float, y: float, text: str, *, color: str = GREY["text"]
 
 def _write_models(ax: Axes, models: list[str]) -> None:
     """Write a legend of the models above the axes."""
-    for index, name in enumerate(models):
-        ax.plot(
-            [], [], marker=MARKERS[index % len(MARKERS)], color=COLORS[index % len(COLORS)], markersize=5.5, label=name
-        )
+    names = drawable_list(models)
+    for index, name in enumerate(names):
+        ax.plot([], [], markersize=5.5, label=name, **marker_style(index))
     ax.legend(
         loc="lower left",
         bbox_to_anchor=(0.0, 1.0),
-        ncols=4,
+        ncols=max(1, min(4, LETTERS // max(map(len, names)))),
         fontsize=SMALL,
         frameon=False,
         handlelength=1.6,

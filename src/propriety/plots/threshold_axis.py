@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedFormatter, FixedLocator, MaxNLocator, NullLocator
 
 from propriety.plots.drawing import GREY, SMALL, Percent, percent
 from propriety.plots.names import label_axis
+from propriety.plots.shared_references import check_same
 from propriety.rules.thresholds import Thresholds
 
 __all__ = ["common_thresholds", "draw_threshold_axis", "in_words", "window"]
@@ -16,17 +18,21 @@ __all__ = ["common_thresholds", "draw_threshold_axis", "in_words", "window"]
 # The first ones have priority if there is no room for all.
 CHANCES = (
     *((1, 2), (1, 5), (1, 10), (1, 20), (1, 3), (1, 50), (1, 100), (2, 3), (4, 5), (9, 10)),
-    *((99, 100), (1, 200), (1, 500), (1, 1000), (19, 20), (999, 1000)),
+    *((99, 100), (1, 200), (1, 500), (1, 1000), (19, 20), (999, 1000), (1, 2000), (1, 5000), (1, 10000)),
 )
 LOG_ODDS_ENDS = (0.001, 0.999)
 CHANCE_WIDTH = 0.42  # Of a label above the axis, in inches.
 SHADE, EDGE = "0.92", "0.75"  # The edge makes the legend entry visible on the band itself.
 
 
-def common_thresholds(curves: Iterable[object]) -> Thresholds | None:
-    """Return the thresholds of the first curve that has any."""
-    found: Iterable[Thresholds | None] = (getattr(curve, "thresholds", None) for curve in curves)
-    return next((thresholds for thresholds in found if thresholds is not None), None)
+def common_thresholds(curves: Mapping[Any, Any]) -> Thresholds | None:
+    """Return the thresholds of the curves that have any, which must be the same."""
+    found = {name: curve for name, curve in curves.items() if curve.thresholds is not None}
+    if not found:
+        return None
+    check_same(found, "thresholds", lambda curve: curve.thresholds)
+    thresholds: Thresholds = next(iter(found.values())).thresholds
+    return thresholds
 
 
 def in_words(thresholds: Thresholds, between: str = "to") -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -11,15 +10,13 @@ import numpy as np
 
 from propriety.decisions.ranking_map import RankingMap
 from propriety.inference.comparison import Comparison
+from propriety.plots import drawable_names
+from propriety.plots.drawable_names import NAMELESS, visible
 
 __all__ = ["comparison_with_short_names", "named", "ranking_with_short_names", "short_names", "steady"]
 
 LONGEST = 26
 LONGEST_OF_PAIR = 20  # A row of the figure of differences has two names and a verdict with one of them.
-NAMELESS = "(no name)"
-# Control and format characters, including those that change the direction of text, lone surrogates and unassigned code
-# points. They cannot be drawn, and XML does not allow some of them.
-UNDRAWABLE = frozenset({"Cc", "Cf", "Cs", "Cn", "Co"})
 # Characters that change the direction of the text after them, so that a name could change what a sentence says.
 TURNS = re.compile("[\u202a-\u202e\u2066-\u2069]")
 
@@ -34,17 +31,7 @@ def short_names(names: Sequence[str], *, longest: int = LONGEST) -> tuple[str, .
     ... )
     ('gradient boosting', '(no name)', 'a model whose name goes o…', 'a model whose name goes… 2')
     """
-    short: list[str] = []
-    for name in names:
-        drawn = _drawable(name) or NAMELESS
-        candidate = _cut(drawn, longest)
-        number = 1
-        while candidate in short:
-            number += 1
-            tail = f" {number}"
-            candidate = _cut(drawn, longest - len(tail)) + tail
-        short.append(candidate)
-    return tuple(short)
+    return drawable_names.short_names(names, longest=longest)
 
 
 def ranking_with_short_names(ranking: RankingMap) -> RankingMap:
@@ -77,7 +64,7 @@ def named(name: str) -> str:
     >>> named("boosting"), named(" ")
     ('boosting', '(no name)')
     """
-    return name if _drawable(name) else NAMELESS
+    return name if visible(name) else NAMELESS
 
 
 def steady(text: str) -> str:
@@ -89,15 +76,3 @@ def steady(text: str) -> str:
     'a\\u202eb'
     """
     return TURNS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
-
-
-def _drawable(name: str) -> str:
-    """Return the name on one line; Matplotlib omits labels that begin with an underscore from legends."""
-    visible = "".join(" " if letter.isspace() else letter for letter in name)
-    visible = "".join(letter for letter in visible if unicodedata.category(letter) not in UNDRAWABLE)
-    visible = " ".join(visible.split())
-    return f"\N{MODIFIER LETTER LOW MACRON}{visible[1:]}" if visible.startswith("_") else visible
-
-
-def _cut(name: str, longest: int) -> str:
-    return name if len(name) <= longest else name[: longest - 1].rstrip() + "…"
