@@ -180,7 +180,25 @@ def test_a_grid_is_that_of_the_curves(folder, run):
     assert drawn[1] < drawn[0]
 
 
+@pytest.mark.parametrize("shared", [("--cluster", "patient"), ("--time", "day"), ()], ids=str)
+def test_a_band_for_independent_cases_is_not_drawn_around_others(folder, run, shared):
+    result = run("plot", *CASES, *shared, "--kind", "reliability", "--seed", "1", "-o", "x.svg")
+    assert result.exit_code == 0, result.output
+    assert ("consistency band" in (folder / "x.svg").read_text()) == (not shared)
+    assert ("No band is drawn, because it would assume independent cases" in result.stderr) == bool(shared)
+
+
+@pytest.mark.parametrize("kind", ["page", "roc"])
+def test_rows_that_are_left_out_of_a_figure_are_counted(folder, run, kind):
+    (folder / "x.csv").write_text("y,p\n" + "1,0.5\n0,0.2\n" * 20 + "1,\n")
+    result = run("plot", "x.csv", *CASES[1:3], "--forecast", "p", "--missing", "drop", "--kind", kind, "-o", "x.svg")
+    assert result.exit_code == 0, result.output
+    assert "on 40 cases; event rate 50%; 1 row with missing values was left out.\n" in result.stderr
+    assert "left out" not in run("plot", *CASES, "--kind", kind, "-o", "y.svg").stderr
+
+
 @pytest.mark.slow
 def test_pictures_of_classes_and_of_one_model(run):
     assert run("plot", *GRADES, "--ordered", "-o", "x.svg").exit_code == 0
+    assert "The bands assume independent cases" in run("plot", *GRADES, "--cluster", "patient", "-o", "x.svg").stderr
     assert run("plot", *CASES, "--kind", "reliability", "-o", "y.svg").exit_code == 0

@@ -9,10 +9,11 @@ import pytest
 from pyarrow import parquet
 
 import propriety as pr
-from propriety.recalibration import ClassMap, RecalibrationMap
+from propriety.recalibration import ClassMap, RecalibrationMap, TemperatureMap
 from propriety.recalibration.segment_map import SegmentEffect, SegmentMap
 
 CASES = ("--outcome", "y", "--forecast", "bold")
+TEMPERED = TemperatureMap(slope=0.5, floor=1e-6)
 
 
 @pytest.mark.parametrize("file", ["p.csv", "p.parquet"])
@@ -108,11 +109,33 @@ def test_rows_without_a_forecast_are_counted(folder, run):
             "name of an existing column",
         ),
         (["apply", "map.json", "p.csv", "--forecast", "bold", "-o", "map.json"], "must end in"),
+        (["apply", "classes.json", "p.csv", "--forecast", "g0,g0,g1", "-o", "out.csv"], "'g0' is named again"),
+        (["apply", "classes.json", "p.csv", "--forecast", "g0,g1,", "-o", "out.csv"], "a list must be like a,b,c"),
     ],
 )
 def test_what_cannot_be_done_is_refused(folder, refusal, command, told):
     (folder / "map.json").write_text(pr.recalibration.IdentityMap().to_json())
+    (folder / "classes.json").write_text(TEMPERED.to_json())
     assert told in refusal(*command)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_names_of_columns_may_contain_commas(folder, run, suffix):
+    (folder / "map.json").write_text(TEMPERED.to_json())
+    (folder / "new.csv").write_text('"a,1";b;c\n0,2;0,3;0,5\n')
+    result = run("apply", "map.json", "new.csv", "--forecast", '"a,1",b,c', "--name", "q", "-o", f"out.{suffix}")
+    assert result.exit_code == 0, result.output
+    read = pl.read_parquet if suffix == "parquet" else lambda file: pl.read_csv(file, separator=";", decimal_comma=True)
+    out = read(folder / f"out.{suffix}")
+    assert out.columns == ["a,1", "b", "c", "q_a,1", "q_b", "q_c"]
+    np.testing.assert_allclose(out.select("q_a,1", "q_b", "q_c").to_numpy(), TEMPERED([[0.2, 0.3, 0.5]]), rtol=1e-12)
+
+
+def test_the_columns_of_a_file_are_those_that_it_has(folder, refusal):
+    (folder / "map.json").write_text(TEMPERED.to_json())
+    (folder / "new.csv").write_text("a,b\n0.2,0.3\n")
+    told = refusal("apply", "map.json", "new.csv", "--forecast", "a,b,c", "-o", "out.csv")
+    assert "they lack ['c']. Hint: their columns are ['a', 'b']." in told
 
 
 def test_maps_of_classes_are_fitted_and_applied(folder, run):

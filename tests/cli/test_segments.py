@@ -106,6 +106,22 @@ def test_texts_of_a_map_are_texts_in_every_file(files, run, refusal):
     assert "by['zip'] must hold texts, like the column to which the map was fitted; got values of dtype Int64" in told
 
 
+def test_a_high_level_needs_more_draws(files, run, refusal):
+    level = ("--level", "0.999")
+    assert "--resamples must be at least 2,500" in refusal("segments", "calm.csv", *CASES, *BY, *level)
+    assert run("segments", "calm.csv", *CASES, *BY, *level, "--resamples", "2500").exit_code == 0
+
+
+def test_rows_that_were_left_out_are_counted(files, run):
+    visits(1.0).with_columns(p=pl.when(pl.col("p") > 0.01).then("p")).write_csv(files / "holes.csv")
+    holes = (visits(1.0)["p"] <= 0.01).sum()
+    assert holes > 1
+    result = run("segments", "holes.csv", *CASES, *BY, "--missing", "drop", "--html", "s.html")
+    told = f"{holes} rows with missing values were left out."
+    assert told in result.stdout
+    assert told in (files / "s.html").read_text()
+
+
 def test_what_it_cannot_do_is_said(files, refusal):
     assert "--weight cannot be used" in refusal("segments", "calm.csv", *CASES, *BY, "--weight", "p")
     assert "they lack ['planet']" in refusal("segments", "calm.csv", *CASES, "--by", "planet")
@@ -125,3 +141,12 @@ def test_recalibration_by_segment_is_fitted_and_applied(files, run):
     ratio = (frame["recalibrated"] / frame["p"]).to_numpy()
     wrong = ((frame["country"] == "FR") & (frame["device"] == "phone")).to_numpy()
     assert ratio[wrong].min() > ratio[~wrong].max()
+
+
+@pytest.mark.parametrize("column", ["country", "age"])
+def test_a_missing_key_is_named_as_on_the_command_line(column, folder, run):
+    row = pl.int_range(pl.len()) == 4
+    visits(1.0, 200).with_columns(pl.when(~row).then(pl.col(column)).alias(column)).write_parquet(folder / "v.parquet")
+    result = run("segments", "v.parquet", *CASES, *BY)
+    assert result.exit_code == 2
+    assert f"--by '{column}' must be known for every case" in result.output

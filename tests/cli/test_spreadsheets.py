@@ -148,3 +148,15 @@ def test_without_the_library_it_says_what_to_install(refusal, folder, monkeypatc
     monkeypatch.setitem(sys.modules, "python_calamine", None)
     told = refusal("evaluate", "x.xlsx", *COLUMNS, code=3)
     assert told.endswith('Hint: pip install "propriety[excel]", or save the sheet as CSV.\n')
+
+
+def test_a_word_among_many_numbers_that_define_segments_is_refused(run, refusal, folder):
+    rows = [[place % 2, 0.5, 20.0 + place / 7] for place in range(200)]
+    rows[3][2] = "NA"
+    write_sheets(folder / "x.xlsx", cases=[HEAD, *rows])
+    given = ("segments", "x.xlsx", *COLUMNS, "--by", "k", "--seed", "1")
+    assert "column 'k' must contain numbers; cell C5 of x.xlsx has 'NA'. Hint: turn text into numbers" in refusal(
+        *given
+    )
+    write_sheets(folder / "x.xlsx", cases=[HEAD, *([*row[:2], place % 3 or "NA"] for place, row in enumerate(rows))])
+    assert run(*given).exit_code == 0

@@ -260,9 +260,26 @@ def test_nothing_is_reported_if_nothing_can_be_tested():
     found = pr.find_segments([0, 1] * 6, [0.5] * 12, by={"g": ["a", "b", "c"] * 4}, **FEW)
     assert (found.segment.tolist(), found.tested, found.too_small) == ([], 0, 3)
     assert str(found) == (
-        "No segment stands out: 0 segments were tested, of 1 column. "
-        "3 more expect few events and can only stand out by an extreme deviation."
+        "No segment could be tested: all 3 expect few events and can only stand out by an extreme deviation."
     )
+    found = pr.find_segments([0, 1, 0, 1], [0.5, 0.5, 0.5, None], by={"g": ["a"] * 4}, missing="drop", **FEW)
+    assert str(found) == (
+        "No segment could be tested: the only one expects few events and can only stand out by an extreme deviation. "
+        "1 row with missing values was left out."
+    )
+
+
+def test_rows_that_were_left_out_are_counted_in_words():
+    y, p, by = cases(20_000)
+    for n in (1, 2):
+        p[:n] = np.nan
+        found = pr.find_segments(y, p, by={"country": by["country"]}, missing="drop", **FEW)
+        told = f"{n} row{'s' * (n > 1)} with missing values {'was' if n == 1 else 'were'} left out."
+        assert found.summary().endswith(f" standard errors. {told}")
+        page = found.to_html()
+        assert told in page
+        assert "Rows left out" in page
+    assert "left out" not in pr.find_segments(y[2:], p[2:], by={"g": by["country"][2:]}, **FEW).summary()
 
 
 @pytest.mark.parametrize(("outcome", "intercept"), [(0, -np.inf), (1, np.inf)])

@@ -205,6 +205,76 @@ def test_an_accuracy_that_contradicts_the_lengths_is_rejected(write, find):
         assert pr.read_lm_eval(path).correct[0] == (first["acc"] == 1.0)
 
 
+@pytest.fixture
+def answered(tmp_path):
+    """Return a function that writes items, given by choices, log-likelihoods, target and accuracies, and reads them."""
+
+    def read(*items, **options):
+        rows = []
+        for place, (texts, values, target, accuracies) in enumerate(items):
+            requests = {f"gen_args_{k}": {"arg_0": "?", "arg_1": text} for k, text in enumerate(texts)}
+            row = {"doc_id": place, "doc": {}, "target": target, "arguments": requests, "filter": "none"}
+            row |= {"doc_hash": str(place), "filtered_resps": [[str(value), "False"] for value in values]}
+            rows.append(json.dumps(row | accuracies))
+        path = tmp_path / "samples_sums.jsonl"
+        path.write_text("\n".join(rows), encoding="utf-8")
+        return pr.read_lm_eval(path, **options)
+
+    return read
+
+
+@pytest.mark.parametrize(("length", "name"), [("characters", "acc_norm"), ("bytes", "acc_bytes")])
+def test_only_the_blank_before_all_choices_is_not_counted(answered, length, name):
+    """The harness divides by the length of a choice as it is: here -4 / 2 and -7.8 / 4."""
+    found = answered(([" ab", " abc "], [-4.0, -7.8], "1", {"acc": 0.0, name: 1.0}), length=length)
+    assert found.correct.tolist() == [True]
+    np.testing.assert_allclose(np.log(found.y_proba[0, 1] / found.y_proba[0, 0]), 2.0 - 1.95)
+
+
+def test_a_blank_that_is_part_of_the_choices_is_counted_if_the_accuracy_says_so(answered):
+    """-2 / 1 is less than -3.1 / 2; with the blank, -2 / 2 is more than -3.1 / 3."""
+    item = ([" a", " ab"], [-2.0, -3.1], "0", {"acc": 1.0})
+    longer = (item[0], [-1.0, -6.0], "0", {"acc": 1.0})
+    assert answered(item, longer, length="characters").answer.tolist() == [1, 0]
+    found = answered((*item[:3], {"acc_norm": 1.0}), longer, length="characters")
+    assert found.answer.tolist() == [0, 0]
+    np.testing.assert_allclose(np.log(found.y_proba[1, 0] / found.y_proba[1, 1]), 6.0 / 3 - 1.0 / 2)
+    without = (["a", " ab"], [-2.0, -3.1], "0", {})
+    assert answered(without, length="characters").answer.tolist() == [1]  # -2 / 1 and -3.1 / 3.
+    with pytest.raises(InputValueError, match="no empty choices"):
+        answered(([" ", " b"], [-2.0, -3.1], "0", {}), length="characters")
+
+
+DIGITS = [" 1", " 2", " 3"]
+
+
+@pytest.mark.parametrize(
+    ("values", "target", "accuracies", "right"),
+    [
+        ([-1.0, -5.0, -3.0], "1", {"acc": 1.0}, 0),
+        ([-1.0, -5.0, -3.0], "1", {"acc": 0.0}, 1),
+        ([-1.0, -5.0, -3.0], "1", {"acc_norm": 1.0}, 0),
+        ([-1.0, -5.0, -3.0], "1", {"acc_bytes": 0.0}, 1),
+        ([-5.0, -1.0, -3.0], 1, {"acc": 1.0}, 1),
+        ([-1.0, -5.0, -3.0], "3", {}, 2),
+        ([-1.0, -5.0, -3.0], "0", {}, 0),
+    ],
+)
+def test_a_target_of_digits_is_the_text_or_the_position_that_agrees(answered, values, target, accuracies, right):
+    assert answered((DIGITS, values, target, accuracies)).y_true.tolist() == [right]
+
+
+def test_other_items_of_the_file_show_what_a_target_is(answered):
+    doubtful = (DIGITS, [-3.0, -5.0, -1.0], "1", {"acc": 0.0})  # The answer is wrong either way.
+    with pytest.raises(InputValueError, match="it may be choice 1 by its position or choice 0 by its text"):
+        answered(doubtful)
+    text, position = ((DIGITS, [-1.0, -5.0, -3.0], "1", {"acc": accuracy}) for accuracy in (1.0, 0.0))
+    assert answered(doubtful, text).y_true.tolist() == [0, 0]
+    assert answered(doubtful, position).y_true.tolist() == [1, 1]
+    with pytest.raises(InputValueError, match="no accuracy in the file shows which"):
+        answered(doubtful, text, position)
+
+
 @pytest.mark.parametrize("requests", [2, 3])
 def test_mutual_information_needs_two_requests_for_each_of_two_choices(write, requests):
     arguments = {f"gen_args_{k}": {"arg_0": "2 + 2 =", "arg_1": f" {k + 3}"} for k in range(requests)}

@@ -18,7 +18,7 @@ from propriety.cli.written_numbers import Dialect
 from propriety.errors import InputValueError
 from propriety.tables.frames import checked_columns
 
-__all__ = ["Cases"]
+__all__ = ["Cases", "parts_of"]
 
 Models: TypeAlias = dict[str, str | list[str]]
 
@@ -73,7 +73,8 @@ class Cases:
 
     def numbers(self) -> list[str]:
         """Return the names of the columns that must contain numbers."""
-        listed = [name for typed in self.forecasts for name in (typed, *typed.partition("=")[2].split(","))]
+        lists = [typed.partition("=")[2] for typed in self.forecasts]
+        listed = [*self.forecasts, *(name for one in lists for row in csv.reader([one]) for name in row)]
         return [name for name in (*listed, self.weight) if name]
 
     def arguments(self, opened: Opened, *, in_memory: bool = False) -> dict[str, Any]:
@@ -93,7 +94,7 @@ class Cases:
         """Return how labels that DuckDB reads as booleans are written, such as "yes", as far as they were typed."""
         if self.outcome is None or opened.frame.collect_schema().get(self.outcome) != nw.Boolean:
             return {}
-        typed = [self.pos_label, *([] if self.classes is None else _parts(self.classes))]
+        typed = [self.pos_label, *([] if self.classes is None else parts_of(self.classes))]
         return {TRUTHS[one.lower()]: one for one in typed if one is not None and one.lower() not in ("true", "false")}
 
     def _labels(self, opened: Opened) -> dict[str, Any]:
@@ -103,7 +104,7 @@ class Cases:
             "outcome": self.outcome,
             "labels": None
             if self.classes is None
-            else [_label(one, kind, "--classes") for one in _parts(self.classes)],
+            else [_label(one, kind, "--classes") for one in parts_of(self.classes)],
             "pos_label": None if self.pos_label is None else _label(self.pos_label, kind, "--pos-label"),
             "missing": self.missing,
         }
@@ -117,7 +118,7 @@ class Cases:
         models: Models = {}
         for typed in self.forecasts:
             name, equals, listed = typed.partition("=")
-            columns = [typed] if typed in schema or not equals else _parts(listed)
+            columns = [typed] if typed in schema or not equals else parts_of(listed)
             name = typed if typed in schema else name
             if name in models:
                 raise InputValueError(f"must name each model once; {name!r} is named again", argument="--forecast")
@@ -156,7 +157,7 @@ class Cases:
 
 def _crossed(typed: str) -> list[str]:
     """Return the columns that `--by a,b` crosses; none if there are not several."""
-    parts = _parts(typed) if "," in typed else []
+    parts = parts_of(typed) if "," in typed else []
     return parts if len(parts) > 1 else []
 
 
@@ -173,12 +174,12 @@ def _cross(opened: Opened, columns: Sequence[str]) -> nw.Expr:
     return joined
 
 
-def _parts(listed: str) -> list[str]:
+def parts_of(listed: str) -> list[str]:
     """Split a list at its commas; a part in double quotes may contain commas.
 
     Examples
     --------
-    >>> _parts('low,"so, so",high')
+    >>> parts_of('low,"so, so",high')
     ['low', 'so, so', 'high']
     """
     try:

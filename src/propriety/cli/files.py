@@ -94,8 +94,8 @@ def open_relation(
                 connection.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false")
                 used = [*(labels or {}), *numbers]
                 if form == "excel":
-                    keys = [name for name, role in (labels or {}).items() if role != "outcome"]
-                    sheets = read_sheets(files, sheet=dialect.sheet, nulls=dialect.nulls, numbers=numbers, labels=keys)
+                    cut = [name for name, role in (labels or {}).items() if role == "quantity"]
+                    sheets = read_sheets(files, sheet=dialect.sheet, nulls=dialect.nulls, numbers=numbers, cut=cut)
                     relation = _from_arrow(connection, sheets, used)
                 elif texts is None:
                     relation = _relation(connection, files, form, used)

@@ -102,12 +102,13 @@ def dialect_options(command: Decorated) -> Decorated:
         click.option(
             "--decimal",
             metavar="SIGN",
-            help="Decimal sign of forecasts and weights in CSV; a comma is found without it if there is no doubt.",
+            help="Decimal sign in CSV of forecasts, weights and numbers that define segments; a comma is found without "
+            "it if there is no doubt.",
         ),
         click.option(
             "--thousands",
             metavar="SIGN",
-            help="Separator of thousands of forecasts and weights in CSV, such as . or '.",
+            help="Separator of thousands of the same numbers, such as . or '.",
         ),
         click.option("--sheet", metavar="NAME", help="Sheet of an Excel file; by default the first."),
     )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ import click
 
 from propriety.cli.evaluate import evaluation_of_files
 from propriety.cli.inputs import found_files
-from propriety.cli.messages import block
+from propriety.cli.messages import block, visible
 from propriety.cli.numbers import GRID
 from propriety.cli.options import case_options, file_arguments, problem_options
 from propriety.cli.outputs import check_targets, replaced
@@ -19,6 +20,7 @@ from propriety.decisions.murphy import murphy_curve
 from propriety.decisions.net_benefit import decision_curve
 from propriety.errors import InputValueError
 from propriety.evaluation.evaluation import Evaluation
+from propriety.evaluation.words import cases_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -84,6 +86,21 @@ def plot(files: Sequence[str], kind: str, grid: float | tuple[float, ...] | None
             replaced(output) as path,
         ):
             _figure(evaluation, kind, grid).savefig(path, format=suffix[1:], dpi=DOTS_PER_INCH)
+            for note in _notes(evaluation, kind):
+                click.echo(visible(note), err=True)
+
+
+def _notes(evaluation: Evaluation, kind: str) -> Iterator[str]:
+    """Say what the figure does not show: rows that were left out, and that its bands are for independent cases."""
+    if evaluation.dropped:
+        yield cases_words(evaluation)
+    if evaluation.dependence is None:
+        return
+    correlated = f"independent cases; here they may be correlated ({evaluation.dependence})"
+    if evaluation.kind != "binary":
+        yield f"The bands assume {correlated}, and the bands may be too narrow."
+    elif kind == "reliability" and len(evaluation.models) == 1:
+        yield f"No band is drawn, because it would assume {correlated}."
 
 
 def _figure(evaluation: Evaluation, kind: str, grid: float | tuple[float, ...] | None) -> Figure:
@@ -103,8 +120,11 @@ def _axes(evaluation: Evaluation, kind: str, grid: float | tuple[float, ...] | N
     match kind:
         case "reliability":
             curves = {model: own["event"] for model, own in evaluation.reliability.items()}
-            # A single curve is drawn with its band and its decomposition.
-            return next(iter(curves.values())).plot() if len(curves) == 1 else plots.plot_curves(curves)
+            if len(curves) > 1:
+                return plots.plot_curves(curves)
+            # A single curve is drawn with its decomposition, and its band if the cases are independent.
+            (curve,) = curves.values()
+            return (curve if evaluation.dependence is None else replace(curve, bands=())).plot()
         case "decision":
             return plots.plot_decision_curves(
                 {model: decision_curve(table, **options) for model, table in events.items()}

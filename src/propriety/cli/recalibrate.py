@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 import narwhals as nw
 
-from propriety.cli.cases import Cases
+from propriety.cli.cases import Cases, parts_of
 from propriety.cli.files import TEXT, open_relation
 from propriety.cli.frame_files import write_frame
 from propriety.cli.inputs import condensed_kind, format_of, found_files
@@ -39,7 +40,7 @@ from propriety.recalibration.methods import METHODS
 from propriety.recalibration.recalibrate import CHOOSE
 from propriety.recalibration.recalibrate import recalibrate as recalibrated
 from propriety.recalibration.result import Recalibration
-from propriety.recalibration.segment_map import SegmentMap
+from propriety.recalibration.segment_map import Label, SegmentMap
 from propriety.recalibration.stored_maps import StoredMap
 from propriety.rules.bounded import BoundedLog
 from propriety.rules.elementary import Elementary
@@ -47,6 +48,7 @@ from propriety.rules.families import Log
 from propriety.rules.rule import BinaryRule
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.frames import checked_columns
+from propriety.tables.names import first_repeated
 
 if TYPE_CHECKING:
     import duckdb
@@ -170,17 +172,23 @@ def apply(map_file: str, files: Sequence[str], forecast: str, name: str, dialect
     if not output.endswith(SUFFIXES):
         raise InputValueError(f"must end in {' or '.join(SUFFIXES)}", argument="--output", offender=f"got {output!r}")
     own = StoredMap.from_json(Path(map_file).read_text(encoding="utf-8"))
-    columns = forecast.split(",") if isinstance(own, ClassMap) else [forecast]
+    columns = parts_of(forecast) if isinstance(own, ClassMap) else [forecast]
+    if (twice := first_repeated(columns)) is not None:
+        raise InputValueError(f"must name each column once; {twice!r} is named again", argument="--forecast")
     added = [f"{name}_{column}" for column in columns] if isinstance(own, ClassMap) else [name]
     stages = Stages()
     with found_files(files) as paths:
         check_targets([output], [*paths, Path(map_file)])
         needed = own.by if isinstance(own, SegmentMap) else ()
-        labels: dict[str, LabelRole] = dict.fromkeys(needed, "label")
+        labels = _roles(own) if isinstance(own, SegmentMap) else {}
+        numbers = [*columns, *(name for name in needed if name not in labels)]
         whole: Literal["typed", "text"] = "typed" if output.endswith(".parquet") else "text"
-        with open_relation(paths, dialect=dialect, labels=labels, numbers=columns, whole=whole) as opened:
+        with open_relation(paths, dialect=dialect, labels=labels, numbers=numbers, whole=whole) as opened:
             stages.watch(opened)
-            schema = checked_columns(opened.frame, [*columns, *needed])
+            schema = opened.frame.collect_schema()
+            # The frame also has copies of columns, to write them as they were read.
+            named = schema if opened.layout is None else opened.layout.texts
+            checked_columns(opened.frame.select(*named), [*columns, *needed])
             _check_new(added, schema)
             # Labels of a text file may have been read as numbers, if all of them are.
             is_text = format_of(paths[0]) in TEXT
@@ -196,6 +204,18 @@ def apply(map_file: str, files: Sequence[str], forecast: str, name: str, dialect
     rows, empty = (int(count[column].item()) for column in ("rows", "empty"))
     invalid = f"; {empty:,} of them have no forecast in [0, 1] and are left empty" if empty else ""
     say(f"{rows:,} rows recalibrated{invalid}.")
+
+
+def _roles(own: SegmentMap) -> dict[str, LabelRole]:
+    """Return the columns of a map that contain labels; the others contain numbers, of which the map has the limits."""
+    found: dict[str, list[Label]] = {}
+    for column, label in itertools.chain(*(one.places for one in own.effects)):
+        found.setdefault(column, []).append(label)
+    return {
+        column: "label" if any(isinstance(label, str) for label in labels) else "quantity"
+        for column, labels in found.items()
+        if not any(isinstance(label, tuple) for label in labels)
+    }
 
 
 def _with_numbers(

@@ -57,6 +57,14 @@ REJECTED = ("weight", "classes")  # Options of all commands that read cases, als
 )
 @click.option("--level", type=float, metavar="P", default=0.95, show_default=True, help="One minus the error rate.")
 @click.option("--most", type=int, default=10, show_default=True, metavar="N", help="Largest number of segments.")
+@click.option(
+    *("--resamples", "n_resamples"),
+    type=int,
+    default=1000,
+    show_default=True,
+    metavar="N",
+    help="Number of draws of outcomes, from which the p-values are computed.",
+)
 @seed_option
 @click.option("--html", type=FILE, metavar="FILE", help="Write a page with a figure and a table; - for the output.")
 @json_option
@@ -69,7 +77,8 @@ def segments(files: Sequence[str], *, html: str | None, json_file: str | None, *
     """
     targets = [html, json_file]
     check_targets(targets)
-    options = {name: asked.pop(name) for name in ("depth", "quantiles", "control", "level", "most", "seed")}
+    names = ("depth", "quantiles", "control", "level", "most", "n_resamples", "seed")
+    options = {name: asked.pop(name) for name in names}
     for name in REJECTED:
         if asked[name] is not None:
             raise InputValueError("cannot be used in the search for segments", argument=f"--{name}")

@@ -10,8 +10,10 @@ from typing import Any
 
 from propriety.cli.footers import check_columns
 from propriety.cli.inputs import shown
+from propriety.cli.texts import FEW_WORDS
 from propriety.cli.written_numbers import NumberFormat
 from propriety.errors import InputValueError, MissingDependencyError
+from propriety.inference.segment_columns import MOST_LABELS
 from propriety.tables.frames import pyarrow
 from propriety.tables.names import first_repeated
 
@@ -22,11 +24,14 @@ LARGEST = 2.0**63  # Integers below it have 64 bits.
 
 
 def read_sheets(
-    files: Sequence[Path], *, sheet: str | None, nulls: Sequence[str], numbers: Sequence[str], labels: Sequence[str]
+    files: Sequence[Path], *, sheet: str | None, nulls: Sequence[str], numbers: Sequence[str], cut: Sequence[str]
 ) -> Any:
-    """Return the rows of a sheet of each file as one Arrow table; the columns `numbers` must contain numbers."""
+    """Return the rows of a sheet of each file as one Arrow table; the columns `numbers` must contain numbers.
+
+    So must the columns `cut`, whose numbers define segments, if only a few words in them are not numbers.
+    """
     pa, _ = pyarrow()
-    found = [_columns(path, sheet, nulls, numbers, labels) for path in files]
+    found = [_columns(path, sheet, nulls, numbers, cut) for path in files]
     columns: dict[str, list[Any]] = {name: [] for own in found for name in own}
     for own in found:
         height = max(map(len, own.values()), default=0)
@@ -36,7 +41,7 @@ def read_sheets(
 
 
 def _columns(
-    path: Path, sheet: str | None, nulls: Sequence[str], numbers: Sequence[str], labels: Sequence[str]
+    path: Path, sheet: str | None, nulls: Sequence[str], numbers: Sequence[str], cut: Sequence[str]
 ) -> dict[str, list[Any]]:
     head, *rows = _rows(path, sheet)
     names = [str(_whole(cell)).strip() for cell in head]
@@ -51,7 +56,7 @@ def _columns(
         if name:
             # A truth value would equal 0 or 1.
             cells = [None if row[place] in absent and not isinstance(row[place], bool) else row[place] for row in rows]
-            if name in numbers and name not in labels:
+            if name in numbers or (name in cut and _nearly_numbers(cells)):
                 _check_numbers(cells, name, place, path)
             columns[name] = cells
     return columns
@@ -101,6 +106,14 @@ def _check_numbers(cells: Sequence[Any], name: str, place: int, path: Path) -> N
             )
             hint = "turn text into numbers in the sheet; --null names text that means a missing value."
             raise InputValueError(law, hint=hint)
+
+
+def _nearly_numbers(cells: Sequence[Any]) -> bool:
+    """Whether all cells but a few words are numbers, and too many different ones to be labels."""
+    filled = [cell for cell in cells if cell is not None]
+    found = [cell for cell in filled if isinstance(cell, int | float) and not isinstance(cell, bool)]
+    words = {str(cell) for cell in filled if isinstance(cell, bool) or not isinstance(cell, int | float)}
+    return 2 * len(found) > len(filled) and len(set(found)) > MOST_LABELS and len(words) <= FEW_WORDS
 
 
 def _plain(cells: Sequence[Any]) -> list[Any]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+import shlex
 import string
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -16,11 +17,12 @@ from propriety.cli.inputs import shown
 from propriety.cli.text_heads import LINE, Compression, Head, first_offender, ragged_line, read_heads
 from propriety.cli.written_numbers import Dialect, NumberFormat, detected_format, quoted, sql_text
 from propriety.errors import InputValueError
+from propriety.inference.segment_columns import MOST_LABELS
 
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["LabelRole", "Layout", "Texts"]
+__all__ = ["FEW_WORDS", "LabelRole", "Layout", "Texts"]
 
 # A label is read as a number or a time only if that is written back unchanged; a value may be written in several ways.
 # A quantity is a label unless it has decimals: "1.50" is a number, and "01" is not. An outcome is no label unless its
@@ -44,6 +46,8 @@ DIGITS = "[-+]?[0-9]+"
 CODES = {"BIGINT": "[-+]?0[0-9]+", "UBIGINT": "[-+]?0[0-9]+", "DOUBLE": "[-+]?(0[0-9]+|[0-9]{16,})"}
 LONGEST = 200  # Characters of a field in an error message.
 SHORT = 20  # Characters of text that may mean a missing value.
+FEW_WORDS = 5  # Different words for missing values in a column of numbers.
+USUAL = (NumberFormat(".", ","), NumberFormat(",", "."))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,17 +89,16 @@ class Texts:
         If a column of `numbers` contains text, numbers may be written in another format, or the first text is an error.
         """
         self._check_names(connection, names, [*labels, *numbers])
-        labels = _without_outcome(labels)
         plain = self._read(connection, names)
-        kinds, written, form = self._numbers_of(plain, labels, numbers)
-        wanted = {name: role for name, role in labels.items() if kinds.get(name, "VARCHAR") != "VARCHAR"}
+        kinds, written, form = self._numbers_of(plain, numbers)
+        wanted = _converted(labels, kinds, written)
         # DuckDB guesses types from the first lines, and would round decimals that follow to integers.
-        types = {name: "DOUBLE" for name, kind in kinds.items() if kind in WHOLE and name not in labels}
+        types = {name: "DOUBLE" for name, kind in kinds.items() if kind in WHOLE and name not in wanted}
         types |= dict.fromkeys([*wanted, *(written if form is not None else ())], "VARCHAR")
         if not types:
             return plain
         texts = self._read(connection, names, types)
-        converted = _labels(texts, kinds, wanted)
+        converted = self._labels(texts, kinds, wanted, form)
         if form is not None:
             converted |= self._numbers(texts, written, form)
         return texts.project(_projection(texts.columns, converted))
@@ -117,12 +120,12 @@ class Texts:
             check_distinct(head.names, f"line 1 of {shown(path)}")
         self._check_names(connection, names, [*labels, *numbers])
         plain = self._read(connection, names)
-        kinds, written, form = self._numbers_of(plain, labels, numbers)
-        wanted = {name: role for name, role in labels.items() if kinds.get(name, "VARCHAR") != "VARCHAR"}
+        kinds, written, form = self._numbers_of(plain, numbers)
+        wanted = _converted(labels, kinds, written)
         every = dict.fromkeys(kinds, "VARCHAR")
         if typed:
             texts = self._read(connection, names, every)
-            converted = _labels(texts, kinds, wanted) | self._numbers(texts, written, form)
+            converted = self._labels(texts, kinds, wanted, form) | self._numbers(texts, written, form)
             others = {name: kind for name, kind in kinds.items() if kind not in TEXTS and name not in converted}
             return texts.project(_projection(texts.columns, converted | _others(texts, others))), None
         unused = "_" * (1 + max(map(len, kinds)))
@@ -134,7 +137,7 @@ class Texts:
         read = {name: f"CASE WHEN {quoted(name)} NOT IN ({absent}) THEN {quoted(name)} END" for name in used}
         texts = self._read(connection, names, every, nulls=("",))
         texts = texts.project(", ".join([_projection(texts.columns, read), *again]))
-        converted = _labels(texts, kinds, wanted) | self._numbers(texts, written, form)
+        converted = self._labels(texts, kinds, wanted, form) | self._numbers(texts, written, form)
         layout = Layout(
             head=next(iter(self.heads.values()), Head(",", ())),
             decimal="." if form is None else form.decimal,
@@ -155,17 +158,51 @@ class Texts:
         return _not_a_number(found["column"], int(found["line"]), found["text"], path=only)
 
     def _numbers_of(
-        self, plain: duckdb.DuckDBPyRelation, labels: Mapping[str, LabelRole], numbers: Sequence[str]
+        self, plain: duckdb.DuckDBPyRelation, numbers: Sequence[str]
     ) -> tuple[dict[str, str], list[str], NumberFormat | None]:
         """Return the types that DuckDB guesses, the columns of numbers, and how these are written unless plainly."""
         kinds = dict(zip(plain.columns, map(str, plain.types), strict=True))
-        written = [name for name in dict.fromkeys(numbers) if name in kinds and name not in labels]
+        written = [name for name in dict.fromkeys(numbers) if name in kinds]
         wrong = [name for name in written if kinds[name] == "VARCHAR"]
         form = self.number_format or detected_format(plain, wrong)
         if form is None and wrong and self.heads:
-            self._check_numbers(wrong, self._is_number)
+            self._check_numbers(wrong, None)
             form = NumberFormat()  # DuckDB takes a number with a plus sign for text, but can convert it.
         return kinds, written, form
+
+    def _labels(
+        self,
+        texts: duckdb.DuckDBPyRelation,
+        kinds: Mapping[str, str],
+        wanted: Mapping[str, LabelRole],
+        form: NumberFormat | None,
+    ) -> dict[str, str]:
+        """Return the SQL that converts columns of labels."""
+        quantities = [name for name, role in wanted.items() if role == "quantity"]
+        numbers = self._numbers(texts, [name for name in quantities if self._has_decimals(texts, name, form)], form)
+        others = {name: role for name, role in wanted.items() if name not in numbers and kinds[name] != "VARCHAR"}
+        casts = {name: _kind(texts, name, kinds[name], role) for name, role in others.items()}
+        return numbers | {name: f"CAST({quoted(name)} AS {kind})" for name, kind in casts.items()}
+
+    def _has_decimals(self, texts: duckdb.DuckDBPyRelation, name: str, form: NumberFormat | None) -> bool:
+        """Return whether all texts of a column are numbers, some with decimals or separators.
+
+        If only a few words are not, each of the many numbers would be a label of its own: this is an error.
+        """
+        column = quoted(name)
+        plain = f"TRY_CAST({column} AS DOUBLE) IS NOT NULL"
+        number = plain if form is None else form.matches(name)
+        similar = f"({' OR '.join([number, plain, *(one.matches(name) for one in USUAL)])})"
+        digits = f"coalesce(bool_and(regexp_full_match({column}, '{DIGITS}')), true)"
+        counts = f"count({column}), count(*) FILTER ({number}), count(*) FILTER ({similar}), {digits}"
+        ((filled, numbers, alike, whole),) = texts.aggregate(counts).fetchall()
+        if numbers < filled < 2 * alike:
+            distinct = f"count(DISTINCT {column}) FILTER ({similar}), count(DISTINCT {column}) FILTER (NOT {similar})"
+            codes = f"bool_or(regexp_full_match({column}, '{CODES['BIGINT']}'))"
+            ((values, words, coded),) = texts.aggregate(f"{distinct}, {codes}").fetchall()
+            if values > MOST_LABELS and words <= FEW_WORDS and not coded:
+                self._check_numbers([name], form)
+        return bool(numbers == filled and not whole)
 
     def _numbers(
         self, texts: duckdb.DuckDBPyRelation, names: Sequence[str], form: NumberFormat | None
@@ -176,13 +213,12 @@ class Texts:
         counts = [_lost(name, "DOUBLE") if form is None else form.mismatches(name) for name in names]
         ((*mismatches,),) = texts.aggregate(", ".join(counts)).fetchall()
         wrong = [name for name, count in zip(names, mismatches, strict=True) if count]
-        self._check_numbers(
-            wrong, self._is_number if form is None else lambda text: text in self.nulls or form.is_number(text)
-        )
+        self._check_numbers(wrong, form)
         return {name: f"CAST({quoted(name)} AS DOUBLE)" if form is None else form.sql(name) for name in names}
 
-    def _check_numbers(self, names: Sequence[str], is_valid: Callable[[str], bool]) -> None:
+    def _check_numbers(self, names: Sequence[str], form: NumberFormat | None) -> None:
         """Raise an error for the first field of some columns that is not a number."""
+        is_valid = self._is_number if form is None else lambda text: text in self.nulls or form.is_number(text)
         for name in names:
             for path, head in self.heads.items():
                 found = first_offender(path, self.form, head, name, is_valid)
@@ -234,7 +270,7 @@ def _not_a_number(column: str, line: int, text: str, *, path: Path | None) -> In
     shortened = text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
     where = "" if path is None else f" of {shown(path)}"
     law = f"column {column!r} must contain numbers; line {line:,}{where} has {shortened!r}"
-    hint = f"use --null {text} if this means a missing value." if text.isalnum() and len(text) <= SHORT else ""
+    hint = f"use --null {shlex.quote(text)} if this means a missing value." if len(text) <= SHORT else ""
     if SIGNS.fullmatch(text):
         hint = "--decimal and --thousands name the signs in numbers, such as --decimal , --thousands ."
     if text.strip() != text.strip(string.whitespace):
@@ -242,19 +278,16 @@ def _not_a_number(column: str, line: int, text: str, *, path: Path | None) -> In
     return InputValueError(law, hint=hint)
 
 
-def _without_outcome(labels: Mapping[str, LabelRole]) -> dict[str, LabelRole]:
-    return {name: role for name, role in labels.items() if role != "outcome"}
+def _converted(
+    labels: Mapping[str, LabelRole], kinds: Mapping[str, str], numbers: Sequence[str]
+) -> dict[str, LabelRole]:
+    """Return the columns of labels that may have to be converted; those of numbers are converted anyway."""
+    found = {name: role for name, role in labels.items() if name in kinds and name not in numbers and role != "outcome"}
+    return {name: role for name, role in found.items() if role == "quantity" or kinds[name] != "VARCHAR"}
 
 
 def _projection(columns: Sequence[str], converted: Mapping[str, str]) -> str:
     return ", ".join(f"{converted.get(name, quoted(name))} AS {quoted(name)}" for name in columns)
-
-
-def _labels(
-    texts: duckdb.DuckDBPyRelation, kinds: Mapping[str, str], wanted: Mapping[str, LabelRole]
-) -> dict[str, str]:
-    """Return the SQL that converts columns of labels."""
-    return {name: f"CAST({quoted(name)} AS {_kind(texts, name, kinds[name], role)})" for name, role in wanted.items()}
 
 
 def _others(texts: duckdb.DuckDBPyRelation, kinds: Mapping[str, str]) -> dict[str, str]:
@@ -288,9 +321,6 @@ def _kind(texts: duckdb.DuckDBPyRelation, name: str, kind: str, role: LabelRole)
         faithful = f"bool_and({column} IS NULL OR coalesce({cast}::VARCHAR = {column}, false))"
         if role == "value":
             faithful = f"count({column}) = count({cast}) AND count(DISTINCT {column}) = count(DISTINCT {cast})"
-        if role == "quantity" and candidate == "DOUBLE":
-            decimals = f"NOT bool_and(regexp_full_match({column}, '{DIGITS}'))"
-            faithful = f"({faithful}) OR (count({column}) = count({cast}) AND {decimals})"
         if candidate in TIMES:
             faithful += f" AND bool_and(regexp_matches({column}, '{YEAR_FIRST}'))"
         if candidate in WHOLE:  # DuckDB would round numbers that are not integers.

@@ -51,10 +51,13 @@ class NumberFormat:
             text = f"replace({text}, {sql_text(self.thousands)}, '')"
         return f"CAST(replace({text}, {sql_text(self.decimal)}, '.') AS DOUBLE)"
 
+    def matches(self, name: str) -> str:
+        """Return the SQL for whether a text of a column is such a number."""
+        return f"regexp_full_match({quoted(name)}, {sql_text(self.pattern)})"
+
     def mismatches(self, name: str) -> str:
         """Return the SQL that counts the texts of a column that are not such numbers."""
-        matches = f"regexp_full_match({quoted(name)}, {sql_text(self.pattern)})"
-        return f"count(*) FILTER ({quoted(name)} IS NOT NULL AND NOT {matches})"
+        return f"count(*) FILTER ({quoted(name)} IS NOT NULL AND NOT {self.matches(name)})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

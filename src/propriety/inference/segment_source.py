@@ -64,7 +64,8 @@ def cut_ledger(
         return open_ledger(source, forecasts, outcome=outcome, by=columns, **options), cuts
     except ProprietyError as error:
         names = by if isinstance(by, Mapping) else key_columns(by)
-        error.aliases |= {f"by[{own!r}]": f"by[{name!r}]" for own, name in zip(columns, names, strict=True)}
+        renamed = [(own, name) for own, name in zip(columns, names, strict=True) if own != name]
+        error.aliases |= {f"by[{own!r}]": Wording("by[{key!r}]", key=name) for own, name in renamed}
         raise
 
 

@@ -18,6 +18,7 @@ from propriety.calibration.cumulative_error import cumulative_calibration_error
 from propriety.checks import check_choice, check_level, check_positive, check_resamples, fresh_seed
 from propriety.errors import InputValueError
 from propriety.inference.calibration_measures import CalibrationIntercept, ObservedExpected
+from propriety.inference.estimates import counted
 from propriety.inference.estimation import estimate
 from propriety.inference.measures import Miscalibration
 from propriety.inference.segment_columns import Cut
@@ -156,7 +157,13 @@ class Segments(Result):
         searched = f"{self.tested:,} {were} tested, each of up to {self.depth} of the {columns}"
         searched = searched if len(self.by) > 1 else f"{self.tested:,} {were} tested, of {columns}"
         few = "1 more expects" if self.too_small == 1 else f"{self.too_small:,} more expect"
-        others = f" {few} few events and can only stand out by an extreme deviation." if self.too_small else ""
+        rare = "few events and can only stand out by an extreme deviation."
+        were_left = "was left out." if self.dropped == 1 else "were left out."
+        left_out = f" {counted(self.dropped, 'row')} with missing values {were_left}" if self.dropped else ""
+        others = f" {few} {rare}{left_out}" if self.too_small else left_out
+        if not len(self.segment) and not self.tested:
+            expect = "the only one expects" if self.too_small == 1 else f"all {self.too_small:,} expect"
+            return f"No segment could be tested: {expect} {rare}{left_out}"
         if not len(self.segment):
             within = f", and none deviates by {self.critical:.1f} standard errors" * math.isfinite(self.critical)
             return f"No segment stands out: {searched}{within}.{others}"

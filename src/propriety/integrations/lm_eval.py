@@ -23,11 +23,28 @@ TASK = re.compile(r"samples_(?P<task>.+?)(_\d{4}-\d\d-\d\dT[\d.-]+)?\.jsonl(\.gz
 ROUNDING = 1e-3  # Log-likelihoods in half precision can exceed 0.
 
 
+ACCURACIES = {"none": "acc", "characters": "acc_norm", "bytes": "acc_bytes"}
+
+
 class Choices(NamedTuple):
     """The choices of an item: context and continuation of each request."""
 
     contexts: list[str]
     texts: list[str]
+
+
+class Item(NamedTuple):
+    """An item: its choices, and the right one by each reading of its target, which is a position or a text."""
+
+    where: str
+    name: str
+    cluster: str
+    content: str
+    texts: list[str]
+    values: Floats
+    greedy: list[bool]
+    right: dict[str, int]
+    accuracies: dict[str, float]
 
 
 def read_lm_eval(
@@ -68,8 +85,9 @@ def read_lm_eval(
     Raises
     ------
     InputValueError
-        If the file is malformed, is not of a multiple-choice task, has several right choices for an item, or
-        contradicts the accuracies that the harness computed.
+        If the file is malformed, is not of a multiple-choice task, has several right choices for an item, contradicts
+        the accuracies that the harness computed, or does not tell whether a target is the position or the text of a
+        choice.
 
     See Also
     --------
@@ -81,6 +99,10 @@ def read_lm_eval(
     If the task has repeats, the filter selects the answer that is read, usually the first. If the choices are in the
     contexts, as in Winogrande, the file does not contain the right choice. It is derived from `acc`, which requires two
     choices.
+
+    Lengths are those of the choices without the blank that the harness puts before all of them; if this contradicts
+    the logged accuracy, the blank is part of the choices. A target such as "1" is the position or the text of a choice;
+    the logged accuracies of the items show which.
 
     Examples
     --------
@@ -116,8 +138,10 @@ def read_lm_eval(
         task = _task(file)
         tasks.append(task)
         prefix = f"{task}/" if len(files) > 1 else ""
-        for where, record in _filtered(file, filter_name):
-            rows.append(_row(record, where, prefix, length, cluster_from))
+        items = [_item(record, where, prefix, cluster_from) for where, record in _filtered(file, filter_name)]
+        delimiters = _delimiters(items)
+        right = _right_choices(items, delimiters)
+        rows += map(_row, items, right, _sizes(items, right, length, delimiters))
     return LoggedAnswers.of_rows(rows, greedy=True, task=", ".join(tasks))
 
 
@@ -144,7 +168,7 @@ def _filtered(path: Path, wanted: str | None) -> Iterator[tuple[str, dict[str, A
         raise InputValueError(law, argument="filter_name", offender=offender)
 
 
-def _row(record: Mapping[str, Any], where: str, prefix: str, length: str, cluster_from: str | None) -> AnswerRow:
+def _item(record: Mapping[str, Any], where: str, prefix: str, cluster_from: str | None) -> Item:
     item = f"{prefix}{field_of(record, 'doc_id', (int, str), where)}"
     content = field_of(record, "doc_hash", str, where)
     cluster = item if cluster_from is None else _cluster(record, cluster_from, where)
@@ -157,24 +181,29 @@ def _row(record: Mapping[str, Any], where: str, prefix: str, length: str, cluste
             raise InputValueError(law, argument=where, offender=f"it has {len(values)} requests")
         choices = Choices(choices.contexts[:half], choices.texts[:half])
         values = values[:half]
-    right = _right(record, choices, values, where)
-    scaled = values / _lengths(choices.texts, length, where)
+    logged = {name: record.get(name) for name in ACCURACIES.values()}
+    accuracies = {name: value for name, value in logged.items() if isinstance(value, int | float)}
+    right = _readings(record, choices, values, where)
+    return Item(where, item, cluster, content, choices.texts, values, greedy, right, accuracies)
+
+
+def _row(item: Item, right: int, sizes: Floats) -> AnswerRow:
+    scaled = item.values / sizes
     weights = np.exp(scaled - scaled.max())
     proba = weights / weights.sum()
     answer = int(np.argmax(scaled))
-    _check_accuracy(record, length, correct=answer == right, where=where)
     return AnswerRow(
-        item=item,
+        item=item.name,
         repeat=1,
-        cluster=cluster,
-        content=content,
+        cluster=item.cluster,
+        content=item.content,
         correct=answer == right,
         confidence=float(proba[answer]),
         gold=right,
         answer=answer,
         proba=proba.tolist(),
-        mass=float(np.exp(values).sum()),
-        greedy=greedy[answer],
+        mass=float(np.exp(item.values).sum()),
+        greedy=item.greedy[answer],
     )
 
 
@@ -222,8 +251,8 @@ def _likelihoods(pairs: list[Any], k: int, where: str) -> tuple[Floats, list[boo
     return values, greedy
 
 
-def _right(record: Mapping[str, Any], choices: Choices, values: Floats, where: str) -> int:
-    """Return the position of the right choice, which must agree with the accuracy that the harness computed."""
+def _readings(record: Mapping[str, Any], choices: Choices, values: Floats, where: str) -> dict[str, int]:
+    """Return the right choice by each reading of the target that agrees with the accuracy that the harness computed."""
     likeliest, accuracy = int(np.argmax(values)), record.get("acc")
     known = isinstance(accuracy, int | float)
     if known and accuracy not in (0, 1):
@@ -233,43 +262,107 @@ def _right(record: Mapping[str, Any], choices: Choices, values: Floats, where: s
             law = "must name the right choice"
             hint = "if the choices are in the contexts, two choices and the metric acc are required."
             raise InputValueError(law, argument=where, hint=hint)
-        return likeliest if accuracy else 1 - likeliest
-    right = _target(field_of(record, "target", (str, int), where), choices.texts, where)
-    if known and bool(accuracy) != (likeliest == right):
+        return {"accuracy": likeliest if accuracy else 1 - likeliest}
+    found = _targets(field_of(record, "target", (str, int), where), choices.texts, where)
+    agreeing = {
+        reading: right for reading, right in found.items() if not known or bool(accuracy) == (likeliest == right)
+    }
+    if not agreeing:
+        right = " or ".join(map(str, dict.fromkeys(found.values())))
         offender = f"the target is choice {right}, the most likely is choice {likeliest}, and acc is {accuracy!r}"
         law = "must have an accuracy that agrees with its target and log-likelihoods"
         raise InputValueError(law, argument=where, offender=offender)
+    return agreeing
+
+
+def _targets(target: str | int, texts: list[str], where: str) -> dict[str, int]:
+    """Return the choices that the target may mean, by its position or by its text."""
+    stripped, text, found = [one.strip() for one in texts], str(target).strip(), {}
+    if re.fullmatch(r"\d{1,6}", text) and int(text) < len(texts):
+        found["position"] = int(text)
+    if isinstance(target, str) and stripped.count(text) == 1:
+        found["text"] = stripped.index(text)
+    if not found:
+        law = "must have a target that is the position or the text of one choice"
+        hint = "items with several right choices are not supported." if text.startswith("[") else ""
+        raise InputValueError(law, argument=where, offender=f"got {target!r} of {len(texts)} choices", hint=hint)
+    return found
+
+
+def _right_choices(items: Sequence[Item], delimiters: Sequence[int]) -> list[int]:
+    """Return the right choice of each item; the targets of a file are all positions, or all texts."""
+    readings = [_agreeing(item, delimiters) for item in items]
+    known = {reading for own in readings if len(own) == 1 for reading in own}
+    right: list[int] = []
+    for item, own in zip(items, readings, strict=True):
+        possible = set(own.values())
+        if len(possible) > 1:
+            possible = {own[reading] for reading in own if reading in known}
+        if len(possible) != 1:
+            law = "must have a target that is either the position or the text of a choice"
+            either = f"choice {own['position']} by its position or choice {own['text']} by its text"
+            offender = f"it may be {either}, and no accuracy in the file shows which"
+            raise InputValueError(law, argument=item.where, offender=offender)
+        right += possible
     return right
 
 
-def _check_accuracy(record: Mapping[str, Any], length: str, *, correct: bool, where: str) -> None:
-    """Check an answer by log-likelihoods divided by lengths against the accuracy that the harness computed."""
-    name = {"characters": "acc_norm", "bytes": "acc_bytes"}.get(length, "acc")
-    accuracy = record.get(name)
-    if length != "none" and isinstance(accuracy, int | float) and accuracy != correct:
-        law = f"must have an {name} that agrees with the lengths of its choices"
-        offender = f"the answer is {'right' if correct else 'wrong'}, and {name} is {accuracy!r}"
-        raise InputValueError(law, argument=where, offender=offender, hint='use length="none".')
+def _agreeing(item: Item, delimiters: Sequence[int]) -> dict[str, int]:
+    """Return the readings of the target; of different ones, those that agree with the accuracies by length, if any."""
+    found = item.right
+    if len(set(found.values())) == 1:
+        return found
+    counted = [one for one in delimiters if one < min(map(len, item.texts))]
+    for length in ("characters", "bytes"):
+        sizes = [_lengths(item, length, delimiter) for delimiter in counted]
+        agreeing = {
+            reading: right
+            for reading, right in found.items()
+            if any(_agrees(item, right, length, own) for own in sizes)
+        }
+        found = agreeing or found
+    return found
 
 
-def _target(target: str | int, texts: list[str], where: str) -> int:
-    stripped = [text.strip() for text in texts]
-    text = str(target).strip()
-    if re.fullmatch(r"\d{1,6}", text) and int(text) < len(texts):
-        return int(text)
-    if stripped.count(text) == 1:
-        return stripped.index(text)
-    law = "must have a target that is the position or the text of one choice"
-    hint = "items with several right choices are not supported." if text.startswith("[") else ""
-    raise InputValueError(law, argument=where, offender=f"got {target!r} of {len(texts)} choices", hint=hint)
+def _agrees(item: Item, right: int, length: str, sizes: Floats) -> bool:
+    """Whether a right choice and the lengths of the choices agree with the accuracy by length, if it is logged."""
+    correct = int(np.argmax(item.values / sizes)) == right
+    return item.accuracies.get(ACCURACIES[length], correct) == correct
 
 
-def _lengths(texts: list[str], length: str, where: str) -> Floats:
+def _delimiters(items: Sequence[Item]) -> list[int]:
+    """Return how many characters before each choice the harness may not count: usually one blank, rarely more or none.
+
+    It writes a delimiter before all choices of a task, but blanks may also be part of the choices.
+    """
+    shared = min((len(text) - len(text.lstrip()) for item in items for text in item.texts), default=0)
+    return [*range(1, 1 + shared), 0]
+
+
+def _sizes(items: Sequence[Item], right: Sequence[int], length: str, delimiters: Sequence[int]) -> list[Floats]:
+    """Return the lengths of the choices of each item, which must agree with the accuracy that the harness computed."""
     if length == "none":
-        return np.ones(len(texts))
-    # The harness puts a space before each choice, which it does not count.
-    stripped = [text.strip() for text in texts]
-    sizes = [len(text) if length == "characters" else len(text.encode("utf-8", "surrogatepass")) for text in stripped]
+        return [np.ones(len(item.texts)) for item in items]
+    wrong: Item | None = None
+    for delimiter in delimiters:
+        sizes = [_lengths(item, length, delimiter) for item in items]
+        rows = zip(items, right, sizes, strict=True)
+        contradicted = next((item for item, own, size in rows if not _agrees(item, own, length, size)), None)
+        if contradicted is None:
+            return sizes
+        wrong = wrong or contradicted
+    assert wrong is not None  # noqa: S101  (for the type checker; there is a delimiter)
+    name = ACCURACIES[length]
+    law = f"must have an {name} that agrees with the lengths of its choices"
+    offender = (
+        f"the answer is {'wrong' if wrong.accuracies[name] else 'right'}, and {name} is {wrong.accuracies[name]!r}"
+    )
+    raise InputValueError(law, argument=wrong.where, offender=offender, hint='use length="none".')
+
+
+def _lengths(item: Item, length: str, delimiter: int) -> Floats:
+    texts = [text[delimiter:] for text in item.texts]
+    sizes = [len(text) if length == "characters" else len(text.encode("utf-8", "surrogatepass")) for text in texts]
     if 0 in sizes:
-        raise InputValueError("must have no empty choices to divide by their length", argument=where)
+        raise InputValueError("must have no empty choices to divide by their length", argument=item.where)
     return np.array(sizes, dtype=np.float64)

@@ -39,11 +39,12 @@ def segments_report(
     '<!doctype html>'
     """
     first, *sentences = found.summary().splitlines()
+    facts = {"Segments found": len(found.segment), "Segments tested": found.tested, "Cases": found.n_cases}
     page = Page(
         title=title,
         verdict=(first, *sentences),
         models=(),
-        headline={"Segments found": len(found.segment), "Segments tested": found.tested, "Cases": found.n_cases},
+        headline=facts | ({"Rows left out": found.dropped} if found.dropped else {}),
         sections=tuple(_sections(found)),
     )
     text = render(page)
