@@ -66,7 +66,12 @@ LISTS = pa.list_(pa.float64())
         ("tables", "site", at(3, None), "column site must hold a label in every row"),
         ("moments", "n", lambda c: c.cast("double"), "column n must hold whole numbers; it is of double"),
         ("moments", "mean", at(1, None, LISTS), "a number for each of 3 series"),
-        ("moments", "mean", lambda c: pa.array([None, *c.to_pylist()[1:]], c.type), "mean must hold lists of numbers"),
+        (
+            "moments",
+            "mean",
+            lambda c: pa.array([None, *c.to_pylist()[1:]], c.type),
+            "mean must hold lists of numbers|whole Parquet files",
+        ),
         ("moments", "mean", lambda c: pa.array([[1, 0, 1]] * len(c)), "mean must hold lists of numbers"),
         ("moments", "mean", lambda c: pa.array([1.0] * len(c)), "mean must hold lists of numbers"),
         (
