@@ -163,3 +163,11 @@ def test_parts_that_contradict_each_other_are_sorted():
     assert merged_labels([(1, 4), (2, 3)]) == (1, 2, 3, 4)
     assert merged_labels([("x", 1), (2, "x")]) == (2, "x", 1)
     assert set(merged_labels([("low", "high"), ("alone",)])) == {"low", "high", "alone"}
+
+
+def test_labels_of_another_type_are_shown_beside_those_of_the_first_part():
+    parts = [KeyIndex.of_columns({"site": own}) for own in ([1, 2], [3], ["1", "2"])]
+    with pytest.raises(InputValueError, match=r"must have labels of one type in 'site' .* they are 1 and '1'\. Hint"):
+        KeyIndex.joined(parts)
+    mixed = KeyIndex.joined([*parts[:1], KeyIndex.of_columns({"site": ["1", 2]})])
+    assert len(mixed) == 4

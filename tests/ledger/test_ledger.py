@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError
 from propriety.ledger.keyed_tables import _inside_cells
+from propriety.rules.catalogue import RULES
 from propriety.rules.functions import Excess
 from propriety.tables.events import TOP, Event
 
@@ -325,3 +326,43 @@ def test_what_a_measure_says_of_a_sum_it_says_of_the_cases(data, drawn_cases):
         for field in ("value", "low", "high", "standard_error", "n", "units"):
             np.testing.assert_allclose(getattr(mine, field), getattr(theirs, field), rtol=1e-9, atol=1e-12)
         assert (mine.note, mine.method) == (theirs.note, theirs.method)
+
+
+@pytest.mark.parametrize("dependence", ["cluster", "time"])
+def test_cases_of_a_lazy_frame_are_those_of_its_columns(dependence):
+    frame = pl.LazyFrame({"y": Y, "p": P, "site": SITE, "day": DAY})
+    ledger = pr.condense(frame, ["p"], outcome="y", by="site", **{dependence: "day"})
+    cases, expected = ledger.cases, pr.condense(Y, {"p": P}, by={"site": SITE}, **{dependence: DAY}).cases
+    order, place = (np.argsort(one.forecasts["p"]) for one in (cases, expected))  # An engine returns rows in any order.
+    pairs = [(cases.keys["site"], expected.keys["site"]), (getattr(cases, dependence), getattr(expected, dependence))]
+    for own, other in pairs:
+        assert list(own.labels) == list(other.labels)
+        np.testing.assert_array_equal(own.codes[order], other.codes[place])
+    assert {cases.cluster is None, cases.time is None} == {True, False}
+    if dependence == "time":
+        assert ledger.times() == [1, 2, 3] == forgetful(ledger).times()
+
+
+def test_one_event_of_stored_classes_has_their_dependence():
+    rows = RNG.dirichlet([1, 1, 1], N)
+    ledger = pr.condense(RNG.integers(0, 3, N), {"m": rows}, cluster=DAY)
+    for one in (ledger, forgetful(ledger)):
+        event = one.of_event("m", 1)
+        assert (event.models, event.labels, event.dependence) == (("m",), None, "cluster")
+        np.testing.assert_array_equal(event.table().forecast, ledger.table("m", 1).forecast)
+        assert event.table("m", Event("event")).n == N
+
+
+def test_an_engine_computes_every_rule_of_classes_and_returns_the_cases():
+    rows, grade = RNG.dirichlet([1, 1, 1], N), RNG.choice(["low", "mid", "top"], N)
+    columns = {f"p{place}": rows[:, place] for place in range(3)}
+    frame = pl.LazyFrame({"y": grade, **columns})
+    options = {"labels": ["low", "mid", "top"], "tolerance": 1e-9}
+    found = pr.condense(frame, {"m": list(columns)}, outcome="y", ordered=True, **options)
+    expected = pr.condense(grade, {"m": rows}, ordered=True, **options)
+    rules = [rule for rule in RULES if isinstance(rule, pr.ClassRule)]
+    assert len(rules) > 5
+    for rule in rules:
+        np.testing.assert_allclose(found.moments(rule).means, expected.moments(rule).means, rtol=1e-12, err_msg=rule)
+    order, place = (np.argsort(one.cases.forecasts["m"][:, 0]) for one in (found, expected))
+    np.testing.assert_array_equal(found.cases.outcome[order], expected.cases.outcome[place])

@@ -335,3 +335,41 @@ def test_a_new_folder_is_complete_or_absent(tmp_path):
     ledger.to_parquet(tmp_path / "parts" / "one")
     assert [path.name for path in (tmp_path / "parts").iterdir()] == ["one"]
     assert pr.Ledger.from_parquet(tmp_path / "parts" / "one").n == 3
+
+
+def test_a_folder_holds_the_rows_of_its_label_only(tmp_path):
+    ledger = condensed(by={"day": DAY, "site": SITE})
+    ledger.to_parquet(tmp_path / "l", partition=["site"])
+    for kind in ("tables", "moments"):
+        for site in ("a", "b"):
+            (file,) = (tmp_path / "l" / kind / f"site={site}").iterdir()
+            stored_file = parquet.ParquetFile(file)
+            assert set(stored_file.read().column("site").to_pylist()) == {site}
+            assert stored_file.metadata.row_group(0).column(0).compression == "ZSTD"
+
+
+def test_a_folder_of_a_label_may_be_there_without_cases(tmp_path, same):
+    whole = condensed(by={"day": DAY})
+    condensed(DAY < 2, by={"day": DAY}).to_parquet(tmp_path / "l", partition=["day"])
+    (tmp_path / "l" / "tables" / "day=2").mkdir()
+    condensed(DAY == 2, by={"day": DAY}).to_parquet(tmp_path / "l", partition=["day"])
+    same(pr.Ledger.from_parquet(tmp_path / "l"), whole)
+
+
+def test_text_that_is_added_keeps_the_order_of_its_own(tmp_path):
+    """Labels that no earlier part has are put where the part that is added has them."""
+    grades = ["low", "mid", "high"]
+    for day, labels in enumerate((["low", "high"], ["low", "mid", "high"])):
+        own = day == DAY
+        grade = pd.Series(pd.Categorical(np.resize(labels, 20), grades, ordered=True))
+        by = {"day": DAY[own], "grade": grade}
+        pr.condense(Y[own], {"p": P[own]}, by=by).to_parquet(tmp_path / "l", partition=["day"])
+    assert stored(tmp_path / "l")["keys"] == {"day": None, "grade": grades}
+
+
+def test_labels_above_the_largest_signed_number_come_back(tmp_path, same):
+    ledger = condensed(by={"id": np.resize(np.array([2**64 - 1, 2**63, 5], dtype=np.uint64), N)})
+    ledger.to_parquet(tmp_path / "l")
+    again = pr.Ledger.from_parquet(tmp_path / "l")
+    same(again, ledger, rtol=1e-15)
+    assert again.keys == {"id": (5, 2**63, 2**64 - 1)}

@@ -295,6 +295,7 @@ def test_pairs_are_first_minus_second_and_rows_are_tidy():
 def test_dropped_rows_are_counted_and_add():
     part = moments_of([0, 1, 1], {"a": [0.1, None, 0.7], "b": [0.5, 0.5, 0.6]}, missing="drop")
     assert part.dropped == 1
+    assert repr(part).endswith("n=2, keys=['outcome'], dropped=1)")
     assert (part + part).dropped == 2
     assert (part + part).cases == 4
 

@@ -154,3 +154,12 @@ def test_what_is_not_one_event_is_rejected():
         pr.at_prevalence(pr.condense([0, 0], [0.1, 0.2]), 0.1)
     with pytest.raises(InputValueError, match="prevalence must lie strictly between 0 and 1"):
         pr.at_prevalence(pr.condense(Y, FORECASTS), 1.0)
+
+
+def test_weights_of_an_engine_are_multiplied():
+    frame = pl.LazyFrame({"y": Y.astype(int), "a": FORECASTS["a"], "w": 1.0 + (X > 0)})
+    found = pr.at_prevalence(pr.condense(frame, ["a"], outcome="y", sample_weight="w"), RATE)
+    expected = pr.at_prevalence(pr.condense(Y, {"a": FORECASTS["a"]}, sample_weight=1.0 + (X > 0)), RATE)
+    one, other = (pr.estimate(ledger, "a") for ledger in (found, expected))
+    assert (one.value, one.standard_error) == pytest.approx((other.value, other.standard_error), rel=1e-12)
+    assert pr.at_prevalence(expected.table("a"), RATE).models == ("forecast",)

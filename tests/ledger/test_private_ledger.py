@@ -206,3 +206,16 @@ def test_parts_without_keys_add_up(sites):
     assert summed.ledger.n == len(y)
     assert pr.brier_score(summed.ledger.table()) == pytest.approx(float(pr.brier_score(whole.ledger.table())))
     assert pr.measure_bounds(summed).low == pytest.approx(pr.measure_bounds(whole).low)
+
+
+def test_a_part_keeps_what_was_suppressed_and_spent():
+    y, p, site = cases()
+    ledger = pr.condense(y, p, by={"site": site})
+    parts = {one: pr.coarsen(ledger.where(site=one), minimum=minimum) for one, minimum in (("north", 4), ("west", 9))}
+    both = parts["north"] + parts["west"]
+    for one, private in parts.items():
+        part = both.where(site=one)
+        assert (part.minimum.tolist(), part.epsilon.tolist()) == (private.minimum.tolist(), private.epsilon.tolist())
+        np.testing.assert_array_equal(part.published, private.published)
+    assert both.without_keys().keys == {}
+    assert both.without_keys().published.shape == both.published.shape

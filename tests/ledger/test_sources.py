@@ -223,3 +223,21 @@ def test_censored_frames_have_models_and_keys():
     known = open_ledger(censored(horizon=0.5), "p")
     assert not known.is_weighted
     assert known.censoring is None
+
+
+@pytest.mark.parametrize("name", ["lazy", "pandas"])
+def test_tables_of_frames_are_put_on_the_grid_that_is_asked_for(name):
+    found = pr.condense(FRAMES[name], ["p", "q"], outcome="y", by="site", cells=8)
+    assert found.table("p").cells == 8
+    assert found.table("p", site="a").cells == 8
+    expected = pr.condense(COLUMNS["y"], MODELS, cells=8).table("p")
+    np.testing.assert_allclose(found.table("p").forecast, expected.forecast, rtol=1e-14)
+
+
+def test_censored_frames_are_split_by_keys():
+    frame = FRAMES["lazy"].with_columns(t=pl.col("q") + 0.1, event=pl.col("y"))
+    censored = pr.censored_frame(frame, time="t", event="event", horizon=0.5)
+    found = pr.condense(censored, ["p"], by=["site", "day"])
+    assert found.keys == {"site": ("a", "b"), "day": (0, 1, 2, 3)}
+    whole = pr.condense(censored, ["p"])
+    assert sum(found.table("p", site=site).weight for site in "ab") == pytest.approx(whole.table("p").weight)
