@@ -7,6 +7,7 @@ import zlib
 from collections import defaultdict
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -46,3 +47,11 @@ def pytest_collection_modifyitems(items):
 def golden():
     """Return a function that gives the inputs and the expected values of a golden case."""
     return lambda name: (GOLDEN[name]["inputs"], GOLDEN[name]["expected"])
+
+
+@pytest.fixture(autouse=True)
+def _numpy_settings_are_left_as_they_were():
+    """How NumPy treats errors is the user's choice, which a function may change for itself but not leave changed."""
+    before = np.geterr()
+    yield
+    assert np.geterr() == before

@@ -67,9 +67,7 @@ def parameter(name: str) -> str:
 
 
 def with_names(text: str, names: Mapping[str, str]) -> str:
-    """Return a text, with other parameter names if it refers to any, or is one, such as ``by['age']``."""
-    if text in names:
-        return names[text]
+    """Return a text, with other parameter names if it refers to any."""
     return text.with_names(names) if isinstance(text, Wording) else text
 
 
@@ -137,7 +135,8 @@ class ProprietyError(Exception):
         names = {**names, **{name: with_names(alias, names) for name, alias in self.aliases.items()}}
         text = "".join(f"In the group {group!r}: " for group in self.groups)
         if self.argument:
-            text += f"{with_names(parameter(self.argument), names)} "
+            # Some arguments, such as ``by['age']``, are parts of a parameter and have a name of their own.
+            text += f"{names.get(self.argument) or with_names(parameter(self.argument), names)} "
         text += with_names(self.law, names)
         place = "" if self.row is None else f"row {self.row}"
         place += "" if self.column is None else f", column {self.column}"

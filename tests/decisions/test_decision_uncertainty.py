@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import propriety as pr
+from propriety.decisions.net_benefit_limits import wilson_limits
 from propriety.errors import InputTypeError, InputValueError
 
 RNG = np.random.default_rng(1)
@@ -261,3 +262,28 @@ def test_thresholds_of_rare_events_are_near_their_prevalence():
     assert found.plot().get_xlim() == (grid[0], grid[-1])
     common = pr.decision_uncertainty(Y, P, n_resamples=50, seed=1)
     assert common.threshold[common.of("treat all")].tolist() == (np.arange(1, 100) / 100).tolist()
+
+
+@pytest.mark.parametrize("threshold", [0.2, 0.5, 0.99, 0.999])
+def test_limits_of_net_benefit_are_the_same_everywhere_and_possible(threshold):
+    rng = np.random.default_rng(0)
+    y, p = [0] * 30 + [1] * 10, [*rng.uniform(0, 0.5, 30), *rng.uniform(0.3, 0.85, 10)]
+    points = pr.decision_curve(y, p).operating_points(grid=[threshold])
+    limits = points.net_benefit_low[0], points.net_benefit_high[0]
+    one = pr.estimate(y, p, pr.measures.NetBenefit(threshold))
+    drawn = pr.decision_uncertainty(y, {"m": p}, grid=[threshold], seed=1, n_resamples=99)
+    assert (one.low, one.high) == pytest.approx(limits)
+    assert (drawn.low[0], drawn.high[0]) == pytest.approx(limits)
+    assert limits[1] <= wilson_limits(np.array([10.0]), np.array([40.0]), 0.95)[1][0]
+    gain = points.gain_over_all_low[0], points.gain_over_all_high[0]
+    over_all = pr.decision_uncertainty(y, {"m": p}, reference="treat all", grid=[threshold], seed=1, n_resamples=99)
+    assert (over_all.gain_low[0], over_all.gain_high[0]) == pytest.approx(gain)
+
+
+def test_the_limits_of_groups_know_the_prevalence_of_each():
+    y, p = np.tile([0, 0, 0, 1, 1, 0, 1, 1], 30), np.tile([0.1, 0.2, 0.3, 0.9, 0.8, 0.2, 0.9, 0.7], 30)
+    site = np.tile(list("aaaabbbb"), 30)
+    found = pr.slices(y, {"m": p}, measure=pr.measures.NetBenefit(0.99), by={"site": site})
+    for group, high in zip(found.group.tolist(), found.high.tolist(), strict=True):
+        own = site == group
+        assert high == pytest.approx(pr.estimate(y[own], p[own], pr.measures.NetBenefit(0.99)).high)

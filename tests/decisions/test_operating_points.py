@@ -5,8 +5,7 @@ import pytest
 from sklearn.metrics import average_precision_score, precision_score, recall_score
 
 import propriety as pr
-from propriety.decisions.net_benefit_limits import limits_of_net_benefit
-from propriety.decisions.operating_points import wilson_limits
+from propriety.decisions.net_benefit_limits import limits_of_net_benefit, wilson_limits
 
 RNG = np.random.default_rng(2)
 P = RNG.beta(1, 4, 400).round(2)
@@ -50,7 +49,7 @@ def test_equal_weights_change_nothing():
 def test_limits_of_net_benefit_cover_it(chances, odds):
     drawn = np.random.default_rng(5).multinomial(200, [*chances, 1.0 - sum(chances)], 4000).astype(float)
     value, squares = ((drawn[:, 0] + factor * drawn[:, 1]) / 200.0 for factor in (-odds, odds**2))
-    low, high, _ = limits_of_net_benefit(value, squares, 200.0, odds, 0.95)
+    low, high, _ = limits_of_net_benefit(value, squares, 200.0, odds, 0.95, most=1.0)
     truth = chances[0] - odds * chances[1]
     assert 0.93 < ((low <= truth) & (truth <= high)).mean() < 0.98
 

@@ -380,7 +380,10 @@ def test_undefined_parts_are_counted_where_learners_are_compared():
 
 @pytest.mark.parametrize("measure", [pr.measures.Miscalibration(), pr.measures.Discrimination()])
 def test_distances_from_a_fitted_curve_have_no_optimism(measure):
-    with pytest.raises(InputValueError, match=f"{measure.label} has no optimism.* Hint: pass the ledger"):
+    with pytest.raises(
+        InputValueError,
+        match=f"measures cannot contain the {measure.label}, which has no optimism.* Hint: pass the ledger",
+    ):
         pr.validate(LEARNER, X, Y, measures=[pr.Brier(), measure])
 
 

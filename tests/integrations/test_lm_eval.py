@@ -271,7 +271,7 @@ def test_other_items_of_the_file_show_what_a_target_is(answered):
     text, position = ((DIGITS, [-1.0, -5.0, -3.0], "1", {"acc": accuracy}) for accuracy in (1.0, 0.0))
     assert answered(doubtful, text).y_true.tolist() == [0, 0]
     assert answered(doubtful, position).y_true.tolist() == [1, 1]
-    with pytest.raises(InputValueError, match="no accuracy in the file shows which"):
+    with pytest.raises(InputValueError, match="the accuracies of other items point to both"):
         answered(doubtful, text, position)
 
 

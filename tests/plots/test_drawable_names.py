@@ -20,7 +20,7 @@ HOSTILE = {
     "price $5 to $10": r"price \$5 to \$10",
     r"$\frac$": r"\$\frac\$",
     "a&<b>": "a&<b>",
-    "long" * 30: "longlonglonglon",
+    "long" * 30: "longlong",
 }
 NAMES = list(HOSTILE)
 N = 600
@@ -168,3 +168,27 @@ def test_names_are_short_visible_and_different():
     assert short[-2:] == ["a bc", "7"]
     assert drawable_names([7, "b"]) == {7: "7", "b": "b"}
     assert visible("_") == "\N{MODIFIER LETTER LOW MACRON}"
+
+
+LONG = "gradient boosting with all features and {} stopping after thirty rounds"
+ALIKE = {LONG.format("late"): P, LONG.format("early"): 1 - P}  # Equal after their middle is left out.
+
+
+def test_names_that_are_cut_alike_are_numbered_alike_everywhere():
+    late, early = drawable_names(ALIKE).values()
+    assert (early[-2:], late[-2:]) == ("ds", " 2")
+    assert drawable_names(reversed(ALIKE)) == drawable_names(ALIKE)
+    ranking = pr.ranking_map(Y, ALIKE, thresholds=(0.2, 0.4))
+    assert any(f"{late}: regret lower than {early}" in text for text in written(ranking.plot().figure))
+    found = pr.decision_uncertainty(Y, ALIKE, reference=LONG.format("late"), seed=1, n_resamples=99)
+    ax = found.plot(kind="gain")
+    assert ax.get_ylabel() == f"Gain in net benefit over {late}"
+    difference = pr.decision_curve(Y, P).minus(pr.decision_curve(Y, P**2)).plot(labels=tuple(ALIKE))
+    assert {f"{late} better", f"{early} better"} <= set(written(difference.figure))
+
+
+def test_many_names_with_one_beginning_are_numbered_at_once():
+    names = [f"{'x' * 60}{place:05}{'y' * 60}" for place in range(5_000)]
+    short = drawable_list(names)
+    assert len(set(short)) == len(names)
+    assert short[-1].endswith(" 5000")

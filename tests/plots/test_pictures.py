@@ -1,5 +1,6 @@
 """Pictures show what was computed: the data and the labels are looked at, not the pixels."""
 
+import math
 from dataclasses import replace
 
 import matplotlib as mpl
@@ -260,3 +261,36 @@ def test_numbers_on_pictures(value, text):
 def test_unknown_names_of_the_package_are_unknown():
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         _ = pr.nonsense
+
+
+def test_an_infinite_estimate_is_not_drawn_as_a_perfect_one():
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.tree import DecisionTreeClassifier
+
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(200, 2))
+    y = rng.random(200) < 1 / (1 + np.exp(-x[:, 0]))
+    learners = {"tree": DecisionTreeClassifier(random_state=0), "logistic": LogisticRegression()}
+    found = pr.validate(learners, x, y, measures=[pr.Log()], method="cross-validation", seed=1)
+    assert [text.get_text() for text in found.plot().texts if "∞" in text.get_text()] == ["∞ →"]
+
+
+def test_rare_thresholds_have_numbers_of_cases_above():
+    rng = np.random.default_rng(1)
+    p = rng.beta(1, 400, 20_000)
+    ax = pr.decision_uncertainty(rng.random(20_000) < p, {"m": p}, seed=1, n_resamples=99).plot()
+    above = [tick.get_text() for axis in ax.child_axes for tick in axis.get_xticklabels()]
+    assert "1 in 500" in above
+
+
+def test_a_page_of_classes_omits_parts_that_are_unknown():
+    rng = np.random.default_rng(2)
+    rows = rng.dirichlet([1, 1, 1], 90)
+    result = pr.evaluate(np.arange(90) % 3, {"a": rows, "b": rows[::-1]}, seed=1)
+    unknown = {name: replace(one, miscalibration=math.nan) for name, one in result.decompositions.items()}
+    some = unknown | {"b": result.decompositions["b"]}
+    assert any("not shown, parts unknown: a" in text.get_text() for text in pr.plots.plot_decompositions(some).texts)
+    with pytest.raises(InputValueError, match="known parts"):
+        pr.plots.plot_decompositions(unknown)
+    titles = {ax.get_title(loc="left") for ax in result.plot().axes}
+    assert {"Parts of the score", "Scores and ranks"} <= titles

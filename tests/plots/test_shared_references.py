@@ -112,6 +112,6 @@ def test_lifts_of_several_populations_are_each_relative_to_their_own_prevalence(
 @pytest.mark.parametrize("kind", [*EMPTY, "risk_coverage_curves", "roc_curves", "decompositions"])
 def test_nothing_to_draw_is_an_error(kind):
     argument = "decompositions" if kind.endswith("decompositions") else "curves"
-    with pytest.raises(InputValueError, match=f"{argument} must hold one curve or more"):
+    with pytest.raises(InputValueError, match=f"{argument} must not be empty"):
         getattr(pr.plots, f"plot_{kind}")({})
     assert not plt.get_fignums()

@@ -34,16 +34,16 @@ def test_names_of_any_length_are_drawn(names):
 def test_a_comparison_keeps_who_is_better():
     result = evaluated("a" * 50, "b").comparison
     short = comparison_with_short_names(result, ("a" * 50, "b"))
-    assert short.model.tolist() == ["aaaaaaaaaaaaaaaaaaa…"]
+    assert short.model.tolist() == ["aaaaaaaaaa…aaaaaaaaa"]
     assert short.verdict.tolist() == result.verdict.tolist() == ["better"]
-    assert set(short.standings.model.tolist()) == {"aaaaaaaaaaaaaaaaaaa…", "b"}
+    assert set(short.standings.model.tolist()) == {"aaaaaaaaaa…aaaaaaaaa", "b"}
     assert short.difference.tolist() == result.difference.tolist()
 
 
 def test_a_ranking_keeps_who_wins():
     result = evaluated("a" * 50, "b").ranking
     short = ranking_with_short_names(result)
-    assert short.models == ("aaaaaaaaaaaaaaaaaaaaaaaaa…", "b")
+    assert short.models == ("aaaaaaaaaaaaa…aaaaaaaaaaaa", "b")
     assert [name == "b" for name in short.winner] == [name == "b" for name in result.winner]
     assert short.marked.winner in short.models
     assert list(short.marked.regrets) == list(short.models)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 from propriety.decisions.benefit_cells import BenefitCells
-from propriety.decisions.net_benefit_limits import error_of_difference, limits_of_net_benefit
+from propriety.decisions.net_benefit_limits import error_of_difference, limits_of_net_benefit, wilson_limits
 from propriety.result import Floats
 
 __all__ = ["Bands"]
@@ -72,10 +72,16 @@ class Bands:
         else:
             # Over treating all, events that are missed are lost and non-events that are passed over are gained.
             sign = np.where(contrast[-2] < 0.0, -1.0, 1.0)
-            limits = limits_of_net_benefit(sign * value, squares, n, odds, level)
+            limits = limits_of_net_benefit(sign * value, squares, n, odds, level, most=self._prevalence(level))
             low, high = np.sort([sign * limits.low, sign * limits.high], axis=0)
         still = ~(contrast[:-1] != 0.0).any(axis=0)  # The reference itself, and treating none, whose benefit is 0.
         return np.where(still, value, low), np.where(still, value, high)
+
+    def _prevalence(self, level: float) -> Floats:
+        """Return the upper limit of the prevalence; acting on everybody gains something in events only."""
+        events = (self.cells.gain[:, -2, :1] > 0.0).astype(np.float64)
+        n = self.cells.numbers(events)
+        return wilson_limits(self.cells.count @ events / float(self.cells.count.sum()) * n, n, level)[1]
 
     def _critical(self, covariance: Floats) -> float:
         """Return the quantile of the largest standardised deviation over the thresholds."""

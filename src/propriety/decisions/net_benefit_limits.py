@@ -9,7 +9,7 @@ from scipy.special import ndtri
 
 from propriety.result import Floats
 
-__all__ = ["NetBenefitLimits", "error_of_difference", "limits_of_net_benefit"]
+__all__ = ["NetBenefitLimits", "error_of_difference", "limits_of_net_benefit", "wilson_limits"]
 
 
 class NetBenefitLimits(NamedTuple):
@@ -20,7 +20,9 @@ class NetBenefitLimits(NamedTuple):
     standard_error: Floats
 
 
-def limits_of_net_benefit(value: Floats, squares: Floats, n: Floats, odds: Floats, level: float) -> NetBenefitLimits:
+def limits_of_net_benefit(
+    value: Floats, squares: Floats, n: Floats, odds: Floats, level: float, *, most: Floats
+) -> NetBenefitLimits:
     r"""Return the limits of net benefits of independent, unweighted cases.
 
     .. math:: \mathrm{NB} = \frac{a_1 - o\, a_0}{n}, \qquad
@@ -39,6 +41,8 @@ def limits_of_net_benefit(value: Floats, squares: Floats, n: Floats, odds: Float
         Cost of a false positive, :math:`o = c / (1 - c)`.
     level : float
         Level of the limits.
+    most : ndarray
+        Upper confidence limit of the prevalence, which no net benefit exceeds.
 
     References
     ----------
@@ -48,14 +52,15 @@ def limits_of_net_benefit(value: Floats, squares: Floats, n: Floats, odds: Float
     --------
     >>> acted, odds, n = np.array([20.0, 30.0]), np.array([0.25]), np.array([100.0])
     >>> value, squares = (acted[0] - odds * acted[1]) / n, (acted[0] + odds**2 * acted[1]) / n
-    >>> found = limits_of_net_benefit(value, squares, n, odds, 0.95)
+    >>> found = limits_of_net_benefit(value, squares, n, odds, 0.95, most=np.array([0.5]))
     >>> found.low.round(3), found.high.round(3)
     (array([0.041]), array([0.216]))
     """
     z, more = float(ndtri((1.0 + level) / 2.0)), n + 3.0
     centre = (n * value + 1.0 - odds) / more
     error = np.sqrt(np.maximum((n * squares + 1.0 + odds**2) / more - centre**2, 0.0) / more)
-    return NetBenefitLimits(np.minimum(centre - z * error, value), np.maximum(centre + z * error, value), error)
+    low, high = np.minimum(centre - z * error, value), np.maximum(np.minimum(centre + z * error, most), value)
+    return NetBenefitLimits(low, high, error)
 
 
 def error_of_difference(value: Floats, squares: Floats, n: Floats, odds: Floats) -> Floats:
@@ -78,3 +83,24 @@ def error_of_difference(value: Floats, squares: Floats, n: Floats, odds: Floats)
     more = n + 2.0
     centre = n * value / more
     return np.asarray(np.sqrt(np.maximum((n * squares + 1.0 + odds**2) / more - centre**2, 0.0) / more) * (more / n))
+
+
+def wilson_limits(part: Floats, whole: Floats, level: float) -> tuple[Floats, Floats]:
+    """Return Wilson's limits of a share; of nothing they are 0 and 1.
+
+    References
+    ----------
+    Wilson (1927), doi:10.1080/01621459.1927.10502953.
+
+    Examples
+    --------
+    >>> low, high = wilson_limits(np.array([0.0, 5.0]), np.array([10.0, 10.0]), 0.95)
+    >>> low.round(3), high.round(3)
+    (array([0.   , 0.237]), array([0.278, 0.763]))
+    """
+    z = float(ndtri((1.0 + level) / 2.0))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        share = part / whole
+        centre = (share + z * z / (2.0 * whole)) / (1.0 + z * z / whole)
+        margin = z / (1.0 + z * z / whole) * np.sqrt(share * (1.0 - share) / whole + (z / (2.0 * whole)) ** 2)
+    return np.where(part == 0.0, 0.0, centre - margin), np.where(part == whole, 1.0, centre + margin)

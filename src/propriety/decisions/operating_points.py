@@ -6,15 +6,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
 
 from propriety.checks import check_level
-from propriety.decisions.net_benefit_limits import limits_of_net_benefit
+from propriety.decisions.net_benefit_limits import limits_of_net_benefit, wilson_limits
 from propriety.decisions.thresholds import counts_at, squares_at
 from propriety.result import Floats, Result
 from propriety.tables.forecast_table import ForecastTable
 
-__all__ = ["OperatingPoints", "operating_points_of", "wilson_limits"]
+__all__ = ["OperatingPoints", "operating_points_of"]
 
 # Which cases of those that could count do: true and false positives are 0 and 1, false and true negatives 2 and 3.
 SHARES = {
@@ -163,29 +162,8 @@ def _net_benefit(
     value: Floats, weight: Floats, squares: Floats, odds: Floats, level: float
 ) -> tuple[Floats, Floats, Floats]:
     mean, n = _mean(value, weight, squares)
-    limits = limits_of_net_benefit(mean, (weight * value**2).sum(axis=0) / weight.sum(axis=0), n, odds, level)
-    # Net benefit is at most the prevalence, which is known up to its own limits.
     events, cases = _mean(np.array([[1.0], [0.0], [1.0], [0.0]]), weight, squares)
     most = wilson_limits(events * cases, cases, level)[1]
-    return mean, limits.low, np.minimum(limits.high, most)
-
-
-def wilson_limits(part: Floats, whole: Floats, level: float) -> tuple[Floats, Floats]:
-    """Return Wilson's limits of a share; of nothing they are 0 and 1.
-
-    References
-    ----------
-    Wilson (1927), doi:10.1080/01621459.1927.10502953.
-
-    Examples
-    --------
-    >>> low, high = wilson_limits(np.array([0.0, 5.0]), np.array([10.0, 10.0]), 0.95)
-    >>> low.round(3), high.round(3)
-    (array([0.   , 0.237]), array([0.278, 0.763]))
-    """
-    z = float(ndtri((1.0 + level) / 2.0))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        share = part / whole
-        centre = (share + z * z / (2.0 * whole)) / (1.0 + z * z / whole)
-        margin = z / (1.0 + z * z / whole) * np.sqrt(share * (1.0 - share) / whole + (z / (2.0 * whole)) ** 2)
-    return np.where(part == 0.0, 0.0, centre - margin), np.where(part == whole, 1.0, centre + margin)
+    mean_square = (weight * value**2).sum(axis=0) / weight.sum(axis=0)
+    limits = limits_of_net_benefit(mean, mean_square, n, odds, level, most=most)
+    return mean, limits.low, limits.high

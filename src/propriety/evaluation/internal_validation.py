@@ -264,8 +264,8 @@ def validate(  # noqa: PLR0913  (the data, what is asked, and how new cases are 
     area under the ROC curve of a decision tree was 0.16 too high after it, and 0.02 by .632+. `note` says so if
     both corrections differ widely.
 
-    Miscalibration and discrimination are distances from a curve that is fitted to the same cases, which noise inflates
-    in every sample differently, so they have no optimism. Pass the `ledger` of a cross-validation to
+    Miscalibration, discrimination and the ICI are distances from a curve that is fitted to the same cases, which noise
+    inflates in every sample differently, so they have no optimism. Pass the `ledger` of a cross-validation to
     `propriety.estimate` instead. If a loss is infinite in a part or a draw, so is its estimate.
 
     References
@@ -291,6 +291,12 @@ def validate(  # noqa: PLR0913  (the data, what is asked, and how new cases are 
     check_choice("method", method, get_args(ValidationMethod))
     check_positive("workers", workers)
     _check_options(method, {"cv": cv, "n_repeats": n_repeats, "n_resamples": n_resamples})
+    asked = read_measures(measures)
+    for one in asked:
+        if isinstance(one, FittedDistance):
+            law = f"cannot contain the {one.label}, which has no optimism: noise inflates it in every sample"
+            hint = "pass the ledger of a cross-validation of another measure to propriety.estimate."
+            raise InputValueError(law, argument="measures", hint=hint)
     sample = Sample.of(estimator, X, y_true, pos_label, labels, groups)
     parts = None if sample.groups is None else sample.groups.codes
     start = fresh_seed(seed)
@@ -298,12 +304,7 @@ def validate(  # noqa: PLR0913  (the data, what is asked, and how new cases are 
     forecasts, known = sample.forecasts(sample.fitted(every), every)
     sample = replace(sample, labels=known)
     apparent = sample.ledger(every, forecasts, cluster=parts if method == "bootstrap" else None)
-    asked = read_measures(measures) or read_measures(OF_EVENT if apparent.labels is None else OF_CLASSES)
-    for one in asked:
-        if isinstance(one, FittedDistance):
-            law = f"{one.label} has no optimism: noise inflates it, in every sample differently"
-            hint = "pass the ledger of a cross-validation of another measure to propriety.estimate."
-            raise InputValueError(law, hint=hint)
+    asked = asked or read_measures(OF_EVENT if apparent.labels is None else OF_CLASSES)
     if apparent.labels is not None:
         for one in asked:
             value_in(apparent, one, apparent.models[0])  # Measures of one event raise an error here.

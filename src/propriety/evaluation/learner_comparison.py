@@ -100,7 +100,9 @@ def corrected_t(differences: Floats, share: float, level: float) -> tuple[float,
     """
     parts = len(differences)
     if not np.isfinite(differences).all():
-        return float(differences.sum()), math.nan, math.nan, math.nan, math.nan, math.nan
+        with np.errstate(invalid="ignore"):
+            mean = float(differences.sum())
+        return mean, math.nan, math.nan, math.nan, math.nan, math.nan
     mean, spread = float(differences.mean()), float(differences.var(ddof=1))
     error = math.sqrt((1.0 / parts + share) * spread)
     margin = float(stdtrit(parts - 1, (1.0 + level) / 2.0)) * error

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from propriety.decisions.net_benefit_limits import NetBenefitLimits, error_of_difference, limits_of_net_benefit
+from propriety.decisions.net_benefit_limits import (
+    NetBenefitLimits,
+    error_of_difference,
+    limits_of_net_benefit,
+    wilson_limits,
+)
 from propriety.inference.measures import Measure, NetBenefit
-from propriety.ledger.moments import Moments
+from propriety.ledger.moments import OUTCOME, Moments
 from propriety.result import Floats
 
 __all__ = ["difference_errors", "net_benefit_limits"]
@@ -21,8 +26,11 @@ def net_benefit_limits(
     """
     if not isinstance(measure, NetBenefit) or isinstance(measure.thresholds, tuple) or not _are_counts(moments):
         return None
-    models = slice(len(moments.models))
-    return limits_of_net_benefit(*_decisions(moments.over(*by), measure.thresholds, models), level)
+    groups, split = moments.over(*by), moments.over(OUTCOME, *by)
+    events = np.where(np.array(split.index.column(OUTCOME)) == 1, split.n, 0.0)
+    held: Floats = np.bincount(groups.index.entry_of(split.index), events, minlength=len(groups.n)).astype(np.float64)
+    most = wilson_limits(held, groups.n.astype(np.float64), level)[1][:, None]
+    return limits_of_net_benefit(*_decisions(groups, measure.thresholds, slice(len(moments.models))), level, most=most)
 
 
 def difference_errors(moments: Moments, measure: Measure) -> Floats | None:

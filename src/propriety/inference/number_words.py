@@ -30,7 +30,7 @@ def number(value: float) -> str:
     ('0.0737', '12346', '4.84e+299', '1.00e-09')
     """
     if not math.isfinite(value):
-        return "infinite" if value > 0 else str(value)
+        return str(value) if math.isnan(value) else "infinite" if value > 0 else "minus infinity"
     if value == 0.0:
         return "0"
     places = max(2 - math.floor(math.log10(abs(value))), 0)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from propriety.errors import InputTypeError, InputValueError, ProprietyError, Wording
 from propriety.inference.segment_columns import Cut, cut_arrays, cut_of_numbers
 from propriety.ledger.ledger import Ledger
+from propriety.ledger.moments import TAKEN
 from propriety.ledger.sources import check_apart, columns_of_models, key_columns, open_ledger
 from propriety.tables.cases import Cases
 from propriety.tables.forecast_table import ForecastTable
@@ -26,7 +27,6 @@ from propriety.tables.validation import Labels, Missing
 __all__ = ["cut_ledger", "segment_source", "with_names"]
 
 COARSE = 16
-TAKEN = ("outcome", "cluster", "time")  # Names of keys that moments use for their own cells.
 SAMPLED = 2**17  # Rows of an engine whose numbers give the quantiles.
 
 

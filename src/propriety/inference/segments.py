@@ -157,7 +157,7 @@ class Segments(Result):
         searched = f"{self.tested:,} {were} tested, each of up to {self.depth} of the {columns}"
         searched = searched if len(self.by) > 1 else f"{self.tested:,} {were} tested, of {columns}"
         few = "1 more expects" if self.too_small == 1 else f"{self.too_small:,} more expect"
-        rare = "few events and can only stand out by an extreme deviation."
+        rare = "few events or non-events and can only stand out by an extreme deviation."
         were_left = "was left out." if self.dropped == 1 else "were left out."
         left_out = f" {counted(self.dropped, 'row')} with missing values {were_left}" if self.dropped else ""
         others = f" {few} {rare}{left_out}" if self.too_small else left_out

@@ -301,7 +301,8 @@ def _right_choices(items: Sequence[Item], delimiters: Sequence[int]) -> list[int
         if len(possible) != 1:
             law = "must have a target that is either the position or the text of a choice"
             either = f"choice {own['position']} by its position or choice {own['text']} by its text"
-            offender = f"it may be {either}, and no accuracy in the file shows which"
+            shown = "the accuracies of other items point to both" if possible else "no accuracy in the file shows which"
+            offender = f"it may be {either}, and {shown}"
             raise InputValueError(law, argument=item.where, offender=offender)
         right += possible
     return right

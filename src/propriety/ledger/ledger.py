@@ -18,7 +18,7 @@ from propriety.ledger.engine_filling import tables_of_engine
 from propriety.ledger.engine_moments import moments_of_engine
 from propriety.ledger.key_index import KeyIndex
 from propriety.ledger.keyed_tables import KeyedTables
-from propriety.ledger.moments import MANY_EVENTS, OUTCOME, Moments
+from propriety.ledger.moments import MANY_EVENTS, OUTCOME, TAKEN, Moments
 from propriety.result import Backend, frame_of
 from propriety.rules.families import Brier
 from propriety.rules.functions import Excess, NetLoss
@@ -88,7 +88,7 @@ class Ledger:
     @classmethod
     def of_source(cls, source: Cases | LazyCases, events: tuple[Event, ...], *, cells: int | None = None) -> Ledger:
         """Make the ledger of cases. Arrays are read when a result is needed; an engine counts its rows at once."""
-        taken = next((name for name in source.keys if name in (OUTCOME, "cluster", "time")), None)
+        taken = next((name for name in source.keys if name in TAKEN), None)
         if taken is not None:
             law = f"by cannot have a key called {taken!r}, a name that moments use for their own cells"
             raise InputValueError(law, hint="give the key another name.")

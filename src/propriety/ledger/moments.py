@@ -29,6 +29,7 @@ __all__ = [
 ]
 
 OUTCOME = "outcome"  # Key of the outcome: 0 and 1 for an event, or the class index.
+TAKEN = (OUTCOME, "cluster", "time")  # Names that keys of cases cannot have, because cells of moments have them.
 MANY_EVENTS = 10_000  # With this many events and non-events, tests do not need the moments under equally good models.
 BLOCK = 2**17  # Values processed together, few enough for the processor's cache.
 
@@ -234,7 +235,8 @@ def blocks_of_series(values: Floats) -> Iterator[Floats]:
     for first in range(len(values)):
         for start in range(first + 1, len(values), most):
             with np.errstate(invalid="ignore"):  # The difference of two infinite values is undefined.
-                yield values[first] - values[start : start + most]
+                differences = values[first] - values[start : start + most]
+            yield differences  # Outside, because the caller would otherwise run with this setting, and leave it behind.
 
 
 def pooled_sums(codes: NDArray[np.intp], cells: int, parts: Sums) -> Sums:

@@ -10,7 +10,7 @@ from matplotlib.patches import Patch
 
 from propriety.checks import check_choice
 from propriety.decisions.decision_uncertainty import ALL, NONE, DecisionUncertainty
-from propriety.plots.drawable_names import drawable, drawable_names
+from propriety.plots.drawable_names import drawable_names
 from propriety.plots.drawing import (
     DASHES,
     GREY,
@@ -44,8 +44,8 @@ def _(
     """
     check_choice("kind", kind, KINDS)
     ax = new_axes(ax, size=(5.2, 3.9))
-    draw_threshold_axis(ax, None)
     grid = found.threshold[found.of(found.strategies[0])]
+    draw_threshold_axis(ax, None, widest=float(grid[-1]) if len(grid) > 1 else 1.0)
     if kind == "value":
         _draw_value(found, ax, grid)
     else:
@@ -95,7 +95,7 @@ def _draw_strategies(found: DecisionUncertainty, ax: Axes, kind: str) -> None:
         ax.axhline(0.0, color=GREY["line"], linewidth=1, zorder=1)
         bottom, top = ax.get_ylim()
         ax.set_ylim(bottom, top + 0.3 * (top - bottom))  # Room for the legend.
-        ax.set_ylabel(f"Gain in net benefit over {drawable(found.reference)}")
+        ax.set_ylabel(f"Gain in net benefit over {short.get(found.reference, found.reference)}")
     else:
         models = np.isin(found.strategy, [one for one in found.strategies if one not in (ALL, NONE)])
         top = float(found.band_high[models].max())

@@ -13,7 +13,7 @@ from matplotlib.patches import Patch
 from propriety.decisions.murphy import MurphyCurve
 from propriety.decisions.net_benefit import DecisionCurve, NetBenefitDifference, widest_threshold
 from propriety.decisions.regret import CostCurve, RegretCurve, ThresholdAxis
-from propriety.plots.drawable_names import drawable, drawable_names
+from propriety.plots.drawable_names import drawable_list, drawable_names
 from propriety.plots.drawing import (
     COLORS,
     DASHES,
@@ -117,11 +117,12 @@ def _(
     seen = _seen(x, y, shown_range)
     low, top = min(0.0, float(seen.min())), max(1e-9, float(seen.max()))
     ax.set_ylim(low - 0.18 * (top - low), top + 0.18 * (top - low))
-    for name, place, align, color in ((labels[0], 0.97, "top", COLORS[0]), (labels[1], 0.03, "bottom", COLORS[1])):
+    first, second = drawable_list(labels)
+    for name, place, align, color in ((first, 0.97, "top", COLORS[0]), (second, 0.03, "bottom", COLORS[1])):
         ax.text(
             0.98,
             place,
-            f"{drawable(name)} better",
+            f"{name} better",
             transform=ax.transAxes,
             ha="right",
             va=align,

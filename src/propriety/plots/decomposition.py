@@ -68,9 +68,9 @@ def plot_decompositions(decompositions: Mapping[str, Decomposition], ax: Axes | 
     check_any(decompositions, "decompositions")
     check_same(decompositions, "rule", lambda parts: str(parts.rule), "decompositions")
     check_same(decompositions, "uncertainty", lambda parts: parts.uncertainty, "decompositions")
-    finite = {name: parts for name, parts in decompositions.items() if np.isfinite(parts.score)}
+    finite = {name: parts for name, parts in decompositions.items() if np.isfinite(parts.miscalibration)}
     if not finite:
-        raise InputValueError("at least one model must have a finite score; all are infinite")
+        raise InputValueError("at least one model must have a finite score with known parts; there is none")
     ax = new_axes(ax)
     right = 1.25 * max([1e-6, *(parts.miscalibration for parts in finite.values())])
     top = 1.2 * max([1e-6, *(parts.discrimination for parts in finite.values())])
@@ -98,10 +98,11 @@ def plot_decompositions(decompositions: Mapping[str, Decomposition], ax: Axes | 
         label = _label(ax, f"{short[name]}  {shown(parts.score, least=places)}", place, style["color"], taken)
         set_name(name, label, *drawn)
         taken.append(label.get_window_extent())
-    absent = [short[name] for name in decompositions if name not in finite]
-    note = f"lines of equal score, UNC {shown(uncertainty, least=places)}" + (
-        f"\nnot shown, infinite: {', '.join(absent)}" if absent else ""
-    )
+    note = f"lines of equal score, UNC {shown(uncertainty, least=places)}"
+    absent = {name: parts for name, parts in decompositions.items() if name not in finite}
+    for why, is_so in (("infinite", np.isinf), ("parts unknown", np.isfinite)):
+        named = ", ".join(short[name] for name, parts in absent.items() if is_so(parts.score))
+        note += f"\nnot shown, {why}: {named}" if named else ""
     # Above the axes, because a model may be anywhere inside them.
     ax.text(1.0, 1.01, note, transform=ax.transAxes, ha="right", va="bottom", fontsize=SMALL, color=GREY["text"])
     return ax

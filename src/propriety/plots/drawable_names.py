@@ -58,22 +58,27 @@ def plain(text: str) -> str:
 def short_names(names: Sequence[Any], *, longest: int) -> tuple[str, ...]:
     """Return a visible name on one line for each name, all different and at most so long.
 
+    The middle of a long name is left out. Names that are then equal are numbered in alphabetical order, so that all
+    parts of a figure number the same models alike.
+
     Examples
     --------
     >>> short_names(["boosting", "", "a name that goes on, 1", "a name that goes on, 2"], longest=14)
-    ('boosting', '(no name)', 'a name that g…', 'a name that… 2')
+    ('boosting', '(no name)', 'a name…on, 1', 'a name…on, 2')
+    >>> short_names(["a name which goes on", "a name that goes on"], longest=12)
+    ('a nam…s on 2', 'a name…es on')
     """
-    short: list[str] = []
-    for name in names:
-        shown = visible(name) or NAMELESS
-        candidate = _cut(shown, longest)
-        number = 1
+    short: dict[str, int] = {}
+    numbers: dict[str, int] = {}  # The last number of each name that is shown more than once.
+    for place in sorted(range(len(names)), key=lambda place: str(names[place])):
+        shown = visible(names[place]) or NAMELESS
+        first = candidate = _cut(shown, longest)
         while candidate in short:
-            number += 1
-            tail = f" {number}"
+            numbers[first] = numbers.get(first, 1) + 1
+            tail = f" {numbers[first]}"
             candidate = _cut(shown, longest - len(tail)) + tail
-        short.append(candidate)
-    return tuple(short)
+        short[candidate] = place
+    return tuple(sorted(short, key=short.__getitem__))
 
 
 def visible(name: Any) -> str:
@@ -84,4 +89,7 @@ def visible(name: Any) -> str:
 
 
 def _cut(name: str, longest: int) -> str:
-    return name if len(name) <= longest else name[: longest - 1].rstrip() + "…"
+    if len(name) <= longest:
+        return name
+    tail = (longest - 1) // 2
+    return f"{name[: longest - 1 - tail].rstrip()}…{name[len(name) - tail :].lstrip()}"

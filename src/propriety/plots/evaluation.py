@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from propriety.plots.decisions import plot_decision_curves, plot_murphy_curves
 from propriety.plots.decomposition import plot_decompositions
-from propriety.plots.drawable_names import drawable
+from propriety.plots.drawable_names import drawable_names
 from propriety.plots.drawing import new_figure
 from propriety.plots.reliability import plot_curves, plot_grid
 
@@ -64,18 +68,22 @@ def _of_classes(evaluation: Evaluation, figure: Figure | None) -> Figure:
     curves = [(label, found[label]) for label in evaluation.drawn_classes]
     columns = 5 if len(curves) > 8 else 4
     rows = -(-len(curves) // columns)
-    figure = new_figure((10.5, 4.2 + 3.3 * rows)) if figure is None else figure
-    parts: Any = figure.subfigures(2, 1, height_ratios=[4.2, 3.3 * rows])
-    above, below = parts
-    panels = above.subplots(1, 2 if evaluation.comparison is not None else 1, squeeze=False)[0]
-    plot_decompositions(evaluation.decompositions, panels[0])
-    panels[0].set_title("Parts of the score", loc="left", fontsize=11)
+    panels: dict[str, Callable[[Axes], Any]] = {}
+    if any(math.isfinite(parts.miscalibration) for parts in evaluation.decompositions.values()):
+        panels["Parts of the score"] = partial(plot_decompositions, evaluation.decompositions)
     if evaluation.comparison is not None:
-        evaluation.comparison.standings.plot(panels[1])
-        panels[1].set_title("Scores and ranks", loc="left", fontsize=11)
+        panels["Scores and ranks"] = evaluation.comparison.standings.plot
+    height = 4.2 if panels else 0.0
+    figure = new_figure((10.5, height + 3.3 * rows)) if figure is None else figure
+    below: Any = figure
+    if panels:
+        above, below = figure.subfigures(2, 1, height_ratios=[height, 3.3 * rows])  # type: ignore[misc]  # an array
+        for ax, (title, plot) in zip(above.subplots(1, len(panels), squeeze=False)[0], panels.items(), strict=True):
+            plot(ax)
+            ax.set_title(title, loc="left", fontsize=11)
     words = "at most {}" if evaluation.kind == "ordinal" else "{}"
     plot_grid({words.format(label): curve for label, curve in curves}, columns=columns, figure=below)
-    title = f"Reliability of {drawable(evaluation.best)}"
+    title = f"Reliability of {drawable_names(evaluation.models)[evaluation.best]}"
     if len(curves) < len(found):
         what = "cut points" if evaluation.kind == "ordinal" else "classes"
         title += f": the {len(curves)} {what} with the strongest evidence of miscalibration, of {len(found):,}"

@@ -33,15 +33,20 @@ def _(
         limits = found.low[row], found.high[row]
         if np.isfinite(limits).all():
             ax.plot(limits, [place] * 2, color=color, linewidth=1.8, solid_capstyle="butt", label="_interval")
+        if np.isinf(corrected):
+            toward = "∞ →" if corrected > 0.0 else "← \N{MINUS SIGN}∞"
+            at, align = (0.985, "right") if corrected > 0.0 else (0.015, "left")
+            ax.text(at, place, toward, transform=ax.get_yaxis_transform(), ha=align, va="center", fontsize=SMALL + 1)
         ax.plot([corrected], [place], "o", color=color, markersize=6.5, label="_corrected")
         ax.plot([apparent], [place], "D", color=color, markerfacecolor="white", markersize=5.5, label="_apparent")
         if found.folds is not None:
             own = (found.folds.model == model) & (found.folds.measure == asked.key)
             values = found.folds.value[own]
             ax.plot(values, np.full(len(values), place + BELOW), "|", color=color, alpha=0.6, label="_folds")
-        ax.annotate(
-            f"{shown(corrected)}", (corrected, place), (0, 7), textcoords="offset points", ha="center", fontsize=SMALL
-        )
+        if np.isfinite(corrected):
+            ax.annotate(
+                shown(corrected), (corrected, place), (0, 7), textcoords="offset points", ha="center", fontsize=SMALL
+            )
     ideal = getattr(asked, "ideal", None)
     if ideal is not None:
         ax.axvline(ideal, color=GREY["line"], linewidth=0.9, zorder=0.5, label="_ideal")

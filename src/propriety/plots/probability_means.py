@@ -11,7 +11,7 @@ from matplotlib.patches import Arc
 from propriety.diagnostics.probability_groups import ProbabilityGroups
 from propriety.diagnostics.probability_means import MeanSpectrum, ProbabilityMeans
 from propriety.errors import InputValueError
-from propriety.plots.drawable_names import drawable
+from propriety.plots.drawable_names import drawable_names
 from propriety.plots.drawing import COLORS, DASHES, GREY, SMALL, draw, new_axes, on_white, shown, write_title
 from propriety.result import Floats
 
@@ -205,10 +205,10 @@ def _name_marks(ax: Axes, source: Floats, model: Floats) -> None:
 def _write_notes(ax: Axes, styles: dict[str, Any], means: ProbabilityMeans) -> None:
     """Write the classes of the bubbles and the source of the probabilities in the corners."""
     note: dict[str, Any] = {"transform": ax.transAxes, "color": GREY["text"], "zorder": 4.2, "linespacing": 1.3}
-    top = 0.965
+    top, short = 0.965, drawable_names(styles)
     for name, style in styles.items() if list(styles) != ["all"] else ():
         ax.plot(LEFT + 0.012, top, transform=ax.transAxes, alpha=0.6, markersize=6, linestyle="", label="_key", **style)
-        ax.text(LEFT + 0.045, top, drawable(name), fontsize=SMALL, va="center", **(note | {"color": style["color"]}))
+        ax.text(LEFT + 0.045, top, short[name], fontsize=SMALL, va="center", **(note | {"color": style["color"]}))
         top -= 0.047
     bins = f"source in {means.bins} bin" + ("s" if means.bins != 1 else "")
     kind = {"pav": "isotonic source", "bins": bins}.get(means.method, f"{means.method} source")

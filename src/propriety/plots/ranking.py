@@ -29,6 +29,7 @@ TIED = "0.9"
 HATCHES = ("", "..", "oo", "xx", "++", "**", "--")  # In white, one for each time that the colours are used.
 TINT = 0.42  # Share of the winner's colour in hatched regions.
 RASTER = 160  # Points along each side of the map, among which a place for a name is sought.
+WIDEST = 48  # Letters of a line below the diagonal.
 COARSE = (0.0001, 0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999, 0.9999)
 FINE = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.999)
 FEWEST_TICKS, MOST_TICKS = 3, 8
@@ -57,7 +58,7 @@ def _(ranking: RankingMap, ax: Axes | None = None, *, label: str = "") -> Axes:
     unnamed = _write_names(ax, ranking, winner, edges)
     _write_legend(ax, ranking, unnamed, tied=bool((winner == -1).any()), noisy=bool((noise & (winner >= 0)).any()))
     if ranking.marked is not None:
-        _mark(ax, ranking.marked)
+        _mark(ax, ranking.marked, ranking.models)
     write_title(ax, label)
     return ax
 
@@ -247,16 +248,20 @@ def _write_legend(ax: Axes, ranking: RankingMap, unnamed: list[str], *, tied: bo
         )
 
 
-def _mark(ax: Axes, marked: RankedInterval) -> None:
+def _mark(ax: Axes, marked: RankedInterval, models: Sequence[str]) -> None:
     """Mark the range of interest with a ring, and write its result below the diagonal."""
-    short = drawable_names([marked.winner, marked.runner_up])
+    short = drawable_names(models)
     winner, runner_up = short[marked.winner], short[marked.runner_up]
     if marked.margin == 0.0:
         result = f"{winner} and {runner_up} are tied"
+        result = result if len(result) <= WIDEST else f"{winner}\nand {runner_up}\nare tied"
     else:
         # Without a verdict, which needs a test.
         error = "" if math.isnan(marked.standard_error) else f" (SE {shown(marked.standard_error)})"
-        result = f"{winner}: regret lower than {runner_up}\nby {shown(marked.margin)}{error}"
+        result = f"{winner}: regret lower than {runner_up}"
+        if len(result) > WIDEST:
+            result = f"{winner}:\nregret lower than\n{runner_up}"
+        result += f"\nby {shown(marked.margin)}{error}"
     text = f"{percent(marked.low)} to {percent(marked.high)}\n{result}"
     style: dict[str, Any] = {"ha": "right", "va": "top", "fontsize": SMALL, "color": "black", "zorder": 5.2}
     low, high = ax.get_xlim()

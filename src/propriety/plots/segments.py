@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, NullLocator
 
 from propriety.inference.segments import Segments
-from propriety.plots.drawable_names import LONGEST_ROW, plain, visible
+from propriety.plots.drawable_names import LONGEST_ROW, drawable_names
 from propriety.plots.drawing import COLORS, GREY, SMALL, draw, new_axes, on_white, write_title
 
 __all__: list[str] = []
@@ -24,6 +24,7 @@ TICKS = (
 APART = 0.09  # Between ticks, as a share of the axis.
 WIDE = (0.1, 10.0)  # At least so far reaches the axis on the side of a ratio of 0, or of infinity.
 SIZES = 1.13  # Right end of the numbers of cases, in widths of the axes.
+TWO_LINES = 66  # Letters of a name that fit on two lines, wherever the line is broken.
 MARGIN = 1.08  # Of the axis beyond the intervals, as a factor.
 
 
@@ -61,8 +62,8 @@ def _(segments: Segments, ax: Axes | None = None, *, label: str = "") -> Axes:
         ax.plot([at], [place], marker=marker, markersize=5.5, color=color, label="_estimate", clip_on=False)
         _write(ax, place, f"{row.n:,}")
     _write(ax, -0.62, "cases", va="bottom")
-    lines = [textwrap.wrap(visible(row.name), LONGEST_ROW, max_lines=2, placeholder="…") for row in rows]
-    ax.set_yticks(range(len(rows)), [plain("\n".join(name)) for name in lines])
+    short = drawable_names([row.name for row in rows], longest=TWO_LINES)  # A wider segment may be in several rows.
+    ax.set_yticks(range(len(rows)), ["\n".join(textwrap.wrap(short[row.name], LONGEST_ROW)) for row in rows])
     for tick, row in zip(ax.get_yticklabels(), rows, strict=True):
         tick.set_color("black" if row.found else GREY["text"])
     ax.set_xscale("log")

@@ -17,7 +17,7 @@ ROUNDING = 1e-6  # Sums of weights depend on the order of the cases.
 def check_any(curves: Mapping[Any, Any], argument: str = "curves") -> None:
     """Raise an error if there is nothing to draw."""
     if not curves:
-        raise InputValueError("must hold one curve or more", argument=argument)
+        raise InputValueError("must not be empty", argument=argument)
 
 
 def check_same(curves: Mapping[Any, Any], what: str, value_of: Callable[[Any], Any], argument: str = "curves") -> None:

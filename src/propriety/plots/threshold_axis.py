@@ -21,7 +21,7 @@ CHANCES = (
     *((99, 100), (1, 200), (1, 500), (1, 1000), (19, 20), (999, 1000), (1, 2000), (1, 5000), (1, 10000)),
 )
 LOG_ODDS_ENDS = (0.001, 0.999)
-CHANCE_WIDTH = 0.42  # Of a label above the axis, in inches.
+LETTER = 0.065  # Width of a letter of a label above the axis, in inches.
 SHADE, EDGE = "0.92", "0.75"  # The edge makes the legend entry visible on the band itself.
 
 
@@ -89,10 +89,9 @@ def draw_threshold_axis(
     above = ax.secondary_xaxis("top")
     if log_odds:
         above.set_xscale("logit")
-    chances = _spaced(ax, [one / of for one, of in CHANCES])
-    names = {one / of: f"{one} in {of}" for one, of in CHANCES}
-    above.xaxis.set_major_locator(FixedLocator(chances))
-    above.xaxis.set_major_formatter(FixedFormatter([names[chance] for chance in chances]))
+    chances = _spaced(ax, {one / of: f"{one} in {of}" for one, of in CHANCES})
+    above.xaxis.set_major_locator(FixedLocator(list(chances)))
+    above.xaxis.set_major_formatter(FixedFormatter(list(chances.values())))
     above.xaxis.set_minor_locator(NullLocator())
     above.spines["top"].set_visible(False)
     above.tick_params(labelsize=SMALL - 1.5, length=2, pad=1, colors=GREY["text"])
@@ -105,14 +104,14 @@ def draw_threshold_axis(
     return first, last
 
 
-def _spaced(ax: Axes, values: list[float]) -> list[float]:
-    """Return the values inside the axis that are not too close to its ends or to previous values."""
-    gap = max(0.11, CHANCE_WIDTH * ax.figure.figure.dpi / ax.get_window_extent().width)
-    kept: list[float] = []
-    places: list[float] = []
-    for value in values:
+def _spaced(ax: Axes, names: Mapping[float, str]) -> dict[float, str]:
+    """Return the values, with their names, that are not too close to the ends of the axis or to previous values."""
+    letter = LETTER * ax.figure.figure.dpi / ax.get_window_extent().width
+    kept: dict[float, str] = {}
+    places: dict[float, str] = {}
+    for value, name in names.items():
         place = float(ax.transAxes.inverted().transform(ax.transData.transform((value, 0.0)))[0])
-        if 0.03 <= place <= 0.97 and all(abs(place - other) >= gap for other in places):
-            kept.append(value)
-            places.append(place)
+        gaps = {at: max(0.11, letter * (len(name) + len(other)) / 2.0) for at, other in places.items()}
+        if 0.03 <= place <= 0.97 and all(abs(place - at) >= gap for at, gap in gaps.items()):
+            kept[value] = places[place] = name
     return kept
