@@ -64,7 +64,7 @@ class Bands:
         if not self.cells.counted:
             error = np.sqrt(np.maximum(np.diag(covariance), 0.0))
             return value - critical * error, value + critical * error
-        squares, n = self.cells.count @ own**2 / total, self.cells.numbers(own)
+        squares, n = self.cells.count @ own**2 / total, self.cells.mean_and_number(own)[1]
         odds, level = self.grid / (1.0 - self.grid), 2.0 * float(ndtr(critical)) - 1.0
         if (contrast[:-2] < 0.0).any():
             error = error_of_difference(value, squares, n, odds)
@@ -80,8 +80,8 @@ class Bands:
     def _prevalence(self, level: float) -> Floats:
         """Return the upper limit of the prevalence; acting on everybody gains something in events only."""
         events = (self.cells.gain[:, -2, :1] > 0.0).astype(np.float64)
-        n = self.cells.numbers(events)
-        return wilson_limits(self.cells.count @ events / float(self.cells.count.sum()) * n, n, level)[1]
+        share, n = self.cells.mean_and_number(events)
+        return wilson_limits(share * n, n, level)[1]
 
     def _critical(self, covariance: Floats) -> float:
         """Return the quantile of the largest standardised deviation over the thresholds."""

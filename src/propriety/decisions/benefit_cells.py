@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from propriety.decisions.net_benefit_limits import mean_and_number
 from propriety.ledger.ledger import Ledger
 from propriety.result import Floats
 from propriety.tables.cases import Cases
@@ -62,14 +63,9 @@ class BenefitCells:
         factor = 1.0 if self.counted else len(self.count) / max(len(self.count) - 1, 1)
         return np.asarray((away * self.spread[:, None]).T @ away * (factor / self.n))
 
-    def numbers(self, own: Floats) -> Floats:
-        """Return, for a value of each group at each threshold, the cases of equal weight whose mean has the same error.
-
-        It differs from `n` if weights depend on the outcome or on the forecast.
-        """
-        away = (own - self.count @ own / self.n) ** 2
-        spread, variance = self.count @ away, self.spread @ away
-        return np.where(variance > 0.0, self.n * spread / np.where(variance > 0.0, variance, 1.0), self.n)
+    def mean_and_number(self, own: Floats) -> tuple[Floats, Floats]:
+        """Return the means of a value of each group by threshold, and the numbers of cases that have their errors."""
+        return mean_and_number(own, self.count[:, None], self.spread[:, None])
 
     def draws(self, draws: int, seed: int) -> Floats:
         """Draw net benefits from the posterior distribution, of shape (draws, strategies, thresholds).

@@ -9,7 +9,7 @@ from scipy.special import ndtri
 
 from propriety.result import Floats
 
-__all__ = ["NetBenefitLimits", "error_of_difference", "limits_of_net_benefit", "wilson_limits"]
+__all__ = ["NetBenefitLimits", "error_of_difference", "limits_of_net_benefit", "mean_and_number", "wilson_limits"]
 
 
 class NetBenefitLimits(NamedTuple):
@@ -83,6 +83,28 @@ def error_of_difference(value: Floats, squares: Floats, n: Floats, odds: Floats)
     more = n + 2.0
     centre = n * value / more
     return np.asarray(np.sqrt(np.maximum((n * squares + 1.0 + odds**2) / more - centre**2, 0.0) / more) * (more / n))
+
+
+def mean_and_number(value: Floats, weight: Floats, squares: Floats) -> tuple[Floats, Floats]:
+    """Return the mean of a value of each group, and the number of cases of equal weight with the same error.
+
+    The sums of the weights and of their squares have a row for each group; columns may be thresholds. Weights may
+    depend on the outcome or on the forecast, so that no one number holds for all means.
+
+    Examples
+    --------
+    >>> ones = np.ones((2, 1))
+    >>> mean, number = mean_and_number(np.array([[1.0], [0.0]]), 10.0 * ones, 40.0 * ones)
+    >>> mean, number
+    (array([0.5]), array([5.]))
+    """
+    total = weight.sum(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = (weight * value).sum(axis=0) / total
+        away = (value - mean) ** 2
+        spread = (weight * away).sum(axis=0) / total
+        variance = (squares * away).sum(axis=0) / total**2
+        return mean, np.where(variance > 0.0, spread / variance, total**2 / squares.sum(axis=0))
 
 
 def wilson_limits(part: Floats, whole: Floats, level: float) -> tuple[Floats, Floats]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from propriety.checks import check_level
-from propriety.decisions.net_benefit_limits import limits_of_net_benefit, wilson_limits
+from propriety.decisions.net_benefit_limits import limits_of_net_benefit, mean_and_number, wilson_limits
 from propriety.decisions.thresholds import counts_at, squares_at
 from propriety.result import Floats, Result
 from propriety.tables.forecast_table import ForecastTable
@@ -115,7 +115,7 @@ def operating_points_of(table: ForecastTable, thresholds: Floats, *, level: floa
     for name, (part, rest) in SHARES.items():
         is_part = np.isin(np.arange(4), part).astype(np.float64)[:, None]
         own = [*part, *rest]
-        share, n = _mean(is_part[own], weight[own], squares[own])
+        share, n = mean_and_number(is_part[own], weight[own], squares[own])
         whole = weight[own].sum(axis=0)
         # If all cases are on one side, others would weigh as those of their class do.
         n = np.where(share == 0.0, whole / _usual_weight(weight, squares, part), n)
@@ -135,21 +135,6 @@ def operating_points_of(table: ForecastTable, thresholds: Floats, *, level: floa
     return OperatingPoints(threshold=thresholds, **columns, level=level, n=table.n)
 
 
-def _mean(value: Floats, weight: Floats, squares: Floats) -> tuple[Floats, Floats]:
-    """Return the mean of a value of each group, and the number of cases of equal weight with the same error.
-
-    The sums of the weights and of their squares have a row for each group and a column for each threshold. Weights may
-    depend on the outcome, so that no one number holds for all means.
-    """
-    total = weight.sum(axis=0)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        mean = (weight * value).sum(axis=0) / total
-        away = (value - mean) ** 2
-        spread = (weight * away).sum(axis=0) / total
-        variance = (squares * away).sum(axis=0) / total**2
-        return mean, np.where(variance > 0.0, spread / variance, total**2 / squares.sum(axis=0))
-
-
 def _usual_weight(weight: Floats, squares: Floats, groups: tuple[int, ...]) -> Floats:
     """Return the usual weight of the events, the non-events or all cases, those of which there are groups."""
     outcomes = {group % 2 for group in groups}
@@ -161,8 +146,8 @@ def _usual_weight(weight: Floats, squares: Floats, groups: tuple[int, ...]) -> F
 def _net_benefit(
     value: Floats, weight: Floats, squares: Floats, odds: Floats, level: float
 ) -> tuple[Floats, Floats, Floats]:
-    mean, n = _mean(value, weight, squares)
-    events, cases = _mean(np.array([[1.0], [0.0], [1.0], [0.0]]), weight, squares)
+    mean, n = mean_and_number(value, weight, squares)
+    events, cases = mean_and_number(np.array([[1.0], [0.0], [1.0], [0.0]]), weight, squares)
     most = wilson_limits(events * cases, cases, level)[1]
     mean_square = (weight * value**2).sum(axis=0) / weight.sum(axis=0)
     limits = limits_of_net_benefit(mean, mean_square, n, odds, level, most=most)
