@@ -61,13 +61,26 @@ class _Fields(dict[str, object]):
         return name
 
 
+class _Part(str):
+    """A part of a parameter, such as ``by['age']``, which may have another name as a whole."""
+
+    __slots__ = ("text",)
+
+    def __new__(cls, text: str) -> Self:
+        self = super().__new__(cls, text)
+        self.text = text
+        return self
+
+
 def parameter(name: str) -> str:
-    """Return the name of a parameter as a text that can be used as the value of a field."""
-    return Wording(f"{{{name}}}") if name.isidentifier() else name
+    """Return the name of a parameter, or of a part of one, as a text that can be used as the value of a field."""
+    return Wording(f"{{{name}}}") if name.isidentifier() else _Part(name)
 
 
 def with_names(text: str, names: Mapping[str, str]) -> str:
     """Return a text, with other parameter names if it refers to any."""
+    if isinstance(text, _Part):
+        return names[text] if text in names else with_names(text.text, names)
     return text.with_names(names) if isinstance(text, Wording) else text
 
 
@@ -135,8 +148,7 @@ class ProprietyError(Exception):
         names = {**names, **{name: with_names(alias, names) for name, alias in self.aliases.items()}}
         text = "".join(f"In the group {group!r}: " for group in self.groups)
         if self.argument:
-            # Some arguments, such as ``by['age']``, are parts of a parameter and have a name of their own.
-            text += f"{names.get(self.argument) or with_names(parameter(self.argument), names)} "
+            text += f"{with_names(parameter(self.argument), names)} "
         text += with_names(self.law, names)
         place = "" if self.row is None else f"row {self.row}"
         place += "" if self.column is None else f", column {self.column}"

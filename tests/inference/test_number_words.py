@@ -20,7 +20,7 @@ INF, NAN = math.inf, math.nan
     ("value", "text"),
     [
         (INF, "infinite"),
-        (-INF, "-inf"),
+        (-INF, "minus infinity"),
         (NAN, "nan"),
         (0.0, "0"),
         (1.0, "1.00"),

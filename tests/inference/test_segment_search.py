@@ -513,7 +513,7 @@ class TestWords:
         found = result(**two, by=("a",), tested=1, too_small=1, level=0.9, note="There may be more.")
         assert found.summary() == (
             "2 segments stand out; 1 segment was tested, of 1 column. "
-            "1 more expects few events and can only stand out by an extreme deviation.\n"
+            "1 more expects few events or non-events and can only stand out by an extreme deviation.\n"
             "a = 1: 1 event, although all forecasts are 0 (1,200 cases, adjusted p = 0.0001)\n"
             "a = 2: 1,234 times as many events as forecast (90% CI 1,000 to 1,500; 1,200 cases, adjusted p < 0.0001)\n"
             "There may be more."
@@ -523,7 +523,7 @@ class TestWords:
         none = {name: column[:0] for name, column in result().columns().items()} | {"places": np.zeros(0, dtype=object)}
         assert result(**none, too_small=2000).summary() == (
             "No segment stands out: 1,234 segments were tested, each of up to 2 of the 2 columns, and none deviates by "
-            "3.5 standard errors. 2,000 more expect few events and can only stand out by an extreme deviation."
+            "3.5 standard errors. 2,000 more expect few events or non-events and can only stand out by an extreme deviation."
         )
         assert result(**none, by=("a",), critical=math.inf).summary() == (
             "No segment stands out: 1,234 segments were tested, of 1 column."

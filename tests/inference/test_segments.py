@@ -260,11 +260,11 @@ def test_nothing_is_reported_if_nothing_can_be_tested():
     found = pr.find_segments([0, 1] * 6, [0.5] * 12, by={"g": ["a", "b", "c"] * 4}, **FEW)
     assert (found.segment.tolist(), found.tested, found.too_small) == ([], 0, 3)
     assert str(found) == (
-        "No segment could be tested: all 3 expect few events and can only stand out by an extreme deviation."
+        "No segment could be tested: all 3 expect few events or non-events and can only stand out by an extreme deviation."
     )
     found = pr.find_segments([0, 1, 0, 1], [0.5, 0.5, 0.5, None], by={"g": ["a"] * 4}, missing="drop", **FEW)
     assert str(found) == (
-        "No segment could be tested: the only one expects few events and can only stand out by an extreme deviation. "
+        "No segment could be tested: the only one expects few events or non-events and can only stand out by an extreme deviation. "
         "1 row with missing values was left out."
     )
 
@@ -356,7 +356,7 @@ def test_many_events_where_few_are_expected_stand_out(engine, control):
     assert (found.tested, found.too_small) == (18, 1)
     assert found.observed_expected[0] == pytest.approx(90 / (0.005 * n))
     assert found.p_adjusted[0] < 1e-9
-    assert "1 more expects few events and can only stand out by an extreme deviation." in str(found)
+    assert "1 more expects few events or non-events and can only stand out by an extreme deviation." in str(found)
     assert f"{n:,} cases, adjusted p < 0.0001)" in str(found)
 
 

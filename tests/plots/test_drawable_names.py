@@ -179,7 +179,7 @@ def test_names_that_are_cut_alike_are_numbered_alike_everywhere():
     assert (early[-2:], late[-2:]) == ("ds", " 2")
     assert drawable_names(reversed(ALIKE)) == drawable_names(ALIKE)
     ranking = pr.ranking_map(Y, ALIKE, thresholds=(0.2, 0.4))
-    assert any(f"{late}: regret lower than {early}" in text for text in written(ranking.plot().figure))
+    assert any(f"{late}:\nregret lower than\n{early}\n" in text for text in written(ranking.plot().figure))
     found = pr.decision_uncertainty(Y, ALIKE, reference=LONG.format("late"), seed=1, n_resamples=99)
     ax = found.plot(kind="gain")
     assert ax.get_ylabel() == f"Gain in net benefit over {late}"
