@@ -66,6 +66,8 @@ class _Part(str):
 
     __slots__ = ("text",)
 
+    text: str
+
     def __new__(cls, text: str) -> Self:
         self = super().__new__(cls, text)
         self.text = text
