@@ -68,7 +68,7 @@ def environment(folder: Path) -> Path:
     python = folder / "oldest" / "bin" / "python"
     if not python.exists():
         run(sys.executable, "-m", "venv", folder / "oldest")
-        run(python, "-m", "pip", "install", "--quiet", "--no-deps", "--editable", ROOT)
+    run(python, "-m", "pip", "install", "--quiet", "--no-deps", "--editable", ROOT)
     run(python, "-m", "pip", "install", "--quiet", "--requirement", OLDEST)
     return python
 
