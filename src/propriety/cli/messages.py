@@ -13,7 +13,7 @@ from propriety.errors import ProprietyError
 from propriety.inference.number_words import number, number_and_limits
 from propriety.tables import laws
 
-__all__ = ["beside", "block", "estimate", "one_line", "output", "say", "show_table", "visible"]
+__all__ = ["beside", "block", "estimate", "one_line", "output", "say", "show_table", "visible", "visible_name"]
 
 WIDE = 200  # Columns of output that is not a terminal, so that no table is folded.
 
@@ -159,6 +159,17 @@ def visible(text: object) -> str:
     return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in str(text))
 
 
+def visible_name(name: object) -> str:
+    r"""Return the name of a file, which may contain any character, on one line.
+
+    Examples
+    --------
+    >>> visible_name("a\nb")
+    'a\\nb'
+    """
+    return visible(name).replace("\n", "\\n")
+
+
 def one_line(error: BaseException) -> str:
     r"""Return the text of an error, with its notes, in one line and with the names of the command line.
 
@@ -171,7 +182,7 @@ def one_line(error: BaseException) -> str:
     """
     if isinstance(error, OSError) and error.strerror:
         where = "" if error.filename is None else f"{error.filename}: "
-        return visible(f"{where}{error.strerror}.").replace("\n", "\\n")
+        return visible_name(f"{where}{error.strerror}.")
     text = error.with_names(NAMES) if isinstance(error, ProprietyError) else str(error)
     parts = [text or type(error).__name__, *getattr(error, "__notes__", ())]
     return visible(" ".join(" ".join(parts).split()))

@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 
 from propriety.cli.interrupts import check_interrupt
-from propriety.cli.messages import visible
+from propriety.cli.messages import visible_name
 from propriety.cli.places import Identity, followed, identity
 from propriety.errors import InputValueError
 
@@ -53,7 +53,7 @@ def replaced(target: str) -> Iterator[Path]:
         yield beside
         check_interrupt()
         beside.replace(path)
-        click.echo(f"Written: {visible(target)}", err=True)
+        click.echo(f"Written: {visible_name(target)}", err=True)
     except BaseException as error:
         with suppress(OSError):
             beside.unlink(missing_ok=True)
@@ -84,7 +84,7 @@ def new_folder(target: str) -> Iterator[Path]:
         yield beside
         check_interrupt()
         beside.rename(path)
-        click.echo(f"Written: {visible(target)}", err=True)
+        click.echo(f"Written: {visible_name(target)}", err=True)
     finally:
         shutil.rmtree(beside, ignore_errors=True)
 
