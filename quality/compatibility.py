@@ -96,7 +96,8 @@ def outcomes(found: Path) -> Iterator[tuple[str, str]]:
     for case in ET.parse(found).iter("testcase"):  # noqa: S314  (pytest wrote it)
         kinds = {child.tag for child in case}
         outcome = "failed" if kinds & {"failure", "error"} else "skipped" if "skipped" in kinds else "passed"
-        yield case.attrib["classname"].split(".")[1], outcome
+        _, *parts = case.attrib["classname"].split(".")
+        yield parts[0] if parts else case.attrib["name"], outcome  # A file that cannot be imported has no class.
 
 
 def light(python: Path) -> Iterator[dict[str, Any]]:
@@ -148,6 +149,8 @@ def main() -> None:
             "TorchMetrics, Keras and Lightning ran with PyTorch 2.13.0; the oldest supported one, 2.4, was not tried.",
             "Lightning and W&B are not dependencies of the package; the versions are the oldest that its tests allow.",
             "Of the tests of engines, only those on Spark were run.",
+            "With the OpenBLAS of NumPy 1.26, the last digit of the limits of the ICI depends on the number of threads, so "
+            "that the test of equal bytes in every process fails.",
         ],
     )
 

@@ -7,7 +7,6 @@ import zlib
 from collections import defaultdict
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -52,6 +51,8 @@ def golden():
 @pytest.fixture(autouse=True)
 def _numpy_settings_are_left_as_they_were():
     """How NumPy treats errors is the user's choice, which a function may change for itself but not leave changed."""
+    import numpy as np  # Not above: imported within a test, it ignores warnings of libraries that were built for others.
+
     before = np.geterr()
     yield
     assert np.geterr() == before
