@@ -111,7 +111,8 @@ class RecalibratedClassifier(base.ClassifierMixin, base.MetaEstimatorMixin, base
         """
         X, y = utils.indexable(X, y)  # noqa: N806  (scikit-learn's name)
         _check_known(y)
-        multiclass.check_classification_targets(y)
+        with np.errstate(invalid="ignore"):  # It casts infinite labels to integers before it rejects them.
+            multiclass.check_classification_targets(y)
         y = utils.column_or_1d(y, warn=True)
         self._check_estimator()
         self.estimator_, frozen = base.clone(self.estimator), _is_frozen(self.estimator)

@@ -29,7 +29,7 @@ def short_names(names: Sequence[str], *, longest: int = LONGEST) -> tuple[str, .
     >>> short_names(
     ...     ["gradient boosting", "", "a model whose name goes on and on, 1", "a model whose name goes on and on, 2"]
     ... )
-    ('gradient boosting', '(no name)', 'a model whose name goes o…', 'a model whose name goes… 2')
+    ('gradient boosting', '(no name)', 'a model whose…on and on, 1', 'a model whose…on and on, 2')
     """
     return drawable_names.short_names(names, longest=longest)
 
