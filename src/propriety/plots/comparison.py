@@ -12,7 +12,7 @@ from propriety.inference.comparison import Comparison
 from propriety.inference.comparison_words import ranks_in_words, verdict_in_words
 from propriety.inference.verdicts import Standings, merit_of
 from propriety.plots.drawable_names import drawable_list, drawable_names, plain
-from propriety.plots.drawing import COLORS, GREY, SMALL, draw, new_axes, write_title
+from propriety.plots.drawing import COLORS, GREY, SMALL, draw, new_axes, write_infinity, write_title
 from propriety.plots.names import measure_and_merit
 from propriety.result import Floats
 
@@ -61,7 +61,7 @@ def _(standings: Standings, ax: Axes | None = None, *, label: str = "") -> Axes:
     settled = standings.best_rank == standings.worst_rank
     _draw_rows(ax, standings.value, standings.low, standings.high, settled)
     for row in np.flatnonzero(~np.isfinite(standings.value)).tolist():
-        ax.text(0.985, row, "∞ →", transform=ax.get_yaxis_transform(), ha="right", va="center", fontsize=SMALL + 1)
+        write_infinity(ax, row)
     ranks = zip(standings.best_rank.tolist(), standings.worst_rank.tolist(), strict=True)
     words = [ranks_in_words(best, worst) for best, worst in ranks]
     _write_rows(ax, drawable_list(standings.model.tolist()), words, settled.tolist())

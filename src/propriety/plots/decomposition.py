@@ -21,7 +21,7 @@ from propriety.result import Floats
 
 __all__ = ["plot_decompositions"]
 
-LONGEST = 26  # A name stands beside its marker, together with its score.
+LONGEST = 26  # Each name is written beside its marker, followed by its score.
 # Possible places of a label next to its marker: alignment, and offset in points to the right and up.
 SIDES: tuple[tuple[Literal["left", "center", "right"], Literal["bottom", "top"], float, float], ...] = (
     ("left", "bottom", 7, 3),

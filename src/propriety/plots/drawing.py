@@ -35,6 +35,7 @@ __all__ = [
     "percent",
     "shown",
     "varied",
+    "write_infinity",
     "write_note",
     "write_title",
 ]
@@ -182,6 +183,12 @@ class Percent(FuncFormatter):
 def percent(value: float) -> str:
     """Write a threshold as a percentage, with all of its digits."""
     return f"{100 * value:g}%"
+
+
+def write_infinity(ax: Axes, row: float, *, below: bool = False) -> None:
+    """Write at the end of a row that its value is infinite, or with `below` minus infinite."""
+    at, align, text = (0.015, "left", "← \N{MINUS SIGN}∞") if below else (0.985, "right", "∞ →")
+    ax.text(at, row, text, transform=ax.get_yaxis_transform(), ha=align, va="center", fontsize=SMALL + 1)
 
 
 def write_title(ax: Axes, label: str, *, pad: float | None = None) -> None:

@@ -69,8 +69,9 @@ def _of_classes(evaluation: Evaluation, figure: Figure | None) -> Figure:
     columns = 5 if len(curves) > 8 else 4
     rows = -(-len(curves) // columns)
     panels: dict[str, Callable[[Axes], Any]] = {}
-    if any(math.isfinite(parts.miscalibration) for parts in evaluation.decompositions.values()):
-        panels["Parts of the score"] = partial(plot_decompositions, evaluation.decompositions)
+    decompositions = evaluation.decompositions
+    if any(math.isfinite(parts.miscalibration) for parts in decompositions.values()):
+        panels["Parts of the score"] = partial(plot_decompositions, decompositions)
     if evaluation.comparison is not None:
         panels["Scores and ranks"] = evaluation.comparison.standings.plot
     height = 4.2 if panels else 0.0

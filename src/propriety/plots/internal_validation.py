@@ -9,7 +9,7 @@ from matplotlib.ticker import MaxNLocator
 from propriety.evaluation.internal_validation import Validation
 from propriety.inference.measures import Measure
 from propriety.plots.drawable_names import drawable_list
-from propriety.plots.drawing import GREY, LEGEND, SMALL, color_of, draw, new_axes, shown, write_title
+from propriety.plots.drawing import GREY, LEGEND, SMALL, color_of, draw, new_axes, shown, write_infinity, write_title
 from propriety.plots.names import measure_and_merit
 from propriety.rules.rule import Rule
 
@@ -34,9 +34,7 @@ def _(
         if np.isfinite(limits).all():
             ax.plot(limits, [place] * 2, color=color, linewidth=1.8, solid_capstyle="butt", label="_interval")
         if np.isinf(corrected):
-            toward = "∞ →" if corrected > 0.0 else "← \N{MINUS SIGN}∞"
-            at, align = (0.985, "right") if corrected > 0.0 else (0.015, "left")
-            ax.text(at, place, toward, transform=ax.get_yaxis_transform(), ha=align, va="center", fontsize=SMALL + 1)
+            write_infinity(ax, place, below=corrected < 0.0)
         ax.plot([corrected], [place], "o", color=color, markersize=6.5, label="_corrected")
         ax.plot([apparent], [place], "D", color=color, markerfacecolor="white", markersize=5.5, label="_apparent")
         if found.folds is not None:
