@@ -149,7 +149,6 @@ def main() -> None:
             "TorchMetrics, Keras and Lightning ran with PyTorch 2.13.0; the oldest supported one, 2.4, was not tried.",
             "Lightning and W&B are not dependencies of the package; the versions are the oldest that its tests allow.",
             "Of the tests of engines, only those on Spark were run.",
-            "With NumPy 1.26, the last digit of a limit of the ICI depends on the number of threads: one test fails.",
         ],
     )
 

@@ -238,7 +238,9 @@ def _by_spline(table: ForecastTable, level: float, noise: Callable[[int], Floats
     ratio = log_weight_ratio(table) if table.is_weighted else 0.0
     root, p_value = _root_of_covariance(design, rows, fit, ratio), _score_test(design, rows, ratio)
     coefficients = fit.coefficients + np.vstack([np.zeros(len(root)), noise(len(root)) @ root.T])
-    centre, *others = _indices(drawn, expit(coefficients @ _design(drawn.x, knots).T))
+    # Not `@`, whose last digit may depend on the number of threads.
+    log_odds = np.einsum("dk,kg->dg", coefficients, np.ascontiguousarray(_design(drawn.x, knots).T))
+    centre, *others = _indices(drawn, expit(log_odds))
     value = _indices(rows, expit(design @ fit.coefficients)[None])[0]
     tail = (1.0 - level) / 2.0
     low, high = np.quantile(others, [tail, 1.0 - tail], axis=0)
