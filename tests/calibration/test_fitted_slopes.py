@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
+from scipy.special import expit, logit
 
+from propriety.calibration.cox_line import cox_line
 from propriety.calibration.fitted_slopes import fitted_slopes
 from propriety.ledger.keyed_tables import KeyedTables
 from propriety.tables.forecast_table import ForecastTable
@@ -16,3 +18,21 @@ def test_separated_events_have_no_slope(y):
     assert np.isnan(slope[0])
     assert np.isinf(error[0])
     assert np.isfinite([slope[1], error[1]]).all()
+
+
+@pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weights"])
+def test_each_slope_is_that_of_a_fit_of_its_own(weighted):
+    rng = np.random.default_rng(3)
+    tables = []
+    for number, (level, slope) in enumerate([(0.0, 1.0), (-3.0, 0.5), (1.0, 2.0)]):
+        p = rng.beta(1, 3, 400 * (number + 1))
+        weight = rng.choice([1.0, 2.0], len(p)) if weighted else None
+        y = rng.random(len(p)) < expit(level + slope * logit(p))
+        tables.append(ForecastTable.from_predictions(y, p, sample_weight=weight))
+    slopes, errors = fitted_slopes(KeyedTables.of_tables(tables), np.array([True, False, True]))
+    assert np.isnan(slopes[1])
+    for one, slope, error in zip(tables[::2], slopes[::2], errors[::2], strict=True):
+        line = cox_line(one, slope=True)
+        assert slope == pytest.approx(line.coefficients[0], rel=1e-6)
+        if not weighted:
+            assert error == pytest.approx(np.sqrt(line.covariance[0, 0]), rel=1e-6)

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from propriety import ForecastTable
-from propriety.calibration.squared_distance import _groups, squared_distance
+from propriety.calibration.squared_distance import _groups, _more, grouped_functions, squared_distance
 
 PARTS = ("miscalibration", "discrimination")
 cases = st.lists(st.tuples(st.booleans(), st.floats(0.0, 1.0)), min_size=2, max_size=40)
@@ -114,6 +114,17 @@ def test_a_large_table_sees_steps():
     rate = np.clip(p + 0.05 * np.sign(np.sin(60 * p)), 0, 1)  # About twenty jumps.
     found = squared_distance(table(rng.random(300_000) < rate, p), "miscalibration", level=0.95)
     assert found.value == pytest.approx(((rate - p) ** 2).mean(), rel=0.2)
+
+
+@pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weights"])
+def test_what_fine_steps_find_by_chance_is_as_large_as_stated(weighted):
+    rng = np.random.default_rng(8)
+    p = rng.random(3_000)
+    weight = np.where(rng.random(3_000) < 0.5, 1.0, 3.0) if weighted else None
+    drawn = [table(rng.random(3_000) < p, p, weight) for _ in range(200)]
+    more, noise = np.array([_more(one, grouped_functions(one, 5), grouped_functions(one, 40)) for one in drawn]).T
+    assert abs(more.mean()) < 3 * noise.mean() / np.sqrt(200)
+    assert more.std() == pytest.approx(noise.mean(), rel=0.15)
 
 
 @pytest.mark.parametrize("part", PARTS)

@@ -36,6 +36,11 @@ def test_without_alerts_predictive_values_are_undefined():
     assert found.sensitivity[0] == 0.0
 
 
+def test_they_are_at_the_thresholds_of_the_curve_or_at_one_half():
+    for thresholds, expected in ((None, [0.5]), (0.2, [0.2]), ((0.1, 0.3), [0.1, 0.3]), ((0.1, 1.0), [0.1])):
+        assert pr.decision_curve(Y, P, thresholds=thresholds).operating_points().threshold.tolist() == expected
+
+
 def test_equal_weights_change_nothing():
     plain, twice = (
         pr.decision_curve(Y, P, sample_weight=weight, thresholds=0.2).operating_points()

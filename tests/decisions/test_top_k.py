@@ -119,6 +119,7 @@ def test_views_of_one_capacity_and_of_several():
     one = top_k([1, 0, 0, 1], [0.2, 0.4, 0.4, 0.1], k=2, thresholds=0.5)
     assert repr(one).startswith("TopK(k=2, threshold=0.4, true_positives=0, precision=0, recall=0, net_benefit=-0.5")
     assert one.to_dict()["k"] == 2
+    assert one.thresholds == 0.5
     assert list(one.to_frame(backend="polars")["k"]) == [2]
     several = top_k([1, 0, 0, 1], [0.2, 0.4, 0.4, 0.1], k=[1, 2])
     assert several.to_frame(backend="pandas").columns.tolist() == [

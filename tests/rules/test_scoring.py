@@ -9,6 +9,7 @@ import pytest
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError, ProprietyError
 from propriety.rules.catalogue import RULES
+from propriety.rules.functions import NetLoss
 
 Y, P = [0, 0, 1, 1], [0.1, 0.4, 0.3, 0.9]
 LEVELS = [0, 1, 2, 2]
@@ -181,7 +182,7 @@ def test_the_score_of_a_table_tells_what_it_rests_on():
     assert (score.rule, score.scale, score.n, score.weight, score.dropped) == ("Log()", pr.Log().units(), 3, 6.0, 1)
 
 
-@pytest.mark.parametrize("rule", [rule for rule in RULES if isinstance(rule, pr.BinaryRule)], ids=repr)
+@pytest.mark.parametrize("rule", [*(rule for rule in RULES if isinstance(rule, pr.BinaryRule)), NetLoss(0.2)], ids=repr)
 def test_the_best_and_worst_that_a_rule_claims_are_reached(rule):
     claimed = rule.properties()
     p = np.unique(np.concatenate([np.linspace(0, 1, 1001), [0.05, 0.2, 0.3, 0.8]]))
@@ -198,7 +199,12 @@ def test_a_rule_is_named_after_its_class_unless_it_has_a_name():
     class Named(Hinge):
         name = "hinge"
 
-    assert (Hinge.name, Named.name) == ("Hinge", "hinge")
+    class Labelled(Hinge):
+        label = "hinge loss"
+
+    assert (Hinge.name, Hinge.label, Hinge.short) == ("Hinge", "Hinge score", "Hinge")
+    assert (Named.name, Named.label, Named.short) == ("hinge", "hinge score", "hinge")
+    assert (Labelled.name, Labelled.label, Labelled.short) == ("Labelled", "hinge loss", "hinge loss")
 
 
 @pytest.mark.parametrize("classes", [2, 3, 5])

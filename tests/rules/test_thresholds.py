@@ -91,6 +91,9 @@ def test_a_grid_is_where_the_curve_is_evaluated(take):
         take([0.5, 1.5])
     with pytest.raises(InputTypeError, match="grid must be numbers"):
         take(["low"])
+    for shape in ((0,), (1, 2)):
+        with pytest.raises(InputValueError, match=rf"grid must be a number or a 1-D array; got shape \({shape[0]}, ?"):
+            take(np.full(shape, 0.5))
 
 
 def test_a_range_alone_takes_no_number():
