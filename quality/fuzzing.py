@@ -29,7 +29,7 @@ CORPUS = WORK / "corpus"  # The inputs of the repository, as files.
 TARGETS = {
     "arguments": "hostile arguments to scores, tables, curves and decompositions",
     "stored": "`from_dict` and `from_parquet` of tables, and the files of ledgers",
-    "command_line": "files given to `table`, `merge`, `evaluate` and `compare`",
+    "command_line": "files given to `condense`, `merge`, `evaluate` and `compare`",
     "ledgers": "rows of partitioned ledgers and of monitors that are repeated, left out, moved or changed",
     "maps": "the JSON of recalibration maps",
     "configuration": "TOML files of options",
