@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 import shlex
 import string
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from propriety.cli.column_names import check_distinct, check_given
 from propriety.cli.expansion import check_expansion
@@ -241,22 +241,27 @@ class Texts:
         types: Mapping[str, str] | None = None,
         nulls: Sequence[str] | None = None,
     ) -> duckdb.DuckDBPyRelation:
-        """Open the files with columns matched by name, because their order may differ."""
-        options: dict[str, Any] = {"dtype": dict(types)} if types else {}
+        """Open the files with columns matched by name, because their order may differ.
+
+        In SQL, because the function `read_csv` of DuckDB before 2.0 forgets the types of columns matched by name.
+        """
+        options = {
+            "union_by_name": "true",
+            "nullstr": _sql_list(self.nulls if nulls is None else nulls),
+            "compression": sql_text(self.form),
+            "buffer_size": BUFFER,
+            "max_line_size": LINE,
+        }
+        if types:
+            given = (f"{sql_text(name)}: {sql_text(kind)}" for name, kind in types.items())
+            options["types"] = f"{{{', '.join(given)}}}"
         if self.heads:
             # With a guessed dialect, DuckDB would skip the lines before one with another number of fields.
             separator = next(iter(self.heads.values())).separator
-            options |= {"sep": separator, "quotechar": '"', "escapechar": '"', "comment": ""}
-            options |= {"header": True, "skiprows": 0}
-        return connection.read_csv(
-            names,  # type: ignore[arg-type]  # a list is accepted, too
-            union_by_name=True,
-            na_values=list(self.nulls if nulls is None else nulls),
-            compression=self.form,
-            buffer_size=BUFFER,
-            max_line_size=LINE,
-            **options,
-        )
+            options |= {"delim": sql_text(separator), "quote": "'\"'", "escape": "'\"'", "comment": "''"}
+            options |= {"header": "true", "skip": 0}
+        written = ", ".join(f"{name} = {value}" for name, value in options.items())
+        return connection.sql(f"SELECT * FROM read_csv({_sql_list(names)}, {written})")  # noqa: S608  (all is quoted)
 
     def _is_number(self, text: str) -> bool:
         try:
@@ -264,6 +269,10 @@ class Texts:
         except ValueError:
             return text in self.nulls
         return True
+
+
+def _sql_list(texts: Iterable[str]) -> str:
+    return f"[{', '.join(map(sql_text, texts))}]"
 
 
 def _not_a_number(column: str, line: int, text: str, *, path: Path | None) -> InputValueError:
