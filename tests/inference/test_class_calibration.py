@@ -336,3 +336,30 @@ def test_every_verdict_on_classes_has_its_sentence():
     assert class_words(verdict("miscalibrated", decided_by="shape"), "m") == f"m is miscalibrated (p = 0.012): {shape}."
     both = verdict("miscalibrated", decided_by="shape", temperature="too timid")
     assert class_words(both, "m") == "m is miscalibrated (p = 0.012): its probabilities are too timid."
+
+
+@pytest.mark.parametrize("shares", [(7 / 12, 4 / 12, 1 / 12), (0.8, 0.1, 0.1)], ids=str)
+def test_classes_that_are_far_off_are_tested_in_clusters_too(shares):
+    """Clusters would seem too few for them if the miscalibration counted as correlation."""
+    y = np.random.default_rng(0).choice(3, size=3000, p=shares)
+    found = pr.class_calibration(y, np.full((3000, 3), 1 / 3), cluster=np.arange(3000) % 30, seed=1)
+    assert found.outcome == "miscalibrated"
+    assert found.p_value < 1e-4
+    assert not np.isnan(found.classes.p_value).any()
+    assert found.classes.directions[0] == ("too low",)
+    assert found.classes.directions[2] == ("too high",)
+
+
+def test_refuted_probabilities_say_nothing_of_temperature_and_shape():
+    rng = np.random.default_rng(0)
+    z = rng.normal(size=(600, 4))
+    p, q = (np.exp(factor * z) / np.exp(factor * z).sum(axis=1, keepdims=True) for factor in (1.5, 1.0))
+    y = np.array([rng.choice(4, p=row) for row in q])
+    p[:, 3] = 0.0
+    p /= p.sum(axis=1, keepdims=True)
+    ledger = pr.condense(y, {"model": p}, labels=[0, 1, 2, 3])
+    for found in (pr.class_calibration(y, p, labels=[0, 1, 2, 3], seed=1), pr.class_calibration(ledger, seed=1)):
+        assert found.decided_by == "refuted"
+        assert found.temperature == ""
+        assert np.isnan([found.temperature_p_value, found.shape_p_value]).all()
+        assert "timid" not in str(found)

@@ -93,6 +93,7 @@ def calibration_test(
     seed: int,
     scores: NullScores | None = None,
     dispersion: Floats | None = None,
+    around_mean: Floats | None = None,
     dispersion_df: float = math.inf,
     units: int | None = None,
 ) -> CalibrationTest:
@@ -121,6 +122,8 @@ def calibration_test(
     dispersion : ndarray, optional
         Variance of each sum under clusters or times. A statistic is divided by the mean over its component, but by no
         less than 1, and has fewer degrees of freedom if the variances of a component differ (Rao and Scott).
+    around_mean : ndarray, optional
+        The same around the mean residual. It gives the information, which would seem small if the forecasts are wrong.
     dispersion_df : float
         Degrees of freedom of each of these variances, if their own noise matters, as with few times; the statistics
         then have an F distribution.
@@ -155,6 +158,8 @@ def calibration_test(
         reached, n_resamples = _drawn_line(table, scores, line.statistic, n_resamples, seed)
         line_p_value = (1 + reached) / (1 + n_resamples)
     joint = min(_shared([(line_p_value, line.df), (shape.p_value, shape.df), (fine.p_value, fine.df)]))
+    within = around_mean[: scores.sizes[0]] if around_mean is not None else np.empty(0)
+    correlated = max(1.0, float(within.mean())) if within.any() else line.dispersion
     certain = (table.forecast == 0.0) | (table.forecast == 1.0)
     wrong = np.where(table.forecast == 0.0, table.events, table.non_events)
     refuted = float(wrong[certain].sum())
@@ -167,8 +172,8 @@ def calibration_test(
         shape_p_value=shape.p_value,
         fine_df=fine.df,
         fine_p_value=fine.p_value,
-        information=scores.information / line.dispersion,
-        dispersion=line.dispersion,
+        information=scores.information / correlated,
+        dispersion=correlated,
         n_certain=float(table.weights[certain].sum()),
         n_refuted=refuted,
         n=table.n,

@@ -64,5 +64,5 @@ def _tested(table: ForecastTable, cases: Cases | None, drawing: Drawing) -> Cali
         return calibration_test(table, **draws, scores=censored_scores(cases, cases.censoring, table))
     scores, units = null_scores(table), units_of_cases(cases)[0]
     dispersion = dispersion_of_scores(cases, table, scores)
-    draws |= {"dispersion": dispersion.variance, "dispersion_df": dispersion.df}
+    draws |= {"dispersion": dispersion.variance, "around_mean": dispersion.around_mean, "dispersion_df": dispersion.df}
     return replace(calibration_test(table, **draws, scores=scores, units=units), worth=dispersion.worth)

@@ -86,7 +86,7 @@ class ClassCalibration(Result):
     decided_by : {"class-wise", "temperature", "shape", "refuted"}
         The view with the strongest evidence; "refuted" if a class happened whose probability was exactly 0.
     classwise_p_value, temperature_p_value, shape_p_value : float
-        p-value of each view; NaN if it was not tested.
+        p-value of each view; NaN if it was not tested. Temperature and shape are not if a probability was refuted.
     temperature : {"too extreme", "too timid", "reversed", ""}
         The direction of the temperature, if it is shown to be wrong; "reversed" if classes are rarer where their
         probability is higher.
@@ -289,7 +289,10 @@ def class_calibration_of(
         p_adjusted=found.class_p_adjusted,
         directions=directions,
     )
-    p_temperature = found.p_values.get("temperature", math.nan)
+    # The logarithm of a refuted probability is infinite, so it would be left out of temperature and shape.
+    p_temperature, p_shape = (
+        math.nan if refuted.any() else found.p_values.get(view, math.nan) for view in ("temperature", "shape")
+    )
     drifted = p_temperature <= (1.0 - level) * SHARES["temperature"] / max(total, SHARES["temperature"])
     way: Temperature = "too timid" if found.temperature > 0.0 else "reversed" if read.is_reversed else "too extreme"
     observed = table.observed
@@ -298,7 +301,7 @@ def class_calibration_of(
         "p_value": math.nan if test is None else 0.0 if refuted.any() else found.p_value,
         "classwise_p_value": found.p_values.get("class-wise", math.nan),
         "temperature_p_value": p_temperature,
-        "shape_p_value": found.p_values.get("shape", math.nan),
+        "shape_p_value": p_shape,
         "temperature": way if drifted else "",
         "miscalibration": distance.value if measured else math.nan,
         "miscalibration_low": distance.low if measured else math.nan,

@@ -26,6 +26,8 @@ class Dispersion(NamedTuple):
     ----------
     variance : ndarray of shape (k,)
         Variance of each sum; 1 for independent cases.
+    around_mean : ndarray of shape (k,)
+        The same around the mean residual, which miscalibration does not increase.
     df : float
         Degrees of freedom of the variances over time; infinite for clusters.
     worth : float
@@ -33,6 +35,7 @@ class Dispersion(NamedTuple):
     """
 
     variance: Floats
+    around_mean: Floats
     df: float = math.inf
     worth: float = math.inf
 
@@ -40,7 +43,7 @@ class Dispersion(NamedTuple):
 def dispersion_of_scores(cases: Cases, table: ForecastTable, scores: NullScores) -> Dispersion:
     """Return the variance of each sum of residuals under clusters, or under times over a span of neighbours."""
     if not scores.sums.size:
-        return Dispersion(np.empty(0))
+        return Dispersion(np.empty(0), np.empty(0))
     forecast, event, weight = cases.gathered()
     group = group_of_cases(scores, table, forecast)
     residual = np.where(group >= 0, np.where(event, 1.0 - forecast, -forecast), 0.0)
@@ -52,12 +55,20 @@ def dispersion_of_scores(cases: Cases, table: ForecastTable, scores: NullScores)
         codes = everyone.cluster
         units, parts = int(codes.max()) + 1, cases.censoring.influence(parts)
     # If the forecasts are calibrated, the sums have mean 0: nothing is fitted, so there is nothing to correct for.
-    sums = np.stack([np.bincount(codes, one, minlength=units) for one in parts])
+    sums = _sums_of_units(parts, codes, units)
     if cases.time is not None and units > 1:
         centred = sums - sums.mean(axis=1)[:, None]
         error, df = hac(centred.T)
-        return Dispersion(error**2, float(df[0]), _worth(centred[: scores.sizes[0]]))
-    return Dispersion(np.asarray((sums**2).sum(axis=1)))
+        return Dispersion(error**2, error**2, float(df[0]), _worth(centred[: scores.sizes[0]]))
+    counted = parts.any(axis=0)  # Not certain forecasts, or cases without weight.
+    own = parts[:, counted]
+    centred = _sums_of_units(own - own.mean(axis=1)[:, None], codes[counted], units) if counted.any() else sums
+    held = len(np.unique(codes[counted]))
+    return Dispersion((sums**2).sum(axis=1), (centred**2).sum(axis=1) * held / max(held - 1, 1))
+
+
+def _sums_of_units(parts: Floats, codes: NDArray[np.intp], units: int) -> Floats:
+    return np.stack([np.bincount(codes, one, minlength=units) for one in parts]).astype(np.float64)
 
 
 def _worth(centred: Floats) -> float:
