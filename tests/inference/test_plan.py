@@ -301,3 +301,34 @@ def test_options_without_effect_are_refused(options, said):
         pr.plan(prevalence=0.1, auc=0.8, seed=1, **options)
     benefit = pr.plan(prevalence=0.1, auc=0.8, thresholds=0.1, widths={"standardized_net_benefit": 0.2})
     assert benefit.criterion.tolist() == ["standardized_net_benefit_at_0.1"]
+
+
+def test_widths_of_a_censored_pilot_are_refused_because_censoring_widens_them():
+    rng = np.random.default_rng(1)
+    p = expit(rng.normal(-1.0, 1.0, 400))
+    time, limit = rng.exponential(-1.0 / np.log1p(-p)), rng.exponential(2.0, 400)
+    pilot = pr.condense(pr.censored(np.minimum(time, limit), time <= limit, horizons=1.0), p)
+    with pytest.raises(InputTypeError, match="must hold known outcomes for widths and the calibration test"):
+        pr.plan(pilot)
+    both = pr.condense(pr.censored(np.minimum(time, limit), time <= limit, horizons=1.0), {"new": p, "old": p**1.5})
+    assert pr.plan(both).criterion.tolist() == ["brier_difference"]
+
+
+def test_a_weighted_pilot_is_planned_for_equal_weights_and_says_so():
+    rng = np.random.default_rng(2)
+    p = expit(rng.normal(-1.0, 1.0, 400))
+    y = rng.random(400) < p
+    told = "The plan is for cases of equal weight"
+    weighted = pr.condense(y, p, sample_weight=rng.choice([1.0, 5.0], 400))
+    assert told in pr.plan(weighted).note
+    assert told not in pr.plan(pr.condense(y, p)).note
+    assert told not in pr.plan(pr.at_prevalence(pr.condense(y, p), 0.1)).note
+
+
+def test_events_of_the_calibration_test_are_those_of_the_stated_miscalibration():
+    found = pr.plan(prevalence=0.05, auc=0.8, observed_expected=3.0, n_resamples=200, seed=1)
+    assert found.events[0] == math.ceil(found.n[0] * 0.15 - 1e-9)
+    assert found.prevalence == pytest.approx(0.15)
+    together = pr.plan(prevalence=0.05, auc=0.8, observed_expected=3.0, widths={"auc": 0.1}, n_resamples=200, seed=1)
+    assert together.events.tolist() == [math.ceil(together.n[0] * 0.05 - 1e-9), found.events[0]]
+    assert together.prevalence == pytest.approx(0.05)

@@ -82,14 +82,14 @@ class TestSmallestNumbers:
 
 class TestPlans:
     @staticmethod
-    def criterion(size, kind="width", key="a"):
-        return Criterion(key, f"{key} in words", kind, 0.2, 1.5, "normal", lambda n: 1.0 / n, size)
+    def criterion(size, kind="width", key="a", rate=0.5):
+        return Criterion(key, f"{key} in words", kind, 0.2, 1.5, "normal", lambda n: 1.0 / n, size, rate)
 
     def test_take_the_largest_number_of_cases(self):
-        criteria = [self.criterion(100.2), self.criterion(150.0, "power", "b"), self.criterion(1.0, key="c")]
-        found = _plan(criteria, 0.31, 1.25, 0.8, 0.9, ["", "Careful."], (20, 7))
+        criteria = [self.criterion(100.2), self.criterion(150.0, "power", "b", 0.31), self.criterion(1.0, key="c")]
+        found = _plan(criteria, 1.25, 0.8, 0.9, ["", "Careful."], (20, 7))
         assert found.n.tolist() == [126.0, 188.0, 3.0]
-        assert found.events.tolist() == [40.0, 59.0, 1.0]
+        assert found.events.tolist() == [63.0, 59.0, 2.0]
         assert (found.required, found.required_events, found.binding) == (188.0, 59.0, "b")
         assert found.criterion.tolist() == ["a", "b", "c"]
         assert found.label.tolist() == ["a in words", "b in words", "c in words"]
@@ -102,19 +102,19 @@ class TestPlans:
         assert found.at(10.0) == {"a": 0.125, "b": 0.125, "c": 0.125}
 
     def test_round_up_but_not_for_rounding_errors(self):
-        found = _plan([self.criterion(100.0)], 0.5, 1.1, 1.0, 0.95, [], (None, None))
+        found = _plan([self.criterion(100.0)], 1.1, 1.0, 0.95, [], (None, None))
         assert 100.0 * 1.1 > 110.0
         assert (found.n[0], found.events[0]) == (110.0, 55.0)
 
     def test_out_of_reach_say_why(self):
-        never = _plan([self.criterion(math.inf, "power")], 0.5, 1.0, 1.0, 0.95, ["First."], (None, None))
+        never = _plan([self.criterion(math.inf, "power")], 1.0, 1.0, 0.95, ["First."], (None, None))
         assert never.note == "First. No number of cases reaches the power of a test: there is nothing to detect."
         assert never.n[0] == math.inf
         for size in (1e12, math.inf):
-            far = _plan([self.criterion(size)], 0.5, 1.0, 1.0, 0.95, [], (None, None))
+            far = _plan([self.criterion(size)], 1.0, 1.0, 0.95, [], (None, None))
             assert far.note == "A criterion needs more than 1,000,000,000,000 cases."
             assert far.n[0] == math.inf
-        assert _plan([self.criterion(9e11)], 0.5, 1.0, 1.0, 0.95, [], (None, None)).note == ""
+        assert _plan([self.criterion(9e11)], 1.0, 1.0, 0.95, [], (None, None)).note == ""
 
     def test_of_a_calibration_test_have_words(self):
         assert _tested_label(0.8, None) == "calibration test, true calibration slope 0.8"

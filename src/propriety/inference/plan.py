@@ -47,6 +47,7 @@ class Criterion(NamedTuple):
     method: str
     reached: Callable[[float], float]
     size: float
+    rate: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -72,7 +73,7 @@ class Plan(Result):
     binding : str
         The criterion that needs this number.
     prevalence : float
-        Anticipated share of events.
+        Anticipated share of events; if the calibration test needs the most cases, that of the stated miscalibration.
     level, share, design_effect : float
         Level of intervals and tests, share of the cases in the subgroup that must meet the criteria, and factor by
         which clusters increase the number of cases.
@@ -247,26 +248,27 @@ def plan(  # noqa: PLR0913  (the anticipated cases, the criteria, and the design
         reached = planned_width(known.single(), one, level, method)
         how = "Riley et al." if method == "riley" else "influence"
         size = _smallest(reached, width)
-        criteria.append(Criterion(one.key, one.label, "width", width, reached.value, how, reached, size))
+        criteria.append(Criterion(one.key, one.label, "width", width, reached.value, how, reached, size, known.rate))
     drawing: dict[str, Any] = {"level": level, "power": power, "draws": n_resamples, "seed": seed}
     if tested:
         cases = known.single()
         truth = cases.miscalibrated(*_miscalibration(slope, observed_expected))
         found = calibration_power(cases, truth, **drawing)
         label = _tested_label(slope, observed_expected)
-        size = found.cases(power)
-        criteria.append(Criterion(CALIBRATION, label, "power", power, math.nan, "simulated", found, size))
-    notes = []
+        size, rate = found.cases(power), truth.prevalence
+        criteria.append(Criterion(CALIBRATION, label, "power", power, math.nan, "simulated", found, size, rate))
+    notes = [known.note_on_weights()] if wanted or tested else []
     if paired:
         value, curve, how, warning = _compared(known, asked, difference, spread, drawing)
         notes.append(warning)
         size, label = curve.cases(power), f"difference in {asked.label}"
-        criteria.append(Criterion(f"{asked.key}_difference", label, "power", power, value, how, curve, size))
+        key = f"{asked.key}_difference"
+        criteria.append(Criterion(key, label, "power", power, value, how, curve, size, known.rate))
     if not criteria:
         raise InputValueError("must name a measure", argument="widths", hint="pass {'auc': 0.1}, or leave it out.")
     factor = (1.0 + (cluster_size - 1.0) * (icc or 0.0)) / share
     simulated = any(one.method == "simulated" for one in criteria)
-    return _plan(criteria, known.rate, factor, share, level, notes, (n_resamples, seed) if simulated else (None, None))
+    return _plan(criteria, factor, share, level, notes, (n_resamples, seed) if simulated else (None, None))
 
 
 def _compared(
@@ -306,7 +308,6 @@ def _compared(
 
 def _plan(
     criteria: list[Criterion],
-    rate: float,
     factor: float,
     share: float,
     level: float,
@@ -321,7 +322,7 @@ def _plan(
         notes.append("No number of cases reaches the power of a test: there is nothing to detect.")
     elif math.isinf(n[most]):
         notes.append(f"A criterion needs more than {MOST:,.0f} cases.")
-    events = np.ceil(n * rate - 1e-9)
+    events = np.ceil(n * np.array([one.rate for one in criteria]) - 1e-9)
     return Plan(
         criterion=np.array([one.key for one in criteria], dtype=object),
         label=np.array([one.label for one in criteria], dtype=object),
@@ -334,7 +335,7 @@ def _plan(
         required=float(n[most]),
         required_events=float(events[most]),
         binding=criteria[most].key,
-        prevalence=rate,
+        prevalence=criteria[most].rate,
         level=level,
         share=share,
         design_effect=factor * share,

@@ -22,6 +22,7 @@ from propriety.tables.validation import read_unlabelled
 __all__ = ["KnownCases", "read_widths"]
 
 BENEFIT, MODEL = "standardized_net_benefit", "forecast"
+WEIGHTED = "The plan is for cases of equal weight; with weights like those of the pilot, intervals are wider."
 
 
 class KnownCases(NamedTuple):
@@ -110,7 +111,17 @@ class KnownCases(NamedTuple):
         if self.cases is None:
             law = Wording("widths and the calibration test need {forecasts}, or {prevalence=} and {auc=}")
             raise InputTypeError(law)
+        if self.pilot is not None and self.pilot.censoring is not None:
+            law = Wording("must hold known outcomes for widths and the calibration test")
+            hint = "pass the forecasts alone; if outcomes will be censored, more cases are needed than for known ones."
+            raise InputTypeError(law, argument="forecasts", hint=hint)
         return self.cases
+
+    def note_on_weights(self) -> str:
+        """Return a warning if the cases of the pilot have weights, unless these only restore the prevalence."""
+        if self.pilot is None or self.pilot.prevalence is not None:
+            return ""
+        return WEIGHTED if self.pilot.table(self.pilot.models[0]).is_weighted else ""
 
 
 def read_widths(widths: Mapping[Any, float] | None, threshold: float | None, *, default: bool) -> dict[Measure, float]:
