@@ -406,3 +406,41 @@ def test_options_of_another_method_are_refused(method, options, own):
 def test_notes_name_the_models_that_they_are_about():
     found = pr.validate(CERTAIN, *one_certain_error(), measures=[pr.measures.CalibrationSlope()], n_resamples=5, seed=1)
     assert "(calibration slope of tree)" in found.note
+
+
+@pytest.mark.parametrize("method", ["cross-validation", "leave-one-site-out"])
+def test_a_measure_that_apparent_forecasts_do_not_have_is_undefined(method):
+    """A tree forecasts 0 and 1 in the cases that it was fitted to, which have no log-odds."""
+    rng = np.random.default_rng(1)
+    features = rng.normal(size=(120, 5))
+    y = (rng.random(120) < 1 / (1 + np.exp(1.0 - features[:, 0]))).astype(int)
+    options = {"cv": 5} if method == "cross-validation" else {"groups": np.arange(120) % 4}
+    found = pr.validate(DecisionTreeClassifier(random_state=0), features, y, method=method, seed=1, **options)
+    slope = found.measure.tolist().index("calibration_slope")
+    assert np.isnan(found.apparent[slope])
+    assert "Calibration slope: undefined." in found.summary()
+    assert np.isfinite(found.corrected[found.measure == "auc"]).all()
+
+
+def test_draws_of_groups_need_groups():
+    rng = np.random.default_rng(1)
+    features = rng.normal(size=(120, 2))
+    y = (rng.random(120) < 0.4).astype(int)
+    options = {"measures": [pr.Brier()], "n_resamples": 5, "seed": 1}
+    with pytest.raises(InputValueError, match="groups must have two groups or more; all cases are in one"):
+        pr.validate(linear_model.LogisticRegression(), features, y, groups=np.zeros(120), **options)
+    told = "Draws of only 4 groups estimate the optimism poorly."
+    assert (
+        told in pr.validate(linear_model.LogisticRegression(), features, y, groups=np.arange(120) % 4, **options).note
+    )
+    assert (
+        "Draws of only"
+        not in pr.validate(linear_model.LogisticRegression(), features, y, groups=np.arange(120) % 12, **options).note
+    )
+
+
+def test_censored_outcomes_are_refused_without_advice_to_leave_them_out():
+    outcomes = pr.censored([1.0, 2.0, 3.0, 4.0], [1, 0, 1, 0], horizons=3.5)
+    with pytest.raises(InputTypeError, match="those by a horizon are weighted for censoring") as told:
+        pr.validate(linear_model.LogisticRegression(), np.ones((4, 1)), outcomes)
+    assert "leave" not in str(told.value)

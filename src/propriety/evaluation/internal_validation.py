@@ -166,6 +166,10 @@ class Validation(Result):
             limits = ""
             if not math.isnan(self.low[row]):
                 limits = f", {percent(self.level)} CI {number(self.low[row])} to {number(self.high[row])}"
+            if math.isnan(self.corrected[row]):
+                known = not math.isnan(self.apparent[row])
+                yield f"{name}: undefined" + (f" (apparent {number(self.apparent[row])})." if known else ".")
+                continue
             apparent = f"apparent {number(self.apparent[row])}, optimism {number(self.optimism[row])}"
             yield f"{name}: {number(self.corrected[row])}{limits} ({apparent})."
         yield f"{_in_words(self)}." + (f" {self.note}" if self.note else "")

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.errors import UNDEFINED
+from propriety.errors import UNDEFINED, InputValueError
 from propriety.evaluation.optimism import Draw, corrected_632, value_of_draw, without_information
 from propriety.evaluation.resampled_fits import (
     Fold,
@@ -36,6 +36,7 @@ from propriety.result import Floats, Result
 __all__ = ["FoldValues", "Work", "columns_by_bootstrap", "columns_by_folds"]
 
 DRAWING = Drawing(1000, 0)  # For intervals of measures without a formula.
+FEW_GROUPS = 10  # The optimism of draws of fewer groups is noted.
 FAR = 0.5  # A difference between both corrections above this share of the optimism is noted.
 TOO_FLEXIBLE = (
     "Harrell's correction is too small for learners that fit their training cases too closely. "
@@ -101,6 +102,16 @@ class Work(NamedTuple):
             estimate_or_note(ledger, model, measure, level=self.level, drawing=DRAWING) for model, measure in self.rows
         ]
 
+    def values(self, ledger: Ledger) -> list[float]:
+        """Return the value of each row in a ledger; NaN where it is undefined."""
+        values = []
+        for model, measure in self.rows:
+            try:
+                values.append(value_in(ledger, measure, model))
+            except UNDEFINED:
+                values.append(math.nan)
+        return values
+
     def columns(self, apparent: Floats, corrected: Floats, low: Floats, high: Floats) -> dict[str, Any]:
         """Return the columns that all methods share; what is corrected stays within the range of its measure."""
         least, most = np.array([bounds_of(measure, self.apparent.classes) for _, measure in self.rows]).T
@@ -121,6 +132,8 @@ class Work(NamedTuple):
 
 def columns_by_bootstrap(work: Work, n_resamples: int, seed: int) -> dict[str, Any]:
     """Return the columns by Harrell's bootstrap and the .632+ bootstrap."""
+    if work.groups is not None and len(np.unique(work.groups)) < 2:
+        raise InputValueError("must have two groups or more", argument="groups", offender="all cases are in one")
     seeds = np.random.SeedSequence(seed).spawn(n_resamples)
     rare = rare_class(work.sample.y, work.groups)
     by_class = rare is not None and work.groups is None
@@ -188,14 +201,15 @@ def _named(work: Work, rows: Sequence[int]) -> list[str]:
 
 def _notes_on_draws(work: Work, gaps: Floats, rare: RareClass | None) -> list[str]:
     """Say how a rare class was drawn, and in how many draws a measure is undefined or infinite."""
-    notes = []
+    groups = 0 if work.groups is None else len(np.unique(work.groups))
+    notes = [f"Draws of only {groups} groups estimate the optimism poorly."] if 0 < groups < FEW_GROUPS else []
     if rare is not None and work.groups is None:
         cases = counted(rare.held, "case")
         notes.append(f"Samples were drawn within each class, because class {rare.label!r} has only {cases}.")
     elif rare is not None:
-        groups = f"Only {rare.held:,} of {counted(rare.units, 'group')}"
+        those = f"Only {rare.held:,} of {counted(rare.units, 'group')}"
         again = "Samples without them were drawn again, which biases the optimism."
-        notes.append(f"{groups} {'has' if rare.held == 1 else 'have'} cases of class {rare.label!r}. {again}")
+        notes.append(f"{those} {'has' if rare.held == 1 else 'have'} cases of class {rare.label!r}. {again}")
     return notes + _notes_on_values(work, gaps, "draw")
 
 
@@ -251,14 +265,7 @@ class _Part:
 
 def _forecast_part(work: Work, fold: Fold) -> _Part:
     forecasts, _ = work.sample.forecasts(work.sample.fitted(fold.train), fold.test)
-    ledger = work.sample.ledger(fold.test, forecasts)
-    values = []
-    for model, measure in work.rows:
-        try:
-            values.append(value_in(ledger, measure, model))
-        except UNDEFINED:
-            values.append(math.nan)
-    return _Part(forecasts, values)
+    return _Part(forecasts, work.values(work.sample.ledger(fold.test, forecasts)))
 
 
 def columns_by_folds(work: Work, folds: list[Fold], key: str) -> dict[str, Any]:
@@ -277,7 +284,7 @@ def columns_by_folds(work: Work, folds: list[Fold], key: str) -> dict[str, Any]:
     ledger = _ledger(work, folds, parts, key, repeated=n_repeats > 1)
     found = work.estimates(ledger)
     corrected, low, high = (np.array([getattr(one, name) for one in found]) for name in ("value", "low", "high"))
-    apparent = np.array([value_in(work.apparent, measure, model) for model, measure in work.rows])
+    apparent = np.array(work.values(work.apparent))
     values = np.array([part.values for part in parts])
     counts = {"repeat": [fold.repeat for fold in folds], "fold": [fold.label for fold in folds]}
     counts |= {"n_train": [len(fold.train) for fold in folds], "n_test": [len(fold.test) for fold in folds]}
