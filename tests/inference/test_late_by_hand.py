@@ -216,7 +216,7 @@ class TestLateLabels:
         assert change.reported[0] == (self.REPORTED[inside] <= 9).sum()
         assert change.reported_before[0] == (self.REPORTED[inside] <= 6).sum()
         np.testing.assert_array_equal(change.observed_expected_before, found.observed_expected)
-        with pytest.raises(InputValueError, match="earlier must be of the same rule and of no later day"):
+        with pytest.raises(InputValueError, match="earlier must be of the same rule and level, and of no later day"):
             found.revision(later)
         assert found.revision(found).days == 0
 

@@ -118,7 +118,10 @@ def test_scores_and_their_limits_are_possible_ones():
     assert right.note[0] == certain.note[0] == "a forecast has an infinite loss: no limits of the score"
     alike = pr.late_labels([0.3] * 8, made=[5] * 8, reported=[5] * 8, windows=[])
     assert np.isnan(alike.score_low[0])
-    assert alike.note[0] == "nothing varies in the sample, so there is no interval of the score"
+    assert alike.note[0] == (
+        "all forecasts are equal: calibration is not tested; nothing varies in the sample, so there is no interval of "
+        "the score"
+    )
     with pytest.raises(InputTypeError, match="earlier must be a result of late_labels"):
         alike.revision("yesterday")
 
@@ -329,7 +332,7 @@ def test_every_window_is_told_in_a_sentence():
             "With the labels as they are: 0.75 and 0.250. Note: few."
         ),
         (
-            "Forecasts at least 8 days old (mature): 25 events reported, 24.0 expected (not estimable of all). "
+            "Forecasts at least 8 days old (mature): 25 events reported, 24.0 expected. "
             "Observed/expected 1.20; calibration is not tested. Brier score 0.300. "
             "With the labels as they are: not estimable and not estimable."
         ),
@@ -359,3 +362,27 @@ def test_every_window_is_revised_in_a_sentence():
     ]
     revision.observed_expected[0] = 1.3
     assert f"{first} and is 1.30, outside these limits." in summary_of_revision(revision)
+
+
+def test_what_cannot_be_estimated_is_named():
+    rng = np.random.default_rng(4)
+    p, made, reported = stream(rng, 3000)
+    seen = np.where(reported < DAYS, reported, np.nan)
+    equal = pr.late_labels(np.full(3000, 0.1), made=made, reported=seen, now=DAYS - 1)
+    assert all("all forecasts are equal: calibration is not tested" in note for note in equal.note)
+    assert np.isnan(equal.p_value).all()
+    zero = pr.late_labels(np.zeros(3000), made=made, reported=seen, now=DAYS - 1)
+    assert all("all forecasts are 0: no observed/expected" in note for note in zero.note)
+    assert "expected. Observed/expected not estimable" in zero.summary()
+    late = pr.late_labels(p, made=made, reported=reported, now=made.max() + 30)
+    assert "no forecasts of these ages" in late.note
+    certain = pr.late_labels(np.where(np.arange(3000) % 50 == 0, 1.0, p), made=made, reported=reported, rule=pr.Log())
+    assert any("infinite loss" in note for note in certain.note)
+    assert "Log score" in certain.summary()
+
+
+def test_revisions_are_of_one_level():
+    p, made, reported = stream(np.random.default_rng(5), 2000)
+    one, other = (pr.late_labels(p, made=made, reported=reported, level=level) for level in (0.8, 0.95))
+    with pytest.raises(InputValueError, match="must be of the same rule and level"):
+        other.revision(one)

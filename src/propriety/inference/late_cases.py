@@ -28,6 +28,10 @@ EVENTS_OF_GROUP, MOST_GROUPS = 20, 10  # Groups of forecasts whose observed even
 FEW = f"fewer than {FEWEST} reported events: no limits of the score"
 UNVARIED = f"{NO_SPREAD} of the score"
 UNBOUNDED = "a forecast has an infinite loss: no limits of the score"
+UNSCORED = "a forecast has an infinite loss: no score"
+NO_CASES = "no forecasts of these ages"
+ALL_ZERO = "all forecasts are 0: no observed/expected"
+ALL_EQUAL = "all forecasts are equal: calibration is not tested"
 COLLAPSED = "events are reported at ages at which the estimated share of reported events is 0: nothing is estimable"
 
 
@@ -162,7 +166,7 @@ def estimate_window(
         if_faster=_ratio(events, faster),
         as_labelled=_ratio(events, eventually),
         score_as_labelled=naive,
-        note=FEW if events < FEWEST else UNBOUNDED if math.isnan(error) else "" if varies else UNVARIED,
+        note=_note(cases, score, error, events, varies=varies),
     )
     if estimable:
         return found
@@ -170,6 +174,22 @@ def estimate_window(
     names = ("observed_expected", "low", "high", "p_value", "score", "score_low", "score_high")
     unknown: dict[str, Any] = dict.fromkeys((*names, "if_slower", "if_faster"), math.nan)
     return replace(found, **unknown, note=COLLAPSED)
+
+
+def _note(cases: LateCases, score: float, error: float, events: float, *, varies: bool) -> str:
+    """Say what cannot be estimated, and why."""
+    if len(cases.number) == 0:
+        return NO_CASES
+    notes = [ALL_ZERO if cases.forecast.max() == 0.0 else ALL_EQUAL] if np.ptp(cases.forecast) == 0.0 else []
+    if math.isnan(score):
+        notes.append(UNSCORED)
+    elif events < FEWEST:
+        notes.append(FEW)
+    elif math.isnan(error):
+        notes.append(UNBOUNDED)
+    elif not varies:
+        notes.append(UNVARIED)
+    return "; ".join(notes)
 
 
 def _ratio(observed: float, expected: float) -> float:

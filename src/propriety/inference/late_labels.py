@@ -135,8 +135,8 @@ class LateLabels(Result):
             law = "must be a result of late_labels"
             raise InputTypeError(law, argument="earlier", offender=f"got {type(earlier).__name__}")
         later = int(self.now - earlier.now)
-        if later < 0 or self.rule != earlier.rule:
-            raise InputValueError("must be of the same rule and of no later day", argument="earlier")
+        if later < 0 or self.rule != earlier.rule or self.level != earlier.level:
+            raise InputValueError("must be of the same rule and level, and of no later day", argument="earlier")
         windows = list(zip((earlier.youngest + later).tolist(), (earlier.oldest + later).tolist(), strict=True))
         today = _estimates(self.cases, self.now, windows, binary_rule(self.rule), self.level)[1]
         names = ("n", "reported", "observed_expected", "low", "high", "score", "score_low", "score_high")

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from propriety.inference.estimates import counted
-from propriety.inference.number_words import hundredths, number, p_value_words, percent
+from propriety.inference.number_words import capitalized, hundredths, number, p_value_words, percent
 
 if TYPE_CHECKING:
     from propriety.inference.late_labels import LabelRevision, LateLabels
@@ -24,11 +24,12 @@ def summary_of_labels(labels: LateLabels) -> str:
         ratio, low, high = (labels.observed_expected[row], labels.low[row], labels.high[row])
         scores = (labels.score[row], labels.score_low[row], labels.score_high[row])
         what = "reported so far" if not mature else "reported"
+        share = "" if math.isnan(labels.maturity[row]) else f" ({percent(labels.maturity[row], 2)} of all)"
         lines.append(
-            f"{_window(labels, row)}: {labels.reported[row]:,} events {what}, {number(labels.expected[row])} expected "
-            f"({_known(labels.maturity[row], lambda share: percent(share, 2))} of all). Observed/expected "
+            f"{_window(labels, row)}: {counted(int(labels.reported[row]), 'event')} {what}, "
+            f"{number(labels.expected[row])} expected{share}. Observed/expected "
             f"{_limits(ratio, low, high, hundredths)}; {_verdict(labels.p_value[row], 1.0 - labels.level)}. "
-            f"{labels.label} {_limits(*scores, number)}. With the labels as they are: "
+            f"{capitalized(labels.label)} {_limits(*scores, number)}. With the labels as they are: "
             f"{_known(labels.as_labelled[row], hundredths)} and {_known(labels.score_as_labelled[row], number)}."
             + (f" Note: {labels.note[row]}." if labels.note[row] else "")
         )
@@ -56,7 +57,7 @@ def summary_of_revision(revision: LabelRevision) -> str:
             f"Forecasts then {int(revision.youngest[row])} to {_days(int(revision.oldest[row]))} old: "
             f"{counted(then, 'event')} {'was' if then == 1 else 'were'} reported, now {revision.reported[row]:,}. "
             f"Observed/expected was {_limits(before, *limits, hundredths)} and is {_known(after, hundredths)}{where}. "
-            f"{revision.label} was {_known(revision.score_before[row], number)} and is "
+            f"{capitalized(revision.label)} was {_known(revision.score_before[row], number)} and is "
             f"{_known(revision.score[row], number)}."
         )
     return "\n".join(lines)
