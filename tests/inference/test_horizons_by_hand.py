@@ -39,10 +39,15 @@ class TestHorizons:
 
     def test_of_an_area_have_limits_on_its_scale(self):
         outcomes = pr.censored(self.TIME, self.EVENT, horizons=self.HORIZONS)
-        own = pr.horizon_curve(outcomes, self.P, pr.measures.AreaUnderRoc()).integrated["forecast"]
+        mixed = self.P[np.arange(40) * 7 % 40]
+        own = pr.horizon_curve(outcomes, mixed, pr.measures.AreaUnderRoc()).integrated["forecast"]
         step = stats.t.ppf(0.975, 39) * own.standard_error / (own.value * (1.0 - own.value))
         limits = expit(logit(own.value) - step), expit(logit(own.value) + step)
         assert (own.low, own.high) == pytest.approx(limits)
+        equal = np.column_stack([mixed[:, :2], np.full(40, 0.3)])
+        without = pr.horizon_curve(outcomes, equal, pr.measures.AreaUnderRoc()).integrated["forecast"]
+        assert np.isnan([without.low, without.high]).all()
+        assert "all forecasts are equal, so there is no interval" in without.note
 
     def test_without_censoring_have_the_error_of_a_mean(self):
         outcomes = pr.censored(np.full(40, 50.0) - 45.0 * self.EVENT, self.EVENT, horizons=(10.0, 30.0))

@@ -196,6 +196,8 @@ def _integrated(
     error = math.sqrt(max(variance, 0.0))
     scale = str(getattr(measure, "scale", "identity"))
     low, high = limits_of(value, error, outcomes.n - 1.0, level, scale)
+    if any(math.isnan(one.low) for one in estimates):  # A horizon without limits would count as exact.
+        low = high = math.nan
     return Estimate(
         value=value,
         low=low,

@@ -269,7 +269,9 @@ def estimate_from_influence(ledger: Ledger, model: str, measure: Mean | Skill | 
     fewest = fewest if caveat is None else 0
     found = make_estimate(ledger, measure, value, error, df, level, method, units=units, scale=scale, fewest=fewest)
     if math.isnan(found.low) and scale == "logit" and not math.isnan(found.standard_error):
-        found = replace(found, note="events and non-events do not overlap", standard_error=error)
+        equal = "all forecasts are equal, so there is no interval"
+        note = equal if len(table) == 1 else "events and non-events do not overlap"
+        found = replace(found, note=note, standard_error=error)
     if caveat is not None and not math.isnan(found.low):
         found = replace(found, note="; ".join(filter(None, (caveat(table), found.note))))
     largest = getattr(measure, "largest", None)

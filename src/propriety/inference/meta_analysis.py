@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 
-from propriety.checks import check_choice, check_level, fresh_seed
+from propriety.checks import check_choice, check_level, check_resamples, fresh_seed
 from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.calibration_measures import CalibrationSlope, ObservedExpected
 from propriety.inference.estimates import Estimate, counted
 from propriety.inference.estimation import estimate_or_note
 from propriety.inference.measure_reading import read_measure, read_measures
-from propriety.inference.measures import Measure, bounds_of
+from propriety.inference.measures import FittedDistance, Measure, bounds_of
 from propriety.inference.number_words import capitalized, number, p_value_words, percent
 from propriety.inference.random_effects import HeterogeneityMethod, PredictionMethod, RandomEffects, random_effects
 from propriety.inference.ranking_measures import AreaUnderRoc
@@ -260,9 +260,14 @@ def meta_analysis(
     (array([0.727]), array([6]))
     """
     check_level(level)
+    check_resamples(n_resamples)
     check_choice("method", method, get_args(HeterogeneityMethod))
     check_choice("prediction", prediction, get_args(PredictionMethod))
     asked = read_measures(measures, needed=True)
+    for one in asked:
+        if isinstance(one, FittedDistance):
+            law = f"cannot contain the {one.label}: noise inflates it at every site, so its mean over sites is too high"
+            raise InputValueError(law, argument="measures", hint="pass the ledger to propriety.estimate.")
     one_key = _of_sites(ledger, by)
     drawing = Drawing(n_resamples, fresh_seed(seed))
     labels = texts_of_labels(one_key.index.column(by))
