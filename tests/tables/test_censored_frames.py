@@ -1,5 +1,6 @@
 """Weights of censored outcomes that an engine computes equal those of arrays."""
 
+import datetime as dt
 import sys
 
 import numpy as np
@@ -216,3 +217,30 @@ def test_a_horizon_after_the_last_time_is_accepted_if_every_outcome_is_known():
     assert (found.events, found.censored) == (3, 0)
     (known,) = pr.censored(frame["t"], frame["d"], horizons=10.0).known
     assert known.outcome.all()
+
+
+@pytest.mark.parametrize(
+    ("column", "kind"),
+    [(["12", "n/a"], "String"), ([dt.timedelta(3)] * 2, "Duration"), ([dt.date(2026, 1, 1)] * 2, "Date")],
+)
+def test_times_and_events_are_numbers(column, kind):
+    for name in ("t", "e"):
+        frame = pl.LazyFrame({"t": [1.0, 2.0], "e": [1, 0]} | {name: column})
+        argument = {"t": "time", "e": "event"}[name]
+        with pytest.raises(InputTypeError, match=f"{argument} must hold real numbers; got values of dtype {kind}"):
+            pr.censored_frame(frame, time="t", event="e", horizon=1.5)
+
+
+def test_the_groups_may_be_a_column_that_is_used_already():
+    frame = pl.LazyFrame({"t": [1.0, 2.0, 3.0, 4.0], "e": [1, 1, 1, 1], "c": [0, 0, 0, 0]})
+    assert pr.censored_frame(frame, time="t", event="e", groups="e", horizon=3.5).events == 3
+
+
+def test_errors_name_what_is_there():
+    frame = pl.LazyFrame({"t": [1.0, None], "e": [1, 0]})
+    with pytest.raises(InputValueError, match="must not hold missing values; 1 of 2 rows do\\."):
+        pr.censored_frame(frame, time="t", event="e", horizon=1.5)
+    with pytest.raises(InputValueError, match="time must be finite and not negative; 1 of 2 rows are not"):
+        pr.censored_frame(pl.LazyFrame({"t": [-1.0, 2.0], "e": [1, 0]}), time="t", event="e", horizon=1.5)
+    with pytest.raises(InputValueError, match="frame must hold at least one case"):
+        pr.censored_frame(frame.head(0), time="t", event="e", horizon=1.5)

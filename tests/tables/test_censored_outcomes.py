@@ -318,3 +318,16 @@ def test_a_missing_forecast_cannot_be_tested():
     outcome = pr.censored([1, 2, 3], [1, 0, 0], horizons=2.5)
     with pytest.raises(MissingValuesError, match=r"y_proba must not hold missing values .*leave such cases out"):
         outcome.dependence([0.1, math.nan, 0.3])
+
+
+@pytest.mark.parametrize(
+    ("time", "hint"),
+    [
+        (np.array([3, 4], dtype="m8[D]"), "divide it by a unit, such as numpy.timedelta64"),
+        (np.array(["2026-01-01", "2026-01-02"], dtype="M8[D]"), "subtract the moment from which it counts"),
+    ],
+    ids=["durations", "dates"],
+)
+def test_times_with_units_of_their_own_are_refused_with_advice(time, hint):
+    with pytest.raises(InputTypeError, match=hint):
+        pr.censored(time, [1, 0], horizons=3.5)

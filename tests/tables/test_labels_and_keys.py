@@ -237,3 +237,24 @@ def test_keys_are_a_plain_value():
     keys = keys_of(["b", "a", "b"])
     assert isinstance(keys, Keys)
     assert (keys.labels, keys.codes.tolist()) == (("a", "b"), [1, 0, 1])
+
+
+def test_columns_named_like_some_labels_of_other_places_are_refused():
+    """Neither their names nor their places say which class is which."""
+    rng = np.random.default_rng(1)
+    rows, y = rng.dirichlet([1, 1, 1], 30), rng.choice(["low", "mid", "high"], 30)
+    named = pd.DataFrame(rows, columns=["low", "mid", "high"])
+    labels = ["low", "mid", "high"]
+    expected = pr.brier_score(y, named, labels=labels)
+    assert pr.brier_score(y, named[["high", "low", "mid"]], labels=labels) == pytest.approx(expected)
+    other = named[["high", "low", "mid"]].rename(columns={"mid": "Mid"})
+    for call in (pr.brier_score, pr.class_calibration):
+        with pytest.raises(InputValueError, match="like all of the labels, or like none of them; 'Mid' is none of"):
+            call(y, other, labels=labels)
+    fitted = pr.recalibrate(y, named, labels=labels, method="temperature", seed=1).map
+    with pytest.raises(InputValueError, match="like all of the labels"):
+        fitted(other)
+    plain = named.set_axis(["p0", "p1", "p2"], axis=1)
+    assert pr.brier_score(y, plain, labels=labels) == pytest.approx(expected)
+    numbered = pd.DataFrame(rows)
+    assert pr.brier_score([1, 2, 3] * 10, numbered, labels=[1, 2, 3]) >= 0.0

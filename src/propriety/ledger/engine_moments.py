@@ -16,7 +16,7 @@ from propriety.ledger.key_index import KeyIndex
 from propriety.ledger.moments import OUTCOME, Moments
 from propriety.result import Floats
 from propriety.rules.operations import CHECKED, QUIET, Column, Operations
-from propriety.rules.rule import ClassRule, Rule, binary_rule, check_rule
+from propriety.rules.rule import FAILED, HAPPENED, ClassRule, Rule, binary_rule, check_rule
 from propriety.tables import laws
 from propriety.tables.events import Event
 from propriety.tables.lazy_cases import LazyCases
@@ -294,7 +294,7 @@ def _of_event(cases: LazyCases, rules: Sequence[Rule], *, even: bool) -> tuple[d
         losses[f"x_{place}_{model}"] = rule.case_loss(p, nw.col("event") > 0.5, ops=ops)
         if even:  # A pair needs both; a rule may give a constant.
             # PostgreSQL raises an error for products too small to be distinguished from 0.
-            for side, happens, given in zip(SIDES, (True, False), (p, p.clip(TINY, None)), strict=True):
+            for side, happens, given in zip(SIDES, (HAPPENED, FAILED), (p, p.clip(TINY, None)), strict=True):
                 losses[f"{side}_{place}_{model}"] = rule.loss(given, event=happens, ops=ops) * nw.col("float_one")
     return columns, losses
 

@@ -55,7 +55,7 @@ def at_prevalence(ledger: Ledger | ForecastTable, prevalence: float) -> Ledger:
     Brier scores. With 100 events and 200 non-events whose event rate is far from a logistic function of the forecast,
     it was 90% for the Brier score, 88% for the difference, and 92% for the log score and observed/expected.
 
-    A stored ledger keeps the weights, but not the rate: store the ledger as it is, and weight it after reading.
+    A weighted ledger cannot be stored: store the ledger as it is, and weight it after reading.
 
     Only the weights change. Forecasts made for another event rate are then miscalibrated;
     `propriety.prior_correction` gives the corrected ones.

@@ -214,11 +214,18 @@ class PrivateLedger:
         if not stored["keys"]:
             index = KeyIndex.keyless(entries)
         shape = (len(stored["models"]), entries, stored["cells"] + 2, 2)
-        sound = published.shape == shape and published.dtype.kind == "i"
-        sound &= sound and bool((published[:, np.isinf(epsilon)] >= SUPPRESSED).all())
-        sound &= minimum.shape == epsilon.shape == (len(index),) and minimum.dtype.kind == "i"
-        if not sound or not (minimum >= 1).all() or not (epsilon > 0.0).all():
-            raise InputValueError(law, offender=f"they have shape {published.shape}, not {shape}")
+        if not minimum.shape == epsilon.shape == (len(index),):
+            law = f"minimum, epsilon and keys of a {cls.schema} must have one value for each entry"
+            offender = f"they have the shapes {minimum.shape}, {epsilon.shape} and {(len(index),)}"
+            raise InputValueError(law, offender=offender)
+        if minimum.dtype.kind != "i" or not (minimum >= 1).all() or not (epsilon > 0.0).all():
+            law = f"minimum of a {cls.schema} must hold whole numbers from 1 on, and epsilon positive numbers"
+            raise InputValueError(law, offender=f"got {stored['minimum']!r} and {stored['epsilon']!r}")
+        if published.shape != shape or published.dtype.kind != "i":
+            offender = f"they have dtype {published.dtype} and shape {published.shape}; the shape must be {shape}"
+            raise InputValueError(law, offender=offender)
+        if not (published[:, np.isinf(epsilon)] >= SUPPRESSED).all():
+            raise InputValueError(law, offender="some are negative")
         hidden = (published == SUPPRESSED) & np.isinf(epsilon)[None, :, None, None]
         if hidden[:, minimum == 1].any():
             raise InputValueError(f"a {cls.schema} with a minimum of 1 must not have suppressed counts")

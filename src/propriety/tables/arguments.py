@@ -208,7 +208,8 @@ def numbers_of(reading: Reading, rows: NDArray[np.intp] | None) -> NDArray[Any]:
     values = reading.values if rows is None else _narrowed(reading.values[rows])
     if values.dtype.kind in "biuf":
         return values
-    hint = Wording(laws.NUMBERS_HINT, argument=parameter(reading.argument))
+    of_time = {"m": laws.DURATION_HINT, "M": laws.MOMENT_HINT}.get(values.dtype.kind)
+    hint = of_time or Wording(laws.NUMBERS_HINT, argument=parameter(reading.argument))
     offender = f"got {kind_in_words(values)}"
     raise InputTypeError(laws.NUMBERS_LAW, argument=reading.argument, offender=offender, hint=hint)
 

@@ -248,13 +248,12 @@ def _as_array(values: object, argument: str, role: Role) -> NDArray[Any]:
         # into floats, which cannot distinguish large labels. Objects keep both.
         array = np.array(values, dtype=object)
     if array.ndim == 0:
-        law = "must be an array with one entry per case"
-        raise InputTypeError(
-            law,
-            argument=argument,
-            offender=f"got a single {type(values).__name__}",
-            hint=Wording("put it into a list, [{argument}], or into an array.", argument=parameter(argument)),
-        )
+        law, offender = "must be an array with one entry per case", f"got a single {type(values).__name__}"
+        hint = "put it into a list, [{argument}], or into an array."
+        if hasattr(values, "toarray"):  # A sparse matrix of SciPy.
+            offender, hint = f"got {type(values).__name__}", "pass {argument}.toarray()."
+        hint_of = Wording(hint, argument=parameter(argument))
+        raise InputTypeError(law, argument=argument, offender=offender, hint=hint_of)
     return array
 
 

@@ -15,7 +15,7 @@ from propriety.errors import InputTypeError, InputValueError, UnsupportedOperati
 from propriety.result import Result
 from propriety.tables.censoring import Censoring
 from propriety.tables.frames import known
-from propriety.tables.laws import NO_CASE, beyond_follow_up
+from propriety.tables.laws import beyond_follow_up
 from propriety.tables.lazy_columns import named_columns
 from propriety.tables.queries import Lazy, encoded, engine_of, fetched, flag, is_missing
 
@@ -143,7 +143,7 @@ def _cast(rows: Lazy, time: str, event: str, competing: str | None, groups: str 
         if not isinstance(name, str):
             raise InputTypeError("must name a column", argument=argument, offender=f"got {type(name).__name__}")
     frame, columns = named_columns(rows, list(dict.fromkeys(given.values())))
-    number = {argument: columns[name].values.cast(nw.Float64) for argument, name in given.items() if name != groups}
+    number = {argument: columns[name].number(argument) for argument, name in given.items() if argument != "groups"}
     happened, engine = number["event"], engine_of(rows)
     other = happened * 0.0 if competing is None else number["competing"]
     absent = is_missing(number["time"], engine) | is_missing(happened, engine) | is_missing(other, engine)
@@ -218,15 +218,15 @@ def _counted(curves: Lazy, horizon: float) -> tuple[dict[str, Any], Censoring]:
     table = fetched(query)
     column = {name: table.column(name).to_numpy().astype(np.float64) for name in (*sums, *last, STEP)}
     rows = int(column["n"].sum())
-    for name, argument, law in (
-        ("missing", "", "time, event, competing and groups must not hold missing values"),
-        ("times", "time", "must be finite and not negative"),
-        ("flags", "event", "must hold 0 and 1, and no case both the event and a competing one"),
+    if not rows:
+        raise InputValueError("must hold at least one case", argument="frame")
+    for name, argument, law, words in (
+        ("missing", "", "time, event, competing and groups must not hold missing values", "{} of {} rows do"),
+        ("times", "time", "must be finite and not negative", "{} of {} rows are not"),
+        ("flags", "event", "must hold 0 and 1, and no case both the event and a competing one", "{} of {} rows do not"),
     ):
         if wrong := int(column[name].sum()):
-            raise InputValueError(law, argument=argument, offender=f"{wrong:,} of {rows:,} rows do not")
-    if not rows:
-        raise InputValueError(NO_CASE)
+            raise InputValueError(law, argument=argument, offender=words.format(f"{wrong:,}", f"{rows:,}"))
     labels, group = encoded(table.column("_censoring_group"))
     whole = {name: np.bincount(group, column[name], minlength=len(labels)) for name in (*sums[3:7], "_is_step")}
     latest = max(float(column[name].max()) for name in last)

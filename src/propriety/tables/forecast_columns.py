@@ -204,6 +204,8 @@ def labels_named(names: tuple[Any, ...] | None, truth: NDArray[Any]) -> tuple[An
 def places_named(names: tuple[Any, ...], labels: tuple[Any, ...]) -> tuple[int, ...] | None:
     """Return the position among the columns of each label; None if the columns are not named like the labels.
 
+    Columns of which some are named like labels of other positions can be read neither by name nor by position.
+
     Examples
     --------
     >>> places_named(("1", "0"), (0, 1)), places_named(("a", "c"), ("a", "b"))
@@ -214,6 +216,11 @@ def places_named(names: tuple[Any, ...], labels: tuple[Any, ...]) -> tuple[int, 
         place = {name: position for position, name in enumerate(known)}
         if len(place) == len(names) and set(place) == set(wanted):
             return tuple(place[label] for label in wanted)
+    moved = [name for name, label in zip(names, labels, strict=False) if name in labels and name != label]
+    if any(isinstance(_plain(name), str) for name in moved):
+        other = next(name for name in names if name not in labels)
+        law = "columns must be named like all of the labels, or like none of them"
+        raise InputValueError(law, offender=f"{other!r} is none of {list(labels)}")
     return None
 
 

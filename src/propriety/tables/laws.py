@@ -61,6 +61,8 @@ UNIT_LAW = "must lie in [0, 1]"
 NAMED_FORECAST = "forecasts[{model!r}]"
 NUMBERS_LAW = "must hold real numbers"
 NUMBERS_HINT = "convert it with numpy.asarray({argument}, dtype=float) and see which values fail."
+DURATION_HINT = "divide it by a unit, such as numpy.timedelta64(1, 'D')."
+MOMENT_HINT = "subtract the moment from which it counts, and divide by a unit, such as numpy.timedelta64(1, 'D')."
 CAST_HINT = "cast {column!r} first."
 ROUNDING_HINT = "this looks like rounding error; if it is, apply numpy.clip({argument}, 0, 1) yourself."
 OVERSHOOT_HINT = (

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import narwhals as nw
 
-from propriety.errors import InputValueError
-from propriety.tables import frames
+from propriety.errors import InputTypeError, InputValueError, Wording
+from propriety.tables import frames, laws
 from propriety.tables.queries import Lazy
 
 __all__ = ["Column", "named_columns"]
@@ -21,6 +21,16 @@ class Column(NamedTuple):
     name: str
     kind: nw.dtypes.DType
     values: nw.Expr
+
+    def number(self, argument: str) -> nw.Expr:
+        """Return the values as floating-point numbers; raise an error if they are neither numbers nor booleans."""
+        if self.kind == nw.Boolean:
+            return self.values.cast(nw.Int32).cast(nw.Float64)
+        if not self.kind.is_numeric():
+            offender = f"got values of dtype {self.kind}"
+            hint = Wording(laws.CAST_HINT, column=self.name)
+            raise InputTypeError(laws.NUMBERS_LAW, argument=argument, offender=offender, hint=hint)
+        return self.values.cast(nw.Float64)
 
     @property
     def native_kind(self) -> str:

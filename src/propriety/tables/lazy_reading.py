@@ -24,7 +24,7 @@ from propriety.tables.forecast_columns import columns_of_classes, event_in_words
 from propriety.tables.key_columns import KeyColumn, key_column
 from propriety.tables.labels import Labels, check_float_label, class_labels, distinct_labels, labels_of_event
 from propriety.tables.lazy_cases import LazyCases
-from propriety.tables.lazy_columns import Column, named_columns
+from propriety.tables.lazy_columns import named_columns
 from propriety.tables.names import first_repeated
 from propriety.tables.queries import Lazy, engine_of, fetched, flag, is_missing, row_by_row, unsupported
 from propriety.tables.validation import TOLERANCE, Missing
@@ -184,15 +184,15 @@ def _cast(
     engine = engine_of(frame)
     plain, known = named_columns(frame, [outcome, *own, *([] if weight is None else [weight]), *keys.values()])
     truth, outcomes = known[outcome], _held_as(known[outcome].kind, named)
-    columns = {name: _number(known[column], argument) for name, (column, argument) in forecasts.items()}
+    columns = {name: known[column].number(argument) for name, (column, argument) in forecasts.items()}
     if outcomes == "text":
         columns["outcome"] = truth.values.cast(nw.String)
     elif outcomes == "whole":
         columns["outcome"] = truth.values if truth.kind == nw.UInt64 else truth.values.cast(nw.Int64)
     else:
-        columns["outcome"] = _number(truth, "y_true")
+        columns["outcome"] = truth.number("y_true")
     if weight is not None:
-        columns["weight"] = _number(known[weight], "sample_weight")
+        columns["weight"] = known[weight].number("sample_weight")
     kinds = {
         name: key_column(known[column], name if name in ("cluster", "time") else "by") for name, column in keys.items()
     }
@@ -212,20 +212,6 @@ def _held_as(kind: nw.dtypes.DType, labels: tuple[Any, ...]) -> Literal["text", 
     low, high = (0, 2**64) if kind == nw.UInt64 else (-(2**63), 2**63)
     whole = all(_is_number(label) and low <= label < high and int(label) == label for label in labels)
     return "whole" if whole else "real"
-
-
-def _number(column: Column, argument: str) -> nw.Expr:
-    if column.kind == nw.Boolean:
-        return column.values.cast(nw.Int32).cast(nw.Float64)
-    if not column.kind.is_numeric():
-        law = "must hold real numbers"
-        raise InputTypeError(
-            law,
-            argument=argument,
-            offender=f"got values of dtype {column.kind}",
-            hint=Wording(laws.CAST_HINT, column=column.name),
-        )
-    return column.values.cast(nw.Float64)
 
 
 def _class_labels(

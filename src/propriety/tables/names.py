@@ -56,9 +56,11 @@ def check_names(forecasts: object, fewest: int = 1, *, argument: str = "forecast
     --------
     >>> check_names({"a": [0.2, 0.7]})
     """
-    if not isinstance(forecasts, Mapping) or not all(isinstance(name, str) for name in forecasts):
-        hint = 'pass {"a": p, "b": q}.'
-        raise InputTypeError("must map the names of models to their forecasts", argument=argument, hint=hint)
+    wrong = [name for name in forecasts if not isinstance(name, str)] if isinstance(forecasts, Mapping) else []
+    if wrong or not isinstance(forecasts, Mapping):
+        law, hint = "must map the names of models to their forecasts", 'pass {"a": p, "b": q}.'
+        offender = f"the name {wrong[0]!r} is of type {type(wrong[0]).__name__}" if wrong else ""
+        raise InputTypeError(law, argument=argument, offender=offender, hint=hint)
     for name in forecasts:
         if not name.strip():
             raise InputValueError(f"names of models must not be empty; got {name!r}")
