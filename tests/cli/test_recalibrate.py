@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
@@ -275,3 +276,17 @@ def test_a_new_text_among_labels_that_are_numbers_has_no_shift(folder, run, suff
     assert out.columns == ["p", "site", "recalibrated"]
     assert out["site"].to_list() == ["1", "x", "2"]
     np.testing.assert_allclose(out["recalibrated"], own([0.2] * 3, by={"site": [1, 3, 2]}), rtol=1e-12)
+
+
+def test_columns_named_like_the_classes_of_a_map_may_be_in_any_order(run, folder):
+    rng = np.random.default_rng(1)
+    rows = rng.dirichlet([1, 1, 1], 60)
+    lines = [f"{rng.choice(list('abc'))},{a},{b},{c}" for a, b, c in rows.tolist()]
+    (folder / "t.csv").write_text("y,a,b,c\n" + "\n".join(lines) + "\n")
+    arguments = ("--outcome", "y", "--forecast", "m=a,b,c", "--classes", "a,b,c", "--method", "vector", "--seed", "1")
+    assert run("recalibrate", "t.csv", *arguments, "--output", "m.json").exit_code == 0
+    for order in ("a,b,c", "c,a,b"):
+        made = run("apply", "m.json", "t.csv", "--forecast", order, "--output", f"{order[0]}.csv")
+        assert made.exit_code == 0, made.output
+    one, other = (pd.read_csv(folder / f"{name}.csv") for name in "ac")
+    pd.testing.assert_frame_equal(one, other[one.columns.tolist()])

@@ -9,6 +9,7 @@ import sklearn
 from scipy.sparse import csr_matrix
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.compose import ColumnTransformer
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import (
     GridSearchCV,
@@ -315,3 +316,22 @@ def test_a_map_is_a_transformer_of_columns():
         MapTransformer(IsotonicMap(forecast=[0.2], event_rate=[0.3])).transform([[1.2]])
     with pytest.raises(InputValueError, match="pass the column of the event"):
         own.fit_transform([[0.2, 0.8]])  # Mapped one by one, they would not sum to one.
+
+
+def test_columns_of_a_frame_are_told_by_the_labels_of_the_map():
+    rng = np.random.default_rng(1)
+    y = rng.choice(list("abc"), 300)
+    rows = pd.DataFrame(rng.dirichlet([1, 1, 1], 300), columns=list("abc"))
+    fitted = pr.recalibrate(y, rows, labels=list("abc"), method="vector", seed=1).map
+    expected = pd.DataFrame(fitted(rows), columns=list("abc"))
+    for order in (list("abc"), list("cab")):
+        transformer = fitted.to_sklearn().set_output(transform="pandas").fit(rows[order])
+        pd.testing.assert_frame_equal(transformer.transform(rows[order]), expected[order])
+        with pytest.raises(InputValueError, match="must have the columns that the transformer was fitted to"):
+            transformer.transform(rows[order[::-1]])
+
+
+def test_a_frozen_classifier_must_be_fitted():
+    frozen = pytest.importorskip("sklearn.frozen")
+    with pytest.raises(NotFittedError):
+        RecalibratedClassifier(frozen.FrozenEstimator(GaussianNB())).fit(np.ones((4, 1)), [0, 1, 0, 1])

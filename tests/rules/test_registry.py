@@ -3,10 +3,12 @@
 import json
 from dataclasses import dataclass
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
 import propriety as pr
-from propriety.errors import InputValueError, UnsupportedOperationError
+from propriety.errors import InputTypeError, InputValueError, UnsupportedOperationError
 from propriety.rules import registry
 from propriety.rules.catalogue import RULES
 from propriety.rules.functions import FUNCTIONS, Excess, NetLoss
@@ -108,3 +110,39 @@ def test_only_classes_of_rules_that_are_dataclasses_are_registered():
     for wrong in (Power(3.0), int, "Power", Plain):
         with pytest.raises(InputValueError, match="rule must be the class of a rule that is a dataclass"):
             register_rule(wrong)
+
+
+def test_the_name_of_a_rule_of_the_catalogue_cannot_be_registered():
+    @dataclass(frozen=True)
+    class Brier(pr.BinaryRule):
+        def loss(self, p, *, event, ops=None):
+            return 1.0 - p if event else p
+
+    with pytest.raises(InputValueError, match="must not have the name of a rule of propriety, Brier"):
+        register_rule(Brier)
+    assert rule_from_dict({"name": "Brier", "parameters": {}}) == pr.Brier()
+
+
+def test_a_rule_that_cannot_be_looked_up_is_refused():
+    @dataclass
+    class Loose(pr.BinaryRule):
+        def loss(self, p, *, event, ops=None):
+            return 1.0 - p if event else p
+
+    for call in (lambda *cases: pr.mean_score(*cases, rule=Loose()), lambda *cases: pr.estimate(*cases, Loose())):
+        with pytest.raises(InputTypeError, match=r"rule must be hashable; .* Hint: make its class a frozen dataclass"):
+            call([0, 1], [0.2, 0.7])
+
+
+def test_the_event_may_be_used_as_a_number_on_an_engine():
+    @dataclass(frozen=True)
+    class Square(pr.BinaryRule):
+        def loss(self, p, *, event, ops=None):
+            return (p - event) ** 2
+
+    duckdb = pytest.importorskip("duckdb")
+    y, p, q = [0, 1, 1, 0] * 5, np.linspace(0.1, 0.9, 20), np.linspace(0.2, 0.7, 20)
+    connection = duckdb.connect()
+    connection.register("cases", pa.table({"y": y, "p": p, "q": q}))
+    found = pr.compare(connection.table("cases"), ["p", "q"], Square(), outcome="y")
+    assert found.difference[0] == pytest.approx(pr.brier_score(y, p) - pr.brier_score(y, q))

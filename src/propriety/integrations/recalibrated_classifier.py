@@ -21,6 +21,7 @@ from propriety.recalibration.result import Recalibration
 from propriety.result import Floats
 from propriety.tables import laws
 from propriety.tables.arrays import missing_cases, read_array
+from propriety.tables.forecast_columns import places_named
 
 __all__ = ["MapTransformer", "RecalibratedClassifier"]
 
@@ -116,6 +117,8 @@ class RecalibratedClassifier(base.ClassifierMixin, base.MetaEstimatorMixin, base
         y = utils.column_or_1d(y, warn=True)
         self._check_estimator()
         self.estimator_, frozen = base.clone(self.estimator), _is_frozen(self.estimator)
+        if frozen:
+            utils.validation.check_is_fitted(self.estimator)
         self.classes_, codes = _classes(y, self.estimator_.classes_ if frozen else None)
         for_fit, for_split = self._routed(sample_weight, params)
         splitter = model_selection.check_cv(self.cv, y, classifier=True)
@@ -233,9 +236,18 @@ class MapTransformer(base.OneToOneFeatureMixin, base.TransformerMixin, base.Base
         return self
 
     def transform(self, X: Any) -> Floats:  # noqa: N803  (scikit-learn's name)
-        """Return the recalibrated probabilities, in the shape of X."""
-        rows = _columns(X)
-        return self.map(rows).reshape(rows.shape)
+        """Return the recalibrated probabilities, in the shape of X; columns are matched by name if they can."""
+        names, rows = getattr(X, "columns", None), _columns(X)
+        fitted = getattr(self, "feature_names_in_", None)
+        if names is not None and fitted is not None and list(names) != fitted.tolist():
+            law = f"must have the columns that the transformer was fitted to, {fitted.tolist()}, in this order"
+            raise InputValueError(law, argument="X", offender=f"got {list(names)}")
+        labels = self.map.labels if isinstance(self.map, ClassMap) else None
+        places = None if names is None or labels is None else places_named(tuple(names), labels)
+        if places is None:
+            return self.map(rows).reshape(rows.shape)
+        found: Floats = self.map(rows[:, places])[:, np.argsort(places)]
+        return found
 
     def __sklearn_is_fitted__(self) -> bool:
         return True

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.calibration.reliability import ReliabilityCurve, reliability_curve
-from propriety.errors import InputTypeError, UnsupportedOperationError
+from propriety.errors import InputTypeError
 from propriety.inference.number_words import number, percent
 from propriety.recalibration.class_maps import ClassIdentityMap, ClassMap
 from propriety.recalibration.maps import IdentityMap, RecalibrationMap
@@ -146,9 +146,7 @@ class Recalibration(Result):
 
     def to_onnx(self) -> Any:
         """Return the map as an ONNX model; see `RecalibrationMap.to_onnx` and `ClassMap.to_onnx`."""
-        if isinstance(self.map, SegmentMap):
-            raise UnsupportedOperationError("a map by segment cannot be written as ONNX", hint="use to_sql.")
-        if isinstance(self.map, RecalibrationMap) or self.labels is None:
+        if isinstance(self.map, RecalibrationMap | SegmentMap) or self.labels is None:
             return self.map.to_onnx()
         return self.map.to_onnx(len(self.labels))
 

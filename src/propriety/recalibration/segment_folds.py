@@ -97,16 +97,14 @@ class SegmentFolds:
 
     def map_of(self, fit: SegmentFit) -> SegmentMap:
         """Return a fit as a map of labels."""
-        effects = [
-            SegmentEffect(((name, label),), own)
-            for name, labels, effects in zip(self.names, self.labels, fit.effects, strict=True)
-            for label, own in zip(labels, effects.tolist(), strict=True)
-        ]
-        effects += [
-            SegmentEffect(tuple((self.names[column], self.labels[column][code]) for column, code in segment), own)
-            for segment, own in fit.segments
-        ]
-        return SegmentMap(whole=fit.whole, effects=tuple(one for one in effects if one.log_odds), floor=fit.floor)
+        shifts: dict[tuple[tuple[str, Any], ...], float] = {}
+        for name, labels, own_shifts in zip(self.names, self.labels, fit.effects, strict=True):
+            shifts |= {((name, label),): own for label, own in zip(labels, own_shifts.tolist(), strict=True)}
+        for segment, own in fit.segments:
+            places = tuple((self.names[column], self.labels[column][code]) for column, code in segment)
+            shifts[places] = shifts.get(places, 0.0) + own
+        effects = tuple(SegmentEffect(places, shift) for places, shift in shifts.items() if shift)
+        return SegmentMap(whole=fit.whole, effects=effects, floor=fit.floor)
 
 
 def segment_folds_of(

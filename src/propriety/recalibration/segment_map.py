@@ -188,6 +188,10 @@ class SegmentMap(StoredMap):
         """
         return sql_of(self.written, column, dialect)
 
+    def to_onnx(self) -> Any:
+        """Reject the conversion."""
+        raise UnsupportedOperationError("a map by segment cannot be written as ONNX", hint="use to_sql.")
+
     def to_sklearn(self) -> Any:
         """Reject the conversion: a transformer of probabilities has no columns of segments."""
         law = "a map by segment cannot be a scikit-learn transformer, which has no columns of segments"

@@ -65,6 +65,9 @@ def register_rule(rule: type[Rule]) -> type[Rule]:
         raise InputValueError(
             "must be the class of a rule that is a dataclass", argument="rule", offender=f"got {rule!r}"
         )
+    if _own_rules().get(rule.__name__, rule) is not rule:
+        law = f"must not have the name of a rule of propriety, {rule.__name__}, by which stored ledgers find it"
+        raise InputValueError(law, argument="rule", hint="rename the class.")
     _OWN[rule.__name__] = rule
     return rule
 

@@ -6,14 +6,26 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, cast
 
 from propriety.errors import InputTypeError, InputValueError
 from propriety.rules.operations import NUMPY, Column, Operations
 
-__all__ = ["BinaryRule", "ClassRule", "Properties", "Rule", "Ties", "binary_rule", "check_rule"]
+__all__ = [
+    "FAILED",
+    "HAPPENED",
+    "BinaryRule",
+    "ClassRule",
+    "Properties",
+    "Rule",
+    "Ties",
+    "binary_rule",
+    "check_rule",
+]
 
 Ties = Literal["split", "first", "correct"]
+
+HAPPENED, FAILED = cast("bool", 1), cast("bool", 0)  # Numbers, because DuckDB does not subtract booleans.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,7 +157,7 @@ class BinaryRule(Rule):
 
     def case_loss(self, p: Column, event: Column, *, ops: Operations = NUMPY) -> Column:
         """Return the loss of each case; `event` says whether its event happened."""
-        return ops.where(event, self.loss(p, event=True, ops=ops), self.loss(p, event=False, ops=ops))
+        return ops.where(event, self.loss(p, event=HAPPENED, ops=ops), self.loss(p, event=FAILED, ops=ops))
 
 
 class ClassRule(Rule):
@@ -201,9 +213,14 @@ def binary_rule(rule: Rule) -> BinaryRule:
 
 
 def check_rule(rule: object) -> None:
-    """Raise an error for anything that is not a rule, such as the class of a rule."""
+    """Raise an error for anything that is not a rule, such as the class of a rule, or that cannot be looked up."""
     if not isinstance(rule, Rule):
         law = "must be a scoring rule such as propriety.Brier()"
         raise InputTypeError(
             law, argument="rule", offender=f"got {type(rule).__name__}", hint="instantiate the class if you passed one."
         )
+    try:
+        hash(rule)
+    except TypeError as error:
+        hint = "make its class a frozen dataclass, with numbers, texts and tuples as parameters."
+        raise InputTypeError("must be hashable", argument="rule", offender=str(error), hint=hint) from error
