@@ -58,8 +58,7 @@ def class_names(labels: Sequence[Any]) -> list[str]:
     >>> class_names(["a", ""]), class_names([1, "1"])
     (['class a', "class ''"], ['class 1', "class '1'"])
     """
-    texts = zip(labels, texts_of_labels(labels), strict=True)
-    return [f"class {text if text.strip() else repr(label)}" for label, text in texts]
+    return [f"class {text}" for text in texts_of_labels(labels)]
 
 
 def _ways(found: ClassCalibration) -> str:

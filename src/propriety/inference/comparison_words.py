@@ -219,8 +219,10 @@ def _untested(pair: Pair, tested: VerdictBasis, verdict: Verdict) -> str:
     if verdict == "same":
         equal = "have the same score in every case" if isinstance(tested.measure, Mean) else f"have the same {label}"
         return f"{both} {equal}."
-    if math.isnan(pair.difference):
+    if math.isnan(pair.difference) and verdict == "infinite":
         return f"{both} both have an infinite {label}, so they cannot be compared."
+    if math.isnan(pair.difference):
+        return f"{both} cannot be compared, because the {label} of at least one of them is undefined."
     if verdict == "infinite":
         return f"{other} has an infinite {label} and {better} does not, so the difference cannot be tested."
     gap = abs(pair.difference)

@@ -318,6 +318,9 @@ def make_estimate(  # noqa: PLR0913  (a number, its error, and what it rests on)
     if math.isinf(value):
         low = high = error = math.nan
         note = "an outcome with a forecast of 0 happened, so the mean is infinite"
+    elif math.isnan(value):
+        low = high = error = math.nan
+        note = "the value is not a number"
     elif units == 1 or math.isnan(error):
         low = high = error = math.nan
         note = (

@@ -13,6 +13,7 @@ from scipy.special import ndtri
 
 from propriety.checks import check_choice, check_level
 from propriety.errors import InputValueError, ProprietyError
+from propriety.inference.estimates import counted
 from propriety.result import Floats, Result
 from propriety.tables import laws
 from propriety.tables.forecast_table import ForecastTable
@@ -23,7 +24,13 @@ __all__ = ["PrevalenceEstimate", "PrevalenceMethod", "estimate_prevalence"]
 PrevalenceMethod: TypeAlias = Literal["black-box", "em"]
 
 EDGE = 1e-9  # Event rates are searched from here to one minus this.
-OUTSIDE = "no event rate explains the forecasts at this level: more than the event rate has changed"
+OUTSIDE = {
+    "black-box": "no event rate explains the forecasts at this level: more than the event rate has changed",
+    "em": (
+        "no event rate explains the forecasts at this level: more than the event rate has changed, or the forecasts "
+        "are not calibrated on the labelled cases"
+    ),
+}
 # A function without options for labels and missing values has hints of its own.
 HINTS = {
     laws.OUTCOME_LAW.template: "must hold 0 and 1 (or False and True)",
@@ -135,11 +142,11 @@ def estimate_prevalence(
     forecasts = _read_forecasts(unlabelled)
     if not 1 < table.n_events < table.n - 1:
         law = "must hold at least two events and two non-events"
-        offender = f"it holds {table.n_events} events in {table.n} cases"
+        offender = f"it holds {counted(table.n_events, 'event')} in {counted(table.n, 'case')}"
         raise InputValueError(law, argument="y_true", offender=offender)
     z = float(ndtri((1.0 + level) / 2.0))
     value, low, high = (_by_means if method == "black-box" else _by_likelihood)(table, forecasts, z)
-    note = OUTSIDE if math.isnan(low) else "" if math.isfinite(low) else UNKNOWN
+    note = OUTSIDE[method] if math.isnan(low) else "" if math.isfinite(low) else UNKNOWN
     value, low, high = (min(max(one, 0.0), 1.0) for one in (value, low, high))
     return PrevalenceEstimate(
         value=value,

@@ -141,8 +141,9 @@ def group_names(index: KeyIndex) -> Names:
 
 
 def texts_of_labels(labels: Sequence[Any]) -> list[str]:
-    """Return labels as text; those that would look alike, such as 1 and "1", as written in code."""
+    """Return labels as text; empty ones, and those that would look alike, such as 1 and "1", as written in code."""
     distinct = dict.fromkeys(labels)
     often = Counter(str(label) for label in distinct)
-    text = {label: str(label) if often[str(label)] == 1 else repr(label) for label in distinct}
+    plain = {label: often[str(label)] == 1 and bool(str(label).strip()) for label in distinct}
+    text = {label: str(label) if plain[label] else repr(label) for label in distinct}
     return [text[label] for label in labels]
