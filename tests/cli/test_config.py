@@ -91,3 +91,12 @@ def test_every_option_has_a_name_in_the_file(name):
     left = [one.name for one in command.params if id(one) not in named]
     assert left == ["config"]
     assert all(isinstance(one, click.Parameter) for one in command.params)
+
+
+def test_columns_from_a_file_do_not_stand_in_the_way_of_what_has_none(run, folder, refusal):
+    assert run("condense", "p.csv", "--outcome", "y", "--forecast", "honest", "-o", "led").exit_code == 0
+    (folder / "pyproject.toml").write_text(f"[tool.propriety]\n{CASES}")
+    assert run("evaluate", "led").exit_code == 0
+    assert run("plan", "--prevalence", "0.1", "--auc", "0.8").exit_code == 0
+    assert run("plan", "led").exit_code == 0
+    assert "--outcome is for files of cases" in refusal("evaluate", "led", "--outcome", "y")

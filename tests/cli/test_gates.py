@@ -155,10 +155,10 @@ def test_an_earlier_evaluation_is_the_baseline():
         ("b/briar>1", "got 'b/briar'. Hint: did you mean b/brier or a/brier?"),
         ("briar>1", "got 'briar'. Hint: did you mean brier?"),
         ("c/brier>1", "must name a model; got 'c/brier'. Hint: the models are a, b."),
-        ("zzz>1", "--json lists the numbers"),
+        ("zzz>1", "got 'zzz'. Hint: the numbers are brier."),
         ("a worse than B", "did you mean b?"),
         ("a worse than b", "tested on the same cases"),
-        ("sex=f/brier>1", "needs groups; got 'sex=f/brier'. Hint: name their columns by --by."),
+        ("sex=f/brier>1", "needs groups; got 'sex=f/brier'. Hint: name their columns by --by; a ledger"),
     ],
 )
 def test_unknown_names_list_those_that_are_near(condition, told):
@@ -282,3 +282,13 @@ def test_a_group_of_classes_that_is_too_small_to_test_is_left_out():
     results = check_gates([parse_condition(one) for one in conditions], facts)
     assert "in none of 2 groups" in str(results[0])
     assert str(results[1]) == "Gate failed: the calibration of a in site=tiny was not tested."
+
+
+def test_a_number_on_the_left_is_a_limit():
+    evaluation = pr.evaluate([0, 1, 0, 1] * 20, np.linspace(0.1, 0.9, 80), n_resamples=20, seed=1)
+    facts = Facts.of_evaluation(evaluation, None)
+    (turned,) = check_gates([parse_condition("0.1<brier")], facts)
+    (plain,) = check_gates([parse_condition("brier>0.1")], facts)
+    assert (turned.gate, plain.gate) == ("0.1 < brier", "brier > 0.1")
+    assert (turned.value, turned.limit, turned.reason) == (plain.value, plain.limit, plain.reason)
+    assert turned.reason.startswith("brier is ")

@@ -114,7 +114,7 @@ def test_an_error_leaves_no_folder(folder, refusal):
         (["evaluate", "t.parquet", "--classes", "a,b"], "--classes is for files of cases"),
         (["evaluate", "t.parquet", "--ordered"], "--ordered is for files of cases"),
         (["evaluate", "t.parquet", "sub/t.parquet"], "'t' occurs twice"),
-        (["compare", "t.parquet", "u.parquet"], "forecast tables do not contain the cases"),
+        (["compare", "t.parquet", "u.parquet"], "which needs the individual cases or their sums"),
         (["plot", "t.parquet", "u.parquet", "--kind", "ranking", "-o", "x.png"], "not forecast tables"),
     ],
     ids=lambda value: "" if isinstance(value, str) else " ".join(value),
@@ -145,3 +145,17 @@ def test_rows_may_stand_for_several_cases(folder, run, refusal):
     told = refusal(*given, "--counts", "a", "-o", "x")
     assert "--counts must be whole numbers" in told
     assert "pass weights as --weight" in told
+
+
+def test_what_a_ledger_of_other_thresholds_does_not_allow_is_named(run, refusal):
+    assert run("condense", "p.csv", *BOTH, "--by", "site", "-o", "led").exit_code == 0
+    asked = ("led", "--thresholds", "0.1", "0.3", *FEW)
+    told = "Models and groups are not compared: this needs the individual cases, or a ledger that was condensed for"
+    assert told in run("evaluate", *asked).stdout.replace("\n", " ")
+    assert "or a ledger condensed with the same --thresholds" in refusal("compare", *asked)
+    assert "condensed with the same --thresholds" in refusal("evaluate", *asked, "--fail-if", "honest worse than bold")
+    assert "and with the same --thresholds" in refusal("evaluate", *asked, "--fail-if", "any group/miscalibrated")
+    assert run("condense", "p.csv", *BOTH, "--thresholds", "0.1", "0.3", "-o", "fit").exit_code == 0
+    fit = run("evaluate", "fit", *asked[1:])
+    assert fit.exit_code == 0
+    assert "not compared" not in fit.stdout

@@ -87,7 +87,7 @@ def test_rows_without_a_forecast_are_counted(folder, run):
     (folder / "map.json").write_text(pr.recalibration.IdentityMap().to_json())
     (folder / "new.csv").write_text("p\n0.5\nNA\n1.5\n")
     result = run("apply", "map.json", "new.csv", "--forecast", "p", "--null", "NA", "-o", "out.parquet")
-    assert result.stdout == "3 rows recalibrated; 2 of them have no forecast in [0, 1] and are left empty.\n"
+    assert result.stdout == "1 of 3 rows recalibrated; 2 without a forecast in [0, 1] are left empty.\n"
     assert pl.read_parquet(folder / "out.parquet")["recalibrated"].to_list() == [0.5, None, None]
 
 
@@ -253,7 +253,7 @@ def test_words_for_missing_values_stay_in_other_columns(folder, run):
     (folder / "map.json").write_text(pr.recalibration.IdentityMap().to_json())
     (folder / "new.csv").write_text("p,k\n0.5,NA\nNA,b\n,\n")
     result = run("apply", "map.json", "new.csv", "--forecast", "p", "--null", "NA", "-o", "out.csv")
-    assert "2 of them have no forecast" in result.stdout, result.output
+    assert "2 without a forecast in [0, 1] are left empty" in result.stdout, result.output
     assert (folder / "out.csv").read_text() == "p,k,recalibrated\n0.5,NA,0.5\nNA,b,\n,,\n"
 
 
@@ -290,3 +290,12 @@ def test_columns_named_like_the_classes_of_a_map_may_be_in_any_order(run, folder
         assert made.exit_code == 0, made.output
     one, other = (pd.read_csv(folder / f"{name}.csv") for name in "ac")
     pd.testing.assert_frame_equal(one, other[one.columns.tolist()])
+
+
+def test_rows_that_are_left_empty_are_not_counted_as_recalibrated(run, folder):
+    (folder / "t.csv").write_text("y,p\n" + "1,0.6\n0,0.7\n0,0.3\n1,0.8\n" * 10)
+    made = ("--outcome", "y", "--forecast", "p", "--method", "logistic", "--seed", "1", "--output", "m.json")
+    assert run("recalibrate", "t.csv", *made).exit_code == 0
+    (folder / "n.csv").write_text("p\n0.5\n50\n0.4\n")
+    told = run("apply", "m.json", "n.csv", "--forecast", "p", "--output", "o.csv").output
+    assert "2 of 3 rows recalibrated; 1 without a forecast in [0, 1] is left empty." in told

@@ -294,3 +294,16 @@ def test_no_other_column_is_read_for_one_that_is_named(run, refusal, folder, hea
         assert "on 40 cases" in run(*given, *FEW).stdout
     else:
         assert told in refusal(*given)
+
+
+def test_words_for_outcomes_are_what_is_written(run, folder):
+    """DuckDB reads yes, no, t and f as booleans; then labels that no line has would be found."""
+    lines = [f"{'yes' if event else 'no'},{0.1 + 0.02 * row}" for row, event in enumerate([0, 1, 1] * 13)]
+    (folder / "x.csv").write_text("y,p\n" + "\n".join(lines) + "\n")
+    assert answer(run("evaluate", "x.csv", *COLUMNS, "--pos-label", "yes", *FEW, "--json", "-"))["n"] == 39
+    for typed in ([], ["--pos-label", "Y"], ["--pos-label", "true"]):
+        refused = run("evaluate", "x.csv", *COLUMNS, *typed, *FEW)
+        assert refused.exit_code == 2
+        assert "the outcome must hold" in refused.output
+    (folder / "x.csv").write_text("y,p\n" + "True,0.6\nFALSE,0.2\ntrue,0.5\nfalse,0.4\n" * 5)
+    assert answer(run("evaluate", "x.csv", *COLUMNS, *FEW, "--json", "-"))["n"] == 20

@@ -576,3 +576,17 @@ def test_stability_index_of_forecasts_in_few_groups():
     rng = np.random.default_rng(0)
     drawn = [[counts(expit(rng.normal(-3.0, 0.3, n))) for n in (100, 10_000)] for _ in range(200)]
     assert np.mean([stability_index(*one)[0] for one in drawn]) == pytest.approx(0.0505, rel=0.1)
+
+
+def test_moments_must_sort_as_time_does_whatever_their_offsets():
+    hours = ["2024-10-27T01:00+02:00", "2024-10-27T02:00+02:00", "2024-10-27T02:00+01:00", "2024-10-27T03:00+01:00"]
+    y, p = [0, 1] * 20, np.linspace(0.1, 0.9, 40)
+    with pytest.raises(InputValueError, match="must sort in the order of time"):
+        pr.monitor(pr.condense(y, p, by={"hour": np.repeat(hours, 10)}), time="hour")
+    one = [hour.replace("+02:00", "+01:00") for hour in ("2024-10-27T01:00+02:00", "2024-10-27T02:00+02:00")]
+    assert pr.monitor(pr.condense(y, p, by={"hour": np.repeat(one, 20)}), time="hour").times == tuple(one)
+
+
+def test_the_last_days_of_a_model_that_expects_nothing_have_no_ratio():
+    watch = pr.monitor(pr.condense([0, 1] * 20, np.zeros(40), by={"day": np.arange(40) // 10}))
+    assert np.isnan(watch.days.rolling()).all()

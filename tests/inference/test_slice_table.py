@@ -101,3 +101,7 @@ class TestGroupsOfSeveralKeys:
         assert texts_of_labels(["a", "b", "a"]) == ["a", "b", "a"]
         index = KeyIndex(("k", "l"), ((1, "1"), ("x", "y")), np.array([[0, 0], [0, 1], [1, 0]]))
         assert group_names(index).tolist() == ["1, x", "1, y", "'1', x"]
+
+
+def test_labels_that_cannot_be_read_are_written_in_code():
+    assert texts_of_labels(["a", "", " ", "x\ny", 1]) == ["a", "''", "' '", "'x\\ny'", "1"]

@@ -4,6 +4,7 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 from matplotlib import pyplot as plt
+from matplotlib.text import Text
 from scipy.special import expit
 
 import propriety as pr
@@ -101,3 +102,19 @@ def test_a_row_that_is_not_a_stream_is_refused(watch, row):
     assert len(watch.states.streams) == 9
     with pytest.raises(InputValueError, match=f"stream must be the row of a stream, from 0 to 8; got {row!r}"):
         pr.plots.plot_monitored_stream(watch, row)
+
+
+def test_a_long_title_is_wrapped():
+    rng = np.random.default_rng(4)
+    p = rng.beta(2, 6, 600)
+    keys = {"day": np.arange(600) // 60, "country": ["United Kingdom"] * 600, "device": ["desktop computer"] * 600}
+    watch = pr.monitor(pr.condense(rng.random(600) < p, {"gradient_boosting_v2": p, "logistic": p}, by=keys))
+    ax = pr.plots.plot_monitored_stream(watch, 0)
+    ax.figure.draw_without_rendering()
+    title = next(one for one in ax.get_children() if isinstance(one, Text) and "desktop computer" in one.get_text())
+    assert (
+        title.get_text()
+        == ax.get_title(loc="left")
+        == "gradient_boosting_v2, country United Kingdom,\ndevice desktop computer"
+    )
+    assert title.get_window_extent().x1 <= ax.figure.bbox.x1

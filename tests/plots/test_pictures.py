@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from drawn import line, texts
 from matplotlib import pyplot as plt
+from matplotlib.text import Text
 
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError
@@ -294,3 +295,16 @@ def test_a_page_of_classes_omits_parts_that_are_unknown():
         pr.plots.plot_decompositions(unknown)
     titles = {ax.get_title(loc="left") for ax in result.plot().axes}
     assert {"Parts of the score", "Scores and ranks"} <= titles
+
+
+def test_titles_of_the_page_are_above_legends():
+    """Long names leave no corner of the reliability diagram free, so its legend is above the axes."""
+    rng = np.random.default_rng(2)
+    p = rng.beta(2, 5, 400)
+    names = ("gradient_boosting_v2", "logistic_regression", "baseline_rate")
+    models = dict(zip(names, (p, 0.3 + 0.3 * p, np.full(400, 0.3)), strict=True))
+    figure = pr.evaluate(rng.random(400) < p, models, n_resamples=20, seed=1).plot()
+    figure.draw_without_rendering()
+    ax = figure.axes[0]
+    title = next(one for one in ax.get_children() if isinstance(one, Text) and one.get_text() == "Reliability")
+    assert not title.get_window_extent().overlaps(ax.get_legend().get_window_extent())

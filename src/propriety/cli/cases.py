@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 import click
 import narwhals as nw
 
+from propriety.cli.config import is_preset
 from propriety.cli.files import Opened
 from propriety.cli.texts import LabelRole
 from propriety.cli.written_numbers import Dialect
@@ -55,7 +56,7 @@ class Cases:
             "--cluster": self.cluster,
             "--time": self.time,
         }
-        return [option for option, value in options.items() if value]
+        return [option for option, value in options.items() if value and not is_preset(option)]
 
     def labels(self, *, cut: bool = False) -> dict[str, LabelRole]:
         """Return the outcome, and the columns of labels, which in CSV must not be read as numbers that merge some.

@@ -104,8 +104,8 @@ def _compared(evaluation: Evaluation, rule: Rule | None) -> Comparison:
         is_known = ledger.source is not None or ledger.has_moments(rule)
         found = compare_of(ledger, MeanScore(rule), level=evaluation.level, drawing=drawing) if is_known else None
     if found is None:
-        hint = "forecast tables do not contain the cases; pass the files of cases, or a ledger with these thresholds."
-        raise InputValueError(LAW, hint=hint)
+        law = "these files do not allow a comparison by this score, which needs the individual cases or their sums"
+        raise InputValueError(law, hint="pass the files of cases, or a ledger condensed with the same --thresholds.")
     return found
 
 

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from propriety.cli.gate_facts import near_names
 from propriety.errors import InputValueError
 
-__all__ = ["configured"]
+__all__ = ["configured", "is_preset"]
 
 PROJECT = Path("pyproject.toml")
 # Options of one command line, which do not belong in a file.
@@ -42,6 +43,15 @@ def configured(commands: Sequence[click.Command]) -> list[click.Command]:
             )
         )
     return list(commands)
+
+
+def is_preset(option: str) -> bool:
+    """Whether an option of the running command was given by a file of options rather than typed."""
+    ctx = click.get_current_context(silent=True)
+    if ctx is None:
+        return False
+    names = [str(one.name) for one in ctx.command.params if option in one.opts]
+    return any(ctx.get_parameter_source(name) is ParameterSource.DEFAULT_MAP for name in names)
 
 
 def _read(ctx: click.Context, name: str | None, commands: Sequence[click.Command]) -> None:

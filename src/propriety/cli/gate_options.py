@@ -21,6 +21,18 @@ from propriety.errors import ProprietyError
 
 __all__ = ["Gates", "gate_options"]
 
+SUCH_AS = {  # By command.
+    "evaluate": (
+        '"miscalibrated", "auc<0.7", "a/brier>b/brier", "a worse than b" or "any group/miscalibrated". Without a '
+        "model, it applies to every model. A number that could not be computed also fails; any group leaves out the "
+        "groups in which it could not."
+    ),
+    "compare": (
+        '"a worse than b", "a not better than b" or "a/brier>b/brier". Without a model, it applies to every model. A '
+        "number that could not be computed also fails."
+    ),
+}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gates:
@@ -89,9 +101,7 @@ def gate_options(command: Callable[..., None]) -> Callable[..., None]:
             "--fail-if",
             multiple=True,
             metavar="CONDITION",
-            help='Exit with code 1 if the condition is true, such as "miscalibrated", "auc<0.7", "a/brier>b/brier", '
-            '"a worse than b" or "any group/miscalibrated". Without a model, it applies to every model. A number that '
-            "could not be computed also fails; any group leaves out the groups in which it could not. May be repeated.",
+            help=f"Exit with code 1 if the condition is true, such as {SUCH_AS[command.__name__]} May be repeated.",
         ),
         click.option(
             "--baseline",

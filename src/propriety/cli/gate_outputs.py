@@ -9,6 +9,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring  # nosec
 
 from propriety.cli.gates import GateResult
 from propriety.cli.messages import visible
+from propriety.inference.estimates import counted
 
 __all__ = ["JUNIT_HEAD", "Summary", "error_junit", "junit", "markdown"]
 
@@ -52,7 +53,8 @@ def error_junit(command: str, message: str) -> str:
 def markdown(summary: Summary, results: Sequence[GateResult]) -> str:
     """Return a summary in GitHub's Markdown: the gates, the results in words, and the table."""
     failed = sum(one.failed for one in results)
-    verdict = f"{failed} of {len(results)} gates failed" if failed else f"{len(results)} gates passed"
+    gates = counted(len(results), "gate")
+    verdict = f"{failed} of {gates} failed" if failed else f"{gates} passed"
     parts = [f"## propriety {summary.command}" + (f": {verdict}" if results else "")]
     if results:
         rows = [["result", "gate", "reason"]]

@@ -32,6 +32,8 @@ OPERATORS: dict[Sign, Callable[[float, float], bool]] = {
     ">": operator.gt,
     ">=": operator.ge,
 }
+FEW_NUMBERS = 8  # So many are listed in an error.
+MIRRORED: dict[Sign, Sign] = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 WORDS: dict[Sign, str] = {"<": "below", "<=": "at most", ">": "above", ">=": "at least"}
 TESTED = ("better", "worse", "not distinguishable", "same")
 TURNED = {"better": "worse", "worse": "better"}
@@ -87,14 +89,17 @@ def _results(gate: Condition, facts: Facts) -> list[GateResult]:
         case Miscalibrated():
             return [_calibrated(gate, model, facts) for model in _models([gate.path], facts)]
         case Inequality():
+            written = str(gate)
             gate = replace(gate, left=_resolved(gate.left, facts), right=_resolved(gate.right, facts))
+            if isinstance(gate.left, Number):  # The reason is about the number of the evaluation.
+                gate = replace(gate, left=gate.right, right=gate.left, sign=MIRRORED[gate.sign])
             sides = [side for side in (gate.left, gate.right) if isinstance(side, Path)]
             # A number is not compared with itself.
             models = [model for model in _models(sides, facts) if not _is_same(gate, model, facts)]
             if not models:
                 law, hint = "must compare two numbers", "name another model, group or number."
                 raise InputValueError(law, argument="--fail-if", offender=f"got {str(gate)!r}", hint=hint)
-            return [_compared(gate, model, facts) for model in models]
+            return [replace(_compared(gate, model, facts), gate=written) for model in models]
 
 
 def _resolved(side: Path | Number, facts: Facts) -> Path | Number:
@@ -177,7 +182,10 @@ def _related(gate: Relation, facts: Facts) -> GateResult:
     for name in names:
         _check_model(name, facts.numbers, gate)
     if found is None:
-        hint = "pass the files of cases; the numbers of models can be compared in any case, as in new/brier>old/brier."
+        hint = (
+            "pass the files of cases, or a ledger condensed with the same --thresholds; the numbers of models can be "
+            "compared in any case, as in new/brier>old/brier."
+        )
         raise InputValueError("needs models that were tested on the same cases", argument="--fail-if", hint=hint)
     if gate.model == gate.other:
         raise InputValueError("must compare two models", argument="--fail-if", offender=f"got {gate}")
@@ -212,7 +220,8 @@ def _value(side: Path | Number, model: str | None, facts: Facts) -> float:
         # A condition without a model applies to every model, so the names suggested have none either.
         prefix = "" if side.model is not None else key.removesuffix(side.metric)
         known = [name.removeprefix(prefix) for name in numbers.flat if name.startswith(prefix)]
-        hint = near_names(key.removeprefix(prefix), known) or "--json lists the numbers under metrics."
+        few = f"the numbers are {', '.join(known)}." if len(known) <= FEW_NUMBERS else ""
+        hint = near_names(key.removeprefix(prefix), known) or few or "--json lists the numbers under metrics."
         law = "must name a number of the evaluation"
         raise InputValueError(law, argument="--fail-if", offender=f"got {str(side)!r}", hint=hint)
     return numbers.flat[key]
@@ -264,7 +273,7 @@ def _key(side: Path | Number, model: str | None, facts: Facts) -> str:
 def _group_numbers(path: Path, facts: Facts) -> GroupNumbers:
     groups = facts.groups()
     if groups is None:
-        hint = "name their columns by --by."
+        hint = "name their columns by --by; a ledger must be condensed with them, and with the same --thresholds."
         raise InputValueError("needs groups", argument="--fail-if", offender=f"got {str(path)!r}", hint=hint)
     return groups
 

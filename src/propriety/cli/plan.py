@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from propriety.cli.compare import rule_named
+from propriety.cli.config import is_preset
 from propriety.cli.files import open_relation
 from propriety.cli.inputs import condensed_kind, found_files
 from propriety.cli.interrupts import held
@@ -115,7 +116,7 @@ def plan(
     with found_files(files) as paths:
         check_targets([json_file], paths)
         known = _forecasts(paths, forecasts, dialect, stages) if paths else None
-    if known is None and forecasts:
+    if known is None and forecasts and not is_preset("--forecast"):
         raise InputValueError("--forecast names columns of files; no file is given")
     with stages.stage("planning"):
         found = planned(known, **options)
@@ -129,7 +130,7 @@ def _forecasts(paths: Sequence[Path], forecasts: Sequence[str], dialect: Dialect
     """Return the forecasts of files by model, or the table or ledger that they hold."""
     kind = condensed_kind(paths)
     if kind is not None:
-        if forecasts:
+        if forecasts and not is_preset("--forecast"):
             raise InputValueError(f"--forecast is for files of cases; these are {kind}")
         if kind == "ledgers":
             return Ledger.merge(map(Ledger.from_parquet, paths))

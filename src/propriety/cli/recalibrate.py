@@ -32,6 +32,7 @@ from propriety.cli.stages import Stages
 from propriety.cli.texts import LabelRole
 from propriety.cli.written_numbers import Dialect, quoted
 from propriety.errors import InputValueError
+from propriety.inference.estimates import counted
 from propriety.inference.number_words import number
 from propriety.recalibration.class_maps import ClassMap
 from propriety.recalibration.class_methods import CLASS_METHODS
@@ -203,8 +204,11 @@ def apply(map_file: str, files: Sequence[str], forecast: str, name: str, dialect
             with stages.stage("counting"), held():
                 count = frame.select(rows=nw.len(), empty=nw.col(added[0]).is_null().cast(nw.Int64).sum()).collect()
     rows, empty = (int(count[column].item()) for column in ("rows", "empty"))
-    invalid = f"; {empty:,} of them have no forecast in [0, 1] and are left empty" if empty else ""
-    say(f"{rows:,} rows recalibrated{invalid}.")
+    if empty:
+        are = "is" if empty == 1 else "are"
+        say(f"{rows - empty:,} of {rows:,} rows recalibrated; {empty:,} without a forecast in [0, 1] {are} left empty.")
+    else:
+        say(f"{counted(rows, 'row')} recalibrated.")
 
 
 def _roles(own: SegmentMap) -> dict[str, LabelRole]:

@@ -291,7 +291,8 @@ def _converted(
     labels: Mapping[str, LabelRole], kinds: Mapping[str, str], numbers: Sequence[str]
 ) -> dict[str, LabelRole]:
     """Return the columns of labels that may have to be converted; those of numbers are converted anyway."""
-    found = {name: role for name, role in labels.items() if name in kinds and name not in numbers and role != "outcome"}
+    found = {name: role for name, role in labels.items() if name in kinds and name not in numbers}
+    found = {name: role for name, role in found.items() if role != "outcome" or kinds[name] == "BOOLEAN"}
     return {name: role for name, role in found.items() if role == "quantity" or kinds[name] != "VARCHAR"}
 
 
@@ -330,6 +331,8 @@ def _kind(texts: duckdb.DuckDBPyRelation, name: str, kind: str, role: LabelRole)
         faithful = f"bool_and({column} IS NULL OR coalesce({cast}::VARCHAR = {column}, false))"
         if role == "value":
             faithful = f"count({column}) = count({cast}) AND count(DISTINCT {column}) = count(DISTINCT {cast})"
+        if candidate == "BOOLEAN" and role != "label":  # DuckDB would also read yes, no, t and f as such.
+            faithful = f"bool_and(lower({column}) IN ('true', 'false'))"
         if candidate in TIMES:
             faithful += f" AND bool_and(regexp_matches({column}, '{YEAR_FIRST}'))"
         if candidate in WHOLE:  # DuckDB would round numbers that are not integers.

@@ -44,7 +44,17 @@ def summary(evaluation: Evaluation) -> Iterator[str]:
     yield from calibration_words(evaluation)
     yield from map_words(evaluation)
     yield from slices_words(evaluation)
+    yield from uncompared_words(evaluation)
     yield from absent_words(evaluation)
+
+
+def uncompared_words(evaluation: Evaluation) -> Iterator[str]:
+    """Say if models and groups are not compared, because the ledger lacks the sums for it."""
+    compared = ["models"] * (len(evaluation.models) > 1) + ["groups"] * bool(evaluation.ledger.index.names)
+    headline = evaluation.problem.headline
+    if compared and not evaluation.ledger.has_moments(headline.rule):
+        needs = f"this needs the individual cases, or a ledger that was condensed for the {headline.label}"
+        yield f"{capitalized(listed(compared))} are not compared: {needs}."
 
 
 def absent_words(evaluation: Evaluation) -> Iterator[str]:

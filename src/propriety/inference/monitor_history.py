@@ -95,7 +95,8 @@ class MonitoredDays(Result):
         above, below = (np.cumsum(np.append(0.0, part)) for part in parts)
         end = np.arange(1, len(self.n) + 1)
         start = np.maximum(end - window, 0)
-        ratio: Floats = (above[end] - above[start]) / (below[end] - below[start])
+        sums = below[end] - below[start]
+        ratio: Floats = np.divide(above[end] - above[start], sums, out=np.full(len(end), np.nan), where=sums > 0.0)
         return ratio
 
     def totals(self, models: Sequence[str]) -> dict[str, DayTotals]:

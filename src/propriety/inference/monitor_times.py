@@ -48,9 +48,18 @@ def check_texts(labels: Sequence[Any], time: str) -> None:
         raise InputValueError(law, offender=f"got {unsorted!r}", hint=HINT)
     ordered = sorted(texts)
     for one, other in itertools.pairwise(ordered):
-        if _natural(one) > _natural(other):
+        if _natural(one) > _natural(other) or _is_later(one, other):
             law = f"the labels of {time!r} must sort in the order of time"
             raise InputValueError(law, offender=f"{one!r} sorts before {other!r}", hint=HINT)
+
+
+def _is_later(one: str, other: str) -> bool:
+    """Whether both are moments with an offset from UTC, and the first is later."""
+    try:
+        moments = [dt.datetime.fromisoformat(text) for text in (one, other)]
+    except ValueError:
+        return False
+    return all(moment.tzinfo is not None for moment in moments) and moments[0] > moments[1]
 
 
 def check_order(labels: Sequence[Any], time: str) -> None:

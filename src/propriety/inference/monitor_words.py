@@ -7,6 +7,7 @@ import numpy as np
 from propriety.inference.estimates import counted
 from propriety.inference.ledger_monitor import LedgerMonitor
 from propriety.inference.number_words import number
+from propriety.inference.slice_table import text_of_label
 from propriety.inference.stream_states import DIRECTIONS, NEVER
 
 __all__ = ["alarm_words", "alarmed_streams", "change_words", "stream_name", "summary_of", "time_words"]
@@ -32,7 +33,7 @@ def alarmed_streams(watch: LedgerMonitor) -> list[int]:
 def stream_name(watch: LedgerMonitor, place: int) -> str:
     """Return the labels of the keys of a stream, such as "site a, device b"."""
     labels = watch.states.streams[place].labels
-    return ", ".join(f"{key} {label}" for key, label in zip(watch.keys, labels, strict=True))
+    return ", ".join(f"{key} {text}" for key, text in zip(watch.keys, map(text_of_label, labels), strict=True))
 
 
 def time_words(watch: LedgerMonitor, place: int) -> str:

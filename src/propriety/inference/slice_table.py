@@ -16,7 +16,7 @@ from propriety.ledger.key_index import KeyIndex
 from propriety.result import Floats, Result
 from propriety.rules.thresholds import Thresholds
 
-__all__ = ["INFINITE", "TOO_FEW", "Slices", "group_names", "stacked_slices", "texts_of_labels"]
+__all__ = ["INFINITE", "TOO_FEW", "Slices", "group_names", "stacked_slices", "text_of_label", "texts_of_labels"]
 
 INFINITE = "the value is infinite"
 TOO_FEW = "too few to test"
@@ -140,10 +140,21 @@ def group_names(index: KeyIndex) -> Names:
     return np.array([", ".join(parts) for parts in zip(*columns, strict=True)])
 
 
+def text_of_label(label: object) -> str:
+    """Return a label as text; as written in code if it is empty or has several lines.
+
+    Examples
+    --------
+    >>> text_of_label("a"), text_of_label("")
+    ('a', "''")
+    """
+    text = str(label)
+    return text if text.strip() and len(text.splitlines()) == 1 else repr(label)
+
+
 def texts_of_labels(labels: Sequence[Any]) -> list[str]:
-    """Return labels as text; empty ones, and those that would look alike, such as 1 and "1", as written in code."""
+    """Return labels as text; as written in code if empty, of several lines, or alike, such as 1 and "1"."""
     distinct = dict.fromkeys(labels)
     often = Counter(str(label) for label in distinct)
-    plain = {label: often[str(label)] == 1 and bool(str(label).strip()) for label in distinct}
-    text = {label: str(label) if plain[label] else repr(label) for label in distinct}
+    text = {label: text_of_label(label) if often[str(label)] == 1 else repr(label) for label in distinct}
     return [text[label] for label in labels]

@@ -98,6 +98,8 @@ def plot_decompositions(decompositions: Mapping[str, Decomposition], ax: Axes | 
         label = _label(ax, f"{short[name]}  {shown(parts.score, least=places)}", place, style["color"], taken)
         set_name(name, label, *drawn)
         taken.append(label.get_window_extent())
+        for score in scores:  # Where there is no free place, the name of a model matters more.
+            score.set_visible(score.get_visible() and not score.get_window_extent().overlaps(taken[-1]))
     note = f"lines of equal score, UNC {shown(uncertainty, least=places)}"
     absent = {name: parts for name, parts in decompositions.items() if name not in finite}
     for why, is_so in (("infinite", np.isinf), ("parts unknown", np.isfinite)):

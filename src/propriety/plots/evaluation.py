@@ -59,8 +59,18 @@ def _of_an_event(evaluation: Evaluation, figure: Figure | None) -> Figure:
     plot_decompositions(evaluation.decompositions, parts)
     titles = ("Reliability", "Net benefit", "Murphy diagram", "Parts of the score")
     for panel, title in zip((reliability, decisions, murphy, parts), titles, strict=True):
-        panel.set_title(title, loc="left", fontsize=11)
+        _write_title(panel, title)
     return figure
+
+
+def _write_title(ax: Axes, title: str) -> None:
+    """Write the title of a panel, above its legend if that is above the axes."""
+    legend, pad = ax.get_legend(), 6.0
+    if legend is not None:
+        box = legend.get_window_extent()
+        if box.y0 >= ax.get_window_extent().y1:
+            pad += box.height * 72.0 / ax.figure.dpi
+    ax.set_title(title, loc="left", fontsize=11, pad=pad)
 
 
 def _of_classes(evaluation: Evaluation, figure: Figure | None) -> Figure:
@@ -81,7 +91,7 @@ def _of_classes(evaluation: Evaluation, figure: Figure | None) -> Figure:
         above, below = figure.subfigures(2, 1, height_ratios=[height, 3.3 * rows])  # type: ignore[misc]  # an array
         for ax, (title, plot) in zip(above.subplots(1, len(panels), squeeze=False)[0], panels.items(), strict=True):
             plot(ax)
-            ax.set_title(title, loc="left", fontsize=11)
+            _write_title(ax, title)
     words = "at most {}" if evaluation.kind == "ordinal" else "{}"
     plot_grid({words.format(label): curve for label, curve in curves}, columns=columns, figure=below)
     title = f"Reliability of {drawable_names(evaluation.models)[evaluation.best]}"

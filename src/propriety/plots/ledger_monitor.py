@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -165,7 +166,7 @@ def plot_monitored_stream(
     _limit(ax, values, ends, ideal)
     if states.alarm[stream] != NEVER:
         _mark_change(ax, watch, stream)
-    write_title(ax, _name(watch, stream) if label is None else label)
+    write_title(ax, "\n".join(textwrap.wrap(_name(watch, stream), LONGEST_ROW)) if label is None else label)
     return ax
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import platform
 from collections.abc import Iterator
 from functools import partial
@@ -11,7 +12,7 @@ import numpy as np
 from matplotlib.figure import Figure as Canvas
 
 from propriety import plots
-from propriety.inference.ledger_monitor import LedgerMonitor
+from propriety.inference.ledger_monitor import LedgerMonitor, monitor
 from propriety.inference.monitor_words import alarmed_streams, change_words, stream_name, summary_of
 from propriety.inference.number_words import capitalized, percent
 from propriety.inference.stream_states import NEVER
@@ -133,10 +134,20 @@ def _alarm_table(watch: LedgerMonitor) -> Table:
             f"over all {watch.time}s": estimates,
             "p-value": [PValue(columns["p_value"][place]) for place in places],
         },
-        call='watch = pr.monitor(ledger, time="' + watch.time + '"); watch.to_frame()',
+        call=_call(watch),
         note=f"Over all {watch.time}s: observed/expected, or the difference of losses if two models are compared. Its "
         "limits hold at all times for all streams together, and the p-value is adjusted for all streams."
         + _shown(len(places), len(every), "watch.to_frame()"),
+    )
+
+
+def _call(watch: LedgerMonitor) -> str:
+    """Return the call that gives the table; `level` and the like are named if they are not the defaults."""
+    named = {name: one.default for name, one in inspect.signature(monitor).parameters.items()}
+    options = {name: getattr(watch, name) for name in ("level", "reference_days", "mature_after")}
+    given = {"time": watch.time} | {name: own for name, own in options.items() if own != named[name]}
+    return (
+        f"watch = pr.monitor(ledger, {', '.join(f'{name}={own!r}' for name, own in given.items())}); watch.to_frame()"
     )
 
 

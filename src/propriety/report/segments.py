@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["segments_report"]
 
-CALL = "found = pr.find_segments(..., by=[{}], depth={}, seed={})"
+CALL = "found = pr.find_segments(..., by=[{}], depth={}, control={!r}, level={:g}, seed={})"
 INFLATED = (
     "A segment is reported because it deviates. Its true observed/expected is therefore probably closer to 1 than the "
     "estimate."
@@ -54,7 +54,7 @@ def segments_report(
 
 
 def _sections(found: Segments) -> Iterator[Section]:
-    call = CALL.format(", ".join(repr(name) for name in found.by), found.depth, found.seed)
+    call = CALL.format(", ".join(repr(name) for name in found.by), found.depth, found.control, found.level, found.seed)
     if len(found.segment):
         columns = {
             "segment": found.segment.tolist(),
