@@ -48,10 +48,16 @@ def _cell(drawing: Drawing) -> str:
 def _written(drawing: Drawing, columns: dict[str, list[Any]]) -> bytes:
     text = io.StringIO(newline="")
     escape = drawing.choice([None, None, None, "\\"])
+    delimiter, quote = drawing.choice([",", ",", ";", "\t", "|", ":", " "]), drawing.choice(['"', '"', '"', "'"])
+    if quote == "'":  # Two cells that are each a double quote would be a sound file of other cases.
+        columns = {
+            name: [cell.replace('"', "") if isinstance(cell, str) else cell for cell in own]
+            for name, own in columns.items()
+        }
     writer = csv.writer(
         text,
-        delimiter=drawing.choice([",", ",", ";", "\t", "|", ":", " "]),
-        quotechar=drawing.choice(['"', '"', '"', "'"]),
+        delimiter=delimiter,
+        quotechar=quote,
         quoting=drawing.choice([csv.QUOTE_MINIMAL, csv.QUOTE_ALL, csv.QUOTE_NONNUMERIC]),
         lineterminator=drawing.choice(["\n", "\n", "\r\n", "\r"]),
         doublequote=escape is None,
