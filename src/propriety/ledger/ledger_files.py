@@ -48,6 +48,7 @@ FACTS, PART = "ledger.json", "part-0.parquet"
 SAME = ("models", "labels", "events", "dependence", "is_weighted", "rules", "partition")
 PER_CELL, PER_SERIES = Sums._fields[:3], Sums._fields[3:]
 ADDED = ("even_squares", "even_cubes")  # Not stored in version 1.
+MOST_CASES = 2**53  # Up to here, sums of floating-point numbers are exact.
 RESERVED = {"model", "event", "place", "rule", OUTCOME, "cluster", "time", "cells", "n_events", *COLUMNS}
 RESERVED |= {*PER_CELL, *PER_SERIES}
 
@@ -370,9 +371,10 @@ def _keyed(
         raise InputValueError(f"a {SCHEMA} must have tables of all of its models and events", hint=RESTORE)
     columns = {name: column[own] for name, column in all_columns.items()}
     at, grids = entry[own], columns.pop("cells")
-    counts: dict[str, Any] = {
-        name: np.bincount(at, columns.pop(name), minlength=entries).astype(np.int64) for name in ("n", "n_events")
-    }
+    sums = {name: np.bincount(at, columns.pop(name), minlength=entries) for name in ("n", "n_events")}
+    if max(np.abs(own).max() for own in sums.values()) > MOST_CASES:
+        raise InputValueError(f"the numbers of cases of a {SCHEMA} must add up to at most 2**53", hint=RESTORE)
+    counts: dict[str, Any] = {name: own.astype(np.int64) for name, own in sums.items()}
     for name, weight in zip(COLUMNS[3:], COLUMNS[1:3], strict=True):
         columns.setdefault(name, columns[weight])
     every, none = np.arange(entries), np.zeros(entries, dtype=np.int64)
