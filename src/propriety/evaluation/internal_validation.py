@@ -338,7 +338,8 @@ def _check_options(method: str, given: dict[str, Any]) -> None:
 def _in_words(found: Validation) -> str:
     """Say how new cases were imitated."""
     if found.method == "bootstrap":
-        return f"Corrected for optimism by {found.n_resamples:,} bootstrap samples of {counted(found.n, 'case')}"
+        samples = counted(found.n_resamples or 0, "bootstrap sample")
+        return f"Corrected for optimism by {samples} of {counted(found.n, 'case')}"
     if found.method == "leave-one-site-out":
         return f"Each of {found.n_folds} sites forecast by a model fitted to the others, {counted(found.n, 'case')}"
     again = f", repeated {found.n_repeats} times" if (found.n_repeats or 1) > 1 else ""

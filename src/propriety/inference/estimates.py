@@ -202,7 +202,7 @@ def few_in_words(
             parts.append(
                 counted(number, name)
                 + " outside the most frequent class" * (name == "case")
-                + (f" (worth {worth:,} independent ones)" * (number > worth))
+                + (f" (worth {counted(worth, 'independent one')})" * (number > worth))
             )
     if clusters is not None and clusters[1] < FEWEST_CLUSTERS:
         number, equal = clusters
