@@ -1,11 +1,14 @@
 """Run the tests on the oldest supported versions of the libraries.
 
 Run as `python quality/compatibility.py FOLDER`, which makes environments in FOLDER and takes some minutes: one with the
-versions of `.ci/oldest.txt`, and in addition each training library or engine, in its oldest version.
+versions of `.ci/oldest.txt`, and in addition each training library or engine, in its oldest version. `--part stability`
+or `--part xgboost` runs only this part again, and may be repeated; the record keeps the rows of the others.
 """
 
 from __future__ import annotations
 
+import argparse
+import json
 import os
 import subprocess
 import sys
@@ -15,7 +18,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from record import table, write
+from record import RESULTS, table, write
 
 ROOT = Path(__file__).resolve().parent.parent
 OLDEST = ROOT / ".ci" / "oldest.txt"
@@ -100,9 +103,10 @@ def outcomes(found: Path) -> Iterator[tuple[str, str]]:
         yield parts[0] if parts else case.attrib["name"], outcome  # A file that cannot be imported has no class.
 
 
-def light(python: Path) -> Iterator[dict[str, Any]]:
+def light(python: Path, parts: Sequence[str]) -> Iterator[dict[str, Any]]:
     """Test the oldest versions together, and count by layer."""
-    counts = Counter(outcomes(tested(python, PARTS, None, PLAIN)))
+    chosen = [one for one in PARTS if not parts or one.partition("/")[0] in parts]
+    counts = Counter(outcomes(tested(python, chosen, None, PLAIN))) if chosen else Counter()
     for part in dict.fromkeys(part for part, _ in counts):
         yield {"what": "all of the versions below", "tests": part} | {word: counts[part, word] for word in WORDS}
 
@@ -128,18 +132,31 @@ def summary(rows: Sequence[Mapping[str, Any]]) -> str:
     )
 
 
+def earlier() -> list[dict[str, Any]]:
+    """Return the rows of the record."""
+    stored = json.loads((RESULTS / "compatibility.json").read_text(encoding="utf-8"))["tables"][0]
+    return [dict(zip(stored["columns"], row, strict=True)) for row in stored["rows"]]
+
+
 def main() -> None:
     """Test and write the record."""
-    python = environment(Path(sys.argv[1]).resolve())
-    rows = list(light(python))
-    rows += [heavy(python, name, *what) for name, what in HEAVY.items()]
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--part", action="append", default=[], help="a folder of tests, or a library")
+    given = parser.parse_args()
+    python, parts = environment(given.folder.resolve()), given.part
+    rows = list(light(python, parts))
+    rows += [heavy(python, name, *what) for name, what in HEAVY.items() if not parts or name in parts]
+    if parts:
+        again = {(row["what"], row["tests"]): row for row in rows}
+        rows = [again.get((row["what"], row["tests"]), row) for row in earlier()]
     lines = OLDEST.read_text(encoding="utf-8").splitlines()
     pins = [line.split("==") for line in lines if "==" in line and line.split("==")[0] not in HEAVY]
     write(
         "compatibility",
         title="Oldest supported versions",
         summary=summary(rows),
-        command="python quality/compatibility.py FOLDER",
+        command="python quality/compatibility.py FOLDER" + "".join(f" --part {part}" for part in parts),
         tables=[
             table("Tests on the oldest supported versions", rows),
             table("Oldest supported versions", [{"library": name, "version": version} for name, version in pins]),

@@ -238,9 +238,7 @@ def _by_spline(table: ForecastTable, level: float, noise: Callable[[int], Floats
     ratio = log_weight_ratio(table) if table.is_weighted else 0.0
     root, p_value = _root_of_covariance(design, rows, fit, ratio), _score_test(design, rows, ratio)
     coefficients = fit.coefficients + np.vstack([np.zeros(len(root)), noise(len(root)) @ root.T])
-    # Not `@`, whose last digit may depend on the number of threads.
-    log_odds = np.einsum("dk,kg->dg", coefficients, np.ascontiguousarray(_design(drawn.x, knots).T))
-    centre, *others = _indices(drawn, expit(log_odds))
+    centre, *others = _indices(drawn, expit(coefficients @ _design(drawn.x, knots).T))
     value = _indices(rows, expit(design @ fit.coefficients)[None])[0]
     tail = (1.0 - level) / 2.0
     low, high = np.quantile(others, [tail, 1.0 - tail], axis=0)
@@ -335,7 +333,8 @@ def _indices(rows: _Rows, event_rate: Floats) -> Floats:
     order = np.argsort(distance, axis=1)
     end = np.cumsum(weight[order], axis=1)
     total = float(weight.sum())
-    found = [distance @ weight / total]
+    # Not `distance @ weight`, whose last digit may depend on the number of threads.
+    found = [np.einsum("dg,g->d", distance, weight) / total]
     for quantile in QUANTILES:
         place = (end < quantile * total * (1.0 - 1e-12)).sum(axis=1)
         found.append(np.take_along_axis(distance, np.take_along_axis(order, place[:, None], axis=1), axis=1)[:, 0])
