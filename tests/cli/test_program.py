@@ -186,7 +186,8 @@ def test_without_a_command_it_helps(run):
 
 def test_wrong_usage_takes_one_line(refusal):
     assert refusal("evaluate", "p.csv", "--bogus").endswith("See 'propriety evaluate --help'.\n")
-    assert "mean '--outcome'? See 'propriety" in refusal("evaluate", "p.csv", "--outcom", "y")
+    told = refusal("evaluate", "p.csv", "--outcom", "y").replace("'", "")  # Without quotes in click 8.2.
+    assert "mean --outcome? See propriety" in told
     assert "No such command 'evaluat'" in refusal("evaluat")
 
 

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import polars as pl
 import pytest
+from pyarrow import parquet
 
 import propriety as pr
 from propriety.recalibration import IdentityMap, SegmentEffect, SegmentMap
@@ -137,7 +138,7 @@ def test_recalibration_by_segment_is_fitted_and_applied(files, run):
     assert "auto by segment" in result.stdout
     result = run("apply", "map.json", "calm.csv", "--forecast", "p", "--output", "q.parquet")
     assert result.exit_code == 0, result.output
-    frame = pl.read_parquet(files / "q.parquet")
+    frame = pl.from_arrow(parquet.read_table(files / "q.parquet"))  # Polars 1.12 misreads some such files.
     ratio = (frame["recalibrated"] / frame["p"]).to_numpy()
     wrong = ((frame["country"] == "FR") & (frame["device"] == "phone")).to_numpy()
     assert ratio[wrong].min() > ratio[~wrong].max()
