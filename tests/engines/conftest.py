@@ -17,6 +17,8 @@ import pytest
 # DuckDB, and the sockets of clusters, which are closed when they are collected.
 QUIET = (
     "ignore:PySpark does not yet fully support pandas:FutureWarning",
+    "ignore:distutils Version classes are deprecated:DeprecationWarning",
+    "ignore:is_categorical_dtype is deprecated:DeprecationWarning",
     "ignore:fetch_arrow_table.. is deprecated:DeprecationWarning",
     "ignore:unclosed .*socket:ResourceWarning",
 )
