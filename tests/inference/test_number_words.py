@@ -140,7 +140,7 @@ NARROW = ": the interval may be too narrow"
         (((10, 9), None), {"fewest": 10}, f"based on 9 non-events{NARROW}"),
         (((1000, 90), None), {"inflation": 2.0}, f"based on 90 non-events (worth 45 independent ones){NARROW}"),
         (((100, 90), None), {"inflation": 2.0, "fewest": 45}, ""),
-        (((3, 900), None), {"inflation": 10.0}, f"based on 3 events (worth 1 independent ones){NARROW}"),
+        (((3, 900), None), {"inflation": 10.0}, f"based on 3 events (worth 1 independent one){NARROW}"),
         (((1, 900), None), {"inflation": 10.0}, f"based on 1 event{NARROW}"),
         (((60000, 1100), None), {"inflation": 30.0}, f"based on 1,100 non-events (worth 37 independent ones){NARROW}"),
         ((None, (30, 20.0)), {}, ""),
