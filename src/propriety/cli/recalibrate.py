@@ -47,7 +47,6 @@ from propriety.rules.bounded import BoundedLog
 from propriety.rules.elementary import Elementary
 from propriety.rules.families import Log
 from propriety.rules.rule import BinaryRule
-from propriety.tables.forecast_columns import places_named
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.frames import checked_columns
 from propriety.tables.names import first_repeated
@@ -261,9 +260,9 @@ def _check_new(added: Sequence[str], schema: Iterable[str]) -> None:
 def _expressions(own: StoredMap, columns: list[str]) -> list[nw.Expr]:
     """Return the recalibrated forecasts: of one event, or of each class."""
     if isinstance(own, ClassMap):
-        places = None if own.labels is None else places_named(tuple(columns), own.labels)
-        found = own.expression(columns if places is None else [columns[place] for place in places])
-        return found if places is None else [found[places.index(place)] for place in range(len(columns))]
+        places = own.places_of(columns)
+        found = own.expression([columns[place] for place in places])
+        return [found[places.index(place)] for place in range(len(columns))]
     assert isinstance(own, RecalibrationMap | SegmentMap)  # noqa: S101  (for the type checker; others are of classes)
     return [own.expression(columns[0])]
 

@@ -13,7 +13,7 @@ from propriety.errors import InputTypeError, InputValueError, ProprietyError, Wo
 from propriety.result import Floats, Score
 from propriety.tables import laws
 from propriety.tables.arrays import Reading, missing_cases, read_array
-from propriety.tables.censored_outcomes import CensoredOutcomes
+from propriety.tables.censored_outcomes import check_known
 from propriety.tables.validation import TOLERANCE, Labels, Missing, read_cases, read_outcomes
 
 __all__ = [
@@ -176,9 +176,7 @@ def read_decisions(
 
     Whole numbers need no labels. They are then the indices of K `classes`, or of as many as occur.
     """
-    if isinstance(y_true, CensoredOutcomes):
-        law = "must hold known outcomes; those by a horizon are weighted for censoring"
-        raise InputTypeError(law, argument="y_true")
+    check_known(y_true)
     decided = read_array(y_pred, "y_pred", role="outcomes")
     if decided.values.ndim == 2 and decided.values.shape[1] == 1:
         decided = read_array(decided.values[:, 0], "y_pred", role="outcomes")

@@ -22,7 +22,7 @@ from propriety.tables import laws
 from propriety.tables.arguments import Arguments, check_indices
 from propriety.tables.arrays import Reading, missing_cases, read_array
 from propriety.tables.cases import Keys
-from propriety.tables.censored_outcomes import CensoredOutcomes
+from propriety.tables.censored_outcomes import check_known
 from propriety.tables.keys import read_keys
 
 __all__ = [
@@ -86,9 +86,7 @@ class Sample:
         if not (X.shape if hasattr(X, "shape") else hasattr(X, "__len__")):
             raise InputTypeError("must have one row per case", argument="X", offender=f"got {type(X).__name__}")
         rows = int(X.shape[0]) if hasattr(X, "shape") else len(X)
-        if isinstance(y, CensoredOutcomes):
-            law = "must hold known outcomes; those by a horizon are weighted for censoring"
-            raise InputTypeError(law, argument="y_true")
+        check_known(y)
         given = Arguments(read_array(y, "y_true", role="outcomes"), {}, None, {})
         if (shape := given.outcome.values.shape) != (rows,):
             law, offender = "must have one outcome for each row of X", f"it has shape {shape}, X {rows} rows"

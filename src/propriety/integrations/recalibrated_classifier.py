@@ -21,7 +21,6 @@ from propriety.recalibration.result import Recalibration
 from propriety.result import Floats
 from propriety.tables import laws
 from propriety.tables.arrays import missing_cases, read_array
-from propriety.tables.forecast_columns import places_named
 
 __all__ = ["MapTransformer", "RecalibratedClassifier"]
 
@@ -242,10 +241,9 @@ class MapTransformer(base.OneToOneFeatureMixin, base.TransformerMixin, base.Base
         if names is not None and fitted is not None and list(names) != fitted.tolist():
             law = f"must have the columns that the transformer was fitted to, {fitted.tolist()}, in this order"
             raise InputValueError(law, argument="X", offender=f"got {list(names)}")
-        labels = self.map.labels if isinstance(self.map, ClassMap) else None
-        places = None if names is None or labels is None else places_named(tuple(names), labels)
-        if places is None:
+        if names is None or not isinstance(self.map, ClassMap):
             return self.map(rows).reshape(rows.shape)
+        places = self.map.places_of(names)
         found: Floats = self.map(rows[:, places])[:, np.argsort(places)]
         return found
 

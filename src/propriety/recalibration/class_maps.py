@@ -16,6 +16,7 @@ from propriety.recalibration.maps import checked_floor
 from propriety.recalibration.stored_maps import StoredMap
 from propriety.recalibration.written_maps import Column, Dialect, Written, normalised, sqls_of, written_expressions
 from propriety.result import Floats
+from propriety.tables.forecast_columns import places_named
 from propriety.tables.validation import read_forecast
 
 __all__ = ["ClassIdentityMap", "ClassMap", "fit_classes_as_they_are", "fit_classes_floored"]
@@ -51,6 +52,11 @@ class ClassMap(StoredMap):
         if self.labels is not None and not isinstance(y_proba, np.ndarray | list | tuple):  # A frame names its columns.
             forecast = read_forecast(y_proba, labels=self.labels)[0]
         return self.recalibrated(np.ascontiguousarray(forecast.T))
+
+    def places_of(self, names: Sequence[Any]) -> tuple[int, ...]:
+        """Return the position of each class among named columns: by name, or as they are if they have other names."""
+        places = None if self.labels is None else places_named(tuple(names), self.labels)
+        return tuple(range(len(names))) if places is None else places
 
     @property
     def n_classes(self) -> int | None:

@@ -21,7 +21,7 @@ from propriety.tables.censoring import Censoring, FollowUp, censoring_curves, de
 from propriety.tables.keys import code_keys
 from propriety.tables.quantiles import weighted_quantile
 
-__all__ = ["CensoredOutcomes", "KnownOutcomes", "censored"]
+__all__ = ["CensoredOutcomes", "KnownOutcomes", "censored", "check_known"]
 
 FIFTHS = 5
 WEIGHTS_HINT = "for known weights, pass a function that returns the probabilities of being uncensored."
@@ -386,3 +386,10 @@ def _strata(given: Mapping[str, Reading], weight: Floats) -> Keys:
     names = [f"fifth {place + 1}" for place in range(FIFTHS)]
     labels = tuple(name if len(keys) == 1 else f"{label}, {name}" for label in keys.labels for name in names)
     return Keys(labels, keys.codes * FIFTHS + fifth).where(np.ones(n, dtype=bool))
+
+
+def check_known(y_true: object) -> None:
+    """Raise an error for censored outcomes, where outcomes must be known."""
+    if isinstance(y_true, CensoredOutcomes):
+        law = "must hold known outcomes; those by a horizon are weighted for censoring"
+        raise InputTypeError(law, argument="y_true")
