@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import propriety as pr
-from propriety.errors import MissingValuesError
+from propriety.errors import InputValueError, MissingValuesError
 from propriety.ledger import engine_cases, engine_filling, engine_moments
 from propriety.tables import engines, lazy_cases, lazy_reading, queries
 
@@ -240,6 +240,15 @@ def test_missing_rows_are_dropped_and_counted(lazy_engine, same_moments):
     assert found.n == expected.n
     for rule in expected.rules:
         same_moments(found.moments(rule), expected.moments(rule), rtol=1e-12)
+
+
+def test_moments_of_rows_that_have_changed_since_are_refused(duckdb_connection):
+    duckdb_connection.register("frame", FRAME.to_arrow())
+    duckdb_connection.execute("CREATE OR REPLACE TABLE changing AS FROM frame")
+    ledger = pr.condense(duckdb_connection.table("changing"), **AN_EVENT)
+    duckdb_connection.execute("DELETE FROM changing WHERE rowid = 0")
+    with pytest.raises(InputValueError, match="must return the same rows in every query"):
+        ledger.moments(pr.Spherical())
 
 
 def test_certain_forecasts_are_scored_as_in_arrays(lazy_engine, same_moments):

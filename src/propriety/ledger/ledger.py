@@ -230,6 +230,9 @@ class Ledger:
             events = int(next(iter(self._tables.values())).n_events.sum())
             even = min(events, self.n - events) < MANY_EVENTS
             found = moments_of_engine(self.source, absent, rows=self.n, dropped=self.dropped, even=even)
+            if any(int(one.n.sum()) != self.n for one in found.values()):
+                law = "must return the same rows in every query; they changed between two queries"
+                raise InputValueError(law, argument="frame", hint="store it first.")
             self._moments.update({rule: one.over(*names) for rule, one in found.items()})
             if self.censoring is not None and self.censoring.has_steps:
                 self._by_step.update({rule: one.over(OUTCOME, "step") for rule, one in found.items()})
