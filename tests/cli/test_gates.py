@@ -207,8 +207,8 @@ def test_groups(condition, words):
 @pytest.mark.parametrize(
     ("condition", "told"),
     [
-        ("sex=F/brier>1", "sex: f"),
-        ("six=f/brier>1", "sex: f"),
+        ("sex=F/brier>1", "sex=f"),
+        ("six=f/brier>1", "sex=f"),
         ("sex=f/briar>1", "brier"),
         ("any group/auc<1", "brier"),
     ],
@@ -292,3 +292,24 @@ def test_a_number_on_the_left_is_a_limit():
     assert (turned.gate, plain.gate) == ("0.1 < brier", "brier > 0.1")
     assert (turned.value, turned.limit, turned.reason) == (plain.value, plain.limit, plain.reason)
     assert turned.reason.startswith("brier is ")
+
+
+def test_a_baseline_on_another_scale_is_refused():
+    now = Numbers(("a",), {"brier": 0.2, "bounded_brier": 0.1}, "binary", (0.1, 0.3))
+    other = Numbers(("a",), {"brier": 0.3, "bounded_brier": 0.2}, "binary", (0.3, 0.9))
+    classes = Numbers(("a",), {"brier": 0.3}, "multiclass")
+
+    def checked(condition, baseline):
+        return check_gates([parse_condition(condition)], Facts(numbers=now, comparison=None, baseline=baseline))
+
+    assert not checked("brier>baseline/brier", other)[0].failed
+    with pytest.raises(InputValueError, match=r"it has thresholds 0\.3 to 0\.9, this has thresholds 0\.1 to 0\.3"):
+        checked("bounded_brier>baseline/bounded_brier", other)
+    with pytest.raises(InputValueError, match="its outcomes are of classes, these are of one event"):
+        checked("brier>baseline/brier", classes)
+
+
+def test_a_group_is_suggested_as_a_condition_names_it():
+    rows = GroupNumbers(("site", "year"), {("a", "site: 1"): {"n": 5.0}, ("a", "year: 1"): {"n": 5.0}})
+    with pytest.raises(InputValueError, match=r"did you mean site=1\b"):
+        rows.text("site", "1.0")

@@ -10,7 +10,7 @@ import pytest
 from pyarrow import parquet
 
 import propriety
-from propriety.cli.messages import NAMES
+from propriety.cli.messages import NAMES, show_table
 
 # How Python writes what the command line has other words for.
 PYTHON = re.compile(
@@ -145,3 +145,8 @@ def test_every_other_wording_is_of_a_text_of_the_package():
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     }
     assert [text for text in NAMES if ("{" in text or " " in text) and text not in constants] == []
+
+
+def test_a_row_of_a_table_is_one_line(capsys):
+    show_table(["name"], [["x\ny"]])
+    assert "x\\ny" in capsys.readouterr().out

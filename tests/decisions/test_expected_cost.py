@@ -192,3 +192,9 @@ def test_the_cost_is_part_of_the_name():
     assert expected_cost(y, rows).rule == "expected_cost(zero-one)"
     assert expected_cost(y, rows, cost="linear").rule == "expected_cost(linear)"
     assert expected_cost(y, rows, cost=[[0, 1], [3, 0]]).rule == "expected_cost(matrix)"
+
+
+def test_a_huge_cost_of_an_impossible_class_does_not_tie_the_others():
+    cost = [[1, 0, 0], [1, 0, 0], [0, 0, 1e15]]
+    assert bayes_decisions([[0.5, 0.5, 0.0]], cost=cost).tolist() == [1]
+    assert expected_cost([0, 1], [[0.5, 0.5, 0.0]] * 2, cost=cost) == 0.0

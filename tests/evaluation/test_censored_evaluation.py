@@ -39,3 +39,15 @@ def test_the_report_has_the_horizon(found):
     page = evaluation.to_html()
     assert f"{outcome.censored[0]} of 600 cases" in page
     assert "by 1" in page
+
+
+def test_a_weighted_event_rate_says_so():
+    rng = np.random.default_rng(3)
+    x, time = rng.normal(size=300), rng.exponential(300, 300)
+    p, event = 1 / (1 + np.exp(-x)), rng.random(300) < 0.7
+    how = {"n_resamples": 99, "seed": 1}
+    plain = pr.evaluate(pr.censored(time, event, horizons=200), p, **how)
+    weighted = pr.evaluate(pr.censored(time, event, horizons=200, sample_weight=np.where(x > 0, 5.0, 1.0)), p, **how)
+    assert "; event rate by 200:" in plain.summary()
+    assert "; weighted event rate by 200:" in weighted.summary()
+    assert " by 200, weighted" in weighted.to_html()

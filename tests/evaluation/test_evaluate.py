@@ -391,3 +391,14 @@ def test_names_of_keys_and_of_tables_are_text():
         pr.evaluate({1: table, 2: table})
     with pytest.raises(InputValueError, match="by must name its keys by texts that are not empty; got 1"):
         pr.evaluate([0, 1], [0.2, 0.7], by={1: [0, 1]})
+
+
+def test_a_rate_of_one_tenth_is_not_rare_however_it_is_summed():
+    rng = np.random.default_rng(0)
+    y = np.arange(300) < 30
+    p = np.clip(0.1 + 0.3 * y * rng.random(300) + 0.05 * rng.normal(size=300), 0.01, 0.9)
+    how = {"n_resamples": 99, "seed": 1}
+    mirrored, weighted = pr.evaluate(~y, 1.0 - p, **how), pr.evaluate(y, p, sample_weight=np.full(300, 0.3), **how)
+    for found in (pr.evaluate(y, p, **how), mirrored, weighted):
+        assert found.problem.headline.key == "brier"
+    assert pr.evaluate(y[1:], p[1:], **how).problem.headline.key == "log"

@@ -129,7 +129,7 @@ def test_sites_are_left_out_in_turn_and_summarized():
 
 def test_groups_stay_together():
     groups = np.arange(120) // 4
-    sample = Sample.of(LEARNER, X, Y, None, None)
+    sample = Sample.of(LEARNER, X, Y, None, None, groups)
     rows = drawn_rows(sample, groups, np.random.SeedSequence(1))
     counts = np.bincount(rows, minlength=120).reshape(-1, 4)
     assert (counts == counts[:, :1]).all()
@@ -444,3 +444,22 @@ def test_censored_outcomes_are_refused_without_advice_to_leave_them_out():
     with pytest.raises(InputTypeError, match="those by a horizon are weighted for censoring") as told:
         pr.validate(linear_model.LogisticRegression(), np.ones((4, 1)), outcomes)
     assert "leave" not in str(told.value)
+
+
+def test_measures_of_one_key_are_refused():
+    twice = [pr.BoundedBrier(0.05, 0.2), pr.BoundedBrier(0.4, 0.8)]
+    with pytest.raises(InputValueError, match="a key of its own; 'bounded_brier' occurs twice"):
+        pr.validate(LEARNER, X, Y, measures=twice)
+
+
+def test_sites_keep_their_labels():
+    mixed = np.array([[1, "1", 2][place % 3] for place in range(120)], dtype=object)
+    pairs = [("a", place % 3) for place in range(120)]
+    for groups, labels in ((mixed, {1, "1", 2}), (pairs, set(pairs))):
+        found = pr.validate(LEARNER, X, Y, measures=[pr.Brier()], groups=groups, method="leave-one-site-out")
+        assert set(found.ledger.keys["site"]) == labels
+        assert set(found.folds.fold.tolist()) == labels
+        folded = pr.validate(
+            LEARNER, X, Y, measures=[pr.Brier()], groups=groups, method="cross-validation", cv=3, seed=1
+        )
+        assert folded.n_folds == 3

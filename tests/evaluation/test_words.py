@@ -193,7 +193,7 @@ def test_the_cases_are_counted_with_their_kind_and_what_was_left_out():
     assert words.cases_words(evaluation(kind="multiclass", rates=rates)) == "2 models on 1,234 cases of 3 classes."
     ledger = SimpleNamespace(censoring=None, event_note="the second column")
     assert words.cases_words(evaluation(ledger=ledger)).endswith("event rate 12.5% (event: the second column).")
-    ledger = SimpleNamespace(censoring=SimpleNamespace(n=1300, horizon=2.5), event_note="")
+    ledger = SimpleNamespace(censoring=SimpleNamespace(n=1300, horizon=2.5, is_weighted=False), event_note="")
     assert words.cases_words(evaluation(ledger=ledger, dropped=6)) == (
         "2 models on 1,300 cases; 60 of them censored before 2.5, the others weighted to represent them; "
         "event rate by 2.5: 12.5%; 6 rows with missing values were left out."

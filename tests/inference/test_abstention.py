@@ -464,3 +464,16 @@ def test_tables_and_their_weights_give_the_error_of_independent_cases():
     curve = pr.risk_coverage_curve(right, confidence, sample_weight=weight)
     expected = error_of_table(table, AreaUnderRiskCoverage(0.0).influence(table))
     assert curve.aurc.standard_error == pytest.approx(expected, rel=1e-12)
+
+
+def test_confidences_that_differ_by_a_rounding_error_are_two():
+    rng = np.random.default_rng(0)
+    right = rng.random(400) < 0.6
+    top = 1.0 - rng.integers(1, 40, 400) * 2.0**-53
+    rows = np.stack([top, 1.0 - top], axis=1)
+    y = np.where(right, 0, 1)
+    found = pr.evaluate(y, {"m": np.column_stack([rows, np.zeros(400)])}, labels=[0, 1, 2], n_resamples=99, seed=1)
+    curve, alone = found.risk_coverage["m"], pr.risk_coverage_curve(right, top)
+    assert curve.aurc.value == pytest.approx(alone.aurc.value, rel=1e-12)
+    assert curve.augrc.value == pytest.approx(alone.augrc.value, rel=1e-12)
+    assert curve.excess_aurc == pytest.approx(alone.excess_aurc, rel=1e-12)

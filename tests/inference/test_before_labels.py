@@ -144,3 +144,12 @@ def test_a_measure_without_a_value_is_neither_inside_nor_outside():
     found = pr.before_labels([0.01] * 30 + [0.02] * 30).reconcile(np.zeros(60))
     assert found.summary().splitlines()[2] == "Area under the ROC curve: no value."
     assert "nan" not in found.summary()
+
+
+def test_outcomes_of_another_index_are_refused():
+    pd = pytest.importorskip("pandas")
+    p = pd.Series([0.1, 0.4, 0.6, 0.8], index=[3, 1, 0, 2])
+    found = pr.before_labels(p)
+    assert found.reconcile(pd.Series([0, 0, 1, 1], index=[3, 1, 0, 2])).value[0] == pytest.approx(0.0925)
+    with pytest.raises(InputValueError, match="different indices"):
+        found.reconcile(pd.Series([0, 0, 1, 1]))

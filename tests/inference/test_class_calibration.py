@@ -169,7 +169,7 @@ def test_ordered_classes_and_the_kernel_test():
     assert 0.0 < found.kernel.p_value <= 1.0
     assert "Kernel test: p" in str(found)
     with pytest.raises(InputValueError, match="kernel"):
-        pr.class_calibration(y, p, sample_weight=np.ones(300), kernel=True)
+        pr.class_calibration(y, p, sample_weight=np.full(300, 2.0), kernel=True)
 
 
 def test_forecasts_of_one_event_are_refused():
@@ -363,3 +363,16 @@ def test_refuted_probabilities_say_nothing_of_temperature_and_shape():
         assert found.temperature == ""
         assert np.isnan([found.temperature_p_value, found.shape_p_value]).all()
         assert "timid" not in str(found)
+
+
+def test_weights_of_one_are_no_weights():
+    rng = np.random.default_rng(49)
+    p = rng.dirichlet(np.full(3, 0.6), 900)
+    truth = p**0.9 / (p**0.9).sum(axis=1, keepdims=True)
+    y = (truth.cumsum(axis=1) > rng.random((900, 1))).argmax(axis=1)
+    how = {"seed": 1, "n_resamples": 99, "kernel": True}
+    plain, ones = (pr.class_calibration(y, p, **how, **own) for own in ({}, {"sample_weight": np.ones(900)}))
+    assert plain.summary() == ones.summary()
+    assert plain.p_value == ones.p_value
+    with pytest.raises(InputValueError, match="without weights"):
+        pr.class_calibration(y, p, **how, sample_weight=np.full(900, 2.0))

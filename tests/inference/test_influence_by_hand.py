@@ -300,7 +300,7 @@ def test_correlated_cases_that_are_not_available_have_no_interval():
     assert found.value == pytest.approx(Y.sum() / P.sum())
     paired = paired_by_influence(stored, RATIO, 0.9)
     assert paired.untested == f"a test of this measure needs {stored.where_cases_are}"
-    assert (paired.units, paired.values[0]) == (N, pytest.approx(Y.sum() / P.sum()))
+    assert (paired.units, paired.values[0]) == (len(np.unique(UNIT)), pytest.approx(Y.sum() / P.sum()))
     drawn = paired_by_bootstrap(stored, RATIO, 0.9, DRAWING)
     assert drawn.untested == paired.untested
     assert np.isnan(drawn.found.low).all()

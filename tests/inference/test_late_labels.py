@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 from types import SimpleNamespace
 
 import matplotlib as mpl
@@ -115,7 +116,8 @@ def test_scores_and_their_limits_are_possible_ones():
     assert (certain.score[0], np.isnan(certain.score_low[0])) == (np.inf, True)
     right = pr.late_labels([0.25, 1.0, 0.5, 1.0], made=[5] * 4, reported=[5] * 4, windows=[], rule=pr.Log())
     assert right.score[0] == pytest.approx(3 * np.log(2) / 4)
-    assert right.note[0] == certain.note[0] == "a forecast has an infinite loss: no limits of the score"
+    assert right.note[0] == "a forecast has an infinite loss: no limits of the score"
+    assert certain.note[0] == f"events are reported whose forecast was 0; {right.note[0]}"
     alike = pr.late_labels([0.3] * 8, made=[5] * 8, reported=[5] * 8, windows=[])
     assert np.isnan(alike.score_low[0])
     assert alike.note[0] == (
@@ -386,3 +388,31 @@ def test_revisions_are_of_one_level():
     one, other = (pr.late_labels(p, made=made, reported=reported, level=level) for level in (0.8, 0.95))
     with pytest.raises(InputValueError, match="must be of the same rule and level"):
         other.revision(one)
+
+
+def test_a_reported_event_with_a_forecast_of_zero_refutes_calibration():
+    p = np.where(np.arange(len(P)) < 500, 0.0, P)
+    found = pr.late_labels(p, made=MADE, reported=REPORTED, now=DAYS - 1, windows=[])
+    assert found.p_value.tolist() == [0.0, 0.0]
+    assert "events are reported whose forecast was 0" in found.note[0]
+    assert "miscalibrated, p < 0.001" in found.summary()
+    never = pr.late_labels(0.0 * p, made=MADE, reported=REPORTED, now=DAYS - 1, windows=[])
+    assert never.p_value.tolist() == [0.0, 0.0]
+    ruled_out = np.where(np.isnan(REPORTED) & (P < 0.02), 0.0, P)
+    assert (pr.late_labels(ruled_out, made=MADE, reported=REPORTED, now=DAYS - 1, windows=[]).p_value > 0.01).all()
+
+
+def test_scores_that_cannot_be_estimated_say_why():
+    made, happens = np.repeat(np.arange(30), 10), np.tile([1] + [0] * 9, 30) == 1
+    p, reported = np.where(happens, 0.95, 0.05), np.where(happens, made + 9, np.nan)
+    found = pr.late_labels(p, made=made, reported=reported, now=29, windows=[5])
+    assert math.isnan(found.score[0])
+    assert found.note[0] == "no event of these ages can be reported yet: no observed/expected and no score"
+    rng = np.random.default_rng(1)
+    made, p = rng.integers(0, 30, 400), rng.beta(1, 4, 400)
+    event = rng.random(400) < p
+    reported = np.where(event, made + rng.integers(0, 10, 400), np.nan)
+    certain = pr.late_labels(np.where(event, 1.0, 0.0), made=made, reported=reported, now=29)
+    below = certain.score < 0.0
+    assert below.any()
+    assert all(note == "the estimated score is not positive: no limits of the score" for note in certain.note[below])

@@ -590,3 +590,12 @@ def test_moments_must_sort_as_time_does_whatever_their_offsets():
 def test_the_last_days_of_a_model_that_expects_nothing_have_no_ratio():
     watch = pr.monitor(pr.condense([0, 1] * 20, np.zeros(40), by={"day": np.arange(40) // 10}))
     assert np.isnan(watch.days.rolling()).all()
+
+
+def test_labels_of_two_kinds_are_not_stored(tmp_path):
+    rng = np.random.default_rng(1)
+    p, day = rng.beta(1, 4, 400), rng.integers(0, 12, 400)
+    site = np.array([1 if place % 2 else "1" for place in range(400)], dtype=object)
+    found = pr.monitor(pr.condense(rng.random(400) < p, {"m": p}, by={"day": day, "site": site}))
+    with pytest.raises(InputTypeError, match="the labels of site must be of one kind"):
+        found.to_parquet(tmp_path / "state")

@@ -311,3 +311,11 @@ def test_the_number_of_draws_is_checked(number):
     ledger = pr.condense([0, 1] * 20, np.linspace(0.1, 0.9, 40), by={"site": np.arange(40) // 20})
     with pytest.raises((InputValueError, InputTypeError), match="n_resamples"):
         pr.meta_analysis(ledger, n_resamples=number)
+
+
+def test_measures_of_one_key_are_refused():
+    rng = np.random.default_rng(1)
+    p, site = rng.beta(1, 2, 400), np.arange(400) % 4
+    ledger = pr.condense(rng.random(400) < p, p, by={"site": site})
+    with pytest.raises(InputValueError, match="measures must each have a key of its own; 'log' occurs twice"):
+        pr.meta_analysis(ledger, measures=[pr.Log(), pr.Log(clip=0.2)])

@@ -332,3 +332,32 @@ def test_events_of_the_calibration_test_are_those_of_the_stated_miscalibration()
     together = pr.plan(prevalence=0.05, auc=0.8, observed_expected=3.0, widths={"auc": 0.1}, n_resamples=200, seed=1)
     assert together.events.tolist() == [math.ceil(together.n[0] * 0.05 - 1e-9), found.events[0]]
     assert together.prevalence == pytest.approx(0.05)
+
+
+def test_forecasts_of_different_indices_are_refused():
+    pd = pytest.importorskip("pandas")
+    pair = {name: pd.Series(own) for name, own in normal_pairs().items()}
+    with pytest.raises(InputValueError, match="different indices"):
+        pr.plan({"new": pair["new"], "old": pair["old"].sample(frac=1, random_state=1)}, seed=1)
+
+
+def test_measures_of_one_key_are_refused():
+    with pytest.raises(InputValueError, match="widths must each have a key of its own; 'log' occurs twice"):
+        pr.plan(BETA, widths={pr.Log(): 0.02, pr.Log(clip=0.05): 0.02})
+
+
+def test_clusters_of_a_pilot_are_counted_once():
+    rng = np.random.default_rng(1)
+    p = rng.beta(1, 4, 300)
+    y, other = rng.random(300) < p, np.clip(p + rng.normal(0, 0.1, 300), 0.01, 0.99)
+    pair, again = {"a": p, "b": other}, np.repeat(np.arange(300), 10)
+    alone = pr.plan(pr.condense(y, pair), seed=1).required
+    ten = pr.condense(y[again], {name: own[again] for name, own in pair.items()}, cluster=again)
+    assert pr.plan(ten, seed=1).required == pytest.approx(10 * alone, rel=0.01)
+    with pytest.raises(InputValueError, match="would be counted twice, because the pilot has clusters"):
+        pr.plan(ten, cluster_size=10, icc=1.0)
+    assert pr.plan(ten, cluster_size=10, icc=1.0, difference=0.01, spread=0.1).required > 0
+    widths = {"observed_expected": 0.4}
+    single = pr.condense(y[again], p[again], cluster=again)
+    assert "clusters like the pilot's need more" in pr.plan(single, widths=widths).note
+    assert pr.plan(single, widths=widths, cluster_size=10, icc=1.0).note == ""

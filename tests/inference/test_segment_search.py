@@ -56,9 +56,21 @@ class TestCriticalDeviations:
         return critical_deviation(sums, own, law=LAW, control=control, level=level, number=number)
 
     def test_of_large_segments_are_a_quantile_of_the_law(self):
-        """Of 10 draws, the quantile of 0.7 is between the seventh and the eighth; the higher one is taken."""
+        """With 10 draws, 3 of 11 possible ranks are at most 30% or 35% of them, and 4 are at most 40%."""
         assert self.found(sums_of([5.0, 20.0])) == (3.0, math.inf)
-        assert self.found(sums_of([5.0, 20.0]), level=0.65) == (2.8, math.inf)
+        assert self.found(sums_of([5.0, 20.0]), level=0.65) == (3.0, math.inf)
+        assert self.found(sums_of([5.0, 20.0]), level=0.6) == (2.8, math.inf)
+
+    @pytest.mark.parametrize("draws", [19, 50, 99, 1000])
+    @pytest.mark.parametrize("small", [False, True])
+    def test_are_those_of_the_adjusted_p_value(self, draws, small):
+        law = np.random.default_rng(draws).normal(3.0, 0.4, draws)
+        sums = sums_of([0.01, 20.0] if small else [5.0, 20.0])
+        own = np.array([1.0, 1.0])
+        critical = critical_deviation(sums, own, law=law, control="family", level=0.95, number=2).normal
+        for deviation in np.linspace(3.0, 5.0, 201):
+            p_value = adjusted_p(Found(1, deviation, False), law, 2, spared=small)
+            assert (p_value <= 0.05 + 1e-12) == (deviation >= critical)
 
     def test_of_small_segments_have_a_tenth_of_the_error_rate(self):
         found = self.found(sums_of([4.999, 20.0]), level=0.65, number=7)
@@ -285,8 +297,10 @@ class TestLaw:
         cases = small_cases()
         found = largest_deviations(cases, cases.sums(), 6, 11)
         generator, expected = np.random.default_rng([11, 2025]), []
+        order = np.lexsort([cases.forecast, *cases.codes])
         for _ in range(6):
-            y = generator.random(240) < cases.forecast
+            y = np.empty(240, dtype=bool)
+            y[order] = generator.random(240) < cases.forecast[order]
             drawn = SegmentCases(cases.forecast, y, cases.codes, cases.lattice)
             expected.append(np.abs(deviations(drawn.sums())).max())
         assert found == pytest.approx(expected, rel=1e-12)

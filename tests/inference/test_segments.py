@@ -455,3 +455,17 @@ def test_durations_are_labels_on_duckdb_too(most, monkeypatch):
     frame = pl.DataFrame({"y": y, "p": p, "age": pl.Series(by["plan"]).cast(pl.Duration)})
     found = pr.find_segments(duckdb.from_arrow(frame.to_arrow()), "p", outcome="y", by=["age"], **FEW)
     assert (found.segment.tolist(), found.n[0]) == (["age = 0:00:00.000001"], np.count_nonzero(by["plan"] == 1))
+
+
+def test_the_order_of_the_rows_does_not_matter():
+    rng = np.random.default_rng(11)
+    p = rng.uniform(0.2, 0.8, 600).round(2)
+    by = {"a": rng.choice(["x", "y", "z"], 600), "b": rng.integers(0, 4, 600)}
+    y = rng.random(600) < np.clip(p + 0.09 * (by["a"] == "x"), 0, 1)
+    found = []
+    for seed in range(3):
+        order = np.random.default_rng(seed).permutation(600)
+        here = {name: own[order] for name, own in by.items()}
+        found.append(pr.find_segments(y[order], p[order], by=here, n_resamples=100, seed=1))
+    assert [one.critical for one in found] == pytest.approx([found[0].critical] * 3, rel=1e-12)
+    assert len({one.summary() for one in found}) == 1

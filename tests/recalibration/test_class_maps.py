@@ -1,5 +1,7 @@
 import json
 
+import duckdb
+import narwhals as nw
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -527,3 +529,16 @@ def test_labels_that_cannot_be_stored_are_left_out():
     assert own.with_labels([(1, "a"), (1, "b")]) is own
     assert own.with_labels(None) is own
     assert own.with_labels(list(np.array(["a", "b"]))).labels == ("a", "b")
+
+
+def test_expressions_and_sql_read_named_columns_by_name():
+    fitted = maps.VectorMap(slopes=[0.5, 1.0, 1.5], intercepts=[0.3, 0.0, -0.3], floor=1e-9, labels=("a", "b", "c"))
+    frame = pl.DataFrame({"c": [0.5], "a": [0.2], "b": [0.3]})
+    called = fitted(frame)[0]
+    one = nw.from_native(frame).select(**dict(zip("xyz", fitted.expression(frame.columns), strict=True)))
+    assert one.rows()[0] == pytest.approx(called)
+    sql = fitted.to_sql(frame.columns)
+    assert duckdb.sql(f"SELECT {', '.join(sql)} FROM frame").fetchall()[0] == pytest.approx(called)  # noqa: S608
+    other = frame.rename({"c": "p1", "a": "p2", "b": "p3"})  # Names of their own are in the order of the classes.
+    two = nw.from_native(other).select(**dict(zip("xyz", fitted.expression(other.columns), strict=True)))
+    assert two.rows()[0] == pytest.approx(fitted(other.to_numpy())[0])

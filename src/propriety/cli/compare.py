@@ -71,7 +71,7 @@ def compare(files: Sequence[str], json_file: str | None, rule_name: str | None, 
         check_targets(targets, [*paths, *gates.sources])
         with evaluation_of_files(paths, stages, **asked) as evaluation, stages.stage("comparison"):
             found = _compared(evaluation, rule)
-    results = gates.check(Facts.of_comparison(found, gates.baseline))
+    results = gates.check(Facts.of_comparison(found, gates.baseline, evaluation))
     if json_file is not None:
         write(
             json_file, written(document("comparison", found.to_dict() | {"gates": [one.to_dict() for one in results]}))

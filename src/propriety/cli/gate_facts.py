@@ -23,6 +23,8 @@ from propriety.tables.frames import checked_version
 
 __all__ = ["Facts", "GroupNumbers", "Numbers", "near_names", "read_baseline"]
 
+BOUNDED = "bounded_"  # Scores that depend on thresholds which their names do not tell.
+
 NEAR = 4
 INFINITIES = ("Infinity", "-Infinity")  # As `machine.written` writes them.
 LIMITS = ("", "_low", "_high")
@@ -47,10 +49,26 @@ def near_names(typed: str, known: Iterable[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """Numbers with flat keys, such as those of `Evaluation.to_dict`, which have no prefix if there is one model."""
+    """Numbers with flat keys, such as those of `Evaluation.to_dict`, which have no prefix if there is one model.
+
+    `kind` is that of the outcome, and `thresholds` are those of the bounded scores, if they are known.
+    """
 
     models: tuple[str, ...]
     flat: Mapping[str, float]
+    kind: str | None = None
+    thresholds: tuple[float, ...] = ()
+
+    def check_scale(self, metric: str, earlier: Numbers) -> None:
+        """Raise an error if a number of an earlier evaluation is on another scale."""
+        law = f"must be on the scale of this evaluation to compare {metric}"
+        if None not in (self.kind, earlier.kind) and (self.kind == "binary") != (earlier.kind == "binary"):
+            what = ("of classes", "of one event")
+            offender = f"its outcomes are {what[earlier.kind == 'binary']}, these are {what[self.kind == 'binary']}"
+            raise InputValueError(law, argument="--baseline", offender=offender)
+        if metric.startswith(BOUNDED) and self.thresholds != earlier.thresholds:
+            offender = f"it has {_in_words(earlier.thresholds)}, this has {_in_words(self.thresholds)}"
+            raise InputValueError(law, argument="--baseline", offender=offender, hint="evaluate both with the same.")
 
     def is_shared(self, metric: str) -> bool:
         """Whether a number belongs to no model, such as the number of cases."""
@@ -75,9 +93,14 @@ class GroupNumbers:
             text = f"{name}: {value}" if len(self.by) > 1 else value
             if name in self.by and text in known:
                 return text
-        groups = [f"{name}={group}" for name in self.by for group in known] if len(self.by) == 1 else sorted(known)
-        typed = f"{key}={label}" if len(self.by) == 1 else f"{key}: {label}"
-        hint = near_names(typed, groups) or f"the keys are {', '.join(self.by)}."
+        several = len(self.by) > 1
+        groups = [
+            f"{name}={group.removeprefix(f'{name}: ' * several)}"
+            for name in self.by
+            for group in sorted(known)
+            if group.startswith(f"{name}: " * several)
+        ]
+        hint = near_names(f"{key}={label}", groups) or f"the keys are {', '.join(self.by)}."
         raise InputValueError("must name a group", argument="--fail-if", offender=f"got {key}={label}", hint=hint)
 
 
@@ -94,21 +117,24 @@ class Facts:
     def of_evaluation(cls, evaluation: Evaluation, baseline: Numbers | None = None) -> Facts:
         """Return what is known of the models of an evaluation."""
         return cls(
-            numbers=Numbers(evaluation.models, evaluation.to_dict()),
+            numbers=Numbers(evaluation.models, evaluation.to_dict(), *_problem(evaluation)),
             comparison=evaluation.comparison,
             baseline=baseline,
             groups=cache(lambda: _groups(evaluation)),  # Made once, and only if a gate is about groups.
         )
 
     @classmethod
-    def of_comparison(cls, found: Comparison, baseline: Numbers | None = None) -> Facts:
-        """Return what is known of the models of a comparison: one measure of each."""
+    def of_comparison(
+        cls, found: Comparison, baseline: Numbers | None = None, evaluation: Evaluation | None = None
+    ) -> Facts:
+        """Return what is known of the models of a comparison, in an evaluation: one measure of each."""
         ranked = found.standings
         flat: dict[str, float] = {}
         for suffix, column in zip(LIMITS, (ranked.value, ranked.low, ranked.high), strict=True):
             values = zip(ranked.model.tolist(), column.tolist(), strict=True)
             flat |= {f"{model}/{found.measure.key}{suffix}": value for model, value in values}
-        return cls(numbers=Numbers(found.models, flat | {"n": found.n}), comparison=found, baseline=baseline)
+        numbers = Numbers(found.models, flat | {"n": found.n}, *(() if evaluation is None else _problem(evaluation)))
+        return cls(numbers=numbers, comparison=found, baseline=baseline)
 
 
 def read_baseline(path: File) -> Numbers:
@@ -120,12 +146,27 @@ def read_baseline(path: File) -> Numbers:
             raise InputValueError(law, argument="--baseline")
         checked_version(found, found["schema"], *range(1, VERSIONS["evaluation"] + 1))
         numbers = {str(key): _number(value) for key, value in found["metrics"].items()}
-        return Numbers(tuple(map(str, found["models"])), numbers)
+        return Numbers(
+            tuple(map(str, found["models"])), numbers, found.get("kind"), _thresholds(found.get("thresholds"))
+        )
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
         if isinstance(error, InputValueError):
             raise
         hint = "evaluate again with --json."
         raise InputValueError(law, argument="--baseline", hint=hint) from error
+
+
+def _problem(evaluation: Evaluation) -> tuple[str, tuple[float, ...]]:
+    return evaluation.kind, _thresholds(evaluation.thresholds)
+
+
+def _thresholds(given: Any) -> tuple[float, ...]:
+    """Return the thresholds of a problem, given as none, one, or the limits of a range."""
+    return () if given is None else tuple(map(float, given)) if isinstance(given, list | tuple) else (float(given),)
+
+
+def _in_words(thresholds: tuple[float, ...]) -> str:
+    return f"thresholds {' to '.join(f'{one:g}' for one in thresholds)}" if thresholds else "no thresholds"
 
 
 def _number(value: object) -> float:

@@ -241,6 +241,7 @@ def _numbers(path: Path, facts: Facts) -> Numbers:
         return facts.numbers
     if path.group is not None:
         raise InputValueError("cannot refer to groups of the baseline", argument="--fail-if", offender=f"got {path}")
+    facts.numbers.check_scale(path.metric, facts.baseline)
     return facts.baseline
 
 

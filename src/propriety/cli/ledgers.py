@@ -24,6 +24,7 @@ from propriety.cli.outputs import STDOUT, check_folder, check_targets, new_folde
 from propriety.cli.stages import Stages
 from propriety.errors import InputValueError
 from propriety.evaluation.problem import Problem
+from propriety.inference.estimates import counted
 from propriety.ledger.condense import condense as condense_cases
 from propriety.ledger.ledger import Ledger
 from propriety.rules.rule import Rule
@@ -134,7 +135,7 @@ def merge(files: Sequence[str], cells: int | None, output: str) -> None:
     with replaced(output) as path:
         table.to_parquet(path)
     rate = f"event rate {100.0 * table.event_rate:.3g}%"
-    say(f"{table.n:,} cases in {len(table):,} rows, {rate}{_dropped(table.dropped)}.")
+    say(f"{counted(table.n, 'case')} in {counted(len(table), 'row')}, {rate}{_dropped(table.dropped)}.")
 
 
 def _rules(thresholds: Thresholds | None) -> list[Rule]:
@@ -148,9 +149,8 @@ def _rules(thresholds: Thresholds | None) -> list[Rule]:
 def _write(ledger: Ledger, output: str) -> None:
     with new_folder(output) as folder:
         ledger.to_parquet(folder)
-    models = "1 model" if len(ledger.models) == 1 else f"{len(ledger.models)} models"
     keys = f", by {', '.join(ledger.keys)}" if ledger.keys else ""
-    say(f"{ledger.n:,} cases of {models}{keys}{_dropped(ledger.dropped)}.")
+    say(f"{counted(ledger.n, 'case')} of {counted(len(ledger.models), 'model')}{keys}{_dropped(ledger.dropped)}.")
 
 
 def _dropped(rows: int) -> str:

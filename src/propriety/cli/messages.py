@@ -127,9 +127,9 @@ def show_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, numbers
     right = set(numbers)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
     for place, name in enumerate(columns):
-        table.add_column(visible(name), justify="right" if place in right else "left", overflow="fold")
+        table.add_column(visible_name(name), justify="right" if place in right else "left", overflow="fold")
     for row in rows:
-        table.add_row(*map(visible, row))
+        table.add_row(*map(visible_name, row))
     output().print(table)
 
 
@@ -160,7 +160,7 @@ def visible(text: object) -> str:
 
 
 def visible_name(name: object) -> str:
-    r"""Return the name of a file, which may contain any character, on one line.
+    r"""Return a name, which may contain any character, on one line.
 
     Examples
     --------

@@ -201,6 +201,6 @@ def _least_expected(forecast: Floats, *, cost: Cost) -> NDArray[np.intp]:
     """Return the index of the decision with the least expected cost for forecasts of shape (K, n)."""
     matrix = cost_matrix(cost, len(forecast))
     expected = matrix.T @ forecast
-    # Rounding of the sums must not choose between decisions that are tied.
-    decided: NDArray[np.intp] = np.argmax(expected <= expected.min(axis=0) + NOISE * matrix.max(), axis=0)
+    # Rounding of the sums, which is relative because no cost is negative, must not choose between tied decisions.
+    decided: NDArray[np.intp] = np.argmax(expected <= expected.min(axis=0) * (1.0 + NOISE), axis=0)
     return decided

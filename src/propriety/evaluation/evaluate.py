@@ -160,7 +160,8 @@ def _problem(ledger: Ledger, thresholds: Any, measures: Sequence[object]) -> Pro
     if ledger.kind != "binary" and thresholds is not None:
         law = Wording("{thresholds} apply to the probability of one event; the forecasts are class probabilities")
         raise InputValueError(law, hint=Wording("evaluate one class, such as y == 2 with {y_proba}[:, 2]."))
-    rare = ledger.kind == "binary" and min(ledger.rates["event"], 1.0 - ledger.rates["event"]) < RARE
+    # Rounded, so that rates of exactly 10% and 90% are alike, whatever the weights and the order of their sums.
+    rare = ledger.kind == "binary" and round(min(ledger.rates["event"], 1.0 - ledger.rates["event"]), 12) < RARE
     more = read_measures(measures)
     return Problem(kind=ledger.kind, thresholds=thresholds, rare=rare, more=more)
 

@@ -320,7 +320,8 @@ def validate(  # noqa: PLR0913  (the data, what is asked, and how new cases are 
     elif method == "cross-validation":
         parts_of, repeats = FOLDS if cv is None else cv, 1 if n_repeats is None else n_repeats
         check_positive("n_repeats", repeats)
-        named = None if groups is None else np.asarray(groups)  # A splitter may know the labels.
+        # A splitter may know the labels.
+        named = None if groups is None or isinstance(parts_of, int) else np.asarray(groups)
         columns = columns_by_folds(work, folds_of(sample, parts_of, repeats, named, start), "fold")
     else:
         columns = columns_by_folds(work, folds_of_sites(sample.groups), "site")

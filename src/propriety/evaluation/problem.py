@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from propriety.decisions.advice import Advice, advise
-from propriety.errors import InputValueError
 from propriety.inference.calibration_measures import CalibrationIntercept, CalibrationSlope, ObservedExpected
 from propriety.inference.estimation import rules_of
+from propriety.inference.measure_reading import check_keys
 from propriety.inference.measures import (
     Discrimination,
     MeanScore,
@@ -26,7 +26,6 @@ from propriety.rules.ordinal import RankedProbability
 from propriety.rules.penalized import Misclassification, PenalizedBrier
 from propriety.rules.rule import Rule
 from propriety.rules.thresholds import Thresholds
-from propriety.tables.names import first_repeated
 
 __all__ = ["RANKED", "RARE", "Problem"]
 
@@ -94,9 +93,7 @@ class Problem:
         advice = advise(kind=self.kind, thresholds=self.thresholds, rare=self.rare)
         object.__setattr__(self, "advice", advice)
         object.__setattr__(self, "thresholds", advice.thresholds)
-        twice = first_repeated(measure.key for measure in self.measures)
-        if twice is not None:
-            raise InputValueError(f"every measure must have a key of its own; {twice!r} occurs twice")
+        check_keys(self.measures)
 
     @property
     def interval(self) -> tuple[float, float] | None:

@@ -182,11 +182,12 @@ def _split(sample: Sample, cv: Any, n_repeats: int, groups: NDArray[Any] | None,
             )
             for place, (train, test) in enumerate(parts)
         ]
-    kind = selection.StratifiedKFold if groups is None else selection.StratifiedGroupKFold
+    kind = selection.StratifiedKFold if sample.groups is None else selection.StratifiedGroupKFold
+    codes = None if sample.groups is None else sample.groups.codes
     states = np.random.SeedSequence(seed).generate_state(n_repeats)
     found = []
     for repeat, state in enumerate(states.tolist()):
-        parts = kind(cv, shuffle=True, random_state=state).split(sample.X, sample.y, groups)
+        parts = kind(cv, shuffle=True, random_state=state).split(sample.X, sample.y, codes)
         found += [Fold(train, test, repeat, place) for place, (train, test) in enumerate(parts)]
     return found
 

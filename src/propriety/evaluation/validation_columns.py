@@ -31,7 +31,7 @@ from propriety.inference.verdicts import Names
 from propriety.ledger.condense import condense
 from propriety.ledger.ledger import Ledger
 from propriety.progress import mapped
-from propriety.result import Floats, Result
+from propriety.result import Floats, Result, tuples_of
 
 __all__ = ["FoldValues", "Work", "columns_by_bootstrap", "columns_by_folds"]
 
@@ -286,7 +286,7 @@ def columns_by_folds(work: Work, folds: list[Fold], key: str) -> dict[str, Any]:
     corrected, low, high = (np.array([getattr(one, name) for one in found]) for name in ("value", "low", "high"))
     apparent = np.array(work.values(work.apparent))
     values = np.array([part.values for part in parts])
-    counts = {"repeat": [fold.repeat for fold in folds], "fold": [fold.label for fold in folds]}
+    counts = {"repeat": [fold.repeat for fold in folds]}
     counts |= {"n_train": [len(fold.train) for fold in folds], "n_test": [len(fold.test) for fold in folds]}
     columns = work.columns(apparent, corrected, low, high)
     mean = _means(values)
@@ -304,6 +304,7 @@ def columns_by_folds(work: Work, folds: list[Fold], key: str) -> dict[str, Any]:
         "folds": FoldValues(
             model=np.repeat(columns["model"], len(folds)),
             measure=np.repeat(columns["measure"], len(folds)),
+            fold=np.tile(_labels(folds, key), len(work.rows)),
             **{name: np.tile(np.array(column), len(work.rows)) for name, column in counts.items()},
             value=values.T.ravel(),
         ),
@@ -311,12 +312,17 @@ def columns_by_folds(work: Work, folds: list[Fold], key: str) -> dict[str, Any]:
     }
 
 
+def _labels(folds: list[Fold], key: str) -> NDArray[Any]:
+    """Return the labels of the parts; those of sites stay as they are, because 1 and "1" are two sites."""
+    labels = [fold.label for fold in folds]
+    return tuples_of(labels) if key == "site" else np.array(labels)
+
+
 def _ledger(work: Work, folds: list[Fold], parts: list[_Part], key: str, *, repeated: bool) -> Ledger:
     """Return the ledger of the forecasts of all parts; if cases or groups occur more than once, they are clusters."""
     rows = np.concatenate([fold.test for fold in folds])
-    labels = [fold.label for fold in folds]
     sizes = [len(fold.test) for fold in folds]
-    keys = {key: np.repeat(np.array(labels), sizes)}
+    keys = {key: np.repeat(_labels(folds, key), sizes)}
     if repeated:
         keys["repeat"] = np.repeat([fold.repeat for fold in folds], sizes)
     groups = None if key == "site" else work.groups

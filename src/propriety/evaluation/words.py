@@ -12,7 +12,14 @@ from propriety.inference.calibration_summary import CalibrationOutcome, jointly_
 from propriety.inference.calibration_words import TOGETHER
 from propriety.inference.comparison_words import listed
 from propriety.inference.estimates import counted
-from propriety.inference.number_words import capitalized, hundredths, number, number_and_limits, p_value_words, percent
+from propriety.inference.number_words import (
+    capitalized,
+    number,
+    number_and_limits,
+    p_value_words,
+    percent,
+    ratio_and_limits,
+)
 from propriety.inference.slice_table import Slices
 
 if TYPE_CHECKING:
@@ -85,7 +92,8 @@ def cases_words(evaluation: Evaluation) -> str:
         unknown = censoring.n - evaluation.n - evaluation.dropped
         said = f"{models} on {counted(censoring.n, 'case')}; {unknown:,} of them censored before {censoring.horizon:g}"
         said += (
-            f", the others weighted to represent them; event rate by {censoring.horizon:g}: {percent(rates['event'])}"
+            f", the others weighted to represent them; {'weighted ' * censoring.is_weighted}event rate by "
+            f"{censoring.horizon:g}: {percent(rates['event'])}"
         )
     elif evaluation.kind == "binary":
         said += f"; {'weighted ' * evaluation.is_weighted}event rate {percent(rates['event'])}"
@@ -239,10 +247,11 @@ def _group_calibration_words(evaluation: Evaluation) -> Iterator[str]:
         return
     wrong = np.flatnonzero(found.is_miscalibrated)
     for row in wrong.tolist():
-        ratio, low, high = (float(getattr(found, f"observed_expected{side}")[row]) for side in ("", "_low", "_high"))
-        limits = f", {hundredths(low)} to {hundredths(high)}" if math.isfinite(low) else ""
+        numbers = [float(getattr(found, f"observed_expected{side}")[row]) for side in ("", "_low", "_high")]
+        ratio, low, high = ratio_and_limits(*numbers)
+        limits = f", {low} to {high}" if math.isfinite(numbers[1]) else ""
         p_value = p_value_words(float(found.p_adjusted[row]))
-        evidence = f"observed/expected {hundredths(ratio)}{limits}; adjusted {p_value}"
+        evidence = f"observed/expected {ratio}{limits}; adjusted {p_value}"
         said = "; ".join(found.directions[row])
         if evaluation.kind == "binary":
             said = _directions_words(found.directions[row])

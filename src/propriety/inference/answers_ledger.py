@@ -45,10 +45,13 @@ def as_measured(ledger: Ledger, measure: Any, model: str | None = None) -> Ledge
 
 
 def answers_of_table(ledger: Ledger, model: str) -> Ledger:
-    """Return the answers of a model from its table of the top class; the confidence c becomes (1 + c) / 2."""
+    """Return the answers of a model from its table of the top class, ranked as in `forecasts_of_answers`.
+
+    On a grid of cells, the confidence c becomes (1 + c) / 2.
+    """
     top, event = ledger.keyed_tables(model, TOP), Event("event")
-    cells = None if top.cells is None else 2 * top.cells
-    tables = {(model, event): replace(top, forecast=0.5 + top.forecast / 2.0, cells=cells)}
+    forecast = _ranked(top.forecast) if top.cells is None else 0.5 + top.forecast / 2.0
+    tables = {(model, event): replace(top, forecast=forecast, cells=None if top.cells is None else 2 * top.cells)}
     own = {"models": (model,), "events": (event,), "labels": None, "source": None}
     return replace(ledger, **own, _tables=tables, _whole={}, _moments={}, _collected={})  # type: ignore[arg-type]
 
@@ -74,7 +77,13 @@ def forecasts_of_answers(
     event = next(iter(right.values()))
     forecasts = {}
     for model, own in right.items():
-        distinct, rank = np.unique(np.asarray(confidence[model]), return_inverse=True)
-        probability = 0.5 + (rank + 1) / (2 * (len(distinct) + 1))
+        probability = _ranked(np.asarray(confidence[model]))
         forecasts[model] = np.where(own == event, probability, 1.0 - probability)
     return event, forecasts
+
+
+def _ranked(confidence: NDArray[Any]) -> Floats:
+    """Return forecasts between one half and one, in the order of the confidences."""
+    distinct, rank = np.unique(confidence, return_inverse=True)
+    ranked: Floats = 0.5 + (rank + 1) / (2 * (len(distinct) + 1))
+    return ranked

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,6 +23,8 @@ from propriety.result import Floats, Result
 from propriety.rules.families import BRIER
 from propriety.rules.rule import Rule
 from propriety.rules.scoring import losses_of_table
+from propriety.tables.arguments import check_indices
+from propriety.tables.arrays import Reading, read_array
 from propriety.tables.expected_table import expected_table
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.validation import read_unlabelled
@@ -112,6 +114,7 @@ class BeforeLabels(Result):
     level: float
     table: ForecastTable = field(metadata={"hidden": True})
     forecasts: Floats = field(metadata={"hidden": True})
+    index: Any = field(metadata={"hidden": True})
     measures: tuple[Measure, ...] = field(metadata={"hidden": True})
 
     def summary(self) -> str:
@@ -132,7 +135,9 @@ class BeforeLabels(Result):
 
     def reconcile(self, y_true: ArrayLike) -> Reconciliation:
         """Compare the expected values with those of the outcomes, given in the order of the forecasts."""
-        table = ForecastTable.from_predictions(y_true, self.forecasts)
+        outcomes = read_array(y_true, "y_true", role="outcomes")
+        check_indices(Reading("forecasts", self.forecasts, index=self.index), outcomes)
+        table = ForecastTable.from_predictions(outcomes, self.forecasts)
         value = np.array([_value(measure, table) for measure in self.measures])
         known = ~np.isnan(self.low)
         low, high = np.where(known, self.low, self.chance_low), np.where(known, self.high, self.chance_high)
@@ -209,7 +214,8 @@ def before_labels(
         if not isinstance(one, Mean | Smooth):
             law = "must be rules, or measures that are means or have an influence function"
             raise InputTypeError(law, argument="measures", offender=f"got {one.label}")
-    values = read_unlabelled(forecasts, "forecasts")
+    given = read_array(forecasts, "forecasts")
+    values = read_unlabelled(given, "forecasts")
     distinct, number_of_cases = np.unique(values + 0.0, return_counts=True)
     count = number_of_cases.astype(np.float64)
     table = expected_table(distinct, count, count)
@@ -225,6 +231,7 @@ def before_labels(
         level=level,
         table=table,
         forecasts=values,
+        index=given.index,
         measures=asked,
     )
 

@@ -219,7 +219,7 @@ def draw_from_table(table: ForecastTable) -> DrawTables:
 
 
 def draw_from_cases(cases: Cases, tables: tuple[ForecastTable, ...]) -> DrawTables:
-    """Return a function that draws cases or clusters with replacement and makes the table of every model.
+    """Return a function that draws cases, clusters or times with replacement and makes the table of every model.
 
     `cases` are in canonical order, and `tables` are their tables, one per model.
     """
@@ -230,8 +230,8 @@ def draw_from_cases(cases: Cases, tables: tuple[ForecastTable, ...]) -> DrawTabl
         for model, table in zip(cases.models, tables, strict=True)
     ]
     codes, units = None, len(cases)
-    if cases.cluster is not None:
-        occupied, codes = np.unique(cases.cluster.codes, return_inverse=True)
+    if cases.units is not None:
+        occupied, codes = np.unique(cases.units.codes, return_inverse=True)
         units = len(occupied)
     share = np.full(units, 1.0 / units)
 

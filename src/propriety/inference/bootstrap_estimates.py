@@ -46,8 +46,7 @@ UNDEFINED = 0.05  # With a larger share of undefined draws, no interval is given
 def estimate_by_bootstrap(ledger: Ledger, model: str, measure: Measure, level: float, drawing: Drawing) -> Estimate:
     """Estimate any measure by the percentiles of draws; means by draws of their losses."""
     check_percentiles(drawing.n_resamples, level)
-    what = "clusters" if ledger.dependence == "cluster" else "cases"
-    method = f"percentile bootstrap of {what}"
+    method = f"percentile bootstrap of {'cases' if ledger.dependence is None else f'{ledger.dependence}s'}"
     plain = ledger.dependence is None and not ledger.is_weighted
     cases = None if plain and ledger.labels is None else ledger.cases
     if cases is None and not (plain and ledger.labels is None):
@@ -94,7 +93,7 @@ def _loss_units(ledger: Ledger, model: str, rule: Rule, cases: Cases | None) -> 
     ordered = in_canonical_order(cases.of(model))
     losses_of = np.concatenate([loss for loss, _ in losses_by_chunk(ordered, rule)])
     weight = None if ordered.weight is None else np.asarray(ordered.weight, dtype=np.float64)
-    return Units.of(losses_of, weight=weight, codes=None if ordered.cluster is None else ordered.cluster.codes)
+    return Units.of(losses_of, weight=weight, codes=None if ordered.units is None else ordered.units.codes)
 
 
 def check_percentiles(n_resamples: int, level: float) -> None:

@@ -194,7 +194,7 @@ def _tail_of_number(excess: Floats, variance: Floats, third: Floats, copies: Flo
 def spreads(cases: Cases, entry: NDArray[np.intp], tables: int, given: Centres) -> Spreads:
     """Return the spreads of the sums over clusters or times of the cases of one event, by the table of each case."""
     forecast, event, weight = cases.gathered()
-    keys = cases.cluster if cases.time is None else cases.time
+    keys = cases.units
     assert keys is not None  # noqa: S101  (for the type checker; such cases have them)
     pair, place = np.unique(entry * len(keys) + keys.codes, return_inverse=True)
     inside = (forecast > 0.0) & (forecast < 1.0)

@@ -7,7 +7,7 @@ import math
 from propriety.calibration.calibration_test import FEWEST
 from propriety.inference.calibration_summary import COST_MARGIN, CalibrationSummary, Direction
 from propriety.inference.estimates import Estimate, counted
-from propriety.inference.number_words import hundredths, number, number_and_limits, p_value_words
+from propriety.inference.number_words import number, p_value_words, ratio_and_limits
 
 __all__ = ["TOGETHER", "calibration_words", "estimate_words"]
 
@@ -112,5 +112,5 @@ def estimate_words(name: str, estimate: Estimate) -> str:
     """Format an estimate with its interval; an empty text if it is NaN."""
     if math.isnan(estimate.value):
         return ""
-    value, low, high = number_and_limits(estimate.value, estimate.low, estimate.high, hundredths)
+    value, low, high = ratio_and_limits(estimate.value, estimate.low, estimate.high)
     return f"{name} {value}" if math.isnan(estimate.low) else f"{name} {value}, {low} to {high}"

@@ -64,14 +64,15 @@ class ClassReading:
         self.numbers = joined._replace(refuted=self.refuted, is_rare=np.zeros(len(refuted), dtype=np.bool_))
 
     def _test(self, ledger: Ledger, model: str, drawing: Drawing) -> None:
-        cases, self.test = ledger.cases, None
-        if cases is None:
+        self.test = None
+        if ledger.cases is None:
             self.lines = lines_of(class_tables(ledger, model), drawing)
             if ledger.dependence is None:
                 self.test = class_test_of_tables(ledger, model, self.lines)
             return
+        cases = ledger.cases.without_ones()
         scores = class_scores(cases, model)
-        if cases.weights() is None and ledger.dependence is None:
+        if cases.weight is None and ledger.dependence is None:
             draws: dict[str, Any] = {"n_resamples": drawing.n_resamples, "seed": drawing.seed}
             self.test = class_test(cases, model, scores, level=self.level, **draws)
             information = scores.line_variance[:, 0]

@@ -102,6 +102,6 @@ def spread_of_regression(cases: Cases, table: ForecastTable, given: Regression) 
 
 def units_of_cases(cases: Cases) -> tuple[int, NDArray[np.intp]]:
     """Return the number of clusters or times, and the code of each case."""
-    keys = cases.cluster if cases.time is None else cases.time
+    keys = cases.units
     assert keys is not None  # noqa: S101  (for the type checker; such cases have them)
     return len(keys), keys.codes

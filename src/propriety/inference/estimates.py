@@ -291,7 +291,7 @@ def _unit_weights(ledger: Ledger) -> Floats | None:
     cases = ledger.cases
     if cases is None:
         return None
-    keys = cases.cluster if ledger.dependence == "cluster" else cases.time
+    keys = cases.units
     assert keys is not None  # noqa: S101  (for the type checker; the ledger says that they are there)
     weights: Floats = np.bincount(keys.codes, cases.weight, minlength=len(keys)).astype(np.float64)
     return weights[weights > 0.0]

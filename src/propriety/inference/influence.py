@@ -98,8 +98,9 @@ def influence_in(ledger: Ledger, table: ForecastTable, measure: Mean | Skill | S
     if not _fixes_rate(ledger):
         return influence
     weights = (table.events, table.non_events)
-    means = (weight @ part / weight.sum() for part, weight in zip(influence, weights, strict=True))
-    return Influence(*(part - mean for part, mean in zip(influence, means, strict=True)))
+    with np.errstate(invalid="ignore"):  # Infinite losses.
+        means = [weight @ part / weight.sum() for part, weight in zip(influence, weights, strict=True)]
+        return Influence(*(part - mean for part, mean in zip(influence, means, strict=True)))
 
 
 def influence_of(measure: Mean | Skill | Smooth, table: ForecastTable) -> Influence:
@@ -157,7 +158,7 @@ def errors_of_cases(cases: Cases, parts: Floats, *, by_outcome: bool = False) ->
     if cases.censoring is not None:
         return _errors_of_censored(cases, cases.censoring, parts)
     present = np.ones(len(cases), dtype=bool) if weight is None else np.asarray(weight) > 0.0
-    keys = cases.cluster if cases.time is None else cases.time
+    keys = cases.units
     if keys is not None:
         occupied = np.bincount(keys.codes, present, minlength=len(keys)) > 0.0
         sums = _by_unit(parts, keys.codes, len(keys))[:, occupied]
@@ -219,7 +220,8 @@ def _cluster_sums(
     mean = deviation / own[:, None]
     tilted = _by_unit(parts * w, codes, len(occupied))[:, occupied].T * w.sum()
     squared = _by_unit(parts**2, codes, len(occupied))[:, occupied].T * w.sum() ** 2
-    spread = np.maximum(squared - mean * (2.0 * tilted - mean * squares[:, None]), 0.0)
+    with np.errstate(invalid="ignore"):  # Infinite values.
+        spread = np.maximum(squared - mean * (2.0 * tilted - mean * squares[:, None]), 0.0)
     return ClusterSums(n, own, squares, deviation, spread)
 
 

@@ -31,6 +31,9 @@ UNBOUNDED = "a forecast has an infinite loss: no limits of the score"
 UNSCORED = "a forecast has an infinite loss: no score"
 NO_CASES = "no forecasts of these ages"
 ALL_ZERO = "all forecasts are 0: no observed/expected"
+REFUTED = "events are reported whose forecast was 0"
+NO_REPORTS = "no event of these ages can be reported yet: no observed/expected and no score"
+BELOW = "the estimated score is not positive: no limits of the score"
 ALL_EQUAL = "all forecasts are equal: calibration is not tested"
 COLLAPSED = "events are reported at ages at which the estimated share of reported events is 0: nothing is estimable"
 
@@ -166,29 +169,37 @@ def estimate_window(
         if_faster=_ratio(events, faster),
         as_labelled=_ratio(events, eventually),
         score_as_labelled=naive,
-        note=_note(cases, score, error, events, varies=varies),
+        note=_note(cases, event, score, error, total, varies=varies),
     )
     if estimable:
         return found
     # One delay was longer than all that could be compared with it, so the share before it is estimated as 0.
-    names = ("observed_expected", "low", "high", "p_value", "score", "score_low", "score_high")
-    unknown: dict[str, Any] = dict.fromkeys((*names, "if_slower", "if_faster"), math.nan)
+    names = ("observed_expected", "low", "high", "score", "score_low", "score_high", "if_slower", "if_faster")
+    unknown: dict[str, Any] = dict.fromkeys(names, math.nan)
+    if not _refuted(cases, event):
+        unknown["p_value"] = math.nan
     return replace(found, **unknown, note=COLLAPSED)
 
 
-def _note(cases: LateCases, score: float, error: float, events: float, *, varies: bool) -> str:
+def _note(
+    cases: LateCases, event: NDArray[np.bool_], score: float, error: float, expected: float, *, varies: bool
+) -> str:
     """Say what cannot be estimated, and why."""
     if len(cases.number) == 0:
         return NO_CASES
     notes = [ALL_ZERO if cases.forecast.max() == 0.0 else ALL_EQUAL] if np.ptp(cases.forecast) == 0.0 else []
+    if _refuted(cases, event):
+        notes.append(REFUTED)
     if math.isnan(score):
-        notes.append(UNSCORED)
-    elif events < FEWEST:
+        notes.append(UNSCORED if expected > 0.0 else NO_REPORTS)
+    elif float(cases.number[event].sum()) < FEWEST:
         notes.append(FEW)
     elif math.isnan(error):
         notes.append(UNBOUNDED)
     elif not varies:
         notes.append(UNVARIED)
+    elif score <= 0.0:
+        notes.append(BELOW)
     return "; ".join(notes)
 
 
@@ -253,6 +264,8 @@ def _score(
 
 def _test(cases: LateCases, age: NDArray[np.intp], event: NDArray[np.bool_], delays: ReportingDelays) -> float:
     """Return the p-value of the score test of Cox's intercept and slope, for reported events."""
+    if _refuted(cases, event):
+        return 0.0
     inside = (cases.forecast > 0.0) & (cases.forecast < 1.0) & (delays.share[age] > 0.0)
     p, count, share = cases.forecast[inside], cases.number[inside], delays.share[age[inside]]
     if len(p) == 0 or p.min() == p.max():
@@ -265,3 +278,8 @@ def _test(cases: LateCases, age: NDArray[np.intp], event: NDArray[np.bool_], del
     variance = (gradient * (count * rate * (1.0 - rate))) @ gradient.T
     variance += delays.variance(_by_age(age[inside], gradient * (count * rate), delays))
     return float(chdtrc(2.0, float(sums @ np.linalg.solve(variance, sums))))
+
+
+def _refuted(cases: LateCases, event: NDArray[np.bool_]) -> bool:
+    """Whether an event is reported that was said to be impossible, whatever the delays."""
+    return bool((cases.forecast[event] == 0.0).any())

@@ -13,8 +13,9 @@ from propriety.errors import InputTypeError, InputValueError
 from propriety.inference.measures import MeanScore, Measure
 from propriety.rules.rule import Rule
 from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.names import first_repeated
 
-__all__ = ["read_measure", "read_measures"]
+__all__ = ["check_keys", "read_measure", "read_measures"]
 
 OfTable: TypeAlias = Callable[[ForecastTable], float]
 
@@ -54,7 +55,7 @@ class _Own:
 
 
 def read_measures(measures: Any, *, needed: bool = False) -> tuple[Measure, ...]:
-    """Return the measures of a sequence of rules, measures or functions of a table, or of a single one.
+    """Return the distinct measures of a sequence of rules, measures or functions of a table, or of a single one.
 
     If `needed`, an empty sequence raises an error.
 
@@ -66,10 +67,22 @@ def read_measures(measures: Any, *, needed: bool = False) -> tuple[Measure, ...]
     """
     if isinstance(measures, str) or not isinstance(measures, Iterable):
         measures = [measures]
-    found = tuple(read_measure(one, "measures") for one in measures)
+    found: tuple[Measure, ...] = ()
+    for one in measures:
+        measure = read_measure(one, "measures")
+        found += () if measure in found else (measure,)
     if needed and not found:
         raise InputValueError("must name at least one measure", argument="measures", offender="it is empty")
+    check_keys(found)
     return found
+
+
+def check_keys(measures: Iterable[Measure], argument: str = "measures") -> None:
+    """Raise an error if two measures have the same short name, by which results are found."""
+    twice = first_repeated(measure.key for measure in measures)
+    if twice is not None:
+        law, hint = "must each have a key of its own", "ask for one of them at a time."
+        raise InputValueError(law, argument=argument, offender=f"{twice!r} occurs twice", hint=hint)
 
 
 def read_measure(measure: Any, argument: str = "measure") -> Measure:

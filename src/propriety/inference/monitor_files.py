@@ -23,6 +23,7 @@ from propriety.inference.monitor_history import NUMBERS, SAME, History, StoredDa
 from propriety.inference.monitor_laws import RESTART, check_facts, check_states
 from propriety.inference.stream_evidence import Evidence
 from propriety.inference.stream_states import DayRows, StreamStates
+from propriety.ledger.ledger_files import stored_labels
 from propriety.rules.registry import rule_from_dict, rule_to_dict
 from propriety.tables import frames
 from propriety.tables.label_codes import plain_labels
@@ -227,7 +228,7 @@ def _times(watch: LedgerMonitor) -> Any:
 def _state_rows(watch: LedgerMonitor) -> Any:
     pa, _ = frames.pyarrow()
     states = watch.states
-    labels = {name: pa.array(column) for name, column in watch.labels_of(states.streams).items()}
+    labels = {name: stored_labels(name, column) for name, column in watch.labels_of(states.streams).items()}
     named = {f"label_{name}": column for name, column in labels.items()}
     numbers = {name: getattr(states, name) for name in STATES}
     numbers |= {name: getattr(states.evidence, name) for name in EVIDENCE}

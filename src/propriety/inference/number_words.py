@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-__all__ = ["capitalized", "hundredths", "number", "number_and_limits", "p_value_words", "percent"]
+__all__ = ["capitalized", "hundredths", "number", "number_and_limits", "p_value_words", "percent", "ratio_and_limits"]
 
 ROUNDING = 1e-12  # Smaller numbers are rounding errors of zero.
 
@@ -51,6 +51,21 @@ def number_and_limits(
     if not width > ROUNDING or written(low) != written(high):
         return written(value), written(low), written(high)
     places = max(-math.floor(math.log10(width)), 0)
+    return f"{value:.{places}f}", f"{low:.{places}f}", f"{high:.{places}f}"
+
+
+def ratio_and_limits(value: float, low: float, high: float) -> tuple[str, str, str]:
+    """Format a ratio and its limits, with more decimals if a limit would look like 1 and the interval excludes 1.
+
+    Examples
+    --------
+    >>> ratio_and_limits(0.926, 0.86, 0.99796), ratio_and_limits(0.926, 0.86, 1.002)
+    (('0.926', '0.860', '0.998'), ('0.93', '0.86', '1.00'))
+    """
+    nearest = min(abs(low - 1.0), abs(high - 1.0))
+    if not (low - 1.0) * (high - 1.0) > 0.0 or nearest >= 0.005:
+        return number_and_limits(value, low, high, hundredths)
+    places = min(-math.floor(math.log10(nearest)), 6)
     return f"{value:.{places}f}", f"{low:.{places}f}", f"{high:.{places}f}"
 
 

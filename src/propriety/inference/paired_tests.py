@@ -135,7 +135,7 @@ def paired_by_influence(ledger: Ledger, measure: Mean | Skill | Smooth, level: f
     tables = [ledger.table(model) for model in ledger.models]
     values = _with_differences(np.array([measure.value(table) for table in tables]))
     if cases is None:
-        return _untested(values, ledger.n, f"a test of this measure needs {ledger.where_cases_are}")
+        return _untested(values, units_of(ledger), f"a test of this measure needs {ledger.where_cases_are}")
     parts = np.stack(
         [
             case_influence(cases, model, table, influence_in(ledger, table, measure))
@@ -147,7 +147,7 @@ def paired_by_influence(ledger: Ledger, measure: Mean | Skill | Smooth, level: f
     error, df = (np.concatenate(column) for column in zip(*found, strict=True))
     error = _at_least(error, fitted_errors(ledger, measure))
     units = units_of(ledger)
-    if np.isnan(error).all() and units > 1:
+    if np.isnan(error).all() and units > 1 and np.isfinite(values).all():
         return _untested(values, units, "a single event or non-event has no spread")
     held = by_outcome and ledger.dependence is None
     return Paired(values, student(values, error, df, level), units, fewest=FEWEST_HELD if held else FEWEST)
@@ -159,13 +159,13 @@ def _at_least(error: Floats, least: Floats | None) -> Floats:
 
 
 def paired_by_bootstrap(ledger: Ledger, measure: Measure, level: float, drawing: Drawing) -> Paired:
-    """Compare any measure by drawing cases or clusters with replacement, the same ones for all models."""
+    """Compare any measure by drawing cases, clusters or times with replacement, the same ones for all models."""
     check_percentiles(drawing.n_resamples, level)
     tables = tuple(ledger.table(model) for model in ledger.models)
     values = _with_differences(np.array([measure.value(table) for table in tables]))
     cases = ledger.cases
     if cases is None:
-        return _untested(values, ledger.n, f"a test of this measure needs {ledger.where_cases_are}")
+        return _untested(values, units_of(ledger), f"a test of this measure needs {ledger.where_cases_are}")
     ordered = in_canonical_order(cases)
     draw = draw_from_cases(ordered, tables)
     count = len(ledger.models)

@@ -257,8 +257,10 @@ def plan(  # noqa: PLR0913  (the anticipated cases, the criteria, and the design
         label = _tested_label(slope, observed_expected)
         size, rate = found.cases(power), truth.prevalence
         criteria.append(Criterion(CALIBRATION, label, "power", power, math.nan, "simulated", found, size, rate))
-    notes = [known.note_on_weights()] if wanted or tested else []
+    notes = known.notes(clusters=cluster_size > 1.0) if wanted or tested else []
     if paired:
+        if cluster_size > 1.0 and spread is None:
+            known.check_clusters()
         value, curve, how, warning = _compared(known, asked, difference, spread, drawing)
         notes.append(warning)
         size, label = curve.cases(power), f"difference in {asked.label}"

@@ -10,11 +10,13 @@ from propriety.checks import check_inside, is_number
 from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.inference.anticipated_cases import AnticipatedCases
 from propriety.inference.calibration_measures import CalibrationSlope, ObservedExpected
-from propriety.inference.measure_reading import read_measure
+from propriety.inference.measure_reading import check_keys, read_measure
 from propriety.inference.measures import Measure
 from propriety.inference.ranking_measures import AreaUnderRoc
 from propriety.inference.standardized_net_benefit import StandardizedNetBenefit
 from propriety.ledger.ledger import Ledger
+from propriety.tables.arguments import check_indices
+from propriety.tables.arrays import read_array
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.names import check_names
 from propriety.tables.validation import read_unlabelled
@@ -22,6 +24,7 @@ from propriety.tables.validation import read_unlabelled
 __all__ = ["KnownCases", "read_widths"]
 
 BENEFIT, MODEL = "standardized_net_benefit", "forecast"
+CLUSTERED = "Widths and the calibration test are planned for independent cases; clusters like the pilot's need more."
 WEIGHTED = "The plan is for cases of equal weight; with weights like those of the pilot, intervals are wider."
 
 
@@ -49,12 +52,14 @@ class KnownCases(NamedTuple):
             return cls._of_ledger(forecasts, prevalence)
         columns = forecasts if isinstance(forecasts, Mapping) else {MODEL: forecasts}
         check_names(columns)
-        values = {model: read_unlabelled(own, "forecasts") + 0.0 for model, own in columns.items()}
+        given = {model: read_array(own, "forecasts") for model, own in columns.items()}
+        values = {model: read_unlabelled(own, "forecasts") + 0.0 for model, own in given.items()}
         _check_models(len(values))
         lengths = {model: len(own) for model, own in values.items()}
         if len(set(lengths.values())) > 1:
             law = "must have the same cases for both models"
             raise InputValueError(law, argument="forecasts", offender=f"the numbers of cases are {lengths}")
+        check_indices(*given.values())
         cases = AnticipatedCases.calibrated(values)
         _check_rate(cases.prevalence)
         return cls(cases if prevalence is None else cases.at_prevalence(prevalence), None, prevalence)
@@ -117,11 +122,21 @@ class KnownCases(NamedTuple):
             raise InputTypeError(law, argument="forecasts", hint=hint)
         return self.cases
 
-    def note_on_weights(self) -> str:
-        """Return a warning if the cases of the pilot have weights, unless these only restore the prevalence."""
-        if self.pilot is None or self.pilot.prevalence is not None:
-            return ""
-        return WEIGHTED if self.pilot.table(self.pilot.models[0]).is_weighted else ""
+    def notes(self, *, clusters: bool) -> list[str]:
+        """Return warnings about weights of the pilot, and about its clusters, unless the plan counts `clusters`."""
+        if self.pilot is None:
+            return []
+        notes = [CLUSTERED] if self.pilot.dependence is not None and not clusters else []
+        # Weights that only restore the prevalence are allowed for.
+        weighted = self.pilot.prevalence is None and self.pilot.table(self.pilot.models[0]).is_weighted
+        return [*notes, *([WEIGHTED] if weighted else [])]
+
+    def check_clusters(self) -> None:
+        """Raise an error if the comparison of a pilot would count its clusters twice."""
+        if self.pilot is not None and self.pilot.dependence is not None:
+            law = Wording("{cluster_size=} and {icc=} would be counted twice, because the pilot has clusters")
+            hint = "leave them out to compare models; plan widths apart."
+            raise InputValueError(law, hint=hint)
 
 
 def read_widths(widths: Mapping[Any, float] | None, threshold: float | None, *, default: bool) -> dict[Measure, float]:
@@ -146,6 +161,7 @@ def read_widths(widths: Mapping[Any, float] | None, threshold: float | None, *, 
         if not is_number(width) or not 0.0 < width < math.inf:
             raise InputValueError("must be positive numbers", argument="widths", offender=f"got {width!r} for {one!r}")
         found[named[one][0] if isinstance(one, str) else read_measure(one)] = float(width)
+    check_keys(found, "widths")
     if threshold is not None and named[BENEFIT][0] not in found:
         law = "is for the width of the standardized net benefit, which is not among the criteria"
         hint = Wording("add {widths=} of standardized_net_benefit, or leave it out.")

@@ -72,13 +72,16 @@ def largest_deviations(
     small = int(np.count_nonzero((sums.variance >= SMALLEST) & (own.variance < SMALLEST)))
     found: NDArray[np.float64] = np.zeros(draws)
     lattice = cases.lattice
+    # Sorted, so that the draws do not depend on the order of the rows.
+    order = np.lexsort([cases.forecast, *cases.codes])
+    forecast, codes = cases.forecast[order], [own[order] for own in cases.codes]
     # A row for each case, so that the cells of those with the event are read together.
     starts = [0, *lattice.ends[:-1].tolist()]
     cells = np.stack(
-        [lattice.cells(cases.codes, part) + start for part, start in zip(lattice.parts, starts, strict=True)], axis=1
+        [lattice.cells(codes, part) + start for part, start in zip(lattice.parts, starts, strict=True)], axis=1
     )
     for draw in track(range(draws), total=draws, label="drawing outcomes", enabled=progress):
-        happened = np.flatnonzero(generator.random(len(cases.forecast)) < cases.forecast)
+        happened = np.flatnonzero(generator.random(len(forecast)) < forecast)
         counted = np.bincount(cells.take(happened, axis=0).reshape(-1), minlength=int(lattice.ends[-1]))
         found[draw] = np.abs(deviations(own, lattice.totals(counted.astype(np.float64)))).max(initial=0.0)
     if small:

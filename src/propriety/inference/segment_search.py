@@ -50,8 +50,20 @@ def critical_deviation(
     spared = SHARE_OF_BOUNDS * (1.0 - level) if few.any() else 0.0
     if control == "discovery":
         return Critical(_discovered(own[normal], 1.0 - level - spared), _discovered(own[few], spared))
-    quantile = float(np.quantile(law, level + spared, method="higher")) if normal.any() else math.inf
+    quantile = _exceeded(law, 1.0 - level - spared) if normal.any() else math.inf
     return Critical(quantile, float(-ndtri(spared / 2.0 / number)) if spared else math.inf)
+
+
+def _exceeded(law: Floats, error: float) -> float:
+    """Return the deviation beyond which `adjusted_p` is at most the error rate; infinite with too few draws.
+
+    Examples
+    --------
+    >>> _exceeded(np.arange(99.0), 0.05), _exceeded(np.arange(9.0), 0.05)
+    (94.0, inf)
+    """
+    allowed = math.floor(error * (1 + len(law)) + 1e-9)
+    return float(np.sort(law)[-allowed]) if allowed else math.inf
 
 
 def _discovered(own: Floats, error: float) -> float:

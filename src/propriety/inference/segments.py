@@ -173,7 +173,7 @@ class Segments(Result):
             f"{segment}: {_times(ratio, events)} ("
             + f"{level} CI {_decimal(low)} to {_decimal(high)}; "
             * math.isfinite(low + high)  # Without events there is no interval.
-            + f"{n:,} cases, adjusted p {'< 0.0001' if p < 0.0001 else f'= {p:.2g}'})"
+            + f"{counted(int(n), 'case')}, adjusted p {'< 0.0001' if p < 0.0001 else f'= {p:.2g}'})"
             for (segment, ratio, low, high, events), n, p in zip(rows, self.n, self.p_adjusted, strict=True)
         ]
         number = "1 segment stands out" if len(lines) == 1 else f"{len(lines)} segments stand out"

@@ -108,7 +108,7 @@ def _reach_across(ledger: Ledger) -> bool:
     cases = ledger.cases
     if ledger.dependence is None or cases is None:
         return False
-    keys = cases.cluster if ledger.dependence == "cluster" else cases.time
+    keys = cases.units
     assert keys is not None  # noqa: S101  (for the type checker; the ledger says that they are there)
     entry = ledger.entries()
     return len(np.unique(entry * len(keys) + keys.codes)) > len(np.unique(keys.codes))

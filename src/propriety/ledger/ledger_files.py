@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from propriety.ledger.ledger import Ledger
 
-__all__ = ["read_ledger", "stored_tables", "write_ledger"]
+__all__ = ["read_ledger", "stored_labels", "stored_tables", "write_ledger"]
 
 VERSION = 2
 FACTS, PART = "ledger.json", "part-0.parquet"
@@ -406,7 +406,13 @@ def _labels(index: KeyIndex, name: str, entry: NDArray[np.intp]) -> Any:
     """Return the labels of rows as an Arrow array."""
     pa, _ = frames.pyarrow()
     place = index.place(name)
-    law, own = f"the labels of {name} must be of one kind that Arrow knows to be stored", list(index.labels[place])
+    return stored_labels(name, index.labels[place]).take(pa.array(index.codes[entry, place]))
+
+
+def stored_labels(name: str, labels_of_key: Sequence[Any]) -> Any:
+    """Return the labels of a key as an Arrow array; raise an error if they would come back as others."""
+    pa, _ = frames.pyarrow()
+    law, own = f"the labels of {name} must be of one kind that Arrow knows to be stored", list(labels_of_key)
     try:
         # Arrow infers signed integers unless the type is given.
         large = all(type(label) is int and label >= 0 for label in own) and max(own, default=0) >= 2**63
@@ -418,7 +424,7 @@ def _labels(index: KeyIndex, name: str, entry: NDArray[np.intp]) -> Any:
     if changed is not None:  # For example, Arrow turns a tuple into a list and several time zones into one.
         offender = f"{changed[0]!r} would come back as {changed[1]!r}"
         raise InputTypeError(law, offender=offender, hint="turn them into text first.")
-    return labels.take(pa.array(index.codes[entry, place]))
+    return labels
 
 
 def _is_same(one: Any, other: Any) -> bool:

@@ -60,7 +60,7 @@ class ClassCrossFit:
             losses = own - others
             parts = losses - losses.mean(axis=0)
         parts = np.where(np.isfinite(parts), parts, 0.0) * whole.weight
-        units = self.folds.cases.time or self.folds.cases.cluster
+        units = self.folds.cases.units
         if units is not None:
             parts = np.stack([np.bincount(units.codes, part) for part in parts])
         return (len(own) - 1) / len(own) * float((parts**2).sum()) / float(whole.weight.sum()) ** 2

@@ -84,7 +84,8 @@ class ClassMap(StoredMap):
     def expression(self, columns: Sequence[str | nw.Expr]) -> list[nw.Expr]:
         """Return the map applied to the columns of all classes, as one narwhals expression per class.
 
-        Rows with a value that is missing or outside [0, 1] become null.
+        Columns that have the names of the classes are read by name, others in the order of the classes. Rows with a
+        value that is missing or outside [0, 1] become null.
 
         Examples
         --------
@@ -95,11 +96,17 @@ class ClassMap(StoredMap):
         >>> frame.select(a=a.round(3), b=b.round(3)).rows()
         [(0.333, 0.667), (None, None)]
         """
-        return written_expressions(self.written, columns, self.n_classes)
+        return written_expressions(self.written, self._by_class(columns), self.n_classes)
 
     def to_sql(self, columns: Sequence[str], *, dialect: Dialect = "duckdb") -> list[str]:
         """Return the map as SQL, one expression per class; see `RecalibrationMap.to_sql`."""
-        return sqls_of(self.written, columns, self.n_classes, dialect)
+        return sqls_of(self.written, self._by_class(columns), self.n_classes, dialect)
+
+    def _by_class(self, columns: Sequence[Any]) -> Sequence[Any]:
+        """Return the columns in the order of the classes if they are named like them, as in a call."""
+        if isinstance(columns, str) or not all(isinstance(one, str) for one in columns):
+            return columns
+        return [columns[place] for place in self.places_of(columns)]
 
     def to_onnx(self, classes: int | None = None) -> Any:
         """Return the map as an ONNX model of rows, of shape (cases, K); see `RecalibrationMap.to_onnx`.

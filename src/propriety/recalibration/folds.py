@@ -213,7 +213,7 @@ def _of_ledger(ledger: Ledger, number: int, model: str | None, seed: int) -> Fol
 
 def folds_of_cases(ledger: Ledger, cases: Cases, number: int, model: str | None, seed: int) -> Folds | ClassFolds:
     """Split the cases of a ledger: by their clusters or times, or at random."""
-    units = cases.time or cases.cluster
+    units = cases.units
     if units is None:
         # The folds do not depend on the order of the rows, so that engines and arrays have the same.
         order = canonical_order(cases.of(ledger.one_model(model)), within=[one.codes for one in cases.keys.values()])

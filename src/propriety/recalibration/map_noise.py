@@ -37,7 +37,7 @@ def map_noise(
     if folds.dependence is not None and folds.cases is not None:
         forecast, happened, weight = folds.cases.gathered()
         parts = np.where(happened, *_deviations(rule, own, others, forecast)) * (1.0 if weight is None else weight)
-        units = folds.cases.time or folds.cases.cluster
+        units = folds.cases.units
         assert units is not None  # noqa: S101  (for the type checker; cases are correlated within them)
         total = sum(float((np.bincount(units.codes, part) ** 2).sum()) for part in parts)
     else:

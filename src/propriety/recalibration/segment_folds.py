@@ -201,7 +201,7 @@ class SegmentCrossFit:
 
     def noise(self, rule: BinaryRule, method: str, reference: str) -> float:
         """Return the variance that the estimation noise of a method's maps adds; see `map_noise`."""
-        units = self.folds.cases.time or self.folds.cases.cluster
+        units = self.folds.cases.units
         total = squares = np.zeros(1)
         pairs = list(zip(self.maps[method], self.maps[reference], strict=True))
         for own, other in pairs:

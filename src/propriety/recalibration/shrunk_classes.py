@@ -41,7 +41,6 @@ def fit_shrunk_classes(rows: Rows, *, floor: float | None = None) -> VectorMap |
     where :math:`\nu_j` is the expected value of :math:`\Lambda_j - \Lambda_{j-1}`: for the first stage if the forecasts
     are calibrated, and for the others if :math:`\operatorname{softmax}(\beta \log p)` is.
 
-    So with few cases, only the temperature of forecasts that are too extreme is corrected.
     If there is little evidence of miscalibration, the map leaves the forecasts as they are, except for the floor. The
     result does not depend on the scale of the weights.
 

@@ -95,7 +95,7 @@ def call_for_group_calibration(evaluation: Evaluation) -> str:
 def call_for_ranking(evaluation: Evaluation) -> str:
     """Return the call of the ranking map."""
     interval = evaluation.problem.interval
-    if evaluation.calls.is_ledger:
+    if evaluation.calls.is_ledger or evaluation.ledger.dependence is not None:
         return f"{call_for_evaluation(evaluation)}.ranking"
     return evaluation.call("ranking_map", **({} if interval is None else {"thresholds": interval}))
 

@@ -13,7 +13,7 @@ from propriety.evaluation.class_table import EvaluatedClasses
 from propriety.evaluation.evaluation import Evaluation
 from propriety.evaluation.words import calibration_words, drawn_words
 from propriety.inference.estimates import counted
-from propriety.inference.number_words import hundredths, p_value_words
+from propriety.inference.number_words import p_value_words, ratio_and_limits
 from propriety.report import readings, texts
 from propriety.report.analysis_calls import (
     call_for_class,
@@ -147,9 +147,10 @@ def _class_words(evaluation: Evaluation, label: Any) -> str:
     assert found is not None  # noqa: S101  (for the type checker; there are classes)
     rows = found.of(evaluation.best)
     (row,) = rows[found.place[rows] == list(evaluation.tables[evaluation.best]).index(label)].tolist()
-    ratio, low, high = (float(getattr(found, f"observed_expected{side}")[row]) for side in ("", "_low", "_high"))
-    limits = f" ({hundredths(low)} to {hundredths(high)})" if np.isfinite(low) else ""
-    said = f"{counted(int(found.n[row]), 'case')}; observed/expected {hundredths(ratio)}{limits}"
+    numbers = [float(getattr(found, f"observed_expected{side}")[row]) for side in ("", "_low", "_high")]
+    ratio, low, high = ratio_and_limits(*numbers)
+    limits = f" ({low} to {high})" if np.isfinite(numbers[1]) else ""
+    said = f"{counted(int(found.n[row]), 'case')}; observed/expected {ratio}{limits}"
     outcome, directions = str(found.outcome[row]), found.directions[row]
     if outcome != "not tested":
         said += f"; adjusted {p_value_words(float(found.p_adjusted[row]))}"

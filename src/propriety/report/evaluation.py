@@ -83,7 +83,7 @@ def _headline(evaluation: Evaluation) -> dict[str, object]:
         weighted = ", weighted" if evaluation.is_weighted else ""
         if (censoring := evaluation.ledger.censoring) is not None:
             horizon, unknown = f"{censoring.horizon:g}", censoring.n - evaluation.n - evaluation.dropped
-            weighted = f" by {horizon}"
+            weighted = f" by {horizon}{', weighted' * censoring.is_weighted}"
             facts[f"Censored before {horizon}"] = f"{unknown:,} of {censoring.n:,} cases"
         facts["Event rate"] = f"{rates['event']:.2%}{weighted}"
     else:

@@ -59,7 +59,7 @@ MURPHY = (
 )
 RANKING = (
     "The horizontal and vertical positions are the two ends of a threshold range. The colour is the model with the "
-    "best decisions over it; hatching means that chance could explain its advantage."
+    "best decisions over it; hatching, where there is any, means that chance could explain its advantage."
 )
 ROC = (
     "Each point of a line is a threshold. Higher and further to the left is better; the diagonal is chance. The "

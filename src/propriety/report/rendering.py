@@ -219,6 +219,7 @@ class _View:
             "low": reading(ranking.low),
             "high": reading(ranking.high),
             "ends": f"{percent(ranking.low)} to {percent(ranking.high)}",
+            "call": ranking.score_call.removesuffix(")"),
             "low_value": ranking.low,
             "high_value": ranking.high,
         }

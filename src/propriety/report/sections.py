@@ -88,6 +88,7 @@ def decisions(evaluation: Evaluation) -> Section:
         threshold_ranking(
             {model: own["event"] for model, own in evaluation.tables.items()},
             thresholds=interval,
+            score_call=call_for_each("bounded_brier_score", evaluation),
         ),
         figure_of(
             partial(plots.plot_decision_curves, net),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ __all__ = ["ThresholdRanking", "threshold_ranking"]
 # Finer where thresholds are low, as they are for rare and serious events; every step is a round number.
 STEPS = np.concatenate([np.arange(20) / 1000, np.arange(4, 20) / 200, np.arange(10, 101) / 100])
 TREAT_ALL, TREAT_NONE = "treat all", "treat none"
+CALL = "pr.bounded_brier_score(y_true, y_proba)"
 PLACES = 10  # Decimal places of sums; means over a range of a hundredth keep eight.
 
 
@@ -43,6 +44,8 @@ class ThresholdRanking(Result):
         The threshold range that is shown first.
     n : int
         Number of cases.
+    score_call : str
+        The call of the score of a model, without its thresholds.
     """
 
     models: tuple[str, ...]
@@ -52,6 +55,12 @@ class ThresholdRanking(Result):
     low: float
     high: float
     n: int
+    score_call: str = field(default=CALL, metadata={"hidden": True})
+
+    @property
+    def call(self) -> str:
+        """The call of the mean regret of a model between the thresholds that are shown first."""
+        return f"{self.score_call.removesuffix(')')}, thresholds=({self.low!r}, {self.high!r}))"
 
     def columns(self) -> Mapping[str, Any]:
         """Return one row per step of the grid, with a column for each model."""
@@ -101,7 +110,7 @@ class ThresholdRanking(Result):
 
 
 def threshold_ranking(
-    tables: Mapping[str, ForecastTable], *, thresholds: tuple[float, float] | None = None
+    tables: Mapping[str, ForecastTable], *, thresholds: tuple[float, float] | None = None, score_call: str = CALL
 ) -> ThresholdRanking:
     r"""Compute the cumulative regret of each model on a grid of thresholds, which ranks models over any range.
 
@@ -116,6 +125,8 @@ def threshold_ranking(
         The forecasts of each model for the same cases.
     thresholds : (low, high), optional
         The threshold range to show first; its ends become steps of the grid. By default all thresholds.
+    score_call : str
+        The call of the score of a model, without thresholds, which the page shows with those chosen.
 
     References
     ----------
@@ -143,6 +154,7 @@ def threshold_ranking(
         low=low,
         high=high,
         n=first.n,
+        score_call=score_call,
     )
 
 

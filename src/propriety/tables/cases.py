@@ -147,6 +147,11 @@ class Cases:
         return None if self.labels is None else len(self.labels)
 
     @property
+    def units(self) -> Keys | None:
+        """The clusters or times, each of which is one observation; None if every case is."""
+        return self.cluster if self.time is None else self.time
+
+    @property
     def n(self) -> int:
         """Number of cases with a positive weight."""
         return len(self) if self.weight is None else int(np.count_nonzero(self.weight > 0.0))
@@ -195,6 +200,11 @@ class Cases:
     def weights(self) -> Floats | None:
         """Return the checked weights. Forecasts are not read."""
         return self._weight(ALL, check=not self._checked)
+
+    def without_ones(self) -> Cases:
+        """Return the cases without their weights if all of these are 1."""
+        weight = self.weights()
+        return self if weight is None or not (weight == 1.0).all() else replace(self, weight=None)
 
     def of(self, model: str) -> Cases:
         """Return the same cases with the forecasts of one model."""

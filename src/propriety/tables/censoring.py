@@ -160,6 +160,11 @@ class Censoring:
         everyone = self.everyone.where(rows)._replace(cluster=cluster)
         return replace(self, slot=self.slot[rows], everyone=everyone, row=np.arange(len(rows)))
 
+    @property
+    def is_weighted(self) -> bool:
+        """Whether the cases had weights of their own; not known if an engine holds them."""
+        return self.everyone is not None and self.everyone.weight is not None
+
     def sample_weight(self) -> Floats | None:
         """Return the sample weights of the cases, if there are any."""
         if self.everyone is None or self.everyone.weight is None:
