@@ -69,7 +69,7 @@ class TestCriticalDeviations:
         own = np.array([1.0, 1.0])
         critical = critical_deviation(sums, own, law=law, control="family", level=0.95, number=2).normal
         for deviation in np.linspace(3.0, 5.0, 201):
-            p_value = adjusted_p(Found(1, deviation, False), law, 2, spared=small)
+            p_value = adjusted_p(Found(1, deviation, by_bound=False), law, 2, spared=small)
             assert (p_value <= 0.05 + 1e-12) == (deviation >= critical)
 
     def test_of_small_segments_have_a_tenth_of_the_error_rate(self):
