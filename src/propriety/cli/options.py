@@ -54,7 +54,7 @@ def case_options(command: Decorated) -> Decorated:
             multiple=True,
             metavar="COLUMN",
             help="Column of the forecasts of an event. NAME=COLUMN also names the model; NAME=COLUMN,COLUMN,... gives "
-            "one column per class. Repeat the option for every model.",
+            "one column per class. Repeat the option for several models, where they are compared.",
         ),
         click.option("--weight", metavar="COLUMN", help="Column of the weights of the cases."),
         click.option(

@@ -1,4 +1,4 @@
-"""Resampling with replacement: counts for the cells of a table or a loss, for cases or clusters, in bounded memory."""
+"""Resampling with replacement: counts of cells of a table or a loss, of cases, clusters or times, in bounded memory."""
 
 from __future__ import annotations
 

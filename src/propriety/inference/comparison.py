@@ -189,11 +189,11 @@ def compare(  # noqa: PLR0913  (the data, what their cases share, and the test)
     benefit at one threshold has its own error; see `NetBenefit`.
 
     The area under the ROC curve is compared by DeLong's test, with Welch's degrees of freedom for events and
-    non-events. Other measures with an influence function are compared by that function, and all others by drawing cases
-    or clusters with replacement, the same ones for all models. Miscalibration, discrimination and the integrated
-    calibration index have values and differences, but no test: they are inflated by noise, for each model differently,
-    and draws add to it. Compare the score instead. The same holds for any measure whose draws are biased by more than
-    three quarters of their standard deviation.
+    non-events. Other measures with an influence function are compared by that function, and all others by drawing
+    cases, clusters or times with replacement, the same ones for all models. Miscalibration, discrimination and the
+    integrated calibration index have values and differences, but no test: they are inflated by noise, for each model
+    differently, and draws add to it. Compare the score instead. The same holds for any measure whose draws are
+    biased by more than three quarters of their standard deviation.
 
     Parameters
     ----------
@@ -214,8 +214,8 @@ def compare(  # noqa: PLR0913  (the data, what their cases share, and the test)
         Time of each case, numbers or dates in any order. Cases of one time count as one observation, so they may be
         correlated in any way; times are treated as evenly spaced.
     method : {"auto", "paired t", "cluster", "diebold-mariano", "block bootstrap", "bootstrap"}
-        By default the first of these that fits `cluster` and `time`; "bootstrap" draws cases or clusters, for any
-        measure.
+        By default the first of these that fits `cluster` and `time`; "bootstrap" draws cases, clusters or
+        times, for any measure.
     horizon : int, optional
         Number of steps ahead of the forecasts, for "diebold-mariano".
     level : float

@@ -83,7 +83,7 @@ def estimate(  # noqa: PLR0913  (the data, what is estimated, and how it is draw
     - the integrated calibration index: draws of the coefficients of its smooth curve; see `ReliabilityCurve.smooth`.
 
     Everything else, or everything with ``method="bootstrap"``, has the percentile interval of draws with replacement:
-    of counts per forecast and outcome or, with weights or clusters, of cases or clusters.
+    of counts per forecast and outcome or, with weights, clusters or times, of cases, whole clusters or whole times.
 
     Parameters
     ----------

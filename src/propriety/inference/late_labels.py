@@ -76,7 +76,7 @@ class LateLabels(Result):
     observed_expected, low, high : ndarray of shape (windows,)
         Observed over expected events and its limits.
     p_value : ndarray of shape (windows,)
-        Test of calibration (intercept and slope).
+        Test of calibration (intercept and slope); 0 if an event is reported whose forecast was 0.
     score, score_low, score_high : ndarray of shape (windows,)
         The score that the window will have when all events are reported, and its limits; these are NaN with fewer than
         4 reported events, or if all losses are equal.
@@ -85,7 +85,7 @@ class LateLabels(Result):
     as_labelled, score_as_labelled : ndarray of shape (windows,)
         Observed/expected and the score if cases without a report counted as non-events.
     note : ndarray of str, of shape (windows,)
-        Why some numbers are missing, if they are.
+        Why some numbers are missing, and whether events are reported whose forecast was 0.
     by_age : ReportedByAge
         Reports by age, and the estimated maturity.
     label : str

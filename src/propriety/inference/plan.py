@@ -163,7 +163,8 @@ def plan(  # noqa: PLR0913  (the anticipated cases, the criteria, and the design
     ----------
     forecasts : array-like of shape (n,), mapping of two of these, ForecastTable or Ledger, optional
         Forecasts without outcomes: of one model, or of two models for the same cases, of which the first is taken as
-        calibrated and compared with the second. A table or a ledger has outcomes, and its event rates are used.
+        calibrated, also given the second, and compared with it. A table or a ledger has outcomes, and its
+        event rates are used.
     prevalence : float in (0, 1), optional
         Anticipated share of events. With forecasts, their log-odds are shifted to it. Without forecasts, `auc` is
         needed too.
@@ -195,7 +196,8 @@ def plan(  # noqa: PLR0913  (the anticipated cases, the criteria, and the design
         Share of the cases in the smallest subgroup for which all criteria should hold.
     cluster_size, icc : float, optional
         Mean number of cases per cluster and their intraclass correlation, which clusters need. The number of cases is
-        multiplied by the design effect 1 + (cluster_size - 1) icc.
+        multiplied by the design effect 1 + (cluster_size - 1) icc. The comparison of a pilot with clusters includes
+        their effect, unless `spread` is given.
     method : {"influence", "riley"}
         "influence" plans the interval that `propriety.estimate` will report. "riley" uses the formulas of Riley et al.
         for observed/expected and the area under the ROC curve; those of the other measures agree.
@@ -214,7 +216,8 @@ def plan(  # noqa: PLR0913  (the anticipated cases, the criteria, and the design
     a planned power of 80% was 79 to 82% in new studies.
 
     Labelled pilots with few events give a poor estimate of the difference, and so of the power. Unlabelled forecasts of
-    the same cases do not have this problem, but assume that the first model is calibrated.
+    the same cases do not have this problem, but assume that the first model is calibrated and that the second adds no
+    information.
 
     References
     ----------

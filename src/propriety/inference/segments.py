@@ -212,8 +212,8 @@ def find_segments(  # noqa: PLR0913  (the data, the columns, and how they are se
     deviations of these are reported.
 
     The segment with the largest deviation is reported, or a wider one whose other cases deviate in the same way. Then
-    its cases are left out, and the search is repeated, until no deviation exceeds the critical value. So segments that
-    only share cases with a reported one are not reported.
+    its cases are left out, and the search is repeated, until no adjusted p-value is at most 1 - `level`. So segments
+    that only share cases with a reported one are not reported.
 
     Parameters
     ----------
@@ -229,7 +229,7 @@ def find_segments(  # noqa: PLR0913  (the data, the columns, and how they are se
     quantiles : int
         Number of parts into which numbers are cut.
     control : {"family", "discovery"}
-        "family" keeps the probability of reporting any segment, if all forecasts are calibrated, below 1 - `level`.
+        "family" keeps the probability of reporting any segment, if all forecasts are calibrated, at about 1 - `level`.
         "discovery" keeps the expected share of false reports below it, by the method of Benjamini and Hochberg, which
         is applied again to the cases that remain after each report; it finds more if many segments are wrong.
     level : float

@@ -82,7 +82,7 @@ class ClassMap(StoredMap):
         """Return the map applied to the columns of all classes, in operations that engines support."""
 
     def expression(self, columns: Sequence[str | nw.Expr]) -> list[nw.Expr]:
-        """Return the map applied to the columns of all classes, as one narwhals expression per class.
+        """Return the map applied to the columns of all classes, as one narwhals expression per class, in their order.
 
         Columns that have the names of the classes are read by name, others in the order of the classes. Rows with a
         value that is missing or outside [0, 1] become null.
@@ -99,7 +99,7 @@ class ClassMap(StoredMap):
         return written_expressions(self.written, self._by_class(columns), self.n_classes)
 
     def to_sql(self, columns: Sequence[str], *, dialect: Dialect = "duckdb") -> list[str]:
-        """Return the map as SQL, one expression per class; see `RecalibrationMap.to_sql`."""
+        """Return the map as SQL, one expression per class in their order; see `expression` for the columns."""
         return sqls_of(self.written, self._by_class(columns), self.n_classes, dialect)
 
     def _by_class(self, columns: Sequence[Any]) -> Sequence[Any]:
