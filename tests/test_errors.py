@@ -124,3 +124,29 @@ def test_values_in_a_sentence_are_not_names_of_parameters():
     keyed = InputValueError("must be known", argument=Wording("by[{key!r}]", key="time"))
     assert keyed.with_names(known) == "--by 'time' must be known."
     assert InputValueError("must be known", argument="by['own']").with_names(known) == "by['age'] must be known."
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        pytest.param(lambda y, p: pr.measures.TopKNetBenefit(thresholds=0.2, k="a"), id="k of a measure"),
+        pytest.param(lambda y, p: pr.top_k(y, p, k=[1, [2]]), id="k in lists"),
+        pytest.param(lambda y, p: pr.reliability_curve(y, p).at("x"), id="text as a forecast"),
+        pytest.param(lambda y, p: pr.weighted_regret(y, p, weight=lambda c: c * 1j), id="complex weight"),
+        pytest.param(
+            lambda y, p: pr.quadratic_weighted_kappa(y, np.array([{}, 1, 0, 1], dtype=object), labels=[0, 1]),
+            id="decision without a hash",
+        ),
+        pytest.param(
+            lambda y, p: pr.miscalibration_test(pr.censored([1, 2, 3, 4], y, horizons=2), p), id="censored test"
+        ),
+        pytest.param(
+            lambda y, p: pr.cumulative_calibration_error(pr.censored([1, 2, 3, 4], y, horizons=2), p),
+            id="censored cumulative error",
+        ),
+    ],
+)
+@pytest.mark.filterwarnings("error")
+def test_errors_of_other_libraries_are_not_seen(call):
+    with pytest.raises(ProprietyError):
+        call([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8])

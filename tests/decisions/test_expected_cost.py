@@ -198,3 +198,10 @@ def test_a_huge_cost_of_an_impossible_class_does_not_tie_the_others():
     cost = [[1, 0, 0], [1, 0, 0], [0, 0, 1e15]]
     assert bayes_decisions([[0.5, 0.5, 0.0]], cost=cost).tolist() == [1]
     assert expected_cost([0, 1], [[0.5, 0.5, 0.0]] * 2, cost=cost) == 0.0
+
+
+@pytest.mark.filterwarnings("error")
+def test_one_class_is_refused_and_huge_costs_do_not_overflow():
+    with pytest.raises(InputValueError, match="labels must name two classes or more"):
+        expected_cost([0, 0], [0, 0], labels=[0])
+    assert expected_cost([0, 1] * 9, [1, 0] * 9, cost=[[0, 1e308], [1e308, 0]]) == pytest.approx(1e308)

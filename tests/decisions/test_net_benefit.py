@@ -238,3 +238,11 @@ def test_models_of_the_same_rare_cases_have_the_same_thresholds():
     rng = np.random.default_rng(1)
     curves = [decision_curve(y, rng.random(10_000), sample_weight=weight) for _ in range(5)]
     assert all(len(curves[0].minus(other).threshold) == len(curves[0].threshold) for other in curves)
+
+
+def test_thresholds_that_cannot_be_used_are_refused():
+    curve = pr.decision_curve([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8])
+    with pytest.raises(InputValueError, match="must be below 1"):
+        curve.operating_points(grid=[0.5, 1.0])
+    with pytest.raises(InputValueError, match="must have no missing values"):
+        pr.decision_curve([0, 1], [0.1, 0.3], grid=np.ma.array([0.1, 0.2], mask=[False, True]))

@@ -276,3 +276,10 @@ def test_rules_that_return_no_number():
 
     with pytest.raises(InputValueError, match=r"Broken\(\) must return numbers"):
         retention_curve(*simulated(10), rule=Broken())
+
+
+@pytest.mark.filterwarnings("error")
+def test_some_case_is_kept_at_every_share_below_one():
+    rng = np.random.default_rng(0)
+    found = pr.retention_curve(np.arange(30) % 3, rng.dirichlet(np.ones(3), 30), removed=[0, 1 - 1e-13], metric="accuracy")
+    assert np.isfinite(found.value).all()

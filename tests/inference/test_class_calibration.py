@@ -376,3 +376,21 @@ def test_weights_of_one_are_no_weights():
     assert plain.p_value == ones.p_value
     with pytest.raises(InputValueError, match="without weights"):
         pr.class_calibration(y, p, **how, sample_weight=np.full(900, 2.0))
+
+
+def test_the_kernel_test_does_not_depend_on_the_order_of_the_rows():
+    y, p = sample(200, 3)
+    order = np.random.default_rng(1).permutation(200)
+    how = {"kernel": True, "n_resamples": 99, "seed": 0}
+    one, other = pr.class_calibration(y, p, **how), pr.class_calibration(np.asarray(y)[order], p[order], **how)
+    assert one.kernel.p_value == other.kernel.p_value
+
+
+def test_clusters_of_a_lazy_frame_are_tested_like_those_of_arrays():
+    y, p = sample(300, 3)
+    columns = {f"p{place}": p[:, place] for place in range(3)}
+    frame = pl.DataFrame({"y": y, "c": np.arange(300) // 3, **columns})
+    how = {"outcome": "y", "cluster": "c", "labels": [0, 1, 2], "n_resamples": 99, "seed": 0}
+    eager, lazy = (pr.class_calibration(one, {"m": list(columns)}, **how) for one in (frame, frame.lazy()))
+    assert eager.summary() == lazy.summary()
+    assert lazy.top.p_value == pytest.approx(eager.top.p_value, nan_ok=True)

@@ -242,10 +242,16 @@ def test_without_cases_clusters_leave_parts_without_limits_at_the_level_asked_fo
     assert np.isnan([found.low, found.high]).all()
 
 
-def test_the_index_says_that_clusters_are_ignored():
+def test_the_index_of_clusters_has_no_interval():
     index = pr.measures.IntegratedCalibrationIndex()
     options = {"measure": index, "n_resamples": 20, "seed": 1}
     found = pr.estimate(Y, P, cluster=np.arange(N) // 8, **options)
-    assert "cases count as independent" in found.note
-    assert "independent" not in pr.estimate(Y, P, **options).note
+    alone = pr.estimate(Y, P, **options)
+    assert found.value == alone.value
+    assert np.isnan([found.low, found.high]).all()
+    assert found.note == "the interval of this measure is only known for independent cases"
+    assert np.isfinite([alone.low, alone.high]).all()
+    groups = pr.slices(Y, P, index, by=np.arange(N) % 2, cluster=np.arange(N) // 8, n_resamples=20, seed=1)
+    assert np.isnan(groups.low).all()
+    assert set(groups.note.tolist()) == {found.note}
     assert found.measure == index

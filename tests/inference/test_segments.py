@@ -469,3 +469,17 @@ def test_the_order_of_the_rows_does_not_matter():
         found.append(pr.find_segments(y[order], p[order], by=here, n_resamples=100, seed=1))
     assert [one.critical for one in found] == pytest.approx([found[0].critical] * 3, rel=1e-12)
     assert len({one.summary() for one in found}) == 1
+
+
+def test_engines_draw_the_outcomes_of_arrays():
+    rng = np.random.default_rng(5)
+    frame = pl.DataFrame({"p": rng.uniform(0.2, 0.8, 900).round(2), "b": rng.integers(0, 8, 900)})
+    frame = frame.with_columns(a=pl.Series(rng.choice([f"s{place}" for place in range(12)], 900)))
+    frame = frame.with_columns(y=pl.Series(rng.random(900) < frame["p"].to_numpy()))
+    shuffled = frame.sample(fraction=1.0, shuffle=True, seed=1)
+    how = {"outcome": "y", "by": ["a", "b"], "n_resamples": 50, "seed": 0}
+    found = [
+        pr.find_segments(cases, "p", **how).critical
+        for cases in (frame, frame.lazy(), shuffled.lazy(), duckdb.sql("FROM shuffled"))
+    ]
+    assert found == pytest.approx([found[0]] * 4, rel=1e-12)

@@ -17,6 +17,7 @@ from pyarrow import parquet
 
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError
+from propriety.ledger import ledger_files
 from propriety.rules.registry import UnknownRule
 from propriety.tables.events import TOP
 
@@ -326,11 +327,17 @@ def test_moments_stay_with_a_ledger_of_some_labels(tmp_path, same):
     same(again, replace(part, _whole={}), rtol=1e-15)
 
 
-def test_a_new_folder_is_complete_or_absent(tmp_path):
-    # The file of the first site is written before the folder of the second fails: its name is too long.
-    ledger = pr.condense([0, 1, 1], {"a": [0.2, 0.7, 0.6]}, by={"site": ["a", "b" * 300, "b" * 300]})
-    with pytest.raises(OSError, match="name too long"):
-        ledger.to_parquet(tmp_path / "parts" / "one", partition=["site"])
+def test_a_new_folder_is_complete_or_absent(tmp_path, monkeypatch):
+    ledger = pr.condense([0, 1, 1], {"a": [0.2, 0.7, 0.6]}, by={"site": ["a", "b", "b"]})
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        # The files of both sites are in their places before the facts cannot be written.
+        patched.setattr(ledger_files, "replace_file", full)
+        with pytest.raises(OSError, match="No space left"):
+            ledger.to_parquet(tmp_path / "parts" / "one", partition=["site"])
     assert list((tmp_path / "parts").iterdir()) == []
     ledger.to_parquet(tmp_path / "parts" / "one")
     assert [path.name for path in (tmp_path / "parts").iterdir()] == ["one"]
@@ -373,3 +380,39 @@ def test_labels_above_the_largest_signed_number_come_back(tmp_path, same):
     again = pr.Ledger.from_parquet(tmp_path / "l")
     same(again, ledger, rtol=1e-15)
     assert again.keys == {"id": (5, 2**63, 2**64 - 1)}
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        pytest.param(dt.date(2024, 1, 1), LATER, id="date and time"),
+        pytest.param("x", 1, id="text and number"),
+        pytest.param(1, 2.5, id="whole and fraction"),
+        pytest.param(1, 2**63, id="signed and unsigned"),
+        pytest.param(SOONER, SOONER.replace(tzinfo=None), id="with and without a zone"),
+    ],
+)
+def test_labels_of_another_type_are_not_added_to_a_folder(tmp_path, first, second):
+    y, p, folder = [0, 1] * 20, np.linspace(0.05, 0.95, 40), tmp_path / "ledger"
+    pr.condense(y, {"m": p}, by={"k": [first] * 40}).to_parquet(folder, partition=["k"])
+    with pytest.raises(InputTypeError, match=r"the labels of k must be of the type of those in .*tables"):
+        pr.condense(y, {"m": p}, by={"k": [second] * 40}).to_parquet(folder, partition=["k"])
+    assert pr.Ledger.from_parquet(folder).keys == {"k": (first,)}
+
+
+def test_clusters_of_another_type_are_not_added_to_a_folder(tmp_path):
+    y, p, folder = [0, 1] * 20, np.linspace(0.05, 0.95, 40), tmp_path / "ledger"
+    pr.condense(y, {"m": p}, by={"k": ["x"] * 40}, cluster=np.arange(40)).to_parquet(folder, partition=["k"])
+    other = pr.condense(y, {"m": p}, by={"k": ["y"] * 40}, cluster=list(map(str, range(40))))
+    with pytest.raises(InputTypeError, match=r"the labels of cluster must be of the type of those in .*moments"):
+        other.to_parquet(folder, partition=["k"])
+    assert pr.Ledger.from_parquet(folder).n == 40
+
+
+def test_labels_that_cannot_be_stored_say_so(tmp_path):
+    y, p = [0, 1] * 20, np.linspace(0.05, 0.95, 40)
+    with pytest.raises(InputValueError, match="short enough to name a folder"):
+        pr.condense(y, {"m": p}, by={"k": ["x" * 300, "y"] * 20}).to_parquet(tmp_path / "a", partition=["k"])
+    with pytest.raises(InputTypeError, match="surrogates not allowed"):
+        pr.condense(y, {"m": p}, by={"k": ["\ud800", "y"] * 20}).to_parquet(tmp_path / "b")
+    assert list(tmp_path.iterdir()) == []

@@ -279,3 +279,9 @@ def test_the_arguments_are_left_as_they_were():
 def test_missing_forecasts_without_outcomes_cannot_be_dropped(called, missing):
     with pytest.raises(MissingValuesError, match=r"row 1 is missing \(1 of 2 rows\)\. Hint: leave such rows out\.$"):
         called(missing)
+
+
+def test_text_of_polars_keeps_its_last_characters():
+    y, p, labels = [0, 1] * 20, np.linspace(0.05, 0.95, 40), ["a\0", "a"] * 20
+    one, other = (pr.condense(y, {"m": p}, by={"k": own}).keys for own in (pl.Series(labels), labels))
+    assert one == other == {"k": ("a", "a\0")}

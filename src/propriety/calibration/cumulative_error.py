@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
 from propriety.result import Floats, Result
+from propriety.tables.censored_outcomes import check_known
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.pooling import running_sum
 from propriety.tables.validation import Labels, Missing
@@ -110,6 +111,7 @@ def cumulative_calibration_error(
     >>> round(found.kuiper, 4), found.kuiper_p_value < 0.001, round(found.kuiper / found.sigma, 2)
     (0.0375, True, 4.1)
     """
+    check_known(y_true, hint="use calibration_summary.")
     table = ForecastTable.of(
         y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels, missing=missing
     )

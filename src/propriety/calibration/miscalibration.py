@@ -18,6 +18,7 @@ from propriety.progress import track
 from propriety.result import Floats, Result
 from propriety.rules.families import BRIER
 from propriety.rules.rule import Rule
+from propriety.tables.censored_outcomes import check_known
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.validation import Labels, Missing, read_cases
 
@@ -122,6 +123,7 @@ def miscalibration_test(
     """
     binary = proper_binary_rule(rule)
     check_resamples(n_resamples)
+    check_known(y_true, hint="use calibration_summary.")
     options = {"sample_weight": sample_weight, "pos_label": pos_label, "labels": labels, "missing": missing}
     table = ForecastTable.of(y_true, y_proba, **options)
     cells = _weighted_cells(table, y_true, y_proba, options) if table.is_weighted else _cells(table)

@@ -18,7 +18,7 @@ from propriety.calibration.pav import Blocks, pool_adjacent_violators
 from propriety.calibration.simultaneous import simultaneous_band
 from propriety.calibration.smooth_calibration import SmoothCalibration, SmoothMethod, smooth_calibration_of
 from propriety.checks import check_choice
-from propriety.errors import InputValueError
+from propriety.errors import InputTypeError, InputValueError
 from propriety.result import Floats, Result
 from propriety.rules.families import Brier
 from propriety.tables.forecast_table import ForecastTable
@@ -86,7 +86,11 @@ class ReliabilityCurve(Result):
         else:
             ends = np.stack([self.forecast_min, self.forecast_max], axis=1).ravel()
             rates = np.repeat(self.event_rate, 2)
-        return np.interp(np.asarray(forecast, dtype=np.float64), ends, rates, left=np.nan, right=np.nan)
+        try:
+            places = np.asarray(forecast, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise InputTypeError("must be numbers", argument="forecast", offender=str(error)) from error
+        return np.interp(places, ends, rates, left=np.nan, right=np.nan)
 
     def with_consistency_band(
         self,

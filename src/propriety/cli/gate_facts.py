@@ -93,14 +93,9 @@ class GroupNumbers:
             text = f"{name}: {value}" if len(self.by) > 1 else value
             if name in self.by and text in known:
                 return text
-        several = len(self.by) > 1
-        groups = [
-            f"{name}={group.removeprefix(f'{name}: ' * several)}"
-            for name in self.by
-            for group in sorted(known)
-            if group.startswith(f"{name}: " * several)
-        ]
-        hint = near_names(f"{key}={label}", groups) or f"the keys are {', '.join(self.by)}."
+        groups = [f"{name}={group}" for name in self.by for group in known] if len(self.by) == 1 else sorted(known)
+        typed = f"{key}={label}" if len(self.by) == 1 else f"{key}: {label}"
+        hint = near_names(typed, groups) or f"the keys are {', '.join(self.by)}."
         raise InputValueError("must name a group", argument="--fail-if", offender=f"got {key}={label}", hint=hint)
 
 

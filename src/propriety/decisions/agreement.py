@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -228,7 +228,9 @@ def _places(decided: Reading, names: tuple[Any, ...], rows: NDArray[np.intp] | N
     place = {name: position for position, name in enumerate(names)}
     # Objects are looked up one by one; for numbers and text only the distinct values are looked up.
     values, inverse = np.unique(kept, return_inverse=True) if kept.dtype != object else (kept, None)
-    index = np.array([place.get(value, -1) for value in values.tolist()], dtype=np.intp)
+    index = np.array(
+        [place.get(value, -1) if isinstance(value, Hashable) else -1 for value in values.tolist()], dtype=np.intp
+    )
     index = index if inverse is None else index[inverse]
     if (index < 0).any():
         hint = Wording(

@@ -162,6 +162,8 @@ def cost_matrix(cost: Cost, classes: int | None = None) -> Floats:
         if cost not in POWERS or classes is None:
             law = 'must be "zero-one", "linear", "quadratic" or a matrix'
             raise InputValueError(law, argument="cost", offender=f"got {cost!r}")
+        if classes < 2:
+            raise InputValueError("must name two classes or more", argument="labels", offender="it names one")
         distance = np.abs(np.subtract.outer(np.arange(classes), np.arange(classes)))
         # Zero to the power zero is one, but a right decision costs nothing.
         named: Floats = np.where(distance == 0, 0.0, (distance / (classes - 1.0)) ** POWERS[cost])
@@ -186,14 +188,15 @@ def cost_matrix(cost: Cost, classes: int | None = None) -> Floats:
 
 def cost_of(confusion: Floats, matrix: Floats) -> Floats:
     """Return the mean cost of confusion matrices of shape (..., K, K)."""
-    mean: Floats = (confusion * matrix).sum(axis=(-2, -1)) / confusion.sum(axis=(-2, -1))
+    # Shares first, because sums of huge costs overflow.
+    mean: Floats = (confusion / confusion.sum(axis=(-2, -1), keepdims=True) * matrix).sum(axis=(-2, -1))
     return mean
 
 
 def constant_cost_of(confusion: Floats, matrix: Floats) -> Floats:
     """Return the mean cost of the best constant decision for the outcomes of confusion matrices."""
     outcomes = confusion.sum(axis=-1)
-    least: Floats = (outcomes @ matrix).min(axis=-1) / outcomes.sum(axis=-1)
+    least: Floats = (outcomes / outcomes.sum(axis=-1, keepdims=True) @ matrix).min(axis=-1)
     return least
 
 

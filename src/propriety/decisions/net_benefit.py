@@ -153,8 +153,12 @@ class DecisionCurve(Result):
         >>> found.sensitivity, found.alert_rate
         (array([0.5]), array([0.5]))
         """
-        ends = np.atleast_1d(0.5 if self.thresholds is None else self.thresholds) if grid is None else read_grid(grid)
-        return operating_points_of(self.table, np.asarray(ends[ends < 1.0], dtype=np.float64), level=level)
+        if grid is None:
+            ends = np.atleast_1d(0.5 if self.thresholds is None else self.thresholds)
+            ends = ends[ends < 1.0]
+        else:
+            ends = _below_one(read_grid(grid))
+        return operating_points_of(self.table, np.asarray(ends, dtype=np.float64), level=level)
 
     def position(self, axis: NetBenefitAxis = "linear") -> Floats:
         r"""Return the position of each threshold on an axis on which areas are mean regrets.
@@ -268,10 +272,7 @@ def decision_curve(
     )
     thresholds = read_thresholds(thresholds)
     rate = table.event_rate if prevalence is None else _read_prevalence(prevalence, table)
-    cost = _default_grid(thresholds, rate) if grid is None else read_grid(grid)
-    if cost.max() >= 1.0:
-        law = "must be below 1, where the cost of a false positive is infinite"
-        raise InputValueError(law, argument="grid", offender=f"entry {int(cost.argmax())} is {cost.max().item()!r}")
+    cost = _default_grid(thresholds, rate) if grid is None else _below_one(read_grid(grid))
     harm = _read_harm(harm)
     counts, odds = counts_at(table, cost), cost / (1.0 - cost)
     true_rate = _rate(counts.true_positives, table.events)
@@ -365,3 +366,10 @@ def _read_harm(harm: float) -> float:
     if not isinstance(harm, int | float | np.integer | np.floating) or not 0.0 <= harm < np.inf:
         raise InputValueError("must be a number of at least 0", argument="harm", offender=f"got {harm!r}")
     return float(harm)
+
+
+def _below_one(grid: Floats) -> Floats:
+    if grid.max() >= 1.0:
+        law = "must be below 1, where the cost of a false positive is infinite"
+        raise InputValueError(law, argument="grid", offender=f"entry {int(grid.argmax())} is {grid.max().item()!r}")
+    return grid

@@ -168,7 +168,10 @@ def _read_cost(thresholds: float | None) -> float | None:
 
 def _read_capacity(k: ArrayLike, table: ForecastTable) -> Floats:
     """Check capacities: positive, no larger than what is available, and whole if cases are counted."""
-    given = np.asarray(k)
+    try:
+        given = np.asarray(k)
+    except ValueError as error:  # Lists of different lengths.
+        raise InputTypeError("must be a number or a 1-D array of numbers", argument="k", offender=str(error)) from error
     if given.dtype.kind not in "iuf" or given.ndim > 1 or given.size == 0:
         law = "must be a number or a 1-D array of numbers"
         raise InputTypeError(law, argument="k", offender=f"got shape {given.shape} of {given.dtype}")

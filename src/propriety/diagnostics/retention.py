@@ -325,7 +325,8 @@ class _Order:
     def _cut(self, shares: Floats, weight: Floats) -> tuple[NDArray[np.intp], Floats]:
         """Return how many cases are removed completely at each share, and the weight of copies removed of the next."""
         gone = np.append(0.0, np.cumsum(weight))
-        budget = shares * gone[-1] * (1.0 + SHARE_ROUNDING)
+        # Some of the last case is always kept, however close to 1 a share is.
+        budget = np.minimum(shares * gone[-1] * (1.0 + SHARE_ROUNDING), np.nextafter(gone[-1], 0.0))
         cut = np.minimum(np.searchsorted(gone[1:], budget, side="right"), len(weight) - 1)
         return cut, np.floor((budget - gone[cut]) / self.weight[cut]) * self.weight[cut]
 

@@ -370,4 +370,5 @@ def _kernel(ledger: Ledger, model: str, drawing: Drawing) -> KernelTest:
     cases = ledger.cases
     assert cases is not None  # noqa: S101  (for the type checker; checked before)
     forecast, outcome, _ = cases.gathered(model)
-    return kernel_test(forecast.T, outcome, n_resamples=drawing.n_resamples, seed=drawing.seed)
+    order = np.lexsort([outcome, *forecast[::-1]])  # The draws do not depend on the order of the rows.
+    return kernel_test(forecast.T[order], outcome[order], n_resamples=drawing.n_resamples, seed=drawing.seed)

@@ -7,21 +7,23 @@ import math
 from propriety.calibration.smooth_calibration import smooth_calibration_of
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.calibration_measures import IntegratedCalibrationIndex
-from propriety.inference.estimates import Estimate, too_narrow, units_of
+from propriety.inference.estimates import Estimate, units_of
 from propriety.ledger.ledger import Ledger
 
-__all__ = ["estimate_index"]
+__all__ = ["INDEPENDENT", "estimate_index"]
 
 METHOD = "draws of the coefficients of a spline"
+INDEPENDENT = "the interval of this measure is only known for independent cases"
 
 
 def estimate_index(
     ledger: Ledger, model: str, measure: IntegratedCalibrationIndex, *, level: float, drawing: Drawing
 ) -> Estimate:
-    """Estimate the index; see `ReliabilityCurve.smooth`. The draws treat cases as independent."""
+    """Estimate the index; see `ReliabilityCurve.smooth`. The draws need independent cases."""
     found = smooth_calibration_of(ledger.table(model), level=level, n_resamples=drawing.n_resamples, seed=drawing.seed)
-    dependent = [] if ledger.dependence is None else [too_narrow("cases count as independent")]
     value, low, high = found.index(measure.key)
+    if ledger.dependence is not None:
+        low = high = math.nan
     return Estimate(
         value=value,
         low=low,
@@ -32,7 +34,7 @@ def estimate_index(
         measure=measure,
         n=ledger.n,
         units=units_of(ledger),
-        note="; ".join([*dependent, found.note]),
+        note=found.note if ledger.dependence is None else INDEPENDENT,
         dropped=ledger.dropped,
         n_resamples=drawing.n_resamples,
         seed=drawing.seed,

@@ -9,7 +9,7 @@ from typing import ClassVar
 from propriety.checks import check_inside, is_number
 from propriety.decisions.roc import roc_curve
 from propriety.decisions.top_k import top_k
-from propriety.errors import InputValueError
+from propriety.errors import InputTypeError, InputValueError
 from propriety.inference.measures import Influence
 from propriety.rules.thresholds import read_range
 from propriety.tables.forecast_table import ForecastTable
@@ -119,6 +119,8 @@ class TopKNetBenefit:
 
     def __post_init__(self) -> None:
         check_inside("thresholds", self.thresholds)
+        if self.k is not None and not is_number(self.k):
+            raise InputTypeError("must be a number", argument="k", offender=f"got {self.k!r}")
         if (self.k is None) == (self.share is None):
             law = f"exactly one of k and share must be given; got k={self.k!r} and share={self.share!r}"
             raise InputValueError(law)

@@ -19,6 +19,7 @@ from propriety.tables import laws
 from propriety.tables.cases import Cases
 from propriety.tables.events import Event
 from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.label_codes import code_labels
 from propriety.tables.lazy_cases import LazyCases
 from propriety.tables.queries import Lazy, count_rows, encoded, fetched
 from propriety.tables.sampling import sampled_rows
@@ -106,7 +107,13 @@ class EngineSegments:
         for column, held in enumerate(self._held):
             if None in held:
                 raise laws.unknown_key(f"by[{cases.keys[column]!r}]", "some rows")
-        self.labels = [tuple(cases.key_kinds[f"key_{column}"].labels(self._held[column])) for column in columns]
+        self.labels = []
+        for column, held in enumerate(self._held):
+            kind = cases.key_kinds[f"key_{column}"]
+            labels, codes = code_labels(kind.labels(held), kind.order)
+            # In the order of arrays, on which the drawn outcomes depend.
+            self._held[column] = [held[place] for place in np.argsort(codes, kind="stable").tolist()]
+            self.labels.append(labels)
         self.lattice = Lattice(tuple(map(len, self.labels)), depth)
         check_size(self.lattice)
         self._all = self._summed(tables, blocks)

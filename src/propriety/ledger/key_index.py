@@ -225,7 +225,9 @@ def _check_kinds(name: str, several: Sequence[Sequence[Any]]) -> None:
 def _kind(label: object) -> object:
     if isinstance(label, Number | np.number | np.bool_):
         return Number
-    return dt.datetime if isinstance(label, dt.datetime | np.datetime64) else type(label)
+    if isinstance(label, dt.datetime | np.datetime64):
+        return dt.datetime, getattr(label, "tzinfo", None) is None  # Times with and without a zone never meet.
+    return type(label)
 
 
 def merged_labels(several: Sequence[Sequence[Any]]) -> tuple[Any, ...]:

@@ -306,8 +306,10 @@ class Ledger:
     def of_event(self, model: str, event: Any) -> Ledger:
         """Return the ledger of one event of classes, such as "y is this class", for one model; it has no moments."""
         found = self._event(event)
-        if isinstance(self.source, Cases):
-            own = Ledger.of_source(self.source.event(found, model), (Event("event"),))
+        # Tests of dependent cases need them; tables are enough for others.
+        cases = self.cases if isinstance(self.source, Cases) or self.dependence is not None else None
+        if cases is not None:
+            own = Ledger.of_source(cases.event(found, model), (Event("event"),))
             return replace(own, _whole={(model, Event("event")): self.table(model, found)})
         return replace(Ledger.of_tables({model: self.table(model, found)}), dependence=self.dependence)
 

@@ -48,6 +48,7 @@ FACTS, PART = "ledger.json", "part-0.parquet"
 SAME = ("models", "labels", "events", "dependence", "is_weighted", "rules", "partition")
 PER_CELL, PER_SERIES = Sums._fields[:3], Sums._fields[3:]
 ADDED = ("even_squares", "even_cubes")  # Not stored in version 1.
+MOST_LETTERS = 255  # Of the name of a folder, on most file systems.
 MOST_CASES = 2**53  # Up to here, sums of floating-point numbers are exact.
 RESERVED = {"model", "event", "place", "rule", OUTCOME, "cluster", "time", "cells", "n_events", *COLUMNS}
 RESERVED |= {*PER_CELL, *PER_SERIES}
@@ -105,6 +106,10 @@ def _write(ledger: Ledger, root: Path, partition: Sequence[str]) -> None:
     moments = _stored_moments(ledger)
     if moments is not None:
         targets |= _partitions(moments, partition, root / "moments")
+    if there is not None:
+        labels = [*ledger.index.names, *([] if ledger.dependence is None else [ledger.dependence])]
+        for folder in ("tables", "moments"):
+            _check_types(root / folder, targets, labels)
     there_already = next((target for target in targets if target.joinpath(PART).exists()), None)
     if there_already is not None:
         law = f"{there_already} holds these cases already"
@@ -113,6 +118,25 @@ def _write(ledger: Ledger, root: Path, partition: Sequence[str]) -> None:
         facts["dropped"] += there["dropped"]
         facts["keys"] = {name: _joined(there["keys"][name], own) for name, own in facts["keys"].items()}
     _write_parts(targets, root, json.dumps(facts, indent=1).encode())
+
+
+def _check_types(folder: Path, targets: Mapping[Path, Any], labels: Sequence[str]) -> None:
+    """Raise an error if labels are of another Arrow type than the stored ones, as which they would be read."""
+    pa, parquet = frames.pyarrow()
+    stored = next(folder.rglob("*.parquet"), None)
+    rows = next((rows for target, rows in targets.items() if target.is_relative_to(folder)), None)
+    if stored is None or rows is None:
+        return
+    try:
+        there = parquet.read_schema(stored)
+    except (pa.ArrowException, OSError) as error:
+        law = f"{stored} must be a whole Parquet file of a ledger"
+        raise InputValueError(law, offender=str(error).split("\n", maxsplit=1)[0], hint=RESTORE) from error
+    for name in labels:
+        if name in rows.schema.names and name in there.names and rows.schema.field(name).type != there.field(name).type:
+            law = f"the labels of {name} must be of the type of those in {folder}, to be added"
+            told = f"they are {rows.schema.field(name).type}, those are {there.field(name).type}"
+            raise InputTypeError(law, offender=told, hint="convert the labels first.")
 
 
 def _write_parts(targets: Mapping[Path, Any], root: Path, facts: bytes) -> None:
@@ -397,7 +421,13 @@ def _partitions(rows: Any, partition: Sequence[str], folder: Path) -> dict[Path,
     found = {}
     for place, (low, high) in enumerate(itertools.pairwise(bounds)):
         labels = zip(index.names, (column[place] for column in columns), strict=True)
-        inside = Path(*(f"{_part(name)}={_part(label)}" for name, label in labels))
+        parts = [f"{_part(name)}={_part(label)}" for name, label in labels]
+        longest = max(parts, key=len, default="")
+        if len(longest) > MOST_LETTERS:
+            law = f"labels must be short enough to name a folder, at most {MOST_LETTERS} letters with their key"
+            offender = f"{longest[:40]}... has {len(longest)}, as encoded"
+            raise InputValueError(law, argument="partition", offender=offender)
+        inside = Path(*parts)
         found[folder / inside] = ordered.slice(low, high - low)
     return found
 
@@ -418,7 +448,7 @@ def stored_labels(name: str, labels_of_key: Sequence[Any]) -> Any:
         large = all(type(label) is int and label >= 0 for label in own) and max(own, default=0) >= 2**63
         labels = pa.array(own, pa.uint64() if large else None)
         back = plain_labels(labels.to_pylist())
-    except (pa.ArrowException, OverflowError, TypeError) as error:
+    except (pa.ArrowException, OverflowError, TypeError, UnicodeError) as error:
         raise InputTypeError(law, offender=str(error).split("\n", maxsplit=1)[0]) from error
     changed = next((pair for pair in zip(own, back, strict=True) if not _is_same(*pair)), None)
     if changed is not None:  # For example, Arrow turns a tuple into a list and several time zones into one.

@@ -121,7 +121,10 @@ class CustomWeight(ThresholdWeight):
     def _values(self, thresholds: Floats) -> Floats:
         try:
             with np.errstate(all="ignore"):  # Values that are not finite are rejected below.
-                values = np.broadcast_to(np.asarray(self.function(thresholds), dtype=np.float64), thresholds.shape)
+                found = np.asarray(self.function(thresholds))
+                if found.dtype.kind == "c":
+                    raise TypeError("it returned complex numbers")  # noqa: TRY301  (reported below)
+                values = np.broadcast_to(found.astype(np.float64), thresholds.shape)
         except (TypeError, ValueError) as error:
             law = "must take an array of thresholds and return one number for each"
             hint = "numpy.vectorize(weight) does."

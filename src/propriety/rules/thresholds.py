@@ -61,6 +61,8 @@ def read_grid(grid: ArrayLike, argument: str = "grid") -> Floats:
     >>> read_grid(0.2), read_grid([0.1, 0.3])
     (array([0.2]), array([0.1, 0.3]))
     """
+    if np.ma.is_masked(grid):
+        raise InputValueError("must have no missing values", argument=argument, offender="some are masked")
     try:
         values = np.atleast_1d(np.asarray(grid, dtype=np.float64))
     except (TypeError, ValueError) as error:

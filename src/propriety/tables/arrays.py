@@ -219,7 +219,8 @@ def _whole(series: nw.Series[Any]) -> NDArray[Any]:
 
 
 def _plain(series: nw.Series[Any]) -> NDArray[Any]:
-    if series.dtype in (nw.Categorical, nw.Enum):
+    if series.dtype in (nw.Categorical, nw.Enum, nw.String):
+        # Text of a fixed width, as from Polars, would lose trailing NUL characters and be as long as the longest one.
         return _objects(series.to_list())
     if series.dtype in (nw.Int128, nw.UInt128):
         if series.drop_nulls().is_between(-(2**63), 2**63 - 1).all():

@@ -388,8 +388,8 @@ def _strata(given: Mapping[str, Reading], weight: Floats) -> Keys:
     return Keys(labels, keys.codes * FIFTHS + fifth).where(np.ones(n, dtype=bool))
 
 
-def check_known(y_true: object) -> None:
+def check_known(y_true: object, *, hint: str = "") -> None:
     """Raise an error for censored outcomes, where outcomes must be known."""
     if isinstance(y_true, CensoredOutcomes):
         law = "must hold known outcomes; those by a horizon are weighted for censoring"
-        raise InputTypeError(law, argument="y_true")
+        raise InputTypeError(law, argument="y_true", hint=hint)
