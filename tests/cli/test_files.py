@@ -73,3 +73,27 @@ def test_names_that_differ_only_in_case_are_refused_if_they_are_used(folder, run
         told = refusal("evaluate", "x", "--outcome", "y", "--forecast", name)
         assert f"{'x' if form == 'parquet' else 'one of the files'} has 'P' and 'p'" in told
     assert "Brier score of P: 0.41" in run("evaluate", "x", "--outcome", "y", "--forecast", "P").stdout
+
+
+def test_arrow_files_are_joined_by_name_in_a_type_that_holds_all_values(folder, run, refusal):
+    def write(name, *, stream=False, **columns):
+        table = pa.table(columns)
+        writer = pa.ipc.new_stream if stream else pa.ipc.new_file
+        with writer(folder / name, table.schema) as sink:
+            sink.write_table(table)
+
+    y, p, q = [True, False] * 20, [0.7, 0.2] * 20, [0.6, 0.4] * 20
+    compare = ("--outcome", "y", "--forecast", "p", "--forecast", "q")
+    write("flags.arrow", y=y, p=p, q=q)
+    write("counts.arrow", q=pa.array(q, pa.float32()), y=[1, 0] * 20, p=p)
+    write("wrong.arrow", y=[2, 0] * 20, p=p, q=q)
+    both = [
+        run("compare", *names, *compare).stdout
+        for names in (("flags.arrow", "counts.arrow"), ("counts.arrow", "flags.arrow"))
+    ]
+    assert both[0] == both[1]
+    assert "80 cases" in both[0]
+    assert "is 2 (20 of 80 rows)" in refusal("compare", "flags.arrow", "wrong.arrow", *compare)
+    write("one.arrows", stream=True, y=y, p=p, q=q)
+    write("two.arrows", stream=True, q=q, p=p, y=[1, 0] * 20)
+    assert run("compare", "one.arrows", "two.arrows", *compare).stdout == both[0]

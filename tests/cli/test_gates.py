@@ -195,7 +195,7 @@ ROWS = {
         ("sex,site=f,1/miscalibrated", "Gate failed: the calibration of a in sex,site=f,1 was not tested."),
         ("any group/miscalibrated", "Gate failed: a is miscalibrated in 1 of 2 groups: sex: f."),
         ("any group/brier>0.3", "Gate passed: any group/brier is above 0.3 in none of 3 groups."),
-        ("any group/brier>brier", "Gate failed: any group/brier is above brier in 1 of 3 groups: sex: m."),
+        ("any group/brier>brier", "Gate failed: any group/brier is above brier (0.25) in 1 of 3 groups: sex: m."),
         ("sex=m/brier > sex=f/brier", "Gate failed: sex=m/brier is 0.3, which is above sex=f/brier (0.1)."),
     ],
 )

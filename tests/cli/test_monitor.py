@@ -241,3 +241,12 @@ def test_prometheus_scrapes_the_metrics_and_raises_the_alert(ledgers, run, monke
         prometheus.wait(20)
         server.shutdown()
         server.server_close()
+
+
+def test_a_state_that_cannot_be_kept_is_refused_before_anything_is_written(ledgers, folder, refusal):
+    (folder / "file").write_text("x")
+    (folder / "other").mkdir()
+    (folder / "other" / "notes.txt").write_text("x")
+    for state, why in (("file", "file is a file"), ("other", "other holds other files")):
+        assert why in refusal("monitor", "calm", "--state", state, "--json", "out.json")
+        assert not (folder / "out.json").exists()

@@ -56,3 +56,13 @@ def test_rejects(folder, run, arguments, text):
     result = run("plan", *arguments)
     assert result.exit_code == 2
     assert text in result.stderr
+
+
+def test_a_width_is_given_once(refusal):
+    once = ("plan", "--prevalence", "0.1", "--auc", "0.8", "--width", "auc=0.1")
+    assert "must name each measure once; 'auc' is named again" in refusal(*once, "--width", "auc=0.2")
+
+
+def test_a_shared_range_of_thresholds_is_not_for_a_plan(folder, run):
+    (folder / "pyproject.toml").write_text("[tool.propriety]\nthresholds = [0.1, 0.2]\n")
+    assert run("plan", "--prevalence", "0.1", "--auc", "0.8").exit_code == 0

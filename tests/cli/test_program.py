@@ -217,3 +217,14 @@ def test_help_loads_nothing_that_reads_or_draws():
     code = "import sys; from propriety.cli.program import program; print(*sys.modules, sep='\\n')"
     finished = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)  # noqa: S603
     assert not {"duckdb", "matplotlib", "pandas", "polars", "pyarrow"} & set(finished.stdout.split())
+
+
+@pytest.mark.slow
+@posix
+@pytest.mark.parametrize("option", ["--help", "--version"])
+def test_a_closed_pipe_of_the_program_itself_is_no_failed_gate(option):
+    read, written = os.pipe()
+    os.close(read)
+    command = [sys.executable, "-m", "propriety", option]
+    with os.fdopen(written, "w") as closed:
+        assert subprocess.run(command, stdout=closed, check=False).returncode == 141  # noqa: S603  (our own program)

@@ -281,5 +281,7 @@ def test_rules_that_return_no_number():
 @pytest.mark.filterwarnings("error")
 def test_some_case_is_kept_at_every_share_below_one():
     rng = np.random.default_rng(0)
-    found = pr.retention_curve(np.arange(30) % 3, rng.dirichlet(np.ones(3), 30), removed=[0, 1 - 1e-13], metric="accuracy")
+    found = pr.retention_curve(
+        np.arange(30) % 3, rng.dirichlet(np.ones(3), 30), removed=[0, 1 - 1e-13], metric="accuracy"
+    )
     assert np.isfinite(found.value).all()

@@ -163,7 +163,8 @@ def test_independent_cases_have_their_noise():
 def test_bands_say_that_they_take_cases_for_independent(found, request):
     result = request.getfixturevalue(found)
     caption = figure_named("Reliability of a", result).caption
-    assert f"bands assume independent cases. Here they may be correlated ({result.dependence})" in caption
+    assert "only known for independent cases, and the CORP curve" in caption
+    assert f"assumes independent cases too. Here they may be correlated ({result.dependence})" in caption
 
 
 def figure_named(title, result):

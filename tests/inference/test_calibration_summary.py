@@ -366,3 +366,16 @@ def test_the_scale_of_weights_does_not_matter(scale, shared):
         pr.estimate(y, p, pr.measures.AreaUnderRoc(), sample_weight=by * weight, **shared) for by in (1.0, scale)
     )
     assert (scaled.low, scaled.high) == pytest.approx((area.low, area.high))
+
+
+def test_the_smooth_curve_of_correlated_cases_has_no_limits():
+    rng = np.random.default_rng(2)
+    p = rng.beta(2, 4, 300)
+    y, unit = rng.random(300) < p, np.arange(300) // 3
+    alone = pr.calibration_summary(y, p, seed=1).smooth
+    for name in ("cluster", "time"):
+        found = pr.calibration_summary(y, p, **{name: unit}, seed=1).smooth
+        assert found.ici == alone.ici
+        assert np.isnan([found.ici_low, found.ici_high, found.e_max_high, found.p_value, *found.low, *found.high]).all()
+        assert found.note == "the interval is only known for independent cases"
+    assert np.isfinite([alone.ici_high, alone.p_value]).all()

@@ -416,3 +416,11 @@ def test_scores_that_cannot_be_estimated_say_why():
     below = certain.score < 0.0
     assert below.any()
     assert all(note == "the estimated score is not positive: no limits of the score" for note in certain.note[below])
+
+
+def test_correlated_cases_are_refused():
+    reported = np.where(np.isnan(REPORTED) | (REPORTED >= DAYS), -1, REPORTED).astype(int)
+    keys = {"made": MADE, "reported": reported}
+    ledger = pr.condense(reported >= 0, P, by=keys, cluster=np.arange(len(P)) // 2)
+    with pytest.raises(InputValueError, match="may be correlated within its cluster"):
+        pr.late_labels(ledger, made="made", reported="reported", now=DAYS - 1)

@@ -319,3 +319,16 @@ def test_measures_of_one_key_are_refused():
     ledger = pr.condense(rng.random(400) < p, p, by={"site": site})
     with pytest.raises(InputValueError, match="measures must each have a key of its own; 'log' occurs twice"):
         pr.meta_analysis(ledger, measures=[pr.Log(), pr.Log(clip=0.2)])
+
+
+def test_a_site_with_an_infinite_score_is_not_averaged_away():
+    rng = np.random.default_rng(1)
+    p, site = rng.uniform(0.1, 0.9, 400), np.arange(400) % 4
+    y = rng.random(400) < p
+    p[np.flatnonzero(y & (site == 2))[0]] = 0.0
+    found = pr.meta_analysis(pr.condense(y, p, by={"site": site}), measures=[pr.Log(), pr.Brier()])
+    assert found.mean[0] == np.inf
+    assert np.isnan([found.low[0], found.high[0], found.prediction_high[0]]).all()
+    assert np.isfinite(found.mean[1])
+    assert "infinite on average over the sites. Note: it is infinite at 1 site: 2." in found.summary()
+    assert "∞" in [text.get_text() for text in found.plot(measure="log").texts]

@@ -249,7 +249,7 @@ def test_the_index_of_clusters_has_no_interval():
     alone = pr.estimate(Y, P, **options)
     assert found.value == alone.value
     assert np.isnan([found.low, found.high]).all()
-    assert found.note == "the interval of this measure is only known for independent cases"
+    assert found.note == "the interval is only known for independent cases"
     assert np.isfinite([alone.low, alone.high]).all()
     groups = pr.slices(Y, P, index, by=np.arange(N) % 2, cluster=np.arange(N) // 8, n_resamples=20, seed=1)
     assert np.isnan(groups.low).all()

@@ -85,3 +85,13 @@ def test_input_is_checked():
         pr.estimate_prevalence([0, 1] * 9, [0.1, 0.2] * 9, unlabelled=[[0.1, 0.2, 0.7]])
     with pytest.raises(InputValueError, match="unlabelled must lie in"):
         pr.estimate_prevalence([0, 1] * 9, [0.1, 0.2] * 9, unlabelled=[0.1, 1.2])
+
+
+@pytest.mark.parametrize("extra", [1.0, 0.0, 0.999999])
+def test_one_extreme_forecast_hardly_moves_the_limits(extra):
+    rng = np.random.default_rng(0)
+    p = rng.beta(2, 2, 2000)
+    y, more = rng.random(2000) < p, rng.beta(2, 2, 2000)
+    without = pr.estimate_prevalence(y, p, unlabelled=more, method="em")
+    found = pr.estimate_prevalence(y, p, unlabelled=np.append(more, extra), method="em")
+    assert [found.low, found.high] == pytest.approx([without.low, without.high], abs=0.005)

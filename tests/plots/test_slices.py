@@ -115,3 +115,13 @@ def test_infinite_scores_leave_their_row_empty():
 def test_what_there_is_not_to_show(found, show):
     with pytest.raises(InputValueError, match='show must be "value", "excess" or "net_benefit"; got'):
         found.plot(show=show)
+
+
+def test_infinite_values_are_marked():
+    rng = np.random.default_rng(1)
+    p, group = rng.uniform(0.1, 0.9, 200), np.arange(200) % 2
+    y = rng.random(200) < p
+    wrong = p.copy()
+    wrong[np.flatnonzero(y & (group == 1))[0]] = 0.0
+    ax = pr.slices(y, {"a": p, "b": wrong}, by={"g": group}, measure=pr.Log()).plot()
+    assert [text.get_text() for text in ax.texts].count("∞ →") == 1

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.special import expit
+from scipy.special import expit, logit
 
 import propriety as pr
 from propriety.errors import ImproperRuleError, InputTypeError, InputValueError
@@ -535,3 +535,27 @@ def test_one_forecast_of_many_rows_is_counted_on_a_grid(forecasts, monkeypatch):
 def test_a_rule_for_classes_only_is_refused_for_one_event():
     with pytest.raises(InputValueError, match=r"RankedProbability\(\) is a rule for classes"):
         pr.recalibrate([0, 1] * 20, [0.2, 0.7] * 20, rule=pr.RankedProbability())
+
+
+@pytest.mark.parametrize("unit", ["cluster", "time"])
+def test_repeated_cases_are_no_more_evidence(unit):
+    rng = np.random.default_rng(1)
+    p = rng.beta(2, 3, 300)
+    y, again = rng.random(300) < expit(0.7 * logit(p)), np.repeat(np.arange(300), 16)
+    once = pr.recalibrate(y, p, seed=1).map
+    found = pr.recalibrate(y[again], p[again], **{unit: again}, seed=1).map
+    assert 0.0 < once.shrinkage < 1.0
+    assert found.shrinkage == pytest.approx(once.shrinkage, rel=1e-6)
+    assert found.slopes == pytest.approx(once.slopes, rel=1e-6)
+    assert pr.recalibrate(y[again], p[again], seed=1).map.shrinkage > once.shrinkage
+
+
+def test_repeated_cases_of_classes_are_no_more_evidence():
+    rng = np.random.default_rng(1)
+    p = rng.dirichlet(np.ones(3), 300)
+    y = (p.cumsum(axis=1) > rng.random((300, 1))).argmax(axis=1)
+    again = np.repeat(np.arange(300), 16)
+    once = pr.recalibrate(y, p, seed=1).map
+    found = pr.recalibrate(y[again], p[again], cluster=again, seed=1).map
+    assert found.shares == pytest.approx(once.shares, abs=0.02)
+    assert pr.recalibrate(y[again], p[again], seed=1).map.shares.max() > 0.3

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
@@ -58,7 +58,8 @@ class SmoothCalibration(Result):
     ici_low, ici_high, e50_low, e50_high, e90_low, e90_high, e_max_low, e_max_high : float
         Their confidence limits. The lower limit is 0 unless the test rejects calibration.
     p_value : float
-        Score test of calibration against a curve of this shape.
+        Score test of calibration against a curve of this shape. It is NaN, and so are all limits, if cases may be
+        correlated.
     method : {"spline", "loess"}
         How the curve was fitted.
     level : float
@@ -102,6 +103,14 @@ class SmoothCalibration(Result):
     def index(self, name: str) -> tuple[float, float, float]:
         """Return the value and the limits of "ici", "e50", "e90" or "e_max"."""
         return getattr(self, name), getattr(self, f"{name}_low"), getattr(self, f"{name}_high")
+
+    def without_limits(self, note: str) -> SmoothCalibration:
+        """Return the curve and the indices without limits and test, for cases that are not independent."""
+        limits: dict[str, Any] = {
+            f"{name}_{side}": math.nan for name in ("ici", "e50", "e90", "e_max") for side in ("low", "high")
+        }
+        unknown = np.full_like(self.forecast, np.nan)
+        return replace(self, low=unknown, high=unknown, p_value=math.nan, note=note, **limits)
 
     def _facts(self) -> dict[str, Any]:
         return {"ici": self.ici, "low": self.ici_low, "high": self.ici_high, "p_value": self.p_value, "n": self.n}

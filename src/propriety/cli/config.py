@@ -59,7 +59,7 @@ def _read(ctx: click.Context, name: str | None, commands: Sequence[click.Command
     if name is None and not path.is_file():
         return
     try:
-        found = tomllib.loads(path.read_text(encoding="utf-8"))
+        found = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except (ValueError, RecursionError) as error:  # Also a whole number of more than 4,300 digits.
         raise InputValueError(f"{path} must be TOML; {error}", argument="--config") from error
     if path.name == PROJECT.name:
@@ -87,7 +87,12 @@ def _given(
             raise InputValueError(f"{name} in {path} must be a table of options", argument="--config")
         _check_known(found.get(name, {}), _parameters(one), f"propriety {name} has no option")
     own = _parameters(command)
-    return {key: value for key, value in shared.items() if key in own} | dict(found.get(str(command.name), {}))
+    # A range of thresholds is for other commands than those that take a single one.
+    fits = {
+        key: key in own and not (isinstance(value, list) and own[key].type is click.FLOAT)
+        for key, value in shared.items()
+    }
+    return {key: value for key, value in shared.items() if fits[key]} | dict(found.get(str(command.name), {}))
 
 
 def _check_trusted(given: Mapping[str, Any]) -> None:

@@ -96,7 +96,7 @@ def open_relation(
                 if form == "excel":
                     cut = [name for name, role in (labels or {}).items() if role == "quantity"]
                     sheets = read_sheets(files, sheet=dialect.sheet, nulls=dialect.nulls, numbers=numbers, cut=cut)
-                    relation = _from_arrow(connection, sheets, used)
+                    relation = _from_arrow(connection, [sheets], used)
                 elif texts is None:
                     relation = _relation(connection, files, form, used)
                 elif whole is None:
@@ -129,13 +129,13 @@ def _relation(
         if form == "arrow":
             from pyarrow import dataset
 
-            cases = dataset.dataset([os.fspath(path) for path in files], format="ipc")
-            check_columns(len(cases.schema))
-            return _from_arrow(connection, cases, used)
+            several = [dataset.dataset(os.fspath(path), format="ipc") for path in files]
+            check_columns(max(len(cases.schema) for cases in several))
+            return _from_arrow(connection, several, used)
         # A stream can be read only once, but there are several queries; mapped memory is loaded only when it is used.
         streams = [pa.ipc.open_stream(pa.memory_map(os.fspath(path))) for path in files]
         check_columns(max(len(stream.schema) for stream in streams))
-        return _from_arrow(connection, pa.concat_tables([stream.read_all() for stream in streams]), used)
+        return _from_arrow(connection, [stream.read_all() for stream in streams], used)
     except (pa.ArrowException, OSError) as error:
         raise InputValueError("files must be complete Arrow files", offender=str(error).rstrip(".")) from error
 
@@ -154,10 +154,19 @@ def _read_names(connection: duckdb.DuckDBPyConnection, path: Path) -> list[str]:
     return connection.read_parquet([_literal(path)]).columns
 
 
-def _from_arrow(connection: duckdb.DuckDBPyConnection, cases: Any, used: Sequence[str]) -> duckdb.DuckDBPyRelation:
-    relation = connection.from_arrow(cases)
-    check_given(cases.schema.names, lambda: relation.columns, used, "one of the files")
-    return relation
+def _from_arrow(
+    connection: duckdb.DuckDBPyConnection, several: Sequence[Any], used: Sequence[str]
+) -> duckdb.DuckDBPyRelation:
+    """Return the rows of Arrow tables or datasets; columns are matched by name, in a type that holds all values."""
+    relations = [connection.from_arrow(cases) for cases in several]
+    for relation, cases in zip(relations, several, strict=True):
+        check_given(cases.schema.names, lambda own=relation: own.columns, used, "one of the files")  # type: ignore[misc]
+    if len(relations) == 1:
+        return relations[0]
+    for place, cases in enumerate(several):
+        connection.register(f"file_{place}", cases)
+    parts = (f"SELECT * FROM file_{place}" for place in range(len(several)))  # noqa: S608  # nosec B608  (numbers)
+    return connection.sql(" UNION ALL BY NAME ".join(parts))
 
 
 def _literal(path: Path) -> str:

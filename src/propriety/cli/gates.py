@@ -148,7 +148,8 @@ def _compared(gate: Inequality, model: str | None, facts: Facts) -> GateResult:
 def _any_group(gate: Inequality, left: Path, model: str | None, facts: Facts) -> GateResult:
     """Check a number in every group in which it is known."""
     limit, known = _value(gate.right, model, facts), _of_groups(left, model, facts)
-    key, condition = _key(left, model, facts), f"{WORDS[gate.sign]} {gate.right}"
+    bound = f" ({limit:.6g})" if isinstance(gate.right, Path) else ""
+    key, condition = _key(left, model, facts), f"{WORDS[gate.sign]} {_key(gate.right, model, facts)}{bound}"
     if not known or math.isnan(limit):
         reason = f"{key} could not be computed, so it may be {condition}."
         return GateResult(gate=str(gate), key=key, value=math.nan, limit=limit, failed=True, reason=reason)

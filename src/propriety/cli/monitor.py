@@ -90,6 +90,7 @@ def monitor(
     """
     targets = [html, json_file, metrics_file]
     check_targets(targets)
+    _check_state(state)
     stages = Stages()
     with found_files(files) as paths:
         if condensed_kind(paths) != "ledgers":
@@ -98,14 +99,25 @@ def monitor(
             ledger = Ledger.merge(map(Ledger.from_parquet, paths))
     with stages.stage("monitoring"):
         found = _monitored(ledger, state, {name: value for name, value in options.items() if value is not None})
-    _write(found, html, json_file, metrics_file)
     if state is not None:
         found.to_parquet(state)
+    _write(found, html, json_file, metrics_file)
     if STDOUT not in targets:
         say(found.summary())
         _show(found)
     if found.alarms:
         click.get_current_context().exit(1)
+
+
+def _check_state(state: str | None) -> None:
+    """Raise an error if the folder is a file, or holds anything but a state."""
+    if state is None or not Path(state).exists():
+        return
+    if not Path(state).is_dir():
+        raise InputValueError("must be a folder", argument="--state", offender=f"{state} is a file")
+    if any(Path(state).iterdir()) and not (Path(state) / FACTS).exists():
+        law = "must be a new folder, an empty one, or one that holds a state"
+        raise InputValueError(law, argument="--state", offender=f"{state} holds other files")
 
 
 def _monitored(ledger: Ledger, state: str | None, options: dict[str, Any]) -> LedgerMonitor:

@@ -109,7 +109,11 @@ def plan(
     """
     check_targets([json_file])
     if widths:
-        options["widths"] = dict(map(_width, widths))
+        named = list(map(_width, widths))
+        twice = first_repeated(name for name, _ in named)
+        if twice is not None:
+            raise InputValueError(f"must name each measure once; {twice!r} is named again", argument="--width")
+        options["widths"] = dict(named)
     if rule_name is not None:
         options["measure"] = rule_named(rule_name)
     stages = Stages()

@@ -6,6 +6,7 @@ import io
 import os
 import sys
 import traceback
+from contextlib import suppress
 from typing import Any, Never
 
 import click
@@ -69,9 +70,16 @@ class Program(click.Group):
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
-            # Python flushes the output at exit, which must not fail again.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _close_output()
             ctx.exit(PIPE)
+
+    def make_context(self, *args: Any, **extra: Any) -> click.Context:
+        """Read the command line, where --help and --version write to the output too."""
+        try:
+            return super().make_context(*args, **extra)
+        except BrokenPipeError:
+            _close_output()
+            sys.exit(PIPE)
 
 
 @click.group(
@@ -135,6 +143,11 @@ def run() -> None:
         raise
 
 
+def _close_output() -> None:
+    """Redirect the output to nowhere: Python flushes it at exit, which must not fail again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def _usage(error: click.ClickException) -> str:
     message = one_line(Exception(error.format_message()))
     context = error.ctx if isinstance(error, click.UsageError) else None
@@ -151,5 +164,6 @@ def _last_resort() -> int:
 
 def _fail(message: str, code: int) -> int:
     text = visible(message)
-    click.echo(f"Error: {text if len(text) <= LONGEST else f'{text[:LONGEST]}...'}", err=True)
+    with suppress(BrokenPipeError):
+        click.echo(f"Error: {text if len(text) <= LONGEST else f'{text[:LONGEST]}...'}", err=True)
     return code

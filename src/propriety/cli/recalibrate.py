@@ -250,6 +250,8 @@ def _check_new(added: Sequence[str], schema: Iterable[str]) -> None:
     """Raise an error for the name of an existing column; DuckDB does not distinguish the case of letters."""
     names = {name.lower(): name for name in schema}
     for one in added:
+        if not one:
+            raise InputValueError("must not be empty", argument="--name")
         if one.lower() in names:
             law = f"must not be the name of an existing column; got {one!r}"
             other = names[one.lower()]

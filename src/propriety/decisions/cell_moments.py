@@ -84,6 +84,7 @@ class PairMoments:
         grouped = (2, 2, self.cells.size, self.cells.size)
         self.plain = np.zeros((len(pairs), 3, *grouped))
         self.squared = np.zeros((len(pairs), 6, *grouped))
+        self.differing = np.zeros((len(pairs), *grouped[1:]))
 
     def add(self, chunks: Mapping[int, Chunk]) -> None:
         """Add the same cases, with the forecasts of each model of a pair."""
@@ -105,6 +106,9 @@ class PairMoments:
             squared = _grouped(key, parts, None if weight is None else weight * weight, shape)
             self.squared[place] += squared
             self.plain[place] += squared[:3] if weight is None else _grouped(key, parts[:3], weight, shape)
+            differs = (one.value != other.value) if weight is None else (one.value != other.value) & (weight > 0.0)
+            end = np.where(together | (z > 0.0), b, b - 1)  # The higher forecast may be at the lower edge of its cell.
+            self.differing[place] += _grouped((event * size + a) * size + end, (differs,), None, shape[1:])[0]
 
     def differences(self) -> tuple[Floats, Floats]:
         """Return the mean difference of each pair on each interval, and its standard error."""
@@ -114,6 +118,14 @@ class PairMoments:
         squares = _sum_blocks(self._products()) + mean**2 * self.weight_squares
         squares -= 2.0 * mean * _sum_cells(self._by_cell(self.squared[:, :3]))
         return mean, np.sqrt(np.maximum(squares, 0.0) * (self.n / (self.n - 1))) / self.weight
+
+    def fewest(self) -> Floats:
+        """Return the number of events, or if smaller of non-events, whose losses differ on each interval."""
+        first, last = np.triu_indices(self.cells.size)
+        begun = np.cumsum(self.differing.sum(axis=-1), axis=-1)  # Differences that begin in a cell, or below it.
+        ended = np.cumsum(self.differing.sum(axis=-2), axis=-1)
+        before = np.concatenate([np.zeros_like(ended[..., :1]), ended[..., :-1]], axis=-1)
+        return np.asarray((begun[..., last] - before[..., first]).min(axis=1))
 
     def _by_cell(self, sums: Floats) -> Floats:
         """Return the sum of the differences on each cell."""

@@ -28,6 +28,7 @@ Names: TypeAlias = NDArray[np.str_]
 RULES: dict[ThresholdAxis, type[BoundedBrier | BoundedLog]] = {"linear": BoundedBrier, "log-odds": BoundedLog}
 THRESHOLDS = 41
 MOST_SUMS = 2**17  # Most pairs of models times squared cells kept at a time, with 36 sums for each.
+FEWEST = 5  # Events and non-events whose losses differ, with which a margin can be tested.
 RAREST = 0.001  # First default threshold on the log-odds axis; the last is 1 minus this.
 COLUMNS = ("low", "high", "winner", "runner_up", "regret", "margin", "standard_error", "is_noise")
 
@@ -170,7 +171,9 @@ def ranking_map(
 
     Notes
     -----
-    `is_noise` compares the margin with its standard error times the normal quantile of a two-sided test. It holds for
+    `is_noise` compares the margin with its standard error times the normal quantile of a two-sided test. It is also
+    true if the losses of fewer than five events, or of fewer than five non-events, differ: a rare event that did not
+    happen by chance is neither in the margin nor in its error. The test holds for
     one interval and one pair of models, chosen in advance. Here the data choose the winner and there are many
     intervals, so a margin that is significant somewhere on the map is weaker evidence than the level says.
 
@@ -189,7 +192,7 @@ def ranking_map(
 
     Examples
     --------
-    >>> y, sharp, vague = [0, 1, 0, 1], [0.1, 0.7, 0.2, 0.9], [0.4, 0.4, 0.3, 0.6]
+    >>> y, sharp, vague = [0, 1, 0, 1] * 5, [0.1, 0.7, 0.2, 0.9] * 5, [0.4, 0.4, 0.3, 0.6] * 5
     >>> ranking = ranking_map(y, {"sharp": sharp, "vague": vague}, grid=[0.2, 0.5, 0.8])
     >>> ranking.winner.tolist(), ranking.margin.round(4).tolist(), ranking.is_noise.tolist()
     (['sharp', 'sharp', 'sharp'], [0.1167, 0.1167, 0.1167], [False, False, True])
@@ -234,8 +237,8 @@ def _rank(cases: Cases, grid: Floats, axis: ThresholdAxis, level: float) -> Rank
     regret = moments.regrets() / width
     winner, runner_up = np.argsort(regret, axis=0, kind="stable")[:2]
     each = np.arange(len(width))
-    difference, error = (values / width for values in _differences(cases, grid, weight, winner, runner_up))
-    margin = np.abs(difference)
+    difference, error, fewest = _differences(cases, grid, weight, winner, runner_up)
+    margin, error = np.abs(difference) / width, error / width
     return RankingMap(
         low=grid[starts],
         high=grid[last_cells + 1],
@@ -245,7 +248,7 @@ def _rank(cases: Cases, grid: Floats, axis: ThresholdAxis, level: float) -> Rank
         margin=margin,
         standard_error=error,
         # Not "less than": a tie has zero margin and zero error, and the error of a single case is NaN.
-        is_noise=~(margin > ndtri(0.5 + level / 2.0) * error),
+        is_noise=~(margin > ndtri(0.5 + level / 2.0) * error) | (fewest < FEWEST),
         regrets=regret.T,
         grid=grid,
         models=models,
@@ -259,15 +262,16 @@ def _rank(cases: Cases, grid: Floats, axis: ThresholdAxis, level: float) -> Rank
 
 def _differences(
     cases: Cases, grid: Floats, weight: IntervalWeight, winner: NDArray[np.intp], runner_up: NDArray[np.intp]
-) -> tuple[Floats, Floats]:
-    """Return the mean difference of the two best models on each interval and its error, in another pass over the cases.
+) -> tuple[Floats, Floats, Floats]:
+    """Return the mean difference of the two best models on each interval, its error, and the fewest cases that differ.
 
-    Only pairs that are best somewhere are computed, some at a time, which bounds the memory.
+    This takes another pass over the cases. Only pairs that are best somewhere are computed, some at a time, which
+    bounds the memory.
     """
     both = np.sort(np.stack([winner, runner_up]), axis=0)
     pairs, pair_of = np.unique(both, axis=1, return_inverse=True)
     pair_of = pair_of.reshape(-1)
-    difference, error = np.empty(len(winner)), np.empty(len(winner))
+    difference, error, fewest = (np.empty(len(winner)) for _ in range(3))
     most = max(MOST_SUMS // (len(grid) - 1) ** 2, 1)
     for start in range(0, pairs.shape[1], most):
         some: list[tuple[int, int]] = [(one, other) for one, other in pairs[:, start : start + most].T.tolist()]
@@ -277,8 +281,9 @@ def _differences(
             moments.add(dict(zip(used, chunks, strict=True)))
         here = np.flatnonzero((pair_of >= start) & (pair_of < start + most))
         means, errors = moments.differences()
-        difference[here], error[here] = (values[pair_of[here] - start, here] for values in (means, errors))
-    return difference, error
+        rows = pair_of[here] - start, here
+        difference[here], error[here], fewest[here] = means[rows], errors[rows], moments.fewest()[rows]
+    return difference, error, fewest
 
 
 def _read_grid(grid: ArrayLike | None, axis: ThresholdAxis) -> Floats:

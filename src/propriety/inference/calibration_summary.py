@@ -20,6 +20,7 @@ from propriety.inference.calibration_measures import CalibrationIntercept, Calib
 from propriety.inference.calibration_testing import calibration_test_of, recalibrated_test_of
 from propriety.inference.estimates import Estimate, censoring_note
 from propriety.inference.estimation import estimate_or_note
+from propriety.inference.index_estimates import INDEPENDENT
 from propriety.inference.measures import Measure, Miscalibration
 from propriety.inference.recalibration_gain import RecalibrationGain
 from propriety.inference.uncertain_forecasts import without_certain
@@ -288,7 +289,7 @@ def calibration_of(
         n_events=table.n_events,
         dropped=table.dropped,
         note=_note(ledger, table, test, numbers),
-        smooth=_smooth(table, level, drawing),
+        smooth=_smooth(ledger, table, level, drawing),
     )
     if test is None:
         return found
@@ -298,11 +299,13 @@ def calibration_of(
     return replace(found, outcome="immaterial" if _immaterial(found, test) else "miscalibrated")
 
 
-def _smooth(table: ForecastTable, level: float, drawing: Drawing) -> SmoothCalibration | None:
+def _smooth(ledger: Ledger, table: ForecastTable, level: float, drawing: Drawing) -> SmoothCalibration | None:
+    """Return the smooth curve, if there is one; its limits and test are for independent cases."""
     try:
-        return smooth_calibration_of(table, level=level, n_resamples=drawing.n_resamples, seed=drawing.seed)
+        found = smooth_calibration_of(table, level=level, n_resamples=drawing.n_resamples, seed=drawing.seed)
     except UNDEFINED:
         return None
+    return found if ledger.dependence is None else found.without_limits(INDEPENDENT)
 
 
 def _cleared(test: CalibrationTest) -> CalibrationOutcome:

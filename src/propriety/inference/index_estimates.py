@@ -13,7 +13,7 @@ from propriety.ledger.ledger import Ledger
 __all__ = ["INDEPENDENT", "estimate_index"]
 
 METHOD = "draws of the coefficients of a spline"
-INDEPENDENT = "the interval of this measure is only known for independent cases"
+INDEPENDENT = "the interval is only known for independent cases"
 
 
 def estimate_index(
@@ -21,9 +21,8 @@ def estimate_index(
 ) -> Estimate:
     """Estimate the index; see `ReliabilityCurve.smooth`. The draws need independent cases."""
     found = smooth_calibration_of(ledger.table(model), level=level, n_resamples=drawing.n_resamples, seed=drawing.seed)
+    found = found if ledger.dependence is None else found.without_limits(INDEPENDENT)
     value, low, high = found.index(measure.key)
-    if ledger.dependence is not None:
-        low = high = math.nan
     return Estimate(
         value=value,
         low=low,
@@ -34,7 +33,7 @@ def estimate_index(
         measure=measure,
         n=ledger.n,
         units=units_of(ledger),
-        note=found.note if ledger.dependence is None else INDEPENDENT,
+        note=found.note,
         dropped=ledger.dropped,
         n_resamples=drawing.n_resamples,
         seed=drawing.seed,

@@ -109,6 +109,9 @@ def _cells_of_ledger(ledger: Ledger, made: object, reported: object) -> tuple[La
             raise InputValueError(law, argument=name, offender=f"got {key!r}")
     if ledger.labels is not None or ledger.is_weighted:
         raise InputValueError("must hold one event and no weights", argument="forecasts")
+    if ledger.dependence is not None:
+        law = f"must hold independent cases; those of this ledger may be correlated within its {ledger.dependence}"
+        raise InputValueError(law, argument="forecasts", hint="condense them without it, if they are independent.")
     tables = ledger.keyed_tables(ledger.one_model(None), ledger.events[0])
     first = read_days("made", ledger.index.column(str(made)))
     labels = ledger.index.column(str(reported))

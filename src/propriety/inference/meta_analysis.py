@@ -169,6 +169,8 @@ class MetaAnalysis(Result):
         if math.isnan(self.mean[row]):
             return "no mean over sites."
         sure, sites = percent(self.level), counted(int(self.n_sites[row]), "site")
+        if math.isinf(self.mean[row]):
+            return "infinite on average over the sites."
         said = f"{number(self.mean[row])} on average over {sites}"
         said += f" ({sure} CI {number(self.low[row])} to {number(self.high[row])})"
         if not math.isnan(self.prediction_low[row]):
@@ -233,7 +235,7 @@ def meta_analysis(
     -----
     A site is left out of the mean of a measure if it has no standard error on the scale of the analysis, for example
     for observed/expected without events; `note` says so. If sites are left out because they have no events, the mean is
-    biased: combine small sites first.
+    biased: combine small sites first. If the value of a site is infinite, so is the mean.
 
     The interval of Hartung and Knapp can be very narrow if the estimates of a few sites agree by chance.
 
@@ -324,11 +326,17 @@ def _summary(
     usable = np.isfinite(value) & np.isfinite(error) & (error > 0.0)
     weight, k = np.zeros(len(found)), int(usable.sum())
     notes = []
+    infinite = [one.value for one in found if math.isinf(one.value)]
     if k < len(found):
         absent = [label for label, used in zip(labels, usable.tolist(), strict=True) if not used]
         notes.append(f"{counted(len(absent), 'site')} left out: {', '.join(absent)}")
     numbers = dict.fromkeys(RandomEffects._fields[:-1], math.nan)
-    if k >= 2:
+    if infinite:
+        # The mean of the other sites would flatter the model.
+        numbers["mean"] = sum(infinite)
+        where = [label for label, one in zip(labels, found, strict=True) if math.isinf(one.value)]
+        notes = [f"it is infinite at {counted(len(where), 'site')}: {', '.join(where)}"]
+    elif k >= 2:
         pooled = random_effects(value[usable], error[usable], method=methods[0], prediction=methods[1], level=level)
         numbers = pooled._asdict()
         weight[usable] = numbers.pop("weight")

@@ -24,7 +24,7 @@ from propriety.tables.validation import read_unlabelled
 __all__ = ["KnownCases", "read_widths"]
 
 BENEFIT, MODEL = "standardized_net_benefit", "forecast"
-CLUSTERED = "Widths and the calibration test are planned for independent cases; clusters like the pilot's need more."
+DEPENDENT = "Widths and the calibration test are planned for independent cases; {units}s like the pilot's need more."
 WEIGHTED = "The plan is for cases of equal weight; with weights like those of the pilot, intervals are wider."
 
 
@@ -126,7 +126,8 @@ class KnownCases(NamedTuple):
         """Return warnings about weights of the pilot, and about its clusters, unless the plan counts `clusters`."""
         if self.pilot is None:
             return []
-        notes = [CLUSTERED] if self.pilot.dependence is not None and not clusters else []
+        units = self.pilot.dependence
+        notes = [DEPENDENT.format(units=units)] if units is not None and not clusters else []
         # Weights that only restore the prevalence are allowed for.
         weighted = self.pilot.prevalence is None and self.pilot.table(self.pilot.models[0]).is_weighted
         return [*notes, *([WEIGHTED] if weighted else [])]

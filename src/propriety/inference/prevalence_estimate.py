@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
@@ -9,7 +10,7 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import brentq
-from scipy.special import ndtri
+from scipy.special import expit, logit, ndtri
 
 from propriety.checks import check_choice, check_level
 from propriety.errors import InputValueError, ProprietyError
@@ -24,6 +25,7 @@ __all__ = ["PrevalenceEstimate", "PrevalenceMethod", "estimate_prevalence"]
 PrevalenceMethod: TypeAlias = Literal["black-box", "em"]
 
 EDGE = 1e-9  # Event rates are searched from here to one minus this.
+STEPS = 64  # Of the log-odds of the event rate, in which its limits are searched.
 OUTSIDE = {
     "black-box": "no event rate explains the forecasts at this level: more than the event rate has changed",
     "em": (
@@ -208,13 +210,22 @@ def _by_likelihood(table: ForecastTable, forecasts: Floats, z: float) -> tuple[f
         slope = float((moved / mixture**2).sum())
         return float(score.sum()) / math.sqrt(float(score @ score) + slope**2 * error)
 
-    ends = standardised(EDGE), standardised(1.0 - EDGE)  # The score falls as the rate rises.
+    ends = standardised(EDGE), standardised(1.0 - EDGE)
     if ends[0] < -z or ends[1] > z:
         return float(ends[1] > z), math.nan, math.nan
+    # The sum of the scores falls as the rate rises, so that it changes its sign once.
+    value = float(ends[1] >= 0.0)
+    if ends[0] > 0.0 > ends[1]:
+        value = float(brentq(standardised, EDGE, 1.0 - EDGE, xtol=1e-12))
 
-    def where(level: float) -> float:
-        if ends[0] <= level or ends[1] >= level:
-            return float(ends[1] >= level)
-        return float(brentq(lambda at: standardised(at) - level, EDGE, 1.0 - EDGE, xtol=1e-12))
+    def limit(level: float, end: float) -> float:
+        """Return the first rate between the value and an end of the range that the test rejects, or that end."""
+        # Divided by its error, the score may fall again beyond the limit: a few extreme forecasts dominate there.
+        start, stop = np.clip([value, end], EDGE, 1.0 - EDGE)
+        steps = expit(np.linspace(logit(start), logit(stop), STEPS)).tolist()
+        for before, at in itertools.pairwise(steps):
+            if standardised(at) * math.copysign(1.0, level) >= abs(level):
+                return float(brentq(lambda rate: standardised(rate) - level, before, at, xtol=1e-12))
+        return end
 
-    return where(0.0), where(z), where(-z)
+    return value, limit(z, 0.0), limit(-z, 1.0)

@@ -100,7 +100,8 @@ def slices(  # noqa: PLR0913  (the data, the groups, and what is asked of each)
         together are so few, it has an interval, but no test. For measures of answers, such as AURC, right and wrong
         answers of each model count instead of events. An infinite score has no interval either.
     cluster, time : array-like of shape (n,), or str with a frame, optional
-        Cluster or time within which cases may be correlated; neighbouring times are treated as independent.
+        Cluster or time within which cases may be correlated. Intervals of scores, and all tests, treat neighbouring
+        times as independent.
     sample_weight, pos_label, labels, missing, tolerance
         As in `propriety.mean_score`.
     n_resamples, seed : int, optional

@@ -91,8 +91,8 @@ def plot_decompositions(decompositions: Mapping[str, Decomposition], ax: Axes | 
     taken = [Bbox.from_bounds(x - 6, y - 6, 12, 12) for x, y in points]
     taken += [score.get_window_extent() for score in scores]
     short = drawable_names(decompositions, longest=LONGEST)
-    for index, (name, parts) in enumerate(finite.items()):
-        style = marker_style(index) | {"linestyle": ""}
+    for name, parts in finite.items():
+        style = marker_style(list(decompositions).index(name)) | {"linestyle": ""}
         place = (parts.miscalibration, parts.discrimination)
         drawn = ax.plot(*place, markersize=7, label=short[name], zorder=3, clip_on=False, **style)
         label = _label(ax, f"{short[name]}  {shown(parts.score, least=places)}", place, style["color"], taken)

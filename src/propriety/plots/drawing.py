@@ -185,10 +185,11 @@ def percent(value: float) -> str:
     return f"{100 * value:g}%"
 
 
-def write_infinity(ax: Axes, row: float, *, below: bool = False) -> None:
+def write_infinity(ax: Axes, row: float, *, below: bool = False, color: str = "black") -> None:
     """Write at the end of a row that its value is infinite, or with `below` minus infinite."""
     at, align, text = (0.015, "left", "← \N{MINUS SIGN}∞") if below else (0.985, "right", "∞ →")
-    ax.text(at, row, text, transform=ax.get_yaxis_transform(), ha=align, va="center", fontsize=SMALL + 1)
+    beside = ax.get_yaxis_transform()
+    ax.text(at, row, text, transform=beside, ha=align, va="center", fontsize=SMALL + 1, color=color)
 
 
 def write_title(ax: Axes, label: str, *, pad: float | None = None) -> None:

@@ -90,6 +90,9 @@ def _draw_site(ax: Axes, place: int, site: dict[str, Any], names: float, heavies
 def _draw_summary(ax: Axes, found: MetaAnalysis, row: int, names: float, place: float) -> None:
     """Draw the mean as a diamond, and below it the prediction interval as a bar."""
     mean, low, high = (float(column[row]) for column in (found.mean, found.low, found.high))
+    if np.isinf(mean):
+        _write(ax, names, place, "Mean over sites", ha="left", weight="bold")
+        _write(ax, VALUES, place, _interval(mean, low, high), weight="bold")
     if not np.isfinite(mean):
         return
     across, down = [low, mean, high, mean], [place, place - HALF, place, place + HALF]
@@ -143,7 +146,9 @@ def _scale_axis(ax: Axes, found: MetaAnalysis, row: int, sites: dict[str, Any], 
 
 
 def _interval(value: float, low: float, high: float) -> str:
-    if not np.isfinite(value):
+    if np.isinf(value):
+        return "∞" if value > 0.0 else "\N{MINUS SIGN}∞"
+    if np.isnan(value):
         return "not defined"
     limits = f" ({_digits(low)} to {_digits(high)})" if np.isfinite([low, high]).all() else ""
     return f"{_digits(value)}{limits}"

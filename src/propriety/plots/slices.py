@@ -12,7 +12,17 @@ from propriety.errors import InputValueError
 from propriety.inference.measures import NetBenefit
 from propriety.inference.slice_table import TOO_FEW, Slices
 from propriety.plots.drawable_names import LONGEST_ROW, drawable_list, plain, visible
-from propriety.plots.drawing import GREY, SMALL, color_of, draw, marker_style, new_axes, shown, write_title
+from propriety.plots.drawing import (
+    GREY,
+    SMALL,
+    color_of,
+    draw,
+    marker_style,
+    new_axes,
+    shown,
+    write_infinity,
+    write_title,
+)
 from propriety.plots.names import measure_and_merit
 
 __all__: list[str] = []
@@ -57,6 +67,8 @@ def _(slices: Slices, ax: Axes | None = None, *, show: Shown = "value", label: s
                 markerfacecolor=color if tested else "white",
                 label="_estimate",
             )
+        elif np.isinf(value):
+            write_infinity(ax, height, below=value < 0.0, color=color_of(index))
         if show == "value" and slices.p_adjusted[row] <= 1.0 - slices.level:
             _write(ax, REMARKS, height, "differs from the rest", color=GREY["text"] if len(models) == 1 else color)
     _write_rows(ax, slices, groups)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from narwhals.typing import IntoFrame
@@ -18,6 +19,7 @@ from propriety.recalibration.class_folds import ClassFolds
 from propriety.recalibration.class_methods import CLASS_METHODS
 from propriety.recalibration.class_rows import ClassRows
 from propriety.recalibration.cross_fitting import CrossFit, Fits, fitted_maps, maps_by_fold
+from propriety.recalibration.design_effects import design_effect
 from propriety.recalibration.folds import DEFAULT_FOLDS, Folds, folds_of
 from propriety.recalibration.gains import gains_of, simplest_of
 from propriety.recalibration.methods import METHODS
@@ -38,7 +40,7 @@ from propriety.tables.validation import Forecasts, Labels, Missing
 __all__ = ["recalibrate"]
 
 LOG = Log()
-NONE, FLOORED, CHOOSE = "none", "floored", "choose"
+NONE, FLOORED, AUTO, CHOOSE = "none", "floored", "auto", "choose"
 ROUNDING = 1e-12  # Smaller gains, relative to the score, are rounding error.
 CHOSEN = "It was chosen with the same folds, so its gain is slightly overestimated."
 
@@ -106,7 +108,7 @@ def recalibrate(  # noqa: PLR0913  (the data, their dependence, the methods, and
         The model, if a ledger has several.
     cluster, time : array-like of shape (n,), or str with a frame, optional
         Each cluster is kept in one fold, and times are split into contiguous blocks; intervals allow for the
-        correlation.
+        correlation, and so does the shrinkage of "auto".
     sample_weight, pos_label, labels, missing
         As in `propriety.mean_score`.
     level : float
@@ -177,10 +179,13 @@ def recalibrate(  # noqa: PLR0913  (the data, their dependence, the methods, and
         parts = segment_folds_of(y_true, forecasts, by, folds=folds, id=id, model=model, seed=drawn, **options)
     asked: Any = _asked(rule, parts)
     known: Fits = CLASS_METHODS if isinstance(parts, ClassFolds) else METHODS
+    if parts.cases is not None and parts.cases.units is not None:
+        shrunk: Callable[..., Any] = known[AUTO]
+        known = {**known, AUTO: partial(shrunk, design_effect=design_effect(parts.cases))}
     tried = _candidates(method, candidates, known)
     whole_method = method
     if isinstance(parts, SegmentFolds):
-        known, method = segment_methods(method), f"{method}{BY_SEGMENT}"
+        known, method = segment_methods(method, known), f"{method}{BY_SEGMENT}"
         tried.append(method)
     if parts.has_certain:
         tried = [name for name in known if name in (*tried, FLOORED)]

@@ -18,7 +18,7 @@ from propriety.ledger.ledger import Ledger
 from propriety.recalibration.cross_fitting import Fits
 from propriety.recalibration.folds import Folds, folds_of_cases
 from propriety.recalibration.maps import RecalibrationMap
-from propriety.recalibration.methods import METHODS, Fit
+from propriety.recalibration.methods import Fit
 from propriety.recalibration.segment_fit import SegmentFit, SegmentRows, fit_by_segment
 from propriety.recalibration.segment_map import Label, SegmentEffect, SegmentMap, checked_label
 from propriety.result import Floats
@@ -161,10 +161,10 @@ def _labels(column: str, cut: Cut | None, labels: tuple[Any, ...]) -> tuple[Labe
     return tuple((limits[int(label)], limits[int(label) + 1]) for label in labels)
 
 
-def segment_methods(method: str) -> Fits:
+def segment_methods(method: str, fits: Fits) -> Fits:
     """Return the methods as functions of cases with columns, and the one that also fits shifts by segment."""
-    known = {name: partial(_fit_table, fit) for name, fit in METHODS.items()}
-    return {**known, f"{method}{BY_SEGMENT}": partial(fit_by_segment, fit=METHODS[method])}
+    known = {name: partial(_fit_table, fit) for name, fit in fits.items()}
+    return {**known, f"{method}{BY_SEGMENT}": partial(fit_by_segment, fit=fits[method])}
 
 
 def _fit_table(fit: Fit, rows: SegmentRows) -> RecalibrationMap:

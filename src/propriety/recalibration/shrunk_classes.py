@@ -22,7 +22,7 @@ CAUTION = 1.25
 WIDE = 2.0  # Standard deviation of log-probabilities within rows above which the penalty scales them down.
 
 
-def fit_shrunk_classes(rows: Rows, *, floor: float | None = None) -> VectorMap | MatrixMap:
+def fit_shrunk_classes(rows: Rows, *, floor: float | None = None, design_effect: float = 1.0) -> VectorMap | MatrixMap:
     r"""Fit temperature, vector and matrix scaling, and shrink each according to the evidence for it.
 
     The three are nested. The slope :math:`\beta_1` of temperature scaling is fitted with the penalty
@@ -50,6 +50,8 @@ def fit_shrunk_classes(rows: Rows, *, floor: float | None = None) -> VectorMap |
         For more than 40 classes, and for a lazy frame, only temperature and vector scaling are fitted.
     floor : float, optional
         Lower bound of the probabilities, above 0; by default computed from the cases, see `floor_of_classes`.
+    design_effect : float
+        Number of correlated cases that are worth one independent case, which multiplies :math:`\nu_j`.
 
     Returns
     -------
@@ -69,7 +71,7 @@ def fit_shrunk_classes(rows: Rows, *, floor: float | None = None) -> VectorMap |
     array([0., 0.])
     """
     least = class_floor(rows, floor)
-    size, unit = rows.classes, rows.unit
+    size, unit = rows.classes, design_effect * rows.unit
     spread = spread_of(rows, rows.likelihood("temperature", least))
     equal = spread <= FLAT**2
     line = unit * LINE * (1.0 if equal else min(1.0, spread))
@@ -77,7 +79,7 @@ def fit_shrunk_classes(rows: Rows, *, floor: float | None = None) -> VectorMap |
     common = _stage_of(rows, "temperature", least, np.array([[line]]))
     found = one if equal else common.fitted(np.zeros(1), one)
     loss, shares = common.loss(found), np.zeros(3)
-    shares[0] = _share(common.loss(one) - loss, common.expected_ratio(one))
+    shares[0] = _share(common.loss(one) - loss, design_effect * common.expected_ratio(one))
     slope, kept = float(found[0]), 1.0 + shares[0] * float(found[0] - 1.0)
 
     penalty = _penalty(size, unit, max(abs(kept), 1.0 if spread <= WIDE**2 else WIDE / math.sqrt(spread)), line)
@@ -94,7 +96,7 @@ def fit_shrunk_classes(rows: Rows, *, floor: float | None = None) -> VectorMap |
         there[own] = fit.fitted(slope * identity[own], identity[own])
         before, loss = loss, fit.loss(there[own])
         less, expected = expected, fit.expected_ratio(kept * identity[own])
-        shares[stage] = _share(before - loss, expected - less)
+        shares[stage] = _share(before - loss, design_effect * (expected - less))
         moved, now = moved + shares[stage] * (there - now), there
     table = moved.reshape(size, size + 1)
     matrix, intercepts = table[:, :size], table[:, size] - table[:, size].mean()

@@ -163,7 +163,7 @@ def fit_spline(table: ForecastTable, *, floor: float | None = None) -> SplineMap
     return _fitted(table, floor, unit=1.0).curve
 
 
-def fit_shrunk_spline(table: ForecastTable, *, floor: float | None = None) -> SplineMap:
+def fit_shrunk_spline(table: ForecastTable, *, floor: float | None = None, design_effect: float = 1.0) -> SplineMap:
     r"""Fit a monotone spline and shrink it towards the forecasts according to the evidence of miscalibration.
 
     Let :math:`\Lambda` be the likelihood ratio, twice the gain in log-likelihood over the original forecasts, and
@@ -181,6 +181,8 @@ def fit_shrunk_spline(table: ForecastTable, *, floor: float | None = None) -> Sp
         Any.
     floor : float, optional
         Forecasts are kept this far from 0 and 1; by default computed from the table, see `floor_of`.
+    design_effect : float
+        Number of correlated cases that are worth one independent case, which multiplies :math:`\nu`.
 
     Returns
     -------
@@ -197,9 +199,9 @@ def fit_shrunk_spline(table: ForecastTable, *, floor: float | None = None) -> Sp
     >>> fit_shrunk_spline(table).shrinkage
     0.0
     """
-    found = _fitted(table, floor, unit=table.weight_squares / table.weight)
+    found = _fitted(table, floor, unit=design_effect * table.weight_squares / table.weight)
     ratio = 2.0 * (found.likelihood - found.likelihood_of_forecasts)
-    share = max(0.0, 1.0 - CAUTION * found.expected_ratio / ratio) if ratio > 0.0 else 0.0
+    share = max(0.0, 1.0 - CAUTION * design_effect * found.expected_ratio / ratio) if ratio > 0.0 else 0.0
     return found.curve.shrunk(share)
 
 

@@ -180,7 +180,11 @@ def _tables(evaluation: Evaluation) -> Iterator[Table]:
     events = len(found.of(best))
     for model in (best, *(one for one in evaluation.models if one != best)):
         rows = found.of(model)
-        note = texts.CLASS_TABLE if evaluation.kind == "ordinal" else f"{texts.CLASS_TABLE} {texts.SHARED_LEVEL}"
+        note = (
+            texts.CLASS_TABLE
+            if evaluation.kind == "ordinal"
+            else f"{texts.CLASS_TABLE} {texts.SHARED_LEVEL.format(alpha=round(1.0 - evaluation.level, 9))}"
+        )
         if model != best and events * len(evaluation.models) > MOST_ROWS:
             rows = rows[:FEWER]
             note = f"{note} {texts.WORST_CLASSES.format(shown=len(rows), events=events)}"

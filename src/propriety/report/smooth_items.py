@@ -16,7 +16,7 @@ from propriety.inference.comparison_words import listed
 from propriety.inference.number_words import capitalized, percent
 from propriety.plots.drawing import COLORS
 from propriety.report import readings
-from propriety.report.analysis_calls import call_for_each
+from propriety.report.analysis_calls import call_for_each, call_for_evaluation
 from propriety.report.cells import Estimate, PValue
 from propriety.report.figures import figure_of
 from propriety.report.page import Figure, Table, Width
@@ -40,14 +40,21 @@ ABSENT = (
     "{models}: there is no smooth curve, because the forecasts strictly between 0 and 1 separate events from "
     "non-events or do not differ enough."
 )
-DEPENDENT = " They also assume independent cases. Here cases may be correlated ({what}), and they may be too narrow."
+DEPENDENT = (
+    "ICI is the mean, E50 the median, E90 the 90% quantile and Emax the maximum of the distance between the forecasts "
+    "and the smooth curve. Sampling noise inflates them. Their intervals and the test are only known for independent "
+    "cases; here cases may be correlated ({what})."
+)
 CAPTION = (
     "Smooth curve (logistic regression on a spline of the log-odds) with its {level} pointwise confidence band, and "
     "the CORP curve with the grey band in which it lies, at a given forecast, if the model is calibrated. Histogram: "
     "events upwards, non-events downwards, each relative to its highest bar."
 )
-DEPENDENT_BANDS = (
-    " The bands assume independent cases. Here they may be correlated ({what}), and both may be too narrow."
+DEPENDENT_CAPTION = (
+    "Smooth curve (logistic regression on a spline of the log-odds), whose confidence band is only known for "
+    "independent cases, and the CORP curve with the grey band in which it lies, at a given forecast, if the model is "
+    "calibrated. The grey band assumes independent cases too. Here they may be correlated ({what}), and it may be too "
+    "narrow. Histogram: events upwards, non-events downwards, each relative to its highest bar."
 )
 
 
@@ -61,7 +68,7 @@ def smooth_table(evaluation: Evaluation, found: dict[str, SmoothCalibration]) ->
     """Yield the table of ICI, E50, E90 and Emax."""
     if not found:
         return
-    notes = [NOTE + ("" if evaluation.dependence is None else DEPENDENT.format(what=evaluation.dependence))]
+    notes = [NOTE if evaluation.dependence is None else DEPENDENT.format(what=evaluation.dependence)]
     notes += [LEFT_OUT.format(model=model, share=percent(one.left_out)) for model, one in found.items() if one.left_out]
     tables = {model: evaluation.reliability[model]["event"].table for model in evaluation.models}
     few = few_outcomes(tables[evaluation.models[0]])
@@ -75,7 +82,7 @@ def smooth_table(evaluation: Evaluation, found: dict[str, SmoothCalibration]) ->
         columns={
             "model": list(found),
             **{label: [Estimate(*one.index(name)) for one in found.values()] for name, label in COLUMNS.items()},
-            "p-value of calibration": [PValue(one.p_value) for one in found.values()],
+            **_tests(found, evaluation),
         },
         call=_call(evaluation),
         note=" ".join(notes),
@@ -89,12 +96,12 @@ def smooth_figure(evaluation: Evaluation, model: str, found: SmoothCalibration, 
     color = COLORS[evaluation.models.index(model) % len(COLORS)]
     limit = limit_of([curve])
     drawing = partial(_draw, found, curve, color)
-    more = "" if evaluation.dependence is None else DEPENDENT_BANDS.format(what=evaluation.dependence)
+    what = evaluation.dependence
     return figure_of(
         partial(drawing, limit),
         full=partial(drawing, 1.0) if limit < 1.0 and len(evaluation.models) <= MOST_FULL else None,
         title=f"Reliability of {name}",
-        caption=CAPTION.format(level=percent(evaluation.level, 6)) + more,
+        caption=(CAPTION if what is None else DEPENDENT_CAPTION).format(level=percent(evaluation.level, 6), what=what),
         reading=readings.SMOOTH,
         table={name: getattr(found, name) for name in ("forecast", "event_rate", "low", "high")},
         call=f"{_call(evaluation, model)}.plot()",
@@ -119,7 +126,18 @@ def _draw(one: SmoothCalibration, curve: ReliabilityCurve, color: str, limit: fl
     plots.draw(one, ax, color=color, curve=curve, limit=limit)
 
 
+def _tests(found: dict[str, SmoothCalibration], evaluation: Evaluation) -> dict[str, list[PValue]]:
+    """Return the column of p-values, if there are any."""
+    if evaluation.dependence is not None:
+        return {}
+    return {"p-value of calibration": [PValue(one.p_value) for one in found.values()]}
+
+
 def _call(evaluation: Evaluation, model: str | None = None) -> str:
+    if evaluation.dependence is not None:
+        drawn = {"n_resamples": evaluation.n_resamples, "seed": evaluation.seed}
+        name = repr(model or evaluation.models[0]) if model or len(evaluation.models) == 1 else "name"
+        return f"{call_for_evaluation(evaluation, **drawn)}.calibration[{name}]['event'].smooth"
     made = (
         call_for_each("reliability_curve", evaluation) if model is None else evaluation.call("reliability_curve", model)
     )

@@ -98,7 +98,7 @@ CLASS_TABLE = (
 )
 SHARED_LEVEL = (
     "Temperature and shared shape are tested too, so classes have a share of the level: an adjusted p-value slightly "
-    "below 0.05 is not enough."
+    "below {alpha:g} is not enough."
 )
 WORST_CLASSES = "Only the first {shown} of {events:,} are shown for this model; the call returns all of them."
 BAND = (
