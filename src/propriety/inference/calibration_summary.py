@@ -187,7 +187,8 @@ def calibration_summary(  # noqa: PLR0913  (the data, and what cases share)
     level : float
         Level of the intervals and of the test, strictly between 0 and 1.
     cluster, time : array-like of shape (n,), optional
-        Cluster or time within which cases may be correlated; the test and the intervals allow for it.
+        Cluster or time within which cases may be correlated; the test and the intervals allow for it. The limits and
+        the test of the smooth curve are then not given, because they are only known for independent cases.
     n_resamples, seed : int, optional
         Number and seed of the draws that the test uses if there are few events.
 
