@@ -18,6 +18,7 @@ from propriety.calibration.score_parts import FixedForecasts, proper_binary_rule
 from propriety.calibration.squared_distance import squared_distance
 from propriety.inference.bootstrap import Drawing, in_blocks, in_canonical_order
 from propriety.inference.dependent_calibration import dispersion_of_scores, spread_of_regression
+from propriety.inference.design_effects import design_effect
 from propriety.inference.estimates import (
     INDEPENDENT,
     NO_SPREAD,
@@ -124,10 +125,11 @@ def _by_draws(
 ) -> Estimate:
     """Estimate a part with the error of a mean difference of losses around the bias-corrected value, at least 0."""
     rule, table = proper_binary_rule(measure.rule), ledger.table(model)
-    method = "normal, cluster-robust" if ledger.dependence == "cluster" else "normal"
+    robust = {"cluster": ", cluster-robust", "time": ", robust within times", None: ""}
+    method = f"normal{robust[ledger.dependence]}"
     method += ", around the value less its bias in draws of outcomes at the recalibrated rates"
-    cases = ledger.cases if ledger.dependence == "cluster" or table.is_weighted else None
-    if cases is None and (ledger.dependence == "cluster" or table.is_weighted):
+    cases = ledger.cases if ledger.dependence is not None or table.is_weighted else None
+    if cases is None and (ledger.dependence is not None or table.is_weighted):
         return _unknown(ledger, measure, raw, level)
     recalibrated = pool_adjacent_violators(table).per_row()
     error = _error(ledger, model, measure, rule, recalibrated, cases)
@@ -135,6 +137,8 @@ def _by_draws(
     if draws < drawing.n_resamples:
         drawing, method = drawing._replace(n_resamples=draws), f"{method}, {draws:,} of them for {table.n:,} cases"
     overfit = overfits(table, rule, recalibrated, drawing, None if cases is None else cases.of(model))
+    if ledger.dependence is not None and cases is not None:
+        overfit = overfit * design_effect(cases.of(model))  # Outcomes are drawn independently.
     value = max(raw - float(overfit.mean()), 0.0)
     # Near zero the mean difference hardly varies, but what recalibration fits of the noise does: both are included.
     margin = float(ndtri((1.0 + level) / 2.0)) * math.hypot(error, float(overfit.std()))

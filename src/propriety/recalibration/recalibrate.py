@@ -13,13 +13,13 @@ from numpy.typing import ArrayLike
 from propriety.calibration.score_parts import check_proper, proper_binary_rule
 from propriety.checks import check_choice, check_level, fresh_seed
 from propriety.errors import InputTypeError, InputValueError
+from propriety.inference.design_effects import design_effect
 from propriety.ledger.ledger import Ledger
 from propriety.recalibration.class_cross_fitting import ClassCrossFit
 from propriety.recalibration.class_folds import ClassFolds
 from propriety.recalibration.class_methods import CLASS_METHODS
 from propriety.recalibration.class_rows import ClassRows
 from propriety.recalibration.cross_fitting import CrossFit, Fits, fitted_maps, maps_by_fold
-from propriety.recalibration.design_effects import design_effect
 from propriety.recalibration.folds import DEFAULT_FOLDS, Folds, folds_of
 from propriety.recalibration.gains import gains_of, simplest_of
 from propriety.recalibration.methods import METHODS

@@ -1,10 +1,10 @@
-"""How many correlated cases are worth one independent case, for maps that are shrunk according to the evidence."""
+"""How many correlated cases are worth one independent case, for what depends on the noise of recalibration."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from propriety.recalibration.isotonic_map import fit_isotonic
+from propriety.calibration.pav import pool_adjacent_violators
 from propriety.result import Floats
 from propriety.tables.cases import Cases
 from propriety.tables.forecast_table import ForecastTable
@@ -40,7 +40,9 @@ def design_effect(cases: Cases) -> float:
 
 
 def _of_event(cases: Cases, forecast: Floats, outcome: np.ndarray) -> Floats:
-    found: Floats = (outcome - fit_isotonic(ForecastTable.from_cases(cases))(forecast))[None]
+    table = ForecastTable.from_cases(cases)
+    rate = pool_adjacent_violators(table).per_row()[np.searchsorted(table.forecast, forecast)]
+    found: Floats = (outcome - rate)[None]
     return found
 
 
