@@ -166,8 +166,12 @@ def _write_parts(targets: Mapping[Path, Any], root: Path, facts: bytes) -> None:
 def read_ledger(folder: str | PathLike[str]) -> Ledger:
     """Read a ledger that `write_ledger` wrote."""
     root = Path(folder)
-    with locked(root, shared=True):
-        return _read_whole(root)
+    try:
+        with locked(root, shared=True), np.errstate(over="raise"):
+            return _read_whole(root)
+    except FloatingPointError as error:
+        law = f"the numbers of a {SCHEMA} must be small enough to be added"
+        raise InputValueError(law, offender=str(error), hint=RESTORE) from error
 
 
 def _read_whole(root: Path) -> Ledger:
