@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from propriety.checks import check_level, check_positive, check_resamples, fresh_seed
 from propriety.decisions.benefit_bands import Bands
 from propriety.decisions.benefit_cells import cells_of_ledger
-from propriety.decisions.net_benefit import GRID, rare_grid
+from propriety.decisions.net_benefit import GRID, below_one, rare_grid
 from propriety.errors import InputTypeError, InputValueError
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import open_ledger
@@ -206,9 +206,7 @@ def decision_uncertainty(  # noqa: PLR0913  (the data, the thresholds, and the d
     if more_cases is not None:
         check_positive("more_cases", more_cases)
     seed, asked = fresh_seed(seed), read_thresholds(thresholds)
-    points = None if grid is None else np.unique(read_grid(grid))
-    if points is not None and points[-1] >= 1.0:
-        raise InputValueError("must be below 1, where the cost of a false positive is infinite", argument="grid")
+    points = None if grid is None else np.unique(below_one(read_grid(grid)))
     ledger = open_ledger(
         y_true,
         forecasts,

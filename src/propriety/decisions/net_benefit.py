@@ -21,7 +21,15 @@ from propriety.rules.weights import IntervalWeight, LogOddsWeight, NetBenefitWei
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.validation import Labels, Missing
 
-__all__ = ["DecisionCurve", "NetBenefitAxis", "NetBenefitDifference", "decision_curve", "rare_grid", "widest_threshold"]
+__all__ = [
+    "DecisionCurve",
+    "NetBenefitAxis",
+    "NetBenefitDifference",
+    "below_one",
+    "decision_curve",
+    "rare_grid",
+    "widest_threshold",
+]
 
 NetBenefitAxis: TypeAlias = Literal["linear", "quadratic", "logarithmic"]
 
@@ -157,7 +165,7 @@ class DecisionCurve(Result):
             ends = np.atleast_1d(0.5 if self.thresholds is None else self.thresholds)
             ends = ends[ends < 1.0]
         else:
-            ends = _below_one(read_grid(grid))
+            ends = below_one(read_grid(grid))
         return operating_points_of(self.table, np.asarray(ends, dtype=np.float64), level=level)
 
     def position(self, axis: NetBenefitAxis = "linear") -> Floats:
@@ -272,7 +280,7 @@ def decision_curve(
     )
     thresholds = read_thresholds(thresholds)
     rate = table.event_rate if prevalence is None else _read_prevalence(prevalence, table)
-    cost = _default_grid(thresholds, rate) if grid is None else _below_one(read_grid(grid))
+    cost = _default_grid(thresholds, rate) if grid is None else below_one(read_grid(grid))
     harm = _read_harm(harm)
     counts, odds = counts_at(table, cost), cost / (1.0 - cost)
     true_rate = _rate(counts.true_positives, table.events)
@@ -368,7 +376,8 @@ def _read_harm(harm: float) -> float:
     return float(harm)
 
 
-def _below_one(grid: Floats) -> Floats:
+def below_one(grid: Floats) -> Floats:
+    """Return thresholds after checking that the odds of each are finite."""
     if grid.max() >= 1.0:
         law = "must be below 1, where the cost of a false positive is infinite"
         raise InputValueError(law, argument="grid", offender=f"entry {int(grid.argmax())} is {grid.max().item()!r}")

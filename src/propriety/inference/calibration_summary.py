@@ -20,7 +20,7 @@ from propriety.inference.calibration_measures import CalibrationIntercept, Calib
 from propriety.inference.calibration_testing import calibration_test_of, recalibrated_test_of
 from propriety.inference.estimates import Estimate, censoring_note
 from propriety.inference.estimation import estimate_or_note
-from propriety.inference.index_estimates import INDEPENDENT
+from propriety.inference.index_estimates import ONLY_INDEPENDENT
 from propriety.inference.measures import Measure, Miscalibration
 from propriety.inference.recalibration_gain import RecalibrationGain
 from propriety.inference.uncertain_forecasts import without_certain
@@ -306,7 +306,7 @@ def _smooth(ledger: Ledger, table: ForecastTable, level: float, drawing: Drawing
         found = smooth_calibration_of(table, level=level, n_resamples=drawing.n_resamples, seed=drawing.seed)
     except UNDEFINED:
         return None
-    return found if ledger.dependence is None else found.without_limits(INDEPENDENT)
+    return found if ledger.dependence is None else found.without_limits(ONLY_INDEPENDENT)
 
 
 def _cleared(test: CalibrationTest) -> CalibrationOutcome:

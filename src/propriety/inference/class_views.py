@@ -18,7 +18,7 @@ from propriety.calibration.class_test import SMALLEST, ClassTest, View, joined_t
 from propriety.calibration.null_scores import NullScores
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.calibration_testing import calibration_test_of
-from propriety.inference.dependence import hac
+from propriety.inference.dependence import hac, sums_of_units
 from propriety.inference.dependent_calibration import units_of_cases
 from propriety.ledger.ledger import Ledger
 from propriety.result import Floats
@@ -75,7 +75,7 @@ def class_test_of_cases(cases: Cases, scores: ClassScores, lines: Lines) -> Clas
     residuals, noise_df = standardised(scores.residuals, scores.variance), math.inf
     if cases.cluster is not None or cases.time is not None:
         units, codes = units_of_cases(cases)
-        residuals = np.stack([np.bincount(codes, one, minlength=units) for one in residuals.T], axis=1)
+        residuals = sums_of_units(residuals.T, codes, units).T
     dispersion: Floats = (residuals**2).sum(axis=0)
     if cases.time is not None and len(residuals) > 1:
         error, df = hac(residuals - residuals.mean(axis=0))

@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
 from propriety.errors import InputValueError
 from propriety.result import Floats
 from propriety.tables.times import check_time_labels
 
-__all__ = ["Estimates", "block_bootstrap", "check_times", "hac", "span_of", "student"]
+__all__ = ["Estimates", "block_bootstrap", "check_times", "hac", "span_of", "student", "sums_of_units"]
 
 FEWEST_TIMES = 20  # With fewer times, a resample has at most three blocks.
 BLOCK = 2**21  # Block means computed at a time, which bounds the memory.
@@ -217,3 +218,14 @@ def _drawn(parts: Floats, n_resamples: int, seed: int) -> Floats:
             found = average / (drawn.std(axis=1, ddof=1) / math.sqrt(blocks))
         statistic[start : start + len(begins)] = np.where(average == 0.0, 0.0, found)
     return statistic
+
+
+def sums_of_units(parts: Floats, codes: NDArray[np.intp], units: int) -> Floats:
+    """Return the sum of each row of numbers over the cases of every cluster or time.
+
+    Examples
+    --------
+    >>> sums_of_units(np.array([[1.0, 2.0, 4.0]]), np.array([0, 1, 0]), 3)
+    array([[5., 2., 0.]])
+    """
+    return np.stack([np.bincount(codes, one, minlength=units) for one in parts]).astype(np.float64, copy=False)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from propriety.calibration.grouping import rows_of
 from propriety.calibration.null_scores import NullScores, group_of_cases
 from propriety.calibration.squared_distance import Regression, Spread
-from propriety.inference.dependence import hac
+from propriety.inference.dependence import hac, sums_of_units
 from propriety.result import Floats
 from propriety.tables.cases import Cases
 from propriety.tables.forecast_table import ForecastTable
@@ -55,20 +55,16 @@ def dispersion_of_scores(cases: Cases, table: ForecastTable, scores: NullScores)
         codes = everyone.cluster
         units, parts = int(codes.max()) + 1, cases.censoring.influence(parts)
     # If the forecasts are calibrated, the sums have mean 0: nothing is fitted, so there is nothing to correct for.
-    sums = _sums_of_units(parts, codes, units)
+    sums = sums_of_units(parts, codes, units)
     if cases.time is not None and units > 1:
         centred = sums - sums.mean(axis=1)[:, None]
         error, df = hac(centred.T)
         return Dispersion(error**2, error**2, float(df[0]), _worth(centred[: scores.sizes[0]]))
     counted = parts.any(axis=0)  # Not certain forecasts, or cases without weight.
     own = parts[:, counted]
-    centred = _sums_of_units(own - own.mean(axis=1)[:, None], codes[counted], units) if counted.any() else sums
+    centred = sums_of_units(own - own.mean(axis=1)[:, None], codes[counted], units) if counted.any() else sums
     held = len(np.unique(codes[counted]))
     return Dispersion((sums**2).sum(axis=1), (centred**2).sum(axis=1) * held / max(held - 1, 1))
-
-
-def _sums_of_units(parts: Floats, codes: NDArray[np.intp], units: int) -> Floats:
-    return np.stack([np.bincount(codes, one, minlength=units) for one in parts]).astype(np.float64)
 
 
 def _worth(centred: Floats) -> float:

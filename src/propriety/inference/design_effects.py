@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from propriety.calibration.pav import pool_adjacent_violators
+from propriety.inference.dependence import sums_of_units
+from propriety.inference.dependent_calibration import units_of_cases
 from propriety.result import Floats
 from propriety.tables.cases import Cases
 from propriety.tables.forecast_table import ForecastTable
@@ -27,14 +29,13 @@ def design_effect(cases: Cases) -> float:
     >>> design_effect(cases)
     40.0
     """
-    units = cases.units
-    assert units is not None  # noqa: S101  (for the type checker; the cases have clusters or times)
+    units, codes = units_of_cases(cases)
     (model,) = cases.models
     forecast, outcome, weight = cases.gathered(model)
     w = np.ones(len(outcome)) if weight is None else weight
     residuals = _of_event(cases, forecast, outcome) if cases.labels is None else _of_classes(forecast, outcome, w)
     residuals = residuals * w
-    sums = np.stack([np.bincount(units.codes, row) for row in residuals])
+    sums = sums_of_units(residuals, codes, units)
     squares = float((residuals**2).sum())
     return max(float((sums**2).sum()) / squares, 1.0) if squares > 0.0 else 1.0
 

@@ -10,10 +10,10 @@ from propriety.inference.calibration_measures import IntegratedCalibrationIndex
 from propriety.inference.estimates import Estimate, units_of
 from propriety.ledger.ledger import Ledger
 
-__all__ = ["INDEPENDENT", "estimate_index"]
+__all__ = ["ONLY_INDEPENDENT", "estimate_index"]
 
 METHOD = "draws of the coefficients of a spline"
-INDEPENDENT = "the interval is only known for independent cases"
+ONLY_INDEPENDENT = "the interval is only known for independent cases"
 
 
 def estimate_index(
@@ -21,7 +21,7 @@ def estimate_index(
 ) -> Estimate:
     """Estimate the index; see `ReliabilityCurve.smooth`. The draws need independent cases."""
     found = smooth_calibration_of(ledger.table(model), level=level, n_resamples=drawing.n_resamples, seed=drawing.seed)
-    found = found if ledger.dependence is None else found.without_limits(INDEPENDENT)
+    found = found if ledger.dependence is None else found.without_limits(ONLY_INDEPENDENT)
     value, low, high = found.index(measure.key)
     return Estimate(
         value=value,

@@ -15,7 +15,7 @@ from propriety.calibration.grouping import rows_of
 from propriety.inference.censored_calibration import squared_weights
 from propriety.inference.censored_means import censored_means, censored_ratio
 from propriety.inference.cluster_errors import ClusterSums, cluster_errors
-from propriety.inference.dependence import hac, span_of
+from propriety.inference.dependence import hac, span_of, sums_of_units
 from propriety.inference.estimates import (
     FEWEST,
     FEWEST_HELD,
@@ -161,7 +161,7 @@ def errors_of_cases(cases: Cases, parts: Floats, *, by_outcome: bool = False) ->
     keys = cases.units
     if keys is not None:
         occupied = np.bincount(keys.codes, present, minlength=len(keys)) > 0.0
-        sums = _by_unit(parts, keys.codes, len(keys))[:, occupied]
+        sums = sums_of_units(parts, keys.codes, len(keys))[:, occupied]
         if cases.time is not None:
             return Errors(*hac(sums.T))
         found = cluster_errors(_cluster_sums(parts, sums, weight, keys.codes, occupied))
@@ -185,7 +185,7 @@ def _errors_of_censored(cases: Cases, censoring: Censoring, parts: Floats) -> Er
         # Clusters of these cases, and those in which no outcome is known.
         occupied = np.bincount(codes[censoring.row], minlength=units) > 0
         occupied |= np.bincount(codes, ~everyone.leaves, minlength=units) == 0.0
-        sums = _by_unit(influence, codes, units)[:, occupied]
+        sums = sums_of_units(influence, codes, units)[:, occupied]
         found = cluster_errors(_cluster_sums(influence, sums, everyone.weight, codes, occupied))
         return Errors(found.standard_error[0], found.df[0])
     n = 1.0 if weight is None else float(weight.sum())  # All cases, also those of unknown outcome.
@@ -215,18 +215,14 @@ def _cluster_sums(
     """Return the input of `cluster_errors`; contributions are weight times influence, divided by all weights."""
     w = np.ones(len(codes)) if weight is None else np.asarray(weight, dtype=np.float64)
     w = w / w.mean()  # Their scale does not matter, and powers of huge or tiny weights leave the range of numbers.
-    n, own, squares = _by_unit(np.stack([w > 0.0, w, w * w]), codes, len(occupied))[:, occupied]
+    n, own, squares = sums_of_units(np.stack([w > 0.0, w, w * w]), codes, len(occupied))[:, occupied]
     deviation = sums.T * w.sum()
     mean = deviation / own[:, None]
-    tilted = _by_unit(parts * w, codes, len(occupied))[:, occupied].T * w.sum()
-    squared = _by_unit(parts**2, codes, len(occupied))[:, occupied].T * w.sum() ** 2
+    tilted = sums_of_units(parts * w, codes, len(occupied))[:, occupied].T * w.sum()
+    squared = sums_of_units(parts**2, codes, len(occupied))[:, occupied].T * w.sum() ** 2
     with np.errstate(invalid="ignore"):  # Infinite values.
         spread = np.maximum(squared - mean * (2.0 * tilted - mean * squares[:, None]), 0.0)
     return ClusterSums(n, own, squares, deviation, spread)
-
-
-def _by_unit(parts: Floats, codes: NDArray[np.intp], units: int) -> Floats:
-    return np.stack([np.bincount(codes, one, minlength=units) for one in parts]).astype(np.float64, copy=False)
 
 
 def estimate_from_influence(ledger: Ledger, model: str, measure: Mean | Skill | Smooth, level: float) -> Estimate:

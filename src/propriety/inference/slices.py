@@ -20,7 +20,7 @@ from propriety.inference.estimates import censoring_note
 from propriety.inference.estimation import check_event
 from propriety.inference.group_counts import FEW_OTHERS, approximate, counts_of_groups, others_of
 from propriety.inference.group_tests import against_the_rest, group_means
-from propriety.inference.index_estimates import INDEPENDENT
+from propriety.inference.index_estimates import ONLY_INDEPENDENT
 from propriety.inference.mean_estimates import measured_moments
 from propriety.inference.measure_reading import read_measure
 from propriety.inference.measures import Mean, MeanScore, Measure, NetBenefit, Skill
@@ -203,7 +203,7 @@ def slices_of(
         both = [[f"{one}; {of_weights}" if one else of_weights for one in row] for row in notes.tolist()]
         notes = np.where(np.isfinite(p_value), np.array(both), notes)
     if isinstance(measure, IntegratedCalibrationIndex) and ledger.dependence is not None:
-        notes = np.where(notes == "", INDEPENDENT, notes)
+        notes = np.where(notes == "", ONLY_INDEPENDENT, notes)
     columns |= {"p_value": p_value, "note": notes}
     if binary:
         columns |= _beside(ledger, by, thresholds, level, by_outcome)
