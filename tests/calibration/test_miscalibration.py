@@ -108,6 +108,18 @@ def test_the_log_score_of_impossible_events():
     assert impossible.p_value == 1 / 100
 
 
+def test_draws_of_weighted_events_that_were_certain_have_a_finite_score():
+    """Weights are summed in another order than in the table: a rest of 1e-16 would be an impossible non-event."""
+    rng = np.random.default_rng(2)
+    p = np.round(rng.beta(2, 2, 400), 2)
+    certain = np.arange(400) % 4 == 0
+    y = (rng.random(400) < 1 - p) | certain
+    test = pr.miscalibration_test(
+        y, np.where(certain, 1.0, p), rule=pr.Log(), sample_weight=rng.gamma(2.0, size=400), n_resamples=199, seed=1
+    )
+    assert test.p_value == pytest.approx(1 / 200)
+
+
 def test_certain_forecasts_that_fail_have_an_infinite_z():
     test = pr.miscalibration_test([1, 0], [0.0, 0.0], n_resamples=9, seed=1)
     assert test.spiegelhalter_z == math.inf
@@ -148,7 +160,8 @@ def test_drawn_outcomes_have_the_forecasts_as_their_mean():
     table = ForecastTable.from_predictions(np.zeros(7), p, **options)
     cells = miscalibration._weighted_cells(table, np.zeros(7), p, options)
     generator = np.random.default_rng(0)
-    draws = np.array([cells.draw(generator) for _ in range(4000)])
+    draws, others = np.array([cells.draw(generator) for _ in range(4000)]).transpose(1, 0, 2)
+    np.testing.assert_allclose(draws + others, np.broadcast_to([4.0, 4.5], draws.shape))
     np.testing.assert_allclose(draws.mean(axis=0), [0.2 * 4.0, 0.7 * 4.5], rtol=0.05)
     np.testing.assert_allclose(draws.var(axis=0), [0.16 * 6.0, 0.21 * 9.75], rtol=0.1)
 

@@ -194,10 +194,10 @@ def test_groups_and_calibration_in_time_say_what_they_suppose():
     lazy = pl.DataFrame(columns).lazy()
     whole = pr.evaluate(Y, MODELS, time=time, by=BLOCK % 2, **DRAWS)
     found = pr.evaluate(lazy, ["a", "b"], outcome="y", time="t", by="g", **DRAWS)
-    alone = pr.slices(Y, MODELS, by=BLOCK % 2, cluster=time)
+    alone = pr.slices(Y, MODELS, by=BLOCK % 2, time=time)
     for result in (whole, found):
         np.testing.assert_allclose(result.slices.p_value, alone.p_value, rtol=1e-9)
-        assert "The tests of groups treat neighbouring times as independent." in result.summary()
+        assert "The tests of calibration in groups treat neighbouring times as independent." in result.summary()
         groups = next(section for section in page_of(result, title="A").sections if section.id == "slices")
         assert any("neighbouring times as independent" in words for words in groups.words)
     plain = pr.evaluate(Y, MODELS, by=BLOCK % 2, **DRAWS).summary()

@@ -12,6 +12,8 @@ from scipy import stats
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError
 from propriety.inference.comparison import compare
+from propriety.inference.measure_reading import read_measure
+from propriety.inference.measures import bounds_of
 
 RNG = np.random.default_rng(7)
 N = 400
@@ -120,6 +122,67 @@ def test_smooth_measures_have_the_error_of_draws(measure, sampling):
     alone = [pr.estimate(Y, p, measure, **sampling).standard_error for p in MODELS.values()]
     order = [found.standings.model.tolist().index(model) for model in MODELS]
     np.testing.assert_allclose(found.standings.standard_error[order], alone, rtol=1e-12)
+
+
+@pytest.mark.parametrize("sampling", SAMPLING, ids=KINDS)
+@pytest.mark.parametrize(
+    "measure",
+    [
+        *SMOOTH,
+        pr.Brier(),
+        pr.measures.Skill(),
+        pr.measures.NormalizedEntropy(),
+        pr.measures.StandardizedNetBenefit(0.3),
+        pr.measures.AreaUnderRiskCoverage(),
+    ],
+    ids=name,
+)
+def test_standings_have_the_limits_of_estimates(measure, sampling):
+    standings = compare(Y, MODELS, measure, **sampling).standings
+    for model, value, low, high in zip(standings.model, standings.value, standings.low, standings.high, strict=True):
+        alone = pr.estimate(Y, MODELS[model], measure, **sampling)
+        assert [value, low, high] == pytest.approx([alone.value, alone.low, alone.high], rel=1e-10)
+
+
+@pytest.mark.parametrize(
+    "measure",
+    [
+        pr.Spherical(),
+        pr.measures.NetBenefit(0.5),
+        pr.measures.AreaUnderRoc(),
+        pr.measures.Skill(),
+        pr.measures.StandardizedNetBenefit(0.5),
+        pr.measures.AreaUnderRiskCoverage(),
+        pr.measures.AreaUnderGeneralizedRiskCoverage(),
+    ],
+    ids=name,
+)
+def test_limits_stay_in_the_range_of_the_measure(measure):
+    """Almost all answers are right: an interval on the plain scale would leave the range."""
+    y = np.repeat([0, 1], 20)
+    forecasts = {"p": np.where(y, 0.9, 0.1), "q": np.where(y, 0.95, 0.05)}
+    forecasts = {model: np.where(np.arange(40) == 3, 0.97, p) for model, p in forecasts.items()}
+    standings = compare(y, forecasts, measure).standings
+    least, most = bounds_of(read_measure(measure))
+    assert (standings.low >= least).all()
+    assert (standings.high <= most).all()
+    for row, model in enumerate(standings.model):
+        alone = pr.estimate(y, forecasts[model], measure)
+        assert [standings.low[row], standings.high[row]] == pytest.approx([alone.low, alone.high], rel=1e-10)
+
+
+def test_draws_that_hardly_differ_are_not_tests():
+    y = np.repeat([0, 1], 40)
+    rng = np.random.default_rng(0)
+    p, q = (np.clip(np.where(y, 0.8, 0.2) + rng.normal(0.0, spread, 80), 0.01, 0.99) for spread in (0.17, 0.2))
+    measure = pr.measures.AccuracyAtCoverage(0.5)
+    found = compare(y, {"p": p, "q": q}, measure, seed=1)
+    assert found.verdict.tolist() == ["not tested"]
+    assert np.isnan([found.low[0], found.p_value[0], found.standings.low[1]]).all()
+    assert "Hardly any draw differs" in found.note
+    alone = pr.estimate(y, q, measure, seed=0, n_resamples=9999)
+    assert np.isnan(alone.low)
+    assert alone.note == "hardly any draw differs, so there is no interval"
 
 
 def test_a_measure_with_an_ideal_value_makes_models_different_and_none_better():

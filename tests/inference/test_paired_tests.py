@@ -94,7 +94,8 @@ def test_a_fixed_event_rate_is_compared_by_outcome_with_errors_at_fitted_rates()
             values = [*values, values[0] - values[1]]
             paired = paired_by_influence(ledger, measure, 0.9)
         assert (least > error).any()
-        assert_students(paired, values, np.maximum(error, least), df)
+        models = [pr.estimate(ledger, model, measure, level=0.9) for model in "pq"] if compared == "influence" else []
+        assert_students(paired, values, np.maximum(error, least), df, models=models)
         assert paired.fewest == (10 if compared == "moments" or is_by_outcome(ledger, measure) else 50)
 
 
@@ -109,7 +110,8 @@ def test_smooth_measures_are_compared_by_influence(measure, options):
     parts = [case_influence(ledger.cases, m, t, measure.influence(t)) for m, t in zip("pq", tables, strict=True)]
     errors = errors_of_cases(ledger.cases, np.stack([*parts, parts[0] - parts[1]]), by_outcome=measure is AUC)
     paired = paired_by_influence(ledger, measure, 0.9)
-    assert_students(paired, [*values, values[0] - values[1]], *errors)
+    models = [pr.estimate(ledger, model, measure, level=0.9) for model in "pq"]
+    assert_students(paired, [*values, values[0] - values[1]], *errors, models=models)
     assert (paired.untested, paired.units) == ("", 30 if "cluster" in options else N)
     assert paired.fewest == (10 if measure is AUC and "cluster" not in options else 50)
 

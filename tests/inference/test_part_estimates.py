@@ -48,6 +48,20 @@ def test_the_parts_add_up_to_the_score(options):
     assert gained.low <= gained.value <= gained.high
 
 
+def test_weighted_draws_of_certain_rates_have_limits():
+    """Weights are summed in another order than in the table: a rest of 1e-16 would be an impossible non-event."""
+    rng = np.random.default_rng(3)
+    p = np.round(rng.beta(0.7, 1.4, 300), 2).clip(0.01, 0.99)
+    y = rng.random(300) < p
+    for seed in range(5):
+        weight = np.random.default_rng(seed).gamma(2.0, size=300)
+        found = [
+            pr.estimate(*forecasts, pr.measures.Miscalibration(pr.Log()), sample_weight=weight, n_resamples=99, seed=1)
+            for forecasts in ((y, p), (~y, 1 - p))
+        ]
+        assert np.isfinite([one.high for one in found]).all()
+
+
 @pytest.mark.parametrize("measure", [Miscalibration(pr.Log()), Discrimination(pr.Log())], ids=name)
 def test_parts_of_other_rules_are_corrected_for_what_recalibration_overfits(measure):
     found = estimate(Y, P, measure, n_resamples=300, seed=1)

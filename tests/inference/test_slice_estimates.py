@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 from scipy import stats
+from scipy.special import expit, logit
 
 import propriety as pr
 from propriety.inference.estimation import estimate
@@ -65,18 +66,106 @@ def test_groups_are_tested_against_all_other_cases_by_both_errors():
     assert np.isnan(found.p_value[3])
 
 
-def test_clusters_that_reach_across_groups_are_not_tested_by_both_errors():
-    across = slices(Y, P, pr.measures.AreaUnderRoc(), by=SITE, cluster=CLUSTER)
-    assert np.isnan(across.p_value).all()
-    assert np.isfinite(across.low[:3]).all()
-    inside = slices(
-        Y,
-        P,
-        pr.measures.AreaUnderRoc(),
-        by=SITE,
-        cluster=[f"{site}{one}" for site, one in zip(SITE, CLUSTER, strict=True)],
-    )
+def test_groups_that_share_clusters_are_tested_by_the_contributions_of_the_clusters():
+    """Observed/expected by hand: the influence of a case is (y - r p) / mean(p)."""
+    own = SITE == "b"
+    sums, errors = [], []
+    for side in (own, ~own):
+        ratio = Y[side].sum() / P[side].sum()
+        sums.append(np.bincount(CLUSTER[side], (Y - ratio * P)[side] / P[side].sum(), minlength=60))
+        errors.append(estimate(Y[side], P[side], pr.measures.ObservedExpected(), cluster=CLUSTER[side]).standard_error)
+    error = math.sqrt(errors[0] ** 2 + errors[1] ** 2 - 2.0 * (sums[0] * sums[1]).sum())
+    assert abs(2.0 * (sums[0] * sums[1]).sum()) > 0.05 * error**2
+    found = slices(Y, P, pr.measures.ObservedExpected(), by=SITE, cluster=CLUSTER)
+    # Clusters are of about equal size, so that the degrees of freedom are about their number.
+    assert found.p_value[1] == pytest.approx(2 * stats.t(59).sf(abs(found.difference[1]) / error), rel=0.02)
+    assert found.note.tolist()[:3] == [""] * 3
+
+
+@pytest.mark.parametrize("unit", ["cluster", "time"])
+@pytest.mark.parametrize(
+    "measure",
+    [pr.Brier(), pr.measures.Skill(), pr.measures.AreaUnderRoc(), pr.measures.ObservedExpected()],
+    ids=lambda one: type(one).__name__,
+)
+def test_two_groups_that_share_clusters_or_times_differ_as_often_as_chance_allows(measure, unit):
+    """Both groups have a common and an own state in each cluster or time, and neighbouring times are alike."""
+    rng = np.random.default_rng(5)
+    code, group = np.repeat(np.arange(90), 6), np.tile(np.arange(6) % 2, 90)
+    rejected = 0
+    for _ in range(60):
+        state = rng.normal(size=(3, 90))
+        for step in range(1, 90 if unit == "time" else 0):
+            state[:, step] = 0.7 * state[:, step - 1] + 0.7 * state[:, step]
+        p = expit(rng.normal(size=540))
+        y = rng.random(540) < expit(logit(p) + state[0, code] + 0.7 * state[1 + group, code])
+        rejected += slices(y, p, measure, by=group, **{unit: code}).p_value[0] < 0.05
+    assert rejected <= 9
+
+
+def test_calibration_in_the_large_of_groups_allows_for_neighbouring_times():
+    """Days that follow each other are alike: with times as independent, a third of the intervals would miss."""
+    rng = np.random.default_rng(6)
+    code, group = np.repeat(np.arange(120), 6), np.tile(np.arange(6) % 2, 120)
+    covered = {"time": 0, "cluster": 0}
+    for _ in range(60):
+        state = rng.normal(size=(2, 120))
+        for step in range(1, 120):
+            state[:, step] = 0.7 * state[:, step - 1] + 0.7 * state[:, step]
+        y = rng.random(720) < expit(2.0 * state[group, code])
+        for unit in covered:
+            found = slices(y, np.full(720, 0.5), by=group, **{unit: code})
+            covered[unit] += found.excess_low[0] < 0.0 < found.excess_high[0]
+    assert covered["time"] >= 50
+    assert covered["cluster"] <= 45
+
+
+def test_the_limits_of_a_group_in_time_are_those_of_its_cases_alone():
+    own = SITE == "b"
+    found, alone = slices(Y, P, by=SITE, time=CLUSTER), estimate(Y[own], P[own], time=CLUSTER[own])
+    assert [found.low[1], found.high[1]] == pytest.approx([alone.low, alone.high], rel=1e-10)
+
+
+def test_groups_that_share_clusters_have_no_test_if_the_influence_of_cases_is_not_known(tmp_path):
+    across, hint = slices(Y, P, pr.measures.Miscalibration(), by=SITE, cluster=CLUSTER), "shares clusters or times"
+    assert all(hint in note for note in across.note[:3])
+    assert np.isfinite(across.difference[:3]).all()
+    assert not across.is_too_small[:3].any()
+    apart = [f"{site}{one}" for site, one in zip(SITE, CLUSTER, strict=True)]
+    inside = slices(Y, P, pr.measures.Miscalibration(), by=SITE, cluster=apart)
     assert np.isfinite(inside.p_value[:3]).all()
+
+
+@pytest.mark.parametrize("unit", ["cluster", "time"])
+def test_skill_in_groups_that_share_clusters_or_times_is_tested_from_a_stored_ledger_and_for_classes(unit, tmp_path):
+    pr.condense(Y, MODELS, by={"site": SITE}, **{unit: CLUSTER}).to_parquet(tmp_path / "ledger")
+    stored = slices(pr.Ledger.from_parquet(tmp_path / "ledger"), None, pr.measures.Skill())
+    known = slices(Y, MODELS, pr.measures.Skill(), by={"site": SITE}, **{unit: CLUSTER})
+    assert_same(stored, known)
+    assert np.isfinite(known.p_value[:3]).all()
+    rows = {model: np.column_stack([1.0 - p, p]) for model, p in MODELS.items()}
+    classes = slices(Y, rows, pr.measures.Skill(), by={"site": SITE}, labels=[False, True], **{unit: CLUSTER})
+    np.testing.assert_allclose(classes.p_value, known.p_value, rtol=1e-9)
+
+
+def test_skill_by_moments_is_tested_as_by_influence():
+    own = SITE == "b"
+    rate = [Y[side].mean() for side in (own, ~own)]
+    sums = [
+        np.bincount(
+            CLUSTER[side],
+            -((P - Y)[side] ** 2 - (P - Y)[side].dot((P - Y)[side]) / (n * r * (1 - r)) * (Y[side] - r) ** 2)
+            / (n * r * (1 - r)),
+            minlength=60,
+        )
+        for side, r, n in zip((own, ~own), rate, (own.sum(), (~own).sum()), strict=True)
+    ]
+    errors = [
+        estimate(Y[side], P[side], pr.measures.Skill(), cluster=CLUSTER[side]).standard_error for side in (own, ~own)
+    ]
+    error = math.sqrt(errors[0] ** 2 + errors[1] ** 2 - 2.0 * (sums[0] * sums[1]).sum())
+    found = slices(Y, P, pr.measures.Skill(), by=SITE, cluster=CLUSTER)
+    assert found.p_value[1] == pytest.approx(2 * stats.t(59).sf(abs(found.difference[1]) / error), rel=0.02)
 
 
 def test_a_function_of_ones_own_is_drawn_in_every_group():
@@ -145,6 +234,8 @@ def test_what_a_stored_ledger_cannot_tell_of_groups_is_left_open(tmp_path):
     found = slices(ledger, None, pr.measures.AreaUnderRoc())
     np.testing.assert_allclose(found.value, slices(Y, MODELS, pr.measures.AreaUnderRoc(), by=SITE).value, rtol=1e-12)
     assert np.isnan(found.low).all()
+    assert set(found.note[:3]) == {"not tested, because it or the rest has no interval"}
+    assert found.is_too_small.tolist() == [False, False, False, True] * 2
 
 
 @pytest.mark.parametrize("measure", [pr.Brier(), pr.measures.Skill(), pr.RankedProbability()], ids=name)

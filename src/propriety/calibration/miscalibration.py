@@ -133,8 +133,7 @@ def miscalibration_test(
     scores = np.empty((n_resamples + 1, 3))
     scores[0] = scores_of(table, pool_adjacent_violators(table), binary)
     for draw in track(range(1, n_resamples + 1), total=n_resamples, label="drawing outcomes", enabled=progress):
-        events = cells.draw(generator)
-        scores[draw] = forecasts.scores(events, np.maximum(table.weights - events, 0.0))
+        scores[draw] = forecasts.scores(*cells.draw(generator))
     _, miscalibration, _, uncertainty = parts_of(binary, scores).T
     # Rounding must not exclude draws that are as miscalibrated as the sample.
     as_much = miscalibration[1:] >= miscalibration[0] * (1.0 - NOISE) - NOISE * uncertainty[0]
@@ -162,14 +161,15 @@ class _Cells:
     weight: Floats
     count: NDArray[np.int64]
 
-    def draw(self, generator: np.random.Generator) -> Floats:
-        """Draw outcomes with the forecasts as probabilities; return the weight of the events in each table row."""
+    def draw(self, generator: np.random.Generator) -> tuple[Floats, Floats]:
+        """Draw outcomes with the forecasts as probabilities; return the weights of both outcomes in each table row."""
         several = self.count > 1
         events = (generator.random(len(self.count)) < self.forecast).astype(np.float64)  # Faster than binomials.
         if several.any():
             events[several] = generator.binomial(self.count[several], self.forecast[several])
-        summed: Floats = np.bincount(self.row, weights=events * self.weight).astype(np.float64, copy=False)
-        return summed
+        # Summed separately: the rest of a difference would be weight of an outcome that has an infinite loss.
+        event, other = (np.bincount(self.row, own * self.weight) for own in (events, self.count - events))
+        return event.astype(np.float64, copy=False), other.astype(np.float64, copy=False)
 
 
 def _cells(table: ForecastTable) -> _Cells:

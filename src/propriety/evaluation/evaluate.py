@@ -96,8 +96,8 @@ def evaluate(  # noqa: PLR0913  (the data, what the cases share, the decision, a
     Notes
     -----
     Scores and comparisons allow for clusters and times. Intervals of miscalibration and discrimination, and tests of
-    groups, treat neighbouring times as independent. Reliability bands treat all cases as independent. With clusters or
-    times, the ranking map does not test margins.
+    calibration in groups, treat neighbouring times as independent. Reliability bands treat all cases as independent.
+    With clusters or times, the ranking map does not test margins.
 
     Examples
     --------

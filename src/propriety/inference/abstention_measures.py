@@ -92,7 +92,6 @@ class AreaUnderRiskCoverage(_OfAnswers):
     higher_is_better: ClassVar[bool] = False
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     scale: ClassVar[str] = "log"
-    largest: ClassVar[float] = 1.0
 
     def value(self, table: ForecastTable) -> float:
         """Return the area."""
@@ -137,9 +136,8 @@ class AreaUnderGeneralizedRiskCoverage(_OfAnswers):
     key: ClassVar[str] = "augrc"
     label: ClassVar[str] = "area under the generalized risk-coverage curve"
     higher_is_better: ClassVar[bool] = False
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    bounds: ClassVar[tuple[float, float]] = (0.0, 0.5)
     scale: ClassVar[str] = "log"
-    largest: ClassVar[float] = 0.5
 
     def value(self, table: ForecastTable) -> float:
         """Return the area."""

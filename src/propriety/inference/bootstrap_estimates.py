@@ -40,6 +40,7 @@ from propriety.tables.cases import Cases
 __all__ = ["UNDEFINED", "are_biased", "check_percentiles", "estimate_by_bootstrap"]
 
 BIASED = 0.75  # With a larger bias of the draws, in standard deviations, their percentiles are not valid.
+STUCK = "hardly any draw differs, so there is no interval"
 UNDEFINED = 0.05  # With a larger share of undefined draws, no interval is given.
 
 
@@ -151,7 +152,9 @@ def _percentiles(
             low, high = (float(limit[0]) for limit in quantiles(defined[:, None], (outside, 1.0 - outside)))
         error = float(defined.std(ddof=1)) if len(defined) > 1 and np.isfinite(defined).all() else math.nan
         method += f"; {lost:,} of {len(draws):,} draws have no value" if lost else ""
-        if are_biased(defined[:, None], np.array([value]))[0]:
+        if low == high:
+            low, high, note = math.nan, math.nan, STUCK
+        elif are_biased(defined[:, None], np.array([value]))[0]:
             way = "higher" if defined.mean() > value else "lower"
             note = "; ".join(filter(None, (f"draws are {way} than the value: the interval is not valid", note)))
     if ledger.dependence == "time" and not math.isnan(low):

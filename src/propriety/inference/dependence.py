@@ -14,10 +14,27 @@ from propriety.errors import InputValueError
 from propriety.result import Floats
 from propriety.tables.times import check_time_labels
 
-__all__ = ["Estimates", "block_bootstrap", "check_times", "hac", "span_of", "student", "sums_of_units"]
+__all__ = [
+    "Errors",
+    "Estimates",
+    "block_bootstrap",
+    "check_times",
+    "error_of_difference",
+    "hac",
+    "span_of",
+    "student",
+    "sums_of_units",
+]
 
 FEWEST_TIMES = 20  # With fewer times, a resample has at most three blocks.
 BLOCK = 2**21  # Block means computed at a time, which bounds the memory.
+
+
+class Errors(NamedTuple):
+    """Standard errors with the degrees of freedom of Student's t; infinite for the normal distribution."""
+
+    standard_error: Floats
+    df: Floats
 
 
 class Estimates(NamedTuple):
@@ -120,6 +137,51 @@ def hac(parts: Floats, *, horizon: int | None = None) -> tuple[Floats, Floats]:
             return np.sqrt(falling), np.full(parts.shape[1], times / _two_sided(bartlett**2))
         level = _level(parts, span) / _kept(np.ones(span), times)
         return np.sqrt(np.where(level > 0.0, level, falling)), np.full(parts.shape[1], times - 1.0)
+
+
+def error_of_difference(errors: tuple[Errors, Errors], parts: tuple[Floats, Floats], *, in_time: bool) -> Errors:
+    r"""Return the errors of differences between numbers of two groups of cases, which may share clusters or times.
+
+    With the errors :math:`s_1, s_2` of both sides and the contributions :math:`a_u, b_u` of the clusters, the squared
+    error is :math:`s_1^2 + s_2^2 - 2 \sum_u a_u b_u`. In time, the covariance is that of `hac`. The square is at least
+    that of the contributions :math:`a_u - b_u` alone. The degrees of freedom are Welch's; if the sides share clusters,
+    and in time, at most those of one side.
+
+    Parameters
+    ----------
+    errors : tuple of Errors
+        Standard errors and degrees of freedom of both sides, of shape (series,).
+    parts : tuple of ndarray of shape (units, series)
+        Contributions of all clusters, or of all times in order, to the deviation of either side; 0 where a side has no
+        cases.
+    in_time : bool
+        Whether the units are times.
+
+    References
+    ----------
+    Welch (1947), doi:10.1093/biomet/34.1-2.28.
+
+    Examples
+    --------
+    >>> one = Errors(np.array([3.0]), np.array([10.0]))
+    >>> other = Errors(np.array([4.0]), np.array([20.0]))
+    >>> apart = (np.array([[3.0], [-3.0], [0.0]]), np.array([[0.0], [0.0], [0.0]]))
+    >>> found = error_of_difference((one, other), apart, in_time=False)
+    >>> found.standard_error, found.df.round(1)
+    (array([5.]), array([29.9]))
+    """
+    (one, one_df), (other, other_df) = errors
+    a, b = parts
+    if in_time:
+        first, second, least = (hac(own)[0] ** 2 for own in (a, b, a - b))
+        shared = first + second - least
+    else:
+        shared, least = 2.0 * (a * b).sum(axis=0), ((a - b) ** 2).sum(axis=0)
+    total = np.maximum(one**2 + other**2 - shared, least)
+    with np.errstate(divide="ignore", invalid="ignore"):  # Sides without error, or with infinite degrees of freedom.
+        df = (one**2 + other**2) ** 2 / (one**4 / one_df + other**4 / other_df)
+    apart = (shared == 0.0) & (not in_time)
+    return Errors(np.sqrt(total), np.where(apart, df, np.minimum(df, np.maximum(one_df, other_df))))
 
 
 def block_bootstrap(mean: Floats, parts: Floats, *, level: float, n_resamples: int, seed: int) -> Estimates:

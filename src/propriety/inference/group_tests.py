@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
 from propriety.inference.cluster_errors import ClusterSums, cluster_errors, effective_number, sums_by_cluster
+from propriety.inference.dependence import Errors, error_of_difference, hac
 from propriety.inference.estimates import ROUNDING
 from propriety.ledger.moments import Moments
 from propriety.result import Floats
@@ -34,7 +36,7 @@ class GroupMeans(NamedTuple):
 
 
 def group_means(moments: Moments, by: tuple[str, ...]) -> GroupMeans:
-    """Return the mean of every group; cases of one cluster or of one time may be correlated."""
+    """Return the mean of every group; cases of one cluster may be correlated, and those of one time or of near ones."""
     models, groups = len(moments.models), moments.over(*by)
     mean = groups.mean[:, :models]
     if moments.dependence is None:
@@ -47,17 +49,21 @@ def group_means(moments: Moments, by: tuple[str, ...]) -> GroupMeans:
     _, group = cells.index.only(by)
     with np.errstate(divide="ignore", invalid="ignore"):  # Infinite losses, or a single unit.
         sums = cells.weight[:, None] * (cells.mean[:, :models] - mean[group])
+    units = np.bincount(group, minlength=len(mean))
+    if moments.dependence == "time":
+        parts = sums / groups.weight[group][:, None]
+        error, df = np.stack([hac(parts[own]) for own in _by_place(group, len(mean))], axis=1)
+        return GroupMeans(mean, error, units, df, error**2)
     given = ClusterSums(cells.n.astype(np.float64), cells.weight, cells.weight_squares, sums, cells.spread[:, :models])
     found = cluster_errors(given, group, len(mean))
-    units = np.bincount(group, minlength=len(mean))
     return GroupMeans(mean, found.standard_error, units, found.df, found.standard_error**2 / found.factor)
 
 
 def against_the_rest(moments: Moments, by: tuple[str, ...]) -> tuple[Floats, Floats]:
     """Return the difference between each group and all other cases, and its p-value, of shape (groups, models).
 
-    Independent cases are tested by Welch's statistic, clusters by the contribution of each to the difference, on either
-    side or on both. The result is NaN if a group contains all cases, or if nothing varies.
+    Independent cases are tested by Welch's statistic, clusters and times by the contribution of each to the difference,
+    on either side or on both. The result is NaN if a group contains all cases, or if nothing varies.
     """
     models, groups = len(moments.models), moments.over(*by)
     count = len(groups.n)
@@ -79,6 +85,8 @@ def against_the_rest(moments: Moments, by: tuple[str, ...]) -> tuple[Floats, Flo
         difference = shift - rest
         if moments.dependence is None:
             error, freedom = _welch(groups, spread, lean, rest, others)
+        elif moments.dependence == "time":
+            error, freedom = _across_times(moments, by, centre, shift, rest, others)
         else:
             error, freedom = _across(moments, by, centre, shift, rest, others)
         noise = ROUNDING * np.maximum(np.abs(groups.mean[:, :models]), np.abs(rest + centre))
@@ -149,6 +157,34 @@ def _across(
     # Clusters on both sides make the total less than the sum of its sides.
     total = squares + (own_squares - own.plain) + (rest_squares - others_plain)
     return np.sqrt(total), total**2 / (own_squares**2 / own.df + rest_squares**2 / rest_df)
+
+
+def _across_times(
+    moments: Moments, by: tuple[str, ...], centre: Floats, own_mean: Floats, rest: Floats, others: Floats
+) -> tuple[Floats, Floats]:
+    """Return the same from the contributions of the times, of which near ones may be correlated."""
+    cells, units, own = moments.over(*by, "time"), moments.over("time"), group_means(moments, by)
+    (_, group), (_, unit) = cells.index.only(by), cells.index.only(["time"])
+    models, count = len(centre), len(own_mean)
+    weight = np.bincount(group, cells.weight, minlength=count)
+    whole = (units.mean[:, :models] - centre) * units.weight[:, None]
+    sums = (cells.mean[:, :models] - centre) * cells.weight[:, None]
+    error, df = np.empty((2, count, models))
+    for place, at in enumerate(_by_place(group, count)):
+        a, left, left_sum = np.zeros_like(whole), units.weight.copy(), whole.copy()
+        alone = units.n[unit[at]] == cells.n[at]  # No rounding is left where all cases of a time are in the group.
+        a[unit[at]] = (sums[at] - cells.weight[at][:, None] * own_mean[place]) / weight[place]
+        left[unit[at]] = np.where(alone, 0.0, left[unit[at]] - cells.weight[at])
+        left_sum[unit[at]] = np.where(alone[:, None], 0.0, left_sum[unit[at]] - sums[at])
+        b = (left_sum - left[:, None] * rest[place]) / others[place]
+        sides = Errors(own.error[place], own.df[place]), Errors(*hac(b[left > 0.0]))
+        error[place], df[place] = error_of_difference(sides, (a, b), in_time=True)
+    return error, df
+
+
+def _by_place(group: NDArray[np.intp], groups: int) -> list[slice]:
+    """Return where the cells of each group are; they are sorted by group, then by time."""
+    return [slice(*ends) for ends in pairwise(np.searchsorted(group, np.arange(groups + 1)).tolist())]
 
 
 def _by_group(values: Floats, group: NDArray[np.intp], groups: int) -> Floats:

@@ -6,7 +6,7 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from propriety.calibration.grouping import rows_of
 from propriety.inference.censored_calibration import squared_weights
 from propriety.inference.censored_means import censored_means, censored_ratio
 from propriety.inference.cluster_errors import ClusterSums, cluster_errors
-from propriety.inference.dependence import hac, span_of, sums_of_units
+from propriety.inference.dependence import Errors, hac, span_of, sums_of_units
 from propriety.inference.estimates import (
     FEWEST,
     FEWEST_HELD,
@@ -37,7 +37,6 @@ from propriety.tables.censoring import Censoring
 from propriety.tables.forecast_table import ForecastTable
 
 __all__ = [
-    "Errors",
     "case_influence",
     "error_of_table",
     "errors_of_cases",
@@ -53,13 +52,6 @@ __all__ = [
 
 ESTIMATED_WEIGHTS = ", with estimated censoring weights"
 NONE = 1e-26  # Smaller squared errors are rounding error.
-
-
-class Errors(NamedTuple):
-    """Standard errors with the degrees of freedom of Student's t; infinite for the normal distribution."""
-
-    standard_error: Floats
-    df: Floats
 
 
 def error_of_table(table: ForecastTable, influence: Influence, *, by_outcome: bool = False) -> float:
@@ -272,10 +264,7 @@ def estimate_from_influence(ledger: Ledger, model: str, measure: Mean | Skill | 
         found = replace(found, note=note, standard_error=error)
     if caveat is not None and not math.isnan(found.low):
         found = replace(found, note="; ".join(filter(None, (caveat(table), found.note))))
-    largest = getattr(measure, "largest", None)
-    if largest is not None and found.high > largest:
-        found = replace(found, high=largest)
-    return within_range(found, measure, ledger.classes) if isinstance(measure, Mean) else found
+    return within_range(found, measure, ledger.classes)
 
 
 def _error_of_censored(

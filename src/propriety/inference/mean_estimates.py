@@ -13,7 +13,7 @@ from propriety.inference.cluster_errors import cluster_errors, sums_by_cluster
 from propriety.inference.dependence import check_times, hac, span_of
 from propriety.inference.estimates import FEWEST_HELD, Estimate, few, make_estimate
 from propriety.inference.few_events import limits_of_rare
-from propriety.inference.measures import Mean, Skill, bounds_of
+from propriety.inference.measures import Mean, Measure, Skill, bounds_of
 from propriety.inference.net_benefit_errors import net_benefit_limits
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.moments import OUTCOME, Moments, moments_of_table
@@ -62,7 +62,7 @@ def estimate_from_moments(
     method = f"{'delta method, ' if isinstance(measure, Skill) else ''}Student's t{dependent}"
     found = make_estimate(ledger, measure, value, error, df, level, method, units=moments.units, inflation=inflation)
     if isinstance(measure, Skill):
-        return found
+        return within_range(found, measure, ledger.classes)
     counts = None if ledger.prevalence is not None else net_benefit_limits(moments, measure, level)
     if counts is not None:
         low, high, error = (float(column[0, place]) for column in counts)
@@ -183,8 +183,8 @@ def _constant_losses(rule: Rule, shares: Floats, classes: int | None) -> Floats:
     return np.asarray(rule.class_case_loss(columns, np.arange(len(shares))))
 
 
-def within_range(found: Estimate, measure: Mean, classes: int | None) -> Estimate:
-    """Clip the limits of a mean to the range that the rule declares; a mean outside it stays within the limits."""
+def within_range(found: Estimate, measure: Measure, classes: int | None) -> Estimate:
+    """Clip the limits to the range that the measure or its rule declares; a value outside it stays within them."""
     least, most = bounds_of(measure, classes)
     low, high = (limit if math.isnan(limit) else min(max(limit, least), most) for limit in (found.low, found.high))
     return replace(found, low=min(low, found.value), high=max(high, found.value))

@@ -14,9 +14,16 @@ from propriety.inference.censored_means import censored_means
 from propriety.inference.dependence import Estimates, block_bootstrap, student
 from propriety.inference.estimates import FEWEST, FEWEST_HELD, units_of
 from propriety.inference.few_events import errors_of_even_models, limits_of_rare, rarest
-from propriety.inference.influence import case_influence, errors_of_cases, fitted_errors, influence_in, is_by_outcome
+from propriety.inference.influence import (
+    case_influence,
+    errors_of_cases,
+    estimate_from_influence,
+    fitted_errors,
+    influence_in,
+    is_by_outcome,
+)
 from propriety.inference.mean_estimates import errors_of_means, measured_moments, parts_in_time
-from propriety.inference.measures import FittedDistance, Mean, Measure, Skill, Smooth
+from propriety.inference.measures import FittedDistance, Mean, Measure, Skill, Smooth, bounds_of
 from propriety.inference.net_benefit_errors import difference_errors, net_benefit_limits
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.moments import MANY_EVENTS, Moments, blocks_of_series
@@ -95,6 +102,7 @@ def paired_by_moments(
         found = student(values, widened, errors.df, level)
     if ledger.labels is None and not fixed and isinstance(measure, Mean):
         found = _with_limits_of_models(found, moments, measure, errors.inflation, level)
+    found = _within_range(found, values, measure, ledger)
     allowed = bool((widened > errors.standard_error)[pairs].any())
     held = ledger.labels is None and ledger.dependence is None
     return Paired(values, found, units, inflation=inflation, fewest=FEWEST_HELD if held else FEWEST, allowed=allowed)
@@ -112,6 +120,15 @@ def _with_limits_of_models(
         return found._replace(low=low, high=high, standard_error=error)
     limits = limits_of_rare(moments, inflation, level)
     low, high = (np.where(pairs | np.isnan(own), given, own) for own, given in zip(limits, found[2:4], strict=True))
+    return found._replace(low=low, high=high)
+
+
+def _within_range(found: Estimates, values: Floats, measure: Measure, ledger: Ledger) -> Estimates:
+    """Clip the limits of single models to the range of the measure, as `estimate` does."""
+    least, most = bounds_of(measure, ledger.classes)
+    models = np.arange(len(values)) < len(ledger.models)
+    low = np.where(models, np.minimum(np.clip(found.low, least, most), values), found.low)
+    high = np.where(models, np.maximum(np.clip(found.high, least, most), values), found.high)
     return found._replace(low=low, high=high)
 
 
@@ -135,7 +152,8 @@ def paired_by_influence(ledger: Ledger, measure: Mean | Skill | Smooth, level: f
     tables = [ledger.table(model) for model in ledger.models]
     values = _with_differences(np.array([measure.value(table) for table in tables]))
     if cases is None:
-        return _untested(values, units_of(ledger), f"a test of this measure needs {ledger.where_cases_are}")
+        unknown = _untested(values, units_of(ledger), f"a test of this measure needs {ledger.where_cases_are}")
+        return unknown._replace(found=_with_own_limits(unknown.found, ledger, measure, level))
     parts = np.stack(
         [
             case_influence(cases, model, table, influence_in(ledger, table, measure))
@@ -150,7 +168,18 @@ def paired_by_influence(ledger: Ledger, measure: Mean | Skill | Smooth, level: f
     if np.isnan(error).all() and units > 1 and np.isfinite(values).all():
         return _untested(values, units, "a single event or non-event has no spread")
     held = by_outcome and ledger.dependence is None
-    return Paired(values, student(values, error, df, level), units, fewest=FEWEST_HELD if held else FEWEST)
+    both = _with_own_limits(student(values, error, df, level), ledger, measure, level)
+    return Paired(values, both, units, fewest=FEWEST_HELD if held else FEWEST)
+
+
+def _with_own_limits(found: Estimates, ledger: Ledger, measure: Mean | Skill | Smooth, level: float) -> Estimates:
+    """Replace the errors and limits of single models by those of `estimate`, on the scale of the measure."""
+    own = [estimate_from_influence(ledger, model, measure, level) for model in ledger.models]
+    low, high, error = (
+        np.append([getattr(one, name) for one in own], getattr(found, name)[len(own) :])
+        for name in ("low", "high", "standard_error")
+    )
+    return found._replace(low=low, high=high, standard_error=error)
 
 
 def _at_least(error: Floats, least: Floats | None) -> Floats:
@@ -184,6 +213,10 @@ def paired_by_bootstrap(ledger: Ledger, measure: Measure, level: float, drawing:
         error = np.std(defined, axis=0, ddof=1)
     beyond = np.minimum(np.sum(defined <= 0.0, axis=0), np.sum(defined >= 0.0, axis=0))
     p_value = np.minimum(2.0 * (1 + beyond) / (1 + len(defined)), 1.0)
+    stuck = (low == high) & (error > 0.0)
+    if stuck[count:].all():
+        return _untested(values, units_of(ledger), f"hardly any draw differs in {measure.label}")
+    error, low, high, p_value = (np.where(stuck, np.nan, column) for column in (error, low, high, p_value))
     return Paired(values, Estimates(error, np.full(len(values), np.nan), low, high, p_value), units_of(ledger))
 
 

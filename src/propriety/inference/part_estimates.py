@@ -241,30 +241,33 @@ def _drawn(
     else:
         number = np.rint(weight).astype(np.int64)
 
-        def outcomes(generator: np.random.Generator) -> Floats:
-            return generator.binomial(number, rate).astype(np.float64)
+        def outcomes(generator: np.random.Generator) -> tuple[Floats, Floats]:
+            events = generator.binomial(number, rate)
+            return events.astype(np.float64), (number - events).astype(np.float64)
 
-    def gain(events: Floats) -> float:
-        score, best, _ = forecasts.scores(events, np.maximum(weight - events, 0.0))
+    def gain(events: Floats, non_events: Floats) -> float:
+        score, best, _ = forecasts.scores(events, non_events)
         return score - best
 
     def draw(generator: np.random.Generator, size: int) -> Floats:
-        return np.array([gain(outcomes(generator)) for _ in range(size)])
+        return np.array([gain(*outcomes(generator)) for _ in range(size)])
 
     return in_blocks(draw, drawing)
 
 
 def _weighted_outcomes(
     table: ForecastTable, recalibrated: Floats, start: NDArray[np.intp], cases: Cases
-) -> Callable[[np.random.Generator], Floats]:
-    """Return a function that draws the outcome of every case and sums the weights of the events by group."""
+) -> Callable[[np.random.Generator], tuple[Floats, Floats]]:
+    """Return a function that draws the outcome of every case and sums the weights of both outcomes by group."""
     forecast, _, weight = in_canonical_order(cases).gathered()
     assert weight is not None  # noqa: S101  (for the type checker; they have weights)
     row = np.searchsorted(table.forecast, forecast)
     rate, group = recalibrated[row], np.searchsorted(start, row, side="right") - 1
 
-    def outcomes(generator: np.random.Generator) -> Floats:
+    def outcomes(generator: np.random.Generator) -> tuple[Floats, Floats]:
         happens = generator.random(len(row)) < rate
-        return np.bincount(group, weight * happens, minlength=len(start)).astype(np.float64)
+        # Summed separately: the rest of a difference would be weight of an outcome that has an infinite loss.
+        event, other = (np.bincount(group, weight * own, minlength=len(start)) for own in (happens, ~happens))
+        return event.astype(np.float64), other.astype(np.float64)
 
     return outcomes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,63 +12,154 @@ from scipy.special import ndtr
 from propriety.errors import UNDEFINED
 from propriety.inference.answers_ledger import as_measured
 from propriety.inference.bootstrap import Drawing
+from propriety.inference.dependence import Errors, error_of_difference, student, sums_of_units
 from propriety.inference.estimates import Estimate
 from propriety.inference.estimation import estimate_of
-from propriety.inference.mean_estimates import measured_moments
-from propriety.inference.measures import Measure, Skill
+from propriety.inference.influence import case_influence, errors_of_cases, influence_in, is_by_outcome
+from propriety.inference.mean_estimates import errors_of_means, measured_moments
+from propriety.inference.measures import Measure, Skill, Smooth
+from propriety.inference.slice_table import ACROSS, MANY, NO_INTERVAL
 from propriety.ledger.ledger import Ledger
 from propriety.result import Floats
 
-__all__ = ["count_answers", "estimate_groups"]
+__all__ = ["GroupEstimates", "count_answers", "estimate_groups"]
 
 MOST_TESTED = 500  # Most groups that are compared with all other cases.
 
 
+class GroupEstimates(NamedTuple):
+    """Value, limits, difference from the rest with its p-value, and why there is none, by entry and model.
+
+    `overall` has the values of all cases by model.
+    """
+
+    value: Floats
+    low: Floats
+    high: Floats
+    difference: Floats
+    p_value: Floats
+    note: NDArray[np.object_]
+    overall: Floats
+
+
 def estimate_groups(
     ledger: Ledger, measure: Measure, untested: NDArray[np.bool_], level: float, drawing: Drawing
-) -> tuple[Floats, Floats, Floats, Floats, Floats, Floats]:
-    """Return value, limits, difference to the rest and its p-value by group and model, and the values of all cases.
+) -> GroupEstimates:
+    """Estimate a measure that is not a mean in every group, and test its difference from all other cases.
 
-    `untested` says, by group and model, which have a value only. A difference is tested with the errors of both sides,
-    which must be independent. There is no test if clusters extend over several groups, if either side has no interval,
-    or with more than 500 groups.
+    `untested` says, by group and model, which have a value only. If groups share clusters or times, the test needs
+    their contributions to the measure. There is no test if either side has no interval, or with more than 500
+    groups.
     """
     cases = ledger.cases if ledger.dependence is not None or ledger.is_weighted else None
     ledger = ledger if cases is None or cases is ledger.source else Ledger.of_source(cases, ledger.events)
     groups, models = len(ledger.index), len(ledger.models)
     value, low, high, difference, p_value = np.full((5, groups, models), math.nan)
-    testable = groups > 1 and groups <= MOST_TESTED and not _reach_across(ledger)
+    note = np.full((groups, models), "", dtype=object)
+    apart = not _reach_across(ledger)
     overall = np.array([_value(ledger, measure, model) for model in ledger.models])
     for place in range(groups):
         chosen = np.arange(groups) == place
         own = ledger.at_entries(chosen)
-        rest = ledger.at_entries(~chosen) if testable and not untested[place].all() else None
+        rest = ledger.at_entries(~chosen) if 1 < groups <= MOST_TESTED and not untested[place].all() else None
         for column, model in enumerate(ledger.models):
-            if untested[place, column]:
-                value[place, column] = _value(own, measure, model)
+            at = place, column
+            if untested[at]:
+                value[at] = _value(own, measure, model)
                 continue
             found = _estimated(own, measure, model, level, drawing)
             if found is None:
                 continue
-            value[place, column], low[place, column], high[place, column] = found.value, found.low, found.high
+            value[at], low[at], high[at] = found.value, found.low, found.high
+            note[at] = MANY if groups > MOST_TESTED else ""
             against = None if rest is None else _estimated(rest, measure, model, level, drawing)
-            if against is not None:
-                gap = found.value - against.value
-                error = math.hypot(found.standard_error, against.standard_error)
-                difference[place, column] = gap
-                if error > 0.0 and not (math.isnan(found.low) or math.isnan(against.low)):
-                    p_value[place, column] = _p_value(found, against)
-    return value, low, high, difference, p_value, overall
+            if rest is None or against is None:
+                continue
+            difference[at] = found.value - against.value
+            if math.isnan(found.low) or math.isnan(against.low):
+                note[at] = NO_INTERVAL
+                continue
+            shared = _shared(ledger, (own, rest), chosen, measure, model)
+            if shared is not None:
+                p_value[at] = _p_value_of_shared(found, against, shared, in_time=ledger.dependence == "time")
+            elif apart and math.hypot(found.standard_error, against.standard_error) > 0.0:
+                p_value[at] = _p_value(found, against)
+            else:
+                note[at] = ACROSS
+    return GroupEstimates(value, low, high, difference, p_value, note, overall)
+
+
+class _Shared(NamedTuple):
+    """Degrees of freedom of both sides, and the contributions of all clusters or times to both, of shape (units, 1)."""
+
+    df: tuple[Floats, Floats]
+    parts: tuple[Floats, Floats]
+
+
+def _shared(
+    ledger: Ledger, sides: tuple[Ledger, Ledger], chosen: NDArray[np.bool_], measure: Measure, model: str
+) -> _Shared | None:
+    """Return the contributions of clusters or times to both sides; None if there are none, or they are not known."""
+    if ledger.dependence is None or ledger.censoring is not None:
+        return None
+    if isinstance(measure, Skill):
+        if not measure.rule.properties(ledger.classes).proper:
+            return None
+        labels = ledger.moments(measure.rule).over(ledger.dependence).index.column(ledger.dependence)
+        found = [_contributions_to_skill(side, measure, model, labels) for side in sides]
+        return _Shared((found[0][0], found[1][0]), (found[0][1], found[1][1]))
+    everyone = ledger.cases
+    if not isinstance(measure, Smooth) or everyone is None or everyone.units is None:
+        return None
+    is_own, codes, units = chosen[ledger.entries()], everyone.units.codes, len(everyone.units)
+    df, parts = [], []
+    for side, kept in zip(sides, (is_own, ~is_own), strict=True):
+        measured = as_measured(side, measure, model)
+        cases, table = measured.cases, measured.table(model)
+        assert cases is not None  # noqa: S101  (for the type checker; both sides are of these cases)
+        influence = case_influence(cases, model, table, influence_in(measured, table, measure))[None]
+        df.append(errors_of_cases(cases, influence, by_outcome=is_by_outcome(measured, measure)).df)
+        parts.append(sums_of_units(influence, codes[kept], units).T)
+    return _Shared((df[0], df[1]), (parts[0], parts[1]))
+
+
+def _contributions_to_skill(ledger: Ledger, measure: Skill, model: str, labels: list[Any]) -> tuple[Floats, Floats]:
+    """Return the degrees of freedom of skill, and the contributions of clusters or times with these labels."""
+    moments = measured_moments(ledger, measure)
+    assert moments.dependence is not None  # noqa: S101  (for the type checker; used with clusters or times only)
+    column, units = moments.models.index(model), moments.over(moments.dependence)
+    place = {label: position for position, label in enumerate(labels)}
+    parts = np.zeros((len(labels), 1))
+    rows = [place[label] for label in units.index.column(moments.dependence)]
+    parts[rows, 0] = units.weight * (units.mean[:, column] - moments.means[column]) / units.weight.sum()
+    return errors_of_means(moments).df[[column]], parts
+
+
+def _p_value_of_shared(one: Estimate, other: Estimate, shared: _Shared, *, in_time: bool) -> float:
+    """Return the p-value of a difference between groups that may share clusters or times."""
+    gap, scales = _scaled(one, other)
+    errors = [
+        Errors(np.array([own.standard_error / scale]), df)
+        for own, scale, df in zip((one, other), scales, shared.df, strict=True)
+    ]
+    parts = [part / scale for part, scale in zip(shared.parts, scales, strict=True)]
+    error, df = error_of_difference((errors[0], errors[1]), (parts[0], parts[1]), in_time=in_time)
+    return float(student(np.array([gap]), error, df, 0.95).p_value[0])
 
 
 def _p_value(one: Estimate, other: Estimate) -> float:
-    """Return the p-value of the difference between two independent estimates; of areas of answers, on the log scale."""
-    gap, errors = one.value - other.value, (one.standard_error, other.standard_error)
+    """Return the p-value of the difference between two independent estimates."""
+    gap, scales = _scaled(one, other)
+    errors = (own.standard_error / scale for own, scale in zip((one, other), scales, strict=True))
+    return float(2.0 * ndtr(-abs(gap) / math.hypot(*errors)))
+
+
+def _scaled(one: Estimate, other: Estimate) -> tuple[float, tuple[float, float]]:
+    """Return the difference, and by what to divide the error of either side; of areas of answers, on the log scale."""
     if getattr(one.measure, "of_answers", False) and getattr(one.measure, "scale", "") == "log":
         # The fewer errors happen to be confident, the smaller are both the area and its standard error.
-        gap = math.log(one.value / other.value)
-        errors = (one.standard_error / one.value, other.standard_error / other.value)
-    return float(2.0 * ndtr(-abs(gap) / math.hypot(*errors)))
+        return math.log(one.value / other.value), (one.value, other.value)
+    return one.value - other.value, (1.0, 1.0)
 
 
 def count_answers(ledger: Ledger, measure: Measure) -> dict[str, Floats]:
@@ -104,11 +196,10 @@ def _value(ledger: Ledger, measure: Measure, model: str) -> float:
 
 
 def _reach_across(ledger: Ledger) -> bool:
-    """Whether some cluster has cases in several groups."""
-    cases = ledger.cases
-    if ledger.dependence is None or cases is None:
+    """Whether some cluster or time has cases in several groups, or may have."""
+    if ledger.dependence is None:
         return False
-    keys = cases.units
-    assert keys is not None  # noqa: S101  (for the type checker; the ledger says that they are there)
-    entry = ledger.entries()
-    return len(np.unique(entry * len(keys) + keys.codes)) > len(np.unique(keys.codes))
+    if not ledger.rules:
+        return True
+    cells, _ = ledger.moments(ledger.rules[0]).index.only([*ledger.index.names, ledger.dependence])
+    return len(cells) > len(cells.only([ledger.dependence])[0])

@@ -10,16 +10,31 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from propriety.inference.index_estimates import ONLY_INDEPENDENT
 from propriety.inference.measures import Measure
 from propriety.inference.verdicts import Names, holm
 from propriety.ledger.key_index import KeyIndex
 from propriety.result import Floats, Result
 from propriety.rules.thresholds import Thresholds
 
-__all__ = ["INFINITE", "TOO_FEW", "Slices", "group_names", "stacked_slices", "text_of_label", "texts_of_labels"]
+__all__ = [
+    "ACROSS",
+    "INFINITE",
+    "MANY",
+    "NO_INTERVAL",
+    "TOO_FEW",
+    "Slices",
+    "group_names",
+    "stacked_slices",
+    "text_of_label",
+    "texts_of_labels",
+]
 
-INFINITE = "the value is infinite"
 TOO_FEW = "too few to test"
+INFINITE = "the value is infinite"
+ACROSS = "not tested, because it shares clusters or times with other groups"
+MANY = "not tested, because there are too many groups"
+NO_INTERVAL = "not tested, because it or the rest has no interval"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -113,7 +128,8 @@ class Slices(Result):
     def is_too_small(self) -> NDArray[np.bool_]:
         """Whether a group has neither interval nor test because it has too few cases, events or clusters."""
         unknown = np.isnan(self.low) & np.isnan(self.p_value)
-        return np.asarray(unknown & (self.note != "") & (self.note != INFINITE))
+        others = ["", INFINITE, ACROSS, MANY, NO_INTERVAL, ONLY_INDEPENDENT]
+        return np.asarray(unknown & ~np.isin(self.note, others))
 
     def _fields(self) -> dict[str, Any]:
         return Result._fields(self) | {"measure": self.measure.key}

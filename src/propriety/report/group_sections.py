@@ -64,7 +64,7 @@ def _words(evaluation: Evaluation, found: Slices) -> Iterator[str]:
     yield texts.GROUP_SKILL
     if found.events is not None:
         yield texts.GROUPS_OF_AN_EVENT
-    if evaluation.dependence == "times":
+    if evaluation.dependence == "times" and evaluation.group_calibration is not None:
         yield texts.GROUPS_IN_TIME
 
 

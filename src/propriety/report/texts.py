@@ -142,8 +142,8 @@ GROUPS_OF_AN_EVENT = (
 MORE_GROUPS = "As above, by another variable. The p-values are adjusted for the groups of all variables together."
 SMALL_GROUPS = "Groups that are too small have neither an interval nor a test."
 GROUPS_IN_TIME = (
-    "Intervals and tests treat neighbouring times as independent, so intervals may be too narrow and p-values too "
-    "small."
+    "The tests of calibration treat neighbouring times as independent, so their intervals may be too narrow and their "
+    "p-values too small."
 )
 MEANS = (
     "Means of the probability that the model gave to what happened. The arithmetic mean shows decisiveness. The "
