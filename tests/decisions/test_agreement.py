@@ -165,3 +165,8 @@ def test_labels_keep_their_kind():
 def test_an_error_about_rows_says_which_argument_they_are():
     with pytest.raises(InputValueError, match=r"^y_pred must lie in \[0, 1\]"):
         quadratic_weighted_kappa([0, 1], [[1.2, 0.0], [0.5, 0.5]])
+
+
+def test_outcomes_that_are_no_class_are_named_as_such():
+    with pytest.raises(InputValueError, match=r"y_true must hold only the labels \[0, 1\]; row 0 is -1"):
+        quadratic_weighted_kappa([-1, 0, 1], [0, 1, 1])

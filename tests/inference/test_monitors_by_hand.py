@@ -140,7 +140,7 @@ class TestMonitoredTimes:
 
     def test_are_in_order(self):
         check_order([1, 2, 5], "day")
-        with pytest.raises(InputValueError, match="2 comes before 2"):
+        with pytest.raises(InputValueError, match="2 follows 2"):
             check_order([1, 2, 2], "day")
         with pytest.raises(InputTypeError, match="must be of one type, which can be sorted; got 1 and 'a'"):
             check_order([1, "a"], "day")

@@ -272,3 +272,16 @@ def test_without_scikit_learn_the_extra_is_named(monkeypatch):
     monkeypatch.delitem(sys.modules, "propriety.integrations.sklearn")
     with pytest.raises(MissingDependencyError, match=r'needs sklearn\. Hint: pip install "propriety\[sklearn\]"'):
         import_module("propriety.integrations.sklearn")
+
+
+def test_a_class_without_a_column_does_not_change_the_precision_of_the_others():
+    class Half(LogisticRegression):
+        def predict_proba(self, X):  # noqa: N803  (scikit-learn's name)
+            return super().predict_proba(X).astype(np.float16)
+
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(200, 3))
+    y = np.digitize(features[:, 0] + rng.normal(size=200), [-1.0, 0.3])
+    model = Half().fit(features, y)
+    score, more = rule_scorer(pr.Brier()), rule_scorer(pr.Brier(), labels=[0, 1, 2, 3])
+    assert more(model, features, y) == pytest.approx(score(model, features, y), rel=1e-12)

@@ -243,3 +243,10 @@ def test_without_the_library_one_error_names_the_extra(monkeypatch):
     monkeypatch.delitem(sys.modules, "propriety.integrations.torch")
     with pytest.raises(MissingDependencyError, match=r"needs torch. Hint: pip install \"propriety\[torch\]\""):
         import_module("propriety.integrations.torch")
+
+
+def test_logits_beyond_single_precision_are_not_missing():
+    loss = RuleLoss(pr.Log(), from_logits=True)(
+        torch.tensor([[1e39, 0.0, 0.0]], dtype=torch.float64), torch.tensor([1])
+    )
+    assert loss.item() == pytest.approx(1e39)

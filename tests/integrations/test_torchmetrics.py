@@ -222,3 +222,32 @@ def test_without_the_library_one_error_names_the_extra(monkeypatch, library):
 
 if __name__ == "__main__":
     run_process(int(sys.argv[1]), Path(sys.argv[2]))
+
+
+def test_metrics_of_probabilities_and_of_logits_are_not_merged_after_a_batch_that_adds_nothing():
+    collection = MetricCollection(
+        {
+            "proba": RuleMetric(pr.Brier()),
+            "logits": RuleMetric(pr.Brier(), from_logits=True),
+            "table": ForecastTableMetric(4),
+            "table of logits": ForecastTableMetric(4, from_logits=True),
+        }
+    )
+    p, y = torch.tensor([0.1, 0.7, 0.33333], dtype=torch.float64), torch.tensor([0, 1, 1])
+    collection.update(p[:0], y[:0])
+    collection.update(p, y)
+    alone = RuleMetric(pr.Brier(), from_logits=True)
+    alone.update(p, y)
+    assert collection["logits"].compute() == alone.compute()
+    tables = [collection[name].forecast_table().mean_forecast for name in ("table", "table of logits")]
+    assert tables == pytest.approx([float(p.mean()), float(torch.sigmoid(p).mean())])
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_a_result_that_is_known_is_not_rounded_when_a_model_changes_its_precision(dtype):
+    net = torch.nn.Module()
+    net.metric = RuleMetric(pr.Brier())
+    net.metric.update(torch.tensor([0.1, 0.7, 0.33333], dtype=torch.float64), torch.tensor([0, 1, 1]))
+    before = net.metric.compute()
+    after = net.to(dtype).metric.compute()
+    assert (after.dtype, after.item()) == (torch.float64, before.item())

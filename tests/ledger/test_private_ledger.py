@@ -1,5 +1,6 @@
 """Private ledgers: what they disclose, how they add, and the noise of the counts."""
 
+import datetime as dt
 import json
 
 import numpy as np
@@ -37,6 +38,31 @@ def test_without_suppression_the_sum_of_sites_is_that_of_all_rows():
             one, other = (pr.estimate(found.ledger, model, measure) for found in (summed, whole))
             assert one.value == pytest.approx(other.value, rel=1e-12)
     assert pr.meta_analysis(summed.ledger).n_sites.tolist() == [3] * 8
+
+
+@pytest.mark.parametrize(
+    "day",
+    [
+        [dt.date(2026, 1, 1), dt.date(2026, 1, 2)],
+        [dt.datetime(2026, 1, 1, 5, 6, 7, 8), dt.datetime(2026, 1, 2)],  # noqa: DTZ001  (without a zone, as given)
+        [dt.datetime(2026, 1, 1, tzinfo=dt.UTC), dt.datetime(2026, 1, 2, tzinfo=dt.UTC)],
+    ],
+    ids=["dates", "times", "zoned"],
+)
+def test_dates_stay_dates_in_the_file(day):
+    private = pr.coarsen(pr.condense([0, 1] * 20, [0.2, 0.7] * 20, by={"day": day * 20, "text": ["1", "2"] * 20}))
+    read = pr.PrivateLedger.from_json(private.to_json())
+    assert read.index.labels == private.index.labels
+    assert read.where(day=day[0]).index.labels == ((day[0],), ("1",))
+    wrong = json.loads(private.to_json()) | {"dates": {"day": "hour"}}
+    with pytest.raises(InputValueError, match="hour"):
+        pr.PrivateLedger.from_dict(wrong)
+
+
+def test_labels_that_json_does_not_know_are_refused():
+    private = pr.coarsen(pr.condense([0, 1] * 20, [0.2, 0.7] * 20, by={"age": [dt.timedelta(1), dt.timedelta(2)] * 20}))
+    with pytest.raises(InputTypeError, match="text, numbers, truth values, dates or times"):
+        private.to_json()
 
 
 def test_forecasts_are_in_the_middle_of_their_cells():

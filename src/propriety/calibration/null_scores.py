@@ -99,8 +99,10 @@ def _orthonormal(kept: list[Floats], columns: list[Floats], spread: Floats, size
         size = float(spread @ rest**2)
         if size > SAME**2 * float(spread @ column**2):
             function = rest / np.sqrt(size)
-            # In this order, neither huge nor tiny weights leave the range of numbers.
-            if first or float(spread @ (size_of_case * function**2) ** 2) <= KURTOSIS:
+            # In this order, neither huge nor tiny weights leave the range of numbers; forecasts of almost 0 may.
+            with np.errstate(over="ignore"):
+                kurtosis = float(spread @ (size_of_case * function**2) ** 2)
+            if first or kurtosis <= KURTOSIS:
                 kept.append(function)
     return kept
 

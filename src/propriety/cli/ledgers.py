@@ -149,7 +149,8 @@ def _rules(thresholds: Thresholds | None) -> list[Rule]:
 def _write(ledger: Ledger, output: str) -> None:
     with new_folder(output) as folder:
         ledger.to_parquet(folder)
-    keys = f", by {', '.join(ledger.keys)}" if ledger.keys else ""
+    names = [repr(name) if "," in name else name for name in ledger.keys]
+    keys = f", by {', '.join(names)}" if names else ""
     say(f"{counted(ledger.n, 'case')} of {counted(len(ledger.models), 'model')}{keys}{_dropped(ledger.dropped)}.")
 
 

@@ -280,7 +280,9 @@ def _not_a_number(column: str, line: int, text: str, *, path: Path | None) -> In
     where = "" if path is None else f" of {shown(path)}"
     law = f"column {column!r} must contain numbers; line {line:,}{where} has {shortened!r}"
     hint = f"use --null {shlex.quote(text)} if this means a missing value." if len(text) <= SHORT else ""
-    if SIGNS.fullmatch(text):
+    if text.strip().endswith("%"):
+        hint = "divide percentages by 100, and write them without the sign."
+    elif SIGNS.fullmatch(text):
         hint = "--decimal and --thousands name the signs in numbers, such as --decimal , --thousands ."
     if text.strip() != text.strip(string.whitespace):
         hint = "remove the no-break or other special space beside the number."

@@ -193,7 +193,8 @@ def read_decisions(
     names = _names(outcome, decided, classes) if labels is None else labels
     cases = read_outcomes(outcome, len(names), beside=decided, labels=labels, missing=missing, **options)
     decision = _places(decided, names, cases.rows)
-    return DecidedCases(cases.outcomes(), decision, cases.weights(), cases.labels or (), dropped=cases.dropped)
+    happened = _places(outcome, names, cases.rows) if labels is None else cases.outcomes()
+    return DecidedCases(happened, decision, cases.weights(), cases.labels or (), dropped=cases.dropped)
 
 
 def _names(outcome: Reading, decided: Reading, classes: int | None) -> tuple[Any, ...]:
@@ -222,9 +223,9 @@ def _listed(labels: Labels) -> tuple[Any, ...]:
 
 
 def _places(decided: Reading, names: tuple[Any, ...], rows: NDArray[np.intp] | None) -> NDArray[np.intp]:
-    """Return the class index of each decision, for the rows kept."""
+    """Return the class index of each decision, or outcome, for the rows kept."""
     kept = decided.values if rows is None else decided.values[rows]
-    laws.refuse_missing_floats("y_pred", kept)
+    laws.refuse_missing_floats(decided.argument, kept)
     place = {name: position for position, name in enumerate(names)}
     # Objects are looked up one by one; for numbers and text only the distinct values are looked up.
     values, inverse = np.unique(kept, return_inverse=True) if kept.dtype != object else (kept, None)
@@ -237,5 +238,5 @@ def _places(decided: Reading, names: tuple[Any, ...], rows: NDArray[np.intp] | N
             "name every class in {labels=}, or pass rows of probabilities, such as {rows}.",
             rows="numpy.column_stack([1 - p, p])",
         )
-        laws.refuse("y_pred", laws.labels_law(names), index < 0, kept, rows, hint=hint)
+        laws.refuse(decided.argument, laws.labels_law(names), index < 0, kept, rows, hint=hint)
     return index

@@ -132,7 +132,8 @@ class AnticipatedCases:
 
     def mean_square(self, influence: Influence) -> float:
         """Return the mean of the squared influence."""
-        return self.mean_of(influence.event**2, influence.non_event**2)
+        with np.errstate(over="ignore"):  # Events with a forecast of almost 0.
+            return self.mean_of(influence.event**2, influence.non_event**2)
 
     def systematic(self, most: int) -> AnticipatedCases:
         """Return at most this many kinds: every k-th in the order of the probability of the event."""

@@ -295,6 +295,9 @@ def _possible(measure: Measure, expected: float, low: float, high: float) -> tup
 
 def _pooled(differences: Floats, variances: Floats) -> tuple[float, float, float]:
     """Return the mean over days, its squared error, and the variance between days (DerSimonian and Laird)."""
+    variances = np.maximum(variances, 1e-150)  # Squares of larger weights leave the range of numbers.
+    if np.isinf(variances).all():  # Events had forecasts of almost 0.
+        return math.nan, math.nan, math.nan
     weight = 1.0 / variances
     mean = float(weight @ differences / weight.sum())
     excess = float(weight @ (differences - mean) ** 2) - (len(differences) - 1)
@@ -331,4 +334,5 @@ def _chance(measure: Measure, table: ForecastTable, squares: Floats) -> float:
     p = table.forecast
     inside = (p > 0.0) & (p < 1.0)
     spread = squares * p * (1.0 - p)
-    return float((spread[inside] * (happened - without)[inside] ** 2).sum()) / table.weight**2
+    with np.errstate(over="ignore"):  # Events with a forecast of almost 0.
+        return float((spread[inside] * (happened - without)[inside] ** 2).sum()) / table.weight**2

@@ -58,7 +58,8 @@ class ObservedExpected:
     def influence(self, table: ForecastTable) -> Influence:
         """Return the derivative of the ratio of two means."""
         ratio, expected = self.value(table), table.mean_forecast
-        return Influence((1.0 - ratio * table.forecast) / expected, -ratio * table.forecast / expected)
+        with np.errstate(over="ignore"):  # Forecasts of almost 0.
+            return Influence((1.0 - ratio * table.forecast) / expected, -ratio * table.forecast / expected)
 
 
 @dataclass(frozen=True, slots=True)

@@ -183,7 +183,8 @@ def _errors_of_censored(cases: Cases, censoring: Censoring, parts: Floats) -> Er
     n = 1.0 if weight is None else float(weight.sum())  # All cases, also those of unknown outcome.
     if everyone is not None and everyone.weight is not None:
         n /= float(everyone.weight.mean())
-    square = np.einsum("sc,sc->s", parts, parts) - censoring.variance(parts)
+    with np.errstate(invalid="ignore"):  # Events with a forecast of almost 0.
+        square = np.einsum("sc,sc->s", parts, parts) - censoring.variance(parts)
     return Errors(np.sqrt(np.maximum(square, 0.0) * n / max(n - 1.0, 1.0)), np.full(len(parts), n - 1.0))
 
 
@@ -195,10 +196,11 @@ def _with_factors(squares: list[float], counts: list[int], *, by_outcome: bool) 
         return math.nan, math.nan
     parts = [(one * count / (count - 1), count - 1) for one, count in zip(squares, counts, strict=True) if count]
     whole = sum(part for part, _ in parts)
-    share = sum(part**2 / freedom for part, freedom in parts)
     # The spread of a zero difference, such as that of two areas with the same ranks, is rounding error.
-    told = share > 0.0 and whole > NONE
-    return whole, whole**2 / share if told else float(sum(freedom for _, freedom in parts))
+    if not whole > NONE:
+        return whole, float(sum(freedom for _, freedom in parts))
+    # Relative to the whole, because squares of huge numbers leave the range of numbers.
+    return whole, 1.0 / sum((part / whole) ** 2 / freedom for part, freedom in parts)
 
 
 def _cluster_sums(

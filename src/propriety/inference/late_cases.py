@@ -275,12 +275,20 @@ def _test(cases: LateCases, age: NDArray[np.intp], event: NDArray[np.bool_], del
         return math.nan
     rate = p * share
     log_odds = np.log(p) - np.log1p(-p)
-    log_odds -= float(count @ log_odds) / float(count.sum())
+    # Centred where the information is: with tiny forecasts, both sums would be the same but for rounding.
+    known = count * rate * (1.0 - rate) * ((1.0 - p) / (1.0 - rate)) ** 2
+    log_odds -= float(known @ log_odds) / float(known.sum())
     gradient = np.stack([np.ones(len(p)), log_odds]) * ((1.0 - p) / (1.0 - rate))
     sums = gradient @ (count * (event[inside] - rate))
     variance = (gradient * (count * rate * (1.0 - rate))) @ gradient.T
     variance += delays.variance(_by_age(age[inside], gradient * (count * rate), delays))
-    return float(chdtrc(2.0, float(sums @ np.linalg.solve(variance, sums))))
+    size = np.sqrt(np.diag(variance))
+    if not (size > 0.0).all():
+        return math.nan
+    with np.errstate(over="ignore"):  # An event with a forecast of almost 0.
+        scaled = sums / size
+        statistic = scaled @ np.linalg.solve(variance / np.outer(size, size), scaled)
+    return float(chdtrc(2.0, float(statistic)))
 
 
 def _refuted(cases: LateCases, event: NDArray[np.bool_]) -> bool:

@@ -14,7 +14,7 @@ from propriety.errors import InputTypeError, InputValueError
 from propriety.inference.comparison_monitor import range_of
 from propriety.inference.daily_numbers import Day, Stream, days_of_ledger
 from propriety.inference.monitor_history import History, MonitoredDays
-from propriety.inference.monitor_times import check_order, check_texts, mature_labels
+from propriety.inference.monitor_times import check_order, check_texts, label_in_words, mature_labels
 from propriety.inference.stream_evidence import mean_limits
 from propriety.inference.stream_states import DIRECTIONS, NEVER, DayRows, StreamStates
 from propriety.ledger.ledger import Ledger
@@ -172,7 +172,7 @@ class LedgerMonitor(Result):
         absent = next((label for label in self.waiting if label not in labels), None)
         if absent is not None:
             law = f"the ledger must have every {self.time} that was not mature, with its new outcomes"
-            raise InputValueError(law, offender=f"it lacks {absent!r}")
+            raise InputValueError(law, offender=f"it lacks {label_in_words(absent)}")
         monitored = set(self.times)
         known = [label for label in labels if label in monitored]
         if known:

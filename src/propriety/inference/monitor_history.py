@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from propriety.errors import InputValueError
 from propriety.inference.monitor_laws import RESTART
+from propriety.inference.monitor_times import label_in_words
 from propriety.inference.stream_states import DayRows
 from propriety.ledger.ledger import Ledger
 from propriety.result import Floats, Result
@@ -126,7 +127,7 @@ class MonitoredDays(Result):
         stream, n, pair = self.stream[rows], self.n[rows], np.isnan(self.mean_forecast[rows])
         parts = np.where(pair, self.score[rows], self.event_rate[rows]), np.where(pair, 1.0, self.mean_forecast[rows])
         above, below = (np.bincount(stream, part * n, minlength=len(first)) for part in parts)
-        with np.errstate(invalid="ignore", divide="ignore"):
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             ratio: Floats = above / below
         return ratio
 
@@ -193,7 +194,7 @@ class History:
                 law = f"the {what} of a {watch.time} that has been monitored must not change"
                 hint = f"add a {watch.time} when all outcomes are known; "
                 hint += "to start again, monitor the whole ledger and write to another folder."
-                raise InputValueError(law, offender=f"those of {time!r} have", hint=hint)
+                raise InputValueError(law, offender=f"those of {label_in_words(time)} have", hint=hint)
 
 
 def _cases(rows: DayRows) -> tuple[NDArray[Any], ...]:

@@ -11,7 +11,7 @@ from typing import Any
 from propriety.errors import InputTypeError, InputValueError
 from propriety.inference.day_numbers import EPOCH, LARGEST
 
-__all__ = ["check_order", "check_texts", "mature_labels"]
+__all__ = ["check_order", "check_texts", "label_in_words", "mature_labels"]
 
 DIGITS = re.compile(r"(\d+)")
 # Dates that begin with the day or the month, and names of months and days of the week.
@@ -62,6 +62,17 @@ def _is_later(one: str, other: str) -> bool:
     return all(moment.tzinfo is not None for moment in moments) and moments[0] > moments[1]
 
 
+def label_in_words(label: object) -> str:
+    """Return a label as it is written in code, but dates and times as text.
+
+    Examples
+    --------
+    >>> label_in_words(dt.date(2026, 1, 31)), label_in_words("a")
+    ('2026-01-31', "'a'")
+    """
+    return str(label) if isinstance(label, dt.date) else repr(label)
+
+
 def check_order(labels: Sequence[Any], time: str) -> None:
     """Raise an error unless the times are in sorted order."""
     for one, other in itertools.pairwise(labels):
@@ -73,7 +84,7 @@ def check_order(labels: Sequence[Any], time: str) -> None:
         if not in_order:
             law = f"the labels of {time!r} must be in sorted order, and later than those monitored already"
             hint = "use dates such as 2026-01-31, and add days in order."
-            raise InputValueError(law, offender=f"{one!r} comes before {other!r}", hint=hint)
+            raise InputValueError(law, offender=f"{label_in_words(other)} follows {label_in_words(one)}", hint=hint)
 
 
 def mature_labels(labels: Sequence[Any], mature_after: int, time: str) -> list[Any]:

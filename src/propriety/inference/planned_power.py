@@ -29,6 +29,7 @@ MANY = 500  # With more events and non-events, the normal formula is used withou
 ROUNDS = (0.25, 0.25, 1.0)  # Shares of the draws at each simulated sample size, each nearer to the one that is needed.
 BLOCK = 4_000_000  # Numbers drawn at once.
 MOST = 1e12  # Largest number of cases that is planned.
+SMALLEST, LARGEST = 1e-150, 1e150  # Of a difference relative to its spread; beyond them, squares are 0 or infinite.
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,8 @@ class PlannedPower:
 
 def spread_power(difference: float, spread: float, level: float) -> PlannedPower:
     """Return the power of a paired test from the true difference and the standard deviation of paired differences."""
-    return PlannedPower((difference / spread) ** 2, float(ndtri((1.0 + level) / 2.0)))
+    size = min(max(abs(difference) / spread, SMALLEST), LARGEST) if difference else 0.0
+    return PlannedPower(size**2, float(ndtri((1.0 + level) / 2.0)))
 
 
 def difference_power(

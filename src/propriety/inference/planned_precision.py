@@ -90,7 +90,9 @@ def planned_width(cases: AnticipatedCases, measure: Measure, level: float, metho
         inner = (1.0 - value) / (2.0 - value) + value / (1.0 + value)
         return PlannedWidth(value, outer * inner / 2.0, "identity", level, outer * (1.0 - inner))
     square = cases.mean_square(cases.influence(measure, cases.first))
-    if not math.isfinite(square) or square <= 0.0:
+    scale = str(getattr(measure, "scale", "identity"))
+    at_end = scale == "logit" and not 0.0 < value < 1.0
+    if not math.isfinite(square) or square <= 0.0 or at_end:
         law = f"the {measure.label} of these forecasts has no spread, or an infinite one, so no width can be planned"
         raise InputValueError(law)
-    return PlannedWidth(value, square, str(getattr(measure, "scale", "identity")), level)
+    return PlannedWidth(value, square, scale, level)

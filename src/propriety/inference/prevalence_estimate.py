@@ -196,18 +196,18 @@ def _by_likelihood(table: ForecastTable, forecasts: Floats, z: float) -> tuple[f
     """Return the event rate with the highest likelihood, and those that the score test does not reject."""
     squares = table.event_squares + table.non_event_squares
     rate, error = _mean(table.forecast, table.weights, squares, table.n)
-    if not 0.0 < rate < 1.0:
-        law = f'the mean forecast of the labelled cases must lie strictly between 0 and 1 for method="em"; it is {rate}'
+    if not 1e-300 < rate < 1.0:
+        law = f'the mean forecast of the labelled cases must be above 1e-300 and below 1 for method="em"; it is {rate}'
         raise InputValueError(law)
     event, other = forecasts / rate, (1.0 - forecasts) / (1.0 - rate)
     if np.abs(event - other).max() <= EDGE:  # The likelihood is the same for all event rates.
         return math.nan, -math.inf, math.inf
-    moved = -(event * other) * (1.0 / rate + 1.0 / (1.0 - rate))  # Numerator of the derivative by the mean forecast.
 
     def standardised(at: float) -> float:
         mixture = at * event + (1.0 - at) * other
         score = (event - other) / mixture
-        slope = float((moved / mixture**2).sum())
+        # By the mean forecast; in this order, forecasts far above the mean do not leave the range of numbers.
+        slope = float((-(event / mixture) * (other / mixture)).sum()) * (1.0 / rate + 1.0 / (1.0 - rate))
         return float(score.sum()) / math.sqrt(float(score @ score) + slope**2 * error)
 
     ends = standardised(EDGE), standardised(1.0 - EDGE)

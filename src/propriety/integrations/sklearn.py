@@ -83,7 +83,8 @@ class RuleScorer(Estimator):  # type: ignore[misc]  # scikit-learn ships no type
         labels = self._order(classes)
         check_columns(estimator, y, labels=labels)
         # A class that the classifier never saw has no column, and its probability is 0.
-        columns = [rows[:, classes.index(label)] if label in classes else np.zeros(len(rows)) for label in labels]
+        none = np.zeros(len(rows), dtype=rows.dtype)  # Of the same precision, by which rows may deviate from 1.
+        columns = [rows[:, classes.index(label)] if label in classes else none for label in labels]
         forecast = event_or_rows(self.rule, np.column_stack(columns))
         return 0.0 - float(mean_score(y, forecast, rule=self.rule, labels=labels, sample_weight=sample_weight))
 

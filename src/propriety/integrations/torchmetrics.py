@@ -38,11 +38,21 @@ class _IntegerMetric(Metric):  # type: ignore[misc]  # torchmetrics is optional,
     is_differentiable = False
     higher_is_better = False
     full_state_update = False
+    state_name: str
 
     def set_dtype(self, dst_type: Any) -> _IntegerMetric:
         """Return the metric unchanged: its state is integers, which low-precision floats would round."""
         del dst_type
         return self
+
+    def _apply(self, fn: Any, *given: Any, **options: Any) -> _IntegerMetric:
+        """Move the state; a result that is already known would be rounded, so it is computed again."""
+        moved: _IntegerMetric = super()._apply(fn, *given, **options)
+        moved._computed = None
+        return moved
+
+    def _state(self) -> Tensor:
+        return getattr(self, self.state_name)
 
 
 class RuleMetric(_IntegerMetric):
@@ -89,7 +99,7 @@ class RuleMetric(_IntegerMetric):
         self.from_logits = from_logits
         self.tolerance = tolerance
         # A MetricCollection merges metrics whose states have equal names and, after one batch, equal values.
-        self.state_name = f"sums of {rule!r}"
+        self.state_name = f"sums of {rule!r}{' of logits' * from_logits}"
         self.add_state(self.state_name, torch.zeros(SHAPE, dtype=torch.int64), dist_reduce_fx="sum")
 
     def update(self, preds: Tensor, target: Tensor, sample_weight: Tensor | None = None) -> None:
@@ -112,15 +122,12 @@ class RuleMetric(_IntegerMetric):
             from_logits=self.from_logits,
             tolerance=max(self.tolerance, rounding_of(preds)),
         )
-        setattr(self, self.state_name, self._sums() + torch.from_numpy(sums).to(self.device))
+        setattr(self, self.state_name, self._state() + torch.from_numpy(sums).to(self.device))
 
     def compute(self) -> Tensor:
         """Return the mean loss of all cases, as a float64 on the CPU; NaN without cases."""
-        sums = self._sums().cpu().numpy()
+        sums = self._state().cpu().numpy()
         return torch.tensor(mean_of_sums(sums) if sums.any() else math.nan, dtype=torch.float64)
-
-    def _sums(self) -> Tensor:
-        return getattr(self, self.state_name)
 
 
 class ForecastTableMetric(_IntegerMetric):
@@ -158,7 +165,8 @@ class ForecastTableMetric(_IntegerMetric):
         self.cells = int(cells)
         self.rule = proper_binary_rule(rule)
         self.from_logits = from_logits
-        self.add_state("counts", torch.zeros((3, self.cells + 2), dtype=torch.int64), dist_reduce_fx="sum")
+        self.state_name = f"counts{' of logits' * from_logits}"
+        self.add_state(self.state_name, torch.zeros((3, self.cells + 2), dtype=torch.int64), dist_reduce_fx="sum")
 
     def update(self, preds: Tensor, target: Tensor) -> None:
         """Add a batch.
@@ -171,14 +179,14 @@ class ForecastTableMetric(_IntegerMetric):
             Whether the event happened.
         """
         counts = counts_of_batch(array_of(target), array_of(preds), cells=self.cells, from_logits=self.from_logits)
-        self.counts += torch.from_numpy(counts).to(self.device)
+        setattr(self, self.state_name, self._state() + torch.from_numpy(counts).to(self.device))
 
     def compute(self) -> dict[str, Tensor]:
         """Return the mean score, its miscalibration, discrimination and uncertainty; NaN without cases.
 
         See `propriety.decompose`.
         """
-        counts = self.counts.cpu().numpy()
+        counts = self._state().cpu().numpy()
         parts = decompose(table_of_counts(counts), rule=self.rule) if counts.any() else None
         return {part: torch.tensor(getattr(parts, part, math.nan), dtype=torch.float64) for part in PARTS}
 
@@ -188,4 +196,4 @@ class ForecastTableMetric(_IntegerMetric):
         Like `compute`, it must be called in every process.
         """
         with self.sync_context(dist_sync_fn=self.dist_sync_fn, process_group=self.process_group):
-            return table_of_counts(self.counts.cpu().numpy())
+            return table_of_counts(self._state().cpu().numpy())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import math
 import os
@@ -32,6 +33,7 @@ LARGEST = 10**9  # Of the minimum.
 MOST_CELLS = 2**10
 BUDGETS = (1e-9, 20.0)  # Of each model; with less, noise overflows, and with more, there is hardly any.
 EVENT = Event("event")
+DATES = {"date": dt.date, "datetime": dt.datetime}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -177,11 +179,15 @@ class PrivateLedger:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the private ledger as plain Python data, with the name and version of its schema."""
+        keys = {name: self.index.column(name) for name in self.index.names}
+        dates = {name: kind for name, own in keys.items() for kind in DATES if {*map(type, own)} == {DATES[kind]}}
+        keys |= {name: [label.isoformat() for label in keys[name]] for name in dates}
         return {
             "schema": self.schema,
             "version": self.schema_version,
             "models": list(self.models),
-            "keys": {name: self.index.column(name) for name in self.index.names},
+            "keys": keys,
+            **({"dates": dates} if dates else {}),
             "cells": self.cells,
             "published": self.published.tolist(),
             "minimum": self.minimum.tolist(),
@@ -190,14 +196,18 @@ class PrivateLedger:
 
     def to_json(self) -> str:
         """Return the data of `to_dict` as JSON, the file that leaves a site."""
-        return json.dumps(self.to_dict(), allow_nan=False)
+        try:
+            return json.dumps(self.to_dict(), allow_nan=False)
+        except TypeError as error:
+            law = "the keys of a private ledger must be text, numbers, truth values, dates or times to be stored"
+            raise InputTypeError(law, offender=str(error)) from error
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> PrivateLedger:
         """Make a private ledger from a dict of `to_dict`."""
         frames.checked_version(data, cls.schema, cls.schema_version)
-        names = ["models", "keys", "cells", "published", "minimum", "epsilon"]
-        stored = frames.checked_fields(data, cls.schema, names)
+        names = ["models", "keys", "dates", "cells", "published", "minimum", "epsilon"]
+        stored = frames.checked_fields(data, cls.schema, names, optional=["dates"])
         check_cells(stored["cells"])
         if not are_names(stored["models"]) or not stored["models"]:
             law = f"the models of a {cls.schema} must be different names"
@@ -207,8 +217,8 @@ class PrivateLedger:
             published = np.array(stored["published"])
             minimum = np.array(stored["minimum"])
             epsilon = np.array([math.inf if one is None else float(one) for one in stored["epsilon"]])
-            index = KeyIndex.of_columns({str(name): list(own) for name, own in stored["keys"].items()})
-        except (TypeError, ValueError, AttributeError) as error:
+            index = KeyIndex.of_columns(_labels(stored["keys"], stored.get("dates", {})))
+        except (TypeError, ValueError, AttributeError, KeyError) as error:
             raise InputValueError(law, offender=str(error)) from error
         entries = len(minimum)
         if not stored["keys"]:
@@ -361,6 +371,12 @@ def _check(ledger: object, cells: object, minimum: object, epsilon: object) -> N
             law = f"must be a number from {least:g} to {most:g}"
             hint = "budgets around 1 are usual; with larger ones there is hardly any noise."
             raise InputValueError(law, argument="epsilon", offender=f"got {epsilon!r}", hint=hint)
+
+
+def _labels(keys: Mapping[str, Any], dates: Mapping[str, str]) -> dict[str, list[Any]]:
+    """Return the stored labels of every key, with those of dates and times as such."""
+    labels = {str(name): list(own) for name, own in keys.items()}
+    return labels | {name: [DATES[kind].fromisoformat(one) for one in labels[name]] for name, kind in dates.items()}
 
 
 def _counts(tables: KeyedTables, cells: int) -> Counts:

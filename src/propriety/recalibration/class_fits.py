@@ -57,7 +57,7 @@ def fit_vector(rows: Rows, *, floor: float | None = None) -> VectorMap:
     Parameters
     ----------
     rows : ClassRows or LazyClassRows
-        A weight of w counts as w cases.
+        A weight of w counts as w cases, except for the penalty.
     floor : float, optional
         Lower bound of the probabilities, above 0; by default computed from the cases, see `floor_of_classes`.
 
@@ -104,7 +104,7 @@ def fit_structured_matrix(rows: Rows, *, floor: float | None = None) -> MatrixMa
     Parameters
     ----------
     rows : ClassRows
-        A weight of w counts as w cases; at most 40 classes.
+        At most 40 classes. Weights are relative: the penalty does not depend on their unit.
     floor : float, optional
         Lower bound of the probabilities, above 0; by default computed from the cases, see `floor_of_classes`.
 

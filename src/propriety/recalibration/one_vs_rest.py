@@ -85,7 +85,7 @@ def fit_one_vs_rest(rows: ClassRows, *, method: str = "logistic") -> OneVsRestMa
     Parameters
     ----------
     rows : ClassRows
-        Any; a weight of w counts as w cases.
+        Any; weights as in the binary method.
     method : str
         A method of `METHODS`.
 

@@ -121,7 +121,7 @@ def prior_correction(
     if prior is not None and sampled_at is not None:
         check_inside("prior", prior)
         check_inside("sampled_at", sampled_at)
-        return OddsMap(factor=prior * (1.0 - sampled_at) / ((1.0 - prior) * sampled_at))
+        return OddsMap(factor=prior / (1.0 - prior) / sampled_at * (1.0 - sampled_at))
     weight = 1.0 if event_weight is None else _checked_positive("event_weight", event_weight)
     kept = 1.0 if non_events_kept is None else _checked_positive("non_events_kept", non_events_kept, high=1.0)
     return OddsMap(factor=kept / weight)

@@ -189,7 +189,8 @@ class Censoring:
     def later_sums(self, sums: Floats) -> Floats:
         """Return the same from the sums of contributions in each slot, of shape (numbers, slots)."""
         running = np.cumsum(sums, axis=1)
-        return np.asarray(running[:, self.last] - running)
+        with np.errstate(invalid="ignore"):  # Infinite contributions.
+            return np.asarray(running[:, self.last] - running)
 
     def influence(self, parts: Floats) -> Floats:
         """Return the influence of all cases on sums of contributions, including that on the weights."""
@@ -208,17 +209,19 @@ class Censoring:
 
     def covariance(self, parts: Floats) -> Floats:
         """Return by how much estimating the weights lowers the covariance of sums of contributions."""
-        if self.everyone is not None and self.everyone.weight is not None:
-            influence = self.influence(parts)
-            return np.asarray(parts @ parts.T - influence @ influence.T)
-        later = self.later(parts)
-        return np.asarray((later * self.factor) @ later.T)
+        with np.errstate(over="ignore", invalid="ignore"):  # Events with a forecast of almost 0.
+            if self.everyone is not None and self.everyone.weight is not None:
+                influence = self.influence(parts)
+                return np.asarray(parts @ parts.T - influence @ influence.T)
+            later = self.later(parts)
+            return np.asarray((later * self.factor) @ later.T)
 
     def variance(self, parts: Floats) -> Floats:
         """Return by how much estimating the weights lowers the variance of each sum of contributions."""
-        if self.everyone is not None and self.everyone.weight is not None:
-            return np.asarray((parts**2).sum(axis=1) - (self.influence(parts) ** 2).sum(axis=1))
-        return np.asarray(self.later(parts) ** 2 @ self.factor)
+        with np.errstate(over="ignore", invalid="ignore"):  # Events with a forecast of almost 0.
+            if self.everyone is not None and self.everyone.weight is not None:
+                return np.asarray((parts**2).sum(axis=1) - (self.influence(parts) ** 2).sum(axis=1))
+            return np.asarray(self.later(parts) ** 2 @ self.factor)
 
 
 class CensoringCurves(NamedTuple):

@@ -223,7 +223,7 @@ def read_outcomes(
     array([1, 0])
     """
     check_options(missing, tolerance)
-    given = _arguments(y_true, {"beside": beside}, sample_weight, {"beside": "y_proba"})
+    given = _arguments(y_true, {"beside": beside}, sample_weight, {"beside": beside.argument})
     given.check("any")
     rows = given.settle_missing(drop=missing == "drop")
     weights, columns = given.weights(rows), class_labels(classes, labels)
