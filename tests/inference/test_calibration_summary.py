@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from scipy.optimize import minimize
+from scipy.optimize import brentq, minimize
 from scipy.special import expit, logit
 
 import propriety as pr
@@ -43,7 +43,7 @@ def sample(n, seed=0, intercept=0.0, slope=1.0):
     return rng.random(n) < expit(intercept + slope * x), expit(x)
 
 
-def test_intercept_and_slope_maximise_the_likelihood_and_their_errors_are_of_its_information():
+def test_intercept_and_slope_maximise_the_likelihood_and_their_errors_are_at_the_rates_of_the_line():
     y, p = sample(300, intercept=0.5, slope=0.7)
     x = logit(p)
     found = summarised(y, p)
@@ -61,10 +61,25 @@ def test_intercept_and_slope_maximise_the_likelihood_and_their_errors_are_of_its
     assert (found.slope.low, found.slope.high) == pytest.approx((beta[1] - Z * error, beta[1] + Z * error), rel=1e-4)
 
     (alpha,) = minimize(lambda a: loss([a[0], 1.0]), [0.0], tol=1e-12).x
-    (error,) = errors(np.ones((300, 1)), expit(alpha + x))
+    rate, line = expit(alpha + x), expit(beta[0] + beta[1] * x)
+    # The slope is not 1, so that residuals from a line of slope 1 have more than the variance of its rates.
+    error = math.sqrt((line * (1.0 - line) + (line - rate) ** 2).sum()) / (rate * (1.0 - rate)).sum()
+    assert error > 1.01 * errors(np.ones((300, 1)), rate)[0]
     assert found.intercept.value == pytest.approx(alpha, abs=1e-5)
     limits = (alpha - Z * error, alpha + Z * error)
     assert (found.intercept.low, found.intercept.high) == pytest.approx(limits, rel=1e-4)
+
+
+def test_the_interval_of_the_intercept_holds_whatever_the_slope():
+    """At a slope of 0.3, with errors at the rates of slope 1, it would be 88%."""
+    rng, covered = np.random.default_rng(1), 0
+    x = rng.normal(-1.0, 1.5, 200_000)
+    truth = brentq(lambda a: (expit(0.3 * x) - expit(a + x)).mean(), -5.0, 5.0)
+    for _ in range(200):
+        own = rng.normal(-1.0, 1.5, 300)
+        found = estimate(rng.random(300) < expit(0.3 * own), expit(own), CalibrationIntercept())
+        covered += found.low <= truth <= found.high
+    assert covered >= 183
 
 
 def test_the_estimates_are_those_of_estimate():

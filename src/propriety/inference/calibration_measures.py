@@ -13,7 +13,7 @@ from scipy.special import expit, logit
 from propriety.calibration.cox_line import CoxLine, cox_line
 from propriety.calibration.null_scores import log_weight_ratio, weighted_variance
 from propriety.calibration.smooth_calibration import calibration_index
-from propriety.errors import InputValueError
+from propriety.errors import UNDEFINED, InputValueError
 from propriety.inference.measures import Influence, MeanScore
 from propriety.result import Floats
 from propriety.tables.forecast_table import ForecastTable
@@ -100,7 +100,8 @@ class PredictedActual:
 class CalibrationIntercept:
     r"""Intercept a of :math:`\operatorname{logit} P(Y = 1) = a + \operatorname{logit} p`; 0 if calibrated.
 
-    Forecasts of exactly 0 or 1 have no log-odds and are left out; the note of an estimate says how many.
+    Forecasts of exactly 0 or 1 have no log-odds and are left out; the note of an estimate says how many. The error of
+    an estimate allows for a slope other than 1.
 
     References
     ----------
@@ -231,9 +232,23 @@ def _error(table: ForecastTable, variance_of: VarianceOf | None, *, slope: bool)
     `variance_of` returns the variance of the weighted residuals of each row from the rates of all rows.
     """
     rate, moved = _fitted(table, slope=slope)
+    fitted = rate if slope else _rates_of_line(table, rate)
     if variance_of is not None:
-        return math.sqrt(float(variance_of(rate) @ moved**2))
-    variance = table.weights * rate * (1.0 - rate)
-    if table.is_weighted:
-        variance = weighted_variance(rate, table.event_squares, table.non_event_squares, log_weight_ratio(table))
-    return math.sqrt(float(variance @ moved**2))
+        variance = variance_of(fitted)
+    elif table.is_weighted:
+        variance = weighted_variance(fitted, table.event_squares, table.non_event_squares, log_weight_ratio(table))
+    else:
+        variance = table.weights * fitted * (1.0 - fitted)
+    squares = table.event_squares + table.non_event_squares
+    return math.sqrt(float((variance + squares * (fitted - rate) ** 2) @ moved**2))
+
+
+def _rates_of_line(table: ForecastTable, rate: Floats) -> Floats:
+    """Return the rates of the line with a slope; those of the intercept alone if it has none.
+
+    If the slope is not 1, residuals from the line of slope 1 vary more, and differ between forecasts.
+    """
+    try:
+        return _fitted(table, slope=True)[0]
+    except UNDEFINED:
+        return rate
