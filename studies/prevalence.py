@@ -7,7 +7,7 @@ to 97%, so that no logistic regression fits. The intervals are those of two samp
 weighted cases. "estimate_prevalence": labelled and unlabelled cases with different event
 rates, and forecasts that are calibrated on the labelled ones or too extreme (slope 1.6). Writes
 `results/prevalence.csv`: the question, the design, the measure or method, the coverage of 95% limits, that with plain
-weights, and the mean width relative to that of plain weights. The rows of "case-control" are those of 250 replicates.
+weights, and the mean width relative to that of plain weights.
 Takes about ten minutes on one core.
 
 Run: python studies/prevalence.py [--replicates 1000] [--asked case-control estimate_prevalence]

@@ -22,15 +22,16 @@ from __future__ import annotations
 import argparse
 import csv
 import sys
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from propriety.inference.segment_lattice import Lattice
-from propriety.inference.segment_law import deviations, largest_deviations
-from propriety.inference.segment_search import critical_deviation, search
-from propriety.inference.segment_sums import SegmentCases
+from propriety.inference.segment_law import SMALLEST, evidence, largest_deviations
+from propriety.inference.segment_search import Control, Critical, critical_deviation, search
+from propriety.inference.segment_sums import SegmentCases, SegmentSums
 from propriety.inference.segments import ROWS_OF_LAW
 
 RESULTS = Path(__file__).parent / "results"
@@ -64,6 +65,19 @@ def draw_forecasts(design: str, columns: list[np.ndarray], generator: np.random.
     return p ** (1.0 + 0.1 * columns[4]) if "uneven" in design else p
 
 
+def critical_values(sums: SegmentSums, law: np.ndarray, control: Control, level: float) -> Callable[..., Critical]:
+    """Return the function of critical deviations that `propriety.find_segments` uses."""
+    number = int(np.count_nonzero(sums.n > 0.5))
+    return partial(critical_deviation, law=law, control=control, level=level, number=number)
+
+
+def reports(sums: SegmentSums, law: np.ndarray, control: Control, level: float) -> bool:
+    """Return whether any segment stands out."""
+    own = evidence(sums)
+    critical = critical_values(sums, law, control, level)(sums, own)
+    return bool((np.abs(own) >= np.where(sums.variance >= SMALLEST, *critical)).any())
+
+
 def null(design: str, designs: int, outcomes: int) -> dict[str, object]:
     """Return the error rates if all forecasts are calibrated."""
     errors, tested, lattice = [], [], Lattice(SIZES, 2)
@@ -73,15 +87,12 @@ def null(design: str, designs: int, outcomes: int) -> dict[str, object]:
         p = draw_forecasts(design, columns, generator)
         cases = SegmentCases(p, np.zeros(SMALL, dtype=bool), columns, lattice)
         sums = cases.sums()
-        tested.append(np.count_nonzero(sums.variance >= 5.0))
+        tested.append(np.count_nonzero(sums.variance >= SMALLEST))
         law = largest_deviations(cases, sums, 1000, number)
         for _ in range(outcomes):
             cases.happened = generator.random(SMALL) < p
             own = cases.sums()
-            largest = np.abs(deviations(own)).max()
-            errors.append(
-                [largest >= critical_deviation(own, law, control, 0.95) for control in ("family", "discovery")]
-            )
+            errors.append([reports(own, law, control, 0.95) for control in ("family", "discovery")])
     family, discovery = np.mean(errors, axis=0)
     return {
         "question": "null",
@@ -106,16 +117,15 @@ def discoveries(level: float, samples: int) -> dict[str, object]:
         truth = np.minimum(np.prod(factors, axis=0) * p, 1.0)
         cases = SegmentCases(p, generator.random(MEDIUM) < truth, columns, lattice)
         sums = cases.sums()
-        critical_of = partial(critical_deviation, law=np.array([]), control="discovery", level=level)
-        found, _ = search(cases, sums, critical_of, len(lattice))
+        found = search(cases, sums, critical_values(sums, np.array([]), "discovery", level), len(lattice))
         rest, false = np.ones(MEDIUM, dtype=bool), 0
-        for segment in map(lattice.segment, found):
+        for segment in (lattice.segment(one.place) for one in found):
             inside = rest & np.logical_and.reduce([columns[column] == code for column, code in segment])
             false += abs((truth - p)[inside].sum()) < 0.5 * np.sqrt((p * (1.0 - p))[inside].sum())
             rest &= ~inside
         counts.append(len(found))
         shares.append(false / max(len(found), 1))
-        tested.append(np.count_nonzero(sums.variance >= 5.0))
+        tested.append(np.count_nonzero(sums.variance >= SMALLEST))
     return {
         "question": "discoveries",
         "design": "six labels with 0.7 to 1.3 times the expected events",
@@ -141,12 +151,12 @@ def planted(samples: int) -> list[dict[str, object]]:
         y = generator.random(LARGE) < np.where(inside, np.minimum(1.3 * p, 1.0), p)
         cases = SegmentCases(p, y, columns, lattice)
         sums = cases.sums()
-        tested.append(np.count_nonzero(sums.variance >= 5.0))
+        tested.append(np.count_nonzero(sums.variance >= SMALLEST))
         law = largest_deviations(cases.sampled(ROWS_OF_LAW, number), sums, 500, number)
         for place, level in enumerate(levels):
-            critical_of = partial(critical_deviation, law=law, control="family", level=level)
-            found, _ = search(cases, sums, critical_of, 10)
-            names = [" and ".join(f"c{column} = {code}" for column, code in lattice.segment(one)) for one in found]
+            found = search(cases, sums, critical_values(sums, law, "family", level), 10)
+            segments = [lattice.segment(one.place) for one in found]
+            names = [" and ".join(f"c{column} = {code}" for column, code in one) for one in segments]
             exact[place] += set(names) == set(PLANTED)
             each[place] += [name in names for name in PLANTED]
         print(number, exact, each.tolist(), file=sys.stderr, flush=True)

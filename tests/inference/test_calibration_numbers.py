@@ -5,6 +5,7 @@ import pytest
 from calibration_sample import SAMPLES, fitted_line, sample
 from scipy.special import logit, ndtri
 from scipy.stats import chi2, pearson3
+from scipy.stats import t as student_t
 
 from propriety.calibration.null_scores import log_weight_ratio
 from propriety.inference.calibration_numbers import (
@@ -42,7 +43,18 @@ def stacked(samples):
     return KeyedTables.of_cases(cases_of(*columns), "m", Event("event"), entry, len(samples)), entry
 
 
-def by_hand(p, y, w=None, *, log_ratio=None, unit=None, every_slope=False):
+def squares_in_time(series):
+    """Return the variance of a sum over times with Bartlett weights, times what Student's t adds, term by term."""
+    c, times = np.array(series) - np.mean(series), len(series)
+    span = min(int(np.ceil(1.3 * np.sqrt(times))), times)
+    weight = {lag: 1.0 - abs(lag) / span for lag in range(1 - span, span)}
+    total = sum(v * sum(c[t] * c[t - abs(lag)] for t in range(abs(lag), times)) for lag, v in weight.items())
+    kept = 1.0 - sum(v * (1.0 - abs(lag) / times) for lag, v in weight.items()) / times
+    df = times / sum(v**2 for v in weight.values())
+    return total / kept * (student_t.ppf(0.975, df) / ndtri(0.975)) ** 2
+
+
+def by_hand(p, y, w=None, *, log_ratio=None, unit=None, every_slope=False, in_time=False):
     """Return the numbers of one table whose forecasts differ, from sums over its cases."""
     p, y, weight = np.asarray(p, float), np.asarray(y, float), np.ones(len(p)) if w is None else np.asarray(w, float)
     inner = (p > 0) & (p < 1)
@@ -65,6 +77,8 @@ def by_hand(p, y, w=None, *, log_ratio=None, unit=None, every_slope=False):
         unit = np.asarray(unit)
 
         def squares(part, codes):
+            if in_time:
+                return squares_in_time([part[codes == one].sum() for one in np.unique(unit)])
             return sum(part[codes == one].sum() ** 2 for one in np.unique(codes))
 
         factor = np.array([squares(residual, unit[inner]), squares(residual * (x - centre), unit[inner])]) / variances
@@ -147,13 +161,19 @@ def test_numbers_of_correlated_cases_use_the_sums_of_their_clusters(kind, weight
     order = np.argsort(y + rng.normal(0.0, 0.7, len(y)), kind="stable")  # Cases of one cluster resemble each other.
     unit = np.empty(len(y), dtype=int)
     unit[order] = np.arange(len(y)) // 12
+    unit = rng.permutation(unit.max() + 1)[unit]  # Neighbours do not.
     cases = cases_of(p, y, *w, **{kind: unit})
     log_ratio = np.linspace(-0.9, 0.6, len(samples)) if weighted else None
     found = calibration_numbers(
         keyed, log_ratio=log_ratio, spreads_of=lambda given: spreads(cases, entry, len(samples), given)
     )
     expected = [
-        by_hand(*one, log_ratio=None if log_ratio is None else log_ratio[place], unit=unit[entry == place])
+        by_hand(
+            *one,
+            log_ratio=None if log_ratio is None else log_ratio[place],
+            unit=unit[entry == place],
+            in_time=kind == "time",
+        )
         for place, one in enumerate(samples)
     ]
     assert_same(found, expected)
@@ -310,13 +330,22 @@ def test_spreads_are_sums_of_squares_over_the_clusters_of_each_table():
         np.testing.assert_allclose(found.units[:, table], expected)
 
 
-def test_times_come_before_clusters_and_cases_count_once_without_weights():
+def test_times_come_before_clusters():
+    p, y = sample(40, 14)
+    given = Centres(*(np.array([one]) for one in (0.1, 0.9, 0.4, -0.2)))
+    entry, unit = np.zeros(40, dtype=np.intp), np.arange(40) // 4
+    both = spreads(cases_of(p, y, None, np.arange(40), unit), entry, 1, given)
+    series = [(y - 0.9 * p)[unit == one].sum() for one in range(10)]
+    np.testing.assert_allclose(both.ratio, squares_in_time(series))
+
+
+def test_cases_count_once_without_weights():
     p, y = sample(40, 14)
     given = Centres(*(np.array([one]) for one in (0.1, 0.9, 0.4, -0.2)))
     entry, unit = np.zeros(40, dtype=np.intp), np.arange(40) // 7
     alone = spreads(cases_of(p, y, np.ones(40), unit), entry, 1, given)
-    both = spreads(cases_of(p, y, None, np.arange(40), unit), entry, 1, given)
-    for one, other in zip(alone, both, strict=True):
+    none = spreads(cases_of(p, y, None, unit), entry, 1, given)
+    for one, other in zip(alone, none, strict=True):
         np.testing.assert_allclose(one, other)
 
 

@@ -9,6 +9,8 @@ import propriety as pr
 agreement, few_events, clusters = load("monitor_agreement"), load("few_events"), load("clusters")
 ledger_monitor = load("ledger_monitor")
 horizons = load("horizons")
+segments = load("segments")
+groups = load("groups")
 
 
 @pytest.mark.parametrize("setting", agreement.SETTINGS)
@@ -56,3 +58,17 @@ def test_the_study_of_horizons_censors_as_many_cases_as_it_says(design):
     outcome = horizons.outcome_of(cases, weights, horizons.factor(kind, 0.3, 0.4), generator)
     assert outcome.censored[0] / outcome.n == pytest.approx(0.4, abs=0.03)
     assert np.mean(cases.time <= horizons.HORIZON) == pytest.approx(cases.forecasts["a"].mean(), abs=0.03)
+
+
+def test_segments_are_searched_as_the_package_does():
+    assert float(segments.null("even", 1, 20)["family"]) < 0.3
+    assert float(segments.discoveries(0.9, 1)["found"]) >= 4.0
+    assert [float(row["all named exactly"]) for row in segments.planted(1)] == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("design", groups.DESIGNS)
+def test_groups_that_share_clusters_or_times_seldom_differ(design):
+    rows = groups.count(50, design, 12)
+    assert [row["samples"] for row in rows] == [12] * 6
+    assert all(row["share"] <= 0.5 for row in rows[:-1])
+    assert rows[-1]["share"] >= 0.5

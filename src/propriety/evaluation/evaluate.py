@@ -95,9 +95,9 @@ def evaluate(  # noqa: PLR0913  (the data, what the cases share, the decision, a
 
     Notes
     -----
-    Scores and comparisons allow for clusters and times. Intervals of miscalibration and discrimination, and tests of
-    calibration in groups, treat neighbouring times as independent. Reliability bands treat all cases as independent.
-    With clusters or times, the ranking map does not test margins.
+    Scores, comparisons and tests allow for clusters and times. Intervals of miscalibration and discrimination treat
+    neighbouring times as independent, reliability bands all cases. With clusters or times, the ranking map does not
+    test margins.
 
     Examples
     --------

@@ -226,8 +226,6 @@ def slices_words(evaluation: Evaluation) -> Iterator[str]:
         yield from _group_score_words(evaluation, found)
     else:
         yield "No group could be compared with the rest."
-    if evaluation.dependence == "times" and evaluation.group_calibration is not None:
-        yield "The tests of calibration in groups treat neighbouring times as independent."
     # The numbers of cases and events are the same for all models; whether a score is infinite is not.
     few = found.is_too_small
     if few.any():

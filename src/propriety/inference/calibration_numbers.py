@@ -9,12 +9,13 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import chdtrc, chdtri, logit, ndtri
+from scipy.special import chdtrc, chdtri, logit, ndtri, stdtrit
 
 from propriety.calibration.calibration_test import FEWEST
 from propriety.calibration.fitted_slopes import fitted_slopes
 from propriety.calibration.null_scores import log_weight_ratio, weighted_variance
 from propriety.inference.calibration_summary import RATIO_MARGIN, SLOPE_MARGIN, Direction
+from propriety.inference.dependence import hac, places_of_groups, sums_of_units
 from propriety.inference.few_events import tail_of_skewed
 from propriety.inference.group_counts import FEWEST as FEWEST_EVENTS
 from propriety.inference.verdicts import Names
@@ -208,14 +209,24 @@ def spreads(cases: Cases, entry: NDArray[np.intp], tables: int, given: Centres) 
         np.where(inside, weights * (event - given.rate[entry]) * (odds - given.middle[entry]), 0.0),
     )
     own = pair // len(keys)
-    squares = [
-        np.bincount(own, np.bincount(place, part, minlength=len(pair)) ** 2, minlength=tables).astype(np.float64)
-        for part in parts
-    ]
+    sums = sums_of_units(np.stack(parts), place, len(pair))
+    if cases.time is not None:
+        squares = np.stack([_squares_in_time(sums[:, at]) for at in places_of_groups(own, tables)], axis=1)
+    else:
+        squares = np.stack([np.bincount(own, one**2, minlength=tables) for one in sums])
     sizes = np.bincount(place, weights, minlength=len(pair))
     whole, squared = (np.bincount(own, part, minlength=tables) for part in (sizes, sizes**2))
     units = np.stack([np.bincount(own, sizes > 0.0, minlength=tables), whole**2 / squared])
-    return Spreads(squares[2], np.stack(squares[:2]), squares[3], units)
+    return Spreads(squares[2], squares[:2], squares[3], units)
+
+
+def _squares_in_time(sums: Floats) -> Floats:
+    """Return the variances of sums over times, larger by what Student's t adds to limits at 95%.
+
+    The sums, of shape (numbers, times), are centred, as in the test of all cases.
+    """
+    error, df = hac((sums - sums.mean(axis=1, keepdims=True)).T)
+    return np.asarray((error * stdtrit(df, 0.975) / ndtri(0.975)) ** 2)
 
 
 def ratio_limits(found: CalibrationNumbers, level: float) -> tuple[Floats, Floats]:

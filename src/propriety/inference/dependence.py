@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +22,7 @@ __all__ = [
     "check_times",
     "error_of_difference",
     "hac",
+    "places_of_groups",
     "span_of",
     "student",
     "sums_of_units",
@@ -280,6 +282,17 @@ def _drawn(parts: Floats, n_resamples: int, seed: int) -> Floats:
             found = average / (drawn.std(axis=1, ddof=1) / math.sqrt(blocks))
         statistic[start : start + len(begins)] = np.where(average == 0.0, 0.0, found)
     return statistic
+
+
+def places_of_groups(group: NDArray[np.intp], groups: int) -> list[slice]:
+    """Return where the entries of each group are; they are sorted by group, and within groups by time.
+
+    Examples
+    --------
+    >>> places_of_groups(np.array([0, 0, 1]), 2)
+    [slice(0, 2, None), slice(2, 3, None)]
+    """
+    return [slice(*ends) for ends in pairwise(np.searchsorted(group, np.arange(groups + 1)).tolist())]
 
 
 def sums_of_units(parts: Floats, codes: NDArray[np.intp], units: int) -> Floats:

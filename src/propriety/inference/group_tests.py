@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
 from propriety.inference.cluster_errors import ClusterSums, cluster_errors, effective_number, sums_by_cluster
-from propriety.inference.dependence import Errors, error_of_difference, hac
+from propriety.inference.dependence import Errors, error_of_difference, hac, places_of_groups
 from propriety.inference.estimates import ROUNDING
 from propriety.ledger.moments import Moments
 from propriety.result import Floats
@@ -52,7 +51,7 @@ def group_means(moments: Moments, by: tuple[str, ...]) -> GroupMeans:
     units = np.bincount(group, minlength=len(mean))
     if moments.dependence == "time":
         parts = sums / groups.weight[group][:, None]
-        error, df = np.stack([hac(parts[own]) for own in _by_place(group, len(mean))], axis=1)
+        error, df = np.stack([hac(parts[own]) for own in places_of_groups(group, len(mean))], axis=1)
         return GroupMeans(mean, error, units, df, error**2)
     given = ClusterSums(cells.n.astype(np.float64), cells.weight, cells.weight_squares, sums, cells.spread[:, :models])
     found = cluster_errors(given, group, len(mean))
@@ -170,7 +169,7 @@ def _across_times(
     whole = (units.mean[:, :models] - centre) * units.weight[:, None]
     sums = (cells.mean[:, :models] - centre) * cells.weight[:, None]
     error, df = np.empty((2, count, models))
-    for place, at in enumerate(_by_place(group, count)):
+    for place, at in enumerate(places_of_groups(group, count)):
         a, left, left_sum = np.zeros_like(whole), units.weight.copy(), whole.copy()
         alone = units.n[unit[at]] == cells.n[at]  # No rounding is left where all cases of a time are in the group.
         a[unit[at]] = (sums[at] - cells.weight[at][:, None] * own_mean[place]) / weight[place]
@@ -180,11 +179,6 @@ def _across_times(
         sides = Errors(own.error[place], own.df[place]), Errors(*hac(b[left > 0.0]))
         error[place], df[place] = error_of_difference(sides, (a, b), in_time=True)
     return error, df
-
-
-def _by_place(group: NDArray[np.intp], groups: int) -> list[slice]:
-    """Return where the cells of each group are; they are sorted by group, then by time."""
-    return [slice(*ends) for ends in pairwise(np.searchsorted(group, np.arange(groups + 1)).tolist())]
 
 
 def _by_group(values: Floats, group: NDArray[np.intp], groups: int) -> Floats:

@@ -50,10 +50,10 @@ def at_prevalence(ledger: Ledger | ForecastTable, prevalence: float) -> Ledger:
     between models this needs the cases. Intervals with clusters or times, of parts of a score, by bootstrap, and of
     groups treat the weights as those of any other cases, which makes them too wide rather than too narrow.
 
-    In `studies/prevalence.py`, with a prevalence of 2% and 100 to 1,000 events, the coverage of 95% intervals was 93 to
-    99% for scores, net benefit, observed/expected, AUC and calibration slope, and 96 to 100% for the difference of two
+    In `studies/prevalence.py`, with a prevalence of 2% and 100 to 1,000 events, the coverage of 95% intervals was 94 to
+    98% for scores, net benefit, observed/expected, AUC and calibration slope, and 97 to 99% for the difference of two
     Brier scores. With 100 events and 200 non-events whose event rate is far from a logistic function of the forecast,
-    it was 90% for the Brier score, 88% for the difference, and 92% for the log score and observed/expected.
+    it was 90% for the Brier score, 89% for the difference, and 94 to 96% for the others.
 
     A weighted ledger cannot be stored: store the ledger as it is, and weight it after reading.
 

@@ -64,8 +64,6 @@ def _words(evaluation: Evaluation, found: Slices) -> Iterator[str]:
     yield texts.GROUP_SKILL
     if found.events is not None:
         yield texts.GROUPS_OF_AN_EVENT
-    if evaluation.dependence == "times" and evaluation.group_calibration is not None:
-        yield texts.GROUPS_IN_TIME
 
 
 def _calibration(evaluation: Evaluation, slices: Slices, groups: _Groups) -> Iterator[Table]:

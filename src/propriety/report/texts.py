@@ -24,7 +24,6 @@ __all__ = [
     "DEPENDENT_RANKING",
     "DIFFERENCES",
     "GROUPS",
-    "GROUPS_IN_TIME",
     "GROUPS_OF_AN_EVENT",
     "GROUP_CALIBRATION",
     "GROUP_CLASSES",
@@ -141,10 +140,6 @@ GROUPS_OF_AN_EVENT = (
 )
 MORE_GROUPS = "As above, by another variable. The p-values are adjusted for the groups of all variables together."
 SMALL_GROUPS = "Groups that are too small have neither an interval nor a test."
-GROUPS_IN_TIME = (
-    "The tests of calibration treat neighbouring times as independent, so their intervals may be too narrow and their "
-    "p-values too small."
-)
 MEANS = (
     "Means of the probability that the model gave to what happened. The arithmetic mean shows decisiveness. The "
     "geometric mean is the log score as a probability (sometimes called accuracy). The mean with exponent "
