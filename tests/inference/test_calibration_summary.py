@@ -82,6 +82,15 @@ def test_the_interval_of_the_intercept_holds_whatever_the_slope():
     assert covered >= 183
 
 
+def test_the_error_of_the_intercept_with_separated_outcomes_is_that_of_its_influence():
+    p, y = np.repeat([0.05, 0.95], 100), np.arange(200) < 100
+    found = estimate(y, p, CalibrationIntercept())
+    influence = (y - p) / (200 * 0.05 * 0.95)
+    assert found.standard_error == pytest.approx(np.sqrt((influence**2).sum()), rel=1e-6)
+    equal = estimate(np.arange(200) < 60, np.full(200, 0.3), CalibrationIntercept())
+    assert equal.standard_error == pytest.approx(1.0 / math.sqrt(200 * 0.3 * 0.7), rel=1e-6)
+
+
 def test_the_estimates_are_those_of_estimate():
     y, p = sample(300, intercept=0.2)
     found = summarised(y, p, level=0.9)

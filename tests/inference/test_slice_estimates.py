@@ -305,3 +305,60 @@ def test_areas_of_answers_are_tested_on_the_log_scale():
     error = math.hypot(one.standard_error / one.value, other.standard_error / other.value)
     expected = 2 * stats.norm.sf(abs(math.log(one.value / other.value)) / error)
     assert found.p_value == pytest.approx([expected, expected])
+
+
+def test_clusters_of_censored_cases_widen_the_limits_of_groups_as_of_the_groups_alone():
+    rng = np.random.default_rng(1)
+    x, cluster = rng.normal(size=1500), np.repeat(np.arange(300), 5)
+    event, leaves = rng.exponential(1.0 / np.exp(0.7 * x - 0.2)), rng.exponential(2.0, 1500)
+    outcomes = pr.censored(np.minimum(event, leaves), event <= leaves, horizons=1.0)
+    for measure in (pr.measures.AreaUnderRoc(), pr.measures.ObservedExpected()):
+        noise, plain = (
+            slices(outcomes, expit(x), measure, by=cluster % 3, **unit) for unit in ({"cluster": cluster}, {})
+        )
+        np.testing.assert_allclose(noise.high - noise.low, plain.high - plain.low, rtol=0.2)
+        np.testing.assert_allclose(noise.p_value, plain.p_value, atol=0.1)
+
+
+def test_lazy_frames_are_tested_if_their_groups_share_no_clusters():
+    frame = FRAME.with_columns(pl.concat_str(["site", "c"]).alias("c"))
+    found = [
+        slices(one, "p", pr.measures.Miscalibration(), outcome="y", by="site", cluster="c", seed=1)
+        for one in (frame, frame.lazy())
+    ]
+    assert_same(*found)
+    assert np.isfinite(found[0].p_value[:3]).all()
+
+
+def test_draws_in_time_say_that_neighbours_count_as_independent():
+    time = np.arange(N) // 10
+    apart, across = (
+        slices(Y, P, lambda table: table.mean_forecast, by=by, time=time, n_resamples=60, seed=1).note.tolist()
+        for by in (time >= N // 20, SITE)
+    )
+    assert apart == ["neighbouring times count as independent: the interval may be too narrow"] * 2
+    assert across[0].startswith("not tested, because it shares clusters or times with other groups; neighbouring")
+
+
+def test_draws_without_an_error_are_not_said_to_share_clusters():
+    rate = max(Y[site == SITE].mean() for site in "abc")
+    found = slices(Y, P, lambda table: math.inf if table.event_rate > rate + 1e-9 else 0.5, by=SITE, seed=1)
+    assert set(found.note[:3]) == {"not tested, because it or the rest has no interval"}
+
+
+@pytest.mark.parametrize("unit", ["cluster", "time"])
+@pytest.mark.parametrize("weight", [1.0, 0.7])
+def test_groups_of_the_same_cases_do_not_differ(weight, unit):
+    for measure in (pr.Brier(), pr.measures.Skill(), pr.measures.ObservedExpected(), pr.measures.AreaUnderRoc()):
+        found = slices(
+            *(np.tile(Y, 2), np.tile(P, 2), measure),
+            by=np.repeat([0, 1], N),
+            sample_weight=np.repeat([1.0, weight], N),
+            **{unit: np.tile(CLUSTER, 2)},
+        )
+        assert found.p_value.tolist() == pytest.approx([1.0, 1.0])
+
+
+def test_a_rest_that_has_no_weight_beside_a_group_leaves_the_other_groups():
+    found = slices(Y, P, by=SITE, sample_weight=np.where(SITE == "a", 1e17, 1.0), time=CLUSTER)
+    assert np.isfinite(found.p_value[1:3]).all()

@@ -69,3 +69,12 @@ def test_plans_of_tiny_and_huge_differences():
 def test_a_prior_that_a_tiny_share_was_sampled_at_is_refused():
     with pytest.raises(InputValueError, match="factor must be a finite number"):
         pr.prior_correction(prior=0.9999999999999999, sampled_at=5e-324)
+
+
+def test_one_day_with_almost_all_of_the_weight():
+    rng = np.random.default_rng(1)
+    p = np.where(np.arange(300) < 100, 1e-160, 0.3)
+    y = (rng.random(300) < 0.3) & (np.arange(300) >= 100)
+    past = pr.condense(y, p, by={"day": np.repeat([1, 2, 3], 100)})
+    found = pr.before_labels(np.full(50, 0.3), past=past, measures=[pr.Brier()])
+    assert np.isfinite(found.expected).all()

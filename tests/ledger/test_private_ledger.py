@@ -61,7 +61,7 @@ def test_dates_stay_dates_in_the_file(day):
 
 def test_labels_that_json_does_not_know_are_refused():
     private = pr.coarsen(pr.condense([0, 1] * 20, [0.2, 0.7] * 20, by={"age": [dt.timedelta(1), dt.timedelta(2)] * 20}))
-    with pytest.raises(InputTypeError, match="text, numbers, truth values, dates or times"):
+    with pytest.raises(InputTypeError, match="text, numbers and truth values, dates, or datetimes"):
         private.to_json()
 
 

@@ -300,8 +300,12 @@ def _pooled(differences: Floats, variances: Floats) -> tuple[float, float, float
         return math.nan, math.nan, math.nan
     weight = 1.0 / variances
     mean = float(weight @ differences / weight.sum())
-    excess = float(weight @ (differences - mean) ** 2) - (len(differences) - 1)
-    between = max(excess / float(weight.sum() - weight @ weight / weight.sum()), 0.0)
+    with np.errstate(over="ignore"):
+        excess = float(weight @ (differences - mean) ** 2) - (len(differences) - 1)
+    if not math.isfinite(excess):
+        return math.nan, math.nan, math.nan
+    scale = float(weight.sum() - weight @ weight / weight.sum())  # 0 if one day has almost all of the weight.
+    between = max(excess / scale, 0.0) if scale > 0.0 else 0.0
     weight = 1.0 / (variances + between)
     return float(weight @ differences / weight.sum()), 1.0 / float(weight.sum()), between
 

@@ -244,11 +244,15 @@ def _error(table: ForecastTable, variance_of: VarianceOf | None, *, slope: bool)
 
 
 def _rates_of_line(table: ForecastTable, rate: Floats) -> Floats:
-    """Return the rates of the line with a slope; those of the intercept alone if it has none.
+    """Return the rates of the line with a slope.
 
-    If the slope is not 1, residuals from the line of slope 1 vary more, and differ between forecasts.
+    If the slope is not 1, residuals from the line of slope 1 vary more, and differ between forecasts. Equal forecasts
+    have no slope. If the fit has no maximum, because outcomes are separated, its limit has the observed rates.
     """
     try:
         return _fitted(table, slope=True)[0]
     except UNDEFINED:
-        return rate
+        inside = (table.forecast > 0.0) & (table.forecast < 1.0)
+        if np.count_nonzero(inside) < 2:
+            return rate
+        return np.where(inside, table.events / table.weights, rate)

@@ -129,7 +129,7 @@ def hac(parts: Floats, *, horizon: int | None = None) -> tuple[Floats, Floats]:
     True
     """
     times = len(parts)
-    if times == 1:
+    if times < 2:
         return np.full(parts.shape[1], np.nan), np.full(parts.shape[1], np.nan)
     span = span_of(times) if horizon is None else horizon
     bartlett = 1.0 - np.arange(span) / span

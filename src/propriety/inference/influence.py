@@ -210,10 +210,11 @@ def _cluster_sums(
     w = np.ones(len(codes)) if weight is None else np.asarray(weight, dtype=np.float64)
     w = w / w.mean()  # Their scale does not matter, and powers of huge or tiny weights leave the range of numbers.
     n, own, squares = sums_of_units(np.stack([w > 0.0, w, w * w]), codes, len(occupied))[:, occupied]
-    deviation = sums.T * w.sum()
+    total = own.sum()  # Of these clusters; if outcomes are censored, other groups have clusters too.
+    deviation = sums.T * total
     mean = deviation / own[:, None]
-    tilted = sums_of_units(parts * w, codes, len(occupied))[:, occupied].T * w.sum()
-    squared = sums_of_units(parts**2, codes, len(occupied))[:, occupied].T * w.sum() ** 2
+    tilted = sums_of_units(parts * w, codes, len(occupied))[:, occupied].T * total
+    squared = sums_of_units(parts**2, codes, len(occupied))[:, occupied].T * total**2
     with np.errstate(invalid="ignore"):  # Infinite values.
         spread = np.maximum(squared - mean * (2.0 * tilted - mean * squares[:, None]), 0.0)
     return ClusterSums(n, own, squares, deviation, spread)

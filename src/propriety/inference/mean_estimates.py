@@ -22,6 +22,7 @@ from propriety.rules.rule import ClassRule, Rule, binary_rule
 
 __all__ = [
     "MeanErrors",
+    "clipped",
     "errors_of_means",
     "estimate_from_moments",
     "measured",
@@ -185,6 +186,11 @@ def _constant_losses(rule: Rule, shares: Floats, classes: int | None) -> Floats:
 
 def within_range(found: Estimate, measure: Measure, classes: int | None) -> Estimate:
     """Clip the limits to the range that the measure or its rule declares; a value outside it stays within them."""
+    low, high = clipped(np.array([found.low]), np.array([found.high]), np.array([found.value]), measure, classes)
+    return replace(found, low=float(low[0]), high=float(high[0]))
+
+
+def clipped(low: Floats, high: Floats, value: Floats, measure: Measure, classes: int | None) -> tuple[Floats, Floats]:
+    """Return limits within the range of a measure; values outside it stay within their limits."""
     least, most = bounds_of(measure, classes)
-    low, high = (limit if math.isnan(limit) else min(max(limit, least), most) for limit in (found.low, found.high))
-    return replace(found, low=min(low, found.value), high=max(high, found.value))
+    return np.minimum(np.clip(low, least, most), value), np.maximum(np.clip(high, least, most), value)

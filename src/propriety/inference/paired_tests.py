@@ -22,8 +22,8 @@ from propriety.inference.influence import (
     influence_in,
     is_by_outcome,
 )
-from propriety.inference.mean_estimates import errors_of_means, measured_moments, parts_in_time
-from propriety.inference.measures import FittedDistance, Mean, Measure, Skill, Smooth, bounds_of
+from propriety.inference.mean_estimates import clipped, errors_of_means, measured_moments, parts_in_time
+from propriety.inference.measures import FittedDistance, Mean, Measure, Skill, Smooth
 from propriety.inference.net_benefit_errors import difference_errors, net_benefit_limits
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.moments import MANY_EVENTS, Moments, blocks_of_series
@@ -102,7 +102,8 @@ def paired_by_moments(
         found = student(values, widened, errors.df, level)
     if ledger.labels is None and not fixed and isinstance(measure, Mean):
         found = _with_limits_of_models(found, moments, measure, errors.inflation, level)
-    found = _within_range(found, values, measure, ledger)
+    low, high = clipped(found.low, found.high, values, measure, ledger.classes)
+    found = found._replace(low=np.where(pairs, found.low, low), high=np.where(pairs, found.high, high))
     allowed = bool((widened > errors.standard_error)[pairs].any())
     held = ledger.labels is None and ledger.dependence is None
     return Paired(values, found, units, inflation=inflation, fewest=FEWEST_HELD if held else FEWEST, allowed=allowed)
@@ -120,15 +121,6 @@ def _with_limits_of_models(
         return found._replace(low=low, high=high, standard_error=error)
     limits = limits_of_rare(moments, inflation, level)
     low, high = (np.where(pairs | np.isnan(own), given, own) for own, given in zip(limits, found[2:4], strict=True))
-    return found._replace(low=low, high=high)
-
-
-def _within_range(found: Estimates, values: Floats, measure: Measure, ledger: Ledger) -> Estimates:
-    """Clip the limits of single models to the range of the measure, as `estimate` does."""
-    least, most = bounds_of(measure, ledger.classes)
-    models = np.arange(len(values)) < len(ledger.models)
-    low = np.where(models, np.minimum(np.clip(found.low, least, most), values), found.low)
-    high = np.where(models, np.maximum(np.clip(found.high, least, most), values), found.high)
     return found._replace(low=low, high=high)
 
 

@@ -13,7 +13,7 @@ from propriety.errors import UNDEFINED
 from propriety.inference.answers_ledger import as_measured
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.dependence import Errors, error_of_difference, student, sums_of_units
-from propriety.inference.estimates import Estimate
+from propriety.inference.estimates import INDEPENDENT, ROUNDING, Estimate
 from propriety.inference.estimation import estimate_of
 from propriety.inference.influence import case_influence, errors_of_cases, influence_in, is_by_outcome
 from propriety.inference.mean_estimates import errors_of_means, measured_moments
@@ -56,7 +56,7 @@ def estimate_groups(
     groups, models = len(ledger.index), len(ledger.models)
     value, low, high, difference, p_value = np.full((5, groups, models), math.nan)
     note = np.full((groups, models), "", dtype=object)
-    apart = not _reach_across(ledger)
+    apart, drawn_apart = not _reach_across(ledger), INDEPENDENT if ledger.dependence == "time" else ""
     overall = np.array([_value(ledger, measure, model) for model in ledger.models])
     for place in range(groups):
         chosen = np.arange(groups) == place
@@ -82,10 +82,14 @@ def estimate_groups(
             shared = _shared(ledger, (own, rest), chosen, measure, model)
             if shared is not None:
                 p_value[at] = _p_value_of_shared(found, against, shared, in_time=ledger.dependence == "time")
-            elif apart and math.hypot(found.standard_error, against.standard_error) > 0.0:
+                note[at] = NO_INTERVAL if math.isnan(p_value[at]) else ""
+            elif not apart:
+                note[at] = "; ".join(filter(None, (ACROSS, drawn_apart)))
+            elif math.hypot(found.standard_error, against.standard_error) > 0.0:
                 p_value[at] = _p_value(found, against)
+                note[at] = drawn_apart
             else:
-                note[at] = ACROSS
+                note[at] = NO_INTERVAL
     return GroupEstimates(value, low, high, difference, p_value, note, overall)
 
 
@@ -144,6 +148,11 @@ def _p_value_of_shared(one: Estimate, other: Estimate, shared: _Shared, *, in_ti
     ]
     parts = [part / scale for part, scale in zip(shared.parts, scales, strict=True)]
     error, df = error_of_difference((errors[0], errors[1]), (parts[0], parts[1]), in_time=in_time)
+    noise = ROUNDING * max(abs(own.value / scale) for own, scale in zip((one, other), scales, strict=True))
+    if abs(gap) <= noise:
+        return 1.0
+    if not error[0] * math.sqrt(len(parts[0])) > noise:
+        return math.nan
     return float(student(np.array([gap]), error, df, 0.95).p_value[0])
 
 
@@ -199,6 +208,8 @@ def _reach_across(ledger: Ledger) -> bool:
     """Whether some cluster or time has cases in several groups, or may have."""
     if ledger.dependence is None:
         return False
+    if (cases := ledger.cases) is not None and (keys := cases.units) is not None:
+        return len(np.unique(ledger.entries() * len(keys) + keys.codes)) > len(np.unique(keys.codes))
     if not ledger.rules:
         return True
     cells, _ = ledger.moments(ledger.rules[0]).index.only([*ledger.index.names, ledger.dependence])

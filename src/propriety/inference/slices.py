@@ -102,7 +102,8 @@ def slices(  # noqa: PLR0913  (the data, the groups, and what is asked of each)
         answers of each model count instead of events. An infinite score has no interval either.
     cluster, time : array-like of shape (n,), or str with a frame, optional
         Cluster within which cases may be correlated, or their time: cases of one time and of neighbouring times may be
-        correlated.
+        correlated. For measures by draws, and for miscalibration and discrimination, neighbouring times count as
+        independent, and `note` says so.
     sample_weight, pos_label, labels, missing, tolerance
         As in `propriety.mean_score`.
     n_resamples, seed : int, optional
@@ -208,7 +209,7 @@ def slices_of(
         notes = np.where(np.isfinite(p_value), np.array(both), notes)
     if isinstance(measure, IntegratedCalibrationIndex) and ledger.dependence is not None:
         why[:] = ONLY_INDEPENDENT
-    notes = np.where((notes == "") & np.isnan(p_value), why.astype(np.str_), notes)
+    notes = np.where(notes == "", why.astype(np.str_), notes)
     columns |= {"p_value": p_value, "note": notes}
     if binary:
         columns |= _beside(ledger, by, thresholds, level, by_outcome)

@@ -199,7 +199,9 @@ class PrivateLedger:
         try:
             return json.dumps(self.to_dict(), allow_nan=False)
         except TypeError as error:
-            law = "the keys of a private ledger must be text, numbers, truth values, dates or times to be stored"
+            law = (
+                "each key of a private ledger must be text, numbers and truth values, dates, or datetimes to be stored"
+            )
             raise InputTypeError(law, offender=str(error)) from error
 
     @classmethod
@@ -217,9 +219,10 @@ class PrivateLedger:
             published = np.array(stored["published"])
             minimum = np.array(stored["minimum"])
             epsilon = np.array([math.inf if one is None else float(one) for one in stored["epsilon"]])
-            index = KeyIndex.of_columns(_labels(stored["keys"], stored.get("dates", {})))
-        except (TypeError, ValueError, AttributeError, KeyError) as error:
+            labels = {str(name): list(own) for name, own in stored["keys"].items()}
+        except (TypeError, ValueError, AttributeError) as error:
             raise InputValueError(law, offender=str(error)) from error
+        index = KeyIndex.of_columns(_with_dates(labels, stored.get("dates", {})))
         entries = len(minimum)
         if not stored["keys"]:
             index = KeyIndex.keyless(entries)
@@ -373,10 +376,14 @@ def _check(ledger: object, cells: object, minimum: object, epsilon: object) -> N
             raise InputValueError(law, argument="epsilon", offender=f"got {epsilon!r}", hint=hint)
 
 
-def _labels(keys: Mapping[str, Any], dates: Mapping[str, str]) -> dict[str, list[Any]]:
-    """Return the stored labels of every key, with those of dates and times as such."""
-    labels = {str(name): list(own) for name, own in keys.items()}
-    return labels | {name: [DATES[kind].fromisoformat(one) for one in labels[name]] for name, kind in dates.items()}
+def _with_dates(labels: dict[str, list[Any]], dates: Any) -> dict[str, list[Any]]:
+    """Return the stored labels of every key, with those of dates and datetimes as such."""
+    try:
+        found = {name: [DATES[kind].fromisoformat(one) for one in labels[name]] for name, kind in dates.items()}
+    except (TypeError, ValueError, AttributeError, KeyError) as error:
+        law = f"dates of a {PrivateLedger.schema} must name keys of dates or datetimes in ISO format"
+        raise InputValueError(law, offender=f"got {dates!r}") from error
+    return labels | found
 
 
 def _counts(tables: KeyedTables, cells: int) -> Counts:
