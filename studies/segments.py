@@ -191,7 +191,7 @@ def main() -> None:
         rows += found if isinstance(found, list) else [found]
         print(rows[-1], file=sys.stderr, flush=True)
     with (RESULTS / "segments.csv").open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, FIELDS, restval="")
+        writer = csv.DictWriter(file, FIELDS, restval="", lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
 
