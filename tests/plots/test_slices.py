@@ -125,3 +125,13 @@ def test_infinite_values_are_marked():
     wrong[np.flatnonzero(y & (group == 1))[0]] = 0.0
     ax = pr.slices(y, {"a": p, "b": wrong}, by={"g": group}, measure=pr.Log()).plot()
     assert [text.get_text() for text in ax.texts].count("∞ →") == 1
+
+
+def test_long_notes_are_not_written_beside_the_rows():
+    rng = np.random.default_rng(1)
+    p, cluster, group = rng.beta(2, 3, 900), rng.integers(0, 40, 900), rng.integers(0, 2, 900)
+    found = pr.slices(rng.random(900) < p, p, pr.measures.Miscalibration(), by=group, cluster=cluster)
+    assert all(len(note) > 60 for note in found.note)
+    texts = [text.get_text() for text in found.plot().texts]
+    assert texts.count("not tested") == 2
+    assert not any(len(text) > 45 for text in texts)

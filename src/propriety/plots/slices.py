@@ -33,6 +33,7 @@ FAINT = "0.62"
 LETTERS = 80  # Of all names in a row of the legend.
 SPREAD = 0.42  # Height of the part of a row that the models of a group share.
 SIZES, REMARKS = 1.13, 1.15  # Right end of the sizes and left end of the remarks, in widths of the axes.
+LONGEST_REMARK = 45  # Letters; longer notes are in the result.
 SHOWN = get_args(Shown)
 
 
@@ -53,11 +54,11 @@ def _(slices: Slices, ax: Axes | None = None, *, show: Shown = "value", label: s
     for row, value in enumerate(values):
         index, place = divmod(row, groups)
         height = place + (SPREAD * (index / (len(models) - 1) - 0.5) if len(models) > 1 else 0.0)
-        tested = bool(slices.is_tested[row])
-        style = marker_style(index) | ({} if tested else {"color": FAINT})
+        tested, ends = bool(slices.is_tested[row]), [limit[row] for limit in limits]
+        known = bool(np.isfinite(ends).all())
+        style = marker_style(index) | ({} if tested or known else {"color": FAINT})
         color = style["color"]
-        ends = [limit[row] for limit in limits]
-        if np.isfinite(ends).all():
+        if known:
             ax.plot(ends, [height, height], color=color, linewidth=1.6, solid_capstyle="butt", label="_interval")
         if np.isfinite(value):
             ax.plot(
@@ -131,6 +132,7 @@ def _write_rows(ax: Axes, slices: Slices, groups: int) -> None:
         _write(ax, SIZES, place, f"{slices.n[place]:,}", ha="right", color=color)
         if not tested:
             why = TOO_FEW if slices.is_too_small[place] else str(slices.note[place])
+            why = why if len(why) <= LONGEST_REMARK else "not tested"
             _write(ax, REMARKS, place, plain(why), color=FAINT)
 
 
