@@ -94,7 +94,7 @@ def test_clusters_of_censored_cases_are_those_of_everyone(weighted):
     columns = []
     for one in range(31):
         here = codes == one
-        x = influence[:, here] / w[here] * w.sum()
+        x = influence[:, here] / w[here] * w[codes < 31].sum()
         mean = (w[here] * x).sum(axis=1) / w[here].sum()
         spread = (w[here] ** 2 * (x - mean[:, None]) ** 2).sum(axis=1)
         columns.append((here.sum(), w[here].sum(), (w[here] ** 2).sum(), (w[here] * x).sum(axis=1), spread))

@@ -186,6 +186,8 @@ def _constant_losses(rule: Rule, shares: Floats, classes: int | None) -> Floats:
 
 def within_range(found: Estimate, measure: Measure, classes: int | None) -> Estimate:
     """Clip the limits to the range that the measure or its rule declares; a value outside it stays within them."""
+    if math.isnan(found.low):
+        return found
     low, high = clipped(np.array([found.low]), np.array([found.high]), np.array([found.value]), measure, classes)
     return replace(found, low=float(low[0]), high=float(high[0]))
 
