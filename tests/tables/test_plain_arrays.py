@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import propriety as pr
-from propriety.errors import InputTypeError, ProprietyError
+from propriety.errors import InputTypeError, InputValueError, ProprietyError
 from propriety.tables import laws
+from propriety.tables.arrays import read_array
 from propriety.tables.validation import read_cases
 
 INTEGERS = [np.int8, np.uint8, np.int32, np.uint32, np.int64, np.uint64]
@@ -78,3 +79,17 @@ def test_outcomes_of_every_integer_type_are_checked(kind, outcomes, right):
 def test_probabilities_of_every_float_type_are_checked(kind, value, right):
     assert laws.in_unit_interval(np.array([0.5, value, 0.25], dtype=kind)) is right
     assert laws.in_unit_interval(np.array([[0.5, value], [0.25, 1.0]], dtype=kind)) is right
+
+
+def test_text_that_is_not_utf_8_is_refused():
+    pa = pytest.importorskip("pyarrow")
+    wrong = pa.array([b"\xc3", b"b"]).view(pa.string())
+    with pytest.raises(InputValueError, match="text must be valid UTF-8"):
+        read_array(pa.chunked_array([wrong]), "by", role="keys")
+
+
+@pytest.mark.skipif(not hasattr(np.dtypes, "StringDType"), reason="NumPy has it from version 2 on")
+def test_missing_text_of_numpy_is_refused_by_the_package():
+    y = np.array(["a", None], dtype=np.dtypes.StringDType(na_object=None))
+    with pytest.raises(ProprietyError):
+        pr.brier_score(y, np.full((2, 3), 1 / 3))

@@ -221,7 +221,10 @@ def _whole(series: nw.Series[Any]) -> NDArray[Any]:
 def _plain(series: nw.Series[Any]) -> NDArray[Any]:
     if series.dtype in (nw.Categorical, nw.Enum, nw.String):
         # Text of a fixed width, as from Polars, would lose trailing NUL characters and be as long as the longest one.
-        return _objects(series.to_list())
+        try:
+            return _objects(series.to_list())
+        except UnicodeDecodeError as error:
+            raise InputValueError("text must be valid UTF-8", offender=str(error)) from error
     if series.dtype in (nw.Int128, nw.UInt128):
         if series.drop_nulls().is_between(-(2**63), 2**63 - 1).all():
             return _whole(series.cast(nw.Int64))
