@@ -213,7 +213,7 @@ def spreads(cases: Cases, entry: NDArray[np.intp], tables: int, given: Centres) 
     if cases.time is not None:
         squares = np.stack([_squares_in_time(sums[:, at]) for at in places_of_groups(own, tables)], axis=1)
     else:
-        squares = np.stack([np.bincount(own, one**2, minlength=tables) for one in sums])
+        squares = sums_of_units(sums**2, own, tables)
     sizes = np.bincount(place, weights, minlength=len(pair))
     whole, squared = (np.bincount(own, part, minlength=tables) for part in (sizes, sizes**2))
     units = np.stack([np.bincount(own, sizes > 0.0, minlength=tables), whole**2 / squared])

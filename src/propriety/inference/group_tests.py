@@ -122,16 +122,9 @@ def _across(
     moments: Moments, by: tuple[str, ...], centre: Floats, own_mean: Floats, rest: Floats, others: Floats
 ) -> tuple[Floats, Floats]:
     """Return the error of each difference from the contributions of the clusters; means are relative to the centre."""
-    dependence = moments.dependence
-    assert dependence is not None  # noqa: S101  (for the type checker; used with clusters only)
-    cells, units = moments.over(*by, dependence), moments.over(dependence)
-    models = len(centre)
-    _, group = cells.index.only(by)
-    _, unit = cells.index.only([dependence])
-    count = len(own_mean)
+    cells, units, group, unit, whole, sums = _both_sides(moments, by, centre)
+    models, count = len(centre), len(own_mean)
     weight = np.bincount(group, cells.weight, minlength=count)
-    whole = (units.mean[:, :models] - centre) * units.weight[:, None]
-    sums = (cells.mean[:, :models] - centre) * cells.weight[:, None]
     # First the contributions of all clusters as if none had cases of the group; then those that have are corrected.
     cross, squared = (whole * units.weight[:, None]).sum(axis=0), (units.weight**2).sum()
     everyone = ((whole**2).sum(axis=0) - 2.0 * rest * cross + rest**2 * squared) / others[:, None] ** 2
@@ -162,12 +155,9 @@ def _across_times(
     moments: Moments, by: tuple[str, ...], centre: Floats, own_mean: Floats, rest: Floats, others: Floats
 ) -> tuple[Floats, Floats]:
     """Return the same from the contributions of the times, of which near ones may be correlated."""
-    cells, units, own = moments.over(*by, "time"), moments.over("time"), group_means(moments, by)
-    (_, group), (_, unit) = cells.index.only(by), cells.index.only(["time"])
-    models, count = len(centre), len(own_mean)
+    cells, units, group, unit, whole, sums = _both_sides(moments, by, centre)
+    own, models, count = group_means(moments, by), len(centre), len(own_mean)
     weight = np.bincount(group, cells.weight, minlength=count)
-    whole = (units.mean[:, :models] - centre) * units.weight[:, None]
-    sums = (cells.mean[:, :models] - centre) * cells.weight[:, None]
     error, df = np.empty((2, count, models))
     for place, at in enumerate(places_of_groups(group, count)):
         a, left, left_sum = np.zeros_like(whole), units.weight.copy(), whole.copy()
@@ -179,6 +169,27 @@ def _across_times(
         sides = Errors(own.error[place], own.df[place]), Errors(*hac(b[left > 0.0]))
         error[place], df[place] = error_of_difference(sides, (a, b), in_time=True)
     return error, df
+
+
+class _Sides(NamedTuple):
+    """Clusters or times within groups, and as wholes: their moments, places, and sums of losses around the centre."""
+
+    cells: Moments
+    units: Moments
+    group: NDArray[np.intp]
+    unit: NDArray[np.intp]
+    whole: Floats
+    sums: Floats
+
+
+def _both_sides(moments: Moments, by: tuple[str, ...], centre: Floats) -> _Sides:
+    """Return what clusters or times contribute to each group, and to all cases."""
+    dependence, models = moments.dependence, len(centre)
+    assert dependence is not None  # noqa: S101  (for the type checker; used with clusters or times only)
+    cells, units = moments.over(*by, dependence), moments.over(dependence)
+    (_, group), (_, unit) = cells.index.only(by), cells.index.only([dependence])
+    whole, sums = ((own.mean[:, :models] - centre) * own.weight[:, None] for own in (units, cells))
+    return _Sides(cells, units, group, unit, whole, sums)
 
 
 def _by_group(values: Floats, group: NDArray[np.intp], groups: int) -> Floats:

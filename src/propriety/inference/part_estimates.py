@@ -17,6 +17,7 @@ from propriety.calibration.pav import pool_adjacent_violators
 from propriety.calibration.score_parts import FixedForecasts, proper_binary_rule
 from propriety.calibration.squared_distance import squared_distance
 from propriety.inference.bootstrap import Drawing, in_blocks, in_canonical_order
+from propriety.inference.dependence import sums_of_units
 from propriety.inference.dependent_calibration import dispersion_of_scores, spread_of_regression
 from propriety.inference.design_effects import design_effect
 from propriety.inference.estimates import (
@@ -267,7 +268,7 @@ def _weighted_outcomes(
     def outcomes(generator: np.random.Generator) -> tuple[Floats, Floats]:
         happens = generator.random(len(row)) < rate
         # Summed separately: the rest of a difference would be weight of an outcome that has an infinite loss.
-        event, other = (np.bincount(group, weight * own, minlength=len(start)) for own in (happens, ~happens))
-        return event.astype(np.float64), other.astype(np.float64)
+        event, other = sums_of_units(np.stack([weight * happens, weight * ~happens]), group, len(start))
+        return event, other
 
     return outcomes
