@@ -77,7 +77,7 @@ def _classes(drawing: Drawing) -> None:
     ranked = _answer(lambda: pr.ranked_probability_score(y, rows, **weighted, **_without(options, "pos_label")))
     if "" in (y_kind, p_kind):
         return
-    if _are_reordered(rows, options):
+    if _are_read_by_name(y, rows, options):
         return
     judged = _judged_rows(y, rows, weighted["sample_weight"], options)
     if judged is None or brier is None:
@@ -153,16 +153,18 @@ def _judged_event(y: Any, p: Any, w: Any, options: dict[str, Any]) -> oracle.Jud
     weights = None if w is None else containers.seen(w)
     drop = options.get("missing") == "drop"
     try:
-        return oracle.judged_binary(containers.seen(y), containers.seen(p), weights, drop=drop, **chosen)
+        return oracle.judged_binary(containers.seen(y), containers.seen_column(p), weights, drop=drop, **chosen)
     except oracle.RefusedError:
         return None
 
 
-def _are_reordered(rows: Any, options: dict[str, Any]) -> bool:
-    """Whether the columns of a frame are named like the labels in another order; they are then matched by name."""
+def _are_read_by_name(y: Any, rows: Any, options: dict[str, Any]) -> bool:
+    """Whether the columns of a frame are named like the labels in another order, or like outcomes that are text."""
     labels, columns = options.get("labels"), [str(name) for name in getattr(rows, "columns", ())]
-    told = list(map(str, labels)) if isinstance(labels, list) else columns
-    return columns != told and sorted(columns) == sorted(told)
+    told = list(map(str, labels if isinstance(labels, list) else range(len(columns))))
+    if columns != told:
+        return sorted(columns) == sorted(told)
+    return labels is None and any(isinstance(outcome, str) and outcome in columns for outcome in containers.seen(y))
 
 
 def _judged_rows(y: Any, rows: Any, w: Any, options: dict[str, Any]) -> oracle.Judged | None:

@@ -12,7 +12,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 
-__all__ = ["LABELS", "MATRICES", "NONSENSE", "NUMBERS", "index_of", "seen", "seen_rows"]
+__all__ = ["LABELS", "MATRICES", "NONSENSE", "NUMBERS", "index_of", "seen", "seen_column", "seen_rows"]
 
 Maker = Callable[[list[Any]], Any]
 
@@ -136,6 +136,13 @@ def seen(held: Any) -> list[Any]:
     if isinstance(held, pa.Array | pa.ChunkedArray):
         held = held.to_pylist()
     return [_plain(value) for value in (held if isinstance(held, list | tuple | pl.Series) else held.tolist())]
+
+
+def seen_column(held: Any) -> list[Any]:
+    """Return what forecasts of one event say that they hold; they may be rows of one entry each."""
+    values = seen(held)
+    rows = [value for value in values if isinstance(value, list) and len(value) == 1]
+    return [_plain(row[0]) for row in rows] if len(rows) == len(values) else values
 
 
 def seen_rows(held: Any) -> list[list[Any]]:

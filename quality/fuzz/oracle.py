@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -182,9 +181,8 @@ def _weight(value: Any) -> Fraction:
 
 
 def _check_weights(weights: Any) -> None:
-    """Refuse weights whose squares are no floats: the square of their sum is too large, or the sum of squares is 0."""
-    found = [Fraction(weight) for weight in weights]
-    if sum(found) ** 2 >= Fraction(sys.float_info.max) or float(sum(weight * weight for weight in found)) == 0.0:
+    """Refuse weights so small or so large that products of their sums are no floats."""
+    if not 1e-120 <= sum(Fraction(weight) ** 2 for weight in weights) <= 1e120:
         raise RefusedError
 
 

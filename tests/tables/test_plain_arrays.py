@@ -89,7 +89,21 @@ def test_text_that_is_not_utf_8_is_refused():
 
 
 @pytest.mark.skipif(not hasattr(np.dtypes, "StringDType"), reason="NumPy has it from version 2 on")
-def test_missing_text_of_numpy_is_refused_by_the_package():
+@pytest.mark.parametrize("gap", [None, float("nan")])
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("options", [{"pos_label": "a"}, {"labels": ["b", "a"]}])
+def test_missing_text_of_numpy_is_missing(gap, masked, options):
+    y, p = ["a", "a", gap, "a"], [0.9, 0.3, 0.4, 0.2]
+    text = np.array(y, dtype=np.dtypes.StringDType(na_object=gap))
+    text = np.ma.masked_array(text) if masked else text
+    with pytest.raises(InputValueError, match="y_true must not hold missing values"):
+        pr.brier_score(text, p, **options)
+    found = pr.brier_score(text, p, missing="drop", **options)
+    assert (float(found), found.n, found.dropped) == (pr.brier_score([1, 1, 1], [0.9, 0.3, 0.2]), 3, 1)
+
+
+@pytest.mark.skipif(not hasattr(np.dtypes, "StringDType"), reason="NumPy has it from version 2 on")
+def test_missing_text_of_numpy_beside_classes_is_refused_by_the_package():
     y = np.array(["a", None], dtype=np.dtypes.StringDType(na_object=None))
     with pytest.raises(ProprietyError):
         pr.brier_score(y, np.full((2, 3), 1 / 3))

@@ -63,7 +63,7 @@ def read_array(values: object, argument: str, *, role: Role = "numbers") -> Read
     if isinstance(values, Reading):
         return values
     if isinstance(values, np.ma.MaskedArray) and values.ndim:
-        data, mask = np.asarray(values.data), np.ma.getmaskarray(values)
+        data, mask = _as_array(values.data, argument, role), np.ma.getmaskarray(values)
         hidden = _missing_objects(data) if data.dtype == object else None
         mask = mask if hidden is None else mask | hidden
         data = decimals_as_floats(data) if role == "numbers" else data
@@ -251,6 +251,8 @@ def _as_array(values: object, argument: str, role: Role) -> NDArray[Any]:
         # NumPy turns a list of strings and NaN or None into strings such as "nan", and a list of whole numbers and NaN
         # into floats, which cannot distinguish large labels. Objects keep both.
         array = np.array(values, dtype=object)
+    if array.dtype.kind == "T":  # Text of any length in NumPy; its missing entries are None or NaN only as objects.
+        array = array.astype(object)
     if array.ndim == 0:
         law, offender = "must be an array with one entry per case", f"got a single {type(values).__name__}"
         hint = "put it into a list, [{argument}], or into an array."

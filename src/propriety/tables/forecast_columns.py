@@ -242,7 +242,7 @@ def _event_last(sides: tuple[Any, Any], event: object) -> tuple[Any, Any]:
 
 
 def _distinct(truth: NDArray[Any]) -> list[Any]:
-    found: list[Any] = list(dict.fromkeys(truth.tolist())) if truth.dtype.kind in "OT" else np.unique(truth).tolist()
+    found: list[Any] = list(dict.fromkeys(truth.tolist())) if truth.dtype == object else np.unique(truth).tolist()
     return found
 
 
