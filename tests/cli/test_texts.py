@@ -309,3 +309,32 @@ def test_words_for_outcomes_are_what_is_written(run, folder):
         assert "the outcome must hold" in refused.output
     (folder / "x.csv").write_text("y,p\n" + "True,0.6\nFALSE,0.2\ntrue,0.5\nfalse,0.4\n" * 5)
     assert answer(run("evaluate", "x.csv", *COLUMNS, *FEW, "--json", "-"))["n"] == 20
+
+
+@pytest.mark.parametrize(
+    ("name", "typed", "told"),
+    [
+        ("x.parquet", ["--decimal", ","], "--decimal does not apply to Parquet files. Hint: leave it out."),
+        ("x.parquet", ["--null", "NA"], "--null does not apply to Parquet files. Hint: leave it out."),
+        ("x.csv", ["--sheet", "a"], "--sheet does not apply to CSV files. Hint: leave it out."),
+    ],
+)
+def test_options_of_other_files_are_refused_if_they_are_typed(run, folder, name, typed, told):
+    (folder / "x.csv").write_text(BODY)
+    parquet.write_table(csv.read_csv(folder / "x.csv"), folder / "x.parquet")
+    result = run("evaluate", name, *COLUMNS, *FEW, *typed)
+    assert result.exit_code == 2
+    assert told in result.output
+    option, value = typed
+    (folder / "options.toml").write_text(f'{option[2:]} = "{value}"\n')
+    assert run("evaluate", name, *COLUMNS, *FEW, "--config", "options.toml").exit_code == 0
+
+
+def test_capital_letters_at_the_end_of_a_file_name_are_no_other_format(run, folder):
+    (folder / "x.csv").write_text(cases("ab" * 20))
+    assert run("recalibrate", "x.csv", *COLUMNS, "--method", "logistic", "-o", "map.json").exit_code == 0
+    for name in ("new.CSV", "new.PARQUET"):
+        result = run("apply", "map.json", "x.csv", "--forecast", "p", "-o", name)
+        assert result.exit_code == 0, result.output
+    assert parquet.read_table(folder / "new.PARQUET").column_names == ["y", "p", "k", "recalibrated"]
+    assert (folder / "new.CSV").read_text().startswith("y,p,k,recalibrated\n")

@@ -35,6 +35,8 @@ LINES = 3
 LETTERS = 200  # Of a line of an error of DuckDB, which may quote a line of the file.
 MEMORY = "400MB"  # Limit of DuckDB; beyond it, DuckDB writes to a temporary folder.
 TEXT: dict[Format, Compression] = {"csv": "none", "gzip": "gzip", "zstd": "zstd"}
+USED_IN_TEXT = ("--null", "--delimiter", "--decimal", "--thousands")
+USED_IN_EXCEL = ("--null", "--sheet")
 SETTINGS = {
     # A file must not make the program fetch code.
     "autoinstall_known_extensions": "false",
@@ -84,6 +86,8 @@ def open_relation(
         raise InputValueError(law)
     form = formats.pop()
     dialect = dialect or Dialect()
+    used_options = USED_IN_TEXT if form in TEXT else USED_IN_EXCEL if form == "excel" else ()
+    dialect.check_used("CSV" if form in TEXT else form.capitalize(), used_options)
     texts = Texts.of(files, TEXT[form], dialect) if form in TEXT else None
     layout: Layout | None = None
     with tempfile.TemporaryDirectory(prefix="propriety-") as folder:

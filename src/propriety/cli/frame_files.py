@@ -23,7 +23,7 @@ def write_frame(frame: nw.LazyFrame[Any], added: Sequence[str], path: Path, layo
     Then columns that were read are written as the text that they had, and the added ones with its decimal sign.
     """
     relation: duckdb.DuckDBPyRelation = frame.to_native()
-    if path.suffix == ".parquet":
+    if path.suffix.lower() == ".parquet":
         relation.write_parquet(str(path))
         return
     if layout is None:

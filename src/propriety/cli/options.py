@@ -29,6 +29,13 @@ Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 Decorator: TypeAlias = Callable[[Decorated], Decorated]
 
 FILE = click.Path(allow_dash=True)
+DIALECT = {
+    "nulls": "--null",
+    "delimiter": "--delimiter",
+    "decimal": "--decimal",
+    "thousands": "--thousands",
+    "sheet": "--sheet",
+}
 
 
 class Files(click.Argument):
@@ -81,8 +88,10 @@ def dialect_options(command: Decorated) -> Decorated:
 
     @functools.wraps(command)
     def read(**given: Any) -> Any:
-        dialect = Dialect(**{name: given.pop(name) for name in ("nulls", "delimiter", "decimal", "thousands", "sheet")})
-        return command(dialect=dialect, **given)
+        signs = {name: given.pop(name) for name in DIALECT}
+        source = click.get_current_context().get_parameter_source
+        typed = [option for name, option in DIALECT.items() if source(name) is ParameterSource.COMMANDLINE]
+        return command(dialect=Dialect(**signs, typed=typed), **given)
 
     return _all(
         cast("Decorated", read),

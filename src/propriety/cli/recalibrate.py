@@ -170,7 +170,7 @@ def apply(map_file: str, files: Sequence[str], forecast: str, name: str, dialect
     memory. If both are CSV, the new file has the separator, the decimal sign and the ends of lines of FILE, and its
     other columns are copied as they are written.
     """
-    if not output.endswith(SUFFIXES):
+    if not output.lower().endswith(SUFFIXES):
         raise InputValueError(f"must end in {' or '.join(SUFFIXES)}", argument="--output", offender=f"got {output!r}")
     own = StoredMap.from_json(Path(map_file).read_text(encoding="utf-8"))
     columns = parts_of(forecast) if isinstance(own, ClassMap) else [forecast]
@@ -183,7 +183,7 @@ def apply(map_file: str, files: Sequence[str], forecast: str, name: str, dialect
         needed = own.by if isinstance(own, SegmentMap) else ()
         labels = _roles(own) if isinstance(own, SegmentMap) else {}
         numbers = [*columns, *(name for name in needed if name not in labels)]
-        whole: Literal["typed", "text"] = "typed" if output.endswith(".parquet") else "text"
+        whole: Literal["typed", "text"] = "typed" if output.lower().endswith(".parquet") else "text"
         with open_relation(paths, dialect=dialect, labels=labels, numbers=numbers, whole=whole) as opened:
             stages.watch(opened)
             schema = opened.frame.collect_schema()

@@ -62,13 +62,20 @@ class NumberFormat:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dialect:
-    """How CSV or Excel files are written, as far as the user says so."""
+    """How CSV or Excel files are written, as far as the user says so; `typed` are the options typed for this run."""
 
     nulls: Sequence[str] = ()
     delimiter: str | None = None
     decimal: str | None = None
     thousands: str | None = None
     sheet: str | None = None
+    typed: Sequence[str] = ()
+
+    def check_used(self, form: str, used: Sequence[str]) -> None:
+        """Raise an error if an option was typed that files of this form do not use."""
+        for option in self.typed:
+            if option not in used:
+                raise InputValueError(f"does not apply to {form} files", argument=option, hint="leave it out.")
 
     @property
     def separator(self) -> str | None:
