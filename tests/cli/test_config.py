@@ -51,13 +51,13 @@ def test_flags_and_lists(run, folder, columns):
     ("text", "told"),
     [
         ('outcom = "y"', "has no option or command 'outcom'. Hint: did you mean outcome?"),
-        ('[evaluate]\nbyy = "site"', "propriety evaluate has no option 'byy'. Hint: did you mean by?"),
+        ('[evaluate]\nbyy = "site"', "the table evaluate of e.toml has no option 'byy'. Hint: did you mean by?"),
         ("[advise]\nrare = 1", "rare in e.toml must be true or false"),
         ("level = true", "level in e.toml must not be true or false"),
         ("[evaluate.by]\na = 1", "by in e.toml must be a value"),
         ("evaluate = 1", "evaluate in e.toml must be a table"),
         ("a b", "e.toml must be TOML"),
-        ('level = "high"', "Invalid value for '--level'"),
+        ('level = "high"', "e.toml: Invalid value for '--level'"),
         ('config = "e.toml"', "has no option or command 'config'"),
         ('by = "a\\u0000b"', "by in e.toml must not hold the character NUL"),
         ('by = ["a", "\\u0000"]', "by in e.toml must not hold the character NUL"),
@@ -100,3 +100,11 @@ def test_columns_from_a_file_do_not_stand_in_the_way_of_what_has_none(run, folde
     assert run("plan", "--prevalence", "0.1", "--auc", "0.8").exit_code == 0
     assert run("plan", "led").exit_code == 0
     assert "--outcome is for files of cases" in refusal("evaluate", "led", "--outcome", "y")
+
+
+def test_a_file_is_not_named_for_what_was_typed(refusal, folder):
+    (folder / "e.toml").write_text("level = 0.9\n")
+    told = refusal(
+        "evaluate", "p.csv", "--outcome", "y", "--forecast", "honest", "--level", "high", "--config", "e.toml"
+    )
+    assert told.startswith("Error: Invalid value for '--level'")

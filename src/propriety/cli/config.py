@@ -15,12 +15,13 @@ from click.core import ParameterSource
 from propriety.cli.gate_facts import near_names
 from propriety.errors import InputValueError
 
-__all__ = ["configured", "is_preset"]
+__all__ = ["configured", "is_preset", "origin"]
 
 PROJECT = Path("pyproject.toml")
 # Options of one command line, which do not belong in a file.
 PERSONAL = ("config", "help")
 IMPORTED = ("measure", "rule")  # Options that import code.
+READ = "propriety.config"  # The file that a command has read, in the context of click.
 
 
 def configured(commands: Sequence[click.Command]) -> list[click.Command]:
@@ -54,6 +55,14 @@ def is_preset(option: str) -> bool:
     return any(ctx.get_parameter_source(name) is ParameterSource.DEFAULT_MAP for name in names)
 
 
+def origin(error: click.ClickException) -> str | None:
+    """Return the file of options that gave the value that click rejects; None if it was typed."""
+    if not isinstance(error, click.BadParameter) or error.ctx is None or error.param is None:
+        return None
+    preset = error.ctx.get_parameter_source(str(error.param.name)) is ParameterSource.DEFAULT_MAP
+    return error.ctx.meta.get(READ) if preset else None
+
+
 def _read(ctx: click.Context, name: str | None, commands: Sequence[click.Command]) -> None:
     path = PROJECT if name is None else Path(name)
     if name is None and not path.is_file():
@@ -71,6 +80,7 @@ def _read(ctx: click.Context, name: str | None, commands: Sequence[click.Command
     if name is None:
         _check_trusted(given)
     own = _parameters(ctx.command)
+    ctx.meta[READ] = str(path)
     ctx.default_map = {str(own[key].name): _value(key, value, own[key], path) for key, value in given.items()}
 
 
@@ -85,7 +95,7 @@ def _given(
     for name, one in by_name.items():
         if not isinstance(found.get(name, {}), Mapping):
             raise InputValueError(f"{name} in {path} must be a table of options", argument="--config")
-        _check_known(found.get(name, {}), _parameters(one), f"propriety {name} has no option")
+        _check_known(found.get(name, {}), _parameters(one), f"the table {name} of {path} has no option")
     own = _parameters(command)
     # A range of thresholds is for other commands than those that take a single one.
     fits = {

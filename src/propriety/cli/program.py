@@ -14,7 +14,7 @@ import click
 from propriety.cli.advise import advise
 from propriety.cli.audit import audit
 from propriety.cli.compare import compare
-from propriety.cli.config import configured
+from propriety.cli.config import configured, origin
 from propriety.cli.evaluate import evaluate
 from propriety.cli.interrupts import exit_code, hear_signals, was_interrupted
 from propriety.cli.ledgers import condense, merge
@@ -150,6 +150,8 @@ def _close_output() -> None:
 
 def _usage(error: click.ClickException) -> str:
     message = one_line(Exception(error.format_message()))
+    if (file := origin(error)) is not None:
+        message = f"{file}: {message}"
     context = error.ctx if isinstance(error, click.UsageError) else None
     end = "" if message.endswith((".", "?")) else "."
     return message if context is None else f"{message}{end} See '{context.command_path} --help'."
