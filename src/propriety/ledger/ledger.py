@@ -441,7 +441,7 @@ class Ledger:
 
     def to_frame(self, *, backend: Backend | None = None) -> Any:
         """Return the rows of all tables: model, event, keys, forecast, events, non_events and their squares."""
-        from propriety.ledger.ledger_files import stored_tables
+        from propriety.ledger.stored_rows import stored_tables
 
         return frame_of(stored_tables(self).to_pydict(), backend=backend)
 
