@@ -287,3 +287,11 @@ def test_the_limits_of_groups_know_the_prevalence_of_each():
     for group, high in zip(found.group.tolist(), found.high.tolist(), strict=True):
         own = site == group
         assert high == pytest.approx(pr.estimate(y[own], p[own], pr.measures.NetBenefit(0.99)).high)
+
+
+def test_dropped_cases_are_counted():
+    gap = np.array(Y, dtype=float)
+    gap[:30] = np.nan
+    found = pr.decision_uncertainty(gap, MODELS, grid=GRID, n_resamples=100, seed=1, missing="drop")
+    assert (found.n, found.dropped, found.to_dict()["dropped"]) == (len(gap) - 30, 30, 30)
+    assert "dropped=30" in repr(found)

@@ -238,7 +238,7 @@ class ReliabilityCurve(Result):
         Notes
         -----
         In simulations with 300 to 5,000 cases, calibrated or with a wrong intercept or slope, 95% limits covered the
-        truth in 95 to 98% of the samples for ICI, 96 to 99% for E50 and 91 to 98% for E90. With event rates that wave
+        truth in 95 to 98% of the samples for ICI, 95 to 99% for E50 and 91 to 98% for E90. With event rates that wave
         about the forecasts, coverage was 93 to 98% up to 2,000 cases; with 5,000, which show that the spline does not
         follow the wave exactly, it was 89, 96 and 83%. The limits fail if forecasts are wrong only in a small part of
         their range: if event rates stop rising above a forecast, coverage was 47 to 86% for ICI, 67 to 91% for E50 and

@@ -63,8 +63,9 @@ class DecisionUncertainty(Result):
         For each model ``shown``, the ranges of thresholds in which the bands of its gains over treating all and over
         treating none are both above 0, and ``estimated``, those in which its gains are; a range is a lowest and a
         highest threshold of the grid.
-    reference, thresholds, more_cases, level, n, n_resamples, seed
-        The reference of gains, the decision maker's thresholds, and the settings; `n` is the number of cases.
+    reference, thresholds, more_cases, level, n, dropped, n_resamples, seed
+        The reference of gains, the decision maker's thresholds, and the settings; `n` is the number of cases, without
+        those that were `dropped`.
     """
 
     main_columns: ClassVar[tuple[str, ...]] = (
@@ -100,6 +101,7 @@ class DecisionUncertainty(Result):
     more_cases: int | None = None
     level: float
     n: int
+    dropped: int = 0
     n_resamples: int
     seed: int
 
@@ -115,7 +117,8 @@ class DecisionUncertainty(Result):
         return self.summary()
 
     def _facts(self) -> dict[str, Any]:
-        return {"strategies": list(self.strategies), "level": self.level, "n": self.n}
+        facts = {"strategies": list(self.strategies), "level": self.level, "n": self.n}
+        return facts | ({"dropped": self.dropped} if self.dropped else {})
 
 
 def decision_uncertainty(  # noqa: PLR0913  (the data, the thresholds, and the draws)
@@ -262,6 +265,7 @@ def decision_uncertainty(  # noqa: PLR0913  (the data, the thresholds, and the d
         more_cases=more_cases,
         level=level,
         n=ledger.n,
+        dropped=ledger.dropped,
         n_resamples=n_resamples,
         seed=seed,
     )

@@ -1,4 +1,4 @@
-"""Keras 3 with the PyTorch backend: every rule as a training loss and as a metric for early stopping.
+"""Keras 3 with the PyTorch backend: rules as training losses, if they have a gradient, and as metrics.
 
 The name of a metric in the logs is that of its rule. Early stopping by the ranked probability score of the validation
 data is ``EarlyStopping(monitor="val_ranked_probability")``; the metric reports to Keras that lower is better.

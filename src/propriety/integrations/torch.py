@@ -1,4 +1,4 @@
-"""PyTorch: every rule as a differentiable loss, from the same formula that scores NumPy arrays and engines."""
+"""PyTorch: every rule that has a gradient as a loss, from the same formula that scores NumPy arrays and engines."""
 
 from __future__ import annotations
 

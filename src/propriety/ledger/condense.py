@@ -75,7 +75,7 @@ def condense(  # noqa: PLR0913  (the data, what the cases share, and how they ar
     cells : int, optional
         Number of cells of the grid to which the forecasts are rounded, a power of two; each cell keeps the mean of its
         forecasts. By default arrays are exact, and so is a lazy frame of up to 2**22 forecasts. A larger one has at
-        most one cell for 16 cases of a key, at most 2**20, and at most 2**22 over all keys.
+        most one cell for 16 cases of a key, at most 2**20, and at most 2**22 over all keys, but never fewer than 16.
 
     Returns
     -------

@@ -74,10 +74,14 @@ def _cells_of(cases: LazyCases) -> int | None:
 def cells_for(rows: int, keys: int, tables: int) -> int:
     """Return the number of cells of each table: at most one for 16 cases of a key, at most 2**20, at most 2**22 in all.
 
+    A table has never fewer than 16 cells.
+
     Examples
     --------
     >>> cells_for(36_500_000, 18_250, 2), cells_for(10_000_000, 1, 1), cells_for(10**9, 10, 1)
     (64, 524288, 262144)
+    >>> cells_for(10_000_000, 1_000_000, 1)
+    16
     """
     most = min(MOST_CELLS, BUDGET // (keys * tables), rows // keys // CASES_OF_A_CELL)
     return max(1 << max(int(most).bit_length() - 1, 0), FEWEST_CELLS)

@@ -22,7 +22,8 @@ class VennAbersMap(RecalibrationMap):
     r"""The pair :math:`(p_0, p_1)` of a forecast, and the point between them that is best under the log score.
 
     :math:`p_y` is the isotonic rate at the forecast after a case with this forecast and outcome y is added to the
-    table. Whatever the outcome, the probability that belongs to it is calibrated. The point
+    table. If cases are exchangeable, the probability that belongs to the outcome is calibrated, on average over
+    forecasts and not for each of them. The point
 
     .. math:: q = \frac{p_1}{1 - p_0 + p_1}
 

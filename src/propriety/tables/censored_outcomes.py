@@ -152,7 +152,8 @@ def censored(
 
     with the Kaplan-Meier estimate :math:`\hat G` of the probability of being uncensored. At tied times, events come
     before censoring. The weights sum to n, and the weighted event rate is the estimate of Kaplan and Meier, or with
-    competing events that of Aalen and Johansen. Intervals and tests allow for the estimated weights.
+    competing events that of Aalen and Johansen. Most intervals and tests allow for the estimated weights; those of
+    miscalibration, discrimination and the integrated calibration index, of scores in groups, and by bootstrap do not.
 
     Parameters
     ----------
