@@ -5,7 +5,8 @@ events and as many non-events, weighted to a prevalence of 2%; 300 events and 60
 extreme (slope 1.6); and 100 events and 200 non-events whose rate does not exceed 25%, however high the forecasts of up
 to 97%, so that no logistic regression fits. The intervals are those of two samples (`at_prevalence`) or those of
 weighted cases. "estimate_prevalence": labelled and unlabelled cases with different event
-rates, and forecasts that are calibrated on the labelled ones or too extreme (slope 1.6). Writes
+rates, also almost 0 or 1, and forecasts that are calibrated on the labelled ones or too extreme (slope 1.6); events and
+non-events are 1.2, 2 or 3 standard deviations apart. Writes
 `results/prevalence.csv`: the question, the design, the measure or method, the coverage of 95% limits, that with plain
 weights, and the mean width relative to that of plain weights.
 Takes about ten minutes on one core.
@@ -38,13 +39,17 @@ MEASURES = {
     "AUC": pr.measures.AreaUnderRoc(),
     "calibration slope": pr.measures.CalibrationSlope(),
 }
-# Event rates of labelled and unlabelled cases, and their numbers.
-SHIFTS = ((0.2, 0.35, 1000, 1000), (0.2, 0.05, 1000, 1000), (0.02, 0.05, 10_000, 3000), (0.05, 0.01, 5000, 2000))
+# Event rates of labelled and unlabelled cases, their numbers, and how far events and non-events are apart.
+SHIFTS = (
+    *((0.2, 0.35, 1000, 1000, APART), (0.2, 0.05, 1000, 1000, APART), (0.02, 0.05, 10_000, 3000, APART)),
+    *((0.05, 0.01, 5000, 2000, APART), (0.5, 0.001, 2000, 100, APART), (0.5, 0.98, 2000, 1000, 2.0)),
+    *((0.5, 0.005, 2000, 100, 3.0), (0.5, 0.0001, 2000, 1000, 3.0), (0.5, 0.98, 2000, 300, 3.0)),
+)
 
 
-def forecasts(x: np.ndarray, rate: float, slope: float = 1.0) -> np.ndarray:
+def forecasts(x: np.ndarray, rate: float, slope: float = 1.0, apart: float = APART) -> np.ndarray:
     """Return forecasts from the log-odds of a signal, calibrated at an event rate if the slope is 1."""
-    return expit(slope * (APART * x - APART**2 / 2.0) + logit(rate))
+    return expit(slope * (apart * x - apart**2 / 2.0) + logit(rate))
 
 
 class Design(NamedTuple):
@@ -135,13 +140,13 @@ def _held(limits: list[tuple[float, float]], truth: float) -> np.ndarray:
 def shifted(slope: float, replicates: int) -> list[dict[str, object]]:
     """Return the coverage of the limits of event rates without labels."""
     rows: list[dict[str, object]] = []
-    for labelled, unlabelled, n, m in SHIFTS:
+    for labelled, unlabelled, n, m, apart in SHIFTS:
         generator = np.random.default_rng([4, n, m, int(100 * slope), int(1000 * unlabelled)])
         held = {"black-box": 0, "em": 0}
         for _ in range(replicates):
             y, other = generator.random(n) < labelled, generator.random(m) < unlabelled
-            p = forecasts(generator.normal(size=n) + APART * y, labelled, slope)
-            new = forecasts(generator.normal(size=m) + APART * other, labelled, slope)
+            p = forecasts(generator.normal(size=n) + apart * y, labelled, slope, apart)
+            new = forecasts(generator.normal(size=m) + apart * other, labelled, slope, apart)
             table = pr.ForecastTable.from_predictions(y, p)
             for method in held:
                 found = pr.estimate_prevalence(table, unlabelled=new, method=method)  # type: ignore[arg-type]
@@ -150,7 +155,7 @@ def shifted(slope: float, replicates: int) -> list[dict[str, object]]:
         rows += [
             {
                 "asked": "estimate_prevalence",
-                "design": f"{labelled:g} to {unlabelled:g}, n = {n} and {m}, {kind}",
+                "design": f"{labelled:g} to {unlabelled:g}, n = {n} and {m}, {apart:g} apart, {kind}",
                 "of": method,
                 "coverage": round(count / replicates, 4),
                 "plain_weights": "",

@@ -463,3 +463,12 @@ def test_sites_keep_their_labels():
             LEARNER, X, Y, measures=[pr.Brier()], groups=groups, method="cross-validation", cv=3, seed=1
         )
         assert folded.n_folds == 3
+
+
+@pytest.mark.filterwarnings("ignore:The groups parameter is ignored")
+def test_splitters_that_split_groups_are_refused():
+    groups = np.arange(120) // 4
+    with pytest.raises(InputValueError, match=r"cv must keep each group in the training or in the test set; group"):
+        pr.validate(LEARNER, X, Y, method="cross-validation", cv=StratifiedKFold(5), groups=groups, seed=1)
+    found = pr.validate(LEARNER, X, Y, method="cross-validation", cv=LeaveOneGroupOut(), groups=groups // 5, seed=1)
+    assert found.ledger.dependence == "cluster"

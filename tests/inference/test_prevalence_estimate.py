@@ -64,6 +64,69 @@ def test_forecasts_that_no_event_rate_explains_are_noted(method):
     assert "more than the event rate has changed" in found.note
 
 
+@pytest.mark.parametrize("mirrored", [False, True])
+def test_a_sample_without_events_is_explained_by_a_rate_of_zero(mirrored):
+    # Of 100 non-events, all have the forecast 0.01 with probability 0.99**100 = 0.37.
+    y, p, new = np.repeat([1, 0, 1, 0], [1, 99, 99, 1]), np.repeat([0.01, 0.99], 100), np.full(100, 0.01)
+    y, p, new = (1 - y, 1.0 - p, 1.0 - new) if mirrored else (y, p, new)
+    found = pr.estimate_prevalence(y, p, unlabelled=new, method="em")
+    assert found.note == ""
+    rate, _, away = sorted(abs(one - mirrored) for one in (found.value, found.low, found.high))
+    assert rate == 0.0
+    # The density is 1.98 for non-events and 0.02 for events; the likelihood ratio falls by 3.84 in all.
+    assert 200.0 * np.log(1.98 / (1.98 - 1.96 * away)) == pytest.approx(3.8415, abs=0.05)
+
+
+def test_the_limits_of_the_likelihood_ratio_include_the_error_of_the_mean_forecast():
+    rng = np.random.default_rng(7)
+    y, p = drawn(rng, 300, 0.2)
+    _, new = drawn(rng, 400, 0.3)
+    found = pr.estimate_prevalence(y, p, unlabelled=new, method="em")
+    rate, step = p.mean(), 1e-5
+
+    def log_likelihood(at, rate):
+        return np.log(at * new / rate + (1 - at) * (1 - new) / (1 - rate)).sum()
+
+    def slope(rate):
+        return (log_likelihood(found.value + step, rate) - log_likelihood(found.value - step, rate)) / (2 * step)
+
+    event, other = new / rate, (1 - new) / (1 - rate)
+    curvature = (((event - other) / (found.value * event + (1 - found.value) * other)) ** 2).sum()
+    change = (slope(rate + step) - slope(rate - step)) / (2 * step)
+    factor = 1 + change**2 * p.var(ddof=1) / len(p) / curvature
+    assert factor > 1.1
+    for limit in (found.low, found.high):
+        fall = 2 * (log_likelihood(found.value, rate) - log_likelihood(limit, rate))
+        assert fall == pytest.approx(3.841459 * factor, rel=1e-4)
+
+
+@pytest.mark.parametrize("events", [0, 3, 10])
+def test_limits_of_decided_classes_are_those_of_wilson(events):
+    new = np.repeat([1.0, 0.0], [events, 10 - events])
+    found = pr.estimate_prevalence([0] * 20 + [1] * 20, [0.0] * 20 + [1.0] * 20, unlabelled=new)
+    z, rate = 1.959964, events / 10
+    middle, half = (
+        (rate + z**2 / 20) / (1 + z**2 / 10),
+        z * np.sqrt(rate * (1 - rate) / 10 + z**2 / 400) / (1 + z**2 / 10),
+    )
+    assert (found.value, found.note) == (rate, "")
+    assert (found.low, found.high) == pytest.approx((middle - half, middle + half), abs=1e-6)
+
+
+@pytest.mark.parametrize("method", ["black-box", "em"])
+@pytest.mark.parametrize("rate", [0.005, 0.98])
+def test_rates_at_the_edge_are_covered_by_well_separated_forecasts(method, rate):
+    rng, held, noted = np.random.default_rng(8), 0, 0
+    for _ in range(80):
+        y, other = rng.random(2000) < 0.5, rng.random(100) < rate
+        p, new = (expit(np.where(one, 4.5, -4.5) + 3 * rng.normal(size=len(one))) for one in (y, other))
+        found = pr.estimate_prevalence(y, p, unlabelled=new, method=method)
+        held += found.low <= rate <= found.high
+        noted += found.note != ""
+    assert held >= 71
+    assert noted <= 6
+
+
 def test_useless_forecasts_determine_nothing():
     found = pr.estimate_prevalence([0, 1] * 20, [0.5, 0.6, 0.6, 0.5] * 10, unlabelled=[0.5, 0.6])
     assert (found.low, found.high) == (0.0, 1.0)

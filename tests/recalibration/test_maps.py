@@ -94,7 +94,7 @@ def test_beta_is_the_constrained_maximum(tilt):
 def test_the_spline_maximises_its_penalised_likelihood_on_the_rows(seed):
     y, p, w = cases(seed)
     found = fit_spline(table_of(y, p, w))
-    x = logit(p)
+    x, unit = logit(p), (w**2).sum() / w.sum()
     centre = (w * x).sum() / w.sum()
 
     def loss(theta):
@@ -102,7 +102,7 @@ def test_the_spline_maximises_its_penalised_likelihood_on_the_rows(seed):
         eta, shift = logit(own(p)), logit(own(expit(centre))) - centre
         lost = w @ (np.logaddexp(0.0, eta) - y * eta)
         line = LINE * (shift**2 + (own.slopes.mean() - 1.0) ** 2) / 2.0
-        return lost + line + BEND * (np.diff(own.slopes) ** 2).sum() / 2.0
+        return lost + unit * (line + BEND * (np.diff(own.slopes) ** 2).sum() / 2.0)
 
     start = np.append(found.knots[0], np.ones(len(found.knots)))
     bounds = [(None, None)] + [(0.0, None)] * len(found.knots)
@@ -183,7 +183,10 @@ def test_venn_abers_is_its_definition(rows, weighted):
     assert (high > low).all()
 
 
-@pytest.mark.parametrize("method", [name for name in METHODS if name not in ("auto", "venn-abers")])
+PENALISED = ("auto", "venn-abers", "spline", "isotonic corrected")  # What they add has the size of one case.
+
+
+@pytest.mark.parametrize("method", [name for name in METHODS if name not in PENALISED])
 def test_a_weight_counts_as_so_many_rows(method):
     y, p, w = cases(7)
     counts = w.astype(int)
@@ -406,3 +409,11 @@ def test_isotonic_maps_between_forecasts_too_close_for_a_slope_are_constant():
     query = f"select {own.to_sql('p')} from (values {rows}) t(p)"  # noqa: S608  (no input of others)
     told = duckdb.sql(query).fetchall()
     np.testing.assert_allclose([row[0] for row in told], expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("unit", [1e-3, 1e3])
+def test_maps_do_not_depend_on_the_unit_of_weights(method, unit):
+    y, p, w = cases(11)
+    known, other = (METHODS[method](table_of(y, p, own)) for own in (w, unit * w))
+    np.testing.assert_allclose(known(FORECASTS), other(FORECASTS), rtol=1e-9, atol=1e-12)

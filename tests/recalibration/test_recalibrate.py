@@ -559,3 +559,16 @@ def test_repeated_cases_of_classes_are_no_more_evidence():
     found = pr.recalibrate(y[again], p[again], cluster=again, seed=1).map
     assert found.shares == pytest.approx(once.shares, abs=0.02)
     assert pr.recalibrate(y[again], p[again], seed=1).map.shares.max() > 0.3
+
+
+@pytest.mark.parametrize("given", ["cluster", "time"])
+def test_folds_that_split_clusters_are_refused(given):
+    y, p, _ = sample(21, n=200)
+    unit, folds = np.repeat(np.arange(20), 10), np.arange(200) % 5
+    folds[:10] = 0  # The first one is whole.
+    with pytest.raises(
+        InputValueError, match=rf"folds must keep each {given} in one fold; {given} 1 is in several \(19"
+    ):
+        pr.recalibrate(y, p, folds=folds, seed=1, **{given: unit})
+    whole = pr.recalibrate(y, p, folds=unit % 5, seed=1, **{given: unit})
+    assert "5 folds as given" in whole.summary()

@@ -8,8 +8,10 @@ from scipy.special import softmax
 
 import propriety as pr
 from propriety.errors import ImproperRuleError, InputValueError
+from propriety.inference.design_effects import design_effect
 from propriety.recalibration import CLASS_METHODS, ClassRows, MatrixMap, TemperatureMap, VectorMap
 from propriety.recalibration.folds import folds_of
+from propriety.tables.validation import read_cases
 
 NAMES = ["auto", "temperature", "vector", "matrix", "one-vs-rest isotonic"]
 
@@ -250,3 +252,24 @@ def test_columns_are_as_many_as_classes():
             TemperatureMap(slope=1.0, floor=0.01).to_sql(columns)
         with pytest.raises(pr.errors.InputTypeError, match="two or more columns, one for each class"):
             TemperatureMap(slope=1.0, floor=0.01).expression(columns)
+
+
+def test_miscalibration_that_clusters_share_is_no_correlation():
+    generator = np.random.default_rng(31)
+    cluster = np.repeat(np.arange(40), 50)
+    x = generator.normal(size=(40, 3))[cluster] * 1.5
+    q, p = softmax(x + np.array([0.5, 0.0, -0.5]), axis=1), softmax(3.0 * x, axis=1)
+    y = (generator.random(len(x))[:, None] > q.cumsum(axis=1)[:, :-1]).sum(axis=1)
+    assert design_effect(read_cases(y, {"m": p}, cluster=cluster, kind="classes")) < 1.3
+    together = generator.integers(0, 3, 40)[cluster]  # All cases of a cluster have the same outcome.
+    flat = np.full_like(p, 1 / 3)
+    assert design_effect(read_cases(together, {"m": flat}, cluster=cluster, kind="classes")) == pytest.approx(50.0)
+
+
+def test_cases_of_weight_zero_do_not_change_the_design_effect():
+    y, p, generator = sample(32, n=300)
+    cluster, weight = np.arange(300) % 30, generator.integers(0, 2, 300).astype(float)
+    heavy = weight > 0
+    found = design_effect(read_cases(y, {"m": p}, cluster=cluster, sample_weight=weight, kind="classes"))
+    kept = design_effect(read_cases(y[heavy], {"m": p[heavy]}, cluster=cluster[heavy], kind="classes"))
+    assert found == pytest.approx(kept)

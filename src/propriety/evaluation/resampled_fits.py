@@ -161,7 +161,21 @@ def folds_of(sample: Sample, cv: Any, n_repeats: int, groups: NDArray[Any] | Non
         raise InputValueError(law, argument="cv", offender=str(error).rstrip(".")) from error
     if not found:
         raise InputValueError("must give at least one part", argument="cv", offender="it gives none")
+    if sample.groups is not None:
+        _check_whole(sample.groups, found)
     return found
+
+
+def _check_whole(groups: Keys, folds: list[Fold]) -> None:
+    """Raise an error if cases of one group are in both the training and the test set of a fold."""
+    for fold in folds:
+        both = np.intersect1d(groups.codes[fold.train], groups.codes[fold.test])
+        if len(both):
+            example = groups.labels[int(both[0])]
+            offender = f"group {example!r} is in both sets of fold {fold.label} ({len(both):,} of {len(groups):,} are)"
+            hint = "pass a number of folds, or a splitter of groups such as StratifiedGroupKFold."
+            law = "must keep each group in the training or in the test set"
+            raise InputValueError(law, argument="cv", offender=offender, hint=hint)
 
 
 def _split(sample: Sample, cv: Any, n_repeats: int, groups: NDArray[Any] | None, seed: int) -> list[Fold]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from propriety.calibration.pav import pool_adjacent_violators
 from propriety.inference.dependence import sums_of_units
@@ -19,8 +20,8 @@ def design_effect(cases: Cases) -> float:
 
     .. math:: \sum_u \Big(\sum_{i \in u} w_i r_i\Big)^2 \Big/ \sum_i w_i^2 r_i^2
 
-    with clusters or times u. The residuals of an event are those of the isotonic curve, so that miscalibration does not
-    count as correlation. Those of classes are summed over the classes, each less its mean.
+    with clusters or times u. The residuals are those of the isotonic curve, so that miscalibration does not count as
+    correlation; both sums are also over the classes, each of which has a curve.
 
     Examples
     --------
@@ -33,21 +34,15 @@ def design_effect(cases: Cases) -> float:
     (model,) = cases.models
     forecast, outcome, weight = cases.gathered(model)
     w = np.ones(len(outcome)) if weight is None else weight
-    residuals = _of_event(cases, forecast, outcome) if cases.labels is None else _of_classes(forecast, outcome, w)
-    residuals = residuals * w
+    rows = [(forecast, outcome == 1)] if cases.labels is None else [(p, outcome == k) for k, p in enumerate(forecast)]
+    residuals = np.stack([_residual(own, happened, w) for own, happened in rows]) * w
     sums = sums_of_units(residuals, codes, units)
     squares = float((residuals**2).sum())
     return max(float((sums**2).sum()) / squares, 1.0) if squares > 0.0 else 1.0
 
 
-def _of_event(cases: Cases, forecast: Floats, outcome: np.ndarray) -> Floats:
-    table = ForecastTable.from_cases(cases)
-    rate = pool_adjacent_violators(table).per_row()[np.searchsorted(table.forecast, forecast)]
-    found: Floats = (outcome - rate)[None]
-    return found
-
-
-def _of_classes(forecast: Floats, outcome: np.ndarray, weight: Floats) -> Floats:
-    residuals = (np.arange(len(forecast))[:, None] == outcome) - forecast
-    found: Floats = residuals - (residuals @ weight / weight.sum())[:, None]
-    return found
+def _residual(forecast: Floats, happened: NDArray[np.bool_], weight: Floats) -> Floats:
+    """Return the residuals of an event from its isotonic curve."""
+    table = ForecastTable.from_predictions(happened, forecast, sample_weight=weight)
+    place = np.minimum(np.searchsorted(table.forecast, forecast), len(table) - 1)  # Forecasts of weight 0 have no row.
+    return np.asarray(happened - pool_adjacent_violators(table).per_row()[place])

@@ -242,12 +242,28 @@ def _of_key(ledger: Ledger, name: object, model: str | None, words: str = "folds
     ledger.index.place(name)
     own = ledger.over(*(other for other in ledger.index.names if other != name))
     if (own.dependence is not None or own.labels is not None) and own.cases is not None:
-        return _of_cases(own, own.cases.keys[name].codes, model, words)
+        codes = own.cases.keys[name].codes
+        _check_whole(own.cases, codes)
+        return _of_cases(own, codes, model, words)
     _check_event(own)
     keyed = own.keyed_tables(own.one_model(model), Event("event"))
     tables = grouped_tables(keyed.at(entry) for entry in range(len(own.index)))
     words = f"{len(tables)} {words}"
     return Folds(tables=tables, dependence=own.dependence, words=words, dropped=own.dropped)
+
+
+def _check_whole(cases: Cases, folds: NDArray[np.intp]) -> None:
+    """Raise an error if a cluster or time is in several folds: a map would be tested on what it has seen."""
+    units = cases.units
+    if units is None:
+        return
+    several = np.bincount(np.unique(np.stack([units.codes, folds]), axis=1)[0], minlength=len(units)) > 1
+    if several.any():
+        kind = "cluster" if cases.time is None else "time"
+        example = units.labels[int(np.argmax(several))]
+        offender = f"{kind} {example!r} is in several ({np.count_nonzero(several):,} of {len(units):,} {kind}s are)"
+        hint = Wording("leave out {folds=}; whole " + kind + "s are then assigned to folds.")
+        raise InputValueError(f"must keep each {kind} in one fold", argument="folds", offender=offender, hint=hint)
 
 
 def _of_cases(ledger: Ledger, codes: NDArray[np.intp], model: str | None, words: str) -> Folds | ClassFolds:

@@ -113,14 +113,15 @@ def fit_isotonic(table: ForecastTable) -> IsotonicMap:
 def fit_isotonic_corrected(table: ForecastTable) -> IsotonicMap:
     r"""Fit isotonic regression without forecasts of 0 and 1 at its ends.
 
-    A block of weight w without events gets the rate :math:`\frac{1/2}{w + 1}`, or that of the next block if this is
+    A block of w cases without events gets the rate :math:`\frac{1/2}{w + 1}`, or that of the next block if this is
     lower. A block without non-events is treated symmetrically. These are the rates with half a case of each outcome
-    added, the posterior means under Jeffreys' prior.
+    added, the posterior means under Jeffreys' prior. With weights, w is the weight of the block divided by
+    :math:`\sum_i w_i^2 / \sum_i w_i`.
 
     Parameters
     ----------
     table : ForecastTable
-        Any; a weight of w counts as w cases.
+        Any. Weights are relative: the result does not depend on their unit.
 
     Returns
     -------
@@ -134,7 +135,7 @@ def fit_isotonic_corrected(table: ForecastTable) -> IsotonicMap:
     array([0.25, 0.5 , 0.75])
     """
     blocks = pool_adjacent_violators(table)
-    rate, weight = blocks.event_rate.copy(), blocks.weight
+    rate, weight = blocks.event_rate.copy(), blocks.weight / (table.weight_squares / table.weight)
     mixed = rate[(blocks.events > 0.0) & (blocks.non_events > 0.0)]
     lowest, highest = (mixed[0], mixed[-1]) if len(mixed) else (0.5, 0.5)
     if blocks.events[0] == 0.0:

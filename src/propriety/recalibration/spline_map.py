@@ -145,7 +145,7 @@ def fit_spline(table: ForecastTable, *, floor: float | None = None) -> SplineMap
     Parameters
     ----------
     table : ForecastTable
-        Any; a weight of w counts as w cases.
+        Any. Weights are relative: the penalty does not depend on their unit.
     floor : float, optional
         Forecasts are kept this far from 0 and 1; by default computed from the table, see `floor_of`.
 
@@ -160,7 +160,7 @@ def fit_spline(table: ForecastTable, *, floor: float | None = None) -> SplineMap
     >>> fit_spline(table)([0.1, 0.5, 0.8]).round(3)
     array([0.21 , 0.403, 0.688])
     """
-    return _fitted(table, floor, unit=1.0).curve
+    return _fitted(table, floor, unit=table.weight_squares / table.weight).curve
 
 
 def fit_shrunk_spline(table: ForecastTable, *, floor: float | None = None, design_effect: float = 1.0) -> SplineMap:
