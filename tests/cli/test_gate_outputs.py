@@ -190,3 +190,22 @@ def test_a_baseline_without_end_is_refused(refusal, folder):
 def test_the_help_says_what_becomes_of_unknown_numbers(run):
     told = " ".join(run("evaluate", "--help").stdout.split())
     assert "could not be computed also fails; any group leaves out the groups in which it could not." in told
+
+
+@pytest.mark.parametrize("wrong", [("--resamples", "x"), ("--config", "bad.toml"), ("--unknown",)], ids=str)
+@pytest.mark.parametrize("written", [("--junit", "g.xml"), ("--junit=g.xml",)], ids=str)
+def test_options_that_cannot_be_read_replace_earlier_results(run, folder, wrong, written):
+    (folder / "bad.toml").write_text('outcom = "y"\n')
+    given = ("evaluate", *BOTH, "--fail-if", "brier>0.9", *written)
+    assert run(*given).exit_code == 0
+    assert "<error" not in (folder / "g.xml").read_text()
+    assert run(*given, *wrong).exit_code == 2
+    (error,) = ET.fromstring((folder / "g.xml").read_text()).iter("error")  # noqa: S314
+    assert wrong[0] in error.get("message") or "outcom" in error.get("message")
+
+
+def test_help_keeps_earlier_results(run, folder):
+    assert run("evaluate", *BOTH, "--fail-if", "brier>0.9", "--junit", "g.xml").exit_code == 0
+    before = (folder / "g.xml").read_text()
+    assert run("evaluate", "--junit", "g.xml", "--help").exit_code == 0
+    assert (folder / "g.xml").read_text() == before

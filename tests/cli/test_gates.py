@@ -3,9 +3,11 @@
 import math
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pyarrow import parquet
 
 import propriety as pr
 from propriety.cli.gate_facts import Facts, GroupNumbers, Numbers
@@ -307,3 +309,61 @@ def test_a_baseline_on_another_scale_is_refused():
         checked("bounded_brier>baseline/bounded_brier", other)
     with pytest.raises(InputValueError, match="its outcomes are of classes, these are of one event"):
         checked("brier>baseline/brier", classes)
+
+
+@pytest.fixture
+def nights(folder):
+    """Write two nights of the same model: the second has fewer events, so that its headline is the log score."""
+    rng = np.random.default_rng(5)
+    for name, power in (("mon", 1.0), ("tue", 1.6)):
+        p = rng.beta(1, 6, 1500) ** power
+        y = (rng.random(1500) < p).astype(int)
+        parquet.write_table(pa.table({"y": y, "p": p, "half": np.arange(1500) % 2}), folder / f"{name}.parquet")
+    return folder
+
+
+CASE = ("--outcome", "y", "--forecast", "p", "--resamples", "20", "--seed", "1")
+
+
+def test_gains_in_another_score_are_not_compared(nights, run, refusal):
+    assert run("evaluate", "mon.parquet", *CASE, "--json", "mon.json").exit_code == 0
+    given = ("--baseline", "mon.json", "--fail-if", "recalibration_gain>baseline/recalibration_gain")
+    told = refusal("evaluate", "tue.parquet", *CASE, *given)
+    assert "--baseline must be on the scale of this evaluation to compare recalibration_gain" in told
+    assert "its gains are in the score brier, these in log" in told
+    assert "another" not in run("evaluate", "mon.parquet", *CASE, *given).stderr
+    assert "brier, these in" in refusal("evaluate", "mon.parquet", *CASE, *given, "--thresholds", "0.2")
+
+
+def test_groups_have_one_score_and_the_error_says_which(nights, run, refusal):
+    by = (*CASE, "--by", "half", "--fail-if", "any group/brier>0.9")
+    assert run("evaluate", "mon.parquet", *by).exit_code == 0
+    told = refusal("evaluate", "tue.parquet", *by)
+    assert "groups have the score log: log if fewer than 10% of the cases are events, else brier." in told
+
+
+@pytest.mark.parametrize("path", ["any group/brier", "half=1/brier"])
+def test_groups_of_the_baseline_are_refused(nights, run, refusal, path):
+    assert run("evaluate", "mon.parquet", *CASE, "--json", "mon.json").exit_code == 0
+    given = ("--by", "half", "--baseline", "mon.json", "--fail-if", f"baseline/{path}>0.1")
+    assert "cannot refer to groups of the baseline" in refusal("evaluate", "mon.parquet", *CASE, *given)
+
+
+def test_small_groups_of_classes_were_not_tested(folder, run):
+    rng = np.random.default_rng(6)
+    rows = rng.dirichlet([1, 1, 1], 300)
+    y = (rng.random(300)[:, None] > rows.cumsum(axis=1)[:, :-1]).sum(axis=1)
+    cases = {"y": y, **{f"p{place}": rows[:, place] for place in range(3)}, "g": np.arange(300) % 20}
+    parquet.write_table(pa.table(cases), folder / "k.parquet")
+    given = ("--outcome", "y", "--forecast", "m=p0,p1,p2", "--resamples", "20", "--seed", "1", "--by", "g")
+    found = run("evaluate", "k.parquet", *given, "--fail-if", "any group/miscalibrated")
+    assert found.exit_code == 1
+    assert "Gate failed: the calibration of m in any group was not tested." in found.stderr
+
+
+def test_a_number_of_all_models_is_compared_once(nights, folder, run):
+    assert run("evaluate", "mon.parquet", *CASE, "--json", "mon.json").exit_code == 0
+    two = ("--outcome", "y", "--forecast", "honest", "--forecast", "bold", "--resamples", "20", "--seed", "1")
+    found = run("evaluate", "p.parquet", *two, "--baseline", "mon.json", "--fail-if", "n<baseline/n")
+    assert found.exit_code == 1
+    assert found.stderr.count("n is 300, which is below baseline/n (1500).") == 1

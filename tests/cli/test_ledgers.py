@@ -159,3 +159,18 @@ def test_what_a_ledger_of_other_thresholds_does_not_allow_is_named(run, refusal)
     fit = run("evaluate", "fit", *asked[1:])
     assert fit.exit_code == 0
     assert "not compared" not in fit.stdout
+
+
+@pytest.mark.parametrize(
+    "typed", [("--decimal", ","), ("--null", "NA"), ("--missing", "drop"), ("--sheet", "a")], ids=str
+)
+def test_options_of_cases_are_refused_for_ledgers_and_tables(run, refusal, folder, columns, typed):
+    assert run("condense", "p.csv", "--outcome", "y", "--forecast", "honest", "-o", "ledger").exit_code == 0
+    pr.ForecastTable.from_predictions(columns["y"], columns["honest"]).to_parquet(folder / "table.parquet")
+    told = f"{typed[0]} is for files of cases; these are"
+    assert told in refusal("evaluate", "ledger", *typed)
+    assert told in refusal("recalibrate", "table.parquet", *typed)
+    if typed[0] != "--missing":
+        assert told in refusal("plan", "table.parquet", "--width", "auc=0.1", *typed)
+    (folder / "options.toml").write_text(f'{typed[0][2:]} = "{typed[1]}"\nordered = true\noutcome = "y"\n')
+    assert run("evaluate", "ledger", "--resamples", "20", "--config", "options.toml").exit_code == 0

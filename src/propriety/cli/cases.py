@@ -31,7 +31,7 @@ TRUTHS = {"true": True, "t": True, "yes": True, "y": True, "false": False, "f": 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cases:
-    """The columns of the files by role, as typed by the user."""
+    """The columns of the files by role, as typed by the user; with `crosses`, the key "a,b" crosses two columns."""
 
     outcome: str | None = None
     forecasts: Sequence[str] = ()
@@ -43,6 +43,7 @@ class Cases:
     by: Sequence[str] = ()
     cluster: str | None = None
     time: str | None = None
+    crosses: bool = True
 
     def given(self) -> list[str]:
         """Return the given options that apply only to files of cases."""
@@ -55,8 +56,9 @@ class Cases:
             "--by": self.by,
             "--cluster": self.cluster,
             "--time": self.time,
+            "--missing": self.missing == "drop",
         }
-        return [option for option, value in options.items() if value and not is_preset(option)]
+        return [*(option for option, value in options.items() if value and not is_preset(option)), *self.dialect.typed]
 
     def labels(self, *, cut: bool = False) -> dict[str, LabelRole]:
         """Return the outcome, and the columns of labels, which in CSV must not be read as numbers that merge some.
@@ -131,7 +133,7 @@ class Cases:
         schema = opened.frame.collect_schema()
         keys: dict[str, list[str]] = {}
         for typed in self.by:
-            columns = [typed] if typed in schema else _crossed(typed) or [typed]
+            columns = [typed] if typed in schema or not self.crosses else _crossed(typed) or [typed]
             name = ", ".join(columns)
             if name in keys:
                 raise InputValueError(f"must name each key once; {name!r} is named again", argument="--by")

@@ -10,7 +10,7 @@ import click
 
 from propriety.cli.evaluate import evaluation_of_files
 from propriety.cli.gate_facts import Facts, near_names
-from propriety.cli.gate_options import Gates, gate_options
+from propriety.cli.gate_options import GatedCommand, Gates, gate_options
 from propriety.cli.gate_outputs import Summary
 from propriety.cli.imports import imported_rule
 from propriety.cli.inputs import found_files
@@ -36,6 +36,7 @@ RULES: dict[str, Rule] = {rule.name: rule for rule in (Brier(), Log(), Spherical
 
 
 @click.command(
+    cls=GatedCommand,
     short_help="Compare models pair by pair.",
     epilog=block(
         "Examples",

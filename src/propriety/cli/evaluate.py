@@ -12,9 +12,10 @@ from typing import Any
 import click
 
 from propriety.cli.cases import Cases
+from propriety.cli.config import is_preset
 from propriety.cli.files import open_relation
 from propriety.cli.gate_facts import Facts
-from propriety.cli.gate_options import Gates, gate_options
+from propriety.cli.gate_options import GatedCommand, Gates, gate_options
 from propriety.cli.gate_outputs import Summary
 from propriety.cli.imports import imported_measure
 from propriety.cli.inputs import condensed_kind, found_files
@@ -41,6 +42,7 @@ __all__ = ["evaluate", "evaluation_of_files"]
 
 
 @click.command(
+    cls=GatedCommand,
     short_help="Evaluate models: scores, calibration, decisions, groups.",
     epilog=block(
         "Examples",
@@ -186,9 +188,9 @@ def evaluation_of_files(
     cases = Cases(**columns)
     kind = condensed_kind(files)
     if kind is not None:
-        if ordered or cases.given():
-            given = "--ordered" if ordered else cases.given()[0]
-            raise InputValueError(f"{given} is for files of cases; these are {kind}")
+        given = [*(["--ordered"] if ordered and not is_preset("--ordered") else []), *cases.given()]
+        if given:
+            raise InputValueError(f"{given[0]} is for files of cases; these are {kind}")
         with held():
             ledger = Ledger.merge(map(Ledger.from_parquet, files)) if kind == "ledgers" else None
         yield evaluate_cases(_tables(files) if ledger is None else ledger, **options)

@@ -24,6 +24,7 @@ from propriety.tables.frames import checked_version
 __all__ = ["Facts", "GroupNumbers", "Numbers", "near_names", "read_baseline"]
 
 BOUNDED = "bounded_"  # Scores that depend on thresholds which their names do not tell.
+GAIN = "recalibration_gain"  # In the headline score, which depends on thresholds and on how rare events are.
 
 NEAR = 4
 INFINITIES = ("Infinity", "-Infinity")  # As `machine.written` writes them.
@@ -51,13 +52,15 @@ def near_names(typed: str, known: Iterable[str]) -> str:
 class Numbers:
     """Numbers with flat keys, such as those of `Evaluation.to_dict`, which have no prefix if there is one model.
 
-    `kind` is that of the outcome, and `thresholds` are those of the bounded scores, if they are known.
+    `kind` is that of the outcome, `thresholds` are those of the bounded scores, and `headline` is the score in which
+    gains are measured, if they are known.
     """
 
     models: tuple[str, ...]
     flat: Mapping[str, float]
     kind: str | None = None
     thresholds: tuple[float, ...] = ()
+    headline: str | None = None
 
     def check_scale(self, metric: str, earlier: Numbers) -> None:
         """Raise an error if a number of an earlier evaluation is on another scale."""
@@ -66,7 +69,11 @@ class Numbers:
             what = ("of classes", "of one event")
             offender = f"its outcomes are {what[earlier.kind == 'binary']}, these are {what[self.kind == 'binary']}"
             raise InputValueError(law, argument="--baseline", offender=offender)
-        if metric.startswith(BOUNDED) and self.thresholds != earlier.thresholds:
+        scores = self.headline, earlier.headline
+        if metric.startswith(GAIN) and None not in scores and scores[0] != scores[1]:
+            offender = f"its gains are in the score {scores[1]}, these in {scores[0]}"
+            raise InputValueError(law, argument="--baseline", offender=offender)
+        if metric.startswith((BOUNDED, GAIN)) and self.thresholds != earlier.thresholds:
             offender = f"it has {_in_words(earlier.thresholds)}, this has {_in_words(self.thresholds)}"
             raise InputValueError(law, argument="--baseline", offender=offender, hint="evaluate both with the same.")
 
@@ -141,9 +148,8 @@ def read_baseline(path: File) -> Numbers:
             raise InputValueError(law, argument="--baseline")
         checked_version(found, found["schema"], *range(1, VERSIONS["evaluation"] + 1))
         numbers = {str(key): _number(value) for key, value in found["metrics"].items()}
-        return Numbers(
-            tuple(map(str, found["models"])), numbers, found.get("kind"), _thresholds(found.get("thresholds"))
-        )
+        problem = found.get("kind"), _thresholds(found.get("thresholds")), found.get("headline")
+        return Numbers(tuple(map(str, found["models"])), numbers, *problem)
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
         if isinstance(error, InputValueError):
             raise
@@ -151,8 +157,8 @@ def read_baseline(path: File) -> Numbers:
         raise InputValueError(law, argument="--baseline", hint=hint) from error
 
 
-def _problem(evaluation: Evaluation) -> tuple[str, tuple[float, ...]]:
-    return evaluation.kind, _thresholds(evaluation.thresholds)
+def _problem(evaluation: Evaluation) -> tuple[str, tuple[float, ...], str]:
+    return evaluation.kind, _thresholds(evaluation.thresholds), evaluation.problem.headline.key
 
 
 def _thresholds(given: Any) -> tuple[float, ...]:
@@ -184,7 +190,9 @@ def _groups(evaluation: Evaluation) -> GroupNumbers | None:
     names |= {f"{found.measure.key}{suffix}": name for suffix, name in limits}
     ratios = {name: name for name in (f"observed_expected{suffix}" for suffix in LIMITS)}
     tested: dict[tuple[str, str], dict[str, float]] = {}
-    unknown = dict.fromkeys([*ratios, "miscalibrated"] if evaluation.kind == "binary" else [], math.nan)
+    unknown = dict.fromkeys(ratios if evaluation.kind == "binary" else [], math.nan)
+    if evaluation.kind != "ordinal":  # Groups that are too small are not tested.
+        unknown["miscalibrated"] = math.nan
     if (calibration := evaluation.group_calibration) is not None:
         verdicts = np.asarray(calibration.is_miscalibrated, dtype=np.float64).tolist()
         for (at, numbers), verdict in zip(_rows(calibration, ratios), verdicts, strict=True):

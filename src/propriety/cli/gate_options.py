@@ -19,8 +19,9 @@ from propriety.cli.messages import one_line, visible
 from propriety.cli.outputs import check_targets, write
 from propriety.errors import ProprietyError
 
-__all__ = ["Gates", "gate_options"]
+__all__ = ["GatedCommand", "Gates", "gate_options"]
 
+JUNIT = "--junit"
 SUCH_AS = {  # By command.
     "evaluate": (
         '"miscalibrated", "auc<0.7", "a/brier>b/brier", "a worse than b" or "any group/miscalibrated". Without a '
@@ -73,6 +74,25 @@ class Gates:
             click.get_current_context().exit(1)
 
 
+class GatedCommand(click.Command):
+    """A command with gates, whose JUnit file also tells of options that cannot be read."""
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        """Read the options; an error replaces the results of an earlier run."""
+        typed = list(args)
+        try:
+            return super().make_context(info_name, args, parent, **extra)
+        except (click.ClickException, ProprietyError, OSError) as error:
+            told = Exception(error.format_message()) if isinstance(error, click.ClickException) else error
+            for option, value in zip(typed, [*typed[1:], ""], strict=True):
+                target = value if option == JUNIT else option.removeprefix(f"{JUNIT}=")
+                if target != option and target:
+                    _write_error(target, str(self.name), one_line(told))
+            raise
+
+
 def gate_options(command: Callable[..., None]) -> Callable[..., None]:
     """Take conditions, and pass them to the command as `gates`."""
 
@@ -110,7 +130,7 @@ def gate_options(command: Callable[..., None]) -> Callable[..., None]:
             help='JSON of an earlier evaluation, for conditions such as "brier>baseline/brier_high".',
         ),
         click.option(
-            *("--junit", "junit_file"),
+            *(JUNIT, "junit_file"),
             type=click.Path(allow_dash=True),
             metavar="FILE",
             help="Write the results of the conditions as JUnit XML.",

@@ -115,7 +115,9 @@ def _resolved(side: Path | Number, facts: Facts) -> Path | Number:
 def _models(paths: Sequence[Path], facts: Facts) -> list[str | None]:
     """Return the models to which a gate applies; None if it names one or needs none."""
     for path in paths:
-        is_shared = path.group is None and _numbers(path, facts).is_shared(path.metric)
+        is_shared = path.group is None and any(
+            numbers.is_shared(path.metric) for numbers in (facts.numbers, _numbers(path, facts))
+        )
         if path.model is None and not is_shared:
             return list(facts.numbers.models)
     return [None]
@@ -203,8 +205,9 @@ def _related(gate: Relation, facts: Facts) -> GateResult:
 
 def _of_groups(path: Path, model: str | None, facts: Facts) -> dict[str, float]:
     """Return a number of each group in which it is known."""
+    _numbers(path, facts)  # Raises an error for groups of the baseline.
     groups, name = _group_numbers(path, facts), _owner(path, model, facts.numbers)
-    known = {group: _group_number(path, row) for (own, group), row in groups.rows.items() if own == name}
+    known = {group: _group_number(path, row, facts) for (own, group), row in groups.rows.items() if own == name}
     return {group: value for group, value in known.items() if not math.isnan(value)}
 
 
@@ -215,7 +218,7 @@ def _value(side: Path | Number, model: str | None, facts: Facts) -> float:
     if side.group is not None and side.group.key is not None:
         groups = _group_numbers(side, facts)
         text = groups.text(side.group.key, side.group.label)
-        return _group_number(side, groups.rows[_owner(side, model, numbers), text])
+        return _group_number(side, groups.rows[_owner(side, model, numbers), text], facts)
     key = _flat_key(side, model, facts)
     if key not in numbers.flat:
         # A condition without a model applies to every model, so the names suggested have none either.
@@ -228,9 +231,12 @@ def _value(side: Path | Number, model: str | None, facts: Facts) -> float:
     return numbers.flat[key]
 
 
-def _group_number(path: Path, row: Mapping[str, float]) -> float:
+def _group_number(path: Path, row: Mapping[str, float], facts: Facts) -> float:
     if path.metric not in row:
         hint = near_names(path.metric, row) or f"the numbers of groups are {', '.join(row)}."
+        headline = facts.numbers.headline
+        if path.metric.removesuffix("_low").removesuffix("_high") in ("brier", "log") and headline in ("brier", "log"):
+            hint = f"groups have the score {headline}: log if fewer than 10% of the cases are events, else brier."
         law = "must name a number of a group"
         raise InputValueError(law, argument="--fail-if", offender=f"got {str(path)!r}", hint=hint)
     return row[path.metric]

@@ -134,8 +134,9 @@ def _forecasts(paths: Sequence[Path], forecasts: Sequence[str], dialect: Dialect
     """Return the forecasts of files by model, or the table or ledger that they hold."""
     kind = condensed_kind(paths)
     if kind is not None:
-        if forecasts and not is_preset("--forecast"):
-            raise InputValueError(f"--forecast is for files of cases; these are {kind}")
+        typed = [*(["--forecast"] if forecasts and not is_preset("--forecast") else []), *dialect.typed]
+        if typed:
+            raise InputValueError(f"{typed[0]} is for files of cases; these are {kind}")
         if kind == "ledgers":
             return Ledger.merge(map(Ledger.from_parquet, paths))
         return ForecastTable.merge(map(ForecastTable.from_parquet, paths))

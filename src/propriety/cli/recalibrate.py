@@ -119,7 +119,7 @@ def recalibrate(
     options["rule"] = _rule(thresholds)
     if columns and id_column is not None:
         raise InputValueError("cannot be combined with --by", argument="--id")
-    stages, cases = Stages(), Cases(by=columns or ([] if id_column is None else [id_column]), **asked)
+    stages, cases = Stages(), Cases(by=columns or ([] if id_column is None else [id_column]), crosses=False, **asked)
     with found_files(files) as paths:
         check_targets([output, json_file], paths)
         kind = condensed_kind(paths)

@@ -82,7 +82,7 @@ def segments(files: Sequence[str], *, html: str | None, json_file: str | None, *
     for name in REJECTED:
         if asked[name] is not None:
             raise InputValueError("cannot be used in the search for segments", argument=f"--{name}")
-    stages, cases = Stages(), Cases(**asked)
+    stages, cases = Stages(), Cases(crosses=False, **asked)
     with found_files(files) as paths:
         check_targets(targets, paths)
         if condensed_kind(paths) is not None:
