@@ -403,3 +403,17 @@ def test_the_smooth_curve_of_correlated_cases_has_no_limits():
         assert np.isnan([found.ici_low, found.ici_high, found.e_max_high, found.p_value, *found.low, *found.high]).all()
         assert found.note == "the interval is only known for independent cases"
     assert np.isfinite([alone.ici_high, alone.p_value]).all()
+
+
+def test_one_dominating_cluster_does_not_make_a_model_consistent():
+    rng = np.random.default_rng(9)
+    cluster = np.repeat(np.arange(12), [1000] + [30] * 11)
+    x = rng.normal(size=len(cluster)) * 1.2 - 1.0
+    y, p = (rng.random(len(cluster)) < expit(x)).astype(int), expit(x + 1.0)
+    found = pr.calibration_summary(y, p, cluster=cluster)
+    assert found.test.equal_units < 2.5
+    assert found.outcome == "too few events"
+    assert pr.calibration_summary(y, p, cluster=np.arange(len(y)) % 12).outcome == "miscalibrated"
+    rows = np.column_stack([0.5 * (1 - p), 0.5 * (1 - p), p])
+    classes = np.where(y == 1, 2, rng.integers(0, 2, len(y)))
+    assert pr.class_calibration(classes, rows, cluster=cluster, seed=1).outcome == "too few events"

@@ -19,6 +19,7 @@ __all__ = ["FEWEST", "CalibrationTest", "ViewResult", "calibration_test", "views
 # Shares of the level of the test for one, two or three components.
 SHARES = {1: (1.0,), 2: (0.8, 0.2), 3: (0.8, 0.12, 0.08)}
 FEWEST_UNITS = 10  # With fewer clusters or times, hardly any miscalibration could be found.
+FEWEST_EQUAL = 8.0  # The same for the number of clusters of equal size that they are worth.
 ENOUGH_REACH, MOST_DRAWS = 10, 20  # Draws that must reach the statistic; the factor by which draws may grow for that.
 WORK = 20_000_000  # Most group outcomes drawn beyond the requested draws, about a second.
 FEWEST = 20.0  # Below this variance of the number of events, the null distribution is simulated and power is low.
@@ -53,6 +54,8 @@ class CalibrationTest(Result):
         Reference distribution of the statistics.
     worth : float
         Effective number of independent times, if there are times.
+    equal_units : float
+        Number of clusters of equal information that they are worth, if there are clusters.
     """
 
     p_value: float
@@ -72,11 +75,17 @@ class CalibrationTest(Result):
     is_weighted: bool
     method: str
     worth: float = math.inf
+    equal_units: float = math.inf
+
+    @property
+    def has_enough_units(self) -> bool:
+        """Whether there are enough clusters or times: a statistic cannot exceed their number, whatever the errors."""
+        return self.units >= FEWEST_UNITS and self.equal_units >= FEWEST_EQUAL
 
     @property
     def is_enough(self) -> bool:
         """Whether there are enough data for a non-significant result to be informative."""
-        return self.information >= FEWEST and self.units >= FEWEST_UNITS
+        return self.information >= FEWEST and self.has_enough_units
 
     def views_against(self, alpha: float) -> tuple[bool, bool, bool]:
         """Return whether line, shape and finer shapes, each by itself, are decisive at level `alpha`."""

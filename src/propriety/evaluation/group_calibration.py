@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.calibration.calibration_test import FEWEST_UNITS
+from propriety.calibration.calibration_test import FEWEST_EQUAL, FEWEST_UNITS
 from propriety.calibration.null_scores import log_weight_ratio
 from propriety.inference.calibration_numbers import (
     CalibrationNumbers,
@@ -18,7 +18,6 @@ from propriety.inference.calibration_numbers import (
     ratio_limits,
     spreads,
 )
-from propriety.inference.group_counts import FEWEST_EQUAL
 from propriety.inference.slice_table import Slices, group_names
 from propriety.inference.slices import SMALLEST
 from propriety.inference.verdicts import Names, holm

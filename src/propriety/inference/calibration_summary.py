@@ -166,8 +166,9 @@ def calibration_summary(  # noqa: PLR0913  (the data, and what cases share)
     - **immaterial**: miscalibrated, but the whole intervals are within 5% of 1 for observed/expected and within 10%
       for the slope, and the cost is at most 0.5% of the uncertainty; for `propriety.evaluate` the cost is the gain of
       recalibration, unless miscalibration is shown to cost more;
-    - **too few events** to tell: nothing was found, and the variance of the number of events is below 20, so that only
-      gross errors could have been found.
+    - **too few events** to tell: nothing was found, and the variance of the number of events is below 20, or there are
+      fewer than ten clusters or times or clusters worth fewer than eight of equal size, so that only gross errors could
+      have been found.
 
     The numbers, with event rate :math:`\bar y` and mean forecast :math:`\bar p`, are
 

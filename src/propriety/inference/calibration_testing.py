@@ -65,4 +65,5 @@ def _tested(table: ForecastTable, cases: Cases | None, drawing: Drawing) -> Cali
     scores, units = null_scores(table), units_of_cases(cases)[0]
     dispersion = dispersion_of_scores(cases, table, scores)
     draws |= {"dispersion": dispersion.variance, "around_mean": dispersion.around_mean, "dispersion_df": dispersion.df}
-    return replace(calibration_test(table, **draws, scores=scores, units=units), worth=dispersion.worth)
+    found = calibration_test(table, **draws, scores=scores, units=units)
+    return replace(found, worth=dispersion.worth, equal_units=dispersion.equal_units)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from propriety.calibration.grouping import rows_of
 from propriety.calibration.null_scores import NullScores, group_of_cases
 from propriety.calibration.squared_distance import Regression, Spread
+from propriety.inference.cluster_errors import effective_number
 from propriety.inference.dependence import hac, sums_of_units
 from propriety.result import Floats
 from propriety.tables.cases import Cases
@@ -32,12 +33,15 @@ class Dispersion(NamedTuple):
         Degrees of freedom of the variances over time; infinite for clusters.
     worth : float
         Effective number of independent times; infinite for clusters.
+    equal_units : float
+        Number of clusters of equal information that they are worth; infinite for times.
     """
 
     variance: Floats
     around_mean: Floats
     df: float = math.inf
     worth: float = math.inf
+    equal_units: float = math.inf
 
 
 def dispersion_of_scores(cases: Cases, table: ForecastTable, scores: NullScores) -> Dispersion:
@@ -49,6 +53,8 @@ def dispersion_of_scores(cases: Cases, table: ForecastTable, scores: NullScores)
     residual = np.where(group >= 0, np.where(event, 1.0 - forecast, -forecast), 0.0)
     residual = residual if weight is None else residual * weight
     units, codes = units_of_cases(cases)
+    variance = forecast * (1.0 - forecast)
+    information = sums_of_units((variance if weight is None else variance * weight)[None], codes, units)[0]
     parts = np.stack([residual * one[group] for one in scores.functions.T])
     everyone = None if cases.censoring is None else cases.censoring.everyone
     if cases.censoring is not None and everyone is not None and everyone.cluster is not None:
@@ -64,7 +70,8 @@ def dispersion_of_scores(cases: Cases, table: ForecastTable, scores: NullScores)
     own = parts[:, counted]
     centred = sums_of_units(own - own.mean(axis=1)[:, None], codes[counted], units) if counted.any() else sums
     held = len(np.unique(codes[counted]))
-    return Dispersion((sums**2).sum(axis=1), (centred**2).sum(axis=1) * held / max(held - 1, 1))
+    around_mean = (centred**2).sum(axis=1) * held / max(held - 1, 1)
+    return Dispersion((sums**2).sum(axis=1), around_mean, equal_units=effective_number(information))
 
 
 def _worth(centred: Floats) -> float:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from propriety.calibration.calibration_test import FEWEST_EQUAL
 from propriety.inference.estimates import FEWEST as FEWEST_OF_A_TEST
 from propriety.inference.estimates import counted
 from propriety.inference.measures import Mean, Measure, Skill
@@ -24,7 +25,6 @@ __all__ = ["FEW_OTHERS", "Counts", "GroupCounts", "approximate", "counts_of_grou
 
 FEW_OTHERS = "too few others to test against"
 FEWEST = 10  # With fewer events, non-events or clusters there is no test; see the notes of `slices`.
-FEWEST_EQUAL = 8.0  # The same for the effective number of clusters.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
