@@ -8,9 +8,12 @@ from brute_clusters import brute_errors
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from scipy.integrate import trapezoid
+from scipy.special import expit, logit, ndtr, ndtri
 
 import propriety as pr
 from propriety.errors import InputValueError
+from propriety.inference.area_limits import area_limits
 from propriety.inference.dependence import hac
 from propriety.inference.estimates import limits_of
 from propriety.inference.estimation import estimate
@@ -222,8 +225,8 @@ def test_models_that_rank_alike_do_not_differ():
 
 def test_what_the_cases_cannot_tell():
     apart = estimate([0, 0, 1, 1], [0.1, 0.2, 0.8, 0.9], AreaUnderRoc())
-    assert (apart.value, apart.standard_error) == (1.0, 0.0)
-    assert np.isnan([apart.low, apart.high]).all()
+    assert (apart.value, apart.standard_error, apart.high) == (1.0, 0.0, 1.0)
+    assert 0.3 < apart.low < 0.6
     assert apart.note == "events and non-events do not overlap"
     single = estimate([0, 0, 1], [0.1, 0.7, 0.5], AreaUnderRoc())
     assert np.isnan([single.standard_error, single.low]).all()
@@ -282,3 +285,29 @@ def test_the_unit_of_weights_does_not_matter(unit):
     p, y, weight = rng.random(12), np.arange(12) % 3 == 0, rng.integers(1, 4, 12)
     one, other = (pr.estimate(y, p, AreaUnderRoc(), sample_weight=weight * scale) for scale in (1.0, unit))
     assert (one.low, one.high) == pytest.approx((other.low, other.high), rel=1e-12)
+
+
+def test_limits_of_areas_near_one_cover_them():
+    rng = np.random.default_rng(51)
+    y = np.repeat([1, 0], [20, 1000])
+    held = {"area": 0, "DeLong": 0}
+    for _ in range(100):
+        found = estimate(y, expit(rng.normal(size=1020) + 3.29 * y - 3.0), AreaUnderRoc())  # The area is 0.99.
+        margin = 1.96 * found.standard_error / (found.value * (1.0 - found.value)) if found.value < 1.0 else np.nan
+        low, high = expit(logit(found.value) + np.array([-margin, margin]))
+        held["area"] += found.low <= 0.99 <= found.high
+        held["DeLong"] += low <= 0.99 <= high
+        assert found.low <= low or np.isnan(low)
+    assert held["area"] >= 92
+    assert held["DeLong"] <= 88
+
+
+@pytest.mark.parametrize("area", [0.6, 0.97])
+def test_limits_solve_the_equation_of_normal_forecasts(area):
+    table = pr.ForecastTable.from_predictions([1] * 30 + [0] * 200, np.linspace(0.1, 0.9, 230))
+    for limit in area_limits(table, area, 0.9):
+        d = np.sqrt(2.0) * ndtri(limit)
+        z = np.linspace(-9.0, 9.0, 20_001)
+        q = trapezoid(ndtr(d + z) ** 2 * np.exp(-z * z / 2.0), z) / np.sqrt(2.0 * np.pi) - limit**2
+        variance = (limit * (1.0 - limit) + 228 * q) / (30 * 200)
+        assert abs(area - limit) == pytest.approx(1.6448536 * np.sqrt(variance), rel=1e-6)

@@ -238,7 +238,7 @@ def noted(*, test=None, weighted=False, prevalence=None, censoring=None, notes=(
 
 
 def timed(**parts):
-    return SimpleNamespace(**({"n_certain": 0.0, "worth": np.inf, "units": 8} | parts))
+    return SimpleNamespace(**({"n_certain": 0.0, "worth": np.inf, "units": 8, "depends_on_few": False} | parts))
 
 
 def test_caveats_of_a_summary_are_said_once_each():

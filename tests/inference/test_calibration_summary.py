@@ -417,3 +417,18 @@ def test_one_dominating_cluster_does_not_make_a_model_consistent():
     rows = np.column_stack([0.5 * (1 - p), 0.5 * (1 - p), p])
     classes = np.where(y == 1, 2, rng.integers(0, 2, len(y)))
     assert pr.class_calibration(classes, rows, cluster=cluster, seed=1).outcome == "too few events"
+
+
+def test_a_slope_that_one_case_determines_is_tested_by_draws():
+    rng = np.random.default_rng(71)
+    p = np.append(np.full(300, 0.5), 0.13)
+    wrong = 0
+    for seed in range(60):
+        found = pr.calibration_summary((rng.random(301) < p).astype(int), p, seed=seed, n_resamples=400)
+        assert "draws of outcomes" in found.test.method
+        wrong += found.p_value <= 0.05
+    assert wrong <= 8
+    weight = rng.random(301) + 0.5
+    weighted = pr.calibration_summary((rng.random(301) < p).astype(int), p, sample_weight=weight)
+    assert "few cases determine the slope: the test may reject too often" in weighted.note
+    assert not pr.calibration_summary((rng.random(301) < p).astype(int), rng.uniform(0.1, 0.9, 301)).test.depends_on_few

@@ -493,3 +493,14 @@ def test_models_that_cannot_be_compared():
 
     with pytest.raises(InputValueError, match=r"Broken\(\) must return numbers; its loss of some case is NaN"):
         compare(Y, MODELS, Broken())
+
+
+@pytest.mark.parametrize("measure", [pr.Brier(), pr.measures.AreaUnderRoc(), pr.measures.Skill(pr.Brier())])
+def test_models_are_not_compared_by_the_weight_of_one_case(measure):
+    rng = np.random.default_rng(61)
+    y, weight = rng.integers(0, 2, 200), np.ones(200)
+    weight[0] = 800.0
+    found = pr.compare(y, {"a": rng.random(200), "b": rng.random(200)}, measure, sample_weight=weight)
+    assert found.verdict[0] == "not tested"
+    assert np.isnan([found.low[0], found.p_value[0]]).all()
+    assert "worth fewer than 3 of equal weight, too few for a test" in found.note

@@ -116,3 +116,13 @@ def test_a_missing_forecast_cannot_be_dropped_here(kind):
     )
     with pytest.raises(MissingValuesError, match=said):
         pr.horizon_curve(outcomes, {"a": given[kind]})
+
+
+def test_the_mean_over_horizons_has_limits_within_its_range():
+    rng = np.random.default_rng(9)
+    time, end = rng.exponential(1.0 / 0.002, 1000), rng.uniform(0.0, 6.0, 1000)
+    horizons = [1.0, 2.0, 4.0]
+    rows = 1.0 - np.exp(-0.002 * np.outer(np.exp(rng.normal(0.0, 0.3, 1000)), horizons))
+    found = pr.horizon_curve(pr.censored(np.minimum(time, end), time <= end, horizons=horizons), rows)
+    integrated = found.integrated["forecast"]
+    assert integrated.value - 1.96 * integrated.standard_error < 0.0 == integrated.low

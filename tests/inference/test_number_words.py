@@ -166,6 +166,19 @@ NARROW = ": the interval may be too narrow"
         ((None, None), {"cases": (5, 4.4)}, f"based on 5 cases (worth 4 of equal weight){NARROW}"),
         ((None, None), {"cases": (1, 0.4)}, f"based on 1 case (worth 0 of equal weight){NARROW}"),
         (((7, 80), None), {"what": "limits"}, "based on 7 events: limits may be too narrow"),
+        (
+            ((100, 900), None),
+            {"fewest": 10, "effective": (33.0, 900.0)},
+            f"based on 100 events (worth 33 of equal weight){NARROW}",
+        ),
+        (((100, 900), None), {"fewest": 10, "effective": (70.0, 900.0)}, ""),
+        (((60, 900), None), {"fewest": 10, "effective": (45.0, 900.0)}, ""),
+        (
+            ((100, 90), None),
+            {"fewest": 10, "effective": (99.0, 20.0)},
+            f"based on 90 non-events (worth 20 of equal weight){NARROW}",
+        ),
+        (((100, 900), None), {"fewest": 0, "effective": (33.0, 900.0)}, ""),
     ],
 )
 def test_small_numbers_are_named_with_what_they_are_worth(numbers, options, text):

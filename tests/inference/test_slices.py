@@ -321,3 +321,42 @@ def test_groups_have_the_mean_net_benefit_of_a_range():
         expected = pr.bounded_net_benefit(Y[own], P[own], thresholds=(0.1, 0.4))
         assert found.net_benefit[row] == pytest.approx(expected, rel=1e-9)
     assert found.thresholds == (0.1, 0.4)
+
+
+def test_groups_selected_by_their_events_are_adjusted_for_all_groups():
+    rng = np.random.default_rng(41)
+    alarms = 0
+    for _ in range(10):
+        y = (rng.random(50_000) < 0.03).astype(int)
+        found = pr.slices(y, 0.03 + rng.normal(0.0, 1e-4, 50_000), by=np.repeat(np.arange(500), 100))
+        tested = np.isfinite(found.p_value)
+        if not tested.any():
+            continue
+        assert tested.sum() < 20
+        np.testing.assert_allclose(
+            np.sort(found.p_adjusted[tested])[0], min(500 * np.sort(found.p_value[tested])[0], 1.0)
+        )
+        alarms += bool((found.p_adjusted[tested] <= 0.05).any())
+    assert alarms <= 1
+
+
+def test_groups_that_are_too_small_do_not_count():
+    rng = np.random.default_rng(42)
+    groups = np.repeat(np.arange(22), [300, 300] + [10] * 20)
+    y, p = rng.integers(0, 2, len(groups)), rng.random(len(groups))
+    found = pr.slices(y, p, by=groups)
+    tested = np.isfinite(found.p_value)
+    assert tested.tolist() == [True, True] + [False] * 20
+    assert found.p_adjusted[tested].min() == pytest.approx(min(2.0 * found.p_value[tested].min(), 1.0))
+
+
+def test_a_group_whose_weight_is_that_of_one_case_is_not_tested():
+    rng = np.random.default_rng(43)
+    y, p, weight = rng.integers(0, 2, 1000), rng.random(1000), np.ones(1000)
+    weight[0] = 100.0
+    found = pr.slices(y, p, by=np.repeat(np.arange(5), 200), sample_weight=weight)
+    assert found.note[0] == "too few to test: 200 cases that are worth 9 of equal weight"
+    assert np.isnan([found.low[0], found.p_value[0]]).all()
+    assert np.isfinite(found.p_value[1:]).all()
+    even = pr.slices(y, p, by=np.repeat(np.arange(5), 200), sample_weight=np.full(1000, 0.001))
+    assert np.isfinite(even.p_value).all()

@@ -56,6 +56,8 @@ class CalibrationTest(Result):
         Effective number of independent times, if there are times.
     equal_units : float
         Number of clusters of equal information that they are worth, if there are clusters.
+    depends_on_few : bool
+        Whether few cases determine the slope, and the test could not be drawn.
     """
 
     p_value: float
@@ -76,6 +78,7 @@ class CalibrationTest(Result):
     method: str
     worth: float = math.inf
     equal_units: float = math.inf
+    depends_on_few: bool = False
 
     @property
     def has_enough_units(self) -> bool:
@@ -123,7 +126,8 @@ def calibration_test(
         Forecasts and outcomes.
     n_resamples, seed : int
         Number and seed of the draws. If :math:`\sum p (1 - p) < 20`, too little to detect a shape, only intercept and
-        slope are tested, against simulated outcomes if cases are independent and of equal weight. As long as fewer than
+        slope are tested, against simulated outcomes if cases are independent and of equal weight. So they are if few
+        cases determine the slope, such as a single forecast that differs from all others. As long as fewer than
         10 draws reach the statistic, up to 20 times as many are drawn, so that a small p-value can be resolved, as is
         needed if it is adjusted for many classes.
     scores : NullScores, optional
@@ -161,7 +165,7 @@ def calibration_test(
     few = scores.information < FEWEST
     if few:
         shape = fine = ViewResult(0.0, 0.0, math.nan, 1.0)
-    drawn = few and dispersion is None and not table.is_weighted and line.df > 0
+    drawn = (few or scores.depends_on_few) and dispersion is None and not table.is_weighted and line.df > 0
     line_p_value = line.p_value
     if drawn:
         reached, n_resamples = _drawn_line(table, scores, line.statistic, n_resamples, seed)
@@ -188,6 +192,7 @@ def calibration_test(
         n=table.n,
         units=table.n if units is None else units,
         is_weighted=table.is_weighted,
+        depends_on_few=scores.depends_on_few and not drawn,
         method=f"{n_resamples:,} draws of outcomes" if drawn else "chi-squared" if math.isinf(dispersion_df) else "F",
     )
 

@@ -38,6 +38,8 @@ class NullScores(NamedTuple):
         Number of sums of each of the three kinds.
     information : float
         Variance of the number of events if calibrated; with weights, that of the effective number of cases.
+    line_kurtosis : float
+        The larger excess kurtosis of the sums of intercept and slope: large if few cases determine the slope.
     """
 
     sums: Floats
@@ -45,6 +47,12 @@ class NullScores(NamedTuple):
     start: NDArray[np.intp]
     sizes: tuple[int, int, int]
     information: float
+    line_kurtosis: float = 0.0
+
+    @property
+    def depends_on_few(self) -> bool:
+        """Whether the sums of intercept and slope are not close to normal, because they depend on few cases."""
+        return self.line_kurtosis > KURTOSIS
 
 
 def null_scores(table: ForecastTable, spread: Floats | None = None) -> NullScores:
@@ -81,14 +89,14 @@ def null_scores(table: ForecastTable, spread: Floats | None = None) -> NullScore
     ends = [len(kept := _orthonormal(kept, columns, own, own / weight)) for columns in kinds]
     functions = np.stack(kept, axis=1)
     sizes = (ends[0], ends[1] - ends[0], ends[2] - ends[1])
-    return NullScores(residual @ functions, functions, start + first, sizes, information)
+    kurtosis = max((_kurtosis(one, own, own / weight) for one in kept[: ends[0]]), default=0.0)
+    return NullScores(residual @ functions, functions, start + first, sizes, information, kurtosis)
 
 
 def _orthonormal(kept: list[Floats], columns: list[Floats], spread: Floats, size_of_case: Floats) -> list[Floats]:
     r"""Add columns to uncorrelated ones, leaving out those that others explain or that depend on few cases.
 
-    The excess kurtosis of a sum with the function z is about :math:`\sum v (s z^2)^2`, with the variance v of a group
-    and the size s, the weight, of its cases. Intercept and slope are always kept.
+    Intercept and slope are always kept.
     """
     kept, first = list(kept), not kept
     for column in columns:
@@ -99,12 +107,19 @@ def _orthonormal(kept: list[Floats], columns: list[Floats], spread: Floats, size
         size = float(spread @ rest**2)
         if size > SAME**2 * float(spread @ column**2):
             function = rest / np.sqrt(size)
-            # In this order, neither huge nor tiny weights leave the range of numbers; forecasts of almost 0 may.
-            with np.errstate(over="ignore"):
-                kurtosis = float(spread @ (size_of_case * function**2) ** 2)
-            if first or kurtosis <= KURTOSIS:
+            if first or _kurtosis(function, spread, size_of_case) <= KURTOSIS:
                 kept.append(function)
     return kept
+
+
+def _kurtosis(function: Floats, spread: Floats, size_of_case: Floats) -> float:
+    r"""Return about the excess kurtosis of a sum with the function z, :math:`\sum v (s z^2)^2`.
+
+    Here v is the variance of a group and s the size, the weight, of its cases.
+    """
+    # In this order, neither huge nor tiny weights leave the range of numbers; forecasts of almost 0 may.
+    with np.errstate(over="ignore"):
+        return float(spread @ (size_of_case * function**2) ** 2)
 
 
 def group_of_cases(scores: NullScores, table: ForecastTable, forecast: Floats) -> NDArray[np.intp]:

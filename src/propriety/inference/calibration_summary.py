@@ -368,6 +368,8 @@ def _note(ledger: Ledger, table: ForecastTable, test: CalibrationTest | None, nu
         fitted = [name for name in ("intercept", "slope") if math.isfinite(numbers[name].value)]
         left = {0: "", 1: "; the intercept leaves these out", 2: "; intercept and slope leave these out"}
         told.append(f"{certain}{left[len(fitted)]}")
+    if test is not None and test.depends_on_few:
+        told.append("few cases determine the slope: the test may reject too often")
     if test is not None and test.worth < FEWEST_TIMES:
         worth = f"{test.units} correlated times are equivalent to about {max(round(test.worth), 1)}"
         told.append(f"{worth} independent ones: the test may reject too often")

@@ -17,7 +17,15 @@ from propriety.inference.bootstrap import Drawing
 from propriety.inference.comparison_methods import CompareMethod, method_for
 from propriety.inference.comparison_words import comparison_words, method_in_words, rule_sentence
 from propriety.inference.dependence import check_times
-from propriety.inference.estimates import KNOWN_WEIGHTS, NEIGHBOURS, censoring_note, few, too_narrow
+from propriety.inference.estimates import (
+    KNOWN_WEIGHTS,
+    NEIGHBOURS,
+    TOO_LITTLE,
+    censoring_note,
+    few,
+    is_worth_too_little,
+    too_narrow,
+)
 from propriety.inference.estimation import check_event
 from propriety.inference.measure_reading import read_measure
 from propriety.inference.measures import FittedDistance, Mean, Measure, Skill, Smooth
@@ -29,6 +37,7 @@ from propriety.inference.paired_tests import (
     paired_by_influence,
     paired_by_moments,
     paired_by_value,
+    untested_pairs,
 )
 from propriety.inference.verdicts import Names, Pair, Standings, VerdictBasis, standings_of, verdicts_of
 from propriety.ledger.ledger import Ledger
@@ -325,6 +334,8 @@ def compare_of(
     else:
         assert isinstance(measure, Mean | Skill | Smooth)  # noqa: S101  (for the type checker; the others are drawn)
         paired = paired_by_influence(ledger, measure, level)
+    if is_worth_too_little(ledger):
+        paired = untested_pairs(paired.values, paired.units, f"{TOO_LITTLE}, too few for a test")
     columns = difference_columns(ledger.models, paired, places, signs)
     tests = int(np.count_nonzero(np.isfinite(columns["statistic"])))
     events = None

@@ -27,11 +27,13 @@ __all__ = [
     "NEIGHBOURS",
     "NO_SPREAD",
     "ROUNDING",
+    "TOO_LITTLE",
     "Estimate",
     "censoring_note",
     "counted",
     "few",
     "few_in_words",
+    "is_worth_too_little",
     "limits_of",
     "make_estimate",
     "too_narrow",
@@ -44,6 +46,8 @@ __all__ = [
 FEWEST_CLUSTERS, FEWEST_HELD, FEWEST = 20, 10, 50
 FEWEST_FOLLOWED = 30  # With fewer cases of a censoring curve followed up, intervals and tests are noted alike.
 FEWEST_WORTH = 3  # Effective number of weighted cases; below it, 95% intervals held the truth in 0 to 60% of samples.
+TOO_LITTLE = f"the cases are worth fewer than {FEWEST_WORTH} of equal weight"
+VARIED = 1.5  # Events count by their effective number if their weights reduce it by this factor or more.
 ROUNDING = 1e-12  # Differences and spreads below this share of the values are rounding error.
 NEIGHBOURS = "neighbouring times count as independent"
 INDEPENDENT = f"{NEIGHBOURS}: the interval may be too narrow"
@@ -166,6 +170,7 @@ def few_in_words(
     others: int | None = None,
     what: str = "the interval",
     cases: tuple[int, float] | None = None,
+    effective: tuple[float, float] | None = None,
 ) -> str:
     """Say which numbers are too small for an interval to be reliable; "" if all are large enough.
 
@@ -185,6 +190,8 @@ def few_in_words(
         Name of what may be too narrow.
     cases : (int, float), optional
         For independent cases with weights, their number, and their effective number if they were of equal weight.
+    effective : (float, float), optional
+        The effective numbers of events and of non-events.
 
     Examples
     --------
@@ -192,8 +199,11 @@ def few_in_words(
     'based on 1 non-event and 50 clusters (worth 7 of equal size): the interval may be too narrow'
     >>> few_in_words((200, 9800), None, inflation=5.0)
     'based on 200 events (worth 40 independent ones): the interval may be too narrow'
+    >>> few_in_words((100, 1900), None, fewest=10, effective=(21.4, 1900.0))
+    'based on 100 events (worth 21 of equal weight): the interval may be too narrow'
     """
     parts = []
+    few_cases = cases is not None and round(cases[1]) < min(cases[0], FEWEST_CLUSTERS)
     numbers = list(zip(("event", "non-event"), events or (), strict=False))
     numbers += [] if others is None else [("case", others)]
     for name, number in numbers:
@@ -204,10 +214,14 @@ def few_in_words(
                 + " outside the most frequent class" * (name == "case")
                 + (f" (worth {counted(worth, 'independent one')})" * (number > worth))
             )
+        elif effective is not None and fewest and not few_cases:
+            own = effective[name == "non-event"]
+            if VARIED * own < number and own < FEWEST:
+                parts.append(f"{counted(number, name)} (worth {own:.0f} of equal weight)")
     if clusters is not None and clusters[1] < FEWEST_CLUSTERS:
         number, equal = clusters
         parts.append(counted(number, "cluster") + f" (worth {equal:.0f} of equal size)" * (round(equal) < number))
-    if cases is not None and round(cases[1]) < min(cases[0], FEWEST_CLUSTERS):
+    if cases is not None and few_cases:
         parts.append(f"{counted(cases[0], 'case')} (worth {cases[1]:.0f} of equal weight)")
     listed = " and ".join(filter(None, [", ".join(parts[:-1]), *parts[-1:]]))
     return too_narrow(f"based on {listed}", what) if parts else ""
@@ -255,7 +269,19 @@ def few(ledger: Ledger, *, inflation: float = 1.0, fewest: int = FEWEST, what: s
     cases = (n, _effective(found)) if weighted else None
     if ledger.labels is not None:
         return few_in_words(None, clusters, inflation, fewest, _beside_the_most_frequent(ledger), what, cases)
-    return few_in_words((n_events, n - n_events), clusters, inflation, fewest, what=what, cases=cases)
+    effective = None
+    if weighted:
+        sides = (found.events, found.event_squares), (found.non_events, found.non_event_squares)
+        of_events, of_others = (float(own.sum()) ** 2 / (float(squares.sum()) or 1.0) for own, squares in sides)
+        effective = of_events, of_others
+    return few_in_words(
+        (n_events, n - n_events), clusters, inflation, fewest, what=what, cases=cases, effective=effective
+    )
+
+
+def is_worth_too_little(ledger: Ledger) -> bool:
+    """Whether the weight of independent cases is that of hardly more than one, so that nothing can be tested."""
+    return _has_own_weights(ledger) and _effective(_counted(ledger)) < FEWEST_WORTH
 
 
 def _has_own_weights(ledger: Ledger) -> bool:
@@ -327,9 +353,9 @@ def make_estimate(  # noqa: PLR0913  (a number, its error, and what it rests on)
             "a single time has no spread" if ledger.dependence == "time" else "a single case or cluster has no spread"
         )
         note = note if units == 1 else "a single event, non-event or cluster has no spread"
-    elif _has_own_weights(ledger) and _effective(_counted(ledger)) < FEWEST_WORTH:
+    elif is_worth_too_little(ledger):
         low = high = error = math.nan
-        note = f"the cases are worth fewer than {FEWEST_WORTH} of equal weight, too few for an interval"
+        note = f"{TOO_LITTLE}, too few for an interval"
     elif error * math.sqrt(units) <= ROUNDING * abs(value):
         low, high, error, note = math.nan, math.nan, 0.0, NO_SPREAD
     else:

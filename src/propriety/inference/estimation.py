@@ -71,7 +71,8 @@ def estimate(  # noqa: PLR0913  (the data, what is estimated, and how it is draw
       losses S of the forecast and R of the constant rate; the error of the rate itself does not matter, because the
       rate minimises R;
     - a measure with an influence function, such as the area under the ROC curve (DeLong's error, on the logit scale,
-      with Welch's degrees of freedom for events and non-events), observed/expected (on the log scale), calibration
+      with Welch's degrees of freedom for events and non-events, and at least the limits of `area_limits`, because the
+      error is too small if the area is near 1 by chance), observed/expected (on the log scale), calibration
       intercept and slope: the same with influence instead of loss;
     - miscalibration and discrimination under the Brier score, corrected for the noise that recalibration fits:
       outcome minus forecast is regressed on smooth functions of the forecast, and in large samples on steps, and the
@@ -119,8 +120,7 @@ def estimate(  # noqa: PLR0913  (the data, what is estimated, and how it is draw
     their effective number if they come in clusters or runs; clusters need an effective number of 20. In
     `studies/intervals.py`, 95% intervals by formula of scores, skill, net benefit and AUC had a coverage of 93 to 97%
     in samples of 200 cases and more with as many events as non-events, also with 20 equal clusters. With 1% events
-    (`studies/few_events.py`), coverage was 95 to 98% for scores with 2 to 50 events, and for AUC 91% with 2 events, 94%
-    with 4, and 94 to 96% from 10 on.
+    (`studies/few_events.py`), coverage was 95 to 98% for scores with 2 to 50 events, and for AUC AUCFEW.
 
     For intervals of miscalibration and discrimination under the Brier score, see `studies/calibration_verdict.py`. They
     assume that the event rate is a smooth function of the forecast. If it seems to jump, the upper limit is higher, and

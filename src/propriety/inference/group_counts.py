@@ -25,11 +25,12 @@ __all__ = ["FEW_OTHERS", "Counts", "GroupCounts", "approximate", "counts_of_grou
 
 FEW_OTHERS = "too few others to test against"
 FEWEST = 10  # With fewer events, non-events or clusters there is no test; see the notes of `slices`.
+FEWEST_WORTH = 20.0  # The same for the number of cases of equal weight that weighted cases are worth.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counts:
-    """Number of cases, of clusters or times, and their effective number, of one side of each test."""
+    """Number of cases, of clusters or times, and the effective number of these or of weighted cases, of one side."""
 
     n: NDArray[np.int64]
     unit: str = "case"
@@ -42,14 +43,17 @@ class Counts:
         if self.units is not None:
             numbers += [(self.unit, self.units[:, None], FEWEST)]
         notes = np.full(np.broadcast_shapes(*(number.shape for _, number, _ in numbers)), "", dtype=object)
-        for name, given, fewest in numbers:
+        for name, given, least in numbers:
             number = np.broadcast_to(given, notes.shape)
-            for place in zip(*np.nonzero((number < fewest) & (notes == "")), strict=True):
+            for place in zip(*np.nonzero((number < least) & (notes == "")), strict=True):
                 notes[place] = f"{why}: {counted(int(number[place]), name)}"
-        if self.units is not None and self.worth is not None:
-            for place in zip(*np.nonzero((self.worth[:, None] < FEWEST_EQUAL) & (notes == "")), strict=True):
-                worth = f"worth {self.worth[place[0]]:.0f} of equal size"
-                notes[place] = f"{why}: {counted(int(self.units[place[0]]), self.unit)} that are {worth}"
+        if self.worth is not None:
+            units, fewest, equal = self.n, FEWEST_WORTH, "weight"
+            if self.units is not None:
+                units, fewest, equal = self.units, FEWEST_EQUAL, "size"
+            for place in zip(*np.nonzero((self.worth[:, None] < fewest) & (notes == "")), strict=True):
+                worth = f"worth {self.worth[place[0]]:.0f} of equal {equal}"
+                notes[place] = f"{why}: {counted(int(units[place[0]]), self.unit)} that are {worth}"
         return notes.astype(np.str_)
 
 
@@ -106,7 +110,13 @@ def _both_sides(moments: Moments, groups: Moments, by: tuple[str, ...]) -> tuple
     """Return the numbers of each group and of all other cases; a cluster may have cases on both sides."""
     everyone = int(groups.n.sum())
     if moments.dependence is None:
-        return Counts(n=groups.n), Counts(n=everyone - groups.n)
+        worth = rest_worth = None
+        if (groups.weight != groups.n).any():
+            weight, squares = groups.weight.sum() - groups.weight, groups.weight_squares.sum() - groups.weight_squares
+            with np.errstate(divide="ignore", invalid="ignore"):
+                worth = groups.weight**2 / groups.weight_squares
+                rest_worth = np.where(everyone > groups.n, weight**2 / np.maximum(squares, 0.0), 0.0)
+        return Counts(n=groups.n, worth=worth), Counts(n=everyone - groups.n, worth=rest_worth)
     cells, units = moments.over(*by, moments.dependence), moments.over(moments.dependence)
     (_, group), (_, unit) = cells.index.only(by), cells.index.only([moments.dependence])
     count = len(groups.n)

@@ -16,6 +16,7 @@ from propriety.inference.bootstrap import Drawing
 from propriety.inference.estimates import Estimate, limits_of
 from propriety.inference.estimation import estimate_of
 from propriety.inference.influence import case_influence, influence_of
+from propriety.inference.mean_estimates import within_range
 from propriety.inference.measure_reading import read_measure
 from propriety.inference.measures import Mean, Measure, Skill, Smooth
 from propriety.ledger.ledger import Ledger
@@ -198,7 +199,7 @@ def _integrated(
     low, high = limits_of(value, error, outcomes.n - 1.0, level, scale)
     if any(math.isnan(one.low) for one in estimates):  # A horizon without limits would count as exact.
         low = high = math.nan
-    return Estimate(
+    found = Estimate(
         value=value,
         low=low,
         high=high,
@@ -210,3 +211,4 @@ def _integrated(
         units=outcomes.n,
         note="; ".join(dict.fromkeys(one.note for one in estimates if one.note)),
     )
+    return within_range(found, measure, None)

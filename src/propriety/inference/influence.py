@@ -261,7 +261,12 @@ def estimate_from_influence(ledger: Ledger, model: str, measure: Mean | Skill | 
     caveat = getattr(measure, "caveat", None)
     fewest = fewest if caveat is None else 0
     found = make_estimate(ledger, measure, value, error, df, level, method, units=units, scale=scale, fewest=fewest)
-    if math.isnan(found.low) and scale == "logit" and not math.isnan(found.standard_error):
+    least = getattr(measure, "least_limits", None)
+    if least is not None and len(table) > 1 and not math.isnan(found.standard_error):
+        low, high = least(table, value, level)
+        found = replace(found, low=float(np.fmin(found.low, low)), high=float(np.fmax(found.high, high)))
+    is_apart = scale == "logit" and (math.isnan(found.low) or value in (0.0, 1.0))
+    if is_apart and not math.isnan(found.standard_error):
         equal = "all forecasts are equal, so there is no interval"
         note = equal if len(table) == 1 else "events and non-events do not overlap"
         found = replace(found, note=note, standard_error=error)

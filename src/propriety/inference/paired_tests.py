@@ -29,7 +29,14 @@ from propriety.ledger.ledger import Ledger
 from propriety.ledger.moments import MANY_EVENTS, Moments, blocks_of_series
 from propriety.result import Floats
 
-__all__ = ["Paired", "paired_by_bootstrap", "paired_by_influence", "paired_by_moments", "paired_by_value"]
+__all__ = [
+    "Paired",
+    "paired_by_bootstrap",
+    "paired_by_influence",
+    "paired_by_moments",
+    "paired_by_value",
+    "untested_pairs",
+]
 
 
 class Paired(NamedTuple):
@@ -91,7 +98,7 @@ def paired_by_moments(
             untested = "the ledger lacks the moments that tests with few events need: condense these cases separately"
     if untested:
         same = np.where(errors.standard_error > 0.0, np.nan, errors.standard_error)
-        return _untested(values, units, untested, same)
+        return untested_pairs(values, units, untested, same)
     if method == "block bootstrap":
         parts = parts_in_time(moments)
         drawn = block_bootstrap(values, parts, level=level, n_resamples=drawing.n_resamples, seed=drawing.seed)
@@ -144,7 +151,7 @@ def paired_by_influence(ledger: Ledger, measure: Mean | Skill | Smooth, level: f
     tables = [ledger.table(model) for model in ledger.models]
     values = _with_differences(np.array([measure.value(table) for table in tables]))
     if cases is None:
-        unknown = _untested(values, units_of(ledger), f"a test of this measure needs {ledger.where_cases_are}")
+        unknown = untested_pairs(values, units_of(ledger), f"a test of this measure needs {ledger.where_cases_are}")
         return unknown._replace(found=_with_own_limits(unknown.found, ledger, measure, level))
     parts = np.stack(
         [
@@ -158,7 +165,7 @@ def paired_by_influence(ledger: Ledger, measure: Mean | Skill | Smooth, level: f
     error = _at_least(error, fitted_errors(ledger, measure))
     units = units_of(ledger)
     if np.isnan(error).all() and units > 1 and np.isfinite(values).all():
-        return _untested(values, units, "a single event or non-event has no spread")
+        return untested_pairs(values, units, "a single event or non-event has no spread")
     held = by_outcome and ledger.dependence is None
     both = _with_own_limits(student(values, error, df, level), ledger, measure, level)
     return Paired(values, both, units, fewest=FEWEST_HELD if held else FEWEST)
@@ -186,7 +193,7 @@ def paired_by_bootstrap(ledger: Ledger, measure: Measure, level: float, drawing:
     values = _with_differences(np.array([measure.value(table) for table in tables]))
     cases = ledger.cases
     if cases is None:
-        return _untested(values, units_of(ledger), f"a test of this measure needs {ledger.where_cases_are}")
+        return untested_pairs(values, units_of(ledger), f"a test of this measure needs {ledger.where_cases_are}")
     ordered = in_canonical_order(cases)
     draw = draw_from_cases(ordered, tables)
     count = len(ledger.models)
@@ -195,10 +202,10 @@ def paired_by_bootstrap(ledger: Ledger, measure: Measure, level: float, drawing:
     defined = drawn[~np.isnan(drawn).any(axis=1)]
     lost = len(drawn) - len(defined)
     if lost > UNDEFINED * len(drawn):
-        return _untested(values, units_of(ledger), f"{lost:,} of {len(drawn):,} draws have no value")
+        return untested_pairs(values, units_of(ledger), f"{lost:,} of {len(drawn):,} draws have no value")
     if are_biased(defined[:, :count], values[:count]).any():
         why = f"the {measure.label} of draws is biased, as if noise inflates it, so the difference is not tested"
-        return _untested(values, units_of(ledger), f"{why}: compare a score")
+        return untested_pairs(values, units_of(ledger), f"{why}: compare a score")
     outside = (1.0 - level) / 2.0
     with np.errstate(invalid="ignore"):  # Infinite draws.
         low, high = np.quantile(defined, (outside, 1.0 - outside), axis=0)
@@ -207,7 +214,7 @@ def paired_by_bootstrap(ledger: Ledger, measure: Measure, level: float, drawing:
     p_value = np.minimum(2.0 * (1 + beyond) / (1 + len(defined)), 1.0)
     stuck = (low == high) & (error > 0.0)
     if stuck[count:].all():
-        return _untested(values, units_of(ledger), f"hardly any draw differs in {measure.label}")
+        return untested_pairs(values, units_of(ledger), f"hardly any draw differs in {measure.label}")
     error, low, high, p_value = (np.where(stuck, np.nan, column) for column in (error, low, high, p_value))
     return Paired(values, Estimates(error, np.full(len(values), np.nan), low, high, p_value), units_of(ledger))
 
@@ -216,10 +223,10 @@ def paired_by_value(ledger: Ledger, measure: FittedDistance) -> Paired:
     """Return the values and their differences, which are not tested."""
     values = _with_differences(np.array([measure.value(ledger.table(model)) for model in ledger.models]))
     why = f"noise inflates the {measure.label}, for each model differently, so the difference is not tested: compare "
-    return _untested(values, units_of(ledger), f"{why}the {measure.compare_instead.label}")
+    return untested_pairs(values, units_of(ledger), f"{why}the {measure.compare_instead.label}")
 
 
-def _untested(values: Floats, units: int, why: str, error: Floats | None = None) -> Paired:
+def untested_pairs(values: Floats, units: int, why: str, error: Floats | None = None) -> Paired:
     """Return values that cannot be tested."""
     unknown = np.full(len(values), np.nan)
     return Paired(

@@ -10,6 +10,7 @@ from propriety.checks import check_inside, is_number
 from propriety.decisions.roc import roc_curve
 from propriety.decisions.top_k import top_k
 from propriety.errors import InputTypeError, InputValueError
+from propriety.inference.area_limits import area_limits
 from propriety.inference.measures import Influence
 from propriety.rules.thresholds import read_range
 from propriety.tables.forecast_table import ForecastTable
@@ -38,6 +39,10 @@ class AreaUnderRoc:
     def value(self, table: ForecastTable) -> float:
         """Return the area."""
         return roc_curve(table).auc
+
+    def least_limits(self, table: ForecastTable, value: float, level: float) -> tuple[float, float]:
+        """Return limits that an interval contains at least."""
+        return area_limits(table, value, level)
 
     def influence(self, table: ForecastTable) -> Influence:
         """Return the deviations of the placement values, divided by the share of the outcome."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,6 +25,7 @@ __all__ = [
     "TOO_FEW",
     "Slices",
     "group_names",
+    "holm_in_family",
     "stacked_slices",
     "text_of_label",
     "texts_of_labels",
@@ -118,6 +119,8 @@ class Slices(Result):
     level: float
     units: int | None = None
     dropped: int = 0
+    # Whether a group has enough cases for a test, whatever their outcomes.
+    in_family: NDArray[np.bool_] = field(metadata={"hidden": True})
 
     @property
     def is_tested(self) -> NDArray[np.bool_]:
@@ -135,6 +138,18 @@ class Slices(Result):
         return Result._fields(self) | {"measure": self.measure.key}
 
 
+def holm_in_family(p_value: Floats, in_family: NDArray[np.bool_]) -> Floats:
+    """Adjust p-values by Holm's method for all groups of the family; those without a p-value count as 1.
+
+    Examples
+    --------
+    >>> holm_in_family(np.array([0.01, np.nan, np.nan]), np.array([True, True, False]))
+    array([0.02,  nan,  nan])
+    """
+    adjusted = holm(np.where(np.isnan(p_value) & in_family, 1.0, p_value))
+    return np.where(np.isnan(p_value), np.nan, adjusted)
+
+
 def stacked_slices(parts: Sequence[Slices]) -> Slices:
     """Stack the groups of several keys, and adjust the p-values for all of them."""
     first = parts[0]
@@ -144,7 +159,7 @@ def stacked_slices(parts: Sequence[Slices]) -> Slices:
         if isinstance(own[0], np.ndarray):
             columns[name] = np.concatenate(own)
     columns["group"] = np.concatenate([[f"{part.by[0]}: {group}" for group in part.group] for part in parts])
-    columns["p_adjusted"] = holm(columns["p_value"])
+    columns["p_adjusted"] = holm_in_family(columns["p_value"], columns["in_family"])
     order = np.concatenate([np.flatnonzero(columns["model"] == model) for model in dict.fromkeys(columns["model"])])
     by = tuple(name for part in parts for name in part.by)
     return replace(first, **{name: column[order] for name, column in columns.items()}, by=by)

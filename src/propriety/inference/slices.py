@@ -26,8 +26,8 @@ from propriety.inference.measure_reading import read_measure
 from propriety.inference.measures import Mean, MeanScore, Measure, NetBenefit, Skill
 from propriety.inference.net_benefit_errors import net_benefit_limits
 from propriety.inference.slice_estimates import count_answers, estimate_groups
-from propriety.inference.slice_table import INFINITE, Slices, group_names, stacked_slices
-from propriety.inference.verdicts import Names, holm
+from propriety.inference.slice_table import INFINITE, Slices, group_names, holm_in_family, stacked_slices
+from propriety.inference.verdicts import Names
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.moments import Moments
 from propriety.ledger.sources import open_ledger
@@ -75,7 +75,8 @@ def slices(  # noqa: PLR0913  (the data, the groups, and what is asked of each)
     the difference itself, from the contributions of the clusters or, allowing for correlation between neighbours, of
     the times. Other measures are tested by their values and errors in the same way; if groups share clusters or times,
     this needs the influence of single cases on the measure, and `note` says if it is not known. Holm's adjustment keeps
-    the probability of any false alarm among all rows at or below one minus the level.
+    the probability of any false alarm among all rows at or below one minus the level; groups that are large enough, but
+    have too few events for a test, count as well.
 
     Parameters
     ----------
@@ -97,9 +98,10 @@ def slices(  # noqa: PLR0913  (the data, the groups, and what is asked of each)
         Level of the intervals.
     smallest : int
         A group with fewer cases, or with fewer than 10 events, non-events or clusters, or with an effective number of
-        clusters below 8, is not tested: it has its value and a note, but neither interval nor test. If all other cases
-        together are so few, it has an interval, but no test. For measures of answers, such as AURC, right and wrong
-        answers of each model count instead of events. An infinite score has no interval either.
+        clusters below 8 or of weighted cases below 20, is not tested: it has its value and a note, but neither interval
+        nor test. If all other cases together are so few, it has an interval, but no test. For measures of answers, such
+        as AURC, right and wrong answers of each model count instead of events. An infinite score has no interval
+        either.
     cluster, time : array-like of shape (n,), or str with a frame, optional
         Cluster within which cases may be correlated, or their time: cases of one time and of neighbouring times may be
         correlated. For measures by draws, and for miscalibration and discrimination, neighbouring times count as
@@ -116,6 +118,8 @@ def slices(  # noqa: PLR0913  (the data, the groups, and what is asked of each)
     Groups found by searching for differences need another sample for confirmation.
 
     With few events the test may reject slightly too often. Below 50 events or non-events, `note` gives their number.
+    Groups with at least 10 events among many with fewer are selected by their outcomes: `p_value` is not adjusted for
+    this, but `p_adjusted` is.
     AURC and AUGRC are tested on the log scale.
 
     With few clusters the test may reject too often, or too rarely if their sizes are very unequal: in
@@ -202,6 +206,9 @@ def slices_of(
     columns |= {"high": np.where(known, high, np.nan), "difference": difference}
     if len(counts.index) > 1:  # A single group has no rest.
         notes = np.where(known, counts.rest.too_few(others_of(outcomes), smallest, FEW_OTHERS), notes)
+    # Groups left out because of their outcomes count as well: those that are tested have many events by selection.
+    large = counts.too_few({}, smallest) == ""
+    large &= (len(counts.index) == 1) | (counts.rest.too_few({}, smallest) == "")
     p_value = np.where(notes == "", p_value, np.nan)
     notes = np.where(np.isfinite(p_value), approximate(outcomes, few.shape), notes)
     if of_weights := censoring_note(ledger):
@@ -210,7 +217,7 @@ def slices_of(
     if isinstance(measure, IntegratedCalibrationIndex) and ledger.dependence is not None:
         why[:] = ONLY_INDEPENDENT
     notes = np.where(notes == "", why.astype(np.str_), notes)
-    columns |= {"p_value": p_value, "note": notes}
+    columns |= {"p_value": p_value, "note": notes, "in_family": np.broadcast_to(large, p_value.shape)}
     if binary:
         columns |= _beside(ledger, by, thresholds, level, by_outcome)
         columns["miscalibration"] = _miscalibrations(ledger, measure, by_outcome[:, 0], counts.entry)
@@ -225,7 +232,7 @@ def slices_of(
         n=np.tile(counts.n, models),
         events=None if counts.events is None else np.tile(counts.events, models),
         event_rate=None if counts.event_rate is None else np.tile(counts.event_rate, models),
-        p_adjusted=holm(flat["p_value"]),
+        p_adjusted=holm_in_family(flat["p_value"], flat["in_family"]),
         overall=dict(zip(ledger.models, overall.tolist(), strict=True)),
         by=by,
         measure=measure,
