@@ -423,3 +423,15 @@ def test_cases_that_outweigh_all_others_have_no_interval(heavy):
         assert found.note == "the cases are worth fewer than 3 of equal weight, too few for an interval"
     many = np.r_[np.full(4, 1e6), np.ones(296)]
     assert np.isfinite(pr.estimate(y, p, sample_weight=many).low)
+
+
+@pytest.mark.parametrize("rule", [pr.Brier(), pr.Log()])
+def test_almost_perfect_models_depend_on_few_outcomes(rule):
+    y = np.arange(400) % 2
+    p = np.where(y == 1, 0.99, 0.01) + np.arange(400) * 1e-6
+    told = "based on {} that had a forecast of at most 50%: the interval may be too narrow"
+    assert pr.estimate(y, p, rule).note == told.format("0 outcomes")
+    for wrong, note in ((1, told.format("1 outcome")), (9, told.format("9 outcomes")), (10, "")):
+        found = pr.estimate(np.where(np.arange(400) < wrong, 1 - y, y), p, rule)
+        assert found.note == note
+    assert pr.estimate(y, np.full(400, 0.5) + np.arange(400) * 1e-6, rule).note == ""

@@ -16,12 +16,12 @@ from propriety.inference.answers_ledger import as_measured
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.bootstrap_estimates import estimate_by_bootstrap
 from propriety.inference.calibration_measures import CalibrationIntercept, CalibrationSlope, IntegratedCalibrationIndex
-from propriety.inference.estimates import KNOWN_WEIGHTS, Estimate
+from propriety.inference.estimates import FEWEST_HELD, KNOWN_WEIGHTS, Estimate, counted, too_narrow
 from propriety.inference.index_estimates import estimate_index
 from propriety.inference.influence import estimate_from_influence, fitted_error_of
-from propriety.inference.mean_estimates import estimate_from_moments
+from propriety.inference.mean_estimates import STUDENT, estimate_from_moments
 from propriety.inference.measure_reading import read_measure
-from propriety.inference.measures import Mean, Measure, Skill, Smooth
+from propriety.inference.measures import Mean, MeanScore, Measure, Skill, Smooth
 from propriety.inference.part_estimates import estimate_part, is_part
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import open_ledger
@@ -117,7 +117,8 @@ def estimate(  # noqa: PLR0913  (the data, what is estimated, and how it is draw
     -----
     Limits of the method: intervals may be too narrow if they rest on few events, non-events or clusters, and `note`
     says so. Scores, net benefit and AUC of independent cases need 10 of either outcome, all others 50, in terms of
-    their effective number if they come in clusters or runs; clusters need an effective number of 20. In
+    their effective number if they come in clusters or runs; clusters need an effective number of 20. Scores of almost
+    perfect models depend on the few outcomes that they did not expect, and need 10 of these. In
     `studies/intervals.py`, 95% intervals by formula of scores, skill, net benefit and AUC had a coverage of 93 to 97%
     in samples of 200 cases and more with as many events as non-events, also with 20 equal clusters. With 1% events
     (`studies/few_events.py`), coverage was 95 to 98% for scores with 2 to 50 events, and for AUC AUCFEW.
@@ -197,7 +198,8 @@ def estimate_of(
         return _with_known_weights(ledger, estimate_index(ledger, name, measure, level=level, drawing=drawing))
     if isinstance(measure, Mean | Skill) and ledger.uses_moments:
         least = fitted_error_of(ledger, name, measure)
-        return _with_known_weights(ledger, estimate_from_moments(ledger, name, measure, level, least=least))
+        found = _with_few_surprises(ledger, name, estimate_from_moments(ledger, name, measure, level, least=least))
+        return _with_known_weights(ledger, found)
     assert isinstance(measure, Mean | Skill | Smooth)  # noqa: S101  (for the type checker; these have a formula)
     return _without_certain(ledger.table(name), estimate_from_influence(ledger, name, measure, level))
 
@@ -213,6 +215,27 @@ def _without_certain(table: ForecastTable, found: Estimate) -> Estimate:
     share = 100.0 * float(table.weights[certain].sum()) / table.weight
     note = f"{share:.3g}% {unit} a forecast of exactly 0 or 1, which has no log-odds and is left out"
     return replace(found, note="; ".join(filter(None, [note, found.note])))
+
+
+def _with_few_surprises(ledger: Ledger, model: str, found: Estimate) -> Estimate:
+    """Say so if a mean score depends on few outcomes that were forecast to be unlikely, as with almost perfect models.
+
+    With rare events, these are the events, which the interval allows for.
+    """
+    measure = found.measure
+    if not isinstance(measure, MeanScore) or ledger.labels is not None or math.isnan(found.low) or found.note:
+        return found
+    if ledger.dependence is not None or not found.method.startswith(STUDENT) or not measure.rule.properties().proper:
+        return found
+    table = ledger.table(model)
+    events, others = table.forecast <= 0.5, table.forecast >= 0.5
+    weight = float(table.events[events].sum() + table.non_events[others].sum())
+    squares = float(table.event_squares[events].sum() + table.non_event_squares[others].sum())
+    number = weight**2 / squares if squares > 0.0 else 0.0
+    if number >= FEWEST_HELD:
+        return found
+    said = too_narrow(f"based on {counted(math.floor(number), 'outcome')} that had a forecast of at most 50%")
+    return replace(found, note=said)
 
 
 def _with_known_weights(ledger: Ledger, found: Estimate) -> Estimate:

@@ -21,6 +21,7 @@ from propriety.result import Floats
 from propriety.rules.rule import ClassRule, Rule, binary_rule
 
 __all__ = [
+    "STUDENT",
     "MeanErrors",
     "clipped",
     "errors_of_means",
@@ -31,7 +32,7 @@ __all__ = [
     "within_range",
 ]
 
-COUNTS = "normal, one event and one non-event added"
+COUNTS, STUDENT = "normal, one event and one non-event added", "Student's t"
 
 
 class MeanErrors(NamedTuple):
@@ -60,7 +61,7 @@ def estimate_from_moments(
         dependent = ", cluster-robust"
     elif ledger.prevalence is not None:
         dependent = ", by outcome"
-    method = f"{'delta method, ' if isinstance(measure, Skill) else ''}Student's t{dependent}"
+    method = f"{'delta method, ' if isinstance(measure, Skill) else ''}{STUDENT}{dependent}"
     found = make_estimate(ledger, measure, value, error, df, level, method, units=moments.units, inflation=inflation)
     if isinstance(measure, Skill):
         return within_range(found, measure, ledger.classes)
