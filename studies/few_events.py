@@ -11,17 +11,19 @@ expected score:
 In the first three the event has the probability at which both losses have the same expectation, in the last it is 1%.
 The verdict of `compare` is compared with Student's t. Then intervals are computed: of the difference between two
 models, one of which is closer to the truth, of mean scores, and of areas under the ROC curve, in samples with an event
-(two events for the area). Writes `results/few_events.csv`: the question, the design, the number of events, the number
-of samples with a verdict or an interval, the share of models called better or the coverage, the same by Student's t (by
-the normal distribution for the area), and the share with a note. Takes about ten minutes on one core.
+(two events for the area). "high area" is the coverage of intervals of areas of 0.98 and 0.99, with normal log-odds and
+100 non-events for each event. Writes `results/few_events.csv`: the question, the design, the number of events, the
+number of samples with a verdict or an interval, the share of models called better or the coverage, the same by
+Student's t (by the normal distribution for the area), and the share with a note. Takes about ten minutes on one core.
 
-Run: python studies/few_events.py [--replicates 1000]
+Run: python studies/few_events.py [--replicates 1000] [--asked "false better" coverage "high area"]
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
+import math
 import sys
 from collections.abc import Iterator
 from itertools import product
@@ -35,6 +37,7 @@ import propriety as pr
 RESULTS = Path(__file__).parent / "results"
 RATE, LEVEL = 0.01, 0.95
 EVENTS = (2, 4, 10, 20, 50)
+ASKED = ("false better", "coverage", "high area")
 DESIGNS = ("q/2 v 3q/2", "constant v noisy", "constant/2 v noisy/2", "two noisy, both /4")
 RULES: dict[str, pr.BinaryRule] = {"Brier": pr.Brier(), "log": pr.Log()}
 Sample = tuple[np.ndarray, dict[str, np.ndarray]]
@@ -148,6 +151,24 @@ def coverage(events: int, replicates: int, true: dict[str, float]) -> list[dict[
     ]
 
 
+def high_areas(events: int, area: float, replicates: int) -> dict[str, object]:
+    """Return how often the intervals of an area near 1 hold."""
+    generator = np.random.default_rng([4, events, round(1000 * area)])
+    y = np.repeat([1, 0], [events, int(events / RATE)])
+    apart, z = math.sqrt(2.0) * float(ndtri(area)), float(ndtri((1.0 + LEVEL) / 2.0))
+    held = plain = noted = 0
+    for _ in range(replicates):
+        found = pr.estimate(y, expit(generator.normal(size=len(y)) + apart * y - 4.0), pr.measures.AreaUnderRoc())
+        held += found.low <= area <= found.high
+        noted += bool(found.note)
+        if found.value < 1.0:
+            margin = z * found.standard_error / (found.value * (1.0 - found.value))
+            low, high = expit(logit(found.value) + np.array([-margin, margin]))
+            plain += low <= area <= high
+    shares = held / replicates, plain / replicates
+    return row("high area", f"area {area:g}", events, replicates, *shares, noted, replicates)
+
+
 def row(
     asked: str, design: str, events: int, judged: int, share: float, plain: float, noted: int, samples: int
 ) -> dict[str, object]:
@@ -168,17 +189,28 @@ def main() -> None:
     """Run every setting and write the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--replicates", type=int, default=1000)
+    parser.add_argument("--asked", nargs="+", choices=ASKED, default=list(ASKED))
     options = parser.parse_args()
-    rows = []
-    for name, design, events in product(RULES, DESIGNS, EVENTS):
-        rows.append(false_verdicts(design, name, events, options.replicates))
-        print(*rows[-1].values(), file=sys.stderr, flush=True)
-    true = truths(np.random.default_rng(3))
-    for events in EVENTS:
-        rows += coverage(events, options.replicates, true)
-        print(*rows[-1].values(), file=sys.stderr, flush=True)
+    path = RESULTS / "few_events.csv"
+    rows: list[dict[str, object]] = []
+    if path.exists():
+        with path.open(encoding="utf-8") as file:
+            rows = [row for row in csv.DictReader(file) if row["asked"] not in options.asked]  # type: ignore[misc]
+    if "false better" in options.asked:
+        for name, design, events in product(RULES, DESIGNS, EVENTS):
+            rows.append(false_verdicts(design, name, events, options.replicates))
+            print(*rows[-1].values(), file=sys.stderr, flush=True)
+    if "coverage" in options.asked:
+        true = truths(np.random.default_rng(3))
+        for events in EVENTS:
+            rows += coverage(events, options.replicates, true)
+            print(*rows[-1].values(), file=sys.stderr, flush=True)
+    if "high area" in options.asked:
+        for events, area in product((10, 20, 50), (0.98, 0.99)):
+            rows.append(high_areas(events, area, options.replicates))
+            print(*rows[-1].values(), file=sys.stderr, flush=True)
     RESULTS.mkdir(exist_ok=True)
-    with (RESULTS / "few_events.csv").open("w", newline="") as file:
+    with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, fieldnames=list(rows[0]), lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)

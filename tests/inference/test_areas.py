@@ -311,3 +311,13 @@ def test_limits_solve_the_equation_of_normal_forecasts(area):
         q = trapezoid(ndtr(d + z) ** 2 * np.exp(-z * z / 2.0), z) / np.sqrt(2.0 * np.pi) - limit**2
         variance = (limit * (1.0 - limit) + 228 * q) / (30 * 200)
         assert abs(area - limit) == pytest.approx(1.6448536 * np.sqrt(variance), rel=1e-6)
+
+
+@pytest.mark.parametrize(("apart", "noted"), [(3.0, True), (0.8, False)])
+def test_differences_of_areas_near_one_with_few_events_are_noted(apart, noted):
+    rng = np.random.default_rng(52)
+    y = np.repeat([1, 0], [20, 1000])
+    models = {name: expit(rng.normal(size=1020) + apart * y - 3.0) for name in "ab"}
+    found = pr.compare(y, models, AreaUnderRoc())
+    assert (found.standings.value.max() > 0.9) == noted
+    assert ("Based on 20 events: intervals may be too narrow." in found.note) == noted

@@ -38,6 +38,8 @@ __all__ = [
     "untested_pairs",
 ]
 
+NEAR_ONE = 0.9
+
 
 class Paired(NamedTuple):
     """Values of the models and differences of the pairs, with their errors and tests.
@@ -166,7 +168,8 @@ def paired_by_influence(ledger: Ledger, measure: Mean | Skill | Smooth, level: f
     units = units_of(ledger)
     if np.isnan(error).all() and units > 1 and np.isfinite(values).all():
         return untested_pairs(values, units, "a single event or non-event has no spread")
-    held = by_outcome and ledger.dependence is None
+    # The error of an area near 1 is too small with few events.
+    held = by_outcome and ledger.dependence is None and not (values[: len(tables)] > NEAR_ONE).any()
     both = _with_own_limits(student(values, error, df, level), ledger, measure, level)
     return Paired(values, both, units, fewest=FEWEST_HELD if held else FEWEST)
 
