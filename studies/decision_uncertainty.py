@@ -1,10 +1,12 @@
-"""Uncertainty of decision curves: coverage of pointwise limits and of simultaneous bands.
+"""Uncertainty of decision curves: coverage of limits and bands, and false certainty about the best strategy.
 
 Samples with the forecasts of a calibrated model and of a worse one are drawn from populations with 5, 10 and 25%
-events; the true net benefits come from four million cases. Thresholds are 41 in a range around the share of events.
-Writes `results/decision_uncertainty.csv`: the population, the number of cases, what is estimated, the smallest, mean
-and largest coverage over the thresholds of 95% limits and of credible limits, and the coverage of the band at all
-thresholds together. Takes about ten minutes on one core.
+events, and with 0.3% events and thresholds that few forecasts reach; samples without events are drawn again. The true
+net benefits come from four million cases. Thresholds are 41 in a range around or above the share of events. Writes
+`results/decision_uncertainty.csv`: the population, the number of cases, what is estimated; the smallest, mean and
+largest coverage of 95% limits over the thresholds; the smallest and mean coverage of credible limits, and the mean and
+largest share of samples in which the best strategy in the population has a probability of being best below 0.01; and
+the coverage of the band at all thresholds together. Takes about five minutes on one core.
 
 Run: python studies/decision_uncertainty.py [--replicates 400]
 """
@@ -22,23 +24,32 @@ from scipy.special import expit
 import propriety as pr
 
 RESULTS = Path(__file__).parent / "results"
-POPULATIONS = {"5% events": (-3.6, (0.03, 0.15)), "10% events": (-2.7, (0.05, 0.25)), "25% events": (-1.35, (0.1, 0.5))}
+POPULATIONS = {  # The mean and standard deviation of the logit of the risk, and the thresholds.
+    "5% events": ((-3.6, 1.1), (0.03, 0.15)),
+    "10% events": ((-2.7, 1.1), (0.05, 0.25)),
+    "25% events": ((-1.35, 1.1), (0.1, 0.5)),
+    "0.3% events": ((-7.0, 1.5), (0.005, 0.1)),
+}
 CASES = (500, 2000)
 MANY = 4_000_000
 COMPARED = {"net benefit": None, "gain over treating all": "treat all", "gain over the other model": "old"}
 CALLS = {"treat all": ("gain over treating all",), "old": ("net benefit", "gain over the other model")}
 
 
-def draw(mean: float, n: int, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def draw(
+    logit: tuple[float, float], n: int, generator: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Draw forecasts of a calibrated model and of a worse one, and outcomes."""
-    x = generator.normal(mean, 1.1, n)
+    mean, deviation = logit
+    x = generator.normal(mean, deviation, n)
     new = expit(x)
-    return new, expit(0.8 * x + 0.2 * mean + generator.normal(0.0, 0.5, n)), generator.random(n) < new
+    old, y = expit(0.8 * x + 0.2 * mean + generator.normal(0.0, 0.5, n)), generator.random(n) < new
+    return (new, old, y) if y.any() else draw(logit, n, generator)
 
 
-def truth(mean: float, grid: np.ndarray) -> dict[str, np.ndarray]:
+def truth(logit: tuple[float, float], grid: np.ndarray) -> dict[str, np.ndarray]:
     """Return the net benefits in the population, with the probabilities instead of outcomes."""
-    new, old, _ = draw(mean, MANY, np.random.default_rng(0))
+    new, old, _ = draw(logit, MANY, np.random.default_rng(0))
     odds = grid / (1.0 - grid)
     found = {"treat all": new.mean() - odds * (1.0 - new.mean())}
     for name, forecast in (("new", new), ("old", old)):
@@ -55,15 +66,16 @@ def main() -> None:
     parser.add_argument("--replicates", type=int, default=400)
     replicates = parser.parse_args().replicates
     rows: list[dict[str, object]] = []
-    for place, (population, (mean, thresholds)) in enumerate(POPULATIONS.items()):
+    for place, (population, (logit, thresholds)) in enumerate(POPULATIONS.items()):
         grid = np.linspace(*thresholds, 41)
-        true = truth(mean, grid)
+        true = truth(logit, grid)
+        best = np.argmax([true["new"], true["old"], true["treat all"], np.zeros(len(grid))], axis=0)
         for n in CASES:
             generator = np.random.default_rng([26, place, n])
             held = {name: np.zeros((3, len(grid))) for name in COMPARED}
             bands = dict.fromkeys(COMPARED, 0)
             for seed in range(replicates):
-                new, old, y = draw(mean, n, generator)
+                new, old, y = draw(logit, n, generator)
                 for given, names in CALLS.items():
                     found = pr.decision_uncertainty(
                         y, {"new": new, "old": old}, grid=grid, reference=given, n_resamples=500, seed=seed
@@ -79,6 +91,7 @@ def main() -> None:
                         bands[name] += bool(((band_low <= goal) & (goal <= band_high)).all())
                         if reference is None:
                             held[name][1] += (found.credible_low[own] <= goal) & (goal <= found.credible_high[own])
+                            held[name][2] += found.probability_best.reshape(4, -1)[best, np.arange(len(grid))] < 0.01
             for name, found in held.items():
                 share = found / replicates
                 rows.append(
@@ -89,7 +102,10 @@ def main() -> None:
                         "lowest": round(share[0].min(), 4),
                         "mean": round(share[0].mean(), 4),
                         "highest": round(share[0].max(), 4),
+                        "credible_lowest": round(share[1].min(), 4) if name == "net benefit" else "",
                         "credible_mean": round(share[1].mean(), 4) if name == "net benefit" else "",
+                        "best_unlikely_mean": round(share[2].mean(), 4) if name == "net benefit" else "",
+                        "best_unlikely_highest": round(share[2].max(), 4) if name == "net benefit" else "",
                         "band": round(bands[name] / replicates, 4),
                         "replicates": replicates,
                     }

@@ -20,22 +20,31 @@ GRID = np.array([0.1, 0.2, 0.3])
 MODELS = {"new": P, "old": Q}
 
 
-def benefits(weight, y=Y, models=MODELS, grid=GRID):
-    """Net benefits of weighted cases, of shape (draws, strategies, thresholds): models, all, none."""
-    share = weight / weight.sum(axis=1, keepdims=True)
-    worth = np.where(y[:, None], 1.0, -grid / (1.0 - grid))
-    found = [share @ (worth * (p[:, None] >= grid)) for p in models.values()]
-    return np.stack([*found, share @ worth, np.zeros((len(weight), len(grid)))], axis=1)
-
-
 def of(found, column, strategy):
     return getattr(found, column)[found.of(strategy)]
 
 
 @pytest.fixture(scope="module")
 def brute():
-    """The Bayesian bootstrap of rows."""
-    return benefits(np.random.default_rng(2).standard_exponential((20_000, N)))
+    """Net benefits of Dirichlet shares of outcome and decisions, with 1/4 more than counted, at each threshold."""
+    return posterior(np.random.default_rng(2), 20_000)[0]
+
+
+def posterior(generator, draws, more=None):
+    """Draws of net benefits and, with `more` cases from each draw, of the posterior means that follow."""
+    found, means = np.empty((2, draws, 4, len(GRID)))
+    for at, threshold in enumerate(GRID):
+        codes = 4 * Y + 2 * (threshold <= P) + (threshold <= Q)
+        new, old = np.tile([[0, 0, 1, 1], [0, 1, 0, 1]], 2)
+        worth = np.repeat([-threshold / (1.0 - threshold), 1.0], 4)
+        gain = np.stack([new, old, np.ones(8), np.zeros(8)], axis=1) * worth[:, None]
+        known = np.bincount(codes, minlength=8) + 0.25
+        share = generator.dirichlet(known, draws)
+        found[:, :, at] = share @ gain
+        if more is not None:
+            counts = known + generator.multinomial(more, share)
+            means[:, :, at] = counts @ gain / counts.sum(axis=1, keepdims=True)
+    return found, means
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +60,7 @@ def test_net_benefits_are_those_of_the_decision_curve(found):
     assert not of(found, "net_benefit", "treat none").any()
 
 
-def test_posterior_is_that_of_the_bayesian_bootstrap_of_rows(found, brute):
+def test_posterior_is_a_dirichlet_distribution_at_each_threshold(found, brute):
     error = brute.std(axis=0).max() / math.sqrt(20_000)
     for place, strategy in enumerate(found.strategies):
         limits = np.quantile(brute[:, place], [0.025, 0.975], axis=0)
@@ -66,12 +75,9 @@ def test_posterior_is_that_of_the_bayesian_bootstrap_of_rows(found, brute):
 
 def test_sample_information_is_that_of_simulated_studies(found):
     """A further study of 300 cases is drawn from each draw of the population; its posterior mean decides."""
-    generator = np.random.default_rng(3)
-    share = generator.dirichlet(np.ones(N), 4000)
-    counts = np.stack([generator.multinomial(300, one) for one in share])
-    means = (N * benefits(np.ones((1, N))) + 300 * benefits(counts)) / (N + 300)
+    means = posterior(np.random.default_rng(3), 20_000, more=300)[1]
     evsi = 1000 * (means.max(axis=1).mean(axis=0) - means.mean(axis=0).max(axis=0))
-    error = 1000 * means.std(axis=0).max() / math.sqrt(4000)
+    error = 1000 * means.std(axis=0).max() / math.sqrt(20_000)
     np.testing.assert_allclose(of(found, "evsi", "new"), evsi, atol=4 * error)
     assert (found.evsi <= found.evpi + 1e-12).all()
 
@@ -84,6 +90,75 @@ def test_value_of_information_grows_to_that_of_perfect_information():
     assert (few <= many + 1e-12).all()
     np.testing.assert_allclose(many, full.evpi, rtol=1e-2, atol=1e-6)
     assert np.isnan(full.evsi).all()
+
+
+def test_decisions_that_were_not_seen_are_possible():
+    y, p = np.zeros(1000), np.full(1000, 0.005)
+    y[:10], p[:10], p[500] = 1, 0.04, 0.15  # At 0.1, the model acts on one non-event and on no event.
+    found = pr.decision_uncertainty(y, {"m": p}, thresholds=0.1, more_cases=1000, n_resamples=20_000, seed=1)
+    generator = np.random.default_rng(2)
+    hits, alarms = generator.standard_gamma([0.5, 1.5], (100_000, 2)).T
+    benefit = (hits - alarms / 9.0) / 1002.0
+    assert of(found, "probability_best", "m")[0] == pytest.approx((benefit > 0.0).mean(), abs=0.015)
+    assert found.evpi[0] == pytest.approx(1000 * (np.maximum(benefit, 0.0).mean() - benefit.mean()), abs=0.003)
+    limits = of(found, "credible_low", "m")[0], of(found, "credible_high", "m")[0]
+    assert limits == pytest.approx(np.quantile(benefit, [0.025, 0.975]), rel=0.1)
+    assert 0.0 < found.evsi[0] < found.evpi[0]
+    assert "m has the highest net benefit with probability 0.60 (gain 0.000, 95% CI -0.001 to 0.003)" in str(found)
+
+
+def test_credible_limits_of_few_decisions_have_their_coverage():
+    """At 0.05, a calibrated model acts on 3 of 1,000 cases on average, and on an event in a quarter of the samples."""
+    threshold, generator = 0.05, np.random.default_rng(3)
+    z = np.linspace(-8.0, 8.0, 20_001)
+    risk, density = 1.0 / (1.0 + np.exp(7.0 - 1.5 * z)), np.exp(-(z**2) / 2.0)
+    true = ((risk >= threshold) * (risk - threshold) / (1.0 - threshold)) @ density / density.sum()
+    held = []
+    for seed in range(80):
+        p = 1.0 / (1.0 + np.exp(7.0 - 1.5 * generator.standard_normal(1000)))
+        y = generator.random(1000) < p
+        if y.any():
+            found = pr.decision_uncertainty(y, {"m": p}, thresholds=threshold, n_resamples=400, seed=seed)
+            held.append(found.credible_low[0] <= true <= found.credible_high[0])
+            assert found.probability_best[0] > 0.05  # The model is the best strategy.
+    assert np.mean(held) > 0.9
+
+
+def test_other_models_do_not_change_the_posterior_of_a_model():
+    models = MODELS | {"third": np.sqrt(P), "fourth": Q**2}
+    many, one = (pr.decision_uncertainty(Y, m, grid=[0.3, 0.6], n_resamples=20_000, seed=1) for m in (models, P))
+    for limit in ("credible_low", "credible_high"):
+        np.testing.assert_allclose(of(many, limit, "new"), of(one, limit, "forecast"), atol=0.001)
+        np.testing.assert_allclose(of(many, limit, "treat all"), of(one, limit, "treat all"), atol=0.01)
+
+
+def test_models_with_the_same_forecasts_share_the_first_place():
+    twice = pr.decision_uncertainty(Y, {"a": P, "b": P}, grid=GRID, seed=1)
+    once = pr.decision_uncertainty(Y, P, grid=GRID, seed=1)
+    assert (of(twice, "probability_best", "a") == of(twice, "probability_best", "b")).all()
+    np.testing.assert_allclose(twice.evpi[:3], once.evpi[:3], rtol=0.2, atol=0.02)
+
+
+def test_prior_cases_have_the_weights_of_their_outcome():
+    y, p = np.repeat([1, 0], [20, 400]), np.full(420, 0.01)
+    hits, alarms = np.random.default_rng(2).standard_gamma(0.5, (2, 100_000))
+    for event, non_event in ((1.0, 5.0), (4.0, 1.0), (3.0, 3.0)):
+        weight = np.where(y, event, non_event)
+        expected = (event * hits - 0.25 * non_event * alarms) / weight.sum()  # Nobody is acted on at 0.2.
+        for source in ((y, p), (pr.ForecastTable.from_predictions(y, p, sample_weight=weight),)):
+            own = {"sample_weight": weight} if len(source) == 2 else {}
+            found = pr.decision_uncertainty(*source, thresholds=0.2, n_resamples=20_000, seed=1, **own)
+            limits = found.credible_low[0], found.credible_high[0]
+            assert limits == pytest.approx(np.quantile(expected, [0.025, 0.975]), rel=0.1)
+
+
+def test_prior_cases_count_more_in_clusters():
+    many = [np.repeat(one, 3) for one in (Y, P, np.arange(N))]
+    copies = pr.decision_uncertainty(*many[:2], thresholds=0.9, cluster=many[2], n_resamples=20_000, seed=1)
+    plain = pr.decision_uncertainty(Y, P, thresholds=0.9, n_resamples=20_000, seed=1)
+    assert plain.credible_low[0] < 0.0 < plain.credible_high[0]  # No forecast reaches the threshold.
+    for limit in ("credible_low", "credible_high", "probability_best"):
+        assert getattr(copies, limit)[0] == pytest.approx(getattr(plain, limit)[0], rel=0.1)
 
 
 def test_pointwise_limits_are_those_of_operating_points():

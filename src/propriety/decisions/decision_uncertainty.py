@@ -145,15 +145,18 @@ def decision_uncertainty(  # noqa: PLR0913  (the data, the thresholds, and the d
     (`limits_of_net_benefit`, `error_of_difference`). Bands for all thresholds of the grid together use, instead of the
     normal quantile, the quantile of the largest of the standardised deviations, simulated from their covariance.
 
-    **Posterior distribution.** Cases are grouped by outcome and by the thresholds that the forecast of each model
-    reaches. The shares of the groups have a Dirichlet distribution with their counts as parameters: the Bayesian
-    bootstrap. Draws give credible limits, the probability that a strategy is best, and the expected value of perfect
-    information, how much net benefit is lost on average because the best strategy is not known for sure:
+    **Posterior distribution.** At each threshold, cases are grouped by outcome and by the models that act on them. The
+    shares of the groups have a Dirichlet distribution with their counts plus :math:`2^{-M}` as parameters, where
+    :math:`M` is the number of models: Jeffreys' prior for one model. The prior is worth one event and one non-event
+    however many models there are, and each model acts on half of either. Groups without cases are therefore possible,
+    and another model does not change the posterior distribution of the others. Draws give credible limits, the
+    probability that a strategy is best, and the expected value of perfect information, how much net benefit is lost on
+    average because the best strategy is not known for sure:
 
     .. math:: \mathrm{EVPI} = \operatorname{E} \max_s \mathrm{NB}_s - \max_s \operatorname{E} \mathrm{NB}_s .
 
     The expected value of sample information of :math:`m` further cases is the same after the draws are moved towards
-    their mean by the factor :math:`\sqrt{m / (n + m)}`, which gives them the variance of the posterior mean.
+    their mean by the factor :math:`\sqrt{m / (n + 2 + m)}`, which gives them the variance of the posterior mean.
 
     Parameters
     ----------
@@ -183,16 +186,20 @@ def decision_uncertainty(  # noqa: PLR0913  (the data, the thresholds, and the d
     Notes
     -----
     Coverage is measured in `studies/decision_uncertainty.py`. A high probability of being best does not mean a large
-    gain: it can be 0.99 for a gain of one true positive in 10,000 cases. With clusters, limits are normal and need
-    about 20 clusters or more. Weights may depend on the outcome; further cases are assumed to have similar weights and
-    clusters.
+    gain: it can be 0.99 for a gain of one true positive in 10,000 cases. Between two strategies whose decisions differ
+    in hardly any case, as at thresholds that few forecasts reach, it depends on the prior, and the value of few further
+    cases is somewhat too high. With clusters, limits are normal and need about 20 clusters or more. Weights may depend
+    on the outcome; further cases are assumed to have similar weights and clusters. With either, the posterior
+    distribution is the Bayesian bootstrap of cases or clusters, and the cases of the prior have the mean weight of
+    their outcome, or count as many as the design effect of clusters.
 
     References
     ----------
     Vickers, Cronin, Elkin & Gonen (2008), doi:10.1186/1472-6947-8-53; Sadatsafavi, Lee, Wynants, Vickers & Gustafson
     (2023), doi:10.1177/0272989X231178317, for EVPI; Cruz & Korthauer (2024), doi:10.1002/sim.10277, for Bayesian
     decision curves; Heath, Manolopoulou & Baio (2018), doi:10.1177/0272989X17738515, for EVSI from rescaled draws;
-    Rubin (1981), doi:10.1214/aos/1176345338, for the Bayesian bootstrap.
+    Rubin (1981), doi:10.1214/aos/1176345338, for the Bayesian bootstrap; Jeffreys (1946), doi:10.1098/rspa.1946.0056,
+    for the prior.
 
     Examples
     --------
@@ -242,7 +249,8 @@ def decision_uncertainty(  # noqa: PLR0913  (the data, the thresholds, and the d
     information = _value(draws, expected)
     sample = np.full(len(points), np.nan)
     if more_cases is not None:
-        sample = _value(expected + math.sqrt(more_cases / (ledger.n + more_cases)) * (draws - expected), expected)
+        known = ledger.n * (1.0 + float(cells.unit.sum()) / cells.n)  # The cases and those of the prior.
+        sample = _value(expected + math.sqrt(more_cases / (known + more_cases)) * (draws - expected), expected)
     rows = {
         "net_benefit": value,
         **dict(zip(("low", "high", "band_low", "band_high"), limits, strict=True)),
@@ -344,7 +352,7 @@ def _words(found: DecisionUncertainty) -> Iterator[str]:
     if len(grid) == 1:
         row = max((int(found.of(one)[0]) for one in found.strategies), key=lambda one: found.probability_best[one])
         low, high = found.gain_low[row], found.gain_high[row]
-        gain = "" if found.gain[row] == 0.0 else f" (gain {found.gain[row]:.3f}, {per} CI {low:.3f} to {high:.3f})"
+        gain = "" if low == high else f" (gain {found.gain[row]:z.3f}, {per} CI {low:z.3f} to {high:z.3f})"
         yield (
             f"At a threshold of {grid[0]:g}, {found.strategy[row]} has the highest net benefit with probability "
             f"{found.probability_best[row]:.2f}{gain}."
