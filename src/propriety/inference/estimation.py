@@ -121,8 +121,8 @@ def estimate(  # noqa: PLR0913  (the data, what is estimated, and how it is draw
     perfect models depend on the few outcomes that they did not expect, and need 10 of these. In
     `studies/intervals.py`, 95% intervals by formula of scores, skill, net benefit and AUC had a coverage of 93 to 97%
     in samples of 200 cases and more with as many events as non-events, also with 20 equal clusters. With 1% events
-    (`studies/few_events.py`), coverage was 95 to 98% for scores with 2 to 50 events, and 97 to 99% for AUC, also for areas of
-    0.98 and 0.99 with 10 to 50 events.
+    (`studies/few_events.py`), coverage was 95 to 98% for scores with 2 to 50 events, and 97 to 99% for AUC, also for
+    areas of 0.98 and 0.99 with 10 to 50 events.
 
     For intervals of miscalibration and discrimination under the Brier score, see `studies/calibration_verdict.py`. They
     assume that the event rate is a smooth function of the forecast. If it seems to jump, the upper limit is higher, and
