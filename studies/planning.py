@@ -4,7 +4,8 @@
 in which the first model is calibrated, or has the slope or ratio to detect, and are analysed with `compare`,
 `calibration_test` or `estimate`. Designs differ in the share of events, the measure, and clusters, whose cases share
 the forecasts and the outcome with probability 0.3. Writes `results/planning.csv`: the design, the planned number of
-cases, the goal, and the power, or mean width, in the new studies. Takes about fifteen minutes on one core.
+cases, the goal, and the power, or mean width, in the new studies. One design has 0.15% events, also with the
+difference given as an argument. Takes about fifteen minutes on one core.
 
 Run: python studies/planning.py [--replicates 6000] [--resume]
 """
@@ -49,6 +50,8 @@ COMPARISONS = {
     "net benefit at 0.1, 7% events": (pairs(-3.0, 0.7), pr.measures.NetBenefit(0.1), {}),
     "area under the ROC curve, 7% events": (pairs(-3.0, 0.7), pr.measures.AreaUnderRoc(), {}),
     "Brier score, 30% events, clusters": (pairs(-1.0, 0.5), pr.Brier(), {"cluster_size": CLUSTER, "icc": ICC}),
+    "Brier score, 0.15% events": (pairs(-7.0, 1.5), pr.Brier(), {}),
+    "Brier score, 0.15% events, difference given": (pairs(-7.0, 1.5), pr.Brier(), {"difference": None}),
 }
 TESTS = {
     "calibration test, slope 0.8, 30% events": (-1.0, {"slope": 0.8}),
@@ -89,9 +92,10 @@ def comparisons(replicates: int, done: set[object]) -> Iterator[Row]:
         if design not in done:
             generator = np.random.default_rng([26, place])
             new, old = draw(KNOWN, generator)
-            planned = pr.plan({"new": new, "old": old}, measure=measure, seed=1, **options)
+            given = {"difference": -float(np.mean((new - old) ** 2))} if "difference" in options else options
+            planned = pr.plan({"new": new, "old": old}, measure=measure, seed=1, **given)
             n = int(planned.required)
-            found = [compared(draw, measure, n, generator, clustered=bool(options)) for _ in range(replicates)]
+            found = [compared(draw, measure, n, generator, clustered="icc" in options) for _ in range(replicates)]
             yield row_of(design, planned, 0, found)
 
 

@@ -175,12 +175,22 @@ class TestPlans:
             square += new * ((1 - new) ** 2 - (1 - old) ** 2) ** 2 + (1 - new) * (new**2 - old**2) ** 2
         spread = math.sqrt(square / 3.0 - value**2)
         factor = (Z + stats.norm.ppf(0.8)) ** 2
-        with_difference = pr.plan(models, difference=0.02, n_resamples=1, seed=1)
-        assert with_difference.n[0] == math.ceil(factor * (spread / 0.02) ** 2)
-        assert (with_difference.value[0], with_difference.method[0]) == (0.02, "normal")
-        with_spread = pr.plan(models, spread=0.3, n_resamples=1, seed=1)
-        assert with_spread.n[0] == math.ceil(factor * (0.3 / value) ** 2)
+        with_difference = pr.plan(models, difference=0.004, seed=1)
+        assert with_difference.n[0] == math.ceil(factor * (spread / 0.004) ** 2)
+        assert (with_difference.value[0], with_difference.method[0]) == (0.004, "normal")
+        with_spread = pr.plan(models, spread=1.2, seed=1)
+        assert with_spread.n[0] == math.ceil(factor * (1.2 / value) ** 2)
         assert with_spread.value[0] == pytest.approx(value)
+        few = pr.plan(models, difference=0.02, seed=1)
+        assert few.n[0] == pytest.approx(factor * (spread / 0.02) ** 2, rel=0.1)
+        assert (few.method[0], few.seed, few.note) == ("simulated", 1, "")
+        beyond = pr.plan(models, difference=-1.3 * value, seed=1)
+        assert beyond.method[0] == "simulated"
+        assert beyond.note.startswith("The difference to detect is larger, relative to its spread, than that of the")
+        assert pr.plan(models, difference=1.2 * value, seed=1).note == ""
+        assert pr.plan(models, spread=0.7 * spread, seed=1).note == beyond.note
+        area = pr.plan(models, measure=pr.measures.AreaUnderRoc(), difference=0.9)
+        assert (area.method[0], area.note) == ("normal", "")
 
     def test_of_a_pilot_use_its_difference_and_error(self):
         rng = np.random.default_rng(2)

@@ -85,74 +85,101 @@ class TestPower:
         assert found.df == 0.0
 
 
+class Curve:
+    """A true power curve, simulated without noise, with the sizes for which it is asked."""
+
+    def __init__(self, power):
+        self.power, self.asked = power, []
+
+    def __call__(self, n, draws):
+        self.asked.append((n, draws))
+        return self.power(n)
+
+
 class TestRefinement:
-    """Three rounds of simulation, of which each is nearer to the number of cases that is needed."""
+    """Rounds of simulation search for the number of cases; the last, with all draws, gives the curve."""
 
     @pytest.mark.parametrize("df", [0.0, 2.0])
-    def test_rounds_ask_for_the_cases_of_the_curve_so_far(self, df):
-        start, told = PlannedPower(0.01, 2.1, df), Answers(0.71, 0.85, 0.81)
-        found = _refined(start, 0.8, 400, told)
+    def test_a_round_near_the_power_is_the_last_but_one(self, df):
+        start, told = PlannedPower(0.01, 2.1, df), Answers(0.839, 0.81)
+        found = _refined(start, 0.8, 4000, told)
         first = math.ceil(start.cases(0.8))
-        one = start.through(first, 0.71).noncentrality
-        second = math.ceil(PlannedPower(one, 2.1, df).cases(0.8))
-        other = start.through(second, 0.85).noncentrality
-        third = math.ceil(PlannedPower((one + other) / 2.0, 2.1, df).cases(0.8))
-        last = start.through(third, 0.81).noncentrality
-        assert told.asked == [(first, 100), (second, 100), (third, 400)]
-        assert found.noncentrality == pytest.approx((100 * one + 100 * other + 400 * last) / 600, rel=1e-12)
+        second = math.ceil(start.through(first, 0.839).cases(0.8))
+        assert told.asked == [(first, 1000), (second, 4000)]
+        assert found.noncentrality == pytest.approx(start.through(second, 0.81).noncentrality, rel=1e-12)
         assert (found.critical, found.df) == (2.1, df)
 
-    def test_rounds_far_from_the_power_count_a_hundredth(self):
-        start, told = PlannedPower(0.01, 1.96), Answers(0.5, 0.95, 0.75)
-        found = _refined(start, 0.8, 400, told)
-        points = [start.through(n, share).noncentrality for (n, _), share in zip(told.asked, told.shares, strict=True)]
-        assert found.noncentrality == pytest.approx(np.average(points, weights=[1.0, 1.0, 400.0]), rel=1e-12)
+    def test_rounds_on_both_sides_of_the_power_are_interpolated(self):
+        told = Answers(0.82, 0.78)
+        found = _refined(PlannedPower(0.01, 1.96), 0.8, 4000, told)
+        high, wanted, low = stats.norm.ppf([0.82, 0.8, 0.78])
+        above, below = (math.sqrt(n) for n, _ in told.asked)
+        assert found.cases(0.8) == pytest.approx((below + (wanted - low) / (high - low) * (above - below)) ** 2)
+
+    def test_the_search_goes_on_until_a_round_is_near_the_power(self):
+        start, told = PlannedPower(0.01, 2.1), Answers(0.7, 0.85, 0.755, 0.77, 0.8)
+        _refined(start, 0.8, 4000, told)
+        ends = [(told.asked[0][0], 0.7), (told.asked[1][0], 0.85)]
+        (a, low), (b, high) = ((math.sqrt(n), stats.norm.ppf(share)) for n, share in ends)
+        third = (a + (stats.norm.ppf(0.8) - low) / (high - low) * (b - a)) ** 2
+        assert told.asked[2] == (math.ceil(third), 1000)
+        assert told.asked[2][0] < told.asked[3][0] < told.asked[1][0]
+        assert [draws for _, draws in told.asked] == [1000, 1000, 1000, 1000, 4000]
+
+    @pytest.mark.parametrize("steepness", [0.5, 1.0, 3.0, 8.0])
+    @pytest.mark.parametrize("needed", [90, 700, 20_000])
+    def test_curves_of_any_steepness_are_followed(self, steepness, needed):
+        """Far from the power, the curves differ much from that of the normal formula, which asks for 785 cases."""
+        start = PlannedPower(0.01, 1.96)
+        told = Curve(lambda n: stats.norm.cdf(0.8416 + steepness * 2.8 * (math.sqrt(n / needed) - 1.0)))
+        found = _refined(start, 0.8, 8000, told)
+        assert told.power(found.cases(0.8)) == pytest.approx(0.8, abs=0.02)
+        assert len(told.asked) <= 10
 
     def test_shares_of_none_or_all_samples_are_moved_by_one_of_two_more(self):
-        start = PlannedPower(0.01, 5.99, 2.0)
-        told = Answers(1.0, 0.0, 1.0)
-        found = _refined(start, 0.8, 40, told)
-        shares = (11 / 12, 1 / 12, 41 / 42)
-        points = [start.through(n, share).noncentrality for (n, _), share in zip(told.asked, shares, strict=True)]
-        assert [draws for _, draws in told.asked] == [10, 10, 40]
-        assert found.noncentrality == pytest.approx(np.average(points, weights=[0.1, 0.1, 0.4]), rel=1e-9)
+        start, told = PlannedPower(0.01, 5.99, 2.0), Answers(0.8, 1.0)
+        assert _refined(start, 0.8, 40, told) == start.through(told.asked[1][0], 41 / 42)
+        assert [draws for _, draws in told.asked] == [10, 40]
 
     def test_a_share_no_larger_than_the_level_doubles_the_number_of_cases(self):
-        start, told = PlannedPower(0.01, 1.96), Answers(0.05, 0.0, 0.8)
-        found = _refined(start, 0.8, 400, told)
-        n = start.cases(0.8)
-        assert [asked for asked, _ in told.asked] == [math.ceil(n), math.ceil(2.0 * n), math.ceil(4.0 * n)]
-        assert found == start.through(math.ceil(4.0 * n), 0.8)
+        start, told = PlannedPower(0.01, 1.96), Answers(0.05, 0.0, 0.8, 0.8)
+        _refined(start, 0.8, 4000, told)
+        n = math.ceil(start.cases(0.8))
+        assert [asked for asked, _ in told.asked[:3]] == [n, 2 * n, 4 * n]
 
-    def test_if_nothing_is_ever_detected_the_number_of_cases_is_doubled_three_times(self):
+    def test_rounds_are_at_most_twice_or_half_as_large_as_the_last(self):
+        start, told = PlannedPower(0.01, 1.96), Answers(0.1, 0.8, 0.8)
+        _refined(start, 0.8, 4000, told)
+        assert told.asked[1][0] == 2 * told.asked[0][0]
+        told = Answers(1.0, 0.8, 0.8)
+        _refined(start, 0.8, 40_000, told)
+        assert told.asked[1][0] == math.ceil(told.asked[0][0] / 2)
+
+    def test_if_nothing_is_ever_detected_the_search_ends(self):
         start = PlannedPower(0.01, 1.96)
-        assert _refined(start, 0.8, 400, Answers(0.0, 0.0, 0.0)) == PlannedPower(0.00125, 1.96)
+        told = Curve(lambda n: 0.0)
+        found = _refined(start, 0.8, 400, told)
+        n = math.ceil(start.cases(0.8))
+        assert [asked for asked, _ in told.asked] == [n * 2**place for place in range(13)]
+        assert found.cases(0.8) == pytest.approx(n * 2**13)
 
-    def test_a_share_above_the_level_is_a_point_of_the_curve(self):
-        """The two-sided level of 1.96 is 0.05, and 2.1 of its tails are 0.0525."""
-        start, told = PlannedPower(0.01, 1.96), Answers(0.053, 0.8, 0.8)
-        _refined(start, 0.8, 4000, told)
-        doubled = math.ceil(2.0 * start.cases(0.8))
-        assert told.asked[1][0] > doubled
-        told = Answers(0.052, 0.8, 0.8)
-        _refined(start, 0.8, 4000, told)
-        assert told.asked[1][0] == doubled
-
-    def test_a_chi_squared_test_takes_every_share_as_a_point(self):
-        start, told = PlannedPower(0.01, 5.99, 2.0), Answers(0.01, 0.8, 0.8)
-        _refined(start, 0.8, 4000, told)
-        assert told.asked[1][0] != math.ceil(2.0 * start.cases(0.8))
+    def test_few_draws_cannot_tell_a_round_from_the_power(self):
+        told = Answers(0.5, 0.6)
+        _refined(PlannedPower(0.01, 1.96), 0.8, 10, told)
+        assert [draws for _, draws in told.asked] == [2, 10]
 
     def test_at_least_four_cases_and_one_sample_are_drawn(self):
-        told = Answers(1.0, 1.0, 1.0)
+        told = Curve(lambda n: 1.0)
         _refined(PlannedPower(1e6, 1.96), 0.8, 1, told)
         assert told.asked[0] == (4, 1)
-        assert [draws for _, draws in told.asked] == [1, 1, 1]
+        told = Curve(lambda n: 1.0)
+        _refined(PlannedPower(1e6, 1.96), 0.8, 4000, told)
+        assert told.asked == [(4, 1000), (4, 4000)]
 
     def test_no_more_than_the_largest_number_of_cases_are_drawn(self):
-        told = Answers(0.8, 0.8, 0.8)
-        _refined(PlannedPower(0.0, 1.96), 0.8, 4, told)
-        assert told.asked[0] == (10**12, 1)
+        told = Curve(lambda n: 0.1)
+        _refined(PlannedPower(0.0, 1.96), 0.8, 400, told)
+        assert told.asked == [(10**12, 100), (10**12, 400)]
 
 
 class TestDifference:
@@ -204,10 +231,12 @@ class TestDifference:
         x = np.random.default_rng(5).normal(-1.0, 1.0, 1500)
         cases = pair(expit(x), expit(0.5 * x))
         difference, spread, power, how = difference_power(cases, BRIER, **DRAWING)
-        drawn = cases.systematic(1000)
+        new, old = cases.forecasts.values()
+        squares = new * ((1 - new) ** 2 - (1 - old) ** 2) ** 2 + (1 - new) * (new**2 - old**2) ** 2
+        drawn = cases.systematic(1000, np.sqrt(squares))
         new, old = drawn.forecasts.values()
-        mean = -np.mean((new - old) ** 2)
-        square = np.mean(new * ((1 - new) ** 2 - (1 - old) ** 2) ** 2 + (1 - new) * (new**2 - old**2) ** 2)
+        mean = -(drawn.share @ (new - old) ** 2)
+        square = drawn.share @ (new * ((1 - new) ** 2 - (1 - old) ** 2) ** 2 + (1 - new) * (new**2 - old**2) ** 2)
         own = (mean / math.sqrt(square - mean**2)) ** 2
         generator, test = np.random.default_rng(3), _MeanTest.of(drawn, BRIER, 0.95)
         simulated = _refined(
@@ -216,6 +245,42 @@ class TestDifference:
         assert how == "simulated"
         expected = (difference / spread) ** 2 * simulated.noncentrality / own
         assert power.noncentrality == pytest.approx(expected, rel=1e-9)
+
+    def test_that_is_given_scales_the_simulated_noncentrality(self):
+        cases = pair([0.05, 0.3, 0.6], [0.15, 0.2, 0.4], [0.6, 0.3, 0.1])
+        value, own, power, _ = difference_power(cases, BRIER, **DRAWING)
+        for given in ({"difference": value}, {"difference": -0.5 * value}, {"spread": 1.5 * own}):
+            difference, spread = given.get("difference", value), given.get("spread", own)
+            found = difference_power(cases, BRIER, **DRAWING, **given)
+            assert found[:2] == (difference, spread)
+            assert found[3] == "simulated"
+            scale = (difference / value) ** 2 * (own / spread) ** 2
+            assert found[2].noncentrality == pytest.approx(scale * power.noncentrality, rel=1e-9)
+
+    def test_that_is_given_for_equally_good_models_uses_the_formula(self):
+        mirrored = AnticipatedCases(
+            forecasts={"new": np.array([0.4, 0.3]), "old": np.array([0.6, 0.7])},
+            share=np.array([0.5, 0.5]),
+            rate=np.array([0.5, 0.5]),
+        )
+        found = difference_power(mirrored, BRIER, difference=0.1, **DRAWING)
+        assert found[2:] == (spread_power(0.1, found[1], 0.95), "normal")
+
+    def test_of_equal_models_with_a_given_difference_is_never_detected(self):
+        found = difference_power(pair([0.3, 0.6], [0.3, 0.6]), BRIER, difference=0.01, **DRAWING)
+        assert found == (0.01, 0.0, PlannedPower(0.0, stats.norm.ppf(0.975)), "normal")
+
+    def test_kinds_that_matter_much_are_chosen_more_often_with_smaller_shares(self):
+        cases = AnticipatedCases.calibrated({"new": np.linspace(0.01, 0.4, 400)})
+        size = np.where(np.arange(400) % 100 == 7, 300.0, 1.0)
+        chosen = cases.systematic(80, size)
+        assert chosen.share.sum() == pytest.approx(1.0)
+        places = np.searchsorted(cases.rate, chosen.rate)
+        assert np.isin([7, 107, 207, 307], places).all()
+        chance = (1.0 + size / size.mean()) / 2.0
+        np.testing.assert_allclose(chosen.share * chance[places], (chosen.share * chance[places])[0])
+        assert chosen.prevalence == pytest.approx(cases.prevalence, rel=0.05)
+        assert cases.systematic(400, size) is cases
 
     def test_of_an_area_uses_the_normal_formula_however_few_the_events(self):
         cases = pair([0.02, 0.3, 0.5], [0.2, 0.1, 0.3], [0.6, 0.3, 0.1])
@@ -249,6 +314,19 @@ class TestDifference:
     def test_needs_finite_scores(self):
         with pytest.raises(InputValueError, match="is infinite, so no number of cases can be planned"):
             difference_power(pair([0.3, 0.5], [0.0, 0.5]), read_measure(pr.Log()), **DRAWING)
+
+    def test_with_ten_events_has_the_power_that_was_planned(self):
+        """The normal formula asks for half as many cases; three rounds without a bracket asked for twice as many."""
+        generator = np.random.default_rng(0)
+        x = generator.normal(-7.0, 1.2, 1000)
+        cases = pair(expit(x), expit(x + generator.normal(0.0, 1.5, 1000)))
+        drawing = {"level": 0.95, "power": 0.8, "draws": 200, "seed": 1}
+        value, spread, power, _ = difference_power(cases, BRIER, **drawing)
+        test = _MeanTest.of(cases, BRIER, 0.95)
+        assert test.reject(math.ceil(power.cases(0.8)), 1000, generator) == pytest.approx(0.8, abs=0.06)
+        assert test.reject(math.ceil(spread_power(value, spread, 0.95).cases(0.8)), 500, generator) < 0.6
+        given = difference_power(cases, BRIER, difference=value, **drawing)[2]
+        assert given.cases(0.8) == pytest.approx(power.cases(0.8), rel=1e-6)
 
 
 class TestMeanTest:

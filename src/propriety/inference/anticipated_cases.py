@@ -135,15 +135,23 @@ class AnticipatedCases:
         with np.errstate(over="ignore"):  # Events with a forecast of almost 0.
             return self.mean_of(influence.event**2, influence.non_event**2)
 
-    def systematic(self, most: int) -> AnticipatedCases:
-        """Return at most this many kinds: every k-th in the order of the probability of the event."""
+    def systematic(self, most: int, size: Floats | None = None) -> AnticipatedCases:
+        """Return at most this many kinds: a systematic sample in the order of the probability of the event.
+
+        Half of them are chosen by their share and half by their share times `size`, if it is given, so that rare kinds
+        that matter much are not missed. The shares of those chosen allow for it.
+        """
         if len(self.share) <= most:
             return self
+        chance = self.share
+        if size is not None:
+            chance = (self.share + self.share * size / (self.share @ size)) / 2.0
         order = np.argsort(self.rate, kind="stable")
         places = (np.arange(most) + 0.5) / most
-        kept = order[np.searchsorted(np.cumsum(self.share[order]), places).clip(max=len(order) - 1)]
+        kept = order[np.searchsorted(np.cumsum(chance[order]), places).clip(max=len(order) - 1)]
         chosen = {model: p[kept] for model, p in self.forecasts.items()}
-        return AnticipatedCases(forecasts=chosen, share=np.full(most, 1.0 / most), rate=self.rate[kept])
+        share = self.share[kept] / chance[kept]
+        return AnticipatedCases(forecasts=chosen, share=share / share.sum(), rate=self.rate[kept])
 
     def draw(self, n: int, draws: int, generator: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Draw the number of events and non-events of each kind in samples of n cases, shape (draws, kinds)."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, get_args
 
 import numpy as np
@@ -22,6 +22,7 @@ from propriety.inference.measures import FittedDistance, Measure, bounds_of
 from propriety.inference.number_words import capitalized, number, p_value_words, percent
 from propriety.inference.random_effects import HeterogeneityMethod, PredictionMethod, RandomEffects, random_effects
 from propriety.inference.ranking_measures import AreaUnderRoc
+from propriety.inference.site_errors import SiteCounts, site_errors
 from propriety.inference.slice_table import texts_of_labels
 from propriety.inference.verdicts import Names
 from propriety.ledger.ledger import Ledger
@@ -49,7 +50,8 @@ class SiteEstimates(Result):
     value, low, high, standard_error : ndarray of shape (rows,)
         The estimate with its interval and standard error, as in `propriety.estimate`.
     weight : ndarray of shape (rows,)
-        Weight of the site in the mean; 0 if the site is left out.
+        Weight of the site in the mean; 0 if the site is left out. Errors of mean scores are shrunk for it, see
+        `propriety.meta_analysis`.
     note : ndarray of str of shape (rows,)
         Why the site is left out, or a caveat about its interval.
     """
@@ -235,7 +237,14 @@ def meta_analysis(
     -----
     A site is left out of the mean of a measure if it has no standard error on the scale of the analysis, for example
     for observed/expected without events; `note` says so. If sites are left out because they have no events, the mean is
-    biased: combine small sites first. If the value of a site is infinite, so is the mean.
+    biased: combine small sites first. If the value of a site is infinite, so is the mean. If a site in the mean has
+    fewer than 10 events or non-events, `note` says so.
+
+    A site without events has a small mean score and a small standard error, and would dominate the mean over sites. The
+    standard errors of mean scores and net benefit are therefore shrunk: the variance of the losses of a site is
+    averaged with that of all sites, as if 100 of their events were added to its own. In `studies/sites.py`, with one to
+    three events per site, the coverage of 95% intervals is 91 to 95%; with the errors of the sites themselves it was 0
+    to 77%. With hundreds of events per site, the two hardly differ.
 
     The interval of Hartung and Knapp can be very narrow if the estimates of a few sites agree by chance.
 
@@ -278,10 +287,14 @@ def meta_analysis(
     sites: list[dict[str, Any]] = []
     for model in one_key.models:
         events = [part.table(model).n_events if part.labels is None else 0 for part in parts]
+        counts = SiteCounts.of(parts, model)
         for measure in asked:
             found = [estimate_or_note(part, model, measure, level=level, drawing=drawing) for part in parts]
             pooled = estimate_or_note(one_key, model, measure, level=level, drawing=drawing).value
-            row, weight = _summary(measure, labels, found, (method, prediction), level, one_key.classes)
+            errors = site_errors(measure, found, counts).tolist()
+            summed = [replace(one, standard_error=error) for one, error in zip(found, errors, strict=True)]
+            row, weight = _summary(measure, labels, summed, (method, prediction), level, one_key.classes)
+            row["note"] = "; ".join(filter(None, [row["note"], counts.note(weight > 0.0)]))
             rows.append({"model": model, "measure": measure.key, "pooled": pooled, **row})
             sites += [
                 _site_row(model, measure, label, count, one, share)

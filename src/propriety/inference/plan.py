@@ -17,8 +17,14 @@ from propriety.inference.comparison import compare_of
 from propriety.inference.measure_reading import read_measure
 from propriety.inference.measures import Measure
 from propriety.inference.plan_inputs import KnownCases, read_widths
-from propriety.inference.plan_words import PILOT, plan_words
-from propriety.inference.planned_power import PlannedPower, calibration_power, difference_power, spread_power
+from propriety.inference.plan_words import BEYOND, PILOT, plan_words
+from propriety.inference.planned_power import (
+    PlannedPower,
+    calibration_power,
+    difference_power,
+    is_beyond,
+    spread_power,
+)
 from propriety.inference.planned_precision import PlanMethod, planned_width
 from propriety.inference.verdicts import Names
 from propriety.ledger.ledger import Ledger
@@ -212,8 +218,11 @@ def plan(  # noqa: PLR0913  (the anticipated cases, the criteria, and the design
     Notes
     -----
     A comparison of means with fewer than 500 events is simulated with the test of `propriety.compare`, which allows
-    for few events; above that, and for other measures, power comes from the normal formula. In `studies/planning.py`
-    a planned power of 80% was 79 to 82% in new studies.
+    for few events; above that, and for other measures, power comes from the normal formula. If `difference` or `spread`
+    is given with forecasts, it scales the simulated noncentrality; `note` says so if the difference is larger relative
+    to its spread than that of the forecasts, because the test may then be more conservative. If both are given, or with
+    a pilot, the formula is used whatever the number of events. In `studies/planning.py` a planned power of 80% was 78
+    to 82% in new studies.
 
     Labelled pilots with few events give a poor estimate of the difference, and so of the power. Unlabelled forecasts of
     the same cases do not have this problem, but assume that the first model is calibrated and that the second adds no
@@ -304,11 +313,10 @@ def _compared(
             return value, PlannedPower(0.0, spread_power(1.0, own, drawing["level"]).critical), "pilot", warning
         return value, spread_power(value, own, drawing["level"]), "pilot", warning
     assert known.cases is not None  # noqa: S101  (for the type checker; there are two models)
-    value, own, curve, how = difference_power(known.cases, measure, **drawing)
-    if difference is not None or spread is not None:
-        value, own = difference or value, spread or own
-        return value, spread_power(value, own, drawing["level"]), "normal", ""
-    return value, curve, how, ""
+    value, own, curve, how = difference_power(known.cases, measure, difference=difference, spread=spread, **drawing)
+    given = difference is not None or spread is not None
+    few = given and is_beyond(known.cases, measure, value, own, curve.cases(drawing["power"]))
+    return value, curve, how, BEYOND if few else ""
 
 
 def _plan(

@@ -12,12 +12,16 @@ from propriety.inference.number_words import capitalized, percent
 if TYPE_CHECKING:
     from propriety.inference.plan import Plan
 
-__all__ = ["PILOT", "plan_words"]
+__all__ = ["BEYOND", "PILOT", "plan_words"]
 
 PILOT = (
     "The difference was estimated from a pilot with {events:,} cases of the rarer outcome (interval {low:.3g} to "
     "{high:.3g}), so the number of cases is uncertain; pass the smallest difference worth detecting, or forecasts "
     "without outcomes."
+)
+BEYOND = (
+    "The difference to detect is larger, relative to its spread, than that of the forecasts. With so few events, the "
+    "power may be lower than planned."
 )
 FEW = 50  # With fewer events or non-events, intervals are less certain than planned.
 

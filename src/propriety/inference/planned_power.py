@@ -20,13 +20,17 @@ from propriety.result import Floats
 from propriety.rules.rule import binary_rule
 from propriety.tables.forecast_table import ForecastTable
 
-__all__ = ["PlannedPower", "calibration_power", "difference_power", "spread_power"]
+__all__ = ["PlannedPower", "calibration_power", "difference_power", "is_beyond", "spread_power"]
 
 KINDS = 1000  # Most kinds of cases from which samples are drawn.
 ROWS = 200  # Most distinct forecasts of a drawn table.
 FASTER = 4  # Comparisons are drawn so much faster than calibration tests that there are as many times more.
 MANY = 500  # With more events and non-events, the normal formula is used without simulation.
-ROUNDS = (0.25, 0.25, 1.0)  # Shares of the draws at each simulated sample size, each nearer to the one that is needed.
+ROUNDS, PART = 12, 0.25  # Most rounds that search for the number of cases, and their share of the draws.
+NEAR = 0.04  # Distance from the power at which the search ends.
+INSIDE = 0.2  # Smallest step from either end of the range that is searched, as a share of it.
+BEYOND = 1.25  # A difference that is larger by this factor than that of the forecasts is not covered by the simulation.
+FEWEST = 4  # Fewest cases that are drawn.
 BLOCK = 4_000_000  # Numbers drawn at once.
 MOST = 1e12  # Largest number of cases that is planned.
 SMALLEST, LARGEST = 1e-150, 1e150  # Of a difference relative to its spread; beyond them, squares are 0 or infinite.
@@ -85,37 +89,58 @@ def spread_power(difference: float, spread: float, level: float) -> PlannedPower
 
 
 def difference_power(
-    cases: AnticipatedCases, measure: Measure, *, level: float, power: float, draws: int, seed: int
+    cases: AnticipatedCases,
+    measure: Measure,
+    *,
+    level: float,
+    power: float,
+    draws: int,
+    seed: int,
+    difference: float | None = None,
+    spread: float | None = None,
 ) -> tuple[float, float, PlannedPower, str]:
-    """Return the anticipated difference of two models, its spread per case, the power of `compare`, and the method.
+    """Return the difference of two models, its spread per case, the power of `compare`, and the method.
 
-    With few events the test of a mean is conservative, so its power is simulated: samples are drawn from the kinds of
-    cases and tested as `propriety.compare` does.
+    The difference and its spread are those of the anticipated cases unless they are given. With few events the test of
+    a mean is conservative, so its power is simulated: samples are drawn from the kinds of cases and tested as
+    `propriety.compare` does. A given difference or spread scales the noncentrality of the simulated test as it does
+    that of the formula.
     """
     if not isinstance(measure, Mean | Skill | Smooth):
         law = "must be a rule, or a measure that is a mean or has an influence function"
         raise InputTypeError(law, argument="measure", offender=f"got {measure.label}")
     new, old = cases.forecasts
-    difference = measure.value(cases.table(new)) - measure.value(cases.table(old))
-    spread = _spread(cases, measure)
-    if not (math.isfinite(difference) and math.isfinite(spread)):
+    value = measure.value(cases.table(new)) - measure.value(cases.table(old))
+    own = _spread(cases, measure)
+    if not (math.isfinite(value) and math.isfinite(own)):
         raise InputValueError(
             f"the {measure.label} of these forecasts is infinite, so no number of cases can be planned"
         )
-    if spread == 0.0 or abs(difference) < 1e-9 * spread:
-        return difference, spread, PlannedPower(0.0, float(ndtri((1.0 + level) / 2.0))), "normal"
+    equal = own == 0.0 or abs(value) < 1e-9 * own
+    spread = own if spread is None else spread
+    if spread == 0.0 or (difference is None and equal):
+        return difference or value, spread, PlannedPower(0.0, float(ndtri((1.0 + level) / 2.0))), "normal"
+    difference = value if difference is None else difference
     found = spread_power(difference, spread, level)
     rarer = min(cases.prevalence, 1.0 - cases.prevalence)
-    if not isinstance(measure, Mean) or found.cases(power) * rarer > MANY:
+    if equal or not isinstance(measure, Mean) or found.cases(power) * rarer > MANY:
         return difference, spread, found, "normal"
-    drawn = cases.systematic(KINDS)
+    drawn = cases.systematic(KINDS, np.sqrt(_mean_squares(cases, measure)))
     test = _MeanTest.of(drawn, measure, level)
-    # The kinds that are drawn may be fewer than those of the formula, so only the ratio of the two is used.
-    own = spread_power(drawn.mean_of(test.happened, test.without), _spread(drawn, measure), level)
+    # The formula may have more kinds than are drawn, or a given difference, so only the ratio of the two is used.
+    start = spread_power(drawn.mean_of(test.happened, test.without), _spread(drawn, measure), level)
     generator = np.random.default_rng(seed)
-    simulated = _refined(own, power, FASTER * draws, lambda n, own: test.reject(n, own, generator))
-    ratio = simulated.noncentrality / own.noncentrality
+    simulated = _refined(start, power, FASTER * draws, lambda n, own: test.reject(n, own, generator))
+    ratio = simulated.noncentrality / start.noncentrality
     return difference, spread, PlannedPower(found.noncentrality * ratio, found.critical), "simulated"
+
+
+def is_beyond(cases: AnticipatedCases, measure: Measure, difference: float, spread: float, n: float) -> bool:
+    """Whether n cases have few events, and a difference is larger, relative to its spread, than that of the cases."""
+    if not isinstance(measure, Mean) or n * min(cases.prevalence, 1.0 - cases.prevalence) > MANY:
+        return False
+    new, old = (measure.value(cases.table(model)) for model in cases.forecasts)
+    return abs(difference) * _spread(cases, measure) > BEYOND * abs(new - old) * spread
 
 
 def calibration_power(
@@ -157,19 +182,43 @@ def calibration_power(
 
 
 def _refined(start: PlannedPower, power: float, draws: int, rejected: Callable[[int, int], float]) -> PlannedPower:
-    """Simulate the power near the number of cases that is needed, and return the curve through the results."""
-    curve, found, weights = start, [], []
+    """Search by simulation for the number of cases that is needed, and return the curve through the power found there.
+
+    Rounds with a part of the draws come first, until one is near the power; the last one has all of them. Between a
+    round with too few and one with too many cases, the probit of the power is linear in the root of their number.
+    """
     none = 2.1 * (1.0 - float(ndtr(start.critical))) if not start.df else 0.0
-    for part in ROUNDS:
-        n, own = max(math.ceil(min(curve.cases(power), MOST)), 4), max(int(part * draws), 1)
+    part = max(int(PART * draws), 1)
+    near = max(NEAR, 2.0 * math.sqrt(power * (1.0 - power) / part))
+    ends: dict[bool, tuple[int, float]] = {}  # The last rounds with less and with more than the power.
+
+    def simulate(n: int, own: int) -> float:
         share = min(max(rejected(n, own), 1.0 / (own + 2)), 1.0 - 1.0 / (own + 2))
-        if share <= none:  # Hardly anything is detected with so few cases.
-            curve = PlannedPower(curve.noncentrality / 2.0, start.critical, start.df)
-            continue
-        found.append(start.through(n, share).noncentrality)
-        weights.append(own if abs(share - power) < 0.1 else 0.01 * own)  # The curve is exact only near the power.
-        curve = PlannedPower(float(np.average(found, weights=weights)), start.critical, start.df)
-    return curve
+        ends[share >= power] = (n, share)
+        return share
+
+    def needed(n: int, share: float, inside: float = 0.0) -> float:
+        if len(ends) == 2:
+            return _between(ends[False], ends[True], power, inside)
+        # If hardly anything is detected, the power says nothing but that many more cases are needed.
+        return 2.0 * n if share <= none else min(max(start.through(n, share).cases(power), n / 2.0), 2.0 * n)
+
+    n = max(math.ceil(min(start.cases(power), MOST)), FEWEST)
+    for _ in range(ROUNDS):
+        share, last = simulate(n, part), n
+        close = abs(share - power) <= near
+        n = max(math.ceil(min(needed(n, share, 0.0 if close else INSIDE), MOST)), FEWEST)
+        if close or n == last:
+            break
+    return start.through(needed(n, simulate(n, max(draws, 1))), power)
+
+
+def _between(below: tuple[int, float], above: tuple[int, float], power: float, inside: float) -> float:
+    """Return the number of cases with this power, between numbers with less and with more, and so far inside."""
+    one, other = (math.sqrt(n) for n, _ in (below, above))
+    low, wanted, high = (float(ndtri(share)) for share in (below[1], power, above[1]))
+    part = min(max((wanted - low) / (high - low), inside), 1.0 - inside)
+    return (one + part * (other - one)) ** 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,11 +233,7 @@ class _MeanTest:
 
     @classmethod
     def of(cls, cases: AnticipatedCases, measure: Mean, level: float) -> _MeanTest:
-        loss = binary_rule(measure.rule).loss
-        new, old = cases.forecasts.values()
-        happened, without = (
-            measure.sign * (loss(new, event=event) - loss(old, event=event)) for event in (True, False)
-        )
+        happened, without = _gaps(cases, measure)
         counted = isinstance(measure, NetBenefit) and not isinstance(measure.thresholds, tuple)
         odds = measure.thresholds / (1.0 - measure.thresholds) if counted else None  # type: ignore[attr-defined]
         return cls(cases, happened, without, level, odds)
@@ -219,6 +264,22 @@ class _MeanTest:
         with np.errstate(divide="ignore", invalid="ignore"):
             p_value = 2.0 * stdtr(df, -np.abs(mean / error))
         return int(np.count_nonzero(seen & (p_value <= 1.0 - self.level)))
+
+
+def _gaps(cases: AnticipatedCases, measure: Mean) -> tuple[Floats, Floats]:
+    """Return the difference between the two models in each kind of case, with the event and without it."""
+    loss = binary_rule(measure.rule).loss
+    new, old = cases.forecasts.values()
+    with_event, without = (measure.sign * (loss(new, event=event) - loss(old, event=event)) for event in (True, False))
+    return with_event, without
+
+
+def _mean_squares(cases: AnticipatedCases, measure: Mean) -> Floats:
+    """Return the mean squared difference between the two models in each kind of case."""
+    sides = zip(_gaps(cases, measure), (cases.rate, 1.0 - cases.rate), strict=True)
+    with np.errstate(invalid="ignore"):  # Infinite losses that cannot happen.
+        found: Floats = np.sum([np.where(p > 0.0, p * gap**2, 0.0) for gap, p in sides], axis=0)
+    return found
 
 
 def _spread(cases: AnticipatedCases, measure: Mean | Skill | Smooth) -> float:
