@@ -76,10 +76,11 @@ class LateLabels(Result):
     observed_expected, low, high : ndarray of shape (windows,)
         Observed over expected events and its limits.
     p_value : ndarray of shape (windows,)
-        Test of calibration (intercept and slope); 0 if an event is reported whose forecast was 0.
+        Test of calibration (intercept and slope); 0 if an event is reported whose forecast was 0. With fewer than 20
+        expected reports, it is at least 1/5000.
     score, score_low, score_high : ndarray of shape (windows,)
         The score that the window will have when all events are reported, and its limits; these are NaN with fewer than
-        4 reported events, or if all losses are equal.
+        4 expected reports, with none reported, or if all losses are equal.
     if_slower, if_faster : ndarray of shape (windows,)
         Observed/expected if all delays were 20% longer, or shorter.
     as_labelled, score_as_labelled : ndarray of shape (windows,)
@@ -217,7 +218,9 @@ def late_labels(
               S = \frac{\sum F(a_i)\, l_0(p_i) + y^*_i (l_1(p_i) - l_0(p_i))}{\sum F(a_i)} .
 
     The limits include the error of F and hold for miscalibrated forecasts too: the variance of O/E follows from the
-    event rates observed in groups of forecasts. The test includes the error of F.
+    event rates observed in groups of forecasts. The test includes the error of F. With fewer than 20 expected reports,
+    its p-value is the larger of that of chi-squared and that of reports drawn for calibrated forecasts, with a fixed
+    seed.
 
     Parameters
     ----------
