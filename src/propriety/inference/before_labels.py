@@ -197,7 +197,11 @@ def before_labels(
     -----
     The expected score says how sharp the forecasts are, not whether they are right: a model that has stopped working
     but is as confident as before has the same expected score. If past days have no events or no non-events, they have
-    no line, and variances by chance are those of calibrated forecasts. COVERAGE
+    no line, and variances by chance are those of calibrated forecasts. In `studies/before_labels.py`, 95% limits from
+    30 past days had a coverage of 91 to 100% for calibrated forecasts and for those as miscalibrated as on past days,
+    also if the new day was ten times smaller; 76 to 83% if the miscalibration grew from day to day; and next to none if
+    it set in on the new day. It was 62 to 76% for net benefit at a threshold that hardly a case of a small new day
+    reached: the mean difference of past days does not allow for other forecasts on the new day.
 
     References
     ----------
