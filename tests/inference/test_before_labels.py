@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.special import expit, logit, stdtrit
+from scipy.optimize import minimize
+from scipy.special import expit, logit, stdtrit, xlogy
 
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError
@@ -115,29 +116,74 @@ def test_limits_are_possible_values():
     assert (found.chance_low <= found.expected).all()
 
 
+def cox_line_by_hand(y, p):
+    """Return the slope and the intercept of a logistic regression on the log-odds."""
+
+    def loss(line):
+        rate = expit(line[0] * logit(p) + line[1])
+        return -np.mean(xlogy(y, rate) + xlogy(1.0 - y, 1.0 - rate))
+
+    return minimize(loss, [1.0, 0.0], method="BFGS", options={"gtol": 1e-9}).x
+
+
 def test_limits_from_past_days_need_not_contain_the_expected_value():
     rng = np.random.default_rng(1)
     y, p, day = batches(rng, 30, 2000, shifts=np.full(30, 0.6))
     new = expit(rng.normal(-1, 1, 2000))
     found = pr.before_labels(new, past=pr.condense(y, p, by={"day": day}), measures=[pr.measures.ObservedExpected()])
+    slope, intercept = cox_line_by_hand(y, p)
     differences, variances = [], []
     for one in range(30):
         own = p[day == one]
+        rate = expit(slope * logit(own) + intercept)
         differences.append(y[day == one].sum() / own.sum() - 1.0)
-        variances.append((own * (1.0 - own)).sum() / own.sum() ** 2)
+        variances.append((rate * (1.0 - rate)).sum() / own.sum() ** 2)
     difference, variance = np.array(differences), np.array(variances)
     weight = 1.0 / variance
     excess = weight @ (difference - weight @ difference / weight.sum()) ** 2 - 29
     between = max(excess / (weight.sum() - weight @ weight / weight.sum()), 0.0)
     weight = 1.0 / (variance + between)
     mean = weight @ difference / weight.sum()
-    chance = (new * (1.0 - new)).sum() / new.sum() ** 2
+    rate = expit(slope * logit(new) + intercept)
+    chance = (rate * (1.0 - rate)).sum() / new.sum() ** 2
     away = stdtrit(29, 0.975) * np.sqrt(between + chance + 1.0 / weight.sum())
     assert found.low[0] == pytest.approx(1.0 + mean - away)
     assert found.high[0] == pytest.approx(1.0 + mean + away)
     assert found.low[0] > 1.2
     calibrated = rng.random(2000) < new
     assert not found.reconcile(calibrated).inside[0]
+
+
+def test_limits_of_a_smaller_day_hold_for_miscalibrated_forecasts():
+    rng = np.random.default_rng(4)
+    values = expit(np.linspace(-5.0, -3.0, 9))
+    measures, held = [pr.Brier(), pr.measures.ObservedExpected()], np.zeros(2)
+    for _ in range(60):
+        day, p = np.append(np.repeat(np.arange(8), 1000), np.full(100, 8)), rng.choice(values, 8100)
+        y, old = rng.random(len(p)) < expit(logit(p) + 1.8), day < 8
+        found = pr.before_labels(p[~old], past=pr.condense(y[old], p[old], by={"day": day[old]}), measures=measures)
+        held += found.reconcile(y[~old]).inside
+    assert (held >= 53).all()
+
+
+def test_variances_without_a_line_are_those_of_slope_one_or_of_calibrated_forecasts():
+    new, day = np.array([0.1, 0.3, 0.6]), np.repeat([1, 2], 20)
+    measure = pr.measures.ObservedExpected()
+
+    def width(y, p):
+        found = pr.before_labels(new, past=pr.condense(y, p, by={"day": day}), measures=[measure])
+        return found.past_difference[0], found.high[0] - (1.0 + found.past_difference[0])
+
+    def by_hand(rate, own):
+        chance, error = (rate(new) * (1.0 - rate(new))).sum() / new.sum() ** 2, 20 * rate(own) * (1.0 - rate(own))
+        return stdtrit(1, 0.975) * np.sqrt(chance + error / (20 * own) ** 2 / 2)
+
+    equal = np.full(40, 0.2)
+    none = width(np.zeros(40), equal)
+    assert none == (-1.0, pytest.approx(by_hand(lambda p: p, 0.2)))
+    shift = logit(0.4) - logit(0.2)
+    half = width(np.tile([1, 1, 0, 0, 0], 8), equal)
+    assert half == (pytest.approx(1.0), pytest.approx(by_hand(lambda p: expit(logit(p) + shift), 0.2)))
 
 
 def test_a_measure_without_a_value_is_neither_inside_nor_outside():

@@ -9,6 +9,7 @@ from scipy.special import logit
 
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError
+from propriety.inference.late_calibration import p_value_of_reports
 from propriety.inference.late_cases import LateCases, _common, _limits_of_ratio, estimate_window, read_late_cases
 from propriety.inference.reporting_delays import ReportingDelays
 from propriety.rules.families import BRIER
@@ -79,15 +80,16 @@ class TestLateCases:
         assert found.score_as_labelled == pytest.approx(naive)
 
     def test_have_a_score_test_of_intercept_and_slope(self):
-        found, share = self.found(), self.SHARE[self.AGE]
+        share, count = self.SHARE[self.AGE], 5.0 * self.COUNT  # 23 reports are expected.
+        p_value = p_value_of_reports(self.P, count, self.AGE, self.EVENT, self.DELAYS)
         rate, x = self.P * share, logit(self.P)
-        x = x - np.average(x, weights=self.COUNT)
+        x = x - np.average(x, weights=count)
         factor = (1.0 - self.P) / (1.0 - rate)
         one, two = factor, factor * x
-        sums = np.array([(self.COUNT * g * (self.EVENT - rate)).sum() for g in (one, two)])
-        inner = np.array([[(self.COUNT * rate * (1.0 - rate) * a * b).sum() for a in (one, two)] for b in (one, two)])
-        inner += self.variance(self.COUNT * rate * one, self.COUNT * rate * two)
-        assert found.p_value == pytest.approx(stats.chi2.sf(sums @ np.linalg.solve(inner, sums), 2))
+        sums = np.array([(count * g * (self.EVENT - rate)).sum() for g in (one, two)])
+        inner = np.array([[(count * rate * (1.0 - rate) * a * b).sum() for a in (one, two)] for b in (one, two)])
+        inner += self.variance(count * rate * one, count * rate * two)
+        assert p_value == pytest.approx(stats.chi2.sf(sums @ np.linalg.solve(inner, sums), 2))
 
     def test_with_certain_or_equal_forecasts_have_no_test_of_them(self):
         assert math.isnan(self.found(np.full(8, 0.4)).p_value)
@@ -99,13 +101,18 @@ class TestLateCases:
         assert self.found(certain).p_value == pytest.approx(fewer.p_value)
 
     def test_with_few_reports_have_no_limits_of_the_score(self):
-        event = np.array([False, True, True, False, False, True, False, False])
-        found = self.found(event=event)
-        assert found.note == "fewer than 4 reported events: no limits of the score"
-        assert math.isnan(found.score_low)
-        assert found.low > 0.0
-        event[6] = True
+        few = self.found(0.8 * self.P)  # 3.6 are expected, and 6 came.
+        assert few.note == "fewer than 4 expected reports: no limits of the score"
+        assert math.isnan(few.score_low)
+        assert few.low == pytest.approx(stats.gamma.ppf(stats.norm.sf(1.96), 6) / few.expected)
+        event = np.zeros(8, dtype=bool)
+        none = self.found(event=event)
+        assert none.note == "no event is reported: no limits of the score"
+        assert math.isnan(none.score_low)
+        assert none.low == 0.0
+        event[1] = True  # One came, and 4.5 are expected.
         assert self.found(event=event).note == ""
+        assert self.found(event=event).score_low > 0.0
 
     def test_with_infinite_losses_have_no_limits_of_the_score(self):
         p = self.P.copy()

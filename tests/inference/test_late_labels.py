@@ -109,16 +109,15 @@ def test_limits_have_their_level_for_forecasts_far_too_high():
 
 
 def test_scores_and_their_limits_are_possible_ones():
-    day = [5, 5, 5, 4]
-    found = pr.late_labels([0.0, 1.0, 0.5, 1.0], made=day, reported=[6, 5, 5, 5], windows=[])
-    assert found.score_high[0] == 1.0
-    certain = pr.late_labels([0.0, 1.0, 0.5, 1.0], made=day, reported=[6, 5, 5, 5], windows=[], rule=pr.Log())
+    p, cases = [0.0, 1.0, 0.5, 1.0] * 2, {"made": [5, 5, 5, 4] * 2, "reported": [6, 5, 5, 5] * 2, "windows": []}
+    assert pr.late_labels(p, **cases, level=0.9999).score_high[0] == 1.0
+    certain = pr.late_labels(p, **cases, rule=pr.Log())
     assert (certain.score[0], np.isnan(certain.score_low[0])) == (np.inf, True)
-    right = pr.late_labels([0.25, 1.0, 0.5, 1.0], made=[5] * 4, reported=[5] * 4, windows=[], rule=pr.Log())
+    right = pr.late_labels([0.25, 1.0, 0.5, 1.0] * 2, made=[5] * 8, reported=[5] * 8, windows=[], rule=pr.Log())
     assert right.score[0] == pytest.approx(3 * np.log(2) / 4)
     assert right.note[0] == "a forecast has an infinite loss: no limits of the score"
     assert certain.note[0] == f"events are reported whose forecast was 0; {right.note[0]}"
-    alike = pr.late_labels([0.3] * 8, made=[5] * 8, reported=[5] * 8, windows=[])
+    alike = pr.late_labels([0.6] * 8, made=[5] * 8, reported=[5] * 8, windows=[])
     assert np.isnan(alike.score_low[0])
     assert alike.note[0] == (
         "all forecasts are equal: calibration is not tested; nothing varies in the sample, so there is no interval of "
@@ -270,12 +269,13 @@ def test_few_reports_have_no_limits_of_the_score():
     made, reported = np.repeat(np.arange(30), 40), np.full(1200, np.nan)
     reported[[0, 10, 45, 80, 300, 400]] = made[[0, 10, 45, 80, 300, 400]] + [0, 1, 2, 3, 0, 1]
     reported[[1160, 1161]] = 29.0
-    found = pr.late_labels(np.linspace(0.005, 0.02, 1200), made=made, reported=reported, now=29, windows=[7])
+    found = pr.late_labels(np.linspace(0.004, 0.01, 1200), made=made, reported=reported, now=29, windows=[7])
     assert found.reported.tolist() == [2, 8, 6]
+    assert (found.expected < 4.0).tolist() == [True, False, False]
     assert np.isnan(found.score_low).tolist() == [True, False, False]
     assert np.isfinite(found.score).all()
     assert [one != "" for one in found.note] == [True, False, False]
-    assert "fewer than 4 reported events" in found.summary().splitlines()[1]
+    assert "fewer than 4 expected reports" in found.summary().splitlines()[1]
     assert "nan" not in found.summary()
 
 

@@ -8,11 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import chdtrc
+from scipy.special import gammaincinv, ndtr
 
 from propriety.errors import InputValueError
 from propriety.inference.day_numbers import Days, check_alike, read_day, read_days
 from propriety.inference.estimates import NO_SPREAD, ROUNDING
+from propriety.inference.late_calibration import p_value_of_reports
 from propriety.inference.reporting_delays import ReportingDelays
 from propriety.ledger.ledger import Ledger
 from propriety.result import Floats
@@ -23,9 +24,12 @@ from propriety.tables.validation import read_unlabelled
 
 __all__ = ["LateCases", "WindowEstimate", "estimate_window", "read_late_cases"]
 
-FEWEST = 4  # With fewer reported events, limits of the score would be too narrow; see `studies/late_labels.py`.
+# With fewer expected reports, limits of the score would be too narrow; see `studies/late_labels.py`. The number that
+# came does not say so: where few are expected, four reports are an extreme sample.
+FEWEST = 4
 EVENTS_OF_GROUP, MOST_GROUPS = 20, 10  # Groups of forecasts whose observed event rates give the limits of O/E.
-FEW = f"fewer than {FEWEST} reported events: no limits of the score"
+FEW = f"fewer than {FEWEST} expected reports: no limits of the score"
+NONE = "no event is reported: no limits of the score"
 UNVARIED = f"{NO_SPREAD} of the score"
 UNBOUNDED = "a forecast has an infinite loss: no limits of the score"
 UNSCORED = "a forecast has an infinite loss: no score"
@@ -139,7 +143,8 @@ def estimate_window(
     r"""Estimate observed/expected, the score and a test of calibration from events reported so far.
 
     A reported event has probability :math:`p F(a)` if the forecast is calibrated, with the share F of events that are
-    reported by age a; see `propriety.late_labels`.
+    reported by age a; see `propriety.late_labels`. With few expected reports, the lower limit of observed/expected is
+    no higher than that of a Poisson number.
     """
     p, count = cases.forecast, cases.number
     share = delays.share[age]
@@ -150,9 +155,13 @@ def estimate_window(
     if estimable and total > 0.0:
         error = float(delays.variance(_by_age(age, expected[None], delays))[0, 0])
         low, high = _limits_of_ratio(events, total, _common(cases, share, event), error, z)
+        if total < FEWEST and events > 0.0:
+            exact = float(gammaincinv(events, float(ndtr(-z))))  # The limit of a Poisson number.
+            low = min(low, exact / total)
     score, error, naive = _score(cases, age, event, delays, rule)
     varies = error > ROUNDING * abs(score)
-    away = math.exp(min(z * error / score, 700.0)) if varies and score > 0.0 and events >= FEWEST else math.nan
+    has_limits = varies and score > 0.0 and total >= FEWEST and events > 0.0
+    away = math.exp(min(z * error / score, 700.0)) if has_limits else math.nan
     worst = rule.properties().worst
     slower, faster = (float((count * p * delays.stretched(by).share[age]).sum()) for by in (1.2, 0.8))
     eventually = float((count * p).sum())
@@ -164,7 +173,7 @@ def estimate_window(
         observed_expected=_ratio(events, total),
         low=low,
         high=high,
-        p_value=_test(cases, age, event, delays),
+        p_value=0.0 if _refuted(cases, event) else p_value_of_reports(p, count, age, event, delays),
         score=score,
         score_low=score / away,
         score_high=score * away if worst is None or score > worst else min(score * away, worst),
@@ -195,8 +204,10 @@ def _note(
         notes.append(REFUTED)
     if math.isnan(score):
         notes.append(UNSCORED if expected > 0.0 else NO_REPORTS)
-    elif float(cases.number[event].sum()) < FEWEST:
+    elif expected < FEWEST:
         notes.append(FEW)
+    elif not event.any():
+        notes.append(NONE)
     elif math.isnan(error):
         notes.append(UNBOUNDED)
     elif not varies:
@@ -263,32 +274,6 @@ def _score(
     square = float(count @ (loss - score * share) ** 2)
     square += float(delays.variance(_by_age(age, (count * share * (without - score))[None], delays))[0, 0])
     return score, math.sqrt(square) / total, naive
-
-
-def _test(cases: LateCases, age: NDArray[np.intp], event: NDArray[np.bool_], delays: ReportingDelays) -> float:
-    """Return the p-value of the score test of Cox's intercept and slope, for reported events."""
-    if _refuted(cases, event):
-        return 0.0
-    inside = (cases.forecast > 0.0) & (cases.forecast < 1.0) & (delays.share[age] > 0.0)
-    p, count, share = cases.forecast[inside], cases.number[inside], delays.share[age[inside]]
-    if len(p) == 0 or p.min() == p.max():
-        return math.nan
-    rate = p * share
-    log_odds = np.log(p) - np.log1p(-p)
-    # Centred where the information is: with tiny forecasts, both sums would be the same but for rounding.
-    known = count * rate * (1.0 - rate) * ((1.0 - p) / (1.0 - rate)) ** 2
-    log_odds -= float(known @ log_odds) / float(known.sum())
-    gradient = np.stack([np.ones(len(p)), log_odds]) * ((1.0 - p) / (1.0 - rate))
-    sums = gradient @ (count * (event[inside] - rate))
-    variance = (gradient * (count * rate * (1.0 - rate))) @ gradient.T
-    variance += delays.variance(_by_age(age[inside], gradient * (count * rate), delays))
-    size = np.sqrt(np.diag(variance))
-    if not (size > 0.0).all():
-        return math.nan
-    with np.errstate(over="ignore"):  # An event with a forecast of almost 0.
-        scaled = sums / size
-        statistic = scaled @ np.linalg.solve(variance / np.outer(size, size), scaled)
-    return float(chdtrc(2.0, float(statistic)))
 
 
 def _refuted(cases: LateCases, event: NDArray[np.bool_]) -> bool:
