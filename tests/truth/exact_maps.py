@@ -139,7 +139,8 @@ def corrected_at(cases, p):
     """Return the same, with half a case of either outcome added to a first block of zeros and a last one of ones."""
     rates = {case.forecast: rate for case, rate in zip(cases, isotonic(cases), strict=True)}
     between = [rate for rate in rates.values() if 0 < rate < 1]
-    weight = {end: total([case for case in cases if rates[case.forecast] == end]) for end in (0, 1)}
+    unit = sum(case.weight**2 for case in cases) / total(cases)
+    weight = {end: total([case for case in cases if rates[case.forecast] == end]) / unit for end in (0, 1)}
     ends = {
         mpf(0): min([mpf(0.5) / (weight[0] + 1), min(between, default=mpf(0.5))]),
         mpf(1): max([1 - mpf(0.5) / (weight[1] + 1), max(between, default=mpf(0.5))]),

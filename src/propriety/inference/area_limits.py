@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri, owens_t
 
 from propriety.tables.forecast_table import ForecastTable
@@ -44,6 +43,8 @@ def area_limits(table: ForecastTable, area: float, level: float) -> tuple[float,
         spread = max(theta - 2.0 * float(owens_t(quantile, 1.0 / math.sqrt(3.0))) - theta**2, 0.0)
         variance = (theta * float(ndtr(-quantile)) + max(m + n - 2.0, 0.0) * spread) / (m * n)
         return abs(area - theta) - z * math.sqrt(variance)
+
+    from scipy.optimize import brentq  # Imported here, because it is slow to import.
 
     def limit(end: float) -> float:
         """Return the area between the estimate and an end of the range that is just z errors away."""
