@@ -75,7 +75,7 @@ def _classes(drawing: Drawing) -> None:
     weighted = {"sample_weight": _numbers(drawing, n, lambda: float(drawing.number(4))) if drawing.number(1) else None}
     brier = _answer(lambda: pr.brier_score(y, rows, **weighted, **options))
     ranked = _answer(lambda: pr.ranked_probability_score(y, rows, **weighted, **_without(options, "pos_label")))
-    if "" in (y_kind, p_kind):
+    if "" in (y_kind, p_kind) or (p_kind == "ragged" and n == 1):  # A single row may be of one event.
         return
     if _are_read_by_name(y, rows, options):
         return

@@ -416,3 +416,13 @@ def test_labels_that_cannot_be_stored_say_so(tmp_path):
     with pytest.raises(InputTypeError, match="surrogates not allowed"):
         pr.condense(y, {"m": p}, by={"k": ["\ud800", "y"] * 20}).to_parquet(tmp_path / "b")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_names_of_columns_that_are_not_utf_8_are_refused(tmp_path):
+    pr.condense([0, 1, 1], [0.2, 0.7, 0.6]).to_parquet(tmp_path / "ledger")
+    part = next((tmp_path / "ledger" / "tables").rglob("*.parquet"))
+    data = part.read_bytes()
+    assert b"forecast" in data
+    part.write_bytes(data.replace(b"forecast", b"fore\xafast"))
+    with pytest.raises(InputValueError, match="must hold whole Parquet files of a ledger"):
+        pr.Ledger.from_parquet(tmp_path / "ledger")

@@ -315,6 +315,7 @@ def _read(folder: Path, labels: Sequence[str]) -> Any:
         # The labels are columns of the files, so the names of the folders need not be parsed.
         kind = dataset.ParquetFileFormat(dictionary_columns=list(labels))
         rows = dataset.dataset(paths, format=kind).to_table()
+        rows.column_names  # noqa: B018  (raises an error if a name is not valid UTF-8)
     except (pa.ArrowException, UnicodeError, OSError) as error:
         raise InputValueError(law, offender=str(error).split("\n", maxsplit=1)[0], hint=RESTORE) from error
     if not rows.num_rows:
