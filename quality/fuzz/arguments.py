@@ -57,7 +57,7 @@ def _event(drawing: Drawing) -> None:
     brier = _answer(lambda: pr.brier_score(y, p, **options))
     _agree(table is None, brier is None, "the table and the score do not both refuse")
     if judged is None or table is None or brier is None:
-        refused = judged is not None and {y_kind, p_kind, w_kind} <= SOUND and not _of_another_kind(y, options)
+        refused = judged is not None and {y_kind, p_kind, w_kind} <= SOUND and not _of_another_kind(judged, options)
         _agree(brier is not None or not refused, expected=True, what="sound cases are refused")
         _agree(brier is None or "" in (y_kind, p_kind, w_kind), expected=True, what="unsound cases are scored")
         return
@@ -241,10 +241,10 @@ def _are_options(options: dict[str, Any]) -> bool:
     return single and options.get("missing", "raise") in ("raise", "drop")
 
 
-def _of_another_kind(y: Any, options: dict[str, Any]) -> bool:
+def _of_another_kind(judged: oracle.Judged, options: dict[str, Any]) -> bool:
     """Whether no outcome is the label of the event: labels of another kind are then refused, as they may be a slip."""
-    label = options.get("pos_label")
-    return label is not None and options.get("labels") is None and all(value != label for value in containers.seen(y))
+    told = options.get("pos_label") is not None and options.get("labels") is None
+    return told and not any(event for _, event, _ in judged.cases)
 
 
 def _same_index(*held: Any) -> bool:
