@@ -6,6 +6,7 @@ import math
 
 from scipy.special import ndtr, ndtri, owens_t
 
+from propriety.inference.estimates import effective_by_outcome
 from propriety.tables.forecast_table import ForecastTable
 
 __all__ = ["area_limits"]
@@ -31,10 +32,7 @@ def area_limits(table: ForecastTable, area: float, level: float) -> tuple[float,
     >>> [round(limit, 3) for limit in area_limits(table, 1.0, 0.95)]
     [0.54, 1.0]
     """
-    m, n = (
-        float(weight.sum()) ** 2 / float(squares.sum())
-        for weight, squares in ((table.events, table.event_squares), (table.non_events, table.non_event_squares))
-    )
+    m, n = effective_by_outcome(table)
     z = float(ndtri((1.0 + level) / 2.0))
 
     def beyond(quantile: float) -> float:

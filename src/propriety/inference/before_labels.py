@@ -278,14 +278,8 @@ def _past_days(past: Ledger, day: str) -> tuple[list[_PastDay], _Line]:
         raise InputValueError(law, argument="past", hint="condense the past cases with by={...}.")
     others = [name for name in past.keys if name != day]
     ledger = past.over(*others)
-    (whole,), tables = _tables(ledger.over(day)), _tables(ledger)
-    line = _line_of(whole)
-    return [_PastDay.of(table, line) for table in tables], line
-
-
-def _tables(ledger: Ledger) -> list[ForecastTable]:
-    tables = ledger.keyed_tables(ledger.one_model(None), ledger.events[0])
-    return [tables.at(entry) for entry in range(len(ledger.index))]
+    line, tables = _line_of(ledger.table()), ledger.keyed_tables(ledger.one_model(None), ledger.events[0])
+    return [_PastDay.of(tables.at(entry), line) for entry in range(len(ledger.index))], line
 
 
 def _line_of(table: ForecastTable) -> _Line:

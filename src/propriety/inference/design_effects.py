@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from propriety.calibration.grouping import rows_of
 from propriety.calibration.pav import pool_adjacent_violators
 from propriety.inference.dependence import sums_of_units
 from propriety.inference.dependent_calibration import units_of_cases
@@ -44,5 +45,4 @@ def design_effect(cases: Cases) -> float:
 def _residual(forecast: Floats, happened: NDArray[np.bool_], weight: Floats) -> Floats:
     """Return the residuals of an event from its isotonic curve."""
     table = ForecastTable.from_predictions(happened, forecast, sample_weight=weight)
-    place = np.minimum(np.searchsorted(table.forecast, forecast), len(table) - 1)  # Forecasts of weight 0 have no row.
-    return np.asarray(happened - pool_adjacent_violators(table).per_row()[place])
+    return np.asarray(happened - pool_adjacent_violators(table).per_row()[rows_of(table, forecast)])

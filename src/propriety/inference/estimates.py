@@ -31,6 +31,7 @@ __all__ = [
     "Estimate",
     "censoring_note",
     "counted",
+    "effective_by_outcome",
     "few",
     "few_in_words",
     "is_worth_too_little",
@@ -269,11 +270,7 @@ def few(ledger: Ledger, *, inflation: float = 1.0, fewest: int = FEWEST, what: s
     cases = (n, _effective(found)) if weighted else None
     if ledger.labels is not None:
         return few_in_words(None, clusters, inflation, fewest, _beside_the_most_frequent(ledger), what, cases)
-    effective = None
-    if weighted:
-        sides = (found.events, found.event_squares), (found.non_events, found.non_event_squares)
-        of_events, of_others = (float(own.sum()) ** 2 / (float(squares.sum()) or 1.0) for own, squares in sides)
-        effective = of_events, of_others
+    effective = effective_by_outcome(found) if weighted else None
     return few_in_words(
         (n_events, n - n_events), clusters, inflation, fewest, what=what, cases=cases, effective=effective
     )
@@ -298,6 +295,13 @@ def _effective(found: ForecastTable | KeyedTables) -> float:
     """Return the number of cases of equal weight that would estimate a mean as precisely."""
     squares = float(found.event_squares.sum() + found.non_event_squares.sum())
     return float(found.events.sum() + found.non_events.sum()) ** 2 / squares
+
+
+def effective_by_outcome(found: ForecastTable | KeyedTables) -> tuple[float, float]:
+    """Return the numbers of events and of non-events of equal weight that would count as much."""
+    sides = (found.events, found.event_squares), (found.non_events, found.non_event_squares)
+    events, others = (float(own.sum()) ** 2 / (float(squares.sum()) or 1.0) for own, squares in sides)
+    return events, others
 
 
 def _beside_the_most_frequent(ledger: Ledger) -> int | None:
