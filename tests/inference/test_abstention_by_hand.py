@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError
@@ -123,6 +124,39 @@ class TestAbstention:
                 pr.measures.AccuracyAtCoverage(wrong)
         assert pr.measures.CoverageAtAccuracy(1).key == "coverage_at_accuracy_1.0"
         assert pr.measures.AccuracyAtCoverage(1).label == "accuracy at a coverage of 1.0"
+
+    def test_limits_of_few_confident_answers_contain_those_of_a_binomial_share(self):
+        right = np.append(np.ones(50), np.tile([1, 0], 75))  # No draw of the first 20 has a wrong answer.
+        confidence = np.linspace(1.0, 0.5, 200)
+        found = pr.estimate(right, confidence, pr.measures.AccuracyAtCoverage(0.1, threshold=0.0), seed=1)
+        exact = stats.binomtest(20, 20).proportion_ci()
+        assert (found.value, found.low, found.high) == (1.0, pytest.approx(exact.low), 1.0)
+        assert "no interval" not in found.note
+        at_half = pr.estimate(right, confidence, pr.measures.AccuracyAtCoverage(0.5, threshold=0.0), seed=1)
+        exact = stats.binomtest(75, 100).proportion_ci()
+        assert at_half.low <= exact.low < exact.high <= at_half.high
+        weight = np.repeat([1.0, 3.0], 100)
+        table = ForecastTable.from_predictions(right, confidence, sample_weight=weight)
+        assert table.effective_n < 200
+        low, high = pr.measures.AccuracyAtCoverage(0.5, threshold=0.0).least_limits(table, 0.75, 0.95)
+        half = table.effective_n / 2.0
+        assert low == pytest.approx(stats.beta.ppf(0.025, 0.75 * half, 0.25 * half + 1.0))
+        assert high == pytest.approx(stats.beta.ppf(0.975, 0.75 * half + 1.0, 0.25 * half))
+
+    def test_limits_of_a_coverage_contain_those_of_binomial_tests(self):
+        right = np.random.default_rng(3).random(120) < np.linspace(1.0, 0.4, 120)
+        table = ForecastTable.from_predictions(right, np.linspace(1.0, 0.5, 120))
+        for accuracy in (0.0, 0.7, 0.9, 0.99, 1.0):
+            surely = may_be = 0
+            for k in range(1, 121):
+                count = int(right[:k].sum())
+                surely = k if stats.binomtest(count, k, accuracy, "greater").pvalue <= 0.025 else surely
+                may_be = k if stats.binomtest(count, k, accuracy, "less").pvalue > 0.025 else may_be
+            measure = pr.measures.CoverageAtAccuracy(accuracy, threshold=0.0)
+            assert measure.least_limits(table, 0.5, 0.95) == pytest.approx((surely / 120, may_be / 120))
+            found = pr.estimate(table, measure=measure, seed=1)
+            assert found.low <= surely / 120 + 1e-12
+            assert found.high >= may_be / 120 - 1e-12
 
     def test_warns_of_few_right_or_wrong_answers(self):
         def caveat(right, wrong):

@@ -1,16 +1,18 @@
 """Errors over time: by their definition, as the paired t test where nothing depends, and draws that keep their word."""
 
 import datetime as dt
+import re
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
+from scipy.special import expit, logit
 
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError
-from propriety.inference.dependence import block_bootstrap, check_times, hac, span_of, student
+from propriety.inference.dependence import block_bootstrap, check_times, hac, independent_times, span_of, student
 
 RNG = np.random.default_rng(3)
 
@@ -209,3 +211,41 @@ def test_texts_are_not_taken_for_times_in_order(judge):
     days = [(dt.date(2026, 1, 20) + dt.timedelta(days=day)).strftime("%d.%m.%Y") for day in range(60)]
     with pytest.raises(InputTypeError, match=r"time must hold numbers or dates; '01.02.2026' is text"):
         judge(y, p, time=days)
+
+
+class TestIndependentTimes:
+    """How many independent times correlated ones are worth, and the note on it."""
+
+    @staticmethod
+    def cases(correlation: float, times: int = 60):
+        generator = np.random.default_rng(1)
+        shift = generator.normal(size=times)
+        for now in range(1, times):
+            shift[now] = correlation * shift[now - 1] + np.sqrt(1.0 - correlation**2) * shift[now]
+        time = np.repeat(np.arange(times), 100)
+        p = generator.uniform(0.05, 0.4, len(time))
+        y = generator.random(len(time)) < expit(logit(p) + shift[time])
+        return y, p, np.clip(p + 0.2, 0.0, 1.0), time
+
+    def test_is_the_number_that_gives_the_same_error(self):
+        parts = np.random.default_rng(1).normal(size=(40, 3))
+        parts -= parts.mean(axis=0)
+        error, _ = hac(parts)
+        worth = independent_times(parts, error)
+        variance = parts.var(axis=0, ddof=1)
+        assert np.sqrt(40 * variance * 40 / worth) == pytest.approx(error)
+
+    @pytest.mark.parametrize("measure", [pr.Brier(), pr.Log(), pr.measures.ObservedExpected()])
+    def test_few_are_noted(self, measure):
+        y, p, q, time = self.cases(0.95)
+        found = pr.estimate(y, p, measure, time=time)
+        number = int(re.fullmatch(r"based on 60 times \(worth (\d+) independent ones\): .* too narrow", found.note)[1])
+        assert 3 <= number <= 15
+        both = pr.compare(y, {"p": p, "q": q}, measure, time=time)
+        assert re.search(r"60 times \(worth \d+ independent ones\): intervals may be too narrow\.", both.note)
+
+    @pytest.mark.parametrize("measure", [pr.Brier(), pr.measures.ObservedExpected()])
+    def test_independent_times_are_not_noted(self, measure):
+        y, p, q, time = self.cases(0.0)
+        assert pr.estimate(y, p, measure, time=time).note == ""
+        assert "times" not in pr.compare(y, {"p": p, "q": q}, measure, time=time).note

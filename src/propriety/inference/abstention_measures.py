@@ -6,7 +6,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.special import betainc
 
+from propriety.calibration.pointwise import least_rate
 from propriety.checks import is_number
 from propriety.diagnostics.answers import Answers, answers_of
 from propriety.errors import InputValueError
@@ -14,6 +17,7 @@ from propriety.inference.estimates import FEWEST, counted, too_narrow
 from propriety.inference.measures import Influence
 from propriety.result import Floats
 from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.pooling import running_sum
 
 __all__ = [
     "AccuracyAtCoverage",
@@ -21,6 +25,8 @@ __all__ = [
     "AreaUnderRiskCoverage",
     "CoverageAtAccuracy",
 ]
+
+TINY = 1e-12  # Replaces zero answers, for which the beta distribution is not defined.
 
 
 class _OfAnswers:
@@ -199,6 +205,12 @@ class AccuracyAtCoverage(_OfAnswers):
         """Return the accuracy of answers."""
         return 1.0 - answers.risk_at(self.coverage)
 
+    def least_limits(self, table: ForecastTable, value: float, level: float) -> tuple[float, float]:
+        """Return the Clopper-Pearson limits: few answers, all right, say little, though no draw of them differs."""
+        right, wrong = np.array([value, 1.0 - value]) * self.coverage * table.effective_n
+        accuracy, risk = least_rate(np.array([right, wrong]), np.array([wrong, right]), (1.0 - level) / 2.0)
+        return float(accuracy), 1.0 - float(risk)
+
 
 @dataclass(frozen=True, slots=True)
 class CoverageAtAccuracy(_OfAnswers):
@@ -248,5 +260,26 @@ class CoverageAtAccuracy(_OfAnswers):
     def value_of(self, answers: Answers) -> float:
         """Return the coverage of answers."""
         # An accuracy that is met exactly must not be missed by rounding.
-        enough = np.flatnonzero(1.0 - answers.risk >= self.accuracy - 1e-12)
-        return float(answers.coverage[enough[-1]]) if len(enough) else 0.0
+        return _last(answers, 1.0 - answers.risk >= self.accuracy - 1e-12)
+
+    def least_limits(self, table: ForecastTable, value: float, level: float) -> tuple[float, float]:
+        """Return the last coverages at which the answers are surely, and may be, as accurate, by binomial tests.
+
+        The value is where a wavering curve last reaches the accuracy, and is too high on average. Draws of the cases
+        waver too.
+        """
+        del value
+        answers = self._answers(table)
+        scale = table.effective_n / table.n
+        right, wrong = (scale * running_sum(part) for part in (answers.right, answers.wrong))
+        as_many_right = betainc(np.maximum(right, TINY), wrong + 1.0, self.accuracy)
+        as_many_wrong = betainc(np.maximum(wrong, TINY), right + 1.0, 1.0 - self.accuracy)
+        outside = (1.0 - level) / 2.0
+        surely, may_be = as_many_right <= outside, (as_many_wrong > outside) | (wrong == 0.0)
+        return _last(answers, surely), _last(answers, may_be)
+
+
+def _last(answers: Answers, holds: NDArray[np.bool_]) -> float:
+    """Return the largest coverage at which something holds; 0 if it never does."""
+    places = np.flatnonzero(holds)
+    return float(answers.coverage[places[-1]]) if len(places) else 0.0

@@ -29,7 +29,7 @@ from propriety.inference.estimates import (
     units_of,
     without_limits,
 )
-from propriety.inference.mean_estimates import estimate_from_moments
+from propriety.inference.mean_estimates import estimate_from_moments, widened
 from propriety.inference.measures import Mean, Measure
 from propriety.ledger.ledger import Ledger
 from propriety.result import Floats
@@ -78,7 +78,9 @@ def estimate_by_bootstrap(ledger: Ledger, model: str, measure: Measure, level: f
     draws = values_of_draws(draw, lambda tables: np.array([measure.value(tables[0])]), 1, drawing)[:, 0]
     caveat = getattr(measure, "caveat", None)
     note = few(ledger) if caveat is None else "; ".join(filter(None, (caveat(table), few(ledger, fewest=0))))
-    return _percentiles(ledger, measure, value, draws, level, method, drawing, note)
+    found = _percentiles(ledger, measure, value, draws, level, method, drawing, note)
+    wider = widened(found, table)
+    return replace(wider, note=note) if math.isnan(found.low) and not math.isnan(wider.low) else wider
 
 
 def _loss_units(ledger: Ledger, model: str, rule: Rule, cases: Cases | None) -> Units:

@@ -372,7 +372,8 @@ def _note(ledger: Ledger, measure: Measure, paired: Paired, statistic: Floats, *
         caveat = getattr(measure, "caveat", None)
         said += [] if caveat is None else [next(filter(None, (caveat(ledger.table(one)) for one in ledger.models)), "")]
         fewest = paired.fewest if caveat is None else 0
-        said += [few(ledger, inflation=paired.inflation, fewest=fewest, what="intervals")]
+        correlated = {"inflation": paired.inflation, "independent_times": paired.independent_times}
+        said += [few(ledger, fewest=fewest, what="intervals", **correlated)]
         said += [too_narrow(NEIGHBOURS, "intervals") if alone else "", censoring_note(ledger)]
         fixed = ledger.prevalence is not None and ledger.dependence is None and in_order
         said += [too_narrow(f"based on {TABLES_ONLY}", "intervals")] if fixed and ledger.cases is None else []

@@ -22,6 +22,7 @@ __all__ = [
     "check_times",
     "error_of_difference",
     "hac",
+    "independent_times",
     "places_of_groups",
     "span_of",
     "student",
@@ -139,6 +140,21 @@ def hac(parts: Floats, *, horizon: int | None = None) -> tuple[Floats, Floats]:
             return np.sqrt(falling), np.full(parts.shape[1], times / _two_sided(bartlett**2))
         level = _level(parts, span) / _kept(np.ones(span), times)
         return np.sqrt(np.where(level > 0.0, level, falling)), np.full(parts.shape[1], times - 1.0)
+
+
+def independent_times(parts: Floats, standard_error: Floats) -> Floats:
+    """Return how many independent times would give sums over time their standard errors by `hac`.
+
+    Examples
+    --------
+    >>> x = np.repeat(np.random.default_rng(1).normal(size=(50, 1)), 3, axis=0)
+    >>> independent_times(x - x.mean(), hac(x - x.mean())[0]).round()
+    array([57.])
+    """
+    times = len(parts)
+    with np.errstate(divide="ignore", invalid="ignore"):  # Infinite means, and those that do not vary.
+        found: Floats = times * (parts**2).sum(axis=0) * times / (times - 1.0) / standard_error**2
+    return found
 
 
 def error_of_difference(errors: tuple[Errors, Errors], parts: tuple[Floats, Floats], *, in_time: bool) -> Errors:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,8 @@ FEWEST_FOLLOWED = 30  # With fewer cases of a censoring curve followed up, inter
 FEWEST_WORTH = 3  # Effective number of weighted cases; below it, 95% intervals held the truth in 0 to 60% of samples.
 TOO_LITTLE = f"the cases are worth fewer than {FEWEST_WORTH} of equal weight"
 VARIED = 1.5  # Events count by their effective number if their weights reduce it by this factor or more.
+# Times are noted if correlation reduces their number by this factor or more, and they are worth few (`studies/times`).
+CORRELATED, FEWEST_TIMES = 2.0, 40
 ROUNDING = 1e-12  # Differences and spreads below this share of the values are rounding error.
 NEIGHBOURS = "neighbouring times count as independent"
 INDEPENDENT = f"{NEIGHBOURS}: the interval may be too narrow"
@@ -172,6 +175,7 @@ def few_in_words(
     what: str = "the interval",
     cases: tuple[int, float] | None = None,
     effective: tuple[float, float] | None = None,
+    times: tuple[int, float] | None = None,
 ) -> str:
     """Say which numbers are too small for an interval to be reliable; "" if all are large enough.
 
@@ -193,6 +197,8 @@ def few_in_words(
         For independent cases with weights, their number, and their effective number if they were of equal weight.
     effective : (float, float), optional
         The effective numbers of events and of non-events.
+    times : (int, float), optional
+        Number of times, and the number of independent ones that would have the same error.
 
     Examples
     --------
@@ -202,6 +208,8 @@ def few_in_words(
     'based on 200 events (worth 40 independent ones): the interval may be too narrow'
     >>> few_in_words((100, 1900), None, fewest=10, effective=(21.4, 1900.0))
     'based on 100 events (worth 21 of equal weight): the interval may be too narrow'
+    >>> few_in_words((200, 9800), None, times=(60, 12.3))
+    'based on 60 times (worth 12 independent ones): the interval may be too narrow'
     """
     parts = []
     few_cases = cases is not None and round(cases[1]) < min(cases[0], FEWEST_CLUSTERS)
@@ -224,6 +232,8 @@ def few_in_words(
         parts.append(counted(number, "cluster") + f" (worth {equal:.0f} of equal size)" * (round(equal) < number))
     if cases is not None and few_cases:
         parts.append(f"{counted(cases[0], 'case')} (worth {cases[1]:.0f} of equal weight)")
+    if times is not None and times[1] < min(FEWEST_TIMES, times[0] / CORRELATED):
+        parts.append(f"{counted(times[0], 'time')} (worth {counted(max(round(times[1]), 1), 'independent one')})")
     listed = " and ".join(filter(None, [", ".join(parts[:-1]), *parts[-1:]]))
     return too_narrow(f"based on {listed}", what) if parts else ""
 
@@ -258,22 +268,29 @@ def units_of(ledger: Ledger) -> int:
     return ledger.n if weights is None else len(weights)
 
 
-def few(ledger: Ledger, *, inflation: float = 1.0, fewest: int = FEWEST, what: str = "the interval") -> str:
+def few(
+    ledger: Ledger,
+    *,
+    inflation: float = 1.0,
+    fewest: int = FEWEST,
+    what: str = "the interval",
+    independent_times: float = math.nan,
+) -> str:
     """Say which numbers are too small for an interval to be reliable; see `few_in_words`."""
     weights = _unit_weights(ledger) if ledger.dependence == "cluster" else None
     clusters = None if weights is None else (len(weights), effective_number(weights))
+    times = None if math.isnan(independent_times) else (units_of(ledger), independent_times)
+    said = partial(few_in_words, clusters=clusters, inflation=inflation, fewest=fewest, what=what, times=times)
     weighted = _has_own_weights(ledger)
     if ledger.labels is not None and not weighted:
-        return few_in_words(None, clusters, inflation, fewest, _beside_the_most_frequent(ledger), what)
+        return said(None, others=_beside_the_most_frequent(ledger))
     found = _counted(ledger)
     n, n_events = int(np.sum(found.n)), int(np.sum(found.n_events))
     cases = (n, _effective(found)) if weighted else None
     if ledger.labels is not None:
-        return few_in_words(None, clusters, inflation, fewest, _beside_the_most_frequent(ledger), what, cases)
+        return said(None, others=_beside_the_most_frequent(ledger), cases=cases)
     effective = effective_by_outcome(found) if weighted else None
-    return few_in_words(
-        (n_events, n - n_events), clusters, inflation, fewest, what=what, cases=cases, effective=effective
-    )
+    return said((n_events, n - n_events), cases=cases, effective=effective)
 
 
 def is_worth_too_little(ledger: Ledger) -> bool:
@@ -340,6 +357,7 @@ def make_estimate(  # noqa: PLR0913  (a number, its error, and what it rests on)
     scale: str = "identity",
     inflation: float = 1.0,
     fewest: int = FEWEST,
+    independent_times: float = math.nan,
     **facts: Any,
 ) -> Estimate:
     """Make an estimate with its interval, except for an infinite mean, a single unit, or values that do not vary."""
@@ -363,7 +381,8 @@ def make_estimate(  # noqa: PLR0913  (a number, its error, and what it rests on)
     elif error * math.sqrt(units) <= ROUNDING * abs(value):
         low, high, error, note = math.nan, math.nan, 0.0, NO_SPREAD
     else:
-        note = "; ".join(filter(None, (few(ledger, inflation=inflation, fewest=fewest), censoring_note(ledger))))
+        few_there = few(ledger, inflation=inflation, fewest=fewest, independent_times=independent_times)
+        note = "; ".join(filter(None, (few_there, censoring_note(ledger))))
     return Estimate(
         value=value,
         low=low,

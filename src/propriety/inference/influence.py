@@ -15,7 +15,7 @@ from propriety.calibration.grouping import rows_of
 from propriety.inference.censored_calibration import squared_weights
 from propriety.inference.censored_means import censored_means, censored_ratio
 from propriety.inference.cluster_errors import ClusterSums, cluster_errors
-from propriety.inference.dependence import Errors, hac, span_of, sums_of_units
+from propriety.inference.dependence import Errors, hac, independent_times, span_of, sums_of_units
 from propriety.inference.estimates import (
     FEWEST,
     FEWEST_HELD,
@@ -26,7 +26,7 @@ from propriety.inference.estimates import (
     without_limits,
 )
 from propriety.inference.fitted_outcomes import fitted_error, fitted_error_of_pair
-from propriety.inference.mean_estimates import within_range
+from propriety.inference.mean_estimates import widened, within_range
 from propriety.inference.measures import Influence, Mean, Skill, Smooth
 from propriety.ledger.ledger import Ledger
 from propriety.result import Floats
@@ -47,6 +47,7 @@ __all__ = [
     "influence_in",
     "influence_of",
     "is_by_outcome",
+    "times_worth",
 ]
 
 
@@ -149,7 +150,7 @@ def errors_of_cases(cases: Cases, parts: Floats, *, by_outcome: bool = False) ->
     event, weight = cases.outcomes(), cases.weight
     if cases.censoring is not None:
         return _errors_of_censored(cases, cases.censoring, parts)
-    present = np.ones(len(cases), dtype=bool) if weight is None else np.asarray(weight) > 0.0
+    present = _present(cases)
     keys = cases.units
     if keys is not None:
         occupied = np.bincount(keys.codes, present, minlength=len(keys)) > 0.0
@@ -166,6 +167,20 @@ def errors_of_cases(cases: Cases, parts: Floats, *, by_outcome: bool = False) ->
     ]
     square, df = (np.array(column) for column in zip(*errors, strict=True))
     return Errors(np.sqrt(square), df)
+
+
+def times_worth(cases: Cases, parts: Floats, standard_error: Floats) -> Floats:
+    """Return how many independent times would have the errors of `errors_of_cases`; NaN if cases are not in time."""
+    keys = cases.units
+    if cases.time is None or keys is None:
+        return np.full(len(parts), np.nan)
+    occupied = np.bincount(keys.codes, _present(cases), minlength=len(keys)) > 0.0
+    return independent_times(sums_of_units(parts, keys.codes, len(keys))[:, occupied].T, standard_error)
+
+
+def _present(cases: Cases) -> NDArray[np.bool_]:
+    """Whether each case has weight."""
+    return np.ones(len(cases), dtype=bool) if cases.weight is None else np.asarray(cases.weight) > 0.0
 
 
 def _errors_of_censored(cases: Cases, censoring: Censoring, parts: Floats) -> Errors:
@@ -230,6 +245,7 @@ def estimate_from_influence(ledger: Ledger, model: str, measure: Mean | Skill | 
     by_outcome = is_by_outcome(ledger, measure)
     scale = str(getattr(measure, "scale", "identity"))
     method = _method_on(ledger, measure, scale) + (", by outcome" if _fixes_rate(ledger) else "")
+    times = math.nan
     known = None if _fixes_rate(ledger) else getattr(measure, "error_of_independent", None)
     of_independent = None if known is None else float(known(table))
     influence = influence_in(ledger, table, measure)
@@ -254,17 +270,27 @@ def estimate_from_influence(ledger: Ledger, model: str, measure: Mean | Skill | 
         parts = case_influence(cases, model, table, influence)
         errors = errors_of_cases(cases, parts[None], by_outcome=by_outcome)
         error, df = float(errors.standard_error[0]), float(errors.df[0])
+        times = float(times_worth(cases, parts[None], errors.standard_error)[0])
         # Few clusters estimate their variance poorly, but it is hardly ever less than that of independent cases.
         error = error if of_independent is None or math.isnan(error) else max(error, of_independent)
         units, fewest = units_of(ledger), FEWEST
         method += ", cluster-robust" if ledger.dependence == "cluster" else f", over {span_of(units):,} times"
     caveat = getattr(measure, "caveat", None)
     fewest = fewest if caveat is None else 0
-    found = make_estimate(ledger, measure, value, error, df, level, method, units=units, scale=scale, fewest=fewest)
-    least = getattr(measure, "least_limits", None)
-    if least is not None and len(table) > 1 and not math.isnan(found.standard_error):
-        low, high = least(table, value, level)
-        found = replace(found, low=float(np.fmin(found.low, low)), high=float(np.fmax(found.high, high)))
+    found = make_estimate(
+        ledger,
+        measure,
+        value,
+        error,
+        df,
+        level,
+        method,
+        units=units,
+        scale=scale,
+        fewest=fewest,
+        independent_times=times,
+    )
+    found = widened(found, table)
     is_apart = scale == "logit" and (math.isnan(found.low) or value in (0.0, 1.0))
     if is_apart and not math.isnan(found.standard_error):
         equal = "all forecasts are equal, so there is no interval"

@@ -10,7 +10,7 @@ import numpy as np
 
 from propriety.errors import InputValueError, Wording
 from propriety.inference.cluster_errors import cluster_errors, sums_by_cluster
-from propriety.inference.dependence import check_times, hac, span_of
+from propriety.inference.dependence import check_times, hac, independent_times, span_of
 from propriety.inference.estimates import FEWEST_HELD, Estimate, few, make_estimate
 from propriety.inference.few_events import limits_of_rare
 from propriety.inference.measures import Mean, Measure, Skill, bounds_of
@@ -19,6 +19,7 @@ from propriety.ledger.ledger import Ledger
 from propriety.ledger.moments import OUTCOME, Moments, moments_of_table
 from propriety.result import Floats
 from propriety.rules.rule import ClassRule, Rule, binary_rule
+from propriety.tables.forecast_table import ForecastTable
 
 __all__ = [
     "STUDENT",
@@ -26,9 +27,11 @@ __all__ = [
     "clipped",
     "errors_of_means",
     "estimate_from_moments",
+    "least_limits",
     "measured",
     "measured_moments",
     "parts_in_time",
+    "widened",
     "within_range",
 ]
 
@@ -36,11 +39,16 @@ COUNTS, STUDENT = "normal, one event and one non-event added", "Student's t"
 
 
 class MeanErrors(NamedTuple):
-    """Standard errors and degrees of freedom of means, and the factor by which correlation inflates their variance."""
+    """Standard errors and degrees of freedom of means, and what correlation does to them.
+
+    `inflation` is the factor by which it inflates their variance; `independent_times` is the number of independent
+    times that would have these errors, and NaN if the cases are not in time.
+    """
 
     standard_error: Floats
     df: Floats
     inflation: Floats
+    independent_times: Floats
 
 
 def estimate_from_moments(
@@ -51,7 +59,7 @@ def estimate_from_moments(
     place = moments.models.index(model)
     value = float(moments.means[place]) + 0.0
     errors = errors_of_means(moments, by_outcome=ledger.prevalence is not None)
-    error, df, inflation = (float(column[place]) for column in errors)
+    error, df, inflation, times = (float(column[place]) for column in errors)
     error = error if math.isnan(error) or math.isnan(least) else max(error, least)
     dependent = ""
     if moments.dependence == "time":
@@ -62,7 +70,18 @@ def estimate_from_moments(
     elif ledger.prevalence is not None:
         dependent = ", by outcome"
     method = f"{'delta method, ' if isinstance(measure, Skill) else ''}{STUDENT}{dependent}"
-    found = make_estimate(ledger, measure, value, error, df, level, method, units=moments.units, inflation=inflation)
+    found = make_estimate(
+        ledger,
+        measure,
+        value,
+        error,
+        df,
+        level,
+        method,
+        units=moments.units,
+        inflation=inflation,
+        independent_times=times,
+    )
     if isinstance(measure, Skill):
         return within_range(found, measure, ledger.classes)
     counts = None if ledger.prevalence is not None else net_benefit_limits(moments, measure, level)
@@ -86,18 +105,21 @@ def errors_of_means(moments: Moments, horizon: int | None = None, *, by_outcome:
     With `by_outcome`, independent cases are samples of the events and of the non-events, whose weights are fixed.
     """
     alone = moments.standard_errors()
+    times = np.full(len(alone), np.nan)
     if moments.dependence is None:
         if by_outcome:
             return _errors_by_outcome(moments.over(OUTCOME))
-        return MeanErrors(alone, np.full(len(alone), moments.units - 1.0), np.ones(len(alone)))
+        return MeanErrors(alone, np.full(len(alone), moments.units - 1.0), np.ones(len(alone)), times)
     if moments.dependence == "time":
-        error, df = hac(parts_in_time(moments), horizon=horizon)
+        parts = parts_in_time(moments)
+        error, df = hac(parts, horizon=horizon)
+        times = independent_times(parts, error)
     else:
         found = cluster_errors(sums_by_cluster(moments))
         error, df = found.standard_error[0], found.df[0]
     with np.errstate(divide="ignore", invalid="ignore"):
         inflation = np.where(alone > 0.0, (error / alone) ** 2, 1.0)
-    return MeanErrors(error, df, np.fmax(inflation, 1.0))
+    return MeanErrors(error, df, np.fmax(inflation, 1.0), times)
 
 
 def _errors_by_outcome(cells: Moments) -> MeanErrors:
@@ -107,7 +129,7 @@ def _errors_by_outcome(cells: Moments) -> MeanErrors:
         parts = cells.spread * (cells.n / (cells.n - 1.0))[:, None] / cells.weight.sum() ** 2
         square = parts.sum(axis=0)
         df = np.where(square > 0.0, square**2 / (parts**2 / freedom).sum(axis=0), freedom.sum())
-    return MeanErrors(np.sqrt(square), df, np.ones(len(square)))
+    return MeanErrors(np.sqrt(square), df, np.ones(len(square)), np.full(len(square), np.nan))
 
 
 def measured_moments(ledger: Ledger, measure: Mean | Skill, model: str | None = None) -> Moments:
@@ -183,6 +205,20 @@ def _constant_losses(rule: Rule, shares: Floats, classes: int | None) -> Floats:
     assert isinstance(rule, ClassRule)  # noqa: S101  (for the type checker; the moments are of classes)
     columns = [np.full(len(shares), share) for share in shares]
     return np.asarray(rule.class_case_loss(columns, np.arange(len(shares))))
+
+
+def widened(found: Estimate, table: ForecastTable) -> Estimate:
+    """Widen an interval to the limits that its measure says it contains at least, if there are any."""
+    if math.isnan(found.standard_error):
+        return found
+    low, high = least_limits(found.measure, table, found.value, found.level)
+    return replace(found, low=float(np.fmin(found.low, low)), high=float(np.fmax(found.high, high)))
+
+
+def least_limits(measure: Measure, table: ForecastTable, value: float, level: float) -> tuple[float, float]:
+    """Return the limits that an interval of a measure contains at least; NaN if it has none."""
+    least = getattr(measure, "least_limits", None)
+    return (math.nan, math.nan) if least is None or len(table) == 1 else least(table, value, level)
 
 
 def within_range(found: Estimate, measure: Measure, classes: int | None) -> Estimate:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -21,8 +22,9 @@ from propriety.inference.influence import (
     fitted_errors,
     influence_in,
     is_by_outcome,
+    times_worth,
 )
-from propriety.inference.mean_estimates import clipped, errors_of_means, measured_moments, parts_in_time
+from propriety.inference.mean_estimates import clipped, errors_of_means, least_limits, measured_moments, parts_in_time
 from propriety.inference.measures import FittedDistance, Mean, Measure, Skill, Smooth
 from propriety.inference.net_benefit_errors import difference_errors, net_benefit_limits
 from propriety.ledger.ledger import Ledger
@@ -60,6 +62,8 @@ class Paired(NamedTuple):
         Number of events and non-events that the intervals need.
     allowed : bool
         Whether some interval was widened because the sum of differences is skewed, as with few events.
+    independent_times : float
+        The smallest number of independent times that would give a difference its error; NaN if not known.
     """
 
     values: Floats
@@ -69,6 +73,7 @@ class Paired(NamedTuple):
     inflation: float = 1.0
     fewest: int = FEWEST
     allowed: bool = False
+    independent_times: float = math.nan
 
 
 def paired_by_moments(
@@ -84,6 +89,7 @@ def paired_by_moments(
     errors = errors._replace(standard_error=_at_least(errors.standard_error, fitted_errors(ledger, measure)))
     pairs = np.arange(len(values)) >= len(ledger.models)
     inflation = float(np.fmax.reduce(errors.inflation[pairs]))
+    times = float(np.fmin.reduce(errors.independent_times[pairs]))
     counts = None if fixed or rarest(moments) == 0 else difference_errors(moments, measure)
     if counts is not None:
         own = errors.standard_error[pairs]  # 0 for pairs that make the same decisions, which are reported as the same.
@@ -93,7 +99,7 @@ def paired_by_moments(
     if units > 1 and rarest(moments) == 0:
         untested = "all outcomes are the same"
     elif units > 1 and ledger.labels is None and not fixed and counts is None:
-        widened = errors_of_even_models(moments, values, *errors)
+        widened = errors_of_even_models(moments, values, *errors[:3])
         if rarest(moments) >= MANY_EVENTS:
             widened = np.where(np.isnan(widened), errors.standard_error, widened)
         elif np.isnan(widened[pairs & ~np.isnan(errors.standard_error)]).any():
@@ -115,7 +121,8 @@ def paired_by_moments(
     found = found._replace(low=np.where(pairs, found.low, low), high=np.where(pairs, found.high, high))
     allowed = bool((widened > errors.standard_error)[pairs].any())
     held = ledger.labels is None and ledger.dependence is None
-    return Paired(values, found, units, inflation=inflation, fewest=FEWEST_HELD if held else FEWEST, allowed=allowed)
+    fewest = FEWEST_HELD if held else FEWEST
+    return Paired(values, found, units, "", inflation, fewest, allowed, independent_times=times)
 
 
 def _with_limits_of_models(
@@ -162,8 +169,11 @@ def paired_by_influence(ledger: Ledger, measure: Mean | Skill | Smooth, level: f
         ]
     )
     by_outcome = is_by_outcome(ledger, measure)
-    found = [errors_of_cases(cases, block, by_outcome=by_outcome) for block in blocks_of_series(parts)]
-    error, df = (np.concatenate(column) for column in zip(*found, strict=True))
+    found = []
+    for block in blocks_of_series(parts):
+        errors = errors_of_cases(cases, block, by_outcome=by_outcome)
+        found.append((*errors, times_worth(cases, block, errors.standard_error)))
+    error, df, times = (np.concatenate(column) for column in zip(*found, strict=True))
     error = _at_least(error, fitted_errors(ledger, measure))
     units = units_of(ledger)
     if np.isnan(error).all() and units > 1 and np.isfinite(values).all():
@@ -171,7 +181,8 @@ def paired_by_influence(ledger: Ledger, measure: Mean | Skill | Smooth, level: f
     # The error of an area near 1 is too small with few events.
     held = by_outcome and ledger.dependence is None and not (values[: len(tables)] > NEAR_ONE).any()
     both = _with_own_limits(student(values, error, df, level), ledger, measure, level)
-    return Paired(values, both, units, fewest=FEWEST_HELD if held else FEWEST)
+    fewest, of_pairs = FEWEST_HELD if held else FEWEST, times[len(tables) :]
+    return Paired(values, both, units, fewest=fewest, independent_times=float(np.fmin.reduce(of_pairs)))
 
 
 def _with_own_limits(found: Estimates, ledger: Ledger, measure: Mean | Skill | Smooth, level: float) -> Estimates:
@@ -219,6 +230,8 @@ def paired_by_bootstrap(ledger: Ledger, measure: Measure, level: float, drawing:
     if stuck[count:].all():
         return untested_pairs(values, units_of(ledger), f"hardly any draw differs in {measure.label}")
     error, low, high, p_value = (np.where(stuck, np.nan, column) for column in (error, low, high, p_value))
+    least = np.array([least_limits(measure, *one, level) for one in zip(tables, values[:count], strict=True)]).T
+    low[:count], high[:count] = np.fmin(low[:count], least[0]), np.fmax(high[:count], least[1])
     return Paired(values, Estimates(error, np.full(len(values), np.nan), low, high, p_value), units_of(ledger))
 
 
