@@ -149,7 +149,7 @@ def independent_times(parts: Floats, standard_error: Floats) -> Floats:
     --------
     >>> x = np.repeat(np.random.default_rng(1).normal(size=(50, 1)), 3, axis=0)
     >>> independent_times(x - x.mean(), hac(x - x.mean())[0]).round()
-    array([57.])
+    array([56.])
     """
     times = len(parts)
     with np.errstate(divide="ignore", invalid="ignore"):  # Infinite means, and those that do not vary.
