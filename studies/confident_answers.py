@@ -1,5 +1,6 @@
-"""The most confident answers: whether 95% intervals of accuracy at a coverage and of coverage at an accuracy hold.
+"""The most confident answers: whether 95% intervals of measures of few, almost certain answers hold.
 
+The measures are accuracy at a coverage, coverage at an accuracy, and the net benefit of acting on the highest 2%.
 The samples are those of `abstention.py`. An accuracy of 99% is one that only the first 5% of the answers reach if 25%
 of all are wrong: with 500 cases, the sample then shows hardly any wrong answer. Writes `results/confident_answers.csv`:
 the share of intervals that hold the truth, the share that lie above and below it, and their mean width. Takes about six
@@ -26,6 +27,7 @@ MEASURES = (
     pr.measures.AccuracyAtCoverage(0.8, threshold=0.0),
     pr.measures.CoverageAtAccuracy(0.99, threshold=0.0),
     pr.measures.CoverageAtAccuracy(0.8, threshold=0.0),
+    pr.measures.TopKNetBenefit(thresholds=0.5, share=0.02),
 )
 SETTINGS = (
     (500, "25%", "independent"),

@@ -143,6 +143,25 @@ class TestAbstention:
         assert low == pytest.approx(stats.beta.ppf(0.025, 0.75 * half, 0.25 * half + 1.0))
         assert high == pytest.approx(stats.beta.ppf(0.975, 0.75 * half + 1.0, 0.25 * half))
 
+    def test_limits_of_the_highest_forecasts_contain_those_of_a_binomial_share(self):
+        y, p = np.append(np.ones(50), np.tile([1, 0], 75)), np.linspace(1.0, 0.5, 200)  # The first 50 are events.
+        for k, events in ((10, 10), (100, 75)):
+            share = stats.binomtest(events, k).proportion_ci()
+            low, value, high = ((k * rate - 0.2 * k) / (200 * 0.8) for rate in (share.low, events / k, share.high))
+            measure = pr.measures.TopKNetBenefit(thresholds=0.2, k=k)
+            found = pr.estimate(y, p, measure, seed=1)
+            assert found.value == pytest.approx(value)
+            assert measure.least_limits(ForecastTable.from_predictions(y, p), value, 0.95) == pytest.approx((low, high))
+            assert found.low <= low + 1e-12
+            assert found.high >= high - 1e-12
+            as_share = pr.measures.TopKNetBenefit(thresholds=0.2, share=k / 200)
+            assert pr.estimate(y, p, as_share, seed=1).low == pytest.approx(found.low)
+        weighted = ForecastTable.from_predictions(y, p, sample_weight=np.repeat([1.0, 3.0], 100))
+        heavy = pr.measures.TopKNetBenefit(thresholds=0.2, share=0.25)
+        share = stats.beta.ppf(0.025, 0.75 * weighted.effective_n / 4, 0.25 * weighted.effective_n / 4 + 1.0)
+        low, _ = heavy.least_limits(weighted, heavy.value(weighted), 0.95)
+        assert low == pytest.approx(0.25 * (share - 0.2) / 0.8)
+
     def test_limits_of_a_coverage_contain_those_of_binomial_tests(self):
         right = np.random.default_rng(3).random(120) < np.linspace(1.0, 0.4, 120)
         table = ForecastTable.from_predictions(right, np.linspace(1.0, 0.5, 120))

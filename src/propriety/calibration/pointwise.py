@@ -38,7 +38,7 @@ from propriety.errors import InputValueError
 from propriety.result import Floats
 from propriety.tables.forecast_table import ForecastTable
 
-__all__ = ["CRITICAL", "critical_value", "least_rate", "pointwise_limits", "usual_weights"]
+__all__ = ["CRITICAL", "critical_value", "pointwise_limits", "rate_limits", "usual_weights"]
 
 CRITICAL = {0.5: 0.9, 0.6: 1.1, 0.7: 1.3, 0.8: 1.5, 0.9: 1.9, 0.95: 2.2, 0.98: 2.7, 0.99: 3.1, 0.995: 3.5, 0.999: 4.3}
 LEAST = 1e-12  # Replaces zero events, for which the beta quantile is not defined.
@@ -84,7 +84,7 @@ def pointwise_limits(table: ForecastTable, blocks: Blocks, level: float) -> tupl
     tail = special.ndtr(-critical_value(level))
     cases_per_weight = 1.0 / _usual_weight(table, blocks)
     events, non_events = blocks.events * cases_per_weight, blocks.non_events * cases_per_weight
-    lower, upper = least_rate(events, non_events, tail), 1.0 - least_rate(non_events, events, tail)
+    lower, upper = _least_rate(events, non_events, tail), 1.0 - _least_rate(non_events, events, tail)
     return np.maximum.accumulate(lower), np.minimum.accumulate(upper[::-1])[::-1]
 
 
@@ -116,7 +116,20 @@ def _usual_weight(table: ForecastTable, blocks: Blocks) -> Floats:
     return np.asarray((1.0 - rate) * usual[0] + rate * usual[1])
 
 
-def least_rate(hits: Floats, misses: Floats, tail: float) -> Floats:
+def rate_limits(rate: float, n: float, level: float) -> tuple[float, float]:
+    """Return the Clopper-Pearson limits of a rate of n cases; n need not be whole.
+
+    Examples
+    --------
+    >>> [round(limit, 3) for limit in rate_limits(1.0, 20, 0.95)]
+    [0.832, 1.0]
+    """
+    hits, misses = (np.array([one * n]) for one in (rate, 1.0 - rate))
+    outside = (1.0 - level) / 2.0
+    return float(_least_rate(hits, misses, outside)[0]), 1.0 - float(_least_rate(misses, hits, outside)[0])
+
+
+def _least_rate(hits: Floats, misses: Floats, tail: float) -> Floats:
     """Return the lower Clopper-Pearson limit of a rate; 0 without a hit."""
     limit = special.betaincinv(np.maximum(hits, LEAST), misses + 1.0, tail)
     return np.where(hits > 0.0, limit, 0.0)

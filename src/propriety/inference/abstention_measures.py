@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betainc
 
-from propriety.calibration.pointwise import least_rate
+from propriety.calibration.pointwise import rate_limits
 from propriety.checks import is_number
 from propriety.diagnostics.answers import Answers, answers_of
 from propriety.errors import InputValueError
@@ -207,9 +207,7 @@ class AccuracyAtCoverage(_OfAnswers):
 
     def least_limits(self, table: ForecastTable, value: float, level: float) -> tuple[float, float]:
         """Return the Clopper-Pearson limits: few answers, all right, say little, though no draw of them differs."""
-        right, wrong = np.array([value, 1.0 - value]) * self.coverage * table.effective_n
-        accuracy, risk = least_rate(np.array([right, wrong]), np.array([wrong, right]), (1.0 - level) / 2.0)
-        return float(accuracy), 1.0 - float(risk)
+        return rate_limits(value, self.coverage * table.effective_n, level)
 
 
 @dataclass(frozen=True, slots=True)

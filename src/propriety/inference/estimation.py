@@ -85,8 +85,9 @@ def estimate(  # noqa: PLR0913  (the data, what is estimated, and how it is draw
 
     Everything else, or everything with ``method="bootstrap"``, has the percentile interval of draws with replacement:
     of counts per forecast and outcome or, with weights, clusters or times, of cases, whole clusters or whole times. The
-    intervals of the area under the ROC curve, of accuracy at a coverage and of coverage at an accuracy also contain
-    limits that do not depend on the draws, all of which may lack the rare cases that the sample lacks.
+    intervals of the area under the ROC curve, of the net benefit of the highest forecasts, of accuracy at a coverage
+    and of coverage at an accuracy also contain limits that do not depend on the draws, all of which may lack the rare
+    cases that the sample lacks.
 
     Parameters
     ----------

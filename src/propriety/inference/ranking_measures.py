@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
+from propriety.calibration.pointwise import rate_limits
 from propriety.checks import check_inside, is_number
 from propriety.decisions.roc import roc_curve
 from propriety.decisions.top_k import top_k
@@ -145,9 +146,21 @@ class TopKNetBenefit:
 
     def value(self, table: ForecastTable) -> float:
         """Return the net benefit."""
-        k = self.k
-        if self.share is not None:
-            k = self.share * table.weight
-            k = k if table.is_weighted else max(math.floor(k + 0.5), 1)
-        result = top_k(table, k=k, thresholds=self.thresholds)  # type: ignore[arg-type]  # one of the two is given
+        result = top_k(table, k=self._capacity(table), thresholds=self.thresholds)
         return float(result.net_benefit)  # type: ignore[arg-type]  # one capacity with a threshold
+
+    def least_limits(self, table: ForecastTable, value: float, level: float) -> tuple[float, float]:
+        """Return the net benefits at the Clopper-Pearson limits of the share of events among the cases acted on."""
+        share = self._capacity(table) / table.weight
+        cost = self.thresholds
+        precision = min(max(cost + value * (1.0 - cost) / share, 0.0), 1.0)  # Rounding may put it outside.
+        low, high = rate_limits(precision, share * table.effective_n, level)
+        return share * (low - cost) / (1.0 - cost), share * (high - cost) / (1.0 - cost)
+
+    def _capacity(self, table: ForecastTable) -> float:
+        """Return the number, or weight, of the cases acted on."""
+        if self.k is not None:
+            return self.k
+        assert self.share is not None  # noqa: S101  (for the type checker; one of the two is given)
+        capacity = self.share * table.weight
+        return capacity if table.is_weighted else max(math.floor(capacity + 0.5), 1)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from scipy.special import ndtri
 
 from propriety.checks import check_inside
 from propriety.decisions.thresholds import counts_at
@@ -66,6 +67,19 @@ class StandardizedNetBenefit:
         counts = counts_at(table, np.array([self.thresholds]))
         odds = self.thresholds / (1.0 - self.thresholds)
         return float(counts.true_positives[0] - odds * counts.false_positives[0]) / events
+
+    def least_limits(self, table: ForecastTable, value: float, level: float) -> tuple[float, float]:
+        """Return limits with one more event and one more non-event acted on, as in `limits_of_net_benefit`."""
+        odds = self.thresholds / (1.0 - self.thresholds)
+        deviations = self.influence(table)
+        added = np.array([1.0 - value, -odds]) / table.event_rate
+        squares = float(table.events @ deviations.event**2 + table.non_events @ deviations.non_event**2) / table.weight
+        n = table.effective_n
+        more = n + 3.0
+        centre = float(added.sum()) / more
+        error = math.sqrt(max((n * squares + float(added @ added)) / more - centre**2, 0.0) / more)
+        margin = float(ndtri((1.0 + level) / 2.0)) * error
+        return value + centre - margin, value + centre + margin
 
     def influence(self, table: ForecastTable) -> Influence:
         """Return the derivative of the ratio of two means."""
