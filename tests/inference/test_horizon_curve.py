@@ -31,8 +31,10 @@ def test_each_horizon_is_estimated_as_by_itself(grouped):
     curve = pr.horizon_curve(outcomes, {"a": p, "b": p**2}, pr.measures.AreaUnderRoc())
     for place, horizon in enumerate(HORIZONS):
         alone = pr.estimate(outcomes.at(horizon), p[:, place], pr.measures.AreaUnderRoc())
-        assert (curve.value[place], curve.low[place]) == (alone.value, alone.low)
+        assert (curve.value[place], curve.low[place], curve.note[place]) == (alone.value, alone.low, alone.note)
     assert curve.models == ("a", "b")
+    few = pr.horizon_curve(pr.censored(time[:80], event[:80], horizons=HORIZONS), p[:80])
+    assert few.note[0].startswith("based on ")
     assert curve.event_free.tolist() == [*outcomes.event_free.tolist()] * 2
 
 

@@ -48,6 +48,8 @@ class HorizonCurve(Result):
         Estimate at the horizon, with the limits of its interval and its standard error.
     events, censored, event_free : ndarray of int
         Number of cases with the event by the horizon, censored before it, and still followed up without any event.
+    note : ndarray of str
+        What may be wrong with the interval, such as few events; "" if nothing.
     measure : Measure
         What was estimated.
     level : float
@@ -69,6 +71,7 @@ class HorizonCurve(Result):
     events: NDArray[np.int64]
     censored: NDArray[np.int64]
     event_free: NDArray[np.int64]
+    note: NDArray[np.str_]
     measure: Measure
     level: float
     n: int
@@ -97,7 +100,8 @@ def horizon_curve(
 
     .. math:: \frac{1}{t_m - t_1} \int_{t_1}^{t_m} \operatorname{BS}(t) \, dt .
 
-    Its interval allows for the correlation between horizons and for the estimated weights.
+    Its interval allows for the correlation between horizons and for the estimated weights. Cases are taken as
+    independent; for cases in clusters, use `propriety.estimate` at one horizon.
 
     Parameters
     ----------
@@ -155,6 +159,7 @@ def horizon_curve(
         **{name: np.tile(column, len(rows)) for name, column in counts.items()},
         **{name: np.array([getattr(one, name) for one in found]) for name in ("value", "low", "high")},
         standard_error=np.array([one.standard_error for one in found]),
+        note=np.array([one.note for one in found]),
         measure=asked,
         level=level,
         n=outcomes.n,
