@@ -177,10 +177,9 @@ def _record(rows: list[Row], seconds: int, named: Sequence[str]) -> None:
 def _earlier(rows: list[Row]) -> list[Row]:
     """Return the rows of the record whose targets were not fuzzed now, with the dates on which they were."""
     now = {_name(row) for row in rows}
-    record = json.loads((RESULTS / "fuzzing.json").read_text(encoding="utf-8"))
-    stored = record["tables"][0]
+    stored = json.loads((RESULTS / "fuzzing.json").read_text(encoding="utf-8"))["tables"][0]
     found: list[Row] = [dict(zip(stored["columns"], row, strict=True)) for row in stored["rows"]]
-    return [{"date": record["made"]["date"], **row} for row in found if _name(row) not in now]
+    return [row for row in found if _name(row) not in now]
 
 
 def _name(row: Row) -> str:
