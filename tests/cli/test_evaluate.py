@@ -269,6 +269,11 @@ def test_levels_are_not_rounded(run):
             "'a' is named again",
         ),
         (["evaluate", "p.csv", "--outcome", "y", "--forecast", "a=bold,,"], "a list must be like a,b,c"),
+        (
+            ["evaluate", "p.csv", "--outcome", "y", "--forecast", "a=bold,\rh"],
+            r"a list must be like a,b,c; got 'bold,\rh'",
+        ),
+        (["evaluate", "p.csv", "--outcome", "y", "--forecast", 'a=bold,"h'], "a list must be like a,b,c"),
         (["evaluate", "p.csv", *BOTH, "--thresholds", "0.1", "0.2", "0.3"], "one number such as 0.1, or two"),
         (["evaluate", "p.csv", *BOTH, "--thresholds", "low"], "one number such as 0.1, or two"),
         (["evaluate", "p.csv", *BOTH, "--thresholds", "0.3", "0.2"], "0.3"),

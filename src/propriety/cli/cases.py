@@ -77,7 +77,7 @@ class Cases:
     def numbers(self) -> list[str]:
         """Return the names of the columns that must contain numbers."""
         lists = [typed.partition("=")[2] for typed in self.forecasts]
-        listed = [*self.forecasts, *(name for one in lists for row in csv.reader([one]) for name in row)]
+        listed = [*self.forecasts, *(name for one in lists for name in _split(one))]
         return [name for name in (*listed, self.weight) if name]
 
     def arguments(self, opened: Opened, *, in_memory: bool = False) -> dict[str, Any]:
@@ -185,13 +185,18 @@ def parts_of(listed: str) -> list[str]:
     >>> parts_of('low,"so, so",high')
     ['low', 'so, so', 'high']
     """
-    try:
-        parts = next(csv.reader([listed], strict=True), [])
-    except csv.Error:  # A quote is not closed.
-        parts = []
+    parts = _split(listed)
     if not all(parts) or not parts:
         raise InputValueError(f"a list must be like a,b,c; got {listed!r}")
     return parts
+
+
+def _split(listed: str) -> list[str]:
+    """Return the parts of a list, none if it is not one: a quote is not closed, or a line ends outside quotes."""
+    try:
+        return next(csv.reader([listed], strict=True), [])
+    except csv.Error:
+        return []
 
 
 def _label(text: str, kind: nw.dtypes.DType, option: str = "--classes") -> str | float | bool:
