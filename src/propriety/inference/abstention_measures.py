@@ -261,7 +261,7 @@ class CoverageAtAccuracy(_OfAnswers):
         return _last(answers, 1.0 - answers.risk >= self.accuracy - 1e-12)
 
     def least_limits(self, table: ForecastTable, value: float, level: float) -> tuple[float, float]:
-        """Return the last coverages at which the answers are surely, and may be, as accurate, by binomial tests.
+        """Return the last coverages at which the answers are shown to be, and may be, as accurate, by binomial tests.
 
         The value is where a wavering curve last reaches the accuracy, and is too high on average. Draws of the cases
         waver too.
@@ -273,8 +273,8 @@ class CoverageAtAccuracy(_OfAnswers):
         as_many_right = betainc(np.maximum(right, TINY), wrong + 1.0, self.accuracy)
         as_many_wrong = betainc(np.maximum(wrong, TINY), right + 1.0, 1.0 - self.accuracy)
         outside = (1.0 - level) / 2.0
-        surely, may_be = as_many_right <= outside, (as_many_wrong > outside) | (wrong == 0.0)
-        return _last(answers, surely), _last(answers, may_be)
+        shown, may_be = as_many_right <= outside, (as_many_wrong > outside) | (wrong == 0.0)
+        return _last(answers, shown), _last(answers, may_be)
 
 
 def _last(answers: Answers, holds: NDArray[np.bool_]) -> float:

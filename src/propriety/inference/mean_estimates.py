@@ -212,7 +212,9 @@ def widened(found: Estimate, table: ForecastTable) -> Estimate:
     if math.isnan(found.standard_error):
         return found
     low, high = least_limits(found.measure, table, found.value, found.level)
-    note = found.note if math.isnan(low) or not math.isnan(found.low) else ""  # It said why there is no interval.
+    if math.isnan(low):
+        return found
+    note = "" if math.isnan(found.low) else found.note  # It said why there is no interval.
     return replace(found, low=float(np.fmin(found.low, low)), high=float(np.fmax(found.high, high)), note=note)
 
 
