@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import json
 import warnings
+from pathlib import Path
 
 from command_line import folder_of_its_own, run_command, sound_file
 from drawing import Drawing
+from ledgers import sound_files
 
 from propriety.cli.config import _parameters
 from propriety.cli.program import program
@@ -17,6 +19,7 @@ from propriety.cli.program import program
 __all__ = ["one"]
 
 COMMANDS = ("condense", "evaluate", "compare", "advise", "plan", "monitor", "segments", "recalibrate")
+QUICK = {"seed": "1", "resamples": "59"}  # For the commands that have these options.
 NAMES = sorted({key for command in program.commands.values() for key in _parameters(command)})
 VALUES = (
     *("y", "p", "q", "g", "w", "in", "out", "a", "", "1", "9", "0.5", "0.1,0.2", "nan", "-1", "brier", "log", "auc"),
@@ -44,11 +47,24 @@ def one(data: bytes) -> None:
     text = _text(drawing) if drawing.number(3) else _plain(drawing.rest())
     with folder_of_its_own() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        (folder / "in").write_bytes(sound_file(0))
+        _write_input(command, folder)
         project = drawing.number(7) == 7
         name = "pyproject.toml" if project else "options.toml"
         (folder / name).write_text(f"[tool.propriety]\n{text}" if project else text, encoding="utf-8", newline="")
-        run_command(command, "in", *(() if project else ("--config", name)), "--seed", "1", "--resamples", "9")
+        own = _parameters(program.commands[command])
+        given = [part for option, value in QUICK.items() if option in own for part in (f"--{option}", value)]
+        run_command(command, *["in"] * ("files" in own), *(() if project else ("--config", name)), *given)
+
+
+def _write_input(command: str, folder: Path) -> None:
+    """Write what the command reads: a ledger by day for a monitor, else cases."""
+    if command == "monitor":
+        for name, content in sound_files("ledger").items():
+            path = folder / "in" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+    else:
+        (folder / "in").write_bytes(sound_file(0))
 
 
 def _text(drawing: Drawing) -> str:

@@ -23,7 +23,7 @@ import propriety as pr
 from propriety.errors import ProprietyError
 from propriety.inference.ledger_monitor import LedgerMonitor
 
-__all__ = ["one"]
+__all__ = ["one", "sound_files"]
 
 Files = dict[str, bytes]
 
@@ -37,7 +37,7 @@ def _ledger() -> pr.Ledger:
 
 
 @functools.cache
-def _sound(kind: str) -> Files:
+def sound_files(kind: str) -> Files:
     """Return the files of a ledger by day, or of a monitor."""
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder) / "sound"
@@ -52,7 +52,7 @@ def one(data: bytes) -> None:
     """Read the files that the bytes say, and look at what comes of them."""
     drawing = Drawing(data)
     kind = drawing.choice(["ledger", "monitor"])
-    files = dict(_sound(kind))
+    files = dict(sound_files(kind))
     for _ in range(1 + drawing.number(1)):
         _change(drawing, files)
     with warnings.catch_warnings():

@@ -334,6 +334,19 @@ def test_events_of_the_calibration_test_are_those_of_the_stated_miscalibration()
     assert together.prevalence == pytest.approx(0.05)
 
 
+@pytest.mark.parametrize(
+    ("forecasts", "asked", "said"),
+    [
+        ([0.0, 0.2, 0.6, 1.0], {"prevalence": 0.1}, "prevalence must give .* 0.25 and 0.75, because .* 1 cannot be .* got 0.1"),
+        ([0.0, 0.2, 0.6, 1.0], {"observed_expected": 0.2}, "observed_expected .* 0.25 and 0.75.* got 0.2, a share of 0.09"),
+        ([0.2, 0.6], {"observed_expected": 3.0}, "between 0 and 1; got 3.0, a share of 1.2"),
+    ],
+)  # fmt: skip
+def test_shares_of_events_that_no_shift_gives_are_refused(forecasts, asked, said):
+    with pytest.raises(InputValueError, match=said):
+        pr.plan(forecasts, n_resamples=50, seed=1, **asked)
+
+
 def test_forecasts_of_different_indices_are_refused():
     pd = pytest.importorskip("pandas")
     pair = {name: pd.Series(own) for name, own in normal_pairs().items()}

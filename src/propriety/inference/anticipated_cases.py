@@ -91,18 +91,15 @@ class AnticipatedCases:
 
     def at_prevalence(self, prevalence: float) -> AnticipatedCases:
         """Shift the log-odds of the event and of all forecasts so that this share of the cases are events."""
-        shift = _shift(self.rate, self.share, 1.0, prevalence)
+        shift = _shift(self.rate, self.share, 1.0, prevalence, prevalence=prevalence)
         moved = {model: _moved(p, 1.0, shift) for model, p in self.forecasts.items()}
         return replace(self, forecasts=moved, rate=_moved(self.rate, 1.0, shift))
 
     def miscalibrated(self, slope: float, ratio: float) -> AnticipatedCases:
         """Return the cases if the forecasts of the first model had this calibration slope and observed/expected."""
         p = self.forecasts[self.first]
-        expected = ratio * float(self.share @ p)
-        if not 0.0 < expected < 1.0:
-            law = f"must give a share of events between 0 and 1; the mean forecast is {expected / ratio:.4g}"
-            raise InputValueError(law, argument="observed_expected", offender=f"got {ratio!r}")
-        return replace(self, rate=_moved(p, slope, _shift(p, self.share, slope, expected)))
+        shift = _shift(p, self.share, slope, ratio * float(self.share @ p), observed_expected=ratio)
+        return replace(self, rate=_moved(p, slope, shift))
 
     def table(self, model: str) -> ForecastTable:
         """Return the expected table of a model."""
@@ -168,15 +165,17 @@ def _moved(p: Floats, slope: float, shift: float) -> Floats:
     return moved
 
 
-def _shift(p: Floats, share: Floats, slope: float, mean: float) -> float:
-    """Return the shift of log-odds with which probabilities have this mean."""
+def _shift(p: Floats, share: Floats, slope: float, mean: float, **given: float) -> float:
+    """Return the shift of log-odds that gives probabilities this mean; `given` is the argument that asks for it."""
     from scipy.optimize import brentq  # Imported here, because it is slow to import.
 
     def excess(shift: float) -> float:
         return float(share @ _moved(p, slope, shift)) - mean
 
-    if excess(-WIDEST) > 0.0 or excess(WIDEST) < 0.0:
-        raise InputValueError(
-            "no shift of the forecasts has this mean", argument="prevalence", offender=f"got {mean!r}"
-        )
+    if not 0.0 < mean < 1.0 or excess(-WIDEST) > 0.0 or excess(WIDEST) < 0.0:
+        (argument, value), least, most = *given.items(), float(share @ (p == 1.0)), float(share @ (p > 0.0))
+        law = f"must give a share of events between {least:.4g} and {most:.4g}"
+        if np.any((p == 0.0) | (p == 1.0)):
+            law += ", because forecasts of 0 and 1 cannot be shifted"
+        raise InputValueError(law, argument=argument, offender=f"got {value!r}, a share of {mean:.4g}")
     return float(brentq(excess, -WIDEST, WIDEST, xtol=1e-12))
