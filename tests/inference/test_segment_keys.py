@@ -61,9 +61,10 @@ def test_a_column_that_is_mostly_its_largest_number_is_cut_below_it():
     assert cut_of_numbers(np.full(9, 0.5), 4) is None
 
 
-def test_one_part_is_no_cut():
-    with pytest.raises(InputValueError, match="quantiles must be 2 or more; got 1"):
-        searched(FRAME, "age", quantiles=1)
+def test_numbers_are_cut_into_2_to_1000_parts():
+    for wrong in (1, 1001, 10**30):
+        with pytest.raises(InputValueError, match=f"quantiles must be from 2 to 1,000; got {wrong}"):
+            searched(FRAME, "age", quantiles=wrong)
 
 
 def test_columns_may_have_the_names_that_ledgers_use():

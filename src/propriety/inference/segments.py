@@ -43,6 +43,7 @@ COLUMNS = (
     *("segment", "places", "n", "events", "expected", "observed_expected", "low", "high", "intercept"),
     *("miscalibration", "kuiper", "deviation", "p_adjusted"),
 )
+MOST_PARTS = 1000  # Of a column of numbers.
 ROUNDING = 1e-9
 FEWEST_BEYOND = 2.5  # Draws that are expected beyond the critical value.
 ROWS_OF_LAW = 2**17  # Cases whose outcomes are drawn; of more, a sample.
@@ -227,7 +228,7 @@ def find_segments(  # noqa: PLR0913  (the data, the columns, and how they are se
     depth : int
         Largest number of columns of a segment.
     quantiles : int
-        Number of parts into which numbers are cut.
+        Number of parts into which numbers are cut, from 2 to 1,000.
     control : {"family", "discovery"}
         "family" keeps the probability of reporting any segment, if all forecasts are calibrated, at about 1 - `level`.
         "discovery" keeps the expected share of false reports below it, by the method of Benjamini and Hochberg, which
@@ -279,8 +280,8 @@ def find_segments(  # noqa: PLR0913  (the data, the columns, and how they are se
     check_positive("most", most)
     check_choice("control", control, ("family", "discovery"))
     check_positive("quantiles", quantiles)
-    if quantiles < 2:
-        raise InputValueError("must be 2 or more", argument="quantiles", offender=f"got {quantiles!r}")
+    if not 2 <= quantiles <= MOST_PARTS:
+        raise InputValueError(f"must be from 2 to {MOST_PARTS:,}", argument="quantiles", offender=f"got {quantiles!r}")
     seed = fresh_seed(seed)
     source, ledger, cuts = segment_source(y_true, forecasts, by, quantiles, seed, outcome, pos_label, labels, missing)
     cases: Any
