@@ -90,7 +90,7 @@ LENGTHS = ("length", "long", "inconsistent", "same", "shape", "dimension", "size
 EMPTY = ("empty", "no cases", "at least", "0 sample", "zero-size", "minimum of 1", "no rows")
 WEIGHTS = ("weight", "negative", "zero", "finite")
 TEXT = ("string", "str", "numeric", "number", "float", "object", "dtype")
-ONE_CLASS = ("class", "one", "only", "both", "event", "undefined")
+UNDEFINED = ("class", "one", "only", "both", "event", "undefined", "all are equal")  # One class, or one forecast.
 SUMS = ("sum to", "sum up", "add up")
 
 
@@ -210,7 +210,7 @@ def precision(case: Case) -> float:
 def verdict(case: Case, probe: Probe) -> tuple[str, float | None]:
     """Return what the function did, and the number that came back, if one did."""
     answer = expected(case, probe)
-    cause = case.cause or (ONE_CLASS if answer is None else ())
+    cause = case.cause or (UNDEFINED if answer is None else ())
     with warnings.catch_warnings(record=True) as caught, contextlib.redirect_stdout(io.StringIO()):
         warnings.simplefilter("always")
         try:

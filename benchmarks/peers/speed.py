@@ -1,6 +1,6 @@
 """The same tasks in every package with a thousand to a hundred million cases, timed in turns in one process.
 
-Run: PYTHONPATH=quality python benchmarks/peers/speed.py, about 8 minutes; `--to 1e5` is a trial that writes
+Run: PYTHONPATH=quality python benchmarks/peers/speed.py, about 18 minutes; `--to 1e5` is a trial that writes
 nothing. Writes `peers_speed`.
 """
 
