@@ -1,5 +1,8 @@
 """The tables of a report for LaTeX and Word."""
 
+import shutil
+import subprocess
+
 import numpy as np
 import pytest
 
@@ -41,6 +44,30 @@ def test_an_evaluation_has_its_tables():
     assert text.count(r"\begin{table}") == text.count(r"\end{table}") > 5
     assert r"a\_1" in text
     assert "Decisions at the threshold" in text
+
+
+DOCUMENT = r"""\documentclass{{article}}
+\usepackage[utf8]{{inputenc}}
+\usepackage[T1]{{fontenc}}
+\usepackage{{booktabs}}
+\begin{{document}}
+{}
+\end{{document}}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="needs pdflatex")
+def test_pdflatex_sets_hostile_names_as_text(tmp_path):
+    names = [r"\input{/etc/hostname}", r"a&b_100%$#~^{}\write18{ls}", "[3cm] -- ''`<>|\"", "naïve “é” µ", "%"]
+    forecasts = {name: P ** (1 + power / 5) for power, name in enumerate(names)}
+    site = np.where(np.arange(len(Y)) % 2, r"A&B \hline", "50% _x_")
+    result = pr.evaluate(Y, forecasts, thresholds=(0.1, 0.3), by={"si_te & {co}": site}, seed=1, n_resamples=20)
+    (tmp_path / "tables.tex").write_text(DOCUMENT.format(result.to_latex()), encoding="utf-8")
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape", "tables.tex"]
+    run = subprocess.run(command, check=False, cwd=tmp_path, capture_output=True, text=True, errors="replace")  # noqa: S603
+    assert run.returncode == 0, run.stdout[-2000:]
+    assert (tmp_path / "tables.pdf").stat().st_size > 10_000
 
 
 @pytest.mark.slow
