@@ -30,7 +30,7 @@ def test_the_conda_recipe_has_the_requirements_of_the_project():
     assert listed - {"python>=${{python_min}}"} == set(PROJECT["dependencies"])
 
 
-def test_the_readme_of_a_package_index_has_no_relative_links():
+def test_the_readme_of_a_package_index_needs_no_checkout():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     assert "](docs/" in text
     for one in SETTINGS["tool"]["hatch"]["metadata"]["hooks"]["fancy-pypi-readme"]["substitutions"]:
@@ -42,6 +42,8 @@ def test_the_readme_of_a_package_index_has_no_relative_links():
         "](https://raw.githubusercontent.com/propriety-dev/propriety/v$HFPR_VERSION/docs/images/calibration.png" in text
     )
     assert "](https://github.com/propriety-dev/propriety/blob/v$HFPR_VERSION/docs/start/install.md)" in text
+    assert '$ python -m pip install "propriety[report,cli]"\n' in text
+    assert "checkout" not in text
 
 
 def test_the_conda_recipe_builds_with_what_the_project_builds_with():
