@@ -416,3 +416,17 @@ def test_methods_that_do_not_suit_a_measure_are_refused():
 def test_skill_under_an_improper_rule_is_drawn():
     found = compare(Y, MODELS, pr.measures.Skill(pr.ShiftedBrier(0.2, weighted=False)), n_resamples=40, seed=1)
     assert found.method == "Paired bootstrap (40 draws) on 400 cases"
+
+
+@pytest.mark.parametrize(("wrong", "fewest"), [(0.01, "100 events"), (0.2, "")])
+def test_areas_near_one_need_an_event_that_is_ranked_low(wrong, fewest):
+    """With 1% and 0.2% of the cases on the wrong side, intervals of the difference held the truth in 79% of samples."""
+    rng, y = np.random.default_rng(1), np.arange(1000) < 100
+    order = rng.random((2, 1000)) * 0.1
+    sides = [y ^ (rng.random(1000) < wrong) for _ in order]
+    models = {name: np.where(side, 0.8, 0.1) + one for name, side, one in zip("ab", sides, order, strict=True)}
+    if fewest:
+        models["b"] = np.where(y, 0.8, 0.1) - np.where(np.arange(1000) < 3, 0.705, 0.0) + order[1]
+        assert 0.99 < pr.roc_curve(y, models["b"]).auc < 0.999
+    note = compare(y, models, pr.measures.AreaUnderRoc()).note
+    assert note == (f"Based on {fewest}: intervals may be too narrow." if fewest else "")

@@ -435,3 +435,16 @@ def test_almost_perfect_models_depend_on_few_outcomes(rule):
         found = pr.estimate(np.where(np.arange(400) < wrong, 1 - y, y), p, rule)
         assert found.note == note
     assert pr.estimate(y, np.full(400, 0.5) + np.arange(400) * 1e-6, rule).note == ""
+    assert pr.estimate(y, p, pr.measures.Skill(rule)).note == told.format("0 outcomes")
+    found = pr.estimate(np.where(np.arange(400) < 9, 1 - y, y), p, pr.measures.Skill(rule))
+    assert found.note == told.format("9 outcomes")
+
+
+@pytest.mark.parametrize("measure", [pr.measures.Regret(0.2), pr.Elementary(0.2)], ids=["measure", "rule"])
+def test_regret_depends_on_wrong_decisions(measure):
+    y = np.arange(400) % 2
+    for wrong, note in ((1, "1 wrong decision"), (9, "9 wrong decisions"), (10, "")):
+        p = np.where((y == 1) ^ (np.arange(400) < wrong), 0.2, 0.1)
+        found = pr.estimate(y, p, measure)
+        assert found.note == (f"based on {note}: the interval may be too narrow" if note else "")
+        assert pr.estimate(y, p, measure, sample_weight=np.full(400, 3.0)).note == found.note

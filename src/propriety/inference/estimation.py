@@ -21,10 +21,11 @@ from propriety.inference.index_estimates import estimate_index
 from propriety.inference.influence import estimate_from_influence, fitted_error_of
 from propriety.inference.mean_estimates import STUDENT, estimate_from_moments
 from propriety.inference.measure_reading import read_measure
-from propriety.inference.measures import Mean, MeanScore, Measure, Skill, Smooth
+from propriety.inference.measures import Mean, MeanScore, Measure, Regret, Skill, Smooth
 from propriety.inference.part_estimates import estimate_part, is_part
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import open_ledger
+from propriety.rules.elementary import Elementary
 from propriety.rules.families import BRIER
 from propriety.rules.rule import Rule
 from propriety.tables import laws
@@ -224,24 +225,31 @@ def _without_certain(table: ForecastTable, found: Estimate) -> Estimate:
 
 
 def _with_few_surprises(ledger: Ledger, model: str, found: Estimate) -> Estimate:
-    """Say so if a mean score depends on few outcomes that were forecast to be unlikely, as with almost perfect models.
+    """Say so if a mean score, skill or regret depends on few outcomes, as with almost perfect models.
 
-    With rare events, these are the events, which the interval allows for.
+    These are the outcomes that were forecast to be unlikely, and for the regret at one threshold the wrong decisions.
+    With rare events, they are the events, which the interval allows for.
     """
     measure = found.measure
-    if not isinstance(measure, MeanScore) or ledger.labels is not None or math.isnan(found.low) or found.note:
+    if not isinstance(measure, MeanScore | Regret | Skill) or ledger.labels is not None or math.isnan(found.low):
         return found
-    if ledger.dependence is not None or not found.method.startswith(STUDENT) or not measure.rule.properties().proper:
+    if ledger.dependence is not None or STUDENT not in found.method or found.note:
+        return found
+    if not measure.rule.properties().proper:
         return found
     table = ledger.table(model)
-    events, others = table.forecast <= 0.5, table.forecast >= 0.5
+    if isinstance(measure.rule, Elementary):
+        others, what = table.forecast >= measure.rule.threshold, "wrong decision"
+        events, which = ~others, ""
+    else:
+        events, others, what = table.forecast <= 0.5, table.forecast >= 0.5, "outcome"
+        which = " that had a forecast of at most 50%"
     weight = float(table.events[events].sum() + table.non_events[others].sum())
     squares = float(table.event_squares[events].sum() + table.non_event_squares[others].sum())
     number = weight**2 / squares if squares > 0.0 else 0.0
     if number >= FEWEST_HELD:
         return found
-    said = too_narrow(f"based on {counted(math.floor(number), 'outcome')} that had a forecast of at most 50%")
-    return replace(found, note=said)
+    return replace(found, note=too_narrow(f"based on {counted(math.floor(number), what)}{which}"))
 
 
 def _with_known_weights(ledger: Ledger, found: Estimate) -> Estimate:

@@ -41,6 +41,7 @@ __all__ = [
 ]
 
 NEAR_ONE = 0.9
+FINEST = 1e-12  # Areas closer to 1 are 1.
 
 
 class Paired(NamedTuple):
@@ -178,11 +179,22 @@ def paired_by_influence(ledger: Ledger, measure: Mean | Skill | Smooth, level: f
     units = units_of(ledger)
     if np.isnan(error).all() and units > 1 and np.isfinite(values).all():
         return untested_pairs(values, units, "a single event or non-event has no spread")
-    # The error of an area near 1 is too small with few events.
-    held = by_outcome and ledger.dependence is None and not (values[: len(tables)] > NEAR_ONE).any()
     both = _with_own_limits(student(values, error, df, level), ledger, measure, level)
-    fewest, of_pairs = FEWEST_HELD if held else FEWEST, times[len(tables) :]
-    return Paired(values, both, units, fewest=fewest, independent_times=float(np.fmin.reduce(of_pairs)))
+    fewest = FEWEST_HELD if by_outcome and ledger.dependence is None else FEWEST
+    if getattr(measure, "by_outcome", False):
+        fewest = max(fewest, _fewest_of_areas(float(values[: len(tables)].max())))
+    times_of_pairs = float(np.fmin.reduce(times[len(tables) :]))
+    return Paired(values, both, units, fewest=fewest, independent_times=times_of_pairs)
+
+
+def _fewest_of_areas(largest: float) -> int:
+    """Return the number of events and non-events that intervals of differences need, by the largest area.
+
+    The error of an area near 1 is too small with few events, as few as the 1 / (1 - area) of which one is ranked low.
+    """
+    if not largest > NEAR_ONE:
+        return FEWEST_HELD
+    return max(FEWEST, math.ceil(1.0 / max(1.0 - largest, FINEST)))
 
 
 def _with_own_limits(found: Estimates, ledger: Ledger, measure: Mean | Skill | Smooth, level: float) -> Estimates:

@@ -69,10 +69,13 @@ class StandardizedNetBenefit:
         return float(counts.true_positives[0] - odds * counts.false_positives[0]) / events
 
     def least_limits(self, table: ForecastTable, value: float, level: float) -> tuple[float, float]:
-        """Return limits with one more event and one more non-event acted on, as in `limits_of_net_benefit`."""
+        """Return limits with one more event acted on, one more missed, and one more non-event acted on.
+
+        The reason is that of `limits_of_net_benefit`; the missed event matters if hardly any event is missed.
+        """
         odds = self.thresholds / (1.0 - self.thresholds)
         deviations = self.influence(table)
-        added = np.array([1.0 - value, -odds]) / table.event_rate
+        added = np.array([1.0 - value, -value, -odds]) / table.event_rate
         squares = float(table.events @ deviations.event**2 + table.non_events @ deviations.non_event**2) / table.weight
         n = table.effective_n
         more = n + 3.0
