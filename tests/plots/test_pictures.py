@@ -202,7 +202,7 @@ def test_labels_of_models_cover_nothing_once_the_layout_is_settled():
 
 
 def test_a_result_without_a_picture_says_so():
-    with pytest.raises(NotImplementedError, match=r"A ForecastTable cannot be drawn.*to_frame"):
+    with pytest.raises(NotImplementedError, match=r"ForecastTable has no figure.*to_frame"):
         pr.ForecastTable.from_predictions([0], [0.5]).plot()
 
 
