@@ -251,7 +251,7 @@ def test_directions_and_differences_are_told_in_full():
     assert words._differences_words(found, [0, 1]) == f"a: {two} and y (0.500 lower; event rate 50%; few events)"
     many = words._differences_words(found, [0] * 10)
     assert many.endswith("event rate 25%) and 2 more")
-    rate = ". The event rate, 12.5% overall, by itself changes the score"
+    rate = ". A different event rate (12.5% overall) by itself changes the score"
     assert words._rate_words(evaluation(), found, tested=False) == rate
     assert words._rate_words(evaluation(), found, tested=True) == f"{rate}; no difference in skill was found"
     none = SimpleNamespace(event_rate=None)

@@ -335,5 +335,5 @@ def _rate_words(evaluation: Evaluation, found: Slices, *, tested: bool) -> str:
     if found.event_rate is None:
         return f"; {skill}" if skill else ""
     overall = percent(evaluation.rates["event"])
-    said = f". The event rate, {overall} overall, by itself changes the score"
+    said = f". A different event rate ({overall} overall) by itself changes the score"
     return f"{said}; {skill}" if skill else said
