@@ -266,10 +266,12 @@ def test_words_of_ranges():
 
     one, wide = [(0.3, 0.3)], [(0.1, 0.3)]
     assert "better than treating all and none at the threshold 0.3 (95% bands)" in told(one, wide)
-    assert "at thresholds from 0.1 to 0.3 (95% bands); it is estimated to be at the threshold 0.3." in told(wide, one)
-    assert "estimated to be at thresholds from 0.1 to 0.3 and at 0.5." in told(one, [*wide, (0.5, 0.5)])
+    assert "at thresholds from 0.1 to 0.3 (95% bands); the estimates alone are better at the threshold 0.3." in told(
+        wide, one
+    )
+    assert "the estimates alone are better at thresholds from 0.1 to 0.3 and at 0.5." in told(one, [*wide, (0.5, 0.5)])
     many = [(0.1, 0.1), (0.2, 0.2), (0.3, 0.3), (0.5, 0.6)]
-    assert "estimated to be at some of the thresholds from 0.1 to 0.6." in told(one, many)
+    assert "the estimates alone are better at some of the thresholds from 0.1 to 0.6." in told(one, many)
 
 
 def test_a_useless_model_has_no_range():

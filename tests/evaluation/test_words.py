@@ -245,10 +245,27 @@ def test_directions_and_differences_are_told_in_full():
     assert (
         words._difference_words(found, 1) == "b: the Brier score of y is 0.500 lower than that of the rest (few events)"
     )
-    found = SimpleNamespace(event_rate=[0.25])
-    rate = "; its event rate is 25%, overall it is 12.5%, which by itself changes the score"
-    assert words._rate_words(evaluation(), found, 0, tested=False) == rate
-    assert words._rate_words(evaluation(), found, 0, tested=True) == f"{rate}, and no difference in skill was found"
+    found.event_rate = [0.25, 0.5]
+    two = "the Brier score differs from that of the rest in x (0.0123 higher; event rate 25%)"
+    assert words._differences_words(found, [0]) == f"a: {two}"
+    assert words._differences_words(found, [0, 1]) == f"a: {two} and y (0.500 lower; event rate 50%; few events)"
+    many = words._differences_words(found, [0] * 10)
+    assert many.endswith("event rate 25%) and 2 more")
+    rate = ". A different event rate (12.5% overall) by itself changes the score"
+    assert words._rate_words(evaluation(), found, tested=False) == rate
+    assert words._rate_words(evaluation(), found, tested=True) == f"{rate}; no difference in skill was found"
     none = SimpleNamespace(event_rate=None)
-    assert words._rate_words(evaluation(), none, 0, tested=True) == "; no difference in skill was found"
-    assert words._rate_words(evaluation(), none, 0, tested=False) == ""
+    assert words._rate_words(evaluation(), none, tested=True) == "; no difference in skill was found"
+    assert words._rate_words(evaluation(), none, tested=False) == ""
+
+
+def test_a_note_that_all_sentences_share_is_given_once():
+    rng = np.random.default_rng(3)
+    hospital = np.arange(2000) % 12
+    p = rng.beta(1, 9, 2000)
+    y = rng.random(2000) < p
+    two = pr.evaluate(y, {"a": p, "b": p**1.2}, cluster=hospital, seed=1).summary()
+    assert two.count("may be too narrow") == 1
+    one = pr.evaluate(y, {"a": p}, cluster=hospital, seed=1).summary()
+    assert one.count("may be too narrow") == 1
+    assert one.splitlines()[-1] == "Based on 12 clusters: intervals may be too narrow."

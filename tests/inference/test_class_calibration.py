@@ -75,7 +75,7 @@ def test_a_probability_of_zero_is_refuted_only_if_it_happens():
     p[0] = np.where(np.arange(3) == allowed[0], 0.0, 0.5)
     wrong = pr.class_calibration(allowed, p, seed=1)
     assert (wrong.outcome, wrong.decided_by, wrong.p_value, wrong.n_refuted) == ("miscalibrated", "refuted", 0.0, 1.0)
-    assert "happened whose probability was exactly 0" in str(wrong)
+    assert "occurred that had a probability of exactly 0" in str(wrong)
 
 
 def test_equal_weights_and_clusters_of_one_case_change_little():
@@ -321,7 +321,7 @@ def test_every_verdict_on_classes_has_its_sentence():
     ways = {"directions": [("too low", "too extreme"), ("too high", "refuted"), ("together",), ("too low",)]}
     found = verdict("miscalibrated", n_refuted=2.0, temperature="too extreme", classes=ways, **limits)
     assert class_words(found, "m") == (
-        "m is miscalibrated (p = 0.012): classes happened whose probability was exactly 0; "
+        "m is miscalibrated (p = 0.012): classes occurred that had a probability of exactly 0; "
         "its probabilities are too extreme; class x: too high (observed/expected 0.50); "
         "class y: intercept and slope jointly differ from 0 and 1 (observed/expected 2.00, slope 1.20); "
         "class w: too low and too extreme (observed/expected 1.50, slope 0.70); 1 more class. "

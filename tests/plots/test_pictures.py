@@ -202,7 +202,7 @@ def test_labels_of_models_cover_nothing_once_the_layout_is_settled():
 
 
 def test_a_result_without_a_picture_says_so():
-    with pytest.raises(NotImplementedError, match=r"A ForecastTable cannot be drawn.*to_frame"):
+    with pytest.raises(NotImplementedError, match=r"ForecastTable has no figure.*to_frame"):
         pr.ForecastTable.from_predictions([0], [0.5]).plot()
 
 
@@ -308,3 +308,13 @@ def test_titles_of_the_page_are_above_legends():
     ax = figure.axes[0]
     title = next(one for one in ax.get_children() if isinstance(one, Text) and one.get_text() == "Reliability")
     assert not title.get_window_extent().overlaps(ax.get_legend().get_window_extent())
+
+
+def test_the_name_of_a_band_is_not_written_over_the_curve():
+    rng = np.random.default_rng(6)
+    p = rng.uniform(0.0, 1.0, 3_000)
+    curve = pr.reliability_curve(rng.random(3_000) < 0.2 * p, p).with_consistency_band(seed=1, n_resamples=50)
+    ax = curve.plot()
+    (name,) = [text for text in ax.texts if text.get_text() == "90% pointwise consistency band"]
+    assert not is_crossed(ax, name)
+    assert name.get_window_extent().y0 > ax.get_window_extent().y1 / 2

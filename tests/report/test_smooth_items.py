@@ -17,3 +17,13 @@ def test_the_table_says_which_models_have_no_curve_and_that_events_are_few():
     assert "Based on 38 events: the intervals may be too narrow." in table.note
     assert "certain: there is no smooth curve, which needs forecasts strictly between 0 and 1." in table.note
     assert "apart: there is no smooth curve, because the forecasts strictly between 0 and 1 separate" in table.note
+
+
+def test_clustered_cases_have_no_interval_and_no_band_in_the_legend():
+    rng = np.random.default_rng(4)
+    p = rng.beta(2, 5, 600)
+    result = pr.evaluate(rng.random(600) < p, {"a": p}, cluster=np.arange(600) // 10, seed=1, n_resamples=100)
+    html = result.to_html()
+    assert "Distance of the forecasts from the smooth calibration curve" in html
+    assert "\N{EN DASH} to \N{EN DASH}" not in html
+    assert "pointwise confidence band" not in html

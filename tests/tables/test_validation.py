@@ -285,3 +285,15 @@ def test_text_of_polars_keeps_its_last_characters():
     y, p, labels = [0, 1] * 20, np.linspace(0.05, 0.95, 40), ["a\0", "a"] * 20
     one, other = (pr.condense(y, {"m": p}, by={"k": own}).keys for own in (pl.Series(labels), labels))
     assert one == other == {"k": ("a", "a\0")}
+
+
+def test_natural_mistakes_beside_arrays_have_a_hint():
+    y, p = np.array([0, 1, 0, 1] * 5), np.linspace(0.1, 0.9, 20)
+    with pytest.raises(InputTypeError, match=r"got a single str. Hint: a column name needs a frame"):
+        pr.estimate(y, p, cluster="patient")
+    with pytest.raises(InputValueError, match=r"equally long.* Hint: pass several models as a mapping"):
+        pr.brier_score(y, [p, p])
+    with pytest.raises(InputValueError, match=r"got shape \(20, 2\). Hint: pass several columns as by=dict\(frame\)"):
+        pr.slices(y, p, by=np.stack([y, y], axis=1))
+    with pytest.raises(InputTypeError, match=r"got DataFrame. Hint: pass by=dict\(frame\)"):
+        pr.recalibrate(y, p, by=pd.DataFrame({"a": y, "b": y}))

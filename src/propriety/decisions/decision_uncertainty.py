@@ -366,18 +366,18 @@ def _words(found: DecisionUncertainty) -> Iterator[str]:
             if not own["shown"]:
                 yield (
                     f"{model} is not shown to be better than treating all and none at any threshold; "
-                    f"it is estimated to be {estimated}."
+                    f"the estimates alone are better {estimated}."
                 )
                 continue
             shown = _at_thresholds(own["shown"])
             yield (
                 f"{model} is better than treating all and none {shown} ({per} bands); "
-                f"it is estimated to be {estimated}."
+                f"the estimates alone are better {estimated}."
             )
     most = int(np.argmax(found.evpi[: len(grid)]))
-    where = "" if len(grid) == 1 else f" at most, at a threshold of {grid[most]:.3g}"
+    bound, where = ("", "") if len(grid) == 1 else ("at most ", f", at a threshold of {grid[most]:.3g}")
     more = "" if found.more_cases is None else f"; {found.more_cases:,} more cases are worth {found.evsi[most]:.2f}"
-    yield (f"Perfect information is worth {found.evpi[most]:.2f} net true positives per 1,000 cases{where}{more}.")
+    yield f"Perfect information is worth {bound}{found.evpi[most]:.2f} net true positives per 1,000 cases{where}{more}."
 
 
 def _at_thresholds(ranges: Sequence[tuple[float, float]]) -> str:

@@ -19,7 +19,7 @@ from propriety.inference.calibration_numbers import (
     ratio_limits,
     spreads,
 )
-from propriety.inference.calibration_words import TOGETHER
+from propriety.inference.calibration_words import TOGETHER, direction_words
 from propriety.inference.class_words import class_names
 from propriety.inference.slice_table import Slices, group_names
 from propriety.inference.verdicts import Names, holm
@@ -147,4 +147,4 @@ def _tested(
 
 def _way(name: str, own: tuple[str, ...]) -> str:
     """Say in which ways the probabilities of a class are wrong."""
-    return f"{name}: {TOGETHER}" if own == ("together",) else f"{name} {' and '.join(own)}"
+    return f"{name}: {TOGETHER}" if own == ("together",) else f"{name} {' and '.join(direction_words(own))}"

@@ -31,6 +31,7 @@ __all__ = [
     "calibration_words",
     "cases_words",
     "drawn_words",
+    "findings_words",
     "headline_words",
     "is_miscalibrated",
     "map_words",
@@ -40,19 +41,34 @@ __all__ = [
 
 MOST_EVENTS = 100  # With more classes or cut points, calibration is not tested for each by default.
 MOST_NAMED = 8
+NOTE = " Note: "
 
 
 def summary(evaluation: Evaluation) -> Iterator[str]:
     """Yield the main findings, a sentence or two each."""
     yield cases_words(evaluation)
-    yield headline_words(evaluation)
-    if evaluation.comparison is not None:
-        yield evaluation.comparison.summary()
-    yield from calibration_words(evaluation)
+    yield from findings_words(evaluation)
     yield from map_words(evaluation)
     yield from slices_words(evaluation)
     yield from uncompared_words(evaluation)
     yield from absent_words(evaluation)
+
+
+def findings_words(evaluation: Evaluation) -> Iterator[str]:
+    """Yield the scores, the comparison and the calibration of the models; a note that all share is given once."""
+    headline, calibration = headline_words(evaluation), list(calibration_words(evaluation))
+    compared = "" if evaluation.comparison is None else evaluation.comparison.summary()
+    notes = {line.partition(NOTE)[2] for line in (headline, *calibration)}
+    shared = notes.pop() if len(notes) == 1 else ""
+    if shared:
+        headline, *calibration = (line.partition(NOTE)[0] for line in (headline, *calibration))
+    yield headline
+    if compared:
+        yield compared
+    yield from calibration
+    plural = capitalized(shared.replace("the interval may", "intervals may"))
+    if shared and plural not in compared:
+        yield plural
 
 
 def uncompared_words(evaluation: Evaluation) -> Iterator[str]:
@@ -283,9 +299,26 @@ def _group_score_words(evaluation: Evaluation, found: Slices) -> Iterator[str]:
     for row in np.flatnonzero(skilled).tolist():
         assert skill is not None  # noqa: S101  (for the type checker; none is skilled without it)
         yield f"{_difference_words(skill, row)}."
-    for row in np.flatnonzero(apart).tolist():
-        reason = "" if skilled[row] else _rate_words(evaluation, found, row, tested=skill is not None)
-        yield f"{_difference_words(found, row)}{reason}."
+    for row in np.flatnonzero(apart & skilled).tolist():
+        yield f"{_difference_words(found, row)}."
+    for model in evaluation.models:
+        rows = np.flatnonzero(apart & ~skilled & (found.model == model)).tolist()
+        if rows:
+            yield f"{_differences_words(found, rows)}{_rate_words(evaluation, found, tested=skill is not None)}."
+
+
+def _differences_words(found: Slices, rows: Sequence[int]) -> str:
+    """Name the groups of a model whose score differs from that of the rest, and by how much."""
+    named = []
+    for row in rows[:MOST_NAMED]:
+        difference = float(found.difference[row])
+        said = [f"{number(abs(difference))} {'higher' if difference > 0.0 else 'lower'}"]
+        said += [] if found.event_rate is None else [f"event rate {percent(float(found.event_rate[row]))}"]
+        said += [found.note[row]] if found.note[row] else []
+        named.append(f"{found.group[row]} ({'; '.join(said)})")
+    more = len(rows) - len(named)
+    named += [f"{more:,} more"] if more else []
+    return f"{found.model[rows[0]]}: the {found.measure.label} differs from that of the rest in {listed(named)}"
 
 
 def _difference_words(found: Slices, row: int) -> str:
@@ -296,11 +329,11 @@ def _difference_words(found: Slices, row: int) -> str:
     return f"{said} ({found.note[row]})" if found.note[row] else said
 
 
-def _rate_words(evaluation: Evaluation, found: Slices, row: int, *, tested: bool) -> str:
+def _rate_words(evaluation: Evaluation, found: Slices, *, tested: bool) -> str:
     """Say that a different event rate by itself changes the score, where no difference in skill was found."""
     skill = "no difference in skill was found" if tested else ""
     if found.event_rate is None:
         return f"; {skill}" if skill else ""
-    rate, overall = float(found.event_rate[row]), evaluation.rates["event"]
-    said = f"; its event rate is {percent(rate)}, overall it is {percent(overall)}, which by itself changes the score"
-    return f"{said}, and {skill}" if skill else said
+    overall = percent(evaluation.rates["event"])
+    said = f". A different event rate ({overall} overall) by itself changes the score"
+    return f"{said}; {skill}" if skill else said

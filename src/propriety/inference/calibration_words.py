@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 from propriety.calibration.calibration_test import FEWEST
 from propriety.inference.calibration_summary import COST_MARGIN, CalibrationSummary, Direction
 from propriety.inference.estimates import Estimate, counted
 from propriety.inference.number_words import number, p_value_words, ratio_and_limits
 
-__all__ = ["TOGETHER", "calibration_words", "estimate_words"]
+__all__ = ["TOGETHER", "calibration_words", "direction_words", "estimate_words"]
 
 FEWEST_A_CASE = 0.1  # With less variance per case, forecasts are close to 0 and 1.
 LEVEL: tuple[Direction, ...] = ("too high", "too low")
 TOGETHER = "intercept and slope jointly differ from 0 and 1"
+CELLS = {"refuted": "wrong when certain", "together": "intercept and slope jointly"}
 SLOPE: tuple[Direction, ...] = ("reversed", "too extreme", "too timid")
 
 
@@ -44,6 +46,17 @@ def calibration_words(found: CalibrationSummary, name: str) -> str:
             pass
     what = "is miscalibrated" if found.outcome == "miscalibrated" else "is miscalibrated, but not materially"
     return f"{name} {what} ({p_value}): {_ways(found, ratio, slope)}.{_cost(found)}{note}"
+
+
+def direction_words(directions: Iterable[str]) -> list[str]:
+    """Return the directions of a miscalibrated model as a table shows them.
+
+    Examples
+    --------
+    >>> direction_words(["refuted", "too timid"])
+    ['wrong when certain', 'too timid']
+    """
+    return [CELLS.get(one, one) for one in directions]
 
 
 def _ways(found: CalibrationSummary, ratio: str, slope: str) -> str:

@@ -65,7 +65,7 @@ def _ways(found: ClassCalibration) -> str:
     """Say how the probabilities are wrong: overall, and for which classes."""
     said = []
     if found.n_refuted > 0.0:
-        said.append("classes happened whose probability was exactly 0")
+        said.append("classes occurred that had a probability of exactly 0")
     if found.temperature:
         said.append(f"its probabilities are {found.temperature}")
     table = found.classes

@@ -80,7 +80,8 @@ def _cut_source(
     if outcome is None:
         if not isinstance(by, Mapping) or not by:
             got = "it is empty" if isinstance(by, Mapping) else f"got {type(by).__name__}"
-            raise InputTypeError("must be a mapping of names to arrays", argument="by", offender=got)
+            hint = Wording("pass {by=dict(frame)}.") if hasattr(by, "columns") else ""
+            raise InputTypeError("must be a mapping of names to arrays", argument="by", offender=got, hint=hint)
         columns, cuts = cut_arrays(dict(by), quantiles, finite=finite)
         renamed = _renamed([name for name in columns if name in TAKEN], columns)
         return y_true, {renamed.get(name, name): column for name, column in columns.items()}, cuts

@@ -88,7 +88,7 @@ def draw(result: Result, ax: Axes | None = None, **options: Any) -> Axes:
     'triage'
     """
     del ax, options
-    message = f"A {type(result).__name__} cannot be drawn. Hint: use its .to_frame()."
+    message = f"{type(result).__name__} has no figure. Hint: use its .to_frame()."
     raise NotImplementedError(message)
 
 

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import PathPatch
 from matplotlib.path import Path
+from matplotlib.text import Annotation
 
 from propriety.calibration.bands import Band
 from propriety.calibration.histogram import ForecastHistogram
@@ -60,11 +61,13 @@ def _(
     _frame(ax, [curve], limit)
     if histogram:
         _draw_histogram(ax, curve.histogram, limit)
-    for place, band in enumerate(curve.bands):
+    for band in curve.bands:
         _draw_band(ax, band, color)
-        _name_band(ax, band, color, place=place, limit=limit)
+    names = [_name_band(ax, band, color, place=place, limit=limit) for place, band in enumerate(curve.bands)]
     _draw_line(ax, curve, limit, color=color, linestyle=DASHES[0])
     above = scores and _print_scores(ax, curve)
+    if any(is_crossed(ax, name) for name in names):
+        _move_names(ax, names, below=0.72 if scores and not above else 0.97)
     write_title(ax, label, pad=28 if above else None)
     return ax
 
@@ -242,10 +245,10 @@ def _draw_band(ax: Axes, band: Band, color: str) -> None:
             ax.plot(forecast, edge, color=color, linewidth=0.8, linestyle=DASHES[3], label="_edge", zorder=2.3)
 
 
-def _name_band(ax: Axes, band: Band, color: str, *, place: int, limit: float) -> None:
+def _name_band(ax: Axes, band: Band, color: str, *, place: int, limit: float) -> Annotation:
     """Write the label of the band above the histogram, one label above the other."""
     size = SMALL - 1
-    ax.annotate(
+    return ax.annotate(
         band.label + (" (dotted)" if band.kind == "simultaneous" else ""),
         (0.98 * limit, (HISTOGRAM_HEIGHT + 0.03) * limit),
         (0.0, 1.4 * size * place),
@@ -257,6 +260,18 @@ def _name_band(ax: Axes, band: Band, color: str, *, place: int, limit: float) ->
         bbox=on_white(),
         zorder=4,
     )
+
+
+def _move_names(ax: Axes, names: list[Annotation], *, below: float) -> None:
+    """Move labels of bands that a curve crosses to the upper left, unless it crosses them there too."""
+    before = [(name.xy, name.xycoords, name.get_position(), name.get_horizontalalignment()) for name in names]
+    for place, name in enumerate(names):
+        name.xy, name.xycoords = (0.03, below), "axes fraction"
+        name.set(position=(0.0, -1.4 * (SMALL - 1) * place), ha="left", va="top")
+    if any(is_crossed(ax, name) for name in names):
+        for name, (xy, coords, position, side) in zip(names, before, strict=True):
+            name.xy, name.xycoords = xy, coords
+            name.set(position=position, ha=side, va="bottom")
 
 
 def _corners(band: Band) -> tuple[Floats, Floats, Floats]:

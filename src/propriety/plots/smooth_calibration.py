@@ -30,16 +30,17 @@ def _(
     """Draw the curve and its band up to `limit` on both axes; `curve` is the CORP curve, drawn if given."""
     ax = new_axes(ax)
     ax.plot([0, limit], [0, limit], color=GREY["line"], linewidth=0.9, zorder=1.5, label="_diagonal")
-    ax.fill_between(
-        smooth.forecast,
-        smooth.low,
-        smooth.high,
-        color=color,
-        alpha=0.18,
-        linewidth=0,
-        zorder=2,
-        label=f"{percent(smooth.level)} pointwise confidence band",
-    )
+    if not np.isnan(smooth.low).all():  # Of clustered cases it has no band.
+        ax.fill_between(
+            smooth.forecast,
+            smooth.low,
+            smooth.high,
+            color=color,
+            alpha=0.18,
+            linewidth=0,
+            zorder=2,
+            label=f"{percent(smooth.level)} pointwise confidence band",
+        )
     if curve is not None:
         corners = np.stack([curve.forecast_min, curve.forecast_max], axis=1).ravel()
         rates = np.repeat(curve.event_rate, 2)

@@ -138,7 +138,7 @@ class SegmentMap(StoredMap):
         """Return the recalibrated forecasts of forecasts in [0, 1] and the columns of their cases."""
         forecast = read_event_forecast(y_proba)
         if not isinstance(by, Mapping):
-            law, hint = "must be a mapping of names to arrays", Wording("{by=dict(frame)}.")
+            law, hint = "must be a mapping of names to arrays", Wording("pass {by=dict(frame)}.")
             raise InputTypeError(law, argument="by", offender=f"got {type(by).__name__}", hint=hint)
         if absent := [name for name in self.by if name not in by]:
             raise InputValueError(f"must have the column {absent[0]!r}", argument="by")

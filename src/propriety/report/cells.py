@@ -44,6 +44,8 @@ def cells_of(column: Sequence[Any]) -> tuple[bool, list[Cell]]:
     (True, [Cell(text='0.2500', aside=''), Cell(text='0.0125', aside='')])
     >>> cells_of([Estimate(0.1, 0.05, 0.2)])[1]
     [Cell(text='0.1000', aside='0.0500 to 0.2000')]
+    >>> cells_of([Estimate(0.1, math.nan, math.nan)])[1]
+    [Cell(text='0.1000', aside='')]
     >>> cells_of([PValue(3e-11), PValue(0.25)])[1]
     [Cell(text='< 0.0001', aside=''), Cell(text='0.2500', aside='')]
     """
@@ -90,6 +92,8 @@ def number(value: float, places: int) -> str:
 
 def _cell(value: Any, places: int) -> Cell:
     if isinstance(value, Estimate):
+        if math.isnan(value.low) and math.isnan(value.high):
+            return Cell(number(value.value, places))
         return Cell(number(value.value, places), f"{number(value.low, places)} to {number(value.high, places)}")
     if value is None:
         return Cell(MISSING)

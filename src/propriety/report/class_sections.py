@@ -12,6 +12,7 @@ from propriety import plots
 from propriety.evaluation.class_table import EvaluatedClasses
 from propriety.evaluation.evaluation import Evaluation
 from propriety.evaluation.words import calibration_words, drawn_words
+from propriety.inference.calibration_words import direction_words
 from propriety.inference.estimates import counted
 from propriety.inference.number_words import p_value_words, ratio_and_limits
 from propriety.report import readings, texts
@@ -154,7 +155,7 @@ def _class_words(evaluation: Evaluation, label: Any) -> str:
     outcome, directions = str(found.outcome[row]), found.directions[row]
     if outcome != "not tested":
         said += f"; adjusted {p_value_words(float(found.p_adjusted[row]))}"
-    return f"{said}: {', '.join([outcome, *directions])}."
+    return f"{said}: {', '.join([outcome, *direction_words(directions)])}."
 
 
 def _cut_points(evaluation: Evaluation) -> Figure:
@@ -206,7 +207,7 @@ def _columns(found: EvaluatedClasses, rows: Any, *, ordinal: bool) -> dict[str, 
         return values
 
     ratio = zip(*(column(f"observed_expected{side}") for side in ("", "_low", "_high")), strict=True)
-    said = zip(column("outcome"), column("directions"), strict=True)
+    said = zip(column("outcome"), map(direction_words, column("directions")), strict=True)
     return {
         "at most" if ordinal else "class": column("label"),
         "cases": column("n"),

@@ -44,7 +44,7 @@ GAINS = {
 RATES_NOTE = (
     "A case is acted on if its forecast is at least the threshold. Sensitivity is the share of the events that are "
     "acted on, and specificity the share of the non-events that are not. PPV and NPV, the predictive values, are the "
-    "shares of correct decisions among the cases acted on and not acted on. Wilson's intervals."
+    "shares of correct decisions among the cases acted on and not acted on. The intervals are Wilson intervals."
 )
 GAINS_NOTE = (
     "The alert rate is the share of the cases acted on, and the number needed to evaluate how many cases are acted on "

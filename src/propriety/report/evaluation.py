@@ -68,10 +68,8 @@ def page_of(
 
 
 def _verdict(evaluation: Evaluation) -> Iterator[str]:
-    yield words.headline_words(evaluation)
-    if evaluation.comparison is not None:
-        yield " ".join(evaluation.comparison.summary().splitlines())
-    yield from words.calibration_words(evaluation)
+    for finding in words.findings_words(evaluation):
+        yield " ".join(finding.splitlines())
     yield from words.slices_words(evaluation)
     yield from words.absent_words(evaluation)
 

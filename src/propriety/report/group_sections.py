@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from propriety.evaluation.evaluation import Evaluation
 from propriety.evaluation.group_calibration import GroupCalibration
+from propriety.inference.calibration_words import direction_words
 from propriety.inference.measures import NetBenefit
 from propriety.inference.slice_table import Slices, group_names
 from propriety.inference.verdicts import Names
@@ -81,7 +82,7 @@ def _calibration(evaluation: Evaluation, slices: Slices, groups: _Groups) -> Ite
         "observed/expected" if evaluation.kind == "binary" else "observed/expected of the most likely class": ratio,
         "adjusted p-value": [PValue(value) for value in found.p_adjusted[rows].tolist()],
         "calibration": [
-            f"{outcome}: {', '.join(directions)}" if directions else outcome
+            f"{outcome}: {', '.join(direction_words(directions))}" if directions else outcome
             for outcome, directions in zip(found.outcome[rows].tolist(), found.directions[rows], strict=True)
         ],
     }

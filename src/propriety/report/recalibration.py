@@ -88,7 +88,7 @@ def _share(found: Recalibration) -> str:
     """Return the gain as a share of the score."""
     before, gain = found.verdict.before, found.verdict.gain
     known = 0.0 < before < math.inf and math.isfinite(gain) and found.verdict.outcome != "unchanged"
-    return percent(gain / before, 2) if known else "\N{EN DASH}"
+    return percent(gain / before, 2).replace("-", "\N{MINUS SIGN}") if known else "\N{EN DASH}"
 
 
 def _examples(found: Recalibration) -> str:

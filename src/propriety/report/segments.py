@@ -95,7 +95,7 @@ def _sections(found: Segments) -> Iterator[Section]:
 def _method(found: Segments) -> str:
     rate = percent(1.0 - found.level, 6)
     controlled = (
-        f"If all forecasts are calibrated, the probability of any report is at most {rate}."
+        f"If all forecasts are calibrated, the probability of any report is about {rate}."
         if found.control == "family"
         else f"The expected share of false reports is at most {rate}."
     )
@@ -119,7 +119,7 @@ def _facts(found: Segments, call: str) -> Facts:
         "Tested for extreme deviations only": found.too_small,
         "Critical deviation": f"{found.critical:.2f} standard errors",
         "Level": found.level,
-        "Seed": found.seed,
+        "Seed": str(found.seed),
         "Call": call,
     }
     return Facts(title="Facts", entries=entries)

@@ -128,7 +128,9 @@ class Arguments:
             argument = parameter(reading.argument)
             law = Wording("{y_true} and {argument} must be equally long", argument=argument)
             told = "{y_true} has {rows} rows and {argument} {other}"
-            raise InputValueError(law, offender=Wording(told, argument=argument, rows=rows, other=other))
+            models = len(reading.values) < 10 and reading.values.ndim == 2 and reading.values.shape[1] == len(self)
+            hint = "pass several models as a mapping, {name: forecasts}." if models else ""
+            raise InputValueError(law, offender=Wording(told, argument=argument, rows=rows, other=other), hint=hint)
 
     def _check_kinds(self, kind: ForecastKind) -> None:
         """Raise an error if the models forecast different things, or classes where one event is expected."""

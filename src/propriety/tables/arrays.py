@@ -256,6 +256,8 @@ def _as_array(values: object, argument: str, role: Role) -> NDArray[Any]:
     if array.ndim == 0:
         law, offender = "must be an array with one entry per case", f"got a single {type(values).__name__}"
         hint = "put it into a list, [{argument}], or into an array."
+        if isinstance(values, str) and role == "keys":
+            hint = "a column name needs a frame as the first argument; beside arrays pass the column itself."
         if hasattr(values, "toarray"):  # A sparse matrix of SciPy.
             offender, hint = f"got {type(values).__name__}", "pass {argument}.toarray()."
         hint_of = Wording(hint, argument=parameter(argument))

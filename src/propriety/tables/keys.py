@@ -9,7 +9,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.errors import InputTypeError, InputValueError
+from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.tables import laws
 from propriety.tables.arguments import Arguments
 from propriety.tables.arrays import missing_cases, read_array, series_of
@@ -27,7 +27,9 @@ def read_keys(values: object, argument: str, *, beside: Arguments, rows: NDArray
     reading, cases = read_array(values, argument, role="keys"), len(beside)
     if reading.values.shape != (cases,):
         law = f"must have one entry per case, {cases:,} in all"
-        raise InputValueError(law, argument=argument, offender=f"got shape {reading.values.shape}")
+        several = argument == "by" and reading.values.ndim > 1
+        hint = Wording("pass several columns as {by=dict(frame)}.") if several else ""
+        raise InputValueError(law, argument=argument, offender=f"got shape {reading.values.shape}", hint=hint)
     beside.check_key(reading)
     rows = np.arange(cases) if rows is None else rows
     kept = reading.values if len(rows) == cases else reading.values[rows]
