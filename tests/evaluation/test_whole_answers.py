@@ -116,10 +116,6 @@ def test_one_event_is_told_word_for_word():
             "(48%; 0.0569 to 0.134)."
         ),
         (
-            "Recalibration map of q: logit q = g(logit p) with slopes 1.051, 0.7662, 0.3655, 0.6487 from p = 0.00289 "
-            "to 0.364."
-        ),
-        (
             "q is miscalibrated in a (observed/expected 5.15, 3.97 to 6.68; adjusted p < 0.001): its forecasts are "
             "too low."
         ),

@@ -34,7 +34,6 @@ __all__ = [
     "findings_words",
     "headline_words",
     "is_miscalibrated",
-    "map_words",
     "slices_words",
     "summary",
 ]
@@ -48,7 +47,6 @@ def summary(evaluation: Evaluation) -> Iterator[str]:
     """Yield the main findings, a sentence or two each."""
     yield cases_words(evaluation)
     yield from findings_words(evaluation)
-    yield from map_words(evaluation)
     yield from slices_words(evaluation)
     yield from uncompared_words(evaluation)
     yield from absent_words(evaluation)
@@ -171,14 +169,6 @@ def drawn_words(evaluation: Evaluation) -> str:
         return f"The curves of all {what} are drawn{of_best}."
     said = f"The curves are those of the {shown} {what} with the strongest evidence of miscalibration, of {events:,}"
     return f"{said}{of_best}; all are in the table."
-
-
-def map_words(evaluation: Evaluation) -> Iterator[str]:
-    """Give the recalibration map of each model that is miscalibrated and would gain by it."""
-    for model in evaluation.models if evaluation.kind == "binary" else ():
-        verdict = evaluation.calibration[model]["event"]
-        if verdict.outcome == "miscalibrated" and verdict.gain is not None and verdict.gain.low > 0.0:
-            yield f"Recalibration map of {model}: {evaluation.recalibration[model].map.formula}."
 
 
 def is_miscalibrated(evaluation: Evaluation, model: str) -> float:
