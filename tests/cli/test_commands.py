@@ -37,6 +37,15 @@ def test_compare_by_the_score_that_fits_the_thresholds(run):
     assert found["measure"] == "bounded_brier"
 
 
+def test_compare_by_a_rule_has_no_thresholds_unless_all_commands_share_them(folder, run, refusal):
+    by_rule = ("compare", *BOTH, "--rule", "log")
+    told = refusal(*by_rule, "--thresholds", "0.1", "0.3")
+    assert "--thresholds cannot be combined with --rule" in told
+    alone = run(*by_rule).stdout
+    (folder / "pyproject.toml").write_text("[tool.propriety]\nthresholds = [0.1, 0.3]\n")
+    assert run(*by_rule).stdout == alone
+
+
 def test_compare_names_the_better_model_and_puts_a_dash_for_no_p_value(run, folder):
     assert "honest better" in run("compare", *CASES, "--forecast", "w").stdout
     (folder / "one.csv").write_text("y,p,q\n1,0.6,0.4\n")

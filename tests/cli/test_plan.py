@@ -47,7 +47,11 @@ def test_tables_and_ledgers(folder, run, columns):
         ),
         (("--difference", 0.002, "--spread", 0.05, "--thresholds", 0.1), "--thresholds is for"),
         (("--prevalence", 0.1, "--auc", 0.8, "--thresholds", 0.1, "--width", "auc=0.1"), "--thresholds is for"),
-        (("--forecast", "p"), "no file is given"),
+        (("--forecast", "p"), "--forecast is for files of cases; no file is given"),
+        (
+            ("--prevalence", 0.1, "--auc", 0.8, "--delimiter", ";"),
+            "--delimiter is for files of cases; no file is given",
+        ),
         (("p.csv",), "--forecast is required"),
         (("p.csv", "--forecast", "p", "--forecast", "p"), "--forecast must name each model once; 'p' is named again"),
     ],

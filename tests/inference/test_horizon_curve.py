@@ -127,4 +127,15 @@ def test_the_mean_over_horizons_has_limits_within_its_range():
     rows = 1.0 - np.exp(-0.002 * np.outer(np.exp(rng.normal(0.0, 0.3, 1000)), horizons))
     found = pr.horizon_curve(pr.censored(np.minimum(time, end), time <= end, horizons=horizons), rows)
     integrated = found.integrated["forecast"]
-    assert integrated.value - 1.96 * integrated.standard_error < 0.0 == integrated.low
+    assert integrated.value - 1.96 * integrated.standard_error < 0.0 < integrated.low
+    assert found.low.min() < integrated.low < integrated.value < integrated.high < found.high.max()
+
+
+@pytest.mark.parametrize("measure", [pr.measures.CalibrationSlope(), pr.measures.AreaUnderRoc(), pr.Brier()])
+def test_the_mean_over_equal_horizons_is_that_of_one(measure):
+    """What the limits at a horizon allow for, such as few events, those of the mean allow for, too."""
+    time, event, p, _ = cases()
+    outcomes = pr.censored(time, event, horizons=[0.12, 0.12 + 1e-9])
+    curve = pr.horizon_curve(outcomes, np.column_stack([p[:, 0], p[:, 0]]), measure)
+    for name in ("value", "low", "high", "standard_error"):
+        assert getattr(curve.integrated["forecast"], name) == pytest.approx(getattr(curve, name)[0], rel=1e-9), name

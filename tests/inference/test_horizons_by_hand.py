@@ -5,7 +5,6 @@ import math
 import numpy as np
 import pytest
 from scipy import stats
-from scipy.special import expit, logit
 
 import propriety as pr
 from propriety.errors import InputValueError
@@ -37,13 +36,34 @@ class TestHorizons:
             assert found == [alone.value, alone.low, alone.high, alone.standard_error]
         assert (curve.level, curve.n, curve.measure.key, curve.models) == (0.9, 40, "brier", ("a", "b"))
 
-    def test_of_an_area_have_limits_on_its_scale(self):
+    def test_of_an_area_have_limits_from_those_at_the_horizons(self):
+        event = self.EVENT | (self.TIME > 12)  # Nobody is censored between the horizons.
+        outcomes = pr.censored(np.where(event, self.TIME, 50.0), np.ones(40), horizons=(10.0, 35.0))
+        mixed = self.P[np.arange(40) * 7 % 40]
+        curve = pr.horizon_curve(outcomes, mixed[:, :2], pr.measures.AreaUnderRoc())
+        own = curve.integrated["forecast"]
+        parts = []
+        for place, horizon in enumerate(outcomes.horizon):
+            happened = event & (horizon >= self.TIME)
+            p, q = mixed[happened, place], mixed[~happened, place]
+            wins = (p[:, None] > q) + 0.5 * (p[:, None] == q)
+            part = np.empty(40)
+            part[happened] = (wins.mean(axis=1) - wins.mean()) / happened.mean()
+            part[~happened] = (wins.mean(axis=0) - wins.mean()) / (~happened).mean()
+            parts.append(part)
+        r = np.corrcoef(parts)[0, 1]
+
+        def combined(of):
+            first, second = of / 2.0
+            return math.sqrt(first**2 + second**2 + 2.0 * r * first * second)
+
+        assert own.low == pytest.approx(own.value - combined(curve.value - curve.low))
+        assert own.high == pytest.approx(own.value + combined(curve.high - curve.value))
+        assert own.standard_error == pytest.approx(combined(curve.standard_error))
+
+    def test_without_limits_have_none_on_average(self):
         outcomes = pr.censored(self.TIME, self.EVENT, horizons=self.HORIZONS)
         mixed = self.P[np.arange(40) * 7 % 40]
-        own = pr.horizon_curve(outcomes, mixed, pr.measures.AreaUnderRoc()).integrated["forecast"]
-        step = stats.t.ppf(0.975, 39) * own.standard_error / (own.value * (1.0 - own.value))
-        limits = expit(logit(own.value) - step), expit(logit(own.value) + step)
-        assert (own.low, own.high) == pytest.approx(limits)
         equal = np.column_stack([mixed[:, :2], np.full(40, 0.3)])
         without = pr.horizon_curve(outcomes, equal, pr.measures.AreaUnderRoc()).integrated["forecast"]
         assert np.isnan([without.low, without.high]).all()

@@ -81,6 +81,24 @@ def test_gains_are_those_of_fitting_row_by_row_and_comparing(rule, weighted):
     assert found.after.table.n == len(y)
 
 
+def test_a_stored_ledger_of_clusters_says_that_the_map_takes_cases_as_independent(tmp_path):
+    """Its tables do not tell how correlated the cases are; with the cases, the map is shrunk accordingly."""
+    generator = np.random.default_rng(1)
+    cluster = np.repeat(np.arange(40), 50)
+    x, shift = generator.normal(size=2000), generator.normal(size=40)[cluster]
+    p, y = 1 / (1 + np.exp(-x)), generator.random(2000) < 1 / (1 + np.exp(-x - shift))
+    ledger = pr.condense(y, {"a": p}, by={"fold": cluster % 5}, cluster=cluster)
+    ledger.to_parquet(tmp_path / "ledger")
+    stored = pr.recalibrate(pr.Ledger.from_parquet(tmp_path / "ledger"), folds="fold")
+    of_cases = pr.recalibrate(ledger, folds="fold")
+    assert of_cases.map.shrinkage == 0.0
+    assert "shrinkage" not in of_cases.note
+    assert stored.map.shrinkage > 0.5
+    assert stored.note.endswith('The shrinkage of "auto" takes the cases as independent, so it may be too weak.')
+    other = pr.recalibrate(pr.Ledger.from_parquet(tmp_path / "ledger"), folds="fold", method="logistic")
+    assert "shrinkage" not in other.note
+
+
 def test_arrays_frames_lazy_frames_tables_and_ledgers_agree(tmp_path):
     y, p, generator = sample(2)
     p, fold, ids = np.round(p, 2), generator.integers(0, 5, len(y)), generator.permutation(len(y)) - 300

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from propriety.cli.config import is_preset
 from propriety.cli.evaluate import evaluation_of_files
 from propriety.cli.gate_facts import Facts, near_names
 from propriety.cli.gate_options import GatedCommand, Gates, gate_options
@@ -67,6 +68,9 @@ def compare(files: Sequence[str], json_file: str | None, rule_name: str | None, 
     targets = [json_file, *gates.targets]
     check_targets(targets)
     rule = None if rule_name is None else rule_named(rule_name)
+    if rule is not None and asked["thresholds"] is not None and not is_preset("--thresholds"):
+        hint = "leave out --rule to compare at the thresholds."
+        raise InputValueError("cannot be combined with --rule", argument="--thresholds", hint=hint)
     stages = Stages()
     with found_files(files) as paths:
         check_targets(targets, [*paths, *gates.sources])

@@ -120,8 +120,8 @@ def plan(
     with found_files(files) as paths:
         check_targets([json_file], paths)
         known = _forecasts(paths, forecasts, dialect, stages) if paths else None
-    if known is None and forecasts and not is_preset("--forecast"):
-        raise InputValueError("--forecast names columns of files; no file is given")
+    if known is None and (typed := _typed(forecasts, dialect)):
+        raise InputValueError(f"{typed[0]} is for files of cases; no file is given")
     with stages.stage("planning"):
         found = planned(known, **options)
     if json_file is not None:
@@ -130,12 +130,16 @@ def plan(
         say(found.summary())
 
 
+def _typed(forecasts: Sequence[str], dialect: Dialect) -> list[str]:
+    """Return the typed options that apply only to files of cases."""
+    return [*(["--forecast"] if forecasts and not is_preset("--forecast") else []), *dialect.typed]
+
+
 def _forecasts(paths: Sequence[Path], forecasts: Sequence[str], dialect: Dialect, stages: Stages) -> Any:
     """Return the forecasts of files by model, or the table or ledger that they hold."""
     kind = condensed_kind(paths)
     if kind is not None:
-        typed = [*(["--forecast"] if forecasts and not is_preset("--forecast") else []), *dialect.typed]
-        if typed:
+        if typed := _typed(forecasts, dialect):
             raise InputValueError(f"{typed[0]} is for files of cases; these are {kind}")
         if kind == "ledgers":
             return Ledger.merge(map(Ledger.from_parquet, paths))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from propriety.checks import check_level
 from propriety.errors import InputTypeError, InputValueError
 from propriety.inference.bootstrap import Drawing
-from propriety.inference.estimates import Estimate, limits_of
+from propriety.inference.estimates import Estimate
 from propriety.inference.estimation import estimate_of
 from propriety.inference.influence import case_influence, influence_of
 from propriety.inference.mean_estimates import within_range
@@ -100,8 +100,9 @@ def horizon_curve(
 
     .. math:: \frac{1}{t_m - t_1} \int_{t_1}^{t_m} \operatorname{BS}(t) \, dt .
 
-    Its interval allows for the correlation between horizons and for the estimated weights. Cases are taken as
-    independent; for cases in clusters, use `propriety.estimate` at one horizon.
+    Its limits are those at the horizons, combined according to the correlation between horizons (Zou & Donner 2008),
+    and allow for the estimated weights. Cases are taken as independent; for cases in clusters, use `propriety.estimate`
+    at one horizon.
 
     Parameters
     ----------
@@ -121,7 +122,8 @@ def horizon_curve(
 
     References
     ----------
-    Graf et al. (1999), doi:10.1002/(SICI)1097-0258(19990915/30)18:17/18<2529::AID-SIM274>3.0.CO;2-5.
+    Graf et al. (1999), doi:10.1002/(SICI)1097-0258(19990915/30)18:17/18<2529::AID-SIM274>3.0.CO;2-5; Zou & Donner
+    (2008), doi:10.1002/sim.3095, for limits of a sum from those of its terms.
 
     Examples
     --------
@@ -187,28 +189,30 @@ def _integrated(
     outcomes: CensoredOutcomes,
     level: float,
 ) -> Estimate:
-    """Return the mean of a measure over the horizons, with its error from the influence of all cases at all of them."""
+    r"""Return the mean of a measure over the horizons, with limits from those at the horizons.
+
+    With the shares :math:`s_j` of the horizons, the correlations :math:`\rho_{jk}` of their influence over all cases,
+    and the distances :math:`d_j` of the lower limits from the values, the lower limit of the mean is at the distance
+    :math:`(\sum_{jk} \rho_{jk} s_j d_j s_k d_k)^{1/2}`; so is the upper limit, and so is the standard error. What the
+    limits at the horizons allow for, such as few events, those of the mean then allow for, too.
+    """
     gaps = np.diff(outcomes.horizon)
     share = (np.append(gaps, 0.0) + np.append(0.0, gaps)) / 2.0 / gaps.sum()
-    value = float(share @ np.array([one.value for one in estimates]))
-    influence = np.zeros(outcomes.n)
-    for ledger, weight in zip(ledgers, share.tolist(), strict=True):
-        cases, model = ledger.cases, ledger.models[0]
-        assert cases is not None  # noqa: S101  (for the type checker; the outcomes are arrays)
-        table = ledger.table(model)
-        parts = weight * case_influence(cases, model, table, influence_of(measure, table))
-        influence += parts if cases.censoring is None else cases.censoring.influence(parts[None])[0]
-    variance = float(influence @ influence) * outcomes.n / max(outcomes.n - 1, 1)
-    error = math.sqrt(max(variance, 0.0))
-    scale = str(getattr(measure, "scale", "identity"))
-    low, high = limits_of(value, error, outcomes.n - 1.0, level, scale)
-    if any(math.isnan(one.low) for one in estimates):  # A horizon without limits would count as exact.
-        low = high = math.nan
+    value, low, high, error = (
+        np.array([getattr(one, name) for one in estimates]) for name in ("value", "low", "high", "standard_error")
+    )
+    correlation = _correlation(np.stack([_influence(one, measure) for one in ledgers]))
+
+    def combined(distance: Floats) -> float:
+        parts = share * distance
+        return math.sqrt(max(float(parts @ correlation @ parts), 0.0))
+
+    mean = float(share @ value)
     found = Estimate(
-        value=value,
-        low=low,
-        high=high,
-        standard_error=error,
+        value=mean,
+        low=mean - combined(value - low),
+        high=mean + combined(high - value),
+        standard_error=combined(error),
         level=level,
         method="trapezoidal rule over the horizons, influence function",
         measure=measure,
@@ -217,3 +221,20 @@ def _integrated(
         note="; ".join(dict.fromkeys(one.note for one in estimates if one.note)),
     )
     return within_range(found, measure, None)
+
+
+def _influence(ledger: Ledger, measure: Mean | Skill | Smooth) -> Floats:
+    """Return the influence of every case on a measure at a horizon, also through the estimated weights."""
+    cases, model = ledger.cases, ledger.models[0]
+    assert cases is not None  # noqa: S101  (for the type checker; the outcomes are arrays)
+    table = ledger.table(model)
+    own = case_influence(cases, model, table, influence_of(measure, table))
+    found: Floats = own if cases.censoring is None else cases.censoring.influence(own[None])[0]
+    return found
+
+
+def _correlation(influence: Floats) -> Floats:
+    """Return the correlations between rows; that with a row of zeros is taken as 1, which makes limits the widest."""
+    products = influence @ influence.T
+    size = np.sqrt(np.outer(products.diagonal(), products.diagonal()))
+    return np.divide(products, size, out=np.ones_like(products), where=size > 0.0)

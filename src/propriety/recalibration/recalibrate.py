@@ -42,6 +42,7 @@ __all__ = ["recalibrate"]
 LOG = Log()
 NONE, FLOORED, AUTO, CHOOSE = "none", "floored", "auto", "choose"
 ROUNDING = 1e-12  # Smaller gains, relative to the score, are rounding error.
+INDEPENDENT = 'The shrinkage of "auto" takes the cases as independent, so it may be too weak.'
 CHOSEN = "It was chosen with the same folds, so its gain is slightly overestimated."
 
 
@@ -108,7 +109,7 @@ def recalibrate(  # noqa: PLR0913  (the data, their dependence, the methods, and
         The model, if a ledger has several.
     cluster, time : array-like of shape (n,), or str with a frame, optional
         Each cluster is kept in one fold, and times are split into contiguous blocks; intervals allow for the
-        correlation, and so does the shrinkage of "auto".
+        correlation, and so does the shrinkage of "auto" if the cases are available.
     sample_weight, pos_label, labels, missing
         As in `propriety.mean_score`.
     level : float
@@ -201,6 +202,8 @@ def recalibrate(  # noqa: PLR0913  (the data, their dependence, the methods, and
     gains = gains_of(fitted, ledger, asked, level)
     chosen = simplest_of(ledger, asked, gains, level) if method == CHOOSE else method
     notes = [gains.note, CHOSEN if method == CHOOSE and chosen != NONE else ""]
+    if AUTO in maps and parts.cases is None and ledger.dependence is not None:
+        notes.append(INDEPENDENT)
     if isinstance(parts, SegmentFolds):
         maps = {name: parts.map_of(own) if isinstance(own, SegmentFit) else own for name, own in maps.items()}
         over = gains_of(fitted, ledger, asked, level, reference=whole_method).verdict(method, adjusted=False)
