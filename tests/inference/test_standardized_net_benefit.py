@@ -45,6 +45,19 @@ def test_limits_hold_the_truth_if_hardly_any_event_is_missed():
     assert np.mean(held) >= 0.93
 
 
+def test_differences_of_almost_perfect_models_hold_the_truth():
+    rng, measure, held = np.random.default_rng(5), pr.measures.StandardizedNetBenefit(0.2), []
+    for _ in range(200):
+        y = rng.random(1000) < 0.3
+        forecasts = {
+            name: np.where(y ^ (rng.random(1000) < wrong), 0.98, 0.02) for name, wrong in (("a", 0.001), ("b", 0.006))
+        }
+        found = pr.compare(y, forecasts, measure)
+        truth = 0.005 * (1.0 + 0.25 * 0.7 / 0.3)
+        held.append(found.low[0] <= truth <= found.high[0])
+    assert np.mean(held) >= 0.93
+
+
 def test_weights_count_by_their_effective_number():
     measure = pr.measures.StandardizedNetBenefit(0.9)
     equal, heavy = (ForecastTable.from_predictions(Y, P, sample_weight=np.tile(one, 100)) for one in ([2, 2], [1, 9]))

@@ -176,6 +176,9 @@ def paired_by_influence(ledger: Ledger, measure: Mean | Skill | Smooth, level: f
         found.append((*errors, times_worth(cases, block, errors.standard_error)))
     error, df, times = (np.concatenate(column) for column in zip(*found, strict=True))
     error = _at_least(error, fitted_errors(ledger, measure))
+    added = getattr(measure, "added_error", None)
+    if added is not None and ledger.dependence is None:
+        error = np.where(error > 0.0, np.hypot(error, added(tables[0])), error)
     units = units_of(ledger)
     if np.isnan(error).all() and units > 1 and np.isfinite(values).all():
         return untested_pairs(values, units, "a single event or non-event has no spread")

@@ -84,6 +84,13 @@ class StandardizedNetBenefit:
         margin = float(ndtri((1.0 + level) / 2.0)) * error
         return value + centre - margin, value + centre + margin
 
+    def added_error(self, table: ForecastTable) -> float:
+        """Return the error that an event and a non-event more, on which the decisions differ, add to a difference.
+
+        As in `error_of_difference` for net benefit, so that the error is large enough if hardly any decision differs.
+        """
+        return math.hypot(1.0, self.thresholds / (1.0 - self.thresholds)) / (table.event_rate * table.effective_n)
+
     def influence(self, table: ForecastTable) -> Influence:
         """Return the derivative of the ratio of two means."""
         acted = (table.forecast >= self.thresholds).astype(np.float64)
