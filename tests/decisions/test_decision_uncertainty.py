@@ -372,3 +372,11 @@ def test_dropped_cases_are_counted():
     found = pr.decision_uncertainty(gap, MODELS, grid=GRID, n_resamples=100, seed=1, missing="drop")
     assert (found.n, found.dropped, found.to_dict()["dropped"]) == (len(gap) - 30, 30, 30)
     assert "dropped=30" in repr(found)
+
+
+def test_the_last_digits_of_weights_do_not_change_the_draws():
+    weight = np.random.default_rng(3).gamma(2.0, size=40)
+    own = {"grid": np.linspace(0.05, 0.3, 20), "n_resamples": 50, "seed": 1}
+    one, other = (pr.decision_uncertainty(Y[:40], P[:40], sample_weight=unit * weight, **own) for unit in (1.0, 0.037))
+    np.testing.assert_allclose(one.credible_low, other.credible_low, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(one.credible_high, other.credible_high, rtol=1e-9, atol=1e-12)

@@ -136,6 +136,16 @@ def test_groups_that_share_clusters_have_no_test_if_the_influence_of_cases_is_no
     assert np.isfinite(inside.p_value[:3]).all()
 
 
+@pytest.mark.parametrize("measure", [pr.measures.Miscalibration(), pr.measures.Discrimination(pr.Log())], ids=name)
+def test_parts_of_scores_are_corrected_for_noise_in_small_groups_and_overall_too(measure):
+    found = slices(Y, P, measure, by=SITE, n_resamples=99, seed=1)
+    for group, value in zip(found.group, found.value, strict=True):
+        own = group == SITE
+        assert value == pytest.approx(estimate(Y[own], P[own], measure, n_resamples=99, seed=1).value)
+    assert found.note[-1].startswith("too few")
+    assert found.overall["forecast"] == pytest.approx(estimate(Y, P, measure, n_resamples=99, seed=1).value)
+
+
 @pytest.mark.parametrize("unit", ["cluster", "time"])
 def test_skill_in_groups_that_share_clusters_or_times_is_tested_from_a_stored_ledger_and_for_classes(unit, tmp_path):
     pr.condense(Y, MODELS, by={"site": SITE}, **{unit: CLUSTER}).to_parquet(tmp_path / "ledger")

@@ -88,12 +88,14 @@ class BenefitCells:
         same numbers are used at all thresholds, so that curves are smooth.
         """
         generator = np.random.default_rng(seed)
+        # Rounded, because NumPy draws in another way if a parameter, such as that of a single case, is exactly 1.
+        parameter = np.round(self.count**2 / self.spread, 9)
         flat = self.gain.reshape(len(self.count), -1)
         found = np.empty((draws, flat.shape[1]))
         block = max(BLOCK // max(len(self.count), 2 * STICKS * len(self.alike)), 1)
         for first in range(0, draws, block):
             shape = (min(block, draws - first), len(self.count))
-            weight = generator.standard_gamma(self.count**2 / self.spread, size=shape) * (self.spread / self.count)
+            weight = generator.standard_gamma(parameter, size=shape) * (self.spread / self.count)
             prior = prior_cases(self.alike, len(weight), generator) * self.unit[:, None]
             benefit = prior[:, 1, :, None] - self.odds * prior[:, 0, :, None]
             total = weight @ self.size + prior[:, :, -2].sum(axis=1)

@@ -18,6 +18,7 @@ from propriety.inference.estimation import estimate_of
 from propriety.inference.influence import case_influence, errors_of_cases, influence_in, is_by_outcome
 from propriety.inference.mean_estimates import errors_of_means, measured_moments
 from propriety.inference.measures import Measure, Skill, Smooth
+from propriety.inference.part_estimates import is_part
 from propriety.inference.slice_table import ACROSS, MANY, NO_INTERVAL
 from propriety.ledger.ledger import Ledger
 from propriety.result import Floats
@@ -57,7 +58,7 @@ def estimate_groups(
     value, low, high, difference, p_value = np.full((5, groups, models), math.nan)
     note = np.full((groups, models), "", dtype=object)
     apart, drawn_apart = not _reach_across(ledger), INDEPENDENT if ledger.dependence == "time" else ""
-    overall = np.array([_value(ledger, measure, model) for model in ledger.models])
+    overall = np.array([_value(ledger, measure, model, level, drawing) for model in ledger.models])
     for place in range(groups):
         chosen = np.arange(groups) == place
         own = ledger.at_entries(chosen)
@@ -65,7 +66,7 @@ def estimate_groups(
         for column, model in enumerate(ledger.models):
             at = place, column
             if untested[at]:
-                value[at] = _value(own, measure, model)
+                value[at] = _value(own, measure, model, level, drawing)
                 continue
             found = _estimated(own, measure, model, level, drawing)
             if found is None:
@@ -195,7 +196,11 @@ def _estimated(ledger: Ledger, measure: Measure, model: str, level: float, drawi
         return None
 
 
-def _value(ledger: Ledger, measure: Measure, model: str) -> float:
+def _value(ledger: Ledger, measure: Measure, model: str, level: float, drawing: Drawing) -> float:
+    """Return the value of a measure as `estimate` does; NaN if it is undefined."""
+    if is_part(measure):  # Its estimate is corrected for sampling noise, its value for a table is not.
+        found = _estimated(ledger, measure, model, level, drawing)
+        return math.nan if found is None else found.value
     try:
         if isinstance(measure, Skill) and ledger.labels is not None:
             return float(measured_moments(ledger, measure).means[ledger.models.index(model)])
