@@ -169,7 +169,7 @@ def test_ordered_classes_and_the_kernel_test():
     assert 0.0 < found.kernel.p_value <= 1.0
     assert "Kernel test: p" in str(found)
     with pytest.raises(InputValueError, match="kernel"):
-        pr.class_calibration(y, p, sample_weight=np.full(300, 2.0), kernel=True)
+        pr.class_calibration(y, p, sample_weight=np.linspace(1.0, 2.0, 300), kernel=True)
 
 
 def test_forecasts_of_one_event_are_refused():
@@ -365,17 +365,30 @@ def test_refuted_probabilities_say_nothing_of_temperature_and_shape():
         assert "timid" not in str(found)
 
 
-def test_weights_of_one_are_no_weights():
+def test_equal_weights_are_no_weights():
     rng = np.random.default_rng(49)
     p = rng.dirichlet(np.full(3, 0.6), 900)
     truth = p**0.9 / (p**0.9).sum(axis=1, keepdims=True)
     y = (truth.cumsum(axis=1) > rng.random((900, 1))).argmax(axis=1)
     how = {"seed": 1, "n_resamples": 99, "kernel": True}
-    plain, ones = (pr.class_calibration(y, p, **how, **own) for own in ({}, {"sample_weight": np.ones(900)}))
-    assert plain.summary() == ones.summary()
-    assert plain.p_value == ones.p_value
+    plain = pr.class_calibration(y, p, **how)
+    for weight in (1.0, 2.0, 0.1):
+        equal = pr.class_calibration(y, p, **how, sample_weight=np.full(900, weight))
+        assert equal.summary() == plain.summary()
+        assert equal.p_value == plain.p_value
     with pytest.raises(InputValueError, match="without weights"):
-        pr.class_calibration(y, p, **how, sample_weight=np.full(900, 2.0))
+        pr.class_calibration(y, p, **how, sample_weight=np.arange(1.0, 901.0))
+
+
+@pytest.mark.parametrize("weight", [1.0, 2.0, 0.1])
+def test_equal_weights_of_rare_classes_are_no_weights(weight):
+    rng = np.random.default_rng(22)
+    p = rng.dirichlet(np.full(3, 0.6), 12)
+    y = (p.cumsum(axis=1) > rng.random((12, 1))).argmax(axis=1)
+    plain = pr.class_calibration(y, p, seed=1, n_resamples=99)
+    equal = pr.class_calibration(y, p, seed=1, n_resamples=99, sample_weight=np.full(12, weight))
+    assert equal.summary() == plain.summary()
+    assert equal.p_value == plain.p_value
 
 
 def test_the_kernel_test_does_not_depend_on_the_order_of_the_rows():

@@ -269,7 +269,7 @@ def class_calibration_of(
     ledger: Ledger, model: str, *, level: float, drawing: Drawing, kernel: bool = False
 ) -> ClassCalibration:
     """Assess the calibration of the class probabilities of a model of a ledger; see `class_calibration`."""
-    cases = None if ledger.cases is None else ledger.cases.without_ones()
+    cases = None if ledger.cases is None else ledger.cases.without_equal_weights()
     if kernel and (cases is None or cases.weight is not None or ledger.dependence is not None):
         law = "the kernel test needs independent cases in memory, without weights"
         raise InputValueError(law, argument="kernel", offender="got True")

@@ -70,7 +70,7 @@ class ClassReading:
             if ledger.dependence is None:
                 self.test = class_test_of_tables(ledger, model, self.lines)
             return
-        cases = ledger.cases.without_ones()
+        cases = ledger.cases.without_equal_weights()
         scores = class_scores(cases, model)
         if cases.weight is None and ledger.dependence is None:
             draws: dict[str, Any] = {"n_resamples": drawing.n_resamples, "seed": drawing.seed}

@@ -201,10 +201,10 @@ class Cases:
         """Return the checked weights. Forecasts are not read."""
         return self._weight(ALL, check=not self._checked)
 
-    def without_ones(self) -> Cases:
-        """Return the cases without their weights if all of these are 1."""
+    def without_equal_weights(self) -> Cases:
+        """Return the cases without their weights if all of these are equal."""
         weight = self.weights()
-        return self if weight is None or not (weight == 1.0).all() else replace(self, weight=None)
+        return self if weight is None or not (weight == weight[0]).all() else replace(self, weight=None)
 
     def of(self, model: str) -> Cases:
         """Return the same cases with the forecasts of one model."""
