@@ -99,3 +99,14 @@ def test_weights_of_the_outcome_do_not_make_calibrated_forecasts_look_wrong(even
         curve = pr.reliability_curve(y[rows], p[rows], sample_weight=weight)
         rejected += curve.smooth(seed=1, n_resamples=20).p_value < 0.05
     assert rejected <= 8  # With one effective number of cases, 21 of 60 for the first, and none for the last.
+
+
+@pytest.mark.parametrize("n", [20, 40, 60, 200])  # Shares of 5% of the cases are met exactly.
+def test_indices_of_swapped_outcomes_are_the_same(n):
+    rng = np.random.default_rng(n)
+    p = rng.random(n)
+    y = rng.random(n) < p
+    one, other = (pr.reliability_curve(*both).smooth(n_resamples=50, seed=1) for both in ((y, p), (~y, 1.0 - p)))
+    assert (one.ici, one.e50, one.e90, one.e_max) == pytest.approx(
+        (other.ici, other.e50, other.e90, other.e_max), rel=1e-9
+    )

@@ -417,3 +417,12 @@ def test_maps_do_not_depend_on_the_unit_of_weights(method, unit):
     y, p, w = cases(11)
     known, other = (METHODS[method](table_of(y, p, own)) for own in (w, unit * w))
     np.testing.assert_allclose(known(FORECASTS), other(FORECASTS), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("n", [40, 60, 100])  # Shares of 5% and 35% of the cases are met exactly.
+def test_maps_of_swapped_outcomes_are_mirrored(method, n):
+    y, p, _ = cases(n, n, digits=2)
+    table, swapped = table_of(y, p), table_of(1.0 - y, 1.0 - p)
+    mirrored = 1.0 - METHODS[method](swapped).recalibrated(1.0 - p)
+    assert METHODS[method](table).recalibrated(p) == pytest.approx(mirrored, abs=1e-9)

@@ -162,7 +162,7 @@ def recalibrate(  # noqa: PLR0913  (the data, their dependence, the methods, and
     >>> print(fix)
     Recalibration lowers the log score from 0.655 to 0.600: a gain of 0.0543, 8.3% (95% CI 0.0426 to 0.0661);
     out of sample, 10 random folds.
-    The map (auto): logit q = g(logit p) with slopes 0.4654, 0.4936, 0.5169, 0.5507 from p = 0.0357 to 0.965, 98.7% of
+    The map (auto): logit q = g(logit p) with slopes 0.4655, 0.4936, 0.5169, 0.5507 from p = 0.0358 to 0.965, 98.7% of
     the way from the forecasts to the curve that fits best.
     >>> fix([0.1, 0.5, 0.9]).round(2)
     array([0.24, 0.48, 0.74])
