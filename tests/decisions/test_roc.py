@@ -149,3 +149,12 @@ def test_breast_cancer_areas(golden):
             np.testing.assert_allclose(roc_curve(y, p).auc, numbers["auc"], **CLOSE)
             checked += 1
     assert checked >= 4
+
+
+def test_rounding_of_weights_does_not_raise_an_area_above_one():
+    """It was up to 1 + 9e-16, and then `estimate` could fail to find its limits."""
+    for seed in range(20):
+        y, weight = np.arange(300) >= 150, np.random.default_rng(seed).gamma(0.3, size=300)
+        p = np.linspace(0.1, 0.9, 300)
+        assert 1.0 - 1e-12 < pr.roc_curve(y, p, sample_weight=weight).auc <= 1.0
+        assert pr.estimate(y, p, pr.measures.AreaUnderRoc(), sample_weight=weight).high == 1.0

@@ -185,7 +185,7 @@ def test_a_higher_event_rate_of_a_group_is_not_told_as_a_worse_forecast():
     (line,) = [one for one in said.splitlines() if one.startswith("m: the Brier score ")]
     assert line.startswith("m: the Brier score differs from that of the rest in 0 (0.1")
     assert " lower; event rate 12" in line
-    assert line.endswith("overall) by itself changes the score; no difference in skill was found.")
+    assert line.endswith("overall) by itself changes the score; no difference in skill was found for these groups.")
     assert "skill of" not in said
 
 

@@ -252,11 +252,13 @@ def test_directions_and_differences_are_told_in_full():
     many = words._differences_words(found, [0] * 10)
     assert many.endswith("event rate 25%) and 2 more")
     rate = ". A different event rate (12.5% overall) by itself changes the score"
-    assert words._rate_words(evaluation(), found, tested=False) == rate
-    assert words._rate_words(evaluation(), found, tested=True) == f"{rate}; no difference in skill was found"
     none = SimpleNamespace(event_rate=None)
-    assert words._rate_words(evaluation(), none, tested=True) == "; no difference in skill was found"
-    assert words._rate_words(evaluation(), none, tested=False) == ""
+    for rows, told in (([0], "this group"), ([0, 1], "these groups")):
+        skill = f"; no difference in skill was found for {told}"
+        assert words._rate_words(evaluation(), found, rows, tested=True) == f"{rate}{skill}"
+        assert words._rate_words(evaluation(), none, rows, tested=True) == skill
+    assert words._rate_words(evaluation(), found, [0], tested=False) == rate
+    assert words._rate_words(evaluation(), none, [0], tested=False) == ""
 
 
 def test_a_note_that_all_sentences_share_is_given_once():
@@ -269,3 +271,5 @@ def test_a_note_that_all_sentences_share_is_given_once():
     one = pr.evaluate(y, {"a": p}, cluster=hospital, seed=1).summary()
     assert one.count("may be too narrow") == 1
     assert one.splitlines()[-1] == "Based on 12 clusters: intervals may be too narrow."
+    named = pr.evaluate(y, {"a. Note: b": p}, cluster=hospital, seed=1).summary()
+    assert named.replace("a. Note: b", "a") == one

@@ -1,6 +1,7 @@
 """A measure over several horizons: each as by itself, and the mean with an error that allows for their correlation."""
 
 import math
+import tracemalloc
 
 import matplotlib as mpl
 import numpy as np
@@ -139,3 +140,16 @@ def test_the_mean_over_equal_horizons_is_that_of_one(measure):
     curve = pr.horizon_curve(outcomes, np.column_stack([p[:, 0], p[:, 0]]), measure)
     for name in ("value", "low", "high", "standard_error"):
         assert getattr(curve.integrated["forecast"], name) == pytest.approx(getattr(curve, name)[0], rel=1e-9), name
+
+
+def test_memory_grows_by_the_influence_of_each_horizon_alone():
+    rng, peaks, n = np.random.default_rng(1), [], 5_000
+    time, end = rng.exponential(2.0, n), rng.uniform(0.0, 4.0, n)
+    for many in (2, 2, 12):  # The first also imports.
+        outcomes = pr.censored(np.minimum(time, end), time <= end, horizons=np.linspace(1.0, 2.0, many))
+        rows = rng.random((n, many))
+        tracemalloc.start()
+        pr.horizon_curve(outcomes, rows)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert (peaks[2] - peaks[1]) / (10 * 8 * n) < 2.0

@@ -227,7 +227,8 @@ def _area(acted_events: Floats, non_events: Floats) -> float:
     """Return the area from the events acted on so far and the non-events of each row, from the highest forecast on."""
     # Each non-event is outranked by the events acted on before it, and by half of those tied with it.
     outranked = weighted_sum(acted_events[1:] + acted_events[:-1], non_events) / 2.0
-    return float(outranked / acted_events[-1] / running_sum(non_events)[-1])
+    # Weights may round the area of a perfect ranking to slightly more than 1.
+    return min(float(outranked / acted_events[-1] / running_sum(non_events)[-1]), 1.0)
 
 
 def _curve(

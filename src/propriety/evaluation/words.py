@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from propriety.inference.calibration_summary import CalibrationOutcome, jointly_tested
 from propriety.inference.calibration_words import TOGETHER
 from propriety.inference.comparison_words import listed
-from propriety.inference.estimates import counted
+from propriety.inference.estimates import counted, of_intervals
 from propriety.inference.number_words import (
     capitalized,
     number,
@@ -24,6 +25,8 @@ from propriety.inference.slice_table import Slices
 
 if TYPE_CHECKING:
     from propriety.evaluation.evaluation import Evaluation
+    from propriety.inference.calibration_summary import CalibrationSummary
+    from propriety.inference.class_calibration import ClassCalibration
 
 __all__ = [
     "MOST_EVENTS",
@@ -40,7 +43,6 @@ __all__ = [
 
 MOST_EVENTS = 100  # With more classes or cut points, calibration is not tested for each by default.
 MOST_NAMED = 8
-NOTE = " Note: "
 
 
 def summary(evaluation: Evaluation) -> Iterator[str]:
@@ -54,19 +56,32 @@ def summary(evaluation: Evaluation) -> Iterator[str]:
 
 def findings_words(evaluation: Evaluation) -> Iterator[str]:
     """Yield the scores, the comparison and the calibration of the models; a note that all share is given once."""
-    headline, calibration = headline_words(evaluation), list(calibration_words(evaluation))
+    shared = _shared_note(evaluation)
     compared = "" if evaluation.comparison is None else evaluation.comparison.summary()
-    notes = {line.partition(NOTE)[2] for line in (headline, *calibration)}
-    shared = notes.pop() if len(notes) == 1 else ""
-    if shared:
-        headline, *calibration = (line.partition(NOTE)[0] for line in (headline, *calibration))
-    yield headline
+    yield headline_words(evaluation, noted=not shared)
     if compared:
         yield compared
-    yield from calibration
-    plural = capitalized(shared.replace("the interval may", "intervals may"))
+    yield from calibration_words(evaluation, noted=not shared)
+    plural = f"{capitalized(of_intervals(shared))}."
     if shared and plural not in compared:
         yield plural
+
+
+def _shared_note(evaluation: Evaluation) -> str:
+    """Return the note of the best score if the verdicts on calibration have the same; otherwise ""."""
+    notes = {evaluation.best_estimate.note}
+    for model in evaluation.models:
+        verdict = _verdict(evaluation, model)
+        # If calibration was not tested, the note is the reason.
+        notes.add("" if verdict is None or verdict.outcome == "not tested" else verdict.note)
+    return notes.pop() if len(notes) == 1 else ""
+
+
+def _verdict(evaluation: Evaluation, model: str) -> CalibrationSummary | ClassCalibration | None:
+    """Return the verdict on the calibration of a model; None for cut points, each of which has one."""
+    if evaluation.kind == "binary":
+        return evaluation.calibration[model]["event"]
+    return evaluation.class_calibration[model] if evaluation.kind == "multiclass" else None
 
 
 def uncompared_words(evaluation: Evaluation) -> Iterator[str]:
@@ -121,8 +136,8 @@ def cases_words(evaluation: Evaluation) -> str:
     return f"{said}{left_out}." if dropped else f"{said}."
 
 
-def headline_words(evaluation: Evaluation) -> str:
-    """Say which model is best by the headline measure, with its confidence interval."""
+def headline_words(evaluation: Evaluation, *, noted: bool = True) -> str:
+    """Say which model is best by the headline measure, with its confidence interval and, if `noted`, its note."""
     found = evaluation.best_estimate
     best, low, high = number_and_limits(found.value, found.low, found.high)
     said = _leaders(evaluation, found.value, best)
@@ -130,7 +145,7 @@ def headline_words(evaluation: Evaluation) -> str:
         limits = f"{percent(evaluation.level, 6)} CI {low} to {high}"
         several = len(evaluation.models)
         said += f" ({limits}{'' if several == 1 else f', adjusted for choosing the best of {several} models'})"
-    return f"{said}. Note: {found.note}." if found.note else f"{said}."
+    return f"{said}. Note: {found.note}." if noted and found.note else f"{said}."
 
 
 def _leaders(evaluation: Evaluation, best: float, written: str) -> str:
@@ -149,15 +164,14 @@ def _leaders(evaluation: Evaluation, best: float, written: str) -> str:
     return f"Lowest {headline.label}{where}: {listed(first)}, {written}{' each' * (len(first) > 1)}"
 
 
-def calibration_words(evaluation: Evaluation) -> Iterator[str]:
+def calibration_words(evaluation: Evaluation, *, noted: bool = True) -> Iterator[str]:
     """Report the test of calibration of each model; with classes or cut points, of all of them together."""
     for model in evaluation.models:
-        if evaluation.kind == "binary":
-            yield evaluation.calibration[model]["event"].summary(model)
-        elif evaluation.kind == "multiclass":
-            yield evaluation.class_calibration[model].summary(model)
-        else:
+        verdict = _verdict(evaluation, model)
+        if verdict is None:
             yield _cut_points_words(evaluation, model)
+        else:
+            yield (verdict if noted else replace(verdict, note="")).summary(model)
 
 
 def drawn_words(evaluation: Evaluation) -> str:
@@ -294,7 +308,7 @@ def _group_score_words(evaluation: Evaluation, found: Slices) -> Iterator[str]:
     for model in evaluation.models:
         rows = np.flatnonzero(apart & ~skilled & (found.model == model)).tolist()
         if rows:
-            yield f"{_differences_words(found, rows)}{_rate_words(evaluation, found, tested=skill is not None)}."
+            yield f"{_differences_words(found, rows)}{_rate_words(evaluation, found, rows, tested=skill is not None)}."
 
 
 def _differences_words(found: Slices, rows: Sequence[int]) -> str:
@@ -319,9 +333,10 @@ def _difference_words(found: Slices, row: int) -> str:
     return f"{said} ({found.note[row]})" if found.note[row] else said
 
 
-def _rate_words(evaluation: Evaluation, found: Slices, *, tested: bool) -> str:
+def _rate_words(evaluation: Evaluation, found: Slices, rows: Sequence[int], *, tested: bool) -> str:
     """Say that a different event rate by itself changes the score, where no difference in skill was found."""
-    skill = "no difference in skill was found" if tested else ""
+    which = "these groups" if len(rows) > 1 else "this group"
+    skill = f"no difference in skill was found for {which}" if tested else ""
     if found.event_rate is None:
         return f"; {skill}" if skill else ""
     overall = percent(evaluation.rates["event"])

@@ -38,6 +38,7 @@ __all__ = [
     "is_worth_too_little",
     "limits_of",
     "make_estimate",
+    "of_intervals",
     "too_narrow",
     "units_of",
     "without_limits",
@@ -241,6 +242,17 @@ def few_in_words(
 def too_narrow(why: str, what: str = "the interval") -> str:
     """Say why an interval, or intervals, may be too narrow."""
     return f"{why}: {what} may be too narrow"
+
+
+def of_intervals(note: str) -> str:
+    """Return the note of one interval as a note of several.
+
+    Examples
+    --------
+    >>> of_intervals(too_narrow("based on 3 events"))
+    'based on 3 events: intervals may be too narrow'
+    """
+    return note.replace(too_narrow(""), too_narrow("", "intervals"))
 
 
 def censoring_note(ledger: Ledger, consequence: str = "the interval may be too narrow") -> str:

@@ -148,12 +148,13 @@ def horizon_curve(
     rows: dict[str, list[Estimate]] = {}
     integrated = {}
     for model, values in columns.items():
-        ledgers = [
-            open_ledger(outcomes.at(horizon), {model: values[:, place]})
-            for place, horizon in enumerate(outcomes.horizon.tolist())
-        ]
-        rows[model] = [estimate_of(one, asked, level=level, drawing=Drawing(1, 0)) for one in ledgers]
-        integrated[model] = _integrated(ledgers, rows[model], asked, outcomes, level)
+        influence = np.empty((len(outcomes.horizon), outcomes.n))
+        rows[model] = []
+        for place, horizon in enumerate(outcomes.horizon.tolist()):
+            ledger = open_ledger(outcomes.at(horizon), {model: values[:, place]})
+            rows[model].append(estimate_of(ledger, asked, level=level, drawing=Drawing(1, 0)))
+            influence[place] = _influence(ledger, asked)
+        integrated[model] = _integrated(rows[model], _correlation(influence), asked, outcomes, level)
     found = [one for own in rows.values() for one in own]
     counts = {name: getattr(outcomes, name) for name in ("horizon", "events", "censored", "event_free")}
     return HorizonCurve(
@@ -183,8 +184,8 @@ def _columns(reading: Reading, outcomes: CensoredOutcomes) -> NDArray[Any]:
 
 
 def _integrated(
-    ledgers: list[Ledger],
     estimates: list[Estimate],
+    correlation: Floats,
     measure: Mean | Skill | Smooth,
     outcomes: CensoredOutcomes,
     level: float,
@@ -201,7 +202,6 @@ def _integrated(
     value, low, high, error = (
         np.array([getattr(one, name) for one in estimates]) for name in ("value", "low", "high", "standard_error")
     )
-    correlation = _correlation(np.stack([_influence(one, measure) for one in ledgers]))
 
     def combined(distance: Floats) -> float:
         parts = share * distance
