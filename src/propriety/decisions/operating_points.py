@@ -24,6 +24,8 @@ SHARES = {
     "alert_rate": ((0, 1), (2, 3)),
 }
 
+MORE = 10.0  # Cases of the usual weight that are added to a group.
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class OperatingPoints(Result):
@@ -113,14 +115,13 @@ def operating_points_of(table: ForecastTable, thresholds: Floats, *, level: floa
     weight, squares = np.stack(counts_at(table, thresholds)), np.stack(squares_at(table, thresholds))
     columns: dict[str, Floats] = {}
     for name, (part, rest) in SHARES.items():
-        is_part = np.isin(np.arange(4), part).astype(np.float64)[:, None]
-        own = [*part, *rest]
-        share, n = mean_and_number(is_part[own], weight[own], squares[own])
-        whole = weight[own].sum(axis=0)
-        # If all cases are on one side, others would weigh as those of their class do.
-        n = np.where(share == 0.0, whole / _usual_weight(weight, squares, part), n)
-        n = np.where(share == 1.0, whole / _usual_weight(weight, squares, rest), n)
-        columns[name], n = share, np.where(whole > 0.0, n, 0.0)
+        counted = weight[list(part)].sum(axis=0)
+        whole = counted + weight[list(rest)].sum(axis=0)
+        with np.errstate(invalid="ignore"):
+            share = counted / whole
+            each = (1.0 - share) * _weight_of_one(weight, squares, part) + share * _weight_of_one(weight, squares, rest)
+            n = np.where(whole > 0.0, whole / each, 0.0)
+        columns[name] = share
         columns[f"{name}_low"], columns[f"{name}_high"] = wilson_limits(np.where(n > 0.0, share * n, 0.0), n, level)
     with np.errstate(divide="ignore"):
         for suffix, other in (("", ""), ("_low", "_high"), ("_high", "_low")):
@@ -135,12 +136,19 @@ def operating_points_of(table: ForecastTable, thresholds: Floats, *, level: floa
     return OperatingPoints(threshold=thresholds, **columns, level=level, n=table.n)
 
 
-def _usual_weight(weight: Floats, squares: Floats, groups: tuple[int, ...]) -> Floats:
-    """Return the usual weight of the events, the non-events or all cases, those of which there are groups."""
+def _weight_of_one(weight: Floats, squares: Floats, groups: tuple[int, ...]) -> Floats:
+    r"""Return the weight of a case of some groups in the variance of a share, :math:`\sum w^2 / \sum w`.
+
+    Few errors may have small weights by chance, which would make the limits too narrow. So it is at least that with
+    more cases of the usual weight of their outcomes, which is the weight of a group without cases.
+    """
     outcomes = {group % 2 for group in groups}
-    own = [group for group in range(4) if group % 2 in outcomes]
-    chosen = np.where(weight[own].sum(axis=0) > 0.0, np.isin(np.arange(4), own)[:, None], 1.0)
-    return np.asarray((squares * chosen).sum(axis=0) / (weight * chosen).sum(axis=0))
+    own, same = list(groups), [group for group in range(4) if group % 2 in outcomes]
+    total, square = weight[own].sum(axis=0), squares[own].sum(axis=0)
+    with np.errstate(invalid="ignore"):
+        usual = squares[same].sum(axis=0) / weight[same].sum(axis=0)
+        usual = np.where(np.isnan(usual), squares.sum(axis=0) / weight.sum(axis=0), usual)
+        return np.asarray(np.fmax(square / total, (square + MORE * usual**2) / (total + MORE * usual)))
 
 
 def _net_benefit(
