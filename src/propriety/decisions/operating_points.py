@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from propriety.calibration.pointwise import weight_of_one
 from propriety.checks import check_level
 from propriety.decisions.net_benefit_limits import limits_of_net_benefit, mean_and_number, wilson_limits
 from propriety.decisions.thresholds import counts_at, squares_at
@@ -23,8 +24,6 @@ SHARES = {
     "negative_predictive_value": ((3,), (2,)),
     "alert_rate": ((0, 1), (2, 3)),
 }
-
-MORE = 10.0  # Cases of the usual weight that are added to a group.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -127,6 +126,7 @@ def operating_points_of(table: ForecastTable, thresholds: Floats, *, level: floa
         for suffix, other in (("", ""), ("_low", "_high"), ("_high", "_low")):
             columns[f"number_needed_to_evaluate{suffix}"] = 1.0 / columns[f"positive_predictive_value{other}"]
     odds = thresholds / (1.0 - thresholds)
+    squares = np.stack([weight[group] * _weight_of_one(weight, squares, (group,)) for group in range(4)])
     none, one = np.zeros(len(odds)), np.ones(len(odds))
     value, low, high = _net_benefit(np.stack([one, -odds, none, none]), weight, squares, odds, level)
     columns |= {"net_benefit": value, "net_benefit_low": low, "net_benefit_high": high}
@@ -137,18 +137,13 @@ def operating_points_of(table: ForecastTable, thresholds: Floats, *, level: floa
 
 
 def _weight_of_one(weight: Floats, squares: Floats, groups: tuple[int, ...]) -> Floats:
-    r"""Return the weight of a case of some groups in the variance of a share, :math:`\sum w^2 / \sum w`.
-
-    Few errors may have small weights by chance, which would make the limits too narrow. So it is at least that with
-    more cases of the usual weight of their outcomes, which is the weight of a group without cases.
-    """
+    """Return the weight of a case of some groups; the usual weight is that of the same outcomes, or of all cases."""
     outcomes = {group % 2 for group in groups}
     own, same = list(groups), [group for group in range(4) if group % 2 in outcomes]
-    total, square = weight[own].sum(axis=0), squares[own].sum(axis=0)
     with np.errstate(invalid="ignore"):
         usual = squares[same].sum(axis=0) / weight[same].sum(axis=0)
-        usual = np.where(np.isnan(usual), squares.sum(axis=0) / weight.sum(axis=0), usual)
-        return np.asarray(np.fmax(square / total, (square + MORE * usual**2) / (total + MORE * usual)))
+    usual = np.where(np.isnan(usual), squares.sum(axis=0) / weight.sum(axis=0), usual)
+    return weight_of_one(weight[own].sum(axis=0), squares[own].sum(axis=0), usual)
 
 
 def _net_benefit(
