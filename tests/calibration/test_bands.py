@@ -172,7 +172,9 @@ def test_the_width_of_the_discrete_band_is_that_of_the_weighted_rate():
     y = np.arange(1500) < 100
     y[1000:1250] = True
     table = pr.ForecastTable.from_predictions(y, p, sample_weight=np.where(y, 4.0, 1.0))
-    variance = p[[0, -1]] * (1.0 - p[[0, -1]]) * ((1.0 - p[[0, -1]]) * 4.0 + p[[0, -1]]) / table.weights
+    # 1150 non-events of weight 1 are taken with ten cases of the weight of all.
+    non_event = ((350 * 16.0 + 1150) / (350 * 4.0 + 1150)) ** (10 / 1160)
+    variance = p[[0, -1]] * (1.0 - p[[0, -1]]) * ((1.0 - p[[0, -1]]) * 4.0 + p[[0, -1]] * non_event) / table.weights
     half = diagonal(table, method="discrete", level=0.9).high - table.forecast
     np.testing.assert_allclose(half, 1.6448536269514722 * np.sqrt(variance), rtol=1e-12)
 

@@ -79,12 +79,33 @@ def test_weighted_blocks_count_by_their_effective_number():
     np.testing.assert_allclose(band_of(y, p, sample_weight=np.full(160, 3.0)).low, plain.low, rtol=1e-12)
     weight = np.tile([1.0, 3.0], 80)
     rate = weight @ y / weight.sum()
-    size = rate * (1.0 - rate) * weight.sum() ** 2 / (weight**2 @ (y - rate) ** 2)
+
+    def weight_of_one(own):
+        """Return that of the cases of an outcome and ten more, which are taken to be closer to all cases."""
+        own_weight, cases = own @ own / own.sum(), own.sum() ** 2 / (own @ own)
+        usual = own_weight ** (cases / (cases + 10)) * (weight @ weight / weight.sum()) ** (10 / (cases + 10))
+        usual = max(usual, own_weight)
+        return max(own_weight, (own @ own + 10 * usual**2) / (own.sum() + 10 * usual))
+
+    size = weight.sum() / ((1.0 - rate) * weight_of_one(weight[y == 1]) + rate * weight_of_one(weight[y == 0]))
     (band,) = pr.reliability_curve(y, np.full(160, 0.4), sample_weight=weight).with_confidence_band().bands
     assert 120 < size < 160
     tail = norm.sf(1.9)
     assert band.low[0] == pytest.approx(beta.ppf(tail, rate * size, (1 - rate) * size + 1), rel=1e-9)
     assert band.high[0] == pytest.approx(beta.ppf(1 - tail, rate * size + 1, (1 - rate) * size), rel=1e-9)
+
+
+@pytest.mark.parametrize("spread", ["lognormal", "by forecast"])
+def test_limits_allow_for_few_events_that_have_small_weights_by_chance(spread):
+    rng, held = np.random.default_rng(5), []
+    for _ in range(300):
+        p, y = rng.random(200), rng.random(200) < 0.03
+        weight = np.exp(rng.standard_normal(200))
+        if spread == "by forecast":
+            weight = rng.choice([5.0, 0.5], 200, p=[0.2, 0.8]) * np.where(p < 0.5, 1.0, 3.0)
+        low, high = limits_at(band_of(y, p, sample_weight=weight), [0.1, 0.5, 0.9])
+        held.append((low <= 0.03) & (high >= 0.03))
+    assert (np.mean(held, axis=0) >= 0.88).all()
 
 
 def test_arrays_engines_and_tables_have_the_same_band():

@@ -135,6 +135,30 @@ def test_shares_of_0_and_1_are_as_uncertain_as_the_weight_of_the_cases_that_are_
     )
 
 
+def test_limits_allow_for_few_errors_that_have_small_weights_by_chance():
+    rng = np.random.default_rng(3)
+    covered, draws = 0, 400
+    for _ in range(draws):
+        y = np.arange(300) < 60
+        acted = rng.random(300) < np.where(y, 0.98, 0.02)
+        weight = rng.choice([1.0, 10.0], 300, p=[0.9, 0.1])
+        curve = pr.decision_curve(y, np.where(acted, 0.8, 0.2), sample_weight=weight, grid=[0.5])
+        found = curve.operating_points(grid=[0.5])
+        covered += found.specificity_low[0] <= 0.98 <= found.specificity_high[0]
+    assert covered / draws > 0.92
+
+
+def test_heavy_errors_leave_the_limits_wide():
+    y, p = np.zeros(300, dtype=int), np.repeat([0.6, 0.1], [5, 295])
+    y[-10:] = 1
+    weight = np.where(p > 0.5, 3.0, 1.0)
+    found = pr.decision_curve(y, p, sample_weight=weight, grid=[0.5]).operating_points(grid=[0.5])
+    share = 15.0 / 300.0  # Of the weight of the non-events; each error weighs 3, and each other case 1.
+    n = 300.0 / (share + (1.0 - share) * 3.0)
+    low, high = wilson_limits(np.array([(1.0 - share) * n]), np.array([n]), 0.95)
+    assert (found.specificity_low[0], found.specificity_high[0]) == pytest.approx((low[0], high[0]), rel=0.01)
+
+
 @pytest.mark.parametrize("weight", [None, np.linspace(0.5, 2.0, 200)])
 def test_net_benefit_is_not_above_what_the_prevalence_allows(weight):
     p = np.linspace(0.005, 0.995, 200)

@@ -31,6 +31,7 @@ Pearson (1934), doi:10.1093/biomet/26.4.404.
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import special
 
 from propriety.calibration.pav import Blocks
@@ -38,9 +39,10 @@ from propriety.errors import InputValueError
 from propriety.result import Floats
 from propriety.tables.forecast_table import ForecastTable
 
-__all__ = ["CRITICAL", "critical_value", "pointwise_limits", "rate_limits", "usual_weights"]
+__all__ = ["CRITICAL", "critical_value", "pointwise_limits", "rate_limits", "usual_weights", "weight_of_one"]
 
 CRITICAL = {0.5: 0.9, 0.6: 1.1, 0.7: 1.3, 0.8: 1.5, 0.9: 1.9, 0.95: 2.2, 0.98: 2.7, 0.99: 3.1, 0.995: 3.5, 0.999: 4.3}
+MORE = 10.0  # Cases of the usual weight that are added to a group.
 LEAST = 1e-12  # Replaces zero events, for which the beta quantile is not defined.
 
 
@@ -91,27 +93,56 @@ def pointwise_limits(table: ForecastTable, blocks: Blocks, level: float) -> tupl
 def usual_weights(table: ForecastTable) -> tuple[float, float]:
     """Return the sum of the squared weights over that of the weights, of events and of non-events.
 
-    Outcomes that did not occur have that of all cases.
+    Outcomes may have weights of very different size, as in a case-control study, but those of a few cases may also be
+    small by chance. So each is at least the geometric mean of its own and of that of all cases, which counts as ten
+    cases.
     """
-    sides = (table.events, table.event_squares), (table.non_events, table.non_event_squares)
-    events, non_events = (
-        float(squares.sum() / own.sum()) if own.any() else table.weight_squares / table.weight for own, squares in sides
-    )
-    return events, non_events
+    everywhere = table.weight_squares / table.weight
+
+    def usual(total: float, squares: float) -> float:
+        if total == 0.0:
+            return everywhere
+        own, cases = squares / total, total**2 / squares
+        return max(own, float(own ** (cases / (cases + MORE)) * everywhere ** (MORE / (cases + MORE))))
+
+    events = usual(float(table.events.sum()), float(table.event_squares.sum()))
+    return events, usual(float(table.non_events.sum()), float(table.non_event_squares.sum()))
+
+
+def weight_of_one(total: Floats, squares: Floats, usual: ArrayLike) -> Floats:
+    r"""Return the weight of a case of a group in the variance of a share, :math:`\sum w^2 / \sum w`.
+
+    The few cases of a group may have small weights by chance, which would make limits too narrow. So it is at least
+    that of its cases and ten more of the usual weight, which is the weight of a group without cases.
+
+    Parameters
+    ----------
+    total, squares : ndarray
+        Sums of the weights of the groups and of their squares.
+    usual : float or ndarray
+        The same quotient for all cases of the outcome.
+
+    Examples
+    --------
+    >>> weight_of_one(np.array([0.0, 5.0, 5000.0]), np.array([0.0, 5.0, 5000.0]), 2.0).round(2)
+    array([2. , 1.8, 1. ])
+    """
+    usual = np.asarray(usual, dtype=np.float64)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.fmax(squares / total, (squares + MORE * usual**2) / (total + MORE * usual)))
 
 
 def _usual_weight(table: ForecastTable, blocks: Blocks) -> Floats:
     """Return the weight of a case that gives the rate of each block its variance; 1 without weights.
 
-    It is that of the rarer outcome rather than of the other, and that of all blocks if a block lacks the outcome.
+    It is that of the rarer outcome rather than of the other.
     """
     if not table.is_weighted:
         return np.ones(len(blocks))
     start, usual = blocks.start[:-1], []
     sides = (blocks.events, table.event_squares), (blocks.non_events, table.non_event_squares)
     for (own, squares), everywhere in zip(sides, usual_weights(table), strict=True):
-        with np.errstate(invalid="ignore", divide="ignore"):
-            usual.append(np.where(own > 0.0, np.add.reduceat(squares, start) / own, everywhere))
+        usual.append(weight_of_one(own, np.add.reduceat(squares, start), everywhere))
     rate = blocks.events / blocks.weight
     return np.asarray((1.0 - rate) * usual[0] + rate * usual[1])
 

@@ -167,9 +167,9 @@ class ReliabilityCurve(Result):
         In simulations, 90% limits covered the true rate 0.89 to 0.97 of the time, and more if events are few or the
         rate is close to 0 or 1, because Clopper-Pearson limits are wide there (`studies/pointwise.py`).
 
-        A block of weighted cases counts as (sum of weights)^2 / (sum of squared weights) cases. This is wider than
-        needed if weights depend on the outcome, as in a case-control study, and too narrow if they differ much between
-        the forecasts of a block. Cases are assumed to be independent; with clusters the band is too narrow.
+        A block of weighted cases counts as the number of cases without weights whose rate has the same variance. If it
+        has few events or non-events, their weights are taken to be closer to those of the other cases. Cases are
+        assumed to be independent; with clusters the band is too narrow.
 
         References
         ----------

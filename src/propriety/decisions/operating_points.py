@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from propriety.calibration.pointwise import weight_of_one
 from propriety.checks import check_level
 from propriety.decisions.net_benefit_limits import limits_of_net_benefit, mean_and_number, wilson_limits
 from propriety.decisions.thresholds import counts_at, squares_at
@@ -113,19 +114,19 @@ def operating_points_of(table: ForecastTable, thresholds: Floats, *, level: floa
     weight, squares = np.stack(counts_at(table, thresholds)), np.stack(squares_at(table, thresholds))
     columns: dict[str, Floats] = {}
     for name, (part, rest) in SHARES.items():
-        is_part = np.isin(np.arange(4), part).astype(np.float64)[:, None]
-        own = [*part, *rest]
-        share, n = mean_and_number(is_part[own], weight[own], squares[own])
-        whole = weight[own].sum(axis=0)
-        # If all cases are on one side, others would weigh as those of their class do.
-        n = np.where(share == 0.0, whole / _usual_weight(weight, squares, part), n)
-        n = np.where(share == 1.0, whole / _usual_weight(weight, squares, rest), n)
-        columns[name], n = share, np.where(whole > 0.0, n, 0.0)
+        counted = weight[list(part)].sum(axis=0)
+        whole = counted + weight[list(rest)].sum(axis=0)
+        with np.errstate(invalid="ignore"):
+            share = counted / whole
+            each = (1.0 - share) * _weight_of_one(weight, squares, part) + share * _weight_of_one(weight, squares, rest)
+            n = np.where(whole > 0.0, whole / each, 0.0)
+        columns[name] = share
         columns[f"{name}_low"], columns[f"{name}_high"] = wilson_limits(np.where(n > 0.0, share * n, 0.0), n, level)
     with np.errstate(divide="ignore"):
         for suffix, other in (("", ""), ("_low", "_high"), ("_high", "_low")):
             columns[f"number_needed_to_evaluate{suffix}"] = 1.0 / columns[f"positive_predictive_value{other}"]
     odds = thresholds / (1.0 - thresholds)
+    squares = np.stack([weight[group] * _weight_of_one(weight, squares, (group,)) for group in range(4)])
     none, one = np.zeros(len(odds)), np.ones(len(odds))
     value, low, high = _net_benefit(np.stack([one, -odds, none, none]), weight, squares, odds, level)
     columns |= {"net_benefit": value, "net_benefit_low": low, "net_benefit_high": high}
@@ -135,12 +136,14 @@ def operating_points_of(table: ForecastTable, thresholds: Floats, *, level: floa
     return OperatingPoints(threshold=thresholds, **columns, level=level, n=table.n)
 
 
-def _usual_weight(weight: Floats, squares: Floats, groups: tuple[int, ...]) -> Floats:
-    """Return the usual weight of the events, the non-events or all cases, those of which there are groups."""
+def _weight_of_one(weight: Floats, squares: Floats, groups: tuple[int, ...]) -> Floats:
+    """Return the weight of a case of some groups; the usual weight is that of the same outcomes, or of all cases."""
     outcomes = {group % 2 for group in groups}
-    own = [group for group in range(4) if group % 2 in outcomes]
-    chosen = np.where(weight[own].sum(axis=0) > 0.0, np.isin(np.arange(4), own)[:, None], 1.0)
-    return np.asarray((squares * chosen).sum(axis=0) / (weight * chosen).sum(axis=0))
+    own, same = list(groups), [group for group in range(4) if group % 2 in outcomes]
+    with np.errstate(invalid="ignore"):
+        usual = squares[same].sum(axis=0) / weight[same].sum(axis=0)
+    usual = np.where(np.isnan(usual), squares.sum(axis=0) / weight.sum(axis=0), usual)
+    return weight_of_one(weight[own].sum(axis=0), squares[own].sum(axis=0), usual)
 
 
 def _net_benefit(
