@@ -1,4 +1,4 @@
-"""Make the pictures of the README and the home page again; those of the report need Chromium.
+"""Make the pictures of the README and the home page again, which needs Chromium.
 
 Run: python docs/make_pictures.py
 """
@@ -11,11 +11,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-import numpy as np
-from matplotlib import pyplot as plt
 from PIL import Image
-
-import propriety as pr
 
 HERE = Path(__file__).parent
 IMAGES = HERE / "images"
@@ -28,29 +24,6 @@ WIDTH, HEIGHT, MARGIN, SCALE = 1000, 990, 80, 1.5  # The window, and what is cut
 
 
 def main() -> None:
-    """Draw the forecasters of the README's first result, and photograph their report."""
-    forecasters()
-    report()
-
-
-def forecasters() -> None:
-    """Draw a reliability diagram, and the parts of four scores."""
-    generator = np.random.default_rng(1)
-    honest = generator.beta(1, 3, 4_000)
-    y = generator.random(4_000) < honest
-    bold = honest**2 / (honest**2 + (1 - honest) ** 2)
-    timid = 0.25 + 0.4 * (honest - 0.25)
-    coarse = np.where(honest < 0.2, 0.1, np.where(honest < 0.5, 0.3, 0.6))
-    models = {"honest": honest, "bold": bold, "timid": timid, "coarse": coarse}
-    figure, (left, right) = plt.subplots(1, 2, figsize=(8.4, 4.1), layout="constrained")
-    curve = pr.reliability_curve(y, bold).with_consistency_band(method="resampling", seed=1)
-    curve.plot(left, label="The bold forecaster")
-    pr.plots.plot_decompositions({name: pr.decompose(y, p) for name, p in models.items()}, right)
-    right.set_title("Parts of the Brier scores", fontsize=10, loc="left")
-    figure.savefig(IMAGES / "calibration.png", dpi=160)
-
-
-def report() -> None:
     """Save sections of the example report as a browser shows them."""
     chromium = shutil.which("chromium") or shutil.which("google-chrome")
     if chromium is None:
