@@ -62,7 +62,7 @@ class ClassAnalyses(ABC):
 
     @property
     def class_decompositions(self) -> dict[str, Decomposition]:
-        """Parts of the Brier score of each model, with the miscalibration corrected for noise; empty without classes."""
+        """Parts of the Brier score of each model, the miscalibration corrected for noise; empty without classes."""
         if (classes := self.classes) is None:
             return {}
         verdicts = self.class_calibration.items()
