@@ -209,3 +209,15 @@ def test_help_keeps_earlier_results(run, folder):
     before = (folder / "g.xml").read_text()
     assert run("evaluate", "--junit", "g.xml", "--help").exit_code == 0
     assert (folder / "g.xml").read_text() == before
+
+
+@pytest.mark.parametrize("command", ["evaluate", "compare"])
+@pytest.mark.parametrize(
+    "arguments",
+    [(), ("missing.csv", "--outcome", "y", "--forecast", "p"), ("p.csv",), (*BOTH, "--fail-if", "briar>1"), ("-x",)],
+    ids=["nothing", "no file", "no columns", "no number", "no option"],
+)
+def test_an_error_says_nothing_of_files_written(refusal, folder, command, arguments):
+    """The error message is all that the standard error has, though the JUnit file holds the error, too."""
+    refusal(command, *arguments, "--junit", "g.xml")
+    assert 'errors="1"' in (folder / "g.xml").read_text()

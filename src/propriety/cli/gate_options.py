@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -85,11 +86,11 @@ class GatedCommand(click.Command):
         try:
             return super().make_context(info_name, args, parent, **extra)
         except (click.ClickException, ProprietyError, OSError) as error:
-            told = Exception(error.format_message()) if isinstance(error, click.ClickException) else error
-            for option, value in zip(typed, [*typed[1:], ""], strict=True):
+            reason = Exception(error.format_message()) if isinstance(error, click.ClickException) else error
+            for option, value in pairwise([*typed, ""]):
                 target = value if option == JUNIT else option.removeprefix(f"{JUNIT}=")
                 if target != option and target:
-                    _write_error(target, str(self.name), one_line(told))
+                    _write_error(target, str(self.name), one_line(reason))
             raise
 
 
@@ -146,9 +147,12 @@ def gate_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _write_error(target: str, command: str, message: str) -> None:
-    """Replace the results of an earlier run by the error; a file of another kind is kept."""
+    """Replace the results of an earlier run by the error; a file of another kind is kept.
+
+    Nothing is said of it: before the error message, "Written" would read as if the command had succeeded.
+    """
     with suppress(ProprietyError, OSError):
         check_targets([target])
         path = Path(target)
         if not path.exists() or path.read_text(encoding="utf-8", errors="replace").startswith(JUNIT_HEAD):
-            write(target, error_junit(command, message))
+            write(target, error_junit(command, message), announced=False)
