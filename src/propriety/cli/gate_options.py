@@ -26,12 +26,12 @@ JUNIT = "--junit"
 SUCH_AS = {  # By command.
     "evaluate": (
         '"miscalibrated", "auc<0.7", "a/brier>b/brier", "a worse than b" or "any group/miscalibrated". Without a '
-        "model, it applies to every model. A number that could not be computed also fails; any group leaves out the "
-        "groups in which it could not."
+        "model, it applies to every model. It also fails if this cannot be told: a number could not be computed (for "
+        "any group: in one of them), or a verdict has too few events or no test."
     ),
     "compare": (
-        '"a worse than b", "a not better than b" or "a/brier>b/brier". Without a model, it applies to every model. A '
-        "number that could not be computed also fails."
+        '"a worse than b", "a not better than b" or "a/brier>b/brier". Without a model, it applies to every model. It '
+        "also fails if this cannot be told: a number could not be computed, or a verdict has no test."
     ),
 }
 

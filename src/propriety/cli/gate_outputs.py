@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from xml.etree.ElementTree import Element, SubElement, indent, tostring  # nosec B405  (writes, and parses nothing)
 
-from propriety.cli.gates import GateResult
+from propriety.cli.gates import UNTOLD, GateResult
 from propriety.cli.messages import visible
 from propriety.inference.estimates import counted
 
@@ -19,6 +19,7 @@ SIGNS = re.compile(r"([\\`*_\[\]<>&|~!$^])")
 PLACES = ((re.compile(r"://"), r":\\//"), (re.compile(r"(?i)\bwww\."), r"www\\."), (re.compile(r"\n"), " "))
 LIST = re.compile(r"^(\d*)([-+.)])(?=\s)")
 MENTION = re.compile(r"([@#])")
+RESULTS = {"yes": "❌ failed", "no": "✅ passed", UNTOLD: f"❌ {UNTOLD}"}
 ZERO_WIDTH_SPACE = "\u200b"  # Without it, GitHub would notify the people and link the issues that a name mentions.
 
 
@@ -37,7 +38,8 @@ def junit(command: str, results: Sequence[GateResult]) -> str:
     for one in results:
         case = _case(suite, one.gate if one.key == one.gate else f"{one.gate} [{one.key}]")
         if one.failed:
-            SubElement(case, "failure", message=visible(one.reason), type="gate")
+            kind = UNTOLD if one.answer == UNTOLD else "gate"
+            SubElement(case, "failure", message=visible(one.reason), type=kind)
         else:
             SubElement(case, "system-out").text = visible(one.reason)
     return _xml(suite)
@@ -58,7 +60,7 @@ def markdown(summary: Summary, results: Sequence[GateResult]) -> str:
     parts = [f"## propriety {summary.command}" + (f": {verdict}" if results else "")]
     if results:
         rows = [["result", "gate", "reason"]]
-        rows += [["❌ failed" if one.failed else "✅ passed", one.gate, one.reason] for one in results]
+        rows += [[RESULTS[one.answer], one.gate, one.reason] for one in results]
         parts.append(_table(rows))
     parts += ["\n".join(f"- {_escaped(line)}" for line in summary.sentences), _table(summary.rows)]
     return "\n\n".join(parts) + "\n"
