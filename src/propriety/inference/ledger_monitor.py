@@ -323,9 +323,9 @@ def monitor(
     ``mature_after=7``, and extend the monitor by a ledger of the last eight days.
 
     **Correlated cases raise false alarms.** Outcomes of one day that deviate together, for example because of the
-    weather, count as miscalibration, or as a difference between models. Of calibrated forecasts for 12 stations with a
-    correlation of 0.2 between their latent outcomes, almost half raised an alarm within 120 days. The `note` of the
-    result says so whenever a stream has several cases of one day.
+    weather, count as miscalibration, or as a difference between models: calibrated forecasts for a dozen stations under
+    one weather raise an alarm within months. The `note` of the result says so whenever a stream has several cases of
+    one day.
 
     References
     ----------
