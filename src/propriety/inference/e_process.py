@@ -60,7 +60,7 @@ class EProcess(Result):
     method: str
     n: int
     dropped: int = 0
-    note: str = ONE_BY_ONE
+    note: str = field(default=ONE_BY_ONE, init=False)
     options: Mapping[str, Any] = field(metadata={"hidden": True})
 
     @property
