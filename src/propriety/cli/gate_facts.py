@@ -199,10 +199,10 @@ def _outcome(evaluation: Evaluation, model: str, group: str | None) -> Calibrati
 def _groups(evaluation: Evaluation) -> GroupNumbers | None:
     if evaluation.slices is None:
         return None
-    found, rows = evaluation.slices, {}
+    slices, rows = evaluation.slices, {}
     names = {name: name for name in SAME}
     limits = zip(LIMITS, ("value", "low", "high"), strict=True)
-    names |= {f"{found.measure.key}{suffix}": name for suffix, name in limits}
+    names |= {f"{slices.measure.key}{suffix}": name for suffix, name in limits}
     ratios = {name: name for name in (f"observed_expected{suffix}" for suffix in LIMITS)}
     tested: dict[tuple[str, str], dict[str, float]] = {}
     unknown = dict.fromkeys(ratios if evaluation.kind == "binary" else [], math.nan)
@@ -213,9 +213,9 @@ def _groups(evaluation: Evaluation) -> GroupNumbers | None:
         for (at, numbers), verdict in zip(_rows(calibration, ratios), verdicts, strict=True):
             tested[at] = numbers | {"miscalibrated": verdict}
         unknown |= dict.fromkeys([*next(iter(tested.values()), {}), "miscalibrated"], math.nan)
-    for at, numbers in _rows(found, names):
+    for at, numbers in _rows(slices, names):
         rows[at] = numbers | unknown | tested.get(at, {})
-    return GroupNumbers(found.by, rows)
+    return GroupNumbers(slices.by, rows)
 
 
 def _rows(result: Any, names: Mapping[str, str]) -> list[tuple[tuple[str, str], dict[str, float]]]:

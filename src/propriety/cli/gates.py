@@ -198,8 +198,8 @@ def _calibrated(gate: Miscalibrated, model: str | None, facts: Facts) -> GateRes
         group = None if path.group is None else _group_text(path, path.group, facts)
         reason = f"whether {subject} is miscalibrated{where} cannot be told: {WHY[facts.outcome(subject, group)]}."
         return result(answer=UNTOLD, reason=reason)
-    found = "is" if value else "was not found to be materially"
-    return result(answer=_answer(bool(value)), reason=f"{subject} {found} miscalibrated{where}.")
+    claim = "is" if value else "was not found to be materially"
+    return result(answer=_answer(bool(value)), reason=f"{subject} {claim} miscalibrated{where}.")
 
 
 def _any_group_calibrated(gate: Miscalibrated, key: str, subject: str, facts: Facts) -> GateResult:
@@ -226,10 +226,10 @@ def _answer(is_true: bool) -> Answer:  # noqa: FBT001  (the condition is the arg
 
 def _related(gate: Relation, facts: Facts) -> GateResult:
     """Look up the verdict of the test of two models."""
-    found, names = facts.comparison, (gate.model, gate.other)
+    comparison, names = facts.comparison, (gate.model, gate.other)
     for name in names:
         _check_model(name, facts.numbers, gate)
-    if found is None:
+    if comparison is None:
         hint = (
             "pass the files of cases, or a ledger condensed with the same --thresholds; the numbers of models can be "
             "compared in any case, as in new/brier>old/brier."
@@ -237,11 +237,11 @@ def _related(gate: Relation, facts: Facts) -> GateResult:
         raise InputValueError("needs models that were tested on the same cases", argument="--fail-if", hint=hint)
     if gate.model == gate.other:
         raise InputValueError("must compare two models", argument="--fail-if", offender=f"got {gate}")
-    row = next(row for row, pair in enumerate(found.pairs) if {pair.model, pair.reference} == set(names))
-    pair: Pair = found.pairs[row]
-    verdict = str(found.verdict[row])
+    row = next(row for row, pair in enumerate(comparison.pairs) if {pair.model, pair.reference} == set(names))
+    pair: Pair = comparison.pairs[row]
+    verdict = str(comparison.verdict[row])
     verdict = verdict if pair.model == gate.model else TURNED.get(verdict, verdict)
-    sentence = pair_sentence(pair, found.tested)
+    sentence = pair_sentence(pair, comparison.tested)
     result = partial(GateResult, gate=str(gate), key=str(gate))
     if verdict not in TESTED:
         relation = f"{gate.model} is {gate.verdict} than {gate.other}"
