@@ -43,8 +43,7 @@ class PointsWeight(ThresholdWeight):
     panels: Panels = field(init=False)
 
     def __post_init__(self) -> None:
-        # Copied, so that the weight does not change when the caller's arrays do.
-        grid, densities = read_grid(self.grid).copy(), _read_densities(self.densities)
+        grid, densities = read_grid(self.grid), _read_densities(self.densities)
         if densities.shape != grid.shape or len(grid) < 2:
             law = "must be two or more thresholds with one density each"
             raise InputValueError(law, argument="points", offender=f"shapes are {grid.shape} and {densities.shape}")

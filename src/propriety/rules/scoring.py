@@ -98,6 +98,7 @@ def mean_score(
         labels=labels,
         missing=missing,
         tolerance=tolerance,
+        snapshot=False,
     )
     return _score_of_cases(cases, rule)
 
@@ -129,7 +130,8 @@ def case_scores(
     if isinstance(y_true, ForecastTable):
         law = Wording("case scores need predictions, {y_true} and {y_proba}; a ForecastTable holds no individual cases")
         raise InputTypeError(law)
-    cases = read_cases(y_true, y_proba, pos_label=pos_label, labels=labels, missing=missing, tolerance=tolerance)
+    options: dict[str, Any] = {"pos_label": pos_label, "labels": labels, "missing": missing, "tolerance": tolerance}
+    cases = read_cases(y_true, y_proba, snapshot=False, **options)
     losses = losses_of(cases, rule)
     if cases.rows is None:
         return losses
@@ -206,7 +208,7 @@ def paired_scores(
     if isinstance(y_true, ForecastTable):
         score = mean_score(y_true, y_proba, rule=rule, **options)
         return score, _score_of_table(_constant_table(y_true, reference), rule)
-    cases = read_cases(y_true, y_proba, **options)
+    cases = read_cases(y_true, y_proba, snapshot=False, **options)
     score = _score_of_cases(cases, rule)
     return score, _score_of_cases(_reference_cases(cases, reference, y_true, **options), rule)
 
@@ -328,7 +330,7 @@ def _reference_cases(cases: Cases, reference: object, y_true: object, **options:
     named = {"forecast": "reference"}
     if rates is not None:
         return replace(cases, forecasts={"forecast": np.broadcast_to(rates, shape)}, arguments=named)
-    other = replace(read_cases(y_true, reference, **options), arguments=named)
+    other = replace(read_cases(y_true, reference, snapshot=False, **options), arguments=named)
     own = other.forecasts["forecast"].shape
     if own != shape or not np.array_equal(_rows(other), _rows(cases)):
         law = Wording("must be a rate, one rate per class, or a forecast of the same cases as {y_proba}")

@@ -23,6 +23,7 @@ __all__ = [
     "decimals_as_floats",
     "is_missing_value",
     "missing_cases",
+    "owned",
     "read_array",
     "read_forecasts",
     "series_of",
@@ -44,7 +45,7 @@ class Reading:
 
     `missing` marks the entries that the container calls missing (None, NA, a mask). A NaN in a plain float array is not
     marked; it is found when the numbers are checked. `eps` is the machine epsilon of the original type if NumPy lacks
-    that type, else 0.
+    that type, else 0. `is_new` says that the array was made when the argument was read, so that nobody else holds it.
     """
 
     argument: str
@@ -53,6 +54,22 @@ class Reading:
     names: tuple[Any, ...] | None = None
     index: Any = None
     eps: float = 0.0
+    is_new: bool = False
+
+
+def owned(values: NDArray[Any], reading: Reading) -> NDArray[Any]:
+    """Return an array made of an argument, copied if the caller still holds its memory and could change it later.
+
+    Examples
+    --------
+    >>> forecasts = np.array([0.2, 0.7])
+    >>> kept = owned(forecasts, read_array(forecasts, "y_proba"))
+    >>> forecasts[:] = 0.0
+    >>> kept
+    array([0.2, 0.7])
+    """
+    shared = not reading.is_new and np.may_share_memory(values, reading.values)
+    return values.copy(order="K") if shared else values
 
 
 def read_array(values: object, argument: str, *, role: Role = "numbers") -> Reading:  # noqa: PLR0911  (one per type)
@@ -161,7 +178,8 @@ def missing_cases(reading: Reading, *, kinds: str = "fc") -> NDArray[np.bool_]:
 def _read_plain(values: object, argument: str, role: Role) -> Reading:
     array = _as_array(values, argument, role)
     missing = _missing_objects(array) if array.dtype == object else None
-    return Reading(argument, decimals_as_floats(array) if role == "numbers" else array, missing)
+    numbers = decimals_as_floats(array) if role == "numbers" else array
+    return Reading(argument, numbers, missing, is_new=isinstance(values, list | tuple))
 
 
 def _read_series(series: nw.Series[Any], argument: str, role: Role) -> Reading:
@@ -184,6 +202,7 @@ def _read_frame(frame: nw.DataFrame[Any], argument: str) -> Reading:
         missing if missing.any() else None,
         names=tuple(frame.columns),
         index=nw.maybe_get_index(frame),
+        is_new=True,
     )
 
 

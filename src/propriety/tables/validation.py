@@ -20,7 +20,7 @@ from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.result import Floats, Result
 from propriety.tables import laws
 from propriety.tables.arguments import FORECAST, Arguments, ForecastKind, about, check_event, check_rows, numbers_of
-from propriety.tables.arrays import PAIR, Reading, decimals_as_floats, read_array, read_forecasts
+from propriety.tables.arrays import PAIR, Reading, decimals_as_floats, owned, read_array, read_forecasts
 from propriety.tables.cases import TOLERANCE, Cases, checked_forecast, rounding_of_rows
 from propriety.tables.censored_outcomes import CensoredOutcomes
 from propriety.tables.censoring import dependence_p_value
@@ -63,6 +63,7 @@ def read_cases(  # noqa: PLR0913  (the data, what the cases belong to, and how t
     tolerance: float = TOLERANCE,
     fewest: int = 1,
     kind: ForecastKind = "any",
+    snapshot: bool = True,
 ) -> Cases:
     """Read outcomes and the forecasts of some models: of one event in one or two columns, or of K classes.
 
@@ -95,6 +96,9 @@ def read_cases(  # noqa: PLR0913  (the data, what the cases belong to, and how t
     kind : {"any", "event", "classes"}
         Which cases to return: those of the event or the classes, only those of an event, or always those of classes;
         one event then has the rows (1 - p, p).
+    snapshot : bool
+        Whether the cases own their arrays, so that what the caller does to his later changes nothing. Only functions
+        that keep no cases after they have returned pass False, to save a copy.
 
     Examples
     --------
@@ -109,7 +113,8 @@ def read_cases(  # noqa: PLR0913  (the data, what the cases belong to, and how t
         tolerated = None if tolerance == TOLERANCE else tolerance
         _check_censored(y_true, shared, {"pos_label": pos_label, "labels": labels, "tolerance": tolerated}, kind)
         options: dict[str, Any] = {"by": by, "cluster": cluster, "missing": missing, "fewest": fewest, "kind": "event"}
-        known = Reading("y_true", y_true.only().outcome, index=y_true.index)
+        options["snapshot"] = snapshot
+        known = Reading("y_true", y_true.only().outcome, index=y_true.index, is_new=True)
         weight = y_true.only().weight
         if (weight == (own := y_true.sample_weight)).all():  # Nobody is censored.
             return read_cases(known, forecasts, **options, sample_weight=None if isinstance(own, float) else own)
@@ -117,7 +122,7 @@ def read_cases(  # noqa: PLR0913  (the data, what the cases belong to, and how t
     if (
         (fewest, missing) == (1, "raise")
         and by is cluster is time is sample_weight is pos_label is labels is None
-        and (plain := _plain_cases(y_true, forecasts, kind, tolerance)) is not None
+        and (plain := _plain_cases(y_true, forecasts, kind, tolerance, snapshot=snapshot)) is not None
     ):
         return plain
     models, names = _models(y_true, forecasts, fewest)
@@ -127,6 +132,11 @@ def read_cases(  # noqa: PLR0913  (the data, what the cases belong to, and how t
     tolerance = max(tolerance, *(_rounding(one) for one in given.forecasts.values()))
     weights = given.weights(rows)
     read = read_columns(given, rows, labels=labels, pos_label=pos_label, tolerance=tolerance)
+    outcome, values = read.outcome, read.forecasts
+    if snapshot:
+        outcome = owned(outcome, given.outcome)
+        values = {model: owned(own, given.forecasts[model]) for model, own in values.items()}
+        weights = weights if weights is None or given.weight is None else owned(weights, given.weight)
     key = partial(read_keys, beside=given, rows=rows)
     times = None if time is None else key(time, "time")
     if times is not None:
@@ -134,8 +144,8 @@ def read_cases(  # noqa: PLR0913  (the data, what the cases belong to, and how t
     groups: Mapping[str, object] = by if isinstance(by, Mapping) else {} if by is None else {"group": by}
     check_key_names(groups)
     cases = Cases(
-        outcome=read.outcome,
-        forecasts=read.forecasts,
+        outcome=outcome,
+        forecasts=values,
         labels=read.labels,
         weight=weights,
         keys={name: key(values, "by" if values is by else laws.named_key(name)) for name, values in groups.items()},
@@ -151,7 +161,9 @@ def read_cases(  # noqa: PLR0913  (the data, what the cases belong to, and how t
     return cases.as_rows() if kind == "classes" else cases
 
 
-def _plain_cases(y_true: object, y_proba: object, kind: ForecastKind, tolerance: float) -> Cases | None:
+def _plain_cases(
+    y_true: object, y_proba: object, kind: ForecastKind, tolerance: float, *, snapshot: bool
+) -> Cases | None:
     """Return the cases of two arrays of numbers that need no conversion; None for anything else.
 
     A small sample takes less time to score than to read in general.
@@ -167,8 +179,8 @@ def _plain_cases(y_true: object, y_proba: object, kind: ForecastKind, tolerance:
     if not fits or y_true.ndim != 1 or not 0 < len(y_true) == len(y_proba):
         return None
     return Cases(
-        outcome=y_true,
-        forecasts={"forecast": y_proba},
+        outcome=y_true.copy(order="K") if snapshot else y_true,
+        forecasts={"forecast": y_proba.copy(order="K") if snapshot else y_proba},
         labels=None if event else class_labels(y_proba.shape[1], None),
         tolerance=tolerance,
         arguments={"forecast": "y_proba"},
