@@ -259,7 +259,7 @@ def test_column_lists_of_frames_follow_the_rule(of, outcome, names):
         assert found.table(model).to_dict() == expected.table(model).to_dict()
     np.testing.assert_allclose(found.moments(pr.Brier()).means, expected.moments(pr.Brier()).means, rtol=1e-15)
     with pytest.raises(InputValueError, match="sum to 1"):
-        pr.condense(of(frame), {"a": ["q0", "b"]}, outcome=outcome)
+        pr.condense(of(frame), {"a": ["q0", "b"]}, outcome=outcome, labels=[0, 1] if outcome == "y" else ["no", "yes"])
 
 
 def test_lazy_columns_named_like_the_classes_need_no_labels():

@@ -376,7 +376,7 @@ def _strata(given: Mapping[str, Reading], weight: Floats) -> Keys:
     n = len(weight)
     keys = Keys(("all",), np.zeros(n, dtype=np.intp))
     if "groups" in given:
-        absent = missing_cases(given["groups"], kinds="fmM")
+        absent = missing_cases(given["groups"])
         if absent.any():
             laws.refuse_missing("groups", absent, hint=laws.CENSORED_MISSING_HINT)
         keys = code_keys(given["groups"].values, "groups")

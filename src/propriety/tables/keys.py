@@ -33,7 +33,7 @@ def read_keys(values: object, argument: str, *, beside: Arguments, rows: NDArray
     beside.check_key(reading)
     rows = np.arange(cases) if rows is None else rows
     kept = reading.values if len(rows) == cases else reading.values[rows]
-    absent = rows[missing_cases(reading, kinds="fmM")[rows]]
+    absent = rows[missing_cases(reading)[rows]]
     if len(absent):
         raise laws.unknown_key(argument, f"{len(absent):,} of {len(rows):,} rows", int(absent[0]))
     return code_keys(kept, argument, ordered_categories(values))

@@ -24,7 +24,7 @@ from propriety.tables.arrays import PAIR, Reading, decimals_as_floats, owned, re
 from propriety.tables.cases import TOLERANCE, Cases, checked_forecast, rounding_of_rows
 from propriety.tables.censored_outcomes import CensoredOutcomes
 from propriety.tables.censoring import dependence_p_value
-from propriety.tables.forecast_columns import places_named, read_columns
+from propriety.tables.forecast_columns import places_of_columns, read_columns
 from propriety.tables.keys import read_keys
 from propriety.tables.labels import Labels, class_labels, distinct_labels, places_of
 from propriety.tables.names import check_key_names, check_names
@@ -273,7 +273,7 @@ def read_forecast(
         event = checked_forecast(values, argument="y_proba", tolerance=None)
         return np.stack([1.0 - event, event]), columns
     columns = class_labels(values.shape[1], labels)
-    places = None if names is None else places_named(names, columns)
+    places = None if names is None else places_of_columns(names, columns)
     forecast = checked_forecast(
         values if places is None else values[:, places], argument="y_proba", tolerance=tolerance
     )
@@ -343,12 +343,12 @@ def read_rates(values: object, cases: Cases) -> NDArray[Any] | None:
             return None
     if reading.missing is not None:
         laws.refuse_missing("reference", reading.missing)
-    if cases.labels is not None and reading.index is not None:
-        names = tuple(reading.index)
-        if set(names) == set(cases.labels) and names != cases.labels:
-            law = f"must be in the order of the labels {list(cases.labels)}"
-            raise InputValueError(law, argument="reference", offender=f"got {list(names)}")
-    return numbers_of(reading, None)
+    rates = numbers_of(reading, None)
+    if cases.labels is None or reading.index is None:
+        return rates
+    with about("reference"):
+        places = places_of_columns(tuple(reading.index), cases.labels)
+    return rates if places is None else rates[list(places)]
 
 
 def _models(y_true: object, forecasts: object, fewest: int) -> tuple[Mapping[str, object], dict[str, str]]:
