@@ -3,7 +3,7 @@
 import functools
 import inspect
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import replace
 from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -134,7 +134,11 @@ OPTIONS: dict[str, Callable[[Given], Any]] = {
         g(FOLLOW_UP), g.data.y, horizons=[10.0, 20.0], groups=g.data.group, forecast=g.data.p, **g.data.binary
     ),
     "evaluate of censored outcomes": lambda g: pr.evaluate(
-        pr.censored(g(FOLLOW_UP), g.data.y, horizons=20.0), {"p": g.data.p}, cluster=g.data.cluster, seed=7, n_resamples=20
+        pr.censored(g(FOLLOW_UP), g.data.y, horizons=20.0),
+        {"p": g.data.p},
+        cluster=g.data.cluster,
+        seed=7,
+        n_resamples=20,
     ),
     "cost_curve": lambda g: pr.cost_curve(g.data.y, g.data.p, grid=g([0.1, 0.2, 0.4])),
     "decision_curve": lambda g: pr.decision_curve(g.data.y, g.data.p, grid=g([0.1, 0.2, 0.4])),
@@ -158,9 +162,7 @@ OPTIONS: dict[str, Callable[[Given], Any]] = {
     "weighted_regret": lambda g: pr.weighted_regret(g.data.y, g.data.p, weight=(g([0.1, 0.5]), g([1.0, 2.0]))),
     "condense counts": lambda g: pr.condense(g.data.y, g.data.models, counts=g.data.grade, by=g.data.group),
     "condense over time": lambda g: pr.condense(g.data.y, g.data.models, time=g.data.cluster),
-    "condense by times": lambda g: pr.condense(
-        g.data.y, g.data.p, by={"day": g(np.arange(N).astype("datetime64[D]"))}
-    ),
+    "condense by times": lambda g: pr.condense(g.data.y, g.data.p, by={"day": g(np.arange(N).astype("datetime64[D]"))}),
     "condense in two columns": lambda g: pr.condense(g.data.y, g(np.stack([1 - cases(N).p, cases(N).p], axis=1))),
     "evaluate in order of time": lambda g: pr.evaluate(g.data.y, g.data.models, time=g.data.cluster, seed=7),
     "recalibrate with folds": lambda g: pr.recalibrate(
@@ -207,7 +209,9 @@ def asked(answer: Any) -> str:
     if isinstance(answer, pr.results.Recalibration) and "rows" not in str(answer):
         return "\n".join([exact(answer), answer.summary(), str(answer.map.to_dict())])
     texts = [exact(answer), str(answer)]
-    return "\n".join([*texts, *(getattr(answer, name)() for name in ("summary", "_repr_html_") if hasattr(answer, name))])
+    return "\n".join(
+        [*texts, *(getattr(answer, name)() for name in ("summary", "_repr_html_") if hasattr(answer, name))]
+    )
 
 
 def _of_ledger(ledger: pr.Ledger) -> str:
@@ -228,7 +232,7 @@ def test_changing_the_data_later_changes_no_answer(container, weighted):
             if asked(answer) != asked(same):
                 changed.append(name)
         except pr.errors.ProprietyError as e:
-            changed.append((name,e))
+            changed.append((name, e))
     assert changed == []
 
 

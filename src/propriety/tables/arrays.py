@@ -95,8 +95,8 @@ def read_array(values: object, argument: str, *, role: Role = "numbers") -> Read
     if series is not None:
         # Polars would read some series names as patterns.
         series = series.alias("values")
-        named_columns = role == "numbers" and series.dtype == nw.Struct
-        reading = _read_struct(series, argument) if named_columns else _read_series(series, argument, role)
+        has_columns = role != "keys" and series.dtype == nw.Struct
+        reading = _read_struct(series, argument) if has_columns else _read_series(series, argument, role)
         return reading if is_into_series(values) else replace(reading, index=None)
     if is_into_dataframe(values):
         try:

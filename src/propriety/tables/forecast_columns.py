@@ -7,7 +7,6 @@ the same results.
 
 from __future__ import annotations
 
-import os.path
 from collections.abc import Iterable, Iterator, Mapping
 from numbers import Real
 from typing import Any, NamedTuple
@@ -117,7 +116,7 @@ class _Reader(NamedTuple):
         return ColumnsRead(outcome, found, columns)
 
     def _places(self, model: str, labels: tuple[Any, ...], given: Labels | None) -> tuple[int, ...] | None:
-        """Return the position of each label among the columns of a model; None if they are in the order of the labels."""
+        """Return the position of each label among the columns of a model; None if they are in that order."""
         forecast = self.given.forecasts[model]
         if forecast.names is None:
             return None
@@ -240,12 +239,13 @@ def places_named(names: tuple[Any, ...], labels: tuple[Any, ...]) -> tuple[int, 
 
 
 def places_of_columns(
-    names: tuple[Any, ...], labels: tuple[Any, ...], *, in_order: bool = False
+    names: tuple[Any, ...], labels: tuple[Any, ...], *, in_order: bool = False, what: str = "columns"
 ) -> tuple[int, ...] | None:
     """Return the position of each label among named columns; None if the columns are in the order of the labels.
 
     They are if they only have numbers, in order, or if the caller listed the columns and the labels, `in_order`. Other
-    names that match no label are refused, because nothing says that the columns of a frame have the order of the labels.
+    names that match no label are refused, because nothing says that the columns of a frame have that order. The error
+    calls what is named `what`.
 
     Examples
     --------
@@ -260,7 +260,7 @@ def places_of_columns(
         return places
     moved = any(name in labels and name != label for name, label in zip(names, labels, strict=False))
     if moved or not in_order:
-        raise laws.unmatched_columns(names, labels)
+        raise laws.unmatched_names(names, labels, what)
     return None
 
 
@@ -293,21 +293,19 @@ def have_numbers(names: tuple[Any, ...]) -> bool:
 def _stems(names: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
     """Yield the names, and then what is left of them without a common beginning, or without a common end."""
     yield names
-    if not all(isinstance(name, str) for name in names):
+    if not all(isinstance(name, str) and name for name in names):
         return
-    turned = [name[::-1] for name in names]
-    for size in range(len(os.path.commonprefix(names)), 0, -1):
-        if _are_stems(stems := tuple(name[size:] for name in names), names[0][size - 1]):
-            yield stems
-    for size in range(len(os.path.commonprefix(turned)), 0, -1):
-        if _are_stems(stems := tuple(name[:-size] for name in names), names[0][-size], last=True):
-            yield stems
+    for size in range(min(map(len, names)) - 1, 0, -1):
+        for cut in (slice(0, size), slice(-size, None)):
+            stems = tuple(name[size:] if cut.start == 0 else name[:-size] for name in names)
+            if len({name[cut] for name in names}) == 1 and not _cuts_number(names[0][cut], stems, first=cut.start == 0):
+                yield stems
 
 
-def _are_stems(stems: tuple[str, ...], neighbour: str, *, last: bool = False) -> bool:
-    """Whether names were cut to texts that are not empty, and none of them inside a number."""
-    edge = -1 if last else 0
-    return all(stems) and not (neighbour.isdigit() and any(stem[edge].isdigit() for stem in stems))
+def _cuts_number(common: str, stems: tuple[str, ...], *, first: bool) -> bool:
+    """Whether the text that names have in common, at their beginning or end, has digits of the numbers that differ."""
+    inner, outer = (-1, 0) if first else (0, -1)
+    return common[inner].isdigit() and any(stem[outer].isdigit() for stem in stems)
 
 
 def event_in_words(event: object, sides: tuple[Any, Any], names: tuple[Any, ...] | None) -> str:
@@ -323,7 +321,11 @@ def event_in_words(event: object, sides: tuple[Any, Any], names: tuple[Any, ...]
     places = None if names is None else places_named(names, sides)
     if names is not None and places is not None:
         name = names[places[sides.index(event)]]
-        return f"{event!r}, the column of that name" if _plain(name) == _plain(event) else f"{event!r}, the column {name!r}"
+        return (
+            f"{event!r}, the column of that name"
+            if _plain(name) == _plain(event)
+            else f"{event!r}, the column {name!r}"
+        )
     return f"{event!r}, the {PLACES[sides.index(event)]} of two columns"
 
 

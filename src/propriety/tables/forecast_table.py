@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Unpack, overload
 
 import narwhals as nw
@@ -380,7 +380,7 @@ class ForecastTable(Result):
     @classmethod
     def _frozen(cls, *columns: Floats, **facts: Any) -> ForecastTable:
         """Make a table from new arrays in the order of `COLUMNS`, which need no copy."""
-        given: dict[str, Any] = {field.name: None if field.default is MISSING else field.default for field in fields(cls)}
+        given: dict[str, Any] = {field.name: field.default for field in fields(cls)}
         given |= zip(COLUMNS, columns, strict=False)  # Without squares the cases are unweighted.
         table = object.__new__(cls)
         table._set(table_laws.checked_fields(**given | facts, copy=False))

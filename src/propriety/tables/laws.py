@@ -36,7 +36,7 @@ __all__ = [
     "rows_of",
     "third_label",
     "unknown_key",
-    "unmatched_columns",
+    "unmatched_names",
     "unnamed_classes",
     "unnamed_event",
 ]
@@ -54,6 +54,7 @@ COLUMNS_HINT = Wording(
     "rename the columns, with a common beginning if you wish, as 'p_no' and 'p_yes' have; or go by position: pass "
     "{y_proba}.to_numpy(), or list the columns of a frame by name together with {labels=}."
 )
+NAMES_HINT = Wording("rename them, or pass {y_proba}.to_numpy() if they are in the order of these labels.")
 LABELS_HINT = Wording("pass {labels=}, the label of each column in order.")
 EVENT_OF_CLASSES = Wording("belongs to a binary outcome; three columns or more of {y_proba} are named by {labels=}")
 EVERY_CLASS_HINT = Wording("name every class in {labels=}, including those without cases.")
@@ -222,10 +223,11 @@ def unnamed_event(found: str) -> InputValueError:
     return InputValueError(OUTCOME_LAW, argument="y_true", offender=f"got {found}", hint=EVENT_LABEL_HINT)
 
 
-def unmatched_columns(names: Sequence[object], labels: Sequence[object]) -> InputValueError:
-    """Return the error for columns of a frame, or fields of a struct, whose names match no label."""
-    law = f"must have columns that are named like the labels {list(labels)}"
-    return InputValueError(law, argument="y_proba", offender=f"got {list(names)}", hint=COLUMNS_HINT)
+def unmatched_names(names: Sequence[object], labels: Sequence[object], what: str) -> InputValueError:
+    """Return the error for columns of a frame, or what else has names, that match no label."""
+    law = f"must have {what} that are named like the labels {list(labels)}"
+    hint = COLUMNS_HINT if what == "columns" else NAMES_HINT
+    return InputValueError(law, argument="y_proba", offender=f"got {list(names)}", hint=hint)
 
 
 def unnamed_classes(found: str) -> InputValueError:

@@ -347,7 +347,7 @@ def read_rates(values: object, cases: Cases) -> NDArray[Any] | None:
     if cases.labels is None or reading.index is None:
         return rates
     with about("reference"):
-        places = places_of_columns(tuple(reading.index), cases.labels)
+        places = places_of_columns(tuple(reading.index), cases.labels, what="entries")
     return rates if places is None else rates[list(places)]
 
 
