@@ -15,6 +15,8 @@ from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.result import Floats, Score
 from propriety.rules.rule import BinaryRule, ClassRule, Rule, binary_rule, check_rule
 from propriety.tables import laws
+from propriety.tables.arguments import check_indices
+from propriety.tables.arrays import read_forecasts
 from propriety.tables.cases import Cases
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.table_laws import COLUMNS
@@ -210,7 +212,7 @@ def paired_scores(
         return score, _score_of_table(_constant_table(y_true, reference), rule)
     cases = read_cases(y_true, y_proba, snapshot=False, **options)
     score = _score_of_cases(cases, rule)
-    return score, _score_of_cases(_reference_cases(cases, reference, y_true, **options), rule)
+    return score, _score_of_cases(_reference_cases(cases, reference, y_true, y_proba, **options), rule)
 
 
 def _score_of_cases(cases: Cases, rule: Rule) -> Score:
@@ -322,7 +324,7 @@ def _constant_table(table: ForecastTable, reference: object) -> ForecastTable:
     return ForecastTable(forecast=np.array([rate], dtype=np.float64), **sums, n=table.n, n_events=table.n_events)
 
 
-def _reference_cases(cases: Cases, reference: object, y_true: object, **options: Any) -> Cases:
+def _reference_cases(cases: Cases, reference: object, y_true: object, y_proba: object, **options: Any) -> Cases:
     """Return the same outcomes with the reference in place of the forecast."""
     (forecast,) = cases.forecasts.values()
     shape = forecast.shape
@@ -331,6 +333,7 @@ def _reference_cases(cases: Cases, reference: object, y_true: object, **options:
     if rates is not None:
         return replace(cases, forecasts={"forecast": np.broadcast_to(rates, shape)}, arguments=named)
     other = replace(read_cases(y_true, reference, snapshot=False, **options), arguments=named)
+    check_indices(read_forecasts(y_proba), read_forecasts(reference, "reference"))
     own = other.forecasts["forecast"].shape
     if own != shape or not np.array_equal(_rows(other), _rows(cases)):
         law = Wording("must be a rate, one rate per class, or a forecast of the same cases as {y_proba}")

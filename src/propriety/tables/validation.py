@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -137,20 +136,22 @@ def read_cases(  # noqa: PLR0913  (the data, what the cases belong to, and how t
         outcome = owned(outcome, given.outcome)
         values = {model: owned(own, given.forecasts[model]) for model, own in values.items()}
         weights = weights if weights is None or given.weight is None else owned(weights, given.weight)
-    key = partial(read_keys, beside=given, rows=rows)
-    times = None if time is None else key(time, "time")
-    if times is not None:
-        check_time_labels(times.labels)
     groups: Mapping[str, object] = by if isinstance(by, Mapping) else {} if by is None else {"group": by}
     check_key_names(groups)
+    arguments = {name: "by" if values is by else laws.named_key(name) for name, values in groups.items()}
+    labelled = {argument: groups[name] for name, argument in arguments.items()}
+    labelled |= {name: values for name, values in (("cluster", cluster), ("time", time)) if values is not None}
+    keys = read_keys(labelled, beside=given, rows=rows)
+    if time is not None:
+        check_time_labels(keys["time"].labels)
     cases = Cases(
         outcome=outcome,
         forecasts=values,
         labels=read.labels,
         weight=weights,
-        keys={name: key(values, "by" if values is by else laws.named_key(name)) for name, values in groups.items()},
-        cluster=None if cluster is None else key(cluster, "cluster"),
-        time=times,
+        keys={name: keys[argument] for name, argument in arguments.items()},
+        cluster=keys.get("cluster"),
+        time=keys.get("time"),
         tolerance=tolerance,
         dropped=0 if rows is None else len(given) - len(rows),
         rows=rows,
