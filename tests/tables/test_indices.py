@@ -56,7 +56,7 @@ MISALIGNED = {
     "monitor_comparison": lambda: pr.monitor_comparison(Y, rows(P), other(Q)),
     "quadratic_weighted_kappa": lambda: pr.quadratic_weighted_kappa(rows(Y), other((P > 0.5) * 1).to_frame()),
     "SegmentMap": lambda: SEGMENTS(rows(P), by={"site": other(CLUSTER % 2)}),
-    "recalibrate": lambda: pr.recalibrate(Y, P, by={"a": rows(CLUSTER % 2)}, folds=other(CLUSTER % 5), seed=1),
+    "recalibrate": lambda: pr.recalibrate(Y, P, cluster=rows(CLUSTER), folds=other(CLUSTER % 5), seed=1),
 }
 
 
