@@ -323,12 +323,14 @@ def decimals_as_floats(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def is_missing_value(value: object) -> bool:
-    """Whether a value stands for none: None, NaN, NaT, or what pandas has for them."""
+    """Whether a value stands for none: None, NaN, NaT, or what pandas has for them; or a tuple with a NaN or NaT."""
     # pandas.NA and NaT are recognized by name, so that pandas need not be imported.
     if value is None or type(value).__name__ in {"NAType", "NaTType"}:
         return True
     if isinstance(value, Decimal):
         return value.is_nan()
+    if isinstance(value, tuple):  # As a label it would equal no other; None equals itself.
+        return any(entry is not None and is_missing_value(entry) for entry in value)
     if isinstance(value, np.datetime64 | np.timedelta64):
         return bool(np.isnat(value))
     return isinstance(value, float | np.floating) and bool(np.isnan(value))

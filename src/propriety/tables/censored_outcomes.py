@@ -313,6 +313,9 @@ def _sample_weights(reading: Reading) -> Floats:
 
 def _follow_up(given: Mapping[str, Reading]) -> tuple[FollowUp, NDArray[np.bool_], NDArray[np.bool_]]:
     """Check the follow-up; return it, the events and the competing events."""
+    if given["time"].values.dtype == np.bool_:
+        law, hint = "must hold numbers", Wording("are {time} and {event} swapped?")
+        raise InputTypeError(law, argument="time", offender="got booleans", hint=hint)
     times = _numbers(given["time"])
     wrong = ~(np.isfinite(times) & (times >= 0.0))
     if wrong.any():
