@@ -161,7 +161,7 @@ def _panel_loss(panels: Panels, p: Column, *, event: bool, ops: Operations) -> C
 
 def _read_densities(densities: ArrayLike) -> Floats:
     try:
-        return np.array(densities, dtype=np.float64)
+        return np.asarray(densities, dtype=np.float64).copy()
     except (TypeError, ValueError) as error:
         raise InputTypeError("must be numbers", argument="densities", offender=str(error)) from error
 

@@ -251,7 +251,7 @@ def censored(
         known=tuple(known),
         follow_up=follow_up,
         tests_dependence=isinstance(weights, str),
-        index=next((one.index for one in given.values() if one.index is not None), None),
+        index=next((one.index.copy(deep=True) for one in given.values() if one.index is not None), None),
     )
 
 
