@@ -58,7 +58,7 @@ def mean_score(
     y_proba : array-like of shape (n,), (n, 1), (n, 2) or (n, K)
         Probability of the event; or of both outcomes, as scikit-learn's ``predict_proba`` returns them, with the event
         in the second column; or rows with one column for each of three or more classes. Two columns give the same
-        results as the event's column. The columns of a frame may be named like the classes, in any order.
+        results as the event's column. The columns of a frame are named like the classes, in any order.
     rule : Rule
         The scoring rule, such as ``Brier()``.
     sample_weight : array-like of shape (n,), optional
