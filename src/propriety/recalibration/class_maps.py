@@ -56,7 +56,7 @@ class ClassMap(StoredMap):
     def places_of(self, names: Sequence[Any], *, listed: bool = False) -> tuple[int, ...]:
         """Return the position of each class among named columns; those that a caller `listed` may have other names."""
         labels = tuple(range(len(names))) if self.labels is None else self.labels
-        places = places_of_columns(tuple(names), labels, in_order=listed)
+        places = places_of_columns(tuple(names), labels, listed=listed, in_order=listed)
         return tuple(range(len(names))) if places is None else places
 
     @property

@@ -121,7 +121,7 @@ class _Reader(NamedTuple):
         if forecast.names is None:
             return None
         with about(self.given.names[model]):
-            return places_of_columns(forecast.names, labels, in_order=forecast.listed and given is not None)
+            return places_of_columns(forecast.names, labels, listed=forecast.listed, in_order=given is not None)
 
     def _check_rows(self, model: str, values: NDArray[Any], *, named: bool) -> None:
         """Check rows of probabilities now; the columns of a frame that do not sum to one may be models."""
@@ -239,13 +239,18 @@ def places_named(names: tuple[Any, ...], labels: tuple[Any, ...]) -> tuple[int, 
 
 
 def places_of_columns(
-    names: tuple[Any, ...], labels: tuple[Any, ...], *, in_order: bool = False, what: str = "columns"
+    names: tuple[Any, ...],
+    labels: tuple[Any, ...],
+    *,
+    listed: bool = False,
+    in_order: bool = False,
+    what: str = "columns",
 ) -> tuple[int, ...] | None:
     """Return the position of each label among named columns; None if the columns are in the order of the labels.
 
-    They are if they only have numbers, in order, or if the caller listed the columns and the labels, `in_order`. Other
-    names that match no label are refused, because nothing says that the columns of a frame have that order. The error
-    calls what is named `what`.
+    They are if they only have numbers, in order, or if the caller `listed` both the columns and the labels, `in_order`.
+    Other names that match no label are refused, because nothing says that the columns of a frame have that order. The
+    error calls what is named `what`.
 
     Examples
     --------
@@ -259,8 +264,8 @@ def places_of_columns(
     if places is not None or are_numbered(names):
         return places
     moved = any(name in labels and name != label for name, label in zip(names, labels, strict=False))
-    if moved or not in_order:
-        raise laws.unmatched_names(names, labels, what)
+    if moved or not (listed and in_order):
+        raise laws.unmatched_names(names, labels, what, listed=listed)
     return None
 
 

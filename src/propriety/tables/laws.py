@@ -51,8 +51,12 @@ OUTCOME_LAW = Wording("must hold 0 and 1 (or False and True) unless {labels} are
 EVENT_LABEL_HINT = Wording("pass {labels=}[other, event], of which {y_proba} gives the probability of the last.")
 LABELLED_HINT = Wording("pass {labels=}[other, event] to name both.")
 COLUMNS_HINT = Wording(
-    "rename the columns, with a common beginning if you wish, as 'p_no' and 'p_yes' have; or go by position: pass "
-    "{y_proba}.to_numpy(), or list the columns of a frame by name together with {labels=}."
+    "rename the columns, with a common beginning if you wish, as 'p_no' and 'p_yes' have, or pass {y_proba}.to_numpy() "
+    "if they are in the order of these labels."
+)
+LISTED_HINT = Wording(
+    "pass {labels=}, the label of each column in order, or rename the columns, with a common beginning if you wish, as "
+    "'p_no' and 'p_yes' have."
 )
 NAMES_HINT = Wording("rename them, or pass {y_proba}.to_numpy() if they are in the order of these labels.")
 LABELS_HINT = Wording("pass {labels=}, the label of each column in order.")
@@ -223,10 +227,12 @@ def unnamed_event(found: str) -> InputValueError:
     return InputValueError(OUTCOME_LAW, argument="y_true", offender=f"got {found}", hint=EVENT_LABEL_HINT)
 
 
-def unmatched_names(names: Sequence[object], labels: Sequence[object], what: str) -> InputValueError:
+def unmatched_names(
+    names: Sequence[object], labels: Sequence[object], what: str, *, listed: bool = False
+) -> InputValueError:
     """Return the error for columns of a frame, or what else has names, that match no label."""
     law = f"must have {what} that are named like the labels {list(labels)}"
-    hint = COLUMNS_HINT if what == "columns" else NAMES_HINT
+    hint = LISTED_HINT if listed else COLUMNS_HINT if what == "columns" else NAMES_HINT
     return InputValueError(law, argument="y_proba", offender=f"got {list(names)}", hint=hint)
 
 

@@ -266,7 +266,7 @@ def _places(
     found = []
     for own, argument in zip(columns.values(), arguments, strict=True):
         with about(argument):
-            found.append(places_of_columns(own, labels, in_order=in_order) or tuple(range(len(own))))
+            found.append(places_of_columns(own, labels, listed=True, in_order=in_order) or tuple(range(len(own))))
     return found
 
 
