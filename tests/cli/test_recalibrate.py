@@ -148,6 +148,10 @@ def test_maps_of_classes_are_fitted_and_applied(folder, run):
     frame.write_parquet(folder / "rows.parquet")
     given = ("--outcome", "y", "--forecast", "m=a,b,c", "--method", "temperature", "--folds", 3, "--seed", 1)
     told = run("recalibrate", "rows.parquet", *given, "-o", "map.json")
+    assert told.exit_code == 2
+    assert "the forecast of 'm' must have columns that are named like the labels [0, 1, 2]" in told.stderr
+    assert "Hint: pass --classes, the label of each column in order" in told.stderr
+    told = run("recalibrate", "rows.parquet", *given, "--classes", "0,1,2", "-o", "map.json")
     assert told.exit_code == 0, told.output
     own = ClassMap.from_json((folder / "map.json").read_text())
     assert own == pr.recalibrate(y, rows, method="temperature").map

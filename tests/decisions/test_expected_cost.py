@@ -42,7 +42,7 @@ def test_golden(golden, name):
 @given(samples, costs)
 def test_no_decision_has_a_lower_expected_cost(cases, cost):
     _, rows = arrays(cases)
-    matrix = cost_matrix(cost, K)
+    matrix = cost_matrix(cost, range(K))
     for row, decided in zip(rows, bayes_decisions(rows, cost=cost), strict=True):
         expected = [sum(row[k] * matrix[k, d] for k in range(K)) for d in range(K)]
         ties = [d for d in range(K) if expected[d] <= min(expected) + 1e-9]
@@ -67,7 +67,7 @@ def test_sums_that_round_do_not_break_ties():
 @given(samples, costs)
 def test_the_mean_cost_case_by_case(cases, cost):
     y, rows = arrays(cases)
-    matrix = cost_matrix(cost, K)
+    matrix = cost_matrix(cost, range(K))
     weight = np.arange(1, len(y) + 1) / 2
     decided = {"bayes": bayes_decisions(rows, cost=cost), "argmax": rows.argmax(axis=1)}
     constant = min(np.average([matrix[a, d] for a in y], weights=weight) for d in range(K))

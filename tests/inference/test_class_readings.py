@@ -203,9 +203,9 @@ def test_engines_compute_the_variance_of_the_temperature_exactly(weighted, monke
     y, p, weight = with_zeros(weighted=weighted)
     drift, exact, _ = temperature_by_hand(y, p, weight)
     monkeypatch.setattr(ledgers, "cases_of_engine", lambda *_: None)  # As if the frame had too many rows.
-    frame = pl.DataFrame({"y": y, "w": weight, **{f"p{k}": p[:, k] for k in range(3)}}).lazy()
+    frame = pl.DataFrame({"y": y, "w": weight, **dict(zip("abc", p.T, strict=True))}).lazy()
     options = {"sample_weight": "w"} if weighted else {}
-    models = {"m": ["p0", "p1", "p2"], "n": ["p1", "p0", "p2"]}
+    models = {"m": ["a", "b", "c"], "n": ["b", "a", "c"]}
     lazy = pr.condense(frame, models, outcome="y", labels=[0, 1, 2], **options)
     assert class_test_of_tables(lazy, "m", UNTESTED).temperature == pytest.approx(drift / math.sqrt(exact), rel=1e-9)
     turned, variance, _ = temperature_by_hand(y, p[:, [1, 0, 2]], weight)

@@ -258,7 +258,7 @@ def answer_change(*tokens, top=True):
         sample["scores"]["choice"] |= {"answer": "B", "value": right}
         content = [{"token": token, "logprob": -0.5, "top_logprobs": None} for token in tokens]
         for token in content:
-            if top and token["token"].strip() == "B":
+            if top and token["token"].strip("ĠĊ▁").strip() == "B":
                 shares = {token["token"]: 0.8, "A": 0.1, "a": 0.1}
                 token["top_logprobs"] = [{"token": one, "logprob": math.log(p)} for one, p in shares.items()]
         sample["output"]["choices"][0]["logprobs"]["content"] = content
@@ -307,3 +307,36 @@ def test_a_path_must_be_one_of_a_file(folder):
     for name in ("nofile.eval", "nofile.json"):
         with pytest.raises(FileNotFoundError, match=name):
             pr.read_inspect(folder / name)
+
+
+def listed(*alternatives):
+    """Return a change after which the first sample answers B with these alternatives: token, probability, bytes."""
+
+    def change(log):
+        answer_change(alternatives[0][0])(log)
+        (token,) = log["samples"][0]["output"]["choices"][0]["logprobs"]["content"]
+        token["top_logprobs"] = [
+            {"token": text, "logprob": math.log(share), "bytes": held} for text, share, held in alternatives
+        ]
+
+    return change
+
+
+@pytest.mark.parametrize("space", ["Ġ", "▁", "Ċ", " "])
+def test_tokens_may_write_a_space_in_their_own_way(write, space):
+    """The letter was not found in its most likely token, so that the confidence was .889 instead of .556."""
+    tokens = [("B", 0.4, None), (f"{space}A", 0.35, None), ("A", 0.05, None), (f"{space}B", 0.1, None)]
+    answers = pr.read_inspect(write(listed(*tokens)))
+    assert answers.confidence[0] == pytest.approx(0.5 / 0.9)
+    assert answers.choice_mass[0] == pytest.approx(0.9)
+    marked = write(answer_change(f"{space}ANSWER", ":", f"{space}B"))
+    assert pr.read_inspect(marked).confidence[0] == pytest.approx(0.8)
+
+
+def test_tokens_of_the_same_text_add_up(write):
+    """They are different tokens; one that is listed twice counts once."""
+    tokens = [("B", 0.5, [66]), ("B", 0.2, [239, 188]), ("A", 0.2, [65]), ("C", 0.1, None)]
+    for alternatives in (tokens, [*tokens, tokens[0]]):
+        answers = pr.read_inspect(write(listed(*alternatives)))
+        assert answers.confidence[0] == pytest.approx(0.7)
+        assert answers.choice_mass[0] == pytest.approx(1.0)

@@ -190,7 +190,7 @@ def test_one_vs_rest_needs_a_method_of_one_event_and_rows_in_memory():
     y, p, _ = cases(2, n=20)
     lazy = pl.LazyFrame({"y": y, "a": p[:, 0], "b": p[:, 1], "c": p[:, 2]})
     with pytest.raises(UnsupportedOperationError, match="rows in memory, a ClassRows; got LazyClassRows"):
-        maps.fit_one_vs_rest(maps.LazyClassRows.from_frame(lazy, list("abc"), outcome="y"))
+        maps.fit_one_vs_rest(maps.LazyClassRows.from_frame(lazy, list("abc"), outcome="y", labels=[0, 1, 2]))
 
 
 def test_a_row_that_one_vs_rest_calls_impossible_is_left_as_it_is():

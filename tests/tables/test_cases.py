@@ -53,12 +53,21 @@ def test_chunks_are_the_cases_in_order():
 @pytest.mark.usefixtures("small_chunks")
 def test_what_is_float64_already_is_not_copied():
     p, weight = np.array(P), np.ones(4)
-    cases = read_cases(np.array(Y, dtype=bool), p, sample_weight=weight)
+    cases = read_cases(np.array(Y, dtype=bool), p, sample_weight=weight, snapshot=False)
     for chunk in (*cases.chunks(), cases.gathered()):
         assert np.shares_memory(chunk.forecast, p)
         assert np.shares_memory(chunk.weight, weight)
         assert np.shares_memory(chunk.outcome, cases.outcome)
     assert np.shares_memory(cases.forecasts["forecast"], p)
+
+
+@pytest.mark.parametrize("weight", [None, np.ones(4)], ids=["plain", "weighted"])
+def test_cases_own_what_they_keep(weight):
+    y, p = np.array(Y), np.asfortranarray(np.stack([P, Q], axis=1))
+    cases = read_cases(y, {"a": p[:, 0], "b": p[:, 1]} if weight is not None else p[:, 0], sample_weight=weight)
+    kept = [cases.outcome, *cases.forecasts.values(), *([] if cases.weight is None else [cases.weight])]
+    assert not any(np.shares_memory(own, given) for own in kept for given in (y, p, weight) if given is not None)
+    assert all(own.flags.c_contiguous for own in kept)
 
 
 @pytest.mark.usefixtures("small_chunks")

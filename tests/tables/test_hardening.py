@@ -41,16 +41,18 @@ def test_columns_named_as_classes_are_matched_whatever_their_order(names, labels
     )
 
 
-def test_columns_with_names_of_their_own_go_by_position():
+def test_columns_with_other_names_are_refused():
     frame = pd.DataFrame(ROWS, columns=["p_low", "p_mid", "p_high"])
-    assert pr.brier_score([0, 1, 2], frame) == pr.brier_score([0, 1, 2], ROWS)
+    with pytest.raises(InputValueError, match=r"like the labels \[0, 1, 2\]; got \['p_low', 'p_mid', 'p_high'\]"):
+        pr.brier_score([0, 1, 2], frame)
+    assert pr.brier_score([0, 1, 2], frame.to_numpy()) == pr.brier_score([0, 1, 2], ROWS)
 
 
 @pytest.mark.parametrize(
     ("reference", "kind", "message"),
     [
         (np.ma.array([0.2, 0.3, 0.5], mask=[1, 0, 0]), MissingValuesError, "reference must not hold missing values"),
-        (pd.Series({"c": 0.5, "a": 0.2, "b": 0.3}), InputValueError, "reference must be in the order of the labels"),
+        (pd.Series({"A": 0.5, "B": 0.2, "C": 0.3}), InputValueError, "reference must have .* like the labels"),
         (["x", "y", "z"], InputTypeError, "reference must hold real numbers"),
         ([None, 0.5, 0.5], MissingValuesError, "reference must not hold missing values"),
         ([0.2, 0.3, 0.6], InputValueError, "the rows of reference must sum to 1"),

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import propriety as pr
-from propriety.errors import InputTypeError, InputValueError
+from propriety.errors import InputTypeError, InputValueError, MissingValuesError
 from propriety.tables.cases import Keys
 from propriety.tables.label_codes import code_labels, ordered_groups, ordered_labels
 from propriety.tables.validation import read_cases
@@ -249,12 +249,41 @@ def test_columns_named_like_some_labels_of_other_places_are_refused():
     assert pr.brier_score(y, named[["high", "low", "mid"]], labels=labels) == pytest.approx(expected)
     other = named[["high", "low", "mid"]].rename(columns={"mid": "Mid"})
     for call in (pr.brier_score, pr.class_calibration):
-        with pytest.raises(InputValueError, match="like all of the labels, or like none of them; 'Mid' is none of"):
+        with pytest.raises(InputValueError, match=r"like the labels \['low', 'mid', 'high'\]; got .*'Mid'"):
             call(y, other, labels=labels)
     fitted = pr.recalibrate(y, named, labels=labels, method="temperature", seed=1).map
-    with pytest.raises(InputValueError, match="like all of the labels"):
+    with pytest.raises(InputValueError, match="like the labels"):
         fitted(other)
     plain = named.set_axis(["p0", "p1", "p2"], axis=1)
     assert pr.brier_score(y, plain, labels=labels) == pytest.approx(expected)
     numbered = pd.DataFrame(rows)
     assert pr.brier_score([1, 2, 3] * 10, numbered, labels=[1, 2, 3]) >= 0.0
+
+
+NOTHING = {
+    "NaT": [np.datetime64("2026-01-01"), np.datetime64("NaT")],
+    "a duration": [np.timedelta64(1, "D"), np.timedelta64("NaT")],
+    "beside text": ["x", np.datetime64("NaT")],
+    "in a tuple": [("x", 1.0), ("x", float("nan"))],
+    "NaT in a tuple": [("x", 1.0), ("x", np.datetime64("NaT"))],
+}
+
+
+@pytest.mark.parametrize("labels", NOTHING.values(), ids=NOTHING)
+def test_what_is_missing_among_objects_is_no_label(labels):
+    """NaT was a label, and a ledger with it could be written but not read."""
+    keys = np.fromiter(labels * 2, dtype=object, count=4)
+    for values in (keys, keys.tolist()):
+        with pytest.raises(MissingValuesError, match=r"by\['day'\] must be known for every case; row 1 is missing"):
+            pr.condense([0, 1, 1, 0], [0.2, 0.7, 0.6, 0.4], by={"day": values})
+    with pytest.raises(MissingValuesError, match="cluster must be known for every case"):
+        pr.estimate([0, 1, 1, 0], [0.2, 0.7, 0.6, 0.4], cluster=keys)
+    assert pr.condense([0, 1], [0.2, 0.7], by={"pair": [("x", None), ("x", None)]}).keys["pair"] == (("x", None),)
+
+
+def test_nat_is_a_missing_outcome_and_forecast():
+    missing = np.array([0.5, np.datetime64("NaT")], dtype=object)
+    assert pr.brier_score([1, 0], missing, missing="drop").dropped == 1
+    labels = np.array(["yes", np.timedelta64("NaT")], dtype=object)
+    with pytest.raises(MissingValuesError, match="y_true must not hold missing values"):
+        pr.brier_score(labels, [0.5, 0.5], pos_label="yes")

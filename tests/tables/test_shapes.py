@@ -259,7 +259,7 @@ def test_column_lists_of_frames_follow_the_rule(of, outcome, names):
         assert found.table(model).to_dict() == expected.table(model).to_dict()
     np.testing.assert_allclose(found.moments(pr.Brier()).means, expected.moments(pr.Brier()).means, rtol=1e-15)
     with pytest.raises(InputValueError, match="sum to 1"):
-        pr.condense(of(frame), {"a": ["q0", "b"]}, outcome=outcome)
+        pr.condense(of(frame), {"a": ["q0", "b"]}, outcome=outcome, labels=[0, 1] if outcome == "y" else ["no", "yes"])
 
 
 def test_lazy_columns_named_like_the_classes_need_no_labels():
@@ -300,8 +300,8 @@ All functions read forecasts by the same rule:
 
 - Two columns give exactly the results of the event's column. Each row must sum to one. {api}`evaluate` says in its summary which column is the event.
 - The order of two columns is that of `labels`. By default it is 0 and 1, or the order of the sorted labels, as in scikit-learn.
-- The columns of an eager frame (pandas, Polars, PyArrow) may be named like the classes. They are then matched by name, in any order, and need no `labels`. Numbers may be named by text, such as `"0"`. For ordered classes named by text, the order of the columns is the order of the classes unless `labels` are given.
-- Two columns of a frame with other names than the outcomes are in the order of the outcomes, as those of an array.
+- The columns of an eager frame (pandas, Polars, PyArrow), or the fields of a column of structs, may be named like the classes. They are then matched by name, in any order, and need no `labels`. Numbers may be named by text, such as `"0"`, and all names may share a beginning or an end, such as `prob_0` or `p_yes`. For ordered classes named by text, the order of the columns is the order of the classes unless `labels` are given.
+- Other names are an error, because nothing says that the columns have the order of the classes. Columns that are only numbered from 0, as pandas and Polars number those of an array, are in that order. Columns that are listed by name, as in `evaluate(frame, {"m": ["a", "b", "c"]}, outcome="y", labels=["low", "mid", "high"])`, are in the order of `labels`.
 - The columns of a frame may also be models. Pass them as a mapping, `{name: frame[name] for name in frame}`.
 - PyTorch tensors are accepted with or without gradients, on any device, and also as bfloat16.
 - Rules for classes only, such as {api}`RankedProbability`, score the forecast of one event as the row (1 - p, p). `ordered=True` needs three or more classes.

@@ -3,6 +3,7 @@
 import datetime as dt
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 
@@ -39,6 +40,36 @@ def test_other_texts_are_refused_by_every_analysis(form, lazy):
             InputTypeError, match=r"^time must hold numbers or dates; .* is text\. Hint: write all dates"
         ):
             call(frame, models, outcome="y", time="t")
+
+
+FLAGS = np.arange(120) % 2 == 0
+FLAGGED = {
+    "estimate": lambda flags: pr.estimate(Y, P, time=flags),
+    "objects": lambda flags: pr.estimate(Y, P, time=flags.astype(object)),
+    "nullable": lambda flags: pr.compare(Y, {"a": P, "b": P}, time=pd.Series(flags, dtype="boolean")),
+    "one time": lambda flags: pr.calibration_summary(Y, P, time=flags | True),
+    "evaluate": lambda flags: pr.evaluate(Y, P, time=flags),
+    "recalibrate": lambda flags: pr.recalibrate(Y, P, time=flags, seed=1),
+    "frame": lambda flags: pr.condense(pl.DataFrame({"y": Y, "p": P, "t": flags}), ["p"], outcome="y", time="t"),
+    "lazy frame": lambda flags: pr.condense(pl.LazyFrame({"y": Y, "p": P, "t": flags}), ["p"], outcome="y", time="t"),
+}
+
+
+@pytest.mark.parametrize("call", FLAGGED.values(), ids=FLAGGED)
+def test_booleans_are_no_times(call):
+    with pytest.raises(InputTypeError, match=r"^time must hold numbers or dates; got booleans\. Hint: .*censored"):
+        call(FLAGS)
+
+
+def test_booleans_are_no_follow_up_and_no_days():
+    with pytest.raises(
+        InputTypeError, match=r"time must hold numbers; got booleans\. Hint: are time and event swapped"
+    ):
+        pr.censored(FLAGS, Y, horizons=0.5)
+    with pytest.raises(InputTypeError, match="made must hold dates or numbers of days"):
+        pr.late_labels(P, made=FLAGS, reported=np.ones(120))
+    with pytest.raises(InputTypeError, match="the labels of 'day' must be times; some are booleans"):
+        pr.monitor(pr.condense(Y, P, by={"day": FLAGS}), reference_days=1)
 
 
 @pytest.mark.parametrize(

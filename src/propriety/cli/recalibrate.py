@@ -262,7 +262,7 @@ def _check_new(added: Sequence[str], schema: Iterable[str]) -> None:
 def _expressions(own: StoredMap, columns: list[str]) -> list[nw.Expr]:
     """Return the recalibrated forecasts: of one event, or of each class."""
     if isinstance(own, ClassMap):
-        places = own.places_of(columns)
+        places = own.places_of(columns, listed=True)
         found = own.expression([columns[place] for place in places])
         return [found[places.index(place)] for place in range(len(columns))]
     assert isinstance(own, RecalibrationMap | SegmentMap)  # noqa: S101  (for the type checker; others are of classes)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -166,20 +166,22 @@ def read_decisions(
     y_true: object,
     y_pred: object,
     *,
-    decide: Callable[[Floats], NDArray[np.intp]] = first_argmax,
+    decide: Callable[[Floats, tuple[Any, ...]], NDArray[np.intp]] | None = None,
     classes: int | None = None,
     labels: Labels | None = None,
     missing: Missing,
     **options: Any,
 ) -> DecidedCases:
-    """Read outcomes with decisions, or with class probabilities that `decide` turns into decisions.
+    """Read outcomes with decisions, or with class probabilities, from which decisions are made.
 
-    Whole numbers need no labels. They are then the indices of K `classes`, or of as many as occur.
+    `decide` makes them of the probabilities and the labels; by default, the most probable class is decided. Whole
+    numbers need no labels. They are then the indices of K `classes`, or of as many as occur.
     """
     check_known(y_true)
     decided = read_array(y_pred, "y_pred", role="outcomes")
     if decided.values.ndim == 2 and decided.values.shape[1] == 1:
-        decided = read_array(decided.values[:, 0], "y_pred", role="outcomes")
+        missing_entries = None if decided.missing is None else decided.missing[:, 0]
+        decided = replace(decided, values=decided.values[:, 0], missing=missing_entries, names=None)
     if decided.values.ndim != 1:
         try:
             cases = read_cases(y_true, y_pred, labels=labels, missing=missing, kind="classes", **options)
@@ -187,7 +189,9 @@ def read_decisions(
         except ProprietyError as error:
             error.aliases["y_proba"] = "y_pred"
             raise
-        return DecidedCases(outcomes, decide(forecast), weight, cases.labels or (), dropped=cases.dropped)
+        columns = cases.labels or ()
+        decision = first_argmax(forecast) if decide is None else decide(forecast, columns)
+        return DecidedCases(outcomes, decision, weight, columns, dropped=cases.dropped)
     outcome = read_array(y_true, "y_true", role="outcomes")
     labels = None if labels is None else _listed(labels)
     names = _names(outcome, decided, classes) if labels is None else labels

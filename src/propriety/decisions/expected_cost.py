@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, Literal, TypeAlias
 
@@ -9,10 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from propriety.checks import check_choice
-from propriety.decisions.agreement import first_argmax, labels_at, read_decisions
+from propriety.decisions.agreement import labels_at, read_decisions
 from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.result import Floats, Score
-from propriety.tables.arrays import read_array, read_forecasts
+from propriety.tables.arguments import about
+from propriety.tables.arrays import Reading, read_array, read_forecasts
+from propriety.tables.forecast_columns import places_of_columns
 from propriety.tables.validation import TOLERANCE, Labels, Missing, read_forecast
 
 __all__ = ["Cost", "bayes_decisions", "constant_cost_of", "cost_matrix", "cost_of", "expected_cost"]
@@ -50,7 +53,8 @@ def expected_cost(
     y_pred : array-like of shape (n,) or (n, K)
         Decided classes, or rows of probabilities.
     cost : {"zero-one", "linear", "quadratic"} or array-like of shape (K, K)
-        Cost of each decision (column) if each class (row) happens, finite and not negative.
+        Cost of each decision (column) if each class (row) happens, finite and not negative. Rows and columns of a frame
+        are matched to the labels by name.
     decision_rule : {"bayes", "argmax"}
         How class probabilities are turned into decisions: by least expected cost, see `bayes_decisions`, or for the
         most probable class, whatever the costs. Decided classes are used as they are.
@@ -89,14 +93,14 @@ def expected_cost(
     cases = read_decisions(
         y_true,
         y_pred,
-        decide=first_argmax if decision_rule == "argmax" else partial(_least_expected, cost=cost),
+        decide=None if decision_rule == "argmax" else partial(_least_expected, cost=cost),
         classes=classes,
         sample_weight=sample_weight,
         labels=labels,
         missing=missing,
         tolerance=tolerance,
     )
-    matrix = cost_matrix(cost, len(cases.labels))
+    matrix = cost_matrix(cost, cases.labels)
     value, constant = float(cost_of(cases.confusion, matrix)), float(constant_cost_of(cases.confusion, matrix))
     scale = f"0 to {matrix.max():g}"
     if normalize == "constant":
@@ -147,17 +151,18 @@ def bayes_decisions(
     ['high', 'high']
     """
     forecast, columns = read_forecast(y_proba, labels=labels, tolerance=tolerance)
-    return labels_at(columns, _least_expected(forecast, cost=cost))
+    return labels_at(columns, _least_expected(forecast, columns, cost=cost))
 
 
-def cost_matrix(cost: Cost, classes: int | None = None) -> Floats:
-    """Return the cost of each decision (column) for each outcome (row) of K classes.
+def cost_matrix(cost: Cost, labels: Sequence[Any] | None = None) -> Floats:
+    """Return the cost of each decision (column) for each outcome (row) of the classes with these labels.
 
     Examples
     --------
-    >>> cost_matrix("linear", 3)
+    >>> cost_matrix("linear", range(3))
     array([[0. , 0.5, 1. ], [0.5, 0. , 0.5], [1. , 0.5, 0. ]])
     """
+    classes = None if labels is None else len(labels)
     if isinstance(cost, str):
         if cost not in POWERS or classes is None:
             law = 'must be "zero-one", "linear", "quadratic" or a matrix'
@@ -168,7 +173,8 @@ def cost_matrix(cost: Cost, classes: int | None = None) -> Floats:
         # Zero to the power zero is one, but a right decision costs nothing.
         named: Floats = np.where(distance == 0, 0.0, (distance / (classes - 1.0)) ** POWERS[cost])
         return named
-    matrix = read_array(cost, "cost").values
+    reading = read_array(cost, "cost")
+    matrix = reading.values
     if matrix.dtype.kind not in "biuf":
         raise InputTypeError("must hold numbers", argument="cost", offender=f"got {matrix.dtype}")
     square = matrix.ndim == 2 and matrix.shape[0] == matrix.shape[1] >= 2
@@ -183,7 +189,20 @@ def cost_matrix(cost: Cost, classes: int | None = None) -> Floats:
         hint = "if costs are negative because they are gains, add a constant to the row; this changes no decision."
         count = f"{bad.sum()} of {bad.size}"
         raise InputValueError(law, argument="cost", row=row, column=column, offender=offender, count=count, hint=hint)
-    return matrix.astype(np.float64)
+    found = matrix.astype(np.float64)
+    return found if labels is None else _in_order(found, reading, tuple(labels))
+
+
+def _in_order(matrix: Floats, reading: Reading, labels: tuple[Any, ...]) -> Floats:
+    """Return a cost matrix with the rows and columns of a frame in the order of the labels that name them."""
+    with about("cost"):
+        rows = None if reading.index is None else places_of_columns(tuple(reading.index), labels, what="rows")
+        columns = None if reading.names is None else places_of_columns(reading.names, labels)
+    usual = tuple(range(len(labels)))
+    if rows is None and columns not in (None, usual):
+        law = f"must name its rows as its columns, or have both in the order of the labels {list(labels)}"
+        raise InputValueError(law, argument="cost", offender=f"got the columns {list(reading.names or ())}")
+    return matrix[np.ix_(rows or usual, columns or usual)]
 
 
 def cost_of(confusion: Floats, matrix: Floats) -> Floats:
@@ -200,9 +219,9 @@ def constant_cost_of(confusion: Floats, matrix: Floats) -> Floats:
     return least
 
 
-def _least_expected(forecast: Floats, *, cost: Cost) -> NDArray[np.intp]:
+def _least_expected(forecast: Floats, labels: tuple[Any, ...], *, cost: Cost) -> NDArray[np.intp]:
     """Return the index of the decision with the least expected cost for forecasts of shape (K, n)."""
-    matrix = cost_matrix(cost, len(forecast))
+    matrix = cost_matrix(cost, labels)
     expected = matrix.T @ forecast
     # Rounding of the sums, which is relative because no cost is negative, must not choose between tied decisions.
     decided: NDArray[np.intp] = np.argmax(expected <= expected.min(axis=0) * (1.0 + NOISE), axis=0)

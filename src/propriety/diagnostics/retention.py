@@ -263,8 +263,9 @@ def retention_curve(
         tolerance=tolerance,
     )
     rows = cases.as_rows()
-    classes = len(rows.labels or ())
-    name, measure = _read_metric(metric, classes)
+    labels_of_rows = rows.labels or ()
+    classes = len(labels_of_rows)
+    name, measure = _read_metric(metric, labels_of_rows)
     forecast, outcome, given = rows.gathered()
     weight = np.ones(len(outcome)) if given is None else given
     counted = weight > 0.0  # A case of zero weight does not count, whatever its loss.
@@ -331,7 +332,7 @@ class _Order:
         return cut, np.floor((budget - gone[cut]) / self.weight[cut]) * self.weight[cut]
 
 
-def _read_metric(metric: Metric, classes: int) -> tuple[str, Callable[[Floats], Floats]]:
+def _read_metric(metric: Metric, labels: tuple[Any, ...]) -> tuple[str, Callable[[Floats], Floats]]:
     if isinstance(metric, str):
         if metric not in METRICS:
             raise InputValueError(
@@ -340,9 +341,9 @@ def _read_metric(metric: Metric, classes: int) -> tuple[str, Callable[[Floats], 
         if metric == "qwk":
             return metric, kappa_of
         if metric == "accuracy":
-            return metric, partial(cost_of, matrix=np.eye(classes))  # Each right decision counts one.
-        return metric, partial(cost_of, matrix=cost_matrix(COSTS[metric], classes))
-    return "cost", partial(cost_of, matrix=cost_matrix(metric, classes))
+            return metric, partial(cost_of, matrix=np.eye(len(labels)))  # Each right decision counts one.
+        return metric, partial(cost_of, matrix=cost_matrix(COSTS[metric], labels))
+    return "cost", partial(cost_of, matrix=cost_matrix(metric, labels))
 
 
 def _read_shares(removed: ArrayLike | None) -> Floats:

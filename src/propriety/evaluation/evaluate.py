@@ -63,8 +63,9 @@ def evaluate(  # noqa: PLR0913  (the data, what the cases share, the decision, a
     forecasts : mapping of str to array-like, or array-like
         The forecasts of each model by name, or those of one model: the probability of the event, of shape (n,), or
         class probabilities, of shape (n, K). With a frame, the names of the columns: a list with one column per model,
-        or a mapping of each model to its column, or to its columns of the classes in order. With `X`, a value may also
-        be a fitted classifier of scikit-learn, whose forecasts are those of its `predict_proba`.
+        or a mapping of each model to its column, or to its columns of the classes, named like these or in the order of
+        `labels`. With `X`, a value may also be a fitted classifier of scikit-learn, whose forecasts are those of its
+        `predict_proba`.
     X : array-like or data frame of shape (n, features), optional
         Features of the cases, for fitted classifiers: those of held-out cases, not of the cases used for training.
     outcome : str, optional

@@ -93,7 +93,7 @@ class Sample:
             raise InputValueError(law, argument="y_true", offender=offender)
         features = Reading("X", np.arange(rows), index=index_of(X))
         check_indices(features, given.outcome, *([] if groups is None else [read_array(groups, "groups", role="keys")]))
-        keys = None if groups is None else read_keys(groups, "groups", beside=given, rows=None)
+        keys = None if groups is None else read_keys({"groups": groups}, beside=given, rows=None)["groups"]
         return cls(estimators, X, _outcomes(given), pos_label, labels, keys)
 
     def __len__(self) -> int:

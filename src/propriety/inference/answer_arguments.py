@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,8 @@ from numpy.typing import NDArray
 from propriety.errors import InputTypeError, InputValueError, ProprietyError, Wording
 from propriety.result import Floats
 from propriety.tables import laws
+from propriety.tables.arguments import check_indices
+from propriety.tables.arrays import read_array, read_forecasts
 from propriety.tables.names import check_names
 from propriety.tables.validation import read_cases
 
@@ -44,14 +47,20 @@ def about_answers(correct: str = "correct", confidence: str = "confidence", *, d
         raise
 
 
-def read_answers(
-    correct: Any, confidence: Any, pos_label: object
-) -> tuple[dict[str, NDArray[np.bool_]], dict[str, Floats]]:
-    """Read the answers of several models: for each, which were right, and the confidences.
+class Answers(NamedTuple):
+    """Which answers of each model were right, the confidences, and the pandas index that any of these carry."""
+
+    right: dict[str, NDArray[np.bool_]]
+    confidence: dict[str, Floats]
+    index: Any
+
+
+def read_answers(correct: Any, confidence: Any, pos_label: object) -> Answers:
+    """Read the answers of several models.
 
     Examples
     --------
-    >>> read_answers({"a": ["C", "I"], "b": ["I", "I"]}, {"a": [0.9, 0.2], "b": [0.4, 0.3]}, "C")[0]
+    >>> read_answers({"a": ["C", "I"], "b": ["I", "I"]}, {"a": [0.9, 0.2], "b": [0.4, 0.3]}, "C").right
     {'a': array([ True, False]), 'b': array([False, False])}
     """
     answers, confidences = _by_model(correct, "correct"), _by_model(confidence, "confidence")
@@ -60,17 +69,21 @@ def read_answers(
     if list(answers) != list(confidences):
         told = f"they have {list(answers)} and {list(confidences)}"
         raise InputValueError("correct and confidence must have the same models in the same order", offender=told)
-    right, found = {}, {}
+    right, found, readings = {}, {}, []
     for model, own in answers.items():
-        names = (Wording(f"{argument}[{{model!r}}]", model=model) for argument in ("correct", "confidence"))
+        names = [Wording(f"{argument}[{{model!r}}]", model=model) for argument in ("correct", "confidence")]
         with about_answers(*names, drops=False):
-            cases = read_cases(own, confidences[model], pos_label=pos_label, kind="event").gathered()
+            outcome = read_array(own, "y_true", role="outcomes")
+            forecast = confidences[model] if confidences[model] is None else read_forecasts(confidences[model])
+            cases = read_cases(outcome, forecast, pos_label=pos_label, kind="event", snapshot=False).gathered()
         right[model], found[model] = cases.outcome, cases.forecast
+        readings += [replace(outcome, argument=names[0]), replace(forecast, argument=names[1])]
+    check_indices(*readings)
     sizes = {name: len(own) for name, own in right.items()}
     if len(set(sizes.values())) > 1:
         law = "all models must have answered the same cases"
         raise InputValueError(law, offender=f"their numbers of cases are {sizes}")
-    return right, found
+    return Answers(right, found, next((reading.index for reading in readings if reading.index is not None), None))
 
 
 def _by_model(given: Any, argument: str) -> Mapping[str, Any]:

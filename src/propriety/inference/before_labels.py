@@ -238,7 +238,7 @@ def before_labels(
         level=level,
         table=table,
         forecasts=values,
-        index=given.index,
+        index=None if given.index is None else given.index.copy(deep=True),
         measures=asked,
     )
 

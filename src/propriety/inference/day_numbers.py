@@ -41,7 +41,7 @@ def read_days(argument: str, values: object, *, missing: bool = False) -> Days:
     if array.ndim != 1:
         law = "must have one day per case"
         raise InputValueError(law, argument=argument, offender=f"got shape {array.shape}")
-    absent = missing_cases(reading, kinds="fM")
+    absent = missing_cases(reading)
     if array.dtype.kind in "OU":
         days = _of_objects(array, absent, argument)
     elif array.dtype.kind == "M":

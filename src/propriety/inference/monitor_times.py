@@ -26,7 +26,7 @@ HINT = "use integers, or dates such as 2026-01-31."
 
 
 def check_texts(labels: Sequence[Any], time: str) -> None:
-    """Raise an error if labels are texts whose order is not that of the numbers in them, or that of dates.
+    """Raise an error if labels are booleans, or texts whose order is not that of the numbers in them, or of dates.
 
     Examples
     --------
@@ -35,6 +35,8 @@ def check_texts(labels: Sequence[Any], time: str) -> None:
     Traceback (most recent call last):
     propriety.errors.InputValueError: the labels of 'week' must sort in the order of time; 'week 10' sorts before ...
     """
+    if any(isinstance(label, bool) for label in labels):
+        raise InputTypeError(f"the labels of {time!r} must be times", offender="some are booleans", hint=HINT)
     texts = [label for label in labels if isinstance(label, str)]
     if texts and len(texts) < len(labels):
         raise InputTypeError(f"the labels of {time!r} must be of one type", offender="some are texts", hint=HINT)

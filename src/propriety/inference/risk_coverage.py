@@ -28,6 +28,7 @@ from propriety.inference.influence import estimate_from_influence
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import open_ledger, refuse_frame
 from propriety.result import Floats, Result
+from propriety.tables.arrays import Reading
 from propriety.tables.events import TOP
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.validation import Missing
@@ -368,8 +369,10 @@ def compare_answers(
         raise InputTypeError(
             "must be a measure of abstention", argument="measure", offender=f"got {type(measure).__name__}", hint=hint
         )
-    event, forecasts = forecasts_of_answers(*read_answers(correct, confidence, pos_label))
+    answers = read_answers(correct, confidence, pos_label)
+    event, forecasts = forecasts_of_answers(answers.right, answers.confidence)
+    right = Reading("y_true", event, index=answers.index)
     drawing = Drawing(n_resamples, fresh_seed(seed))
     with about_answers(drops=False):
-        ledger = open_ledger(event, forecasts, cluster=cluster, sample_weight=sample_weight)
+        ledger = open_ledger(right, forecasts, cluster=cluster, sample_weight=sample_weight)
         return compare_of(ledger, replace(measure, threshold=0.5), reference=reference, level=level, drawing=drawing)

@@ -14,6 +14,8 @@ from propriety.inference.segment_columns import Cut, cut_arrays, cut_of_numbers
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.moments import TAKEN
 from propriety.ledger.sources import check_apart, columns_of_models, key_columns, open_ledger
+from propriety.tables import laws
+from propriety.tables.arrays import read_array
 from propriety.tables.cases import Cases
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.frames import known
@@ -83,6 +85,9 @@ def _cut_source(
             hint = Wording("pass {by=dict(frame)}.") if hasattr(by, "columns") else ""
             raise InputTypeError("must be a mapping of names to arrays", argument="by", offender=got, hint=hint)
         columns, cuts = cut_arrays(dict(by), quantiles, finite=finite)
+        for name in cuts:
+            whole = read_array(by[name], laws.named_key(name), role="keys")
+            columns[name] = replace(whole, values=columns[name], missing=None)  # With the index of the numbers.
         renamed = _renamed([name for name in columns if name in TAKEN], columns)
         return y_true, {renamed.get(name, name): column for name, column in columns.items()}, cuts
     frame, names = known(y_true), _names(by, outcome)

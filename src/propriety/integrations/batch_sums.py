@@ -87,7 +87,7 @@ def sums_of_batch(
         return sums
     values, outcome = single_column(forecast), single_column(outcome)
     proba = event_or_rows(rule, probabilities(values, "margin") if from_logits else values, tolerance=tolerance)
-    cases = read_cases(outcome, proba, sample_weight=weight, tolerance=tolerance)
+    cases = read_cases(outcome, proba, sample_weight=weight, tolerance=tolerance, snapshot=False)
     if from_logits:
         cases.checked()
         logits = np.asarray(values, dtype=np.float64)

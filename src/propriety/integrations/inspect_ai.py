@@ -24,6 +24,8 @@ __all__ = ["read_inspect"]
 
 MARK = re.compile(r"ANSWER\s*:\s*(?=\S)", re.IGNORECASE)  # What Inspect asks models to write before the letter.
 RIGHT: dict[object, bool] = {"C": True, "I": False, "N": False, 1: True, 0: False}  # True is 1 and False is 0.
+# How the vocabularies of some tokenisers write a space, a line end and a tab.
+WHITESPACE = str.maketrans({"Ġ": " ", "▁": " ", "Ċ": "\n", "ĉ": "\t"})
 REQUEST = "request them with GenerateConfig(logprobs=True, top_logprobs=20)."
 
 
@@ -79,10 +81,11 @@ def read_inspect(
     Notes
     -----
     The answer to a multiple-choice question is the token after "ANSWER:" that is the letter of the scored answer, apart
-    from spaces. Without "ANSWER:", it is the only token that is this letter, as a capital; an answer with several such
-    tokens counts as missing. The probability of a choice is the sum over the `top_logprobs` of this token that are its
-    letter. The probabilities are divided by their sum, `choice_mass`. A choice that is not among the `top_logprobs` has
-    the probability 0. Request enough of them: ``GenerateConfig(logprobs=True, top_logprobs=20)``.
+    from spaces, also as vocabularies write them ("ĠB", "▁B"). Without "ANSWER:", it is the only token that is this
+    letter, as a capital; an answer with several such tokens counts as missing. The probability of a choice is the sum
+    over the `top_logprobs` of this token that are its letter. The probabilities are divided by their sum,
+    `choice_mass`. A choice that is not among the `top_logprobs` has the probability 0. Request enough of them:
+    ``GenerateConfig(logprobs=True, top_logprobs=20)``.
 
     Examples
     --------
@@ -264,36 +267,50 @@ def _masses(sample: Mapping[str, Any], letters: list[str], answer: str, explanat
     if explanation.startswith("Choices were shuffled"):
         raise _shuffled(where)
     token = _answer_token(_tokens(sample, where), letters, answer, where)
-    listed = token.get("top_logprobs")
-    seen = {str(one.get("token")): one for one in (listed if isinstance(listed, list) else []) if isinstance(one, dict)}
-    if len(seen) < 2:
+    alternatives = _alternatives(token)
+    if len(alternatives) < 2:
         law = "must have the top_logprobs of the token that is the answer: with its own, the confidence would be 1"
         raise MissingFromLogError(law, argument=where, hint=REQUEST)
-    seen.setdefault(str(token["token"]), token)
+    if all(_text(alternative) != _text(token) for alternative in alternatives):
+        alternatives.append(token)
     masses = [0.0] * len(letters)
-    for one in seen.values():
-        if (letter := _stripped(one).upper()) in letters:
-            value = one.get("logprob")
+    for alternative in alternatives:
+        if (letter := _text(alternative).strip().upper()) in letters:
+            value = alternative.get("logprob")
             if not is_number(value) or not value <= TOLERANCE:  # type: ignore[operator]  # a number, not NaN
                 law = "must have logprobs of at most 0"
-                raise InputValueError(law, argument=where, offender=f"token {one['token']!r} has {value!r}")
+                raise InputValueError(law, argument=where, offender=f"token {alternative['token']!r} has {value!r}")
             masses[letters.index(letter)] += math.exp(value)  # type: ignore[arg-type]  # a number
     if not math.fsum(masses) > 0.0:
         raise InputValueError("must have a choice with a positive probability", argument=where)
     return masses
 
 
+def _alternatives(token: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the listed alternatives of a token; one that is listed twice alike counts once.
+
+    Different tokens can have the same text, such as those of several bytes; they differ in these or in their logprob.
+    """
+    listed = token.get("top_logprobs")
+    found: dict[str, Mapping[str, Any]] = {}
+    for alternative in listed if isinstance(listed, list) else []:
+        if isinstance(alternative, dict):
+            found.setdefault(repr([alternative.get(name) for name in ("token", "bytes", "logprob")]), alternative)
+    return list(found.values())
+
+
 def _answer_token(tokens: list[dict[str, Any]], letters: list[str], answer: str, where: str) -> dict[str, Any]:
     """Return the token that is the answer: after "ANSWER:", or the only one that is its letter."""
-    ends = list(itertools.accumulate(len(str(token.get("token"))) for token in tokens))
-    marks = [found.end() for found in MARK.finditer("".join(str(token.get("token")) for token in tokens))]
+    texts = [_text(token) for token in tokens]
+    ends = list(itertools.accumulate(map(len, texts)))
+    marks = [found.end() for found in MARK.finditer("".join(texts))]
     if marks:
         marked = [tokens[bisect.bisect_right(ends, mark)] for mark in marks]
-        found = [token for token in marked if _stripped(token).upper() in letters]
-        own = [token for token in found if _stripped(token).upper() == answer][-1:]
+        found = [token for token in marked if _text(token).strip().upper() in letters]
+        own = [token for token in found if _text(token).strip().upper() == answer][-1:]
     else:
-        found = [token for token in tokens if _stripped(token) in letters]  # In lower case, "a" may be the article.
-        own = [token for token in found if _stripped(token) == answer]
+        found = [token for token in tokens if _text(token).strip() in letters]  # In lower case, "a" may be the article.
+        own = [token for token in found if _text(token).strip() == answer]
     if not found:
         raise MissingFromLogError("must have logprobs of a token that is a choice", argument=where, hint=REQUEST)
     if not own:
@@ -313,5 +330,6 @@ def _tokens(sample: Mapping[str, Any], where: str) -> list[dict[str, Any]]:
     return [token for token in content if isinstance(token, dict)] if isinstance(content, list) else []
 
 
-def _stripped(token: Mapping[str, Any]) -> str:
-    return str(token.get("token")).strip()
+def _text(token: Mapping[str, Any]) -> str:
+    """Return the text of a token, with spaces where a vocabulary writes them in its own way."""
+    return str(token.get("token")).translate(WHITESPACE)

@@ -215,6 +215,7 @@ def _block(
             outcome.ravel(),
             named if len(named) > 1 else columns[0],
             sample_weight=None if weight is None else weight.ravel(),
+            snapshot=False,
             **options,
         )
         if len(named) > 1:

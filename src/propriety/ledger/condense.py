@@ -53,7 +53,8 @@ def condense(  # noqa: PLR0913  (the data, what the cases share, and how they ar
     forecasts : mapping of str to array-like, or array-like
         The forecasts of each model by name, or those of one model: the probability of the event, of shape (n,), or
         class probabilities, of shape (n, K). With a frame, the names of the columns: a list with one column per model,
-        or a mapping of each model to its column, or to its columns of the classes in order.
+        or a mapping of each model to its column, or to its columns of the classes, named like these or in the order of
+        `labels`.
     outcome : str, optional
         With a frame, the column of the outcomes.
     by : mapping of str to array-like, or array-like; with a frame str or list of str; optional

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from propriety.errors import InputValueError
 from propriety.tables.cases import Keys
-from propriety.tables.label_codes import code_labels, ordered_labels
+from propriety.tables.label_codes import code_labels, ordered_labels, plain_labels
 
 __all__ = ["KeyIndex", "merged_labels"]
 
@@ -98,6 +98,7 @@ class KeyIndex:
             place = self.place(name)
             codes = {label: code for code, label in enumerate(self.labels[place])}
             several = given if isinstance(given, list | set | frozenset) and not _is_in(given, codes) else [given]
+            several = plain_labels(list(several))
             unknown = [label for label in several if not _is_in(label, codes)]
             if unknown:
                 law = "must be one of its labels"

@@ -12,6 +12,9 @@ from narwhals.dependencies import is_into_dataframe, is_into_series
 
 from propriety.errors import InputTypeError, InputValueError, Wording, parameter
 from propriety.ledger.ledger import Ledger
+from propriety.tables import laws
+from propriety.tables.arguments import about
+from propriety.tables.arrays import read_array
 from propriety.tables.censored_frames import CensoredFrame
 from propriety.tables.events import events_of
 from propriety.tables.forecast_table import ForecastTable
@@ -274,4 +277,7 @@ def _of_frame(
     table = known(frame)
     checked_columns(table, [*wanted.values(), *(name for own in rows.values() for name in own)])
     found = columns_of(frame, wanted)
-    return found | {f"forecasts {model}": table.select(*own).to_native() for model, own in rows.items()}
+    for model, own in rows.items():
+        with about(laws.named_forecast(model)):
+            found[f"forecasts {model}"] = replace(read_array(table.select(*own).to_native(), "y_proba"), listed=True)
+    return found

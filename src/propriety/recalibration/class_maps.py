@@ -16,7 +16,8 @@ from propriety.recalibration.maps import checked_floor
 from propriety.recalibration.stored_maps import StoredMap
 from propriety.recalibration.written_maps import Column, Dialect, Written, normalised, sqls_of, written_expressions
 from propriety.result import Floats
-from propriety.tables.forecast_columns import places_named
+from propriety.tables.arrays import PAIR, read_forecasts
+from propriety.tables.forecast_columns import places_of_columns
 from propriety.tables.validation import read_forecast
 
 __all__ = ["ClassIdentityMap", "ClassMap", "fit_classes_as_they_are", "fit_classes_floored"]
@@ -32,8 +33,8 @@ class ClassMap(StoredMap):
     Parameters
     ----------
     labels : tuple, optional
-        The labels of the classes in the order of the columns: texts, numbers or booleans. Columns of a frame that have
-        these names are then read in this order; without labels, and for other names, columns count by position.
+        The labels of the classes in the order of the columns: texts, numbers or booleans; 0, ..., K - 1 if not given.
+        The columns of a frame must be named like them, or only numbered.
     """
 
     labels: tuple[Any, ...] | None = field(default=None, metadata={"optional": True})
@@ -44,18 +45,18 @@ class ClassMap(StoredMap):
 
     def __call__(self, y_proba: object) -> Floats:
         """Return the recalibrated rows of array-like rows of probabilities, shape (n, K); see `labels` for frames."""
-        forecast = read_forecast(y_proba)[0]
-        classes = self.n_classes
-        if classes is not None and len(forecast) != classes:
+        reading, classes = read_forecasts(y_proba), self.n_classes
+        number = PAIR if reading.values.ndim == 1 else reading.values.shape[-1]  # One column is of the second class.
+        if classes is not None and number != classes:
             law = f"must have {classes} columns, like the rows that the map was fitted to"
-            raise InputValueError(law, argument="y_proba", offender=f"it has {len(forecast)}")
-        if self.labels is not None and not isinstance(y_proba, np.ndarray | list | tuple):  # A frame names its columns.
-            forecast = read_forecast(y_proba, labels=self.labels)[0]
+            raise InputValueError(law, argument="y_proba", offender=f"it has {number}")
+        forecast, _ = read_forecast(reading, labels=self.labels)
         return self.recalibrated(np.ascontiguousarray(forecast.T))
 
-    def places_of(self, names: Sequence[Any]) -> tuple[int, ...]:
-        """Return the position of each class among named columns: by name, or as they are if they have other names."""
-        places = None if self.labels is None else places_named(tuple(names), self.labels)
+    def places_of(self, names: Sequence[Any], *, listed: bool = False) -> tuple[int, ...]:
+        """Return the position of each class among named columns; those that a caller `listed` may have other names."""
+        labels = tuple(range(len(names))) if self.labels is None else self.labels
+        places = places_of_columns(tuple(names), labels, listed=listed, in_order=listed)
         return tuple(range(len(names))) if places is None else places
 
     @property
@@ -84,7 +85,7 @@ class ClassMap(StoredMap):
     def expression(self, columns: Sequence[str | nw.Expr]) -> list[nw.Expr]:
         """Return the map applied to the columns of all classes, as one narwhals expression per class, in their order.
 
-        Columns that have the names of the classes are read by name, others in the order of the classes. Rows with a
+        Columns that are named like the classes are read by name, others in the order of the classes. Rows with a
         value that is missing or outside [0, 1] become null.
 
         Examples
@@ -106,7 +107,7 @@ class ClassMap(StoredMap):
         """Return the columns in the order of the classes if they are named like them, as in a call."""
         if isinstance(columns, str) or not all(isinstance(one, str) for one in columns):
             return columns
-        return [columns[place] for place in self.places_of(columns)]
+        return [columns[place] for place in self.places_of(columns, listed=True)]
 
     def to_onnx(self, classes: int | None = None) -> Any:
         """Return the map as an ONNX model of rows, of shape (cases, K); see `RecalibrationMap.to_onnx`.

@@ -50,7 +50,7 @@ class LazyClassRows:
     >>> from propriety.recalibration import fit_temperature
     >>> forecasts = {"a": [0.8, 0.2, 0.3, 0.3], "b": [0.1, 0.7, 0.6, 0.2], "c": [0.1, 0.1, 0.1, 0.5]}
     >>> frame = pl.LazyFrame({"y": [0, 1, 0, 2], **forecasts})
-    >>> rows = LazyClassRows.from_frame(frame, ["a", "b", "c"], outcome="y")
+    >>> rows = LazyClassRows.from_frame(frame, ["a", "b", "c"], outcome="y", labels=[0, 1, 2])
     >>> round(fit_temperature(rows).slope, 4)
     1.816
     """

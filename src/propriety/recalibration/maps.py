@@ -256,7 +256,7 @@ def checked_column(
     name: str, values: object, *, size: int | None = None, strictly: bool | None = None, low: float, high: float
 ) -> Floats:
     """Return parameters as a read-only array; they must be within the limits and, if requested, increasing."""
-    found = column(name, values).copy()
+    found = column(name, values)
     if not len(found) or (size is not None and len(found) != size):
         raise InputValueError(f"must have {size or 'some'} entries", argument=name, offender=f"it has {len(found)}")
     within = (found >= low) & (found <= high)  # False for NaN.

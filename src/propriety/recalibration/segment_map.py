@@ -34,7 +34,9 @@ from propriety.recalibration.written_maps import (
     written_expression,
 )
 from propriety.result import Floats
-from propriety.tables.arrays import is_missing_value, read_array
+from propriety.tables import laws
+from propriety.tables.arguments import check_indices
+from propriety.tables.arrays import Reading, is_missing_value, read_array, read_forecasts
 from propriety.tables.validation import read_event_forecast
 
 __all__ = ["Label", "SegmentEffect", "SegmentMap", "checked_label"]
@@ -142,7 +144,10 @@ class SegmentMap(StoredMap):
             raise InputTypeError(law, argument="by", offender=f"got {type(by).__name__}", hint=hint)
         if absent := [name for name in self.by if name not in by]:
             raise InputValueError(f"must have the column {absent[0]!r}", argument="by")
-        columns = {name: _values(by[name], name) for name in self.by}
+        given = {name: read_array(by[name], laws.named_key(name), role="keys") for name in self.by}
+        if np.ndim(y_proba):  # type: ignore[arg-type]  # anything
+            check_indices(read_forecasts(y_proba), *given.values())
+        columns = {name: _values(reading) for name, reading in given.items()}
         for name, values in columns.items():
             if values.shape != forecast.shape:
                 law = Wording("must have the shape of {y_proba}, {shape}", shape=forecast.shape)
@@ -204,13 +209,12 @@ class SegmentMap(StoredMap):
         return f"log-odds of the map for all cases ({self.whole.formula}), shifted in {number}"
 
 
-def _values(given: object, column: str) -> NDArray[Any]:
+def _values(column: Reading) -> NDArray[Any]:
     """Return a column as an array, with None or NaN for missing labels."""
-    found = read_array(given, f"by[{column!r}]", role="keys")
-    if found.missing is None:
-        return found.values
-    values: NDArray[Any] = found.values.astype(object)
-    values[found.missing] = None
+    if column.missing is None:
+        return column.values
+    values: NDArray[Any] = column.values.astype(object)
+    values[column.missing] = None
     return values
 
 

@@ -43,8 +43,7 @@ class PointsWeight(ThresholdWeight):
     panels: Panels = field(init=False)
 
     def __post_init__(self) -> None:
-        # Copied, so that the weight does not change when the caller's arrays do.
-        grid, densities = read_grid(self.grid).copy(), _read_densities(self.densities)
+        grid, densities = read_grid(self.grid), _read_densities(self.densities)
         if densities.shape != grid.shape or len(grid) < 2:
             law = "must be two or more thresholds with one density each"
             raise InputValueError(law, argument="points", offender=f"shapes are {grid.shape} and {densities.shape}")
@@ -162,7 +161,7 @@ def _panel_loss(panels: Panels, p: Column, *, event: bool, ops: Operations) -> C
 
 def _read_densities(densities: ArrayLike) -> Floats:
     try:
-        return np.array(densities, dtype=np.float64)
+        return np.asarray(densities, dtype=np.float64).copy()
     except (TypeError, ValueError) as error:
         raise InputTypeError("must be numbers", argument="densities", offender=str(error)) from error
 

@@ -15,6 +15,8 @@ from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.result import Floats, Score
 from propriety.rules.rule import BinaryRule, ClassRule, Rule, binary_rule, check_rule
 from propriety.tables import laws
+from propriety.tables.arguments import check_indices
+from propriety.tables.arrays import read_forecasts
 from propriety.tables.cases import Cases
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.table_laws import COLUMNS
@@ -56,7 +58,7 @@ def mean_score(
     y_proba : array-like of shape (n,), (n, 1), (n, 2) or (n, K)
         Probability of the event; or of both outcomes, as scikit-learn's ``predict_proba`` returns them, with the event
         in the second column; or rows with one column for each of three or more classes. Two columns give the same
-        results as the event's column. The columns of a frame may be named like the classes, in any order.
+        results as the event's column. The columns of a frame are named like the classes, in any order.
     rule : Rule
         The scoring rule, such as ``Brier()``.
     sample_weight : array-like of shape (n,), optional
@@ -98,6 +100,7 @@ def mean_score(
         labels=labels,
         missing=missing,
         tolerance=tolerance,
+        snapshot=False,
     )
     return _score_of_cases(cases, rule)
 
@@ -129,7 +132,8 @@ def case_scores(
     if isinstance(y_true, ForecastTable):
         law = Wording("case scores need predictions, {y_true} and {y_proba}; a ForecastTable holds no individual cases")
         raise InputTypeError(law)
-    cases = read_cases(y_true, y_proba, pos_label=pos_label, labels=labels, missing=missing, tolerance=tolerance)
+    options: dict[str, Any] = {"pos_label": pos_label, "labels": labels, "missing": missing, "tolerance": tolerance}
+    cases = read_cases(y_true, y_proba, snapshot=False, **options)
     losses = losses_of(cases, rule)
     if cases.rows is None:
         return losses
@@ -206,9 +210,9 @@ def paired_scores(
     if isinstance(y_true, ForecastTable):
         score = mean_score(y_true, y_proba, rule=rule, **options)
         return score, _score_of_table(_constant_table(y_true, reference), rule)
-    cases = read_cases(y_true, y_proba, **options)
+    cases = read_cases(y_true, y_proba, snapshot=False, **options)
     score = _score_of_cases(cases, rule)
-    return score, _score_of_cases(_reference_cases(cases, reference, y_true, **options), rule)
+    return score, _score_of_cases(_reference_cases(cases, reference, y_true, y_proba, **options), rule)
 
 
 def _score_of_cases(cases: Cases, rule: Rule) -> Score:
@@ -320,7 +324,7 @@ def _constant_table(table: ForecastTable, reference: object) -> ForecastTable:
     return ForecastTable(forecast=np.array([rate], dtype=np.float64), **sums, n=table.n, n_events=table.n_events)
 
 
-def _reference_cases(cases: Cases, reference: object, y_true: object, **options: Any) -> Cases:
+def _reference_cases(cases: Cases, reference: object, y_true: object, y_proba: object, **options: Any) -> Cases:
     """Return the same outcomes with the reference in place of the forecast."""
     (forecast,) = cases.forecasts.values()
     shape = forecast.shape
@@ -328,7 +332,8 @@ def _reference_cases(cases: Cases, reference: object, y_true: object, **options:
     named = {"forecast": "reference"}
     if rates is not None:
         return replace(cases, forecasts={"forecast": np.broadcast_to(rates, shape)}, arguments=named)
-    other = replace(read_cases(y_true, reference, **options), arguments=named)
+    other = replace(read_cases(y_true, reference, snapshot=False, **options), arguments=named)
+    check_indices(read_forecasts(y_proba), read_forecasts(reference, "reference"))
     own = other.forecasts["forecast"].shape
     if own != shape or not np.array_equal(_rows(other), _rows(cases)):
         law = Wording("must be a rate, one rate per class, or a forecast of the same cases as {y_proba}")

@@ -64,7 +64,8 @@ def read_grid(grid: ArrayLike, argument: str = "grid") -> Floats:
     if np.ma.is_masked(grid):
         raise InputValueError("must have no missing values", argument=argument, offender="some are masked")
     try:
-        values = np.atleast_1d(np.asarray(grid, dtype=np.float64))
+        # A copy, because curves keep their thresholds; `numpy.array` makes none of PyArrow's arrays.
+        values = np.atleast_1d(np.asarray(grid, dtype=np.float64).copy())
     except (TypeError, ValueError) as error:
         raise InputTypeError("must be numbers", argument=argument, offender=str(error)) from error
     if values.ndim != 1 or len(values) == 0:

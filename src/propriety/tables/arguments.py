@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Literal, TypeAlias
@@ -59,13 +59,20 @@ class Arguments:
         self._check_kinds(kind)
         self._check_indices()
 
-    def check_key(self, key: Reading) -> None:
-        """Raise an error if the pandas index of a group, cluster or time differs from that of another argument."""
-        beside = [("y_true", self.outcome), *(("the forecasts", one) for one in self.forecasts.values())]
-        beside += [] if self.weight is None else [("sample_weight", self.weight)]
-        for name, other in beside:
-            if key.index is not None and other.index is not None and not key.index.equals(other.index):
-                raise _different_indices(name, key.argument)
+    def check_keys(self, keys: Iterable[Reading]) -> None:
+        """Raise an error unless groups, clusters and times have an entry per case, and the index of all arguments."""
+        arguments = [("y_true", self.outcome), *(("the forecasts", forecast) for forecast in self.forecasts.values())]
+        arguments += [] if self.weight is None else [("sample_weight", self.weight)]
+        for key in keys:
+            if key.values.shape != (len(self),):
+                law = f"must have one entry per case, {len(self):,} in all"
+                several = key.argument == "by" and key.values.ndim > 1
+                hint = Wording("pass several columns as {by=dict(frame)}.") if several else ""
+                raise InputValueError(law, argument=key.argument, offender=f"got shape {key.values.shape}", hint=hint)
+            for name, other in arguments:
+                if not _have_same_index(key, other):
+                    raise _different_indices(name, key.argument)
+            arguments.append((key.argument, key))
 
     def settle_missing(self, *, drop: bool) -> NDArray[np.intp] | None:
         """Reject or drop rows with missing values; return the numbers of the rows kept, or None if all are kept."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, Literal, TypeAlias
@@ -23,6 +23,7 @@ __all__ = [
     "decimals_as_floats",
     "is_missing_value",
     "missing_cases",
+    "owned",
     "read_array",
     "read_forecasts",
     "series_of",
@@ -44,7 +45,8 @@ class Reading:
 
     `missing` marks the entries that the container calls missing (None, NA, a mask). A NaN in a plain float array is not
     marked; it is found when the numbers are checked. `eps` is the machine epsilon of the original type if NumPy lacks
-    that type, else 0.
+    that type, else 0. `is_new` says that the array was made when the argument was read, so that nobody else holds it;
+    `listed`, that the caller listed the columns of a frame by name.
     """
 
     argument: str
@@ -53,6 +55,23 @@ class Reading:
     names: tuple[Any, ...] | None = None
     index: Any = None
     eps: float = 0.0
+    is_new: bool = False
+    listed: bool = False
+
+
+def owned(values: NDArray[Any], reading: Reading) -> NDArray[Any]:
+    """Return an array made of an argument, copied if the caller still holds its memory and could change it later.
+
+    Examples
+    --------
+    >>> forecasts = np.array([0.2, 0.7])
+    >>> kept = owned(forecasts, read_array(forecasts, "y_proba"))
+    >>> forecasts[:] = 0.0
+    >>> kept
+    array([0.2, 0.7])
+    """
+    shared = not reading.is_new and np.may_share_memory(values, reading.values)
+    return values.copy(order="K") if shared else values
 
 
 def read_array(values: object, argument: str, *, role: Role = "numbers") -> Reading:  # noqa: PLR0911  (one per type)
@@ -75,7 +94,9 @@ def read_array(values: object, argument: str, *, role: Role = "numbers") -> Read
     series = series_of(values)
     if series is not None:
         # Polars would read some series names as patterns.
-        reading = _read_series(series.alias("values"), argument, role)
+        series = series.alias("values")
+        has_columns = role != "keys" and series.dtype == nw.Struct
+        reading = _read_struct(series, argument) if has_columns else _read_series(series, argument, role)
         return reading if is_into_series(values) else replace(reading, index=None)
     if is_into_dataframe(values):
         try:
@@ -144,8 +165,8 @@ def _read_tensor(tensor: Any, argument: str, role: Role) -> Reading:
     return replace(_read_plain(plain.float().numpy(), argument, role), eps=BFLOAT16)
 
 
-def missing_cases(reading: Reading, *, kinds: str = "fc") -> NDArray[np.bool_]:
-    """Return a mask of the cases with a missing entry. NaN and NaT are looked for in dtypes of these `kinds`.
+def missing_cases(reading: Reading) -> NDArray[np.bool_]:
+    """Return a mask of the cases with a missing entry, NaN and NaT among them.
 
     Examples
     --------
@@ -154,14 +175,15 @@ def missing_cases(reading: Reading, *, kinds: str = "fc") -> NDArray[np.bool_]:
     """
     values = reading.values
     missing = np.zeros(values.shape, dtype=bool) if reading.missing is None else reading.missing
-    missing = missing | np.isnan(values) if values.dtype.kind in kinds else missing
+    missing = missing | np.isnan(values) if values.dtype.kind in "fcmM" else missing
     return missing if missing.ndim == 1 else np.any(missing, axis=1)
 
 
 def _read_plain(values: object, argument: str, role: Role) -> Reading:
     array = _as_array(values, argument, role)
     missing = _missing_objects(array) if array.dtype == object else None
-    return Reading(argument, decimals_as_floats(array) if role == "numbers" else array, missing)
+    numbers = decimals_as_floats(array) if role == "numbers" else array
+    return Reading(argument, numbers, missing, is_new=isinstance(values, list | tuple))
 
 
 def _read_series(series: nw.Series[Any], argument: str, role: Role) -> Reading:
@@ -174,17 +196,24 @@ def _read_series(series: nw.Series[Any], argument: str, role: Role) -> Reading:
 
 
 def _read_frame(frame: nw.DataFrame[Any], argument: str) -> Reading:
-    if not frame.columns:
+    columns = {name: frame.get_column(name) for name in frame.columns}
+    return replace(_read_columns(columns, argument), index=nw.maybe_get_index(frame))
+
+
+def _read_struct(series: nw.Series[Any], argument: str) -> Reading:
+    """Read a column of structs as the frame of their fields, which name the columns."""
+    kind: Any = series.dtype
+    columns = {field.name: series.struct.field(field.name) for field in kind.fields}
+    return replace(_read_columns(columns, argument), index=nw.maybe_get_index(series))
+
+
+def _read_columns(columns: Mapping[Any, nw.Series[Any]], argument: str) -> Reading:
+    if not columns:
         raise InputValueError("must have columns; the frame has none", argument=argument)
-    columns = [frame.get_column(name).alias("values") for name in frame.columns]
-    missing = np.column_stack([column.is_null().to_numpy().astype(bool) for column in columns])
-    return Reading(
-        argument,
-        np.column_stack([_numbers(column) for column in columns]),
-        missing if missing.any() else None,
-        names=tuple(frame.columns),
-        index=nw.maybe_get_index(frame),
-    )
+    plain = [column.alias("values") for column in columns.values()]
+    missing = np.column_stack([column.is_null().to_numpy().astype(bool) for column in plain])
+    numbers = np.column_stack([_numbers(column) for column in plain])
+    return Reading(argument, numbers, missing if missing.any() else None, names=tuple(columns), is_new=True)
 
 
 def _numbers(series: nw.Series[Any]) -> NDArray[Any]:
@@ -294,10 +323,14 @@ def decimals_as_floats(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def is_missing_value(value: object) -> bool:
-    """Whether a value stands for none: None, NaN, or what pandas has for them."""
+    """Whether a value stands for none: None, NaN, NaT, or what pandas has for them; or a tuple with a NaN or NaT."""
     # pandas.NA and NaT are recognized by name, so that pandas need not be imported.
     if value is None or type(value).__name__ in {"NAType", "NaTType"}:
         return True
     if isinstance(value, Decimal):
         return value.is_nan()
+    if isinstance(value, tuple):  # As a label it would equal no other; None equals itself.
+        return any(entry is not None and is_missing_value(entry) for entry in value)
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        return bool(np.isnat(value))
     return isinstance(value, float | np.floating) and bool(np.isnan(value))

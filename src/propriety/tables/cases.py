@@ -55,7 +55,7 @@ class Keys:
 
 
 class Chunk(NamedTuple):
-    """Checked cases with the forecasts of one model. Read-only, because the arrays may be the user's own.
+    """Checked cases with the forecasts of one model. Read-only, because the arrays may be those of the cases.
 
     `forecast` has shape (cases,) for one event and (K, cases) for classes. `outcome` says whether the event happened,
     or is the index of the class that did.
@@ -77,7 +77,7 @@ class Cases:
     outcome : array of shape (n,)
         Whether the event happened, as booleans or as numbers that must be 0 or 1; for classes, their indices.
     forecasts : mapping of str to array of shape (n,) or (n, K)
-        The forecasts of each model, as the user holds them.
+        The forecasts of each model, of the type in which the user holds them.
     labels : tuple, optional
         The labels of the classes in order; None for one event.
     weight : array of shape (n,), optional

@@ -251,7 +251,7 @@ def censored(
         known=tuple(known),
         follow_up=follow_up,
         tests_dependence=isinstance(weights, str),
-        index=next((one.index for one in given.values() if one.index is not None), None),
+        index=next((one.index.copy(deep=True) for one in given.values() if one.index is not None), None),
     )
 
 
@@ -313,6 +313,9 @@ def _sample_weights(reading: Reading) -> Floats:
 
 def _follow_up(given: Mapping[str, Reading]) -> tuple[FollowUp, NDArray[np.bool_], NDArray[np.bool_]]:
     """Check the follow-up; return it, the events and the competing events."""
+    if given["time"].values.dtype == np.bool_:
+        law, hint = "must hold numbers", Wording("are {time} and {event} swapped?")
+        raise InputTypeError(law, argument="time", offender="got booleans", hint=hint)
     times = _numbers(given["time"])
     wrong = ~(np.isfinite(times) & (times >= 0.0))
     if wrong.any():
@@ -376,7 +379,7 @@ def _strata(given: Mapping[str, Reading], weight: Floats) -> Keys:
     n = len(weight)
     keys = Keys(("all",), np.zeros(n, dtype=np.intp))
     if "groups" in given:
-        absent = missing_cases(given["groups"], kinds="fmM")
+        absent = missing_cases(given["groups"])
         if absent.any():
             laws.refuse_missing("groups", absent, hint=laws.CENSORED_MISSING_HINT)
         keys = code_keys(given["groups"].values, "groups")

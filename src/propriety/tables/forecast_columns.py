@@ -7,7 +7,7 @@ the same results.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -23,10 +23,13 @@ from propriety.tables.labels import Labels, class_labels, happened_of, labels_of
 
 __all__ = [
     "ColumnsRead",
+    "are_numbered",
     "columns_of_classes",
     "event_in_words",
+    "have_numbers",
     "labels_named",
     "places_named",
+    "places_of_columns",
     "read_columns",
     "two_labels",
 ]
@@ -92,23 +95,33 @@ class _Reader(NamedTuple):
         plain = labels is None and pos_label is None and sides == (0, 1) and self.truth.dtype.kind in "biuf"
         happened = self.truth if plain else happened_of(self.truth, event, sides, self.rows)
         found = dict(numbers)
-        for model, own in pairs.items():
-            places = None if own is None else places_named(own, sides)
-            found[model] = numbers[model][:, (places or (0, 1))[sides.index(event)]]
+        for model in pairs:
+            places = self._places(model, sides, labels) or (0, 1)
+            found[model] = numbers[model][:, places[sides.index(event)]]
         note = event_in_words(event, sides, next(iter(pairs.values())))
         return ColumnsRead(happened, found, sides=_event_last(sides, event), event_note=note)
 
     def classes(self, numbers: dict[str, NDArray[Any]], classes: int, labels: Labels | None) -> ColumnsRead:
         names = {model: self.given.forecasts[model].names for model in numbers}
         known, places = columns_of_classes(names, self.truth, classes, labels, self.given.names)
-        found = dict(numbers)
-        for model, own in places.items():
-            if own is not None:
-                found[model] = numbers[model] if own == tuple(range(classes)) else numbers[model][:, own]
-            elif names[model] is not None:
+        for model, order in places.items():
+            if order is None and names[model] is not None:
                 self._check_rows(model, numbers[model], named=True)
         columns = class_labels(classes, None) if known is None else known
-        return ColumnsRead(places_of(self.truth, columns, self.rows, labelled=known is not None), found, columns)
+        outcome = places_of(self.truth, columns, self.rows, labelled=known is not None)
+        found = dict(numbers)
+        for model, values in numbers.items():
+            order = self._places(model, columns, labels)
+            found[model] = values if order is None or order == tuple(range(classes)) else values[:, order]
+        return ColumnsRead(outcome, found, columns)
+
+    def _places(self, model: str, labels: tuple[Any, ...], given: Labels | None) -> tuple[int, ...] | None:
+        """Return the position of each label among the columns of a model; None if they are in that order."""
+        forecast = self.given.forecasts[model]
+        if forecast.names is None:
+            return None
+        with about(self.given.names[model]):
+            return places_of_columns(forecast.names, labels, listed=forecast.listed, in_order=given is not None)
 
     def _check_rows(self, model: str, values: NDArray[Any], *, named: bool) -> None:
         """Check rows of probabilities now; the columns of a frame that do not sum to one may be models."""
@@ -126,12 +139,13 @@ def columns_of_classes(
     """Return the labels of classes, if any, and for each model the position of each label among its named columns.
 
     The labels are those given, or the names of the columns of a model. Every model must then have columns of these
-    names, unless the labels are numbers.
+    names, unless the labels are numbers. Without either, the labels are 0, ..., K - 1.
     """
     known = None if labels is None else class_labels(classes, labels)
     if known is None:
         known = next(filter(None, (labels_named(own, truth) for own in names.values())), None)
-    places = {model: None if own is None or known is None else places_named(own, known) for model, own in names.items()}
+    columns = class_labels(classes, None) if known is None else known
+    places = {model: None if own is None else places_named(own, columns) for model, own in names.items()}
     unnamed = next((model for model, own in places.items() if own is None), None)
     if unnamed is not None and labels is None and known is not None and isinstance(known[0], str):
         with about(arguments[unnamed]):
@@ -181,47 +195,122 @@ def _labels_found(truth: NDArray[Any], names: Iterable[tuple[Any, ...] | None], 
 def labels_named(names: tuple[Any, ...] | None, truth: NDArray[Any]) -> tuple[Any, ...] | None:
     """Return the labels that columns are named after, if the outcomes are among them; else None.
 
-    Numbers are in increasing order, and also match names such as "0". Other labels are in the order of the columns.
+    Numbers are in increasing order, and also match names such as "0". Other labels are in the order of the columns. The
+    names may share a beginning or an end, as "p_yes" and "p_no" do.
 
     Examples
     --------
-    >>> labels_named(("2", "0", "1"), np.array([0, 2])), labels_named(("b", "a"), np.array(["a"]))
+    >>> labels_named(("2", "0", "1"), np.array([0, 2])), labels_named(("p_b", "p_a"), np.array(["a"]))
     ((0, 1, 2), ('b', 'a'))
     >>> labels_named(("model_1", "model_2"), np.array([0, 1]))
     """
     if names is None:
         return None
-    if truth.dtype.kind in "biuf":
-        numbers = [_plain(name) for name in names]
-        if not all(isinstance(one, Real) for one in numbers):
-            return None
-        labels = tuple(sorted(numbers))
-    else:
-        labels = tuple(name if isinstance(name, str) else str(name) for name in names)
-    return labels if len(set(labels)) == len(labels) and set(_distinct(truth)) <= set(labels) else None
+    present = set(_distinct(truth))
+    for stems in _stems(names):
+        if truth.dtype.kind in "biuf":
+            numbers = [_plain(stem) for stem in stems]
+            labels = tuple(sorted(numbers)) if all(isinstance(number, Real) for number in numbers) else ()
+        else:
+            labels = tuple(stem if isinstance(stem, str) else str(stem) for stem in stems)
+        if len(set(labels)) == len(names) and present <= set(labels):
+            return labels
+    return None
 
 
 def places_named(names: tuple[Any, ...], labels: tuple[Any, ...]) -> tuple[int, ...] | None:
     """Return the position among the columns of each label; None if the columns are not named like the labels.
 
-    Columns of which some are named like labels of other positions can be read neither by name nor by position.
+    The names may share a beginning or an end.
 
     Examples
     --------
-    >>> places_named(("1", "0"), (0, 1)), places_named(("a", "c"), ("a", "b"))
-    ((1, 0), None)
+    >>> places_named(("1", "0"), (0, 1)), places_named(("p_yes", "p_no"), ("no", "yes"))
+    ((1, 0), (1, 0))
+    >>> places_named(("a", "c"), ("a", "b"))
     """
-    plain = tuple(map(_plain, names)), tuple(map(_plain, labels))
-    for known, wanted in ((names, labels), plain):
-        place = {name: position for position, name in enumerate(known)}
-        if len(place) == len(names) and set(place) == set(wanted):
-            return tuple(place[label] for label in wanted)
-    moved = [name for name, label in zip(names, labels, strict=False) if name in labels and name != label]
-    if any(isinstance(_plain(name), str) for name in moved):
-        other = next(name for name in names if name not in labels)
-        law = "columns must be named like all of the labels, or like none of them"
-        raise InputValueError(law, offender=f"{other!r} is none of {list(labels)}")
+    for stems in _stems(names):
+        plain = tuple(map(_plain, stems)), tuple(map(_plain, labels))
+        for known, wanted in ((stems, labels), plain):
+            place = {name: position for position, name in enumerate(known)}
+            if len(place) == len(names) and set(place) == set(wanted):
+                return tuple(place[label] for label in wanted)
     return None
+
+
+def places_of_columns(
+    names: tuple[Any, ...],
+    labels: tuple[Any, ...],
+    *,
+    listed: bool = False,
+    in_order: bool = False,
+    what: str = "columns",
+) -> tuple[int, ...] | None:
+    """Return the position of each label among named columns; None if the columns are in the order of the labels.
+
+    They are if they only have numbers, in order, or if the caller `listed` both the columns and the labels, `in_order`.
+    Other names that match no label are refused, because nothing says that the columns of a frame have that order. The
+    error calls what is named `what`.
+
+    Examples
+    --------
+    >>> places_of_columns(("p_yes", "p_no"), ("no", "yes")), places_of_columns((0, 1), ("no", "yes"))
+    ((1, 0), None)
+    >>> places_of_columns(("pos", "neg"), ("no", "yes"))
+    Traceback (most recent call last):
+    propriety.errors.InputValueError: y_proba must have columns that are named like the labels ['no', 'yes']; got ...
+    """
+    places = places_named(names, labels)
+    if places is not None or are_numbered(names):
+        return places
+    moved = any(name in labels and name != label for name, label in zip(names, labels, strict=False))
+    if moved or not (listed and in_order):
+        raise laws.unmatched_names(names, labels, what, listed=listed)
+    return None
+
+
+def are_numbered(names: tuple[Any, ...]) -> bool:
+    """Whether columns have no names but their numbers, in order, as libraries number those of an array.
+
+    Examples
+    --------
+    >>> are_numbered((0, 1)), are_numbered(("column_0", "column_1")), are_numbered((1, 0)), are_numbered(("a", "b"))
+    (True, True, False, False)
+    """
+    return any(tuple(map(_plain, stems)) == tuple(range(len(names))) for stems in _stems(names))
+
+
+def have_numbers(names: tuple[Any, ...]) -> bool:
+    """Whether the names of columns are numbers other than 0, ..., K - 1, perhaps with a common beginning or end.
+
+    Examples
+    --------
+    >>> have_numbers(("1", "2")), have_numbers(("p_1", "p_2")), have_numbers(("1", "0")), have_numbers(("a", "b"))
+    (True, True, False, False)
+    """
+    for stems in _stems(names):
+        numbers = [_plain(stem) for stem in stems]
+        if all(isinstance(number, Real) for number in numbers):
+            return set(numbers) != set(range(len(names)))
+    return False
+
+
+def _stems(names: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
+    """Yield the names, and then what is left of them without a common beginning, or without a common end."""
+    yield names
+    if not all(isinstance(name, str) and name for name in names):
+        return
+    for size in range(min(map(len, names)) - 1, 0, -1):
+        for cut in (slice(0, size), slice(-size, None)):
+            stems = tuple(name[size:] if cut.start == 0 else name[:-size] for name in names)
+            if len({name[cut] for name in names}) == 1 and not _cuts_number(names[0][cut], stems, first=cut.start == 0):
+                yield stems
+
+
+def _cuts_number(common: str, stems: tuple[str, ...], *, first: bool) -> bool:
+    """Whether the text that names have in common, at their beginning or end, has digits of the numbers that differ."""
+    inner, outer = (-1, 0) if first else (0, -1)
+    return common[inner].isdigit() and any(stem[outer].isdigit() for stem in stems)
 
 
 def event_in_words(event: object, sides: tuple[Any, Any], names: tuple[Any, ...] | None) -> str:
@@ -231,9 +320,17 @@ def event_in_words(event: object, sides: tuple[Any, Any], names: tuple[Any, ...]
     --------
     >>> event_in_words("yes", ("no", "yes"), None), event_in_words("yes", ("no", "yes"), ("yes", "no"))
     ("'yes', the second of two columns", "'yes', the column of that name")
+    >>> event_in_words("yes", ("no", "yes"), ("p_yes", "p_no"))
+    "'yes', the column 'p_yes'"
     """
-    if names is not None and places_named(names, sides) is not None:
-        return f"{event!r}, the column of that name"
+    places = None if names is None else places_named(names, sides)
+    if names is not None and places is not None:
+        name = names[places[sides.index(event)]]
+        return (
+            f"{event!r}, the column of that name"
+            if _plain(name) == _plain(event)
+            else f"{event!r}, the column {name!r}"
+        )
     return f"{event!r}, the {PLACES[sides.index(event)]} of two columns"
 
 

@@ -81,8 +81,10 @@ class ForecastTable(Result):
     refined: bool = False
 
     def __post_init__(self) -> None:
-        given = {field.name: getattr(self, field.name) for field in fields(self)}
-        for name, value in table_laws.checked_fields(**given).items():
+        self._set(table_laws.checked_fields(**{field.name: getattr(self, field.name) for field in fields(self)}))
+
+    def _set(self, values: Mapping[str, Any]) -> None:
+        for name, value in values.items():
             object.__setattr__(self, name, value)
 
     def __setstate__(self, state: Sequence[Any]) -> None:
@@ -105,7 +107,7 @@ class ForecastTable(Result):
     ) -> ForecastTable:
         """Make the table of binary predictions; see `propriety.mean_score` for the arguments."""
         options: dict[str, Any] = {"sample_weight": sample_weight, "labels": labels, "missing": missing}
-        return cls.from_cases(read_cases(y_true, y_proba, pos_label=pos_label, kind="event", **options))
+        return cls.from_cases(read_cases(y_true, y_proba, pos_label=pos_label, kind="event", snapshot=False, **options))
 
     @classmethod
     def of(cls, y_true: object, y_proba: object = None, **options: Any) -> ForecastTable:
@@ -140,7 +142,7 @@ class ForecastTable(Result):
         ForecastTable(rows=2, n=2, weight=2, event_rate=0.5)
         """
         options: dict[str, Any] = {"sample_weight": sample_weight, "labels": labels, "missing": missing}
-        cases = read_cases(y_true, y_proba, tolerance=tolerance, kind="classes", **options)
+        cases = read_cases(y_true, y_proba, tolerance=tolerance, kind="classes", snapshot=False, **options)
         return dict(zip(cases.labels or (), map(cls.from_cases, cases.events("class")), strict=True))
 
     @classmethod
@@ -161,7 +163,7 @@ class ForecastTable(Result):
         arguments are those of `propriety.mean_score`.
         """
         options: dict[str, Any] = {"sample_weight": sample_weight, "labels": labels, "missing": missing}
-        cases = read_cases(y_true, y_proba, tolerance=tolerance, kind="classes", **options)
+        cases = read_cases(y_true, y_proba, tolerance=tolerance, kind="classes", snapshot=False, **options)
         return dict(zip((cases.labels or ())[:-1], map(cls.from_cases, cases.events("cut")), strict=True))
 
     @overload
@@ -296,7 +298,9 @@ class ForecastTable(Result):
     @property
     def is_weighted(self) -> bool:
         """Whether any case has a weight other than 1, that is, whether the sum of (weight - 1)^2 is not zero."""
-        return self.event_squares is not self.events
+        if self.event_squares is self.events:  # As it was made, which saves comparing the columns.
+            return False
+        return not table_laws.are_ones({name: getattr(self, name) for name in COLUMNS}, self.n)
 
     def __len__(self) -> int:
         return len(self.forecast)
@@ -375,11 +379,12 @@ class ForecastTable(Result):
 
     @classmethod
     def _frozen(cls, *columns: Floats, **facts: Any) -> ForecastTable:
-        """Make a table from new arrays in the order of `COLUMNS`; they are made read-only and need no copy."""
-        for column in columns:
-            column.flags.writeable = False
-        given: dict[str, Any] = dict(zip(COLUMNS, columns, strict=False))  # Without squares the cases are unweighted.
-        return cls(**given, **facts)
+        """Make a table from new arrays in the order of `COLUMNS`, which need no copy."""
+        given: dict[str, Any] = {field.name: field.default for field in fields(cls)}
+        given |= zip(COLUMNS, columns, strict=False)  # Without squares the cases are unweighted.
+        table = object.__new__(cls)
+        table._set(table_laws.checked_fields(**given | facts, copy=False))
+        return table
 
     def _columns(self) -> list[Floats]:
         """Return the columns; for an unweighted table without the squares, which equal the counts."""

@@ -125,7 +125,7 @@ def _coded(series: nw.Series[Any], key: str) -> tuple[tuple[Any, ...], NDArray[n
     """Return the labels of a column in order (a missing one last, as None) and the code of each row."""
     argument, native = Wording("by={key!r}", key=key), series.to_native()
     reading = read_array(native, argument, role="keys")
-    absent = missing_cases(reading, kinds="fmM")
+    absent = missing_cases(reading)
     known = code_keys(reading.values[~absent], argument, ordered_categories(native))
     codes = np.full(len(absent), len(known), dtype=np.intp)
     codes[~absent] = known.codes

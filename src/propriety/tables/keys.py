@@ -9,34 +9,33 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.errors import InputTypeError, InputValueError, Wording
+from propriety.errors import InputTypeError, InputValueError
 from propriety.tables import laws
 from propriety.tables.arguments import Arguments
-from propriety.tables.arrays import missing_cases, read_array, series_of
+from propriety.tables.arrays import Reading, missing_cases, read_array, series_of
 from propriety.tables.cases import Keys
 from propriety.tables.label_codes import WHOLE, code_labels, plain_labels
 
 __all__ = ["check_exact", "check_one_key", "code_keys", "ordered_categories", "read_keys"]
 
 
-def read_keys(values: object, argument: str, *, beside: Arguments, rows: NDArray[np.intp] | None) -> Keys:
-    """Read the group, cluster or time of each case, for the rows kept (None for all) of the other arguments.
+def read_keys(keys: Mapping[str, object], *, beside: Arguments, rows: NDArray[np.intp] | None) -> dict[str, Keys]:
+    """Read groups, clusters or times of each case, by argument, for the rows kept (None for all) of other arguments.
 
     The labels are sorted, or in the order of their categories if these are ordered.
     """
-    reading, cases = read_array(values, argument, role="keys"), len(beside)
-    if reading.values.shape != (cases,):
-        law = f"must have one entry per case, {cases:,} in all"
-        several = argument == "by" and reading.values.ndim > 1
-        hint = Wording("pass several columns as {by=dict(frame)}.") if several else ""
-        raise InputValueError(law, argument=argument, offender=f"got shape {reading.values.shape}", hint=hint)
-    beside.check_key(reading)
-    rows = np.arange(cases) if rows is None else rows
-    kept = reading.values if len(rows) == cases else reading.values[rows]
-    absent = rows[missing_cases(reading, kinds="fmM")[rows]]
+    readings = {argument: read_array(values, argument, role="keys") for argument, values in keys.items()}
+    beside.check_keys(readings.values())
+    return {argument: _coded(reading, keys[argument], rows) for argument, reading in readings.items()}
+
+
+def _coded(reading: Reading, values: object, rows: NDArray[np.intp] | None) -> Keys:
+    rows = np.arange(len(reading.values)) if rows is None else rows
+    kept = reading.values if len(rows) == len(reading.values) else reading.values[rows]
+    absent = rows[missing_cases(reading)[rows]]
     if len(absent):
-        raise laws.unknown_key(argument, f"{len(absent):,} of {len(rows):,} rows", int(absent[0]))
-    return code_keys(kept, argument, ordered_categories(values))
+        raise laws.unknown_key(reading.argument, f"{len(absent):,} of {len(rows):,} rows", int(absent[0]))
+    return code_keys(kept, reading.argument, ordered_categories(values))
 
 
 def code_keys(kept: NDArray[Any], argument: str, categories: list[Any] | None = None) -> Keys:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 __all__ = [
     "WHOLE",
+    "ZonedTime",
     "code_labels",
     "in_order",
     "is_rounded",
@@ -26,6 +27,57 @@ __all__ = [
 WHOLE = 2.0**53  # Above this, one float may stand for several whole numbers.
 PLAIN = {str, bytes, bool, int, float, type(None)}
 OF_PANDAS = {"Timestamp": ("nanosecond", "to_pydatetime"), "Timedelta": ("nanoseconds", "to_pytimedelta")}
+
+
+class ZonedTime(dt.datetime):
+    """A time on a clock that shows it twice, when daylight saving ends; it is compared with others as an instant.
+
+    Times of one zone are compared by what the clock shows, so that two hours would be one label.
+
+    Examples
+    --------
+    >>> from zoneinfo import ZoneInfo
+    >>> first = dt.datetime(2026, 10, 25, 2, 30, tzinfo=ZoneInfo("Europe/Berlin"))
+    >>> second = first.replace(fold=1)
+    >>> first == second, ZonedTime.of(first) < ZonedTime.of(second)
+    (True, True)
+    >>> print(ZonedTime.of(second))
+    2026-10-25 02:30:00+01:00
+    """
+
+    @classmethod
+    def of(cls, time: dt.datetime) -> dt.datetime:
+        """Return a time with a zone as one that is compared as an instant, unless its clock shows it only once."""
+        if time.utcoffset() == time.replace(fold=1 - time.fold).utcoffset():
+            return time
+        shown = (time.year, time.month, time.day, time.hour, time.minute, time.second, time.microsecond)
+        return cls(*shown, tzinfo=time.tzinfo, fold=time.fold)
+
+    def _instant(self) -> dt.datetime:
+        """Return the same instant as a plain time in UTC."""
+        shown = (self.year, self.month, self.day, self.hour, self.minute, self.second, self.microsecond)
+        return dt.datetime(*shown, tzinfo=dt.UTC) - (self.utcoffset() or dt.timedelta())
+
+    def __eq__(self, other: object) -> bool:
+        return self._instant() == (other._instant() if isinstance(other, ZonedTime) else other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __lt__(self, other: Any) -> bool:
+        return bool(self._instant() < (other._instant() if isinstance(other, ZonedTime) else other))
+
+    def __gt__(self, other: Any) -> bool:
+        return bool(self._instant() > (other._instant() if isinstance(other, ZonedTime) else other))
+
+    def __le__(self, other: Any) -> bool:
+        return self == other or bool(self < other)
+
+    def __ge__(self, other: Any) -> bool:
+        return self == other or bool(self > other)
+
+    def __hash__(self) -> int:
+        return hash(self._instant())
 
 
 def is_rounded(numbers: NDArray[Any]) -> bool:
@@ -75,11 +127,11 @@ def _plain(label: Any) -> Any:
     if isinstance(label, dt.datetime | dt.timedelta) and type(label).__name__ in OF_PANDAS:
         # pandas has subclasses of Python's times. They are recognized by name, so that pandas need not be imported.
         finer, convert = OF_PANDAS[type(label).__name__]
-        if not getattr(label, finer):
-            return getattr(label, convert)()
-        zoned = isinstance(label, dt.datetime) and label.tzinfo is not None  # NumPy has no time zones.
-        return label if zoned else getattr(label, "to_numpy")()  # noqa: B009  (a method of pandas)
-    return label
+        if getattr(label, finer):
+            zoned = isinstance(label, dt.datetime) and label.tzinfo is not None  # NumPy has no time zones.
+            return label if zoned else getattr(label, "to_numpy")()  # noqa: B009  (a method of pandas)
+        label = getattr(label, convert)()
+    return ZonedTime.of(label) if isinstance(label, dt.datetime) and label.tzinfo is not None else label
 
 
 def _plain_times(labels: NDArray[Any]) -> list[Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -36,6 +36,7 @@ __all__ = [
     "rows_of",
     "third_label",
     "unknown_key",
+    "unmatched_names",
     "unnamed_classes",
     "unnamed_event",
 ]
@@ -49,6 +50,15 @@ LEAST_PERCENT = 5.0  # Logits and typing errors are smaller.
 OUTCOME_LAW = Wording("must hold 0 and 1 (or False and True) unless {labels} are given")
 EVENT_LABEL_HINT = Wording("pass {labels=}[other, event], of which {y_proba} gives the probability of the last.")
 LABELLED_HINT = Wording("pass {labels=}[other, event] to name both.")
+COLUMNS_HINT = Wording(
+    "rename the columns, with a common beginning if you wish, as 'p_no' and 'p_yes' have, or pass {y_proba}.to_numpy() "
+    "if they are in the order of these labels."
+)
+LISTED_HINT = Wording(
+    "pass {labels=}, the label of each column in order, or rename the columns, with a common beginning if you wish, as "
+    "'p_no' and 'p_yes' have."
+)
+NAMES_HINT = Wording("rename them, or pass {y_proba}.to_numpy() if they are in the order of these labels.")
 LABELS_HINT = Wording("pass {labels=}, the label of each column in order.")
 EVENT_OF_CLASSES = Wording("belongs to a binary outcome; three columns or more of {y_proba} are named by {labels=}")
 EVERY_CLASS_HINT = Wording("name every class in {labels=}, including those without cases.")
@@ -215,6 +225,15 @@ def labels_law(labels: Iterable[object]) -> str:
 def unnamed_event(found: str) -> InputValueError:
     """Return the error for labelled outcomes when the label of the event is not given."""
     return InputValueError(OUTCOME_LAW, argument="y_true", offender=f"got {found}", hint=EVENT_LABEL_HINT)
+
+
+def unmatched_names(
+    names: Sequence[object], labels: Sequence[object], what: str, *, listed: bool = False
+) -> InputValueError:
+    """Return the error for columns of a frame, or what else has names, that match no label."""
+    law = f"must have {what} that are named like the labels {list(labels)}"
+    hint = LISTED_HINT if listed else COLUMNS_HINT if what == "columns" else NAMES_HINT
+    return InputValueError(law, argument="y_proba", offender=f"got {list(names)}", hint=hint)
 
 
 def unnamed_classes(found: str) -> InputValueError:

@@ -18,9 +18,16 @@ from numpy.typing import NDArray
 from propriety.checks import check_options
 from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.tables import frames, laws
+from propriety.tables.arguments import about
 from propriety.tables.arrays import PAIR
 from propriety.tables.events import CUMULATIVE_DECIMALS, events_of
-from propriety.tables.forecast_columns import columns_of_classes, event_in_words, places_named, two_labels
+from propriety.tables.forecast_columns import (
+    columns_of_classes,
+    event_in_words,
+    have_numbers,
+    places_of_columns,
+    two_labels,
+)
 from propriety.tables.key_columns import KeyColumn, key_column
 from propriety.tables.labels import Labels, check_float_label, class_labels, distinct_labels, labels_of_event
 from propriety.tables.lazy_cases import LazyCases
@@ -108,14 +115,18 @@ def read_lazy_cases(  # noqa: PLR0913  (the columns, the labels, and how they ar
         if known != tuple(range(classes)):
             named = known
         held = _held_classes(known, cast, labelled=bool(named))
-        found = _with_derived(_reordered(cast.frame, columns, known), len(columns), held, cut_points=ordered)
+        places = _places(columns, known, arguments, in_order=labels is not None)
+        found = _with_derived(_reordered(cast.frame, places), len(columns), held, cut_points=ordered)
     elif any(len(own) == PAIR for own in columns.values()):
         sides, event = _two_sides(cast, columns, labels, pos_label)
         plain = labels is None and pos_label is None and sides == (0, 1) and cast.outcomes != "text"
         held = None if plain else _held_event(cast, event, sides)
         named = () if plain else sides
         note = event_in_words(event, sides, next(own for own in columns.values() if len(own) == PAIR))
-        found = _with_event(cast.frame, columns, sides, event)
+        pairs = {model: own for model, own in columns.items() if len(own) == PAIR}
+        of_pairs = [argument for model, argument in zip(columns, arguments, strict=True) if model in pairs]
+        places = _places(pairs, sides, of_pairs, in_order=labels is not None)
+        found = _with_event(cast.frame, list(columns), dict(zip(pairs, places, strict=True)), sides.index(event))
     else:
         held, found = _held_event(cast, pos_label, labels), cast.frame
     return LazyCases(
@@ -222,7 +233,7 @@ def _class_labels(
     arguments: Mapping[str, str],
 ) -> tuple[Any, ...]:
     """Return the labels of classes: those given, the names of columns if the outcomes are among them, or numbers."""
-    if labels is None and (cast.outcomes == "text" or any(all(map(_is_numeral, own)) for own in columns.values())):
+    if labels is None and (cast.outcomes == "text" or any(map(have_numbers, columns.values()))):
         labels, _ = columns_of_classes(columns, _occurring(cast, classes), classes, None, arguments)
     return class_labels(classes, labels)
 
@@ -233,8 +244,7 @@ def _two_sides(
     """Return the labels of two columns in order, and that of the event."""
     pairs = [own for own in columns.values() if len(own) == PAIR]
     if labels is None:
-        numerals = any(map(_is_numeral, itertools.chain(*pairs)))
-        seen = cast.outcomes == "text" or pos_label is not None or numerals
+        seen = cast.outcomes == "text" or pos_label is not None or any(map(have_numbers, pairs))
         present = _occurring(cast, PAIR) if seen else np.zeros(0)
         labels = two_labels(present, pairs, None, pos_label)
     return labels_of_event(labels, pos_label)
@@ -249,28 +259,34 @@ def _occurring(cast: _Cast, classes: int) -> NDArray[Any]:
     return np.array(values, dtype=object if cast.outcomes == "text" else None)
 
 
-def _is_numeral(name: str) -> bool:
-    return name.removeprefix("-").replace(".", "", 1).isdigit()
+def _places(
+    columns: Mapping[str, tuple[str, ...]], labels: tuple[Any, ...], arguments: Sequence[str], *, in_order: bool
+) -> list[tuple[int, ...]]:
+    """Return for each model the position of each label among its columns."""
+    found = []
+    for own, argument in zip(columns.values(), arguments, strict=True):
+        with about(argument):
+            found.append(places_of_columns(own, labels, listed=True, in_order=in_order) or tuple(range(len(own))))
+    return found
 
 
-def _reordered(frame: Lazy, columns: Mapping[str, tuple[str, ...]], labels: tuple[Any, ...]) -> Lazy:
+def _reordered(frame: Lazy, places: Sequence[tuple[int, ...]]) -> Lazy:
     """Put columns that are named like the classes in the order of the labels."""
     moved = {}
-    for model, own in enumerate(columns.values()):
-        for place, source in enumerate(places_named(own, labels) or ()):
+    for model, own in enumerate(places):
+        for place, source in enumerate(own):
             if place != source:
                 moved[f"forecast_{model}_{place}"] = nw.col(f"forecast_{model}_{source}")
     return row_by_row(frame, lambda rows: rows.with_columns(**moved)) if moved else frame
 
 
-def _with_event(frame: Lazy, columns: Mapping[str, tuple[str, ...]], sides: tuple[Any, Any], event: object) -> Lazy:
+def _with_event(frame: Lazy, models: Sequence[str], places: Mapping[str, tuple[int, ...]], event: int) -> Lazy:
     """Add the event's column of each model given in two columns, and the sum and extremes of both."""
     added: dict[str, nw.Expr] = {}
-    for model, own in enumerate(columns.values()):
-        if len(own) == PAIR:
-            place = (places_named(own, sides) or (0, 1))[sides.index(event)]
+    for model, name in enumerate(models):
+        if name in places:
             pair = [nw.col(f"forecast_{model}_{side}") for side in range(PAIR)]
-            added |= {f"forecast_{model}": pair[place], **_of_row(model, pair)}
+            added |= {f"forecast_{model}": pair[places[name][event]], **_of_row(model, pair)}
     return row_by_row(frame, lambda rows: rows.with_columns(**added))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +20,7 @@ __all__ = [
     "COLUMNS",
     "COUNTS",
     "ROUNDING_OF_SUMS",
+    "are_ones",
     "check_addends",
     "check_totals",
     "checked_fields",
@@ -39,8 +40,8 @@ MOST = 2**63  # Engines count with 64-bit integers.
 EXACT = 2**53  # Sums of counts below this are exact.
 
 
-def column(name: str, values: object) -> Floats:
-    """Return a read-only column of real numbers."""
+def column(name: str, values: object, *, copy: bool = True) -> Floats:
+    """Return a column of real numbers, by default in memory of its own."""
     try:
         found = np.asarray(values)
     except (TypeError, ValueError) as error:
@@ -48,22 +49,22 @@ def column(name: str, values: object) -> Floats:
     if found.dtype.kind not in "biuf" or found.ndim != 1:
         law = "must be a 1-D array of real numbers"
         raise InputTypeError(law, argument=name, offender=f"got shape {found.shape} of {found.dtype}")
-    # Arrays that could still be changed elsewhere are copied, so that a table never changes.
-    return found.astype(np.float64, copy=found.flags.writeable)
+    return found.astype(np.float64, copy=copy)
 
 
 def checked_fields(
-    *, n: object, n_events: object, dropped: object, cells: object, refined: object, **given: object
+    *, n: object, n_events: object, dropped: object, cells: object, refined: object, copy: bool = True, **given: object
 ) -> dict[str, Any]:
     """Return the checked fields of a table, with read-only columns and plain numbers, or raise an error.
 
+    Columns are copied unless nobody else holds them, because a caller can change even those that he sees as read-only.
     Without squares of the weights the cases are unweighted, and absent fields are computed from the counts. If the
     squares imply that all weights are 1, the squares are the same arrays as the counts.
     """
     is_weighted = given["event_squares"] is not None or given["non_event_squares"] is not None
     if is_weighted:
         _check_whole_given(given, n, n_events)
-    columns = {name: column(name, given[name]) for name in (COLUMNS if is_weighted else COUNTS)}
+    columns = {name: column(name, given[name], copy=copy) for name in (COLUMNS if is_weighted else COUNTS)}
     columns = pooling.checked(columns)
     events, non_events = columns["events"], columns["non_events"]
     happened, others = float(events.sum()), float(non_events.sum())
@@ -72,7 +73,7 @@ def checked_fields(
         _check_squares(columns, **facts)
     else:
         facts = {"n": _counted("n", n, happened + others, 1), "n_events": _counted("n_events", n_events, happened, 0)}
-    if not is_weighted or _are_ones(columns, facts["n"], happened + others):
+    if not is_weighted or are_ones(columns, facts["n"]):
         columns |= {"event_squares": events, "non_event_squares": non_events}
     for values in columns.values():
         values.flags.writeable = False
@@ -111,10 +112,11 @@ def _counted(name: str, value: object, total: float, least: int) -> int:
     return number
 
 
-def _are_ones(columns: dict[str, Floats], n: int, weight: float) -> bool:
+def are_ones(columns: Mapping[str, Floats], n: int) -> bool:
     """Whether all weights are 1: the sum of (weight - 1)^2 is zero."""
     pairs = (("events", "event_squares"), ("non_events", "non_event_squares"))
-    return weight == n and all(np.array_equal(columns[one], columns[other]) for one, other in pairs)
+    weight = float(columns["events"].sum()) + float(columns["non_events"].sum())
+    return weight == n and all(np.array_equal(columns[sums], columns[squares]) for sums, squares in pairs)
 
 
 def _check_squares(columns: dict[str, Floats], n: int, n_events: int) -> None:

@@ -11,6 +11,10 @@ from propriety.errors import InputTypeError
 
 __all__ = ["check_time_labels"]
 
+FLAGS_HINT = (
+    "pass the day or period of each case; whether follow-up ended with the event belongs to "
+    "propriety.censored(time, event, horizons=...)."
+)
 HINT = "write all dates as 2026-01-31, or all times as 2026-01-31T12:00:00."
 # Without an offset from UTC, or with "Z", texts of one form sort in the order of time.
 ISO = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?)?Z?")
@@ -28,6 +32,9 @@ def check_time_labels(times: Sequence[Any]) -> None:
     Traceback (most recent call last):
     propriety.errors.InputTypeError: time must hold numbers or dates; '01/02/2026' is text. Hint: ...
     """
+    if any(isinstance(time, bool) for time in times):
+        law = "must hold numbers or dates"
+        raise InputTypeError(law, argument="time", offender="got booleans", hint=FLAGS_HINT)
     text = next((time for time in times if isinstance(time, str) and not _is_like(time, times[0])), None)
     if text is not None:
         raise InputTypeError("must hold numbers or dates", argument="time", offender=f"{text!r} is text", hint=HINT)

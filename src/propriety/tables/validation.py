@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -20,11 +19,11 @@ from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.result import Floats, Result
 from propriety.tables import laws
 from propriety.tables.arguments import FORECAST, Arguments, ForecastKind, about, check_event, check_rows, numbers_of
-from propriety.tables.arrays import PAIR, Reading, decimals_as_floats, read_array, read_forecasts
+from propriety.tables.arrays import PAIR, Reading, decimals_as_floats, owned, read_array, read_forecasts
 from propriety.tables.cases import TOLERANCE, Cases, checked_forecast, rounding_of_rows
 from propriety.tables.censored_outcomes import CensoredOutcomes
 from propriety.tables.censoring import dependence_p_value
-from propriety.tables.forecast_columns import places_named, read_columns
+from propriety.tables.forecast_columns import places_of_columns, read_columns
 from propriety.tables.keys import read_keys
 from propriety.tables.labels import Labels, class_labels, distinct_labels, places_of
 from propriety.tables.names import check_key_names, check_names
@@ -63,6 +62,7 @@ def read_cases(  # noqa: PLR0913  (the data, what the cases belong to, and how t
     tolerance: float = TOLERANCE,
     fewest: int = 1,
     kind: ForecastKind = "any",
+    snapshot: bool = True,
 ) -> Cases:
     """Read outcomes and the forecasts of some models: of one event in one or two columns, or of K classes.
 
@@ -95,6 +95,9 @@ def read_cases(  # noqa: PLR0913  (the data, what the cases belong to, and how t
     kind : {"any", "event", "classes"}
         Which cases to return: those of the event or the classes, only those of an event, or always those of classes;
         one event then has the rows (1 - p, p).
+    snapshot : bool
+        Whether the cases own their arrays, so that what the caller does to his later changes nothing. Only functions
+        that keep no cases after they have returned pass False, to save a copy.
 
     Examples
     --------
@@ -109,7 +112,8 @@ def read_cases(  # noqa: PLR0913  (the data, what the cases belong to, and how t
         tolerated = None if tolerance == TOLERANCE else tolerance
         _check_censored(y_true, shared, {"pos_label": pos_label, "labels": labels, "tolerance": tolerated}, kind)
         options: dict[str, Any] = {"by": by, "cluster": cluster, "missing": missing, "fewest": fewest, "kind": "event"}
-        known = Reading("y_true", y_true.only().outcome, index=y_true.index)
+        options["snapshot"] = snapshot
+        known = Reading("y_true", y_true.only().outcome, index=y_true.index, is_new=True)
         weight = y_true.only().weight
         if (weight == (own := y_true.sample_weight)).all():  # Nobody is censored.
             return read_cases(known, forecasts, **options, sample_weight=None if isinstance(own, float) else own)
@@ -117,7 +121,7 @@ def read_cases(  # noqa: PLR0913  (the data, what the cases belong to, and how t
     if (
         (fewest, missing) == (1, "raise")
         and by is cluster is time is sample_weight is pos_label is labels is None
-        and (plain := _plain_cases(y_true, forecasts, kind, tolerance)) is not None
+        and (plain := _plain_cases(y_true, forecasts, kind, tolerance, snapshot=snapshot)) is not None
     ):
         return plain
     models, names = _models(y_true, forecasts, fewest)
@@ -127,20 +131,27 @@ def read_cases(  # noqa: PLR0913  (the data, what the cases belong to, and how t
     tolerance = max(tolerance, *(_rounding(one) for one in given.forecasts.values()))
     weights = given.weights(rows)
     read = read_columns(given, rows, labels=labels, pos_label=pos_label, tolerance=tolerance)
-    key = partial(read_keys, beside=given, rows=rows)
-    times = None if time is None else key(time, "time")
-    if times is not None:
-        check_time_labels(times.labels)
+    outcome, values = read.outcome, read.forecasts
+    if snapshot:
+        outcome = owned(outcome, given.outcome)
+        values = {model: owned(own, given.forecasts[model]) for model, own in values.items()}
+        weights = weights if weights is None or given.weight is None else owned(weights, given.weight)
     groups: Mapping[str, object] = by if isinstance(by, Mapping) else {} if by is None else {"group": by}
     check_key_names(groups)
+    arguments = {name: "by" if values is by else laws.named_key(name) for name, values in groups.items()}
+    labelled = {argument: groups[name] for name, argument in arguments.items()}
+    labelled |= {name: values for name, values in (("cluster", cluster), ("time", time)) if values is not None}
+    keys = read_keys(labelled, beside=given, rows=rows)
+    if time is not None:
+        check_time_labels(keys["time"].labels)
     cases = Cases(
-        outcome=read.outcome,
-        forecasts=read.forecasts,
+        outcome=outcome,
+        forecasts=values,
         labels=read.labels,
         weight=weights,
-        keys={name: key(values, "by" if values is by else laws.named_key(name)) for name, values in groups.items()},
-        cluster=None if cluster is None else key(cluster, "cluster"),
-        time=times,
+        keys={name: keys[argument] for name, argument in arguments.items()},
+        cluster=keys.get("cluster"),
+        time=keys.get("time"),
         tolerance=tolerance,
         dropped=0 if rows is None else len(given) - len(rows),
         rows=rows,
@@ -151,7 +162,9 @@ def read_cases(  # noqa: PLR0913  (the data, what the cases belong to, and how t
     return cases.as_rows() if kind == "classes" else cases
 
 
-def _plain_cases(y_true: object, y_proba: object, kind: ForecastKind, tolerance: float) -> Cases | None:
+def _plain_cases(
+    y_true: object, y_proba: object, kind: ForecastKind, tolerance: float, *, snapshot: bool
+) -> Cases | None:
     """Return the cases of two arrays of numbers that need no conversion; None for anything else.
 
     A small sample takes less time to score than to read in general.
@@ -167,8 +180,8 @@ def _plain_cases(y_true: object, y_proba: object, kind: ForecastKind, tolerance:
     if not fits or y_true.ndim != 1 or not 0 < len(y_true) == len(y_proba):
         return None
     return Cases(
-        outcome=y_true,
-        forecasts={"forecast": y_proba},
+        outcome=y_true.copy(order="K") if snapshot else y_true,
+        forecasts={"forecast": y_proba.copy(order="K") if snapshot else y_proba},
         labels=None if event else class_labels(y_proba.shape[1], None),
         tolerance=tolerance,
         arguments={"forecast": "y_proba"},
@@ -261,7 +274,7 @@ def read_forecast(
         event = checked_forecast(values, argument="y_proba", tolerance=None)
         return np.stack([1.0 - event, event]), columns
     columns = class_labels(values.shape[1], labels)
-    places = None if names is None else places_named(names, columns)
+    places = None if names is None else places_of_columns(names, columns)
     forecast = checked_forecast(
         values if places is None else values[:, places], argument="y_proba", tolerance=tolerance
     )
@@ -331,12 +344,12 @@ def read_rates(values: object, cases: Cases) -> NDArray[Any] | None:
             return None
     if reading.missing is not None:
         laws.refuse_missing("reference", reading.missing)
-    if cases.labels is not None and reading.index is not None:
-        names = tuple(reading.index)
-        if set(names) == set(cases.labels) and names != cases.labels:
-            law = f"must be in the order of the labels {list(cases.labels)}"
-            raise InputValueError(law, argument="reference", offender=f"got {list(names)}")
-    return numbers_of(reading, None)
+    rates = numbers_of(reading, None)
+    if cases.labels is None or reading.index is None:
+        return rates
+    with about("reference"):
+        places = places_of_columns(tuple(reading.index), cases.labels, what="entries")
+    return rates if places is None else rates[list(places)]
 
 
 def _models(y_true: object, forecasts: object, fewest: int) -> tuple[Mapping[str, object], dict[str, str]]:
