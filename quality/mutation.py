@@ -279,6 +279,8 @@ def report(tried: Sequence[Mutant], made: Mapping[str, int], outcomes: dict[str,
         command=command,
         tables=[table("Mutants by layer, with the date of each run", layers), table("Mutants by file", rows)],
         libraries=("propriety", "numpy", "scipy", "mutmut", "hypothesis", "pytest"),
+        seed=seed,
+        keeps_rows=True,
         notes=[
             (
                 "mutmut changes the bodies and simple defaults of functions and methods. It does not change "
