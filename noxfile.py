@@ -213,9 +213,10 @@ def peers(session: nox.Session) -> None:
     """Measure the package beside others in an environment of their own; takes an hour or so."""
     session.install("torch==2.13.0")  # First, so that nothing else chooses another build.
     session.install("--requirement", "benchmarks/peers/requirements.txt", ".")
+    # What these offer is looked up in their sources; they are not run, and their requirements contradict the others.
+    session.install("--no-deps", "evidently==0.7.23", "metricsreport==2025.7.23", "pmvalsampsize==0.2.1")
     for name in session.posargs or ("abilities", "bad_inputs", "speed", "memory", "imports", "installs"):
         session.run("python", f"benchmarks/peers/{name}.py", env={"PYTHONPATH": "quality"})
-    session.run("python", "benchmarks/peers/readme.py")
 
 
 @nox.session(venv_backend="virtualenv", default=False)

@@ -45,6 +45,18 @@ def test_the_command_line_and_the_figures_start_without_optimizers():
     assert not {"scipy.optimize", "scipy.stats", "pandas"} & set(loaded)
 
 
+def test_the_package_can_be_imported_where_numpy_raises_every_warning():
+    """A module-level constant that NumPy computes may underflow; `pr.h_measure` then failed at its first use."""
+    found = run(
+        "import numpy as np, pkgutil; np.seterr(all='raise'); import propriety as pr\n"
+        "for room in ('rules', 'tables', 'ledger', 'calibration', 'decisions', 'inference', 'evaluation'):\n"
+        "    for module in pkgutil.walk_packages([f'{pr.__path__[0]}/{room}'], f'propriety.{room}.'):\n"
+        "        __import__(module.name)\n"
+        "print(round(float(pr.h_measure([0, 1, 0, 1], [0.2, 0.7, 0.6, 0.4])), 3))"
+    )
+    assert float(found) > 0.0
+
+
 @pytest.mark.slow
 def test_the_package_adds_at_most_a_third_to_its_dependencies():
     """The least processor time of several runs by turns, because a shared machine is never faster than it can be."""

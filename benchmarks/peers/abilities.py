@@ -15,7 +15,13 @@ from pathlib import Path
 from packages import LEFT_OUT, MODULES
 from record import table, write
 
-NOTES = ("If a package is not listed, no name in its source matches; the script lists the patterns.", LEFT_OUT)
+# These are looked up only: none of them has a task in common with the others.
+LOOKED_UP = MODULES | {"evidently": "evidently", "metricsreport": "metricsreport", "pmvalsampsize": "pmvalsampsize"}
+NOTES = (
+    "If a package is not listed, no name in its source matches; the script lists the patterns.",
+    "Packages that were not looked up, among them all of R, may have a feature as well.",
+    LEFT_OUT,
+)
 
 
 @dataclass(frozen=True)
@@ -72,13 +78,13 @@ ABILITIES = {
         by={"propriety": "audit"}, pattern="audit|is_proper|counterexample"
     ),
     "Test of the difference between two models": Ability(
-        by={"propriety": "compare", "scores": "diebold_mariano"},
-        pattern="diebold|delong|compare_(models|forecasts)|paired_(test|difference)",
+        by={"propriety": "compare", "scores": "diebold_mariano", "xskillscore": "sign_test"},
+        pattern="diebold|delong|sign_test|compare_(models|forecasts)|paired_(test|difference)",
     ),
     "Monitoring of a stream with repeated looks": Ability(
         by={"propriety": "monitor_calibration"},
         pattern="monitor_|e_process|^e_value|anytime|confidence_sequence|drift",
-        without=("torch-uncertainty",),  # The metric of a training loop.
+        without=("torch-uncertainty", "evidently"),  # The metric of a training loop, and drift between two batches.
     ),
     "Beta calibration": Ability(
         by={
@@ -103,21 +109,29 @@ ABILITIES = {
             "propriety": "censored",
             "scikit-survival": "integrated_brier_score",
             "rtichoke": "create_decision_curve_times",
+            "dcurves": "time_to_outcome_col",
         },
-        pattern="ipcw|censor",
+        pattern="ipcw|censor|time_to_(outcome|event)",
     ),
     "Search for groups with wrong forecasts": Ability(
         by={"propriety": "find_segments", "mcgrad": "MulticalibrationError"},
         pattern="multicalib|find_segment|segment_search",
     ),
     "Number of cases that a study needs": Ability(
-        by={"propriety": "plan"}, pattern="required_(n|cases|sample)|power_analysis|needed_(cases|sample)"
+        by={"propriety": "plan", "pmvalsampsize": "pmvalsampsize"},
+        pattern="sampsize|required_(n|cases|sample)|power_analysis|needed_(cases|sample)",
     ),
     "Report of all results in one offline page": Ability(
-        by={"propriety": "to_html"}, pattern="to_html|html_report|report_html|write_report"
+        by={
+            "propriety": "to_html",
+            "rtichoke": "create_summary_report",
+            "evidently": "save_html",
+            "metricsreport": "MetricsReport",
+        },
+        pattern="to_html|save_html|html_report|report_html|summary_report|write_report",
     ),
     "Computation in DuckDB, Spark and databases": Ability(
-        by={"propriety": "from_frame"},
+        by={"propriety": "from_frame", "evidently": "SparkEngine"},
         pattern="duckdb|pyspark|ibis|lazyframe|lazy_frame",
         without=("scikit-survival",),  # It rejects lazy frames.
     ),
@@ -156,23 +170,22 @@ def looked_up(package: str, ability: Ability, found: set[str]) -> str:
 
 def main() -> None:
     """Look everything up, and write the record."""
-    found = {package: names(module) for package, module in MODULES.items()}
+    found = {package: names(module) for package, module in LOOKED_UP.items()}
     rows = []
     for what, ability in ABILITIES.items():
-        has = {package: looked_up(package, ability, found[package]) for package in MODULES}
+        has = {package: looked_up(package, ability, found[package]) for package in LOOKED_UP}
         ours = has.pop("propriety")
         theirs = ", ".join(f"{package} `{name}`" for package, name in has.items() if name)
         rows.append({"feature": what, "propriety": f"`{ours}`", "others": theirs})
         print(*rows[-1].values(), sep=" | ")
-    alone = sum(not row["others"] for row in rows)
     write(
         "peers_abilities",
         title="Features",
-        summary=f"Of {len(rows)} features of propriety, {alone} are in none of the {len(MODULES) - 1} other packages.",
+        summary=f"{len(rows)} features of propriety, looked up by name in {len(LOOKED_UP) - 1} other Python packages.",
         command="PYTHONPATH=quality python benchmarks/peers/abilities.py",
         tables=[table("Functions by feature", rows)],
         notes=NOTES,
-        libraries=tuple(MODULES),
+        libraries=tuple(LOOKED_UP),
     )
 
 

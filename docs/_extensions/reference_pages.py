@@ -239,7 +239,7 @@ def integrations_page() -> str:
         "=========",
         "",
         "Rules as scorers, metrics, losses and callbacks. Each module needs its library, which the extra of the same",
-        'name installs: ``pip install "propriety[xgboost]"``. There are :doc:`examples </how-to/with_your_library>`.',
+        'name installs: ``pip install "propriety[xgboost]"``. There are :doc:`examples </examples/index>`.',
         "",
     ]
     for module, library in ADAPTERS.items():

@@ -2,8 +2,8 @@
 Means of probabilities
 ======================
 
-Decisiveness, accuracy and robustness of a model, against their values for calibrated forecasts. A line steeper than
-45 degrees shows overconfidence.
+Decisiveness, accuracy and robustness of a model, against their values for calibrated forecasts. The line has an angle
+of 45 degrees if the forecasts are calibrated, up to sampling noise; these are far too extreme.
 """
 
 import numpy as np

@@ -42,8 +42,8 @@ def test_compare_by_a_rule_has_no_thresholds_unless_all_commands_share_them(fold
     told = refusal(*by_rule, "--thresholds", "0.1", "0.3")
     assert "--thresholds cannot be combined with --rule" in told
     alone = run(*by_rule).stdout
-    (folder / "pyproject.toml").write_text("[tool.propriety]\nthresholds = [0.1, 0.3]\n")
-    assert run(*by_rule).stdout == alone
+    (folder / "e.toml").write_text("thresholds = [0.1, 0.3]\n")
+    assert run(*by_rule, "--config", "e.toml").stdout == alone
 
 
 def test_compare_names_the_better_model_and_puts_a_dash_for_no_p_value(run, folder):

@@ -1,6 +1,7 @@
 """Options from a file: every one of them, and the command line takes precedence."""
 
 import json
+from pathlib import Path
 
 import click
 import pytest
@@ -26,18 +27,32 @@ def test_options_come_from_the_file(run, folder):
     assert (found["n_resamples"], found["slices"]["by"]) == (50, ["site", "site, day"])
 
 
-def test_the_project_is_read_and_the_command_line_wins(run, folder):
-    (folder / "pyproject.toml").write_text(
-        "[tool.propriety]\n" + CASES + 'fail-if = ["brier>0"]\n[tool.propriety.evaluate]\nlevel = 0.8\n'
-    )
-    assert run("evaluate", "p.csv").exit_code == 1
+def test_the_command_line_wins(run, folder):
+    (folder / "e.toml").write_text(CASES + 'fail-if = ["brier>0"]\n[evaluate]\nlevel = 0.8\n')
+    given = ("p.csv", "--config", "e.toml")
+    assert run("evaluate", *given).exit_code == 1
     found = json_of(
-        run("evaluate", "p.csv", "--forecast", "bold", "--fail-if", "brier>1", "--level", "0.99", "--json", "-")
+        run("evaluate", *given, "--forecast", "bold", "--fail-if", "brier>1", "--level", "0.99", "--json", "-")
     )
     assert (found["models"], found["level"], found["seed"]) == (["bold"], 0.99, 1)
     assert [one["gate"] for one in found["gates"]] == ["brier > 1"]
-    compared = run("compare", "p.csv", "--forecast", "bold", "--forecast", "honest", "--fail-if", "n<1", "--json", "-")
+    compared = run("compare", *given, "--forecast", "bold", "--forecast", "honest", "--fail-if", "n<1", "--json", "-")
     assert json_of(compared)["level"] == 0.95
+
+
+@pytest.mark.parametrize("name", ["pyproject.toml", "propriety.toml", ".propriety.toml", "evaluation.toml"])
+def test_no_file_of_the_current_folder_is_read_unless_it_is_named(run, folder, name):
+    """A folder that somebody sent must not choose the files that are written, or the code that is run."""
+    (folder / "kept.html").write_text("kept")
+    (folder / "own.py").write_text("open('executed', 'w').close()\n")
+    options = 'html = "kept.html"\njson = "../outside.json"\nmeasure = ["own:Own"]\nlevel = 0.5\n'
+    for table in ("[evaluate]\n", "[tool.propriety]\n", "[tool.propriety.evaluate]\n"):
+        (folder / name).write_text(f"{table}{options}")
+        done = run("evaluate", "p.csv", "--outcome", "y", "--forecast", "honest", *FEW)
+        assert (done.exit_code, "95% CI" in done.stdout, done.stderr) == (0, True, "")
+    assert (folder / "kept.html").read_text() == "kept"
+    assert not (folder.parent / "outside.json").exists()
+    assert not (folder / "executed").exists()
 
 
 def test_flags_and_lists(run, folder, columns):
@@ -71,17 +86,28 @@ def test_files_that_are_wrong(refusal, folder, text, told):
 
 def test_a_file_that_is_missing_or_broken(refusal, folder):
     assert "No such file" in refusal("evaluate", "p.csv", "--config", "nowhere.toml")
-    (folder / "pyproject.toml").write_text("a b")
-    assert "pyproject.toml must be TOML" in refusal("evaluate", "p.csv")
+    (folder / "e.toml").write_text("a b")
+    assert "e.toml must be TOML" in refusal("evaluate", "p.csv", "--config", "e.toml")
 
 
-def test_code_is_imported_only_from_a_file_that_is_named(run, refusal, folder):
-    (folder / "pyproject.toml").write_text(f'[tool.propriety]\n{CASES}measure = ["own:Own"]\n')
+def test_a_file_that_is_named_may_name_code(refusal, folder):
+    (folder / "e.toml").write_text(f'{CASES}measure = ["own:Own"]\n')
     (folder / "own.py").write_text("open('executed', 'w').close()\n")
-    assert "measure in pyproject.toml names code" in refusal("evaluate", "p.csv")
-    assert not (folder / "executed").exists()
-    assert "own:Own cannot be loaded" in refusal("evaluate", "p.csv", "--config", "pyproject.toml")
+    assert "own:Own cannot be loaded" in refusal("evaluate", "p.csv", "--config", "e.toml")
     assert (folder / "executed").exists()
+
+
+def test_every_option_that_imports_code_is_in_the_security_policy():
+    policy = (Path(__file__).parents[2] / "SECURITY.md").read_text(encoding="utf-8")
+    importing = [
+        f"propriety {name} {one.opts[0]} {one.metavar}" if isinstance(one, click.Option) else f"{name} {one.metavar}"
+        for name, command in program.commands.items()
+        for one in command.params
+        if "MODULE:" in f"{one.metavar} {getattr(one, 'help', '')}"
+    ]
+    assert len(importing) == 3
+    for way in importing:
+        assert way.replace("--rule RULE", "--rule MODULE:NAME") in policy
 
 
 @pytest.mark.parametrize("name", list(program.commands))
@@ -95,11 +121,12 @@ def test_every_option_has_a_name_in_the_file(name):
 
 def test_columns_from_a_file_do_not_stand_in_the_way_of_what_has_none(run, folder, refusal):
     assert run("condense", "p.csv", "--outcome", "y", "--forecast", "honest", "-o", "led").exit_code == 0
-    (folder / "pyproject.toml").write_text(f"[tool.propriety]\n{CASES}")
-    assert run("evaluate", "led").exit_code == 0
-    assert run("plan", "--prevalence", "0.1", "--auc", "0.8").exit_code == 0
-    assert run("plan", "led").exit_code == 0
-    assert "--outcome is for files of cases" in refusal("evaluate", "led", "--outcome", "y")
+    (folder / "e.toml").write_text(CASES)
+    preset = ("--config", "e.toml")
+    assert run("evaluate", "led", *preset).exit_code == 0
+    assert run("plan", "--prevalence", "0.1", "--auc", "0.8", *preset).exit_code == 0
+    assert run("plan", "led", *preset).exit_code == 0
+    assert "--outcome is for files of cases" in refusal("evaluate", "led", "--outcome", "y", *preset)
 
 
 def test_a_file_is_not_named_for_what_was_typed(refusal, folder):

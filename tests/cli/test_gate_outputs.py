@@ -40,7 +40,8 @@ HOSTILE = [
 
 
 def result(name, *, failed):
-    return GateResult(gate=f"{name}/brier > 1", key=f"{name}/brier", value=2.0, failed=failed, reason=f"{name} is 2.")
+    answer = "yes" if failed else "no"
+    return GateResult(gate=f"{name}/brier > 1", key=f"{name}/brier", value=2.0, answer=answer, reason=f"{name} is 2.")
 
 
 @pytest.mark.parametrize("name", HOSTILE, ids=ascii)
@@ -189,7 +190,9 @@ def test_a_baseline_without_end_is_refused(refusal, folder):
 
 def test_the_help_says_what_becomes_of_unknown_numbers(run):
     told = " ".join(run("evaluate", "--help").stdout.split())
-    assert "could not be computed also fails; any group leaves out the groups in which it could not." in told
+    assert (
+        "It also fails if this cannot be told: a number could not be computed (for any group: in one of them)" in told
+    )
 
 
 @pytest.mark.parametrize("wrong", [("--resamples", "x"), ("--config", "bad.toml"), ("--unknown",)], ids=str)
@@ -209,3 +212,15 @@ def test_help_keeps_earlier_results(run, folder):
     before = (folder / "g.xml").read_text()
     assert run("evaluate", "--junit", "g.xml", "--help").exit_code == 0
     assert (folder / "g.xml").read_text() == before
+
+
+@pytest.mark.parametrize("command", ["evaluate", "compare"])
+@pytest.mark.parametrize(
+    "arguments",
+    [(), ("missing.csv", "--outcome", "y", "--forecast", "p"), ("p.csv",), (*BOTH, "--fail-if", "briar>1"), ("-x",)],
+    ids=["nothing", "no file", "no columns", "no number", "no option"],
+)
+def test_an_error_says_nothing_of_files_written(refusal, folder, command, arguments):
+    """The error message is all that the standard error has, though the JUnit file holds the error, too."""
+    refusal(command, *arguments, "--junit", "g.xml")
+    assert 'errors="1"' in (folder / "g.xml").read_text()

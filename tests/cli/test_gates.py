@@ -1,6 +1,9 @@
 """Gates: how a condition is read, and on what it is tried."""
 
+import json
 import math
+from dataclasses import replace
+from xml.etree import ElementTree as ET
 
 import numpy as np
 import pyarrow as pa
@@ -173,19 +176,24 @@ def test_unknown_names_list_those_that_are_near(condition, told):
     ("key", "value", "words"),
     [
         ("a/miscalibrated", 1.0, "Gate failed: a is miscalibrated."),
-        ("a/miscalibrated", 0.0, "Gate passed: a was not found to be miscalibrated."),
-        ("a/miscalibrated", math.nan, "Gate failed: the calibration of a was not tested."),
+        ("a/miscalibrated", 0.0, "Gate passed: a was not found to be materially miscalibrated."),
+        (
+            "a/miscalibrated",
+            math.nan,
+            "Gate failed: whether a is miscalibrated cannot be told: there are too few events or cases.",
+        ),
     ],
 )
 def test_a_verdict_is_told_in_words(key, value, words):
-    result, _ = checked("miscalibrated", {key: value, "b/miscalibrated": 0.0}, ("a", "b"))
+    given = replace(facts({key: value, "b/miscalibrated": 0.0}, ("a", "b")), outcome=lambda *_: "too few events")
+    result, _ = check_gates([parse_condition("miscalibrated")], given)
     assert str(result) == words
 
 
 ROWS = {
-    ("a", "sex: f"): {"brier": 0.1, "miscalibrated": 1.0},
-    ("a", "sex: m"): {"brier": 0.3, "miscalibrated": 0.0},
-    ("a", "sex, site: f, 1"): {"brier": 0.2, "miscalibrated": math.nan},
+    ("a", "sex: f"): {"brier": 0.1, "brier_low": 0.05, "miscalibrated": 1.0},
+    ("a", "sex: m"): {"brier": 0.3, "brier_low": 0.2, "miscalibrated": 0.0},
+    ("a", "sex, site: f, 1"): {"brier": 0.2, "brier_low": math.nan, "miscalibrated": math.nan},
 }
 
 
@@ -193,10 +201,21 @@ ROWS = {
     ("condition", "words"),
     [
         ("sex=f/miscalibrated", "Gate failed: a is miscalibrated in sex=f."),
-        ("a/sex=m/miscalibrated", "Gate passed: a was not found to be miscalibrated in sex=m."),
-        ("sex,site=f,1/miscalibrated", "Gate failed: the calibration of a in sex,site=f,1 was not tested."),
+        ("a/sex=m/miscalibrated", "Gate passed: a was not found to be materially miscalibrated in sex=m."),
+        (
+            "sex,site=f,1/miscalibrated",
+            "Gate failed: whether a is miscalibrated in sex,site=f,1 cannot be told: it was not tested.",
+        ),
         ("any group/miscalibrated", "Gate failed: a is miscalibrated in 1 of 2 groups: sex: f."),
         ("any group/brier>0.3", "Gate passed: any group/brier is above 0.3 in none of 3 groups."),
+        ("any group/brier_low>0.1", "Gate failed: any group/brier_low is above 0.1 in 1 of 2 groups: sex: m."),
+        (
+            "any group/brier_low>0.2",
+            (
+                "Gate failed: whether any group/brier_low is above 0.2 cannot be told: it could not be computed in 1 of 3 "
+                "groups: sex, site: f, 1."
+            ),
+        ),
         ("any group/brier>brier", "Gate failed: any group/brier is above brier (0.25) in 1 of 3 groups: sex: m."),
         ("sex=m/brier > sex=f/brier", "Gate failed: sex=m/brier is 0.3, which is above sex=f/brier (0.1)."),
     ],
@@ -254,8 +273,9 @@ def test_a_verdict_without_a_test_fails():
     untested = pr.compare([1, 1, 1], {"a": [0.5, 0.6, 0.7], "b": [0.5, 0.5, 0.7]})
     for condition in ("a worse than b", "a not worse than b"):
         (result,) = check_gates([parse_condition(condition)], Facts.of_comparison(untested))
-        assert result.failed
+        assert (result.failed, result.answer) == (True, "cannot be told")
         assert math.isnan(result.value)
+        assert result.reason.startswith("whether a is worse than b cannot be told: ")
 
 
 def test_the_numbers_of_groups_are_those_of_the_evaluation():
@@ -274,7 +294,7 @@ def test_the_numbers_of_groups_are_those_of_the_evaluation():
     assert isinstance(facts.groups(), GroupNumbers)
 
 
-def test_a_group_of_classes_that_is_too_small_to_test_is_left_out():
+def test_a_group_of_classes_that_is_too_small_to_test_does_not_pass():
     rng = np.random.default_rng(1)
     rows = rng.dirichlet([1, 1, 1], 600)
     y = (rng.random(600)[:, None] > rows.cumsum(axis=1)).sum(axis=1)
@@ -282,8 +302,11 @@ def test_a_group_of_classes_that_is_too_small_to_test_is_left_out():
     facts = Facts.of_evaluation(pr.evaluate(y, {"a": rows}, by={"site": site}, n_resamples=50, seed=1))
     conditions = ["any group/miscalibrated", "site=tiny/miscalibrated"]
     results = check_gates([parse_condition(one) for one in conditions], facts)
-    assert "in none of 2 groups" in str(results[0])
-    assert str(results[1]) == "Gate failed: the calibration of a in site=tiny was not tested."
+    untold = "cannot be told: it was not tested"
+    assert str(results[0]) == f"Gate failed: whether a is miscalibrated in any group {untold} in 1 of 3 groups: tiny."
+    assert str(results[1]) == f"Gate failed: whether a is miscalibrated in site=tiny {untold}."
+    tested = check_gates([parse_condition("site=north/miscalibrated")], facts)
+    assert str(tested[0]) == "Gate passed: a was not found to be materially miscalibrated in site=north."
 
 
 def test_a_number_on_the_left_is_a_limit():
@@ -358,7 +381,8 @@ def test_small_groups_of_classes_were_not_tested(folder, run):
     given = ("--outcome", "y", "--forecast", "m=p0,p1,p2", "--resamples", "20", "--seed", "1", "--by", "g")
     found = run("evaluate", "k.parquet", *given, "--fail-if", "any group/miscalibrated")
     assert found.exit_code == 1
-    assert "Gate failed: the calibration of m in any group was not tested." in found.stderr
+    reason = "it was not tested in 20 of 20 groups: 0; 1; 2; 3; 4 and 15 more."
+    assert f"Gate failed: whether m is miscalibrated in any group cannot be told: {reason}" in found.stderr
 
 
 def test_a_number_of_all_models_is_compared_once(nights, folder, run):
@@ -367,3 +391,126 @@ def test_a_number_of_all_models_is_compared_once(nights, folder, run):
     found = run("evaluate", "p.parquet", *two, "--baseline", "mon.json", "--fail-if", "n<baseline/n")
     assert found.exit_code == 1
     assert found.stderr.count("n is 300, which is below baseline/n (1500).") == 1
+
+
+# 15 cases with one event, of which no test can tell much.
+FEW_FORECASTS = [0.116, 0.06, 0.086, 0.013, 0.075, 0.136, 0.251, 0.118, 0.106, 0.062, 0.029, 0.105, 0.288, 0.176, 0.221]
+FEW_OUTCOMES = [0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0]
+DRAWS = {"n_resamples": 20, "seed": 1}
+
+
+def test_a_gate_does_not_pass_on_what_was_not_tested(folder, run):
+    """The summary said "too few events to tell", the gate passed with exit code 0, and the JSON had 0.0."""
+    rows = [f"{y},{p}" for y, p in zip(FEW_OUTCOMES, FEW_FORECASTS, strict=True)]
+    (folder / "few.csv").write_text("\n".join(["y,p", *rows]))
+    outputs = ("--json", "g.json", "--junit", "g.xml", "--markdown", "g.md")
+    done = run("evaluate", "few.csv", *CASE, "--fail-if", "miscalibrated", *outputs)
+    reason = "whether p is miscalibrated cannot be told: there are too few events or cases."
+    assert "too few events to tell" in done.stdout
+    assert (done.exit_code, f"Gate failed: {reason}" in done.stderr) == (1, True)
+    found = json.loads((folder / "g.json").read_text())
+    assert (found["metrics"]["miscalibrated"], found["calibration"]["p"]["event"]["outcome"]) == (
+        None,
+        "too few events",
+    )
+    (gate,) = found["gates"]
+    assert gate == {
+        "gate": "miscalibrated",
+        "key": "miscalibrated",
+        "value": None,
+        "limit": None,
+        "answer": "cannot be told",
+        "failed": True,
+        "reason": reason,
+    }
+    (failure,) = ET.parse(folder / "g.xml").getroot().iter("failure")  # noqa: S314
+    assert (failure.get("type"), failure.get("message")) == ("cannot be told", reason)
+    assert "| ❌ cannot be told | miscalibrated |" in (folder / "g.md").read_text(encoding="utf-8")
+
+
+def few_events():
+    return pr.evaluate(FEW_OUTCOMES, FEW_FORECASTS, **DRAWS)
+
+
+def one_class():
+    return pr.evaluate([0] * 15, FEW_FORECASTS, **DRAWS)
+
+
+def too_few_clusters():
+    rng = np.random.default_rng(1)
+    p = rng.random(600)
+    return pr.evaluate(rng.random(600) < p, p, cluster=np.arange(600) % 5, **DRAWS)
+
+
+def stored_clusters():
+    rng = np.random.default_rng(1)
+    p = rng.random(600)
+    ledger = pr.condense((rng.random(600) < p) * 1, p, cluster=np.arange(600) % 50)
+    return pr.evaluate(replace(ledger, source=None), **DRAWS)
+
+
+def few_classes():
+    rng = np.random.default_rng(1)
+    rows = rng.dirichlet([1.0, 1.0, 1.0], 15)
+    return pr.evaluate((rng.random(15)[:, None] > rows.cumsum(axis=1)).sum(axis=1), rows, **DRAWS)
+
+
+def one_rare_grade():
+    """Of three grades, one happens in 1 of 600 cases: its cut point has too few events, the other enough."""
+    rng = np.random.default_rng(1)
+    p = rng.uniform(0.2, 0.8, 600)
+    y = (rng.random(600) < p) * 1
+    y[0] = 2
+    return pr.evaluate(y, np.column_stack([1 - p, 0.998 * p, 0.002 * p]), ordered=True, **DRAWS)
+
+
+def many_grades():
+    rows = np.full((300, 130), 1 / 130)
+    return pr.evaluate(np.arange(300) % 130, rows, ordered=True, labels=list(range(130)), **DRAWS)
+
+
+UNTOLD_CASES = [few_events, one_class, too_few_clusters, stored_clusters, few_classes, one_rare_grade, many_grades]
+
+
+@pytest.mark.parametrize("evaluated", UNTOLD_CASES, ids=lambda one: one.__name__)
+def test_a_verdict_that_cannot_be_told_is_neither_yes_nor_no(evaluated):
+    found = evaluated()
+    (model,) = found.models
+    assert math.isnan(found.miscalibrated[model])
+    assert math.isnan(found.to_dict()["miscalibrated"])
+    for condition in ("miscalibrated", "miscalibrated > 0.5", "miscalibrated < 0.5"):
+        (result,) = check_gates([parse_condition(condition)], Facts.of_evaluation(found))
+        assert (result.failed, result.answer, " cannot be told: " in result.reason) == (True, "cannot be told", True)
+
+
+def test_groups_with_too_few_events_do_not_pass():
+    rng = np.random.default_rng(1)
+    p = np.where(np.arange(900) < 450, rng.beta(2, 4, 900), 0.01)
+    site = np.repeat(["busy", "quiet"], 450)
+    found = pr.evaluate((rng.random(900) < p) * 1, {"a": p}, by={"site": site}, **DRAWS)
+    assert found.group_calibration.outcome.tolist() == ["consistent", "too few events"]
+    conditions = ["site=busy/miscalibrated", "site=quiet/miscalibrated", "any group/miscalibrated"]
+    results = check_gates([parse_condition(one) for one in conditions], Facts.of_evaluation(found))
+    assert [one.answer for one in results] == ["no", "cannot be told", "cannot be told"]
+    few = "cannot be told: there are too few events or cases"
+    assert results[1].reason == f"whether a is miscalibrated in site=quiet {few}."
+    assert results[2].reason == f"whether a is miscalibrated in any group {few} in 1 of 2 groups: quiet."
+
+
+@pytest.mark.parametrize("condition", ["auc<0.6", "0.6>auc_low", "calibration_slope<0.5", "observed_expected_high>2"])
+def test_a_number_of_one_class_does_not_pass(condition):
+    (result,) = check_gates([parse_condition(condition)], Facts.of_evaluation(one_class()))
+    assert (result.failed, result.answer) == (True, "cannot be told")
+    assert result.reason.endswith("could not be computed.")
+
+
+def test_a_number_that_the_baseline_does_not_have_does_not_pass(folder, run, refusal):
+    stored = {"schema": "propriety.evaluation", "version": 8, "models": ["p"], "kind": "binary"}
+    (folder / "old.json").write_text(json.dumps({**stored, "metrics": {"auc": None}}))
+    given = ("evaluate", "p.csv", "--outcome", "y", "--forecast", "p=honest", "--resamples", "20", "--seed", "1")
+    given = (*given, "--baseline", "old.json", "--fail-if")
+    done = run(*given, "auc<baseline/auc")
+    reason = "whether auc is below baseline/auc cannot be told: baseline/auc could not be computed."
+    assert (done.exit_code, f"Gate failed: {reason}" in done.stderr) == (1, True)
+    assert "must name a number of the evaluation" in refusal(*given, "brier>baseline/brier")
+    assert "needs an earlier evaluation" in refusal(*given[:-3], "--fail-if", "brier>baseline/brier")

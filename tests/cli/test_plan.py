@@ -68,5 +68,5 @@ def test_a_width_is_given_once(refusal):
 
 
 def test_a_shared_range_of_thresholds_is_not_for_a_plan(folder, run):
-    (folder / "pyproject.toml").write_text("[tool.propriety]\nthresholds = [0.1, 0.2]\n")
-    assert run("plan", "--prevalence", "0.1", "--auc", "0.8").exit_code == 0
+    (folder / "e.toml").write_text("thresholds = [0.1, 0.2]\n")
+    assert run("plan", "--prevalence", "0.1", "--auc", "0.8", "--config", "e.toml").exit_code == 0

@@ -184,6 +184,12 @@ def test_without_a_command_it_helps(run):
     assert "Usage:" in result.stderr
 
 
+@pytest.mark.parametrize("command", [name for name in program.commands if name != "advise"])
+def test_a_command_without_arguments_says_what_is_missing(refusal, command):
+    missing = {"plan": "a plan needs --forecast", "apply": "Missing argument 'MAP'", "audit": "argument 'MODULE:RULE'"}
+    assert missing.get(command, "Missing argument 'FILE...'") in refusal(command)
+
+
 def test_wrong_usage_takes_one_line(refusal):
     assert refusal("evaluate", "p.csv", "--bogus").endswith("See 'propriety evaluate --help'.\n")
     told = refusal("evaluate", "p.csv", "--outcom", "y").replace("'", "")  # Without quotes in click 8.2.

@@ -1,4 +1,4 @@
-"""A test for every claim of `docs/ideas/corrections.md`, which names each of them."""
+"""A test for every claim of `docs/corrections.md`, which names each of them."""
 
 import csv
 import re
@@ -17,7 +17,7 @@ import propriety as pr
 from propriety.rules.search import simplex_grid
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "ideas" / "corrections.md"
+PAGE = ROOT / "docs" / "corrections.md"
 
 Y = np.array([0, 0, 1, 0, 1, 0, 0, 1, 1, 0, 1, 0])
 P = np.array([0.05, 0.1, 0.1, 0.2, 0.3, 0.3, 0.45, 0.5, 0.7, 0.6, 0.9, 0.5])

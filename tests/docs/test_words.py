@@ -29,7 +29,7 @@ UNUSED = {
     r"puts? out": "output",
     r"cr(y|ies|ied) wolf": "raise a false alarm",
     r"surely": "nothing, or the probability",
-    r"told": "given, reported or shown",
+    r"(?<!cannot be )told": "given, reported or shown",
     r"(?<!there )are none": "there are no",
     r"(has|have|had) (its|their) say": "the thing that happens",
     r"beside (it|them) stands?": "next to it is",

@@ -37,7 +37,7 @@ def evaluated(case):
 def test_the_group_and_the_class_are_named(case):
     result = evaluated(case)
     found = result.group_calibration
-    (row,) = np.flatnonzero(found.is_miscalibrated)
+    (row,) = np.flatnonzero(found.outcome == "miscalibrated")
     assert (found.model[row], found.group[row]) == ("wrong", "north")
     assert any(one.startswith("class 2 too high") for one in found.directions[row])
     assert "wrong is miscalibrated in north (most likely class: observed/expected" in result.summary()
@@ -72,7 +72,7 @@ def test_calibrated_groups_are_found_wrong_as_rarely_as_the_level_says():
         p = rng.dirichlet([1, 2, 1, 1], 1200)
         y = (p.cumsum(axis=1) < rng.random((1200, 1))).sum(axis=1)
         found = pr.evaluate(y, p, by={"g": np.arange(1200) % 6}, **DRAWS).group_calibration
-        wrong += bool(found.is_miscalibrated.any())
+        wrong += "miscalibrated" in found.outcome
     assert wrong <= 7
 
 
@@ -99,7 +99,7 @@ def test_forecasts_that_are_too_timid_by_far_are_called_so():
     timid = right**0.3 / (right**0.3).sum(axis=1, keepdims=True)
     y = np.array([rng.choice(4, p=row) for row in right])
     found = pr.evaluate(y, timid, by=np.arange(900) % 2, **DRAWS).group_calibration
-    assert found.is_miscalibrated.all()
+    assert (found.outcome == "miscalibrated").all()
     for ways in found.directions:
         assert "most likely class too low and too timid" in ways
 

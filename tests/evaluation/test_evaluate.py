@@ -1,5 +1,6 @@
 """evaluate(): every number is that of the call beside it, whatever the data come in, for every kind of outcome."""
 
+import inspect
 import json
 
 import numpy as np
@@ -402,3 +403,15 @@ def test_a_rate_of_one_tenth_is_not_rare_however_it_is_summed():
     for found in (pr.evaluate(y, p, **how), mirrored, weighted):
         assert found.problem.headline.key == "brier"
     assert pr.evaluate(y[1:], p[1:], **how).problem.headline.key == "log"
+
+
+@pytest.mark.parametrize("kind", ["binary", "multiclass", "ordinal"])
+def test_every_attribute_can_be_looked_up(kind):
+    """Python's own `inspect` and `hasattr` read every property, so none may raise; what does not apply is empty."""
+    rng = np.random.default_rng(0)
+    rows = rng.dirichlet([1.0, 1.0, 1.0], 120)
+    y = np.arange(120) % (2 if kind == "binary" else 3)
+    forecasts = rows[:, 1] if kind == "binary" else rows
+    members = dict(inspect.getmembers(pr.evaluate(y, forecasts, ordered=kind == "ordinal", n_resamples=20, seed=1)))
+    assert members["kind"] == kind
+    assert bool(members["class_decompositions"]) == (kind == "multiclass")

@@ -44,13 +44,13 @@ def test_a_group_is_judged_as_its_cases_alone(shared):
         one = alone.observed_expected
         expected = [one.value, one.low, one.high][: 1 if shared == "times" else 3]
         assert numbers[: len(expected)] == pytest.approx(expected, rel=0.01)
-    assert found.is_miscalibrated.tolist() == [False] * 5 + [True]
+    assert (found.outcome == "miscalibrated").tolist() == [False] * 5 + [True]
     assert (found.p_adjusted >= found.p_value).all()
 
 
 def test_the_words_name_the_group_and_its_ratio():
     result = pr.evaluate(Y, FORECASTS, by={"site": SITE}, **DRAWS)
-    (row,) = np.flatnonzero(result.group_calibration.is_miscalibrated)
+    (row,) = np.flatnonzero(result.group_calibration.outcome == "miscalibrated")
     ratio = result.group_calibration.observed_expected[row]
     said = result.summary()
     assert f"off is miscalibrated in south (observed/expected {ratio:.2f}, " in said
@@ -73,7 +73,7 @@ def test_one_level_is_held_over_all_groups():
     for _ in range(60):
         p = rng.beta(1, 2, 2000)
         found = pr.evaluate(rng.random(2000) < p, p, by={"g": np.arange(2000) % 10}, **DRAWS).group_calibration
-        flagged.append(found.is_miscalibrated.any())
+        flagged.append("miscalibrated" in found.outcome)
         alone.append((found.p_value <= 0.05).any())
     assert np.mean(flagged) <= 0.13
     assert np.mean(alone) > 0.2
@@ -221,7 +221,7 @@ def test_a_group_of_equal_forecasts_is_wrong_in_its_level():
     for events in range(5, 12):
         y = np.concatenate([np.arange(200) < events, np.arange(200) < 20])
         found = pr.evaluate(y, {"m": np.full(400, 0.1)}, by=site, seed=1, n_resamples=40).group_calibration
-        said += found.directions[found.is_miscalibrated].tolist()
+        said += found.directions[found.outcome == "miscalibrated"].tolist()
     assert set(said) == {("too high",)}
 
 

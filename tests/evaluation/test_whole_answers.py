@@ -9,7 +9,6 @@ from matplotlib import pyplot as plt
 import propriety as pr
 from propriety.evaluation import class_groups, words
 from propriety.evaluation.calls import EACH, Calls
-from propriety.evaluation.words import is_miscalibrated
 from propriety.inference.calibration_numbers import CalibrationNumbers
 from propriety.result import tuples_of
 
@@ -71,7 +70,7 @@ def test_the_verdict_on_all_classes_decides_what_is_said_of_each(of_classes):
     assert found.p_adjusted[row] < 0.05
     assert found.observed_expected_low[row] > 1.0
     assert (found.outcome[row], found.directions[row]) == ("consistent", ())
-    assert [is_miscalibrated(of_classes, model) for model in ("right", "wrong")] == [0.0, 1.0]
+    assert of_classes.miscalibrated == {"right": 0.0, "wrong": 1.0}
 
 
 def test_grades_and_groups_are_told_word_for_word():

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.special import expit, logit
+from scipy.special import expit, logit, ndtr
 
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError
@@ -402,7 +402,7 @@ def test_other_days_that_are_not_mature_are_stored(tmp_path):
 
     pr.monitor(of([1, 5, 6]), mature_after=3).to_parquet(tmp_path)
     found = pr.monitor(of([1, 5, 7]), mature_after=3)
-    assert found.summary().endswith("Not tested yet: 2 days.")
+    assert "Not tested yet: 2 days." in found.summary().splitlines()
     found.to_parquet(tmp_path)
     assert LedgerMonitor.from_parquet(tmp_path).waiting == (5, 7)
     assert not list(tmp_path.rglob(".*"))
@@ -599,3 +599,33 @@ def test_labels_of_two_kinds_are_not_stored(tmp_path):
     found = pr.monitor(pr.condense(rng.random(400) < p, {"m": p}, by={"day": day, "site": site}))
     with pytest.raises(InputTypeError, match="the labels of site must be of one kind"):
         found.to_parquet(tmp_path / "state")
+
+
+def stations(correlation, *, days=120, number=12):
+    """Return calibrated forecasts of stations, one forecast a day for all, whose latent outcomes are correlated."""
+    rng = np.random.default_rng(2)
+    q, day = np.repeat(rng.beta(2, 6, days), number), np.repeat(np.arange(days), number)
+    shared = np.repeat(rng.standard_normal(days), number)
+    latent = np.sqrt(correlation) * shared + np.sqrt(1 - correlation) * rng.standard_normal(len(q))
+    return ndtr(latent) < q, q, day
+
+
+@pytest.mark.parametrize("correlation", [0.0, 0.2, 0.5])
+def test_several_cases_of_one_day_are_noted(correlation, tmp_path):
+    """With a correlation of 0.5, calibrated forecasts raised an alarm in 25 of 25 streams, "at most 5%"."""
+    y, q, day = stations(correlation)
+    watch = pr.monitor(pr.condense(y, {"m": q}, by={"day": day}))
+    assert "(probability of any false alarm: at most 5% for independent cases)" in watch.summary()
+    assert watch.note.startswith("several cases of one day count as independent given their forecasts")
+    assert watch.summary().endswith(f"Note: {watch.note}.")
+    watch.to_parquet(tmp_path)
+    assert LedgerMonitor.from_parquet(tmp_path).note == watch.note
+
+
+def test_a_monitor_of_one_case_a_day_has_no_note():
+    y, q, _ = stations(0.0)
+    ledger = pr.condense(y[:120], {"m": q[:120]}, by={"day": np.arange(120) // 2, "site": np.arange(120) % 2})
+    watch = pr.monitor(ledger)
+    assert (watch.note, "(probability of any false alarm: at most 5%)" in watch.summary()) == ("", True)
+    whole = pr.monitor(ledger.over("site"))
+    assert whole.note

@@ -332,3 +332,52 @@ def test_a_site_with_an_infinite_score_is_not_averaged_away():
     assert np.isfinite(found.mean[1])
     assert "infinite on average over the sites. Note: it is infinite at 1 site: 2." in found.summary()
     assert "∞" in [text.get_text() for text in found.plot(measure="log").texts]
+
+
+RATIO = (pr.measures.ObservedExpected(),)
+
+
+def calibrated_sites(seed, number, cases, a, b, measures=RATIO):
+    rng = np.random.default_rng(seed)
+    q = rng.beta(a, b, number * cases)
+    ledger = pr.condense(rng.random(len(q)) < q, {"p": q}, by={"site": np.arange(len(q)) // cases})
+    return pr.meta_analysis(ledger, measures=measures, seed=1)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("design", [(30, 30, 1, 19), (20, 60, 1, 29), (8, 200, 1, 19)], ids=str)
+def test_the_mean_ratio_of_small_sites_is_called_biased(design, seed):
+    """Of 60 calibrated samples of 30 sites of 30 cases, the mean of observed/expected was 1.5."""
+    found = calibrated_sites(seed, *design)
+    (note,) = found.note
+    assert "have few events" in note
+    assert "the mean over sites is too high; over all cases together it is " in note
+    assert note in found.summary()
+
+
+def test_sites_left_out_without_events_are_called_a_bias():
+    q = np.full(4_200, 0.1)
+    y = np.arange(4_200) % 10 == 0
+    site = np.arange(4_200) // 600
+    site[:5] = 7  # Five cases without an event.
+    y[:5] = False
+    (note,) = pr.meta_analysis(pr.condense(y, {"p": q}, by={"site": site}), measures=RATIO, seed=1).note
+    assert "1 site without events or without non-events is left out: the mean over sites is too high" in note
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_mean_ratio_of_large_sites_is_not(seed):
+    assert calibrated_sites(seed, 20, 2000, 1, 19).note.tolist() == [""]
+
+
+def test_the_bias_matters_where_sites_are_many():
+    """The bias does not depend on the number of sites, but the interval becomes narrower with it."""
+    few, many = (calibrated_sites(1, number, 800, 1, 19).note[0] for number in (10, 160))
+    assert (few, "160 sites of about 40 expected events each have few events" in many) == ("", True)
+
+
+def test_only_ratios_of_counts_are_biased_and_in_their_direction():
+    measures = (pr.measures.PredictedActual(), pr.measures.AreaUnderRoc(), pr.Brier())
+    notes = calibrated_sites(1, 8, 200, 1, 19, measures).note.tolist()
+    assert "the mean over sites is too low" in notes[0]
+    assert not any("the mean over sites is too" in note for note in notes[1:])

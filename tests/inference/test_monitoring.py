@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import ndtr
 
 import propriety as pr
 from propriety.errors import ImproperRuleError, InputTypeError, InputValueError
@@ -505,3 +506,20 @@ def test_no_alarm_is_raised_that_the_limits_do_not_bear_out():
     assert (result.alarm, result.standing) == (None, "not distinguishable")
     assert result.verdict == "No alarm in 1,500 cases."
     assert result.p_value[-1] > 0.05
+
+
+@pytest.mark.parametrize("correlation", [0.0, 0.5])
+def test_results_say_that_cases_of_one_time_must_not_be_correlated(correlation):
+    """With 12 correlated stations a day, calibrated forecasts raised an alarm in 99% of the streams."""
+    rng = np.random.default_rng(2)
+    q = rng.beta(2, 6, 1440)
+    latent = np.sqrt(correlation) * np.repeat(rng.standard_normal(120), 12)
+    y = ndtr(latent + np.sqrt(1 - correlation) * rng.standard_normal(1440)) < q
+    for found in (
+        monitor_calibration(y, q),
+        monitor_comparison(y, q, np.roll(q, 1)),
+        monitor_calibration(y, q).extend(y, q),
+    ):
+        assert found.note.startswith("the level is for outcomes that become known one after another")
+        assert str(found) == f"{found.verdict} Note: {found.note}."
+        assert found.to_dict()["note"] == found.note

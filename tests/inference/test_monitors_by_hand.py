@@ -57,7 +57,7 @@ class TestMonitorFiles:
 
 class TestMonitorWords:
     @staticmethod
-    def watch(times=(1, 2, 3), waiting=(), keys=("site",), **changes):
+    def watch(times=(1, 2, 3), waiting=(), keys=("site",), note="", **changes):
         streams = [SimpleNamespace(model="m", reference=None, labels=("a",))]
         streams += [SimpleNamespace(model="m", reference="old", labels=("b",))]
         streams += [SimpleNamespace(model="m", reference=None, labels=(name,)) for name in "cde"]
@@ -80,6 +80,7 @@ class TestMonitorWords:
             time="day",
             level=0.99,
             changes=np.array([1.5, 0.02, 0.0, 1.0, 2.0]),
+            note=note,
         )
 
     def test_tell_the_strongest_evidence_first(self):
@@ -108,6 +109,14 @@ class TestMonitorWords:
     def test_tell_that_there_is_no_alarm(self):
         found = summary_of(self.watch(alarm=np.full(5, -1), times=(1,)))
         assert found == "No alarm in 5 streams over 1 day (probability of any false alarm: at most 1%)."
+
+    def test_end_with_the_note(self):
+        found = summary_of(self.watch(alarm=np.full(5, -1), waiting=(4, 5), note="several cases"))
+        assert found.splitlines() == [
+            "No alarm in 5 streams over 3 days (probability of any false alarm: at most 1% for independent cases).",
+            "Not tested yet: 2 days.",
+            "Note: several cases.",
+        ]
 
 
 class TestMonitoredTimes:
@@ -233,7 +242,8 @@ class TestMonitor:
         assert found["direction"] == ["too extreme", "too extreme", "", "", "", ""]
         assert watch.alarms == 2
         assert sorted(watch.summary().splitlines()) == [
-            "2 alarms in 6 streams over 2 days (probability of any false alarm: at most 5%):",
+            "2 alarms in 6 streams over 2 days (probability of any false alarm: at most 5% for independent cases):",
+            f"Note: {watch.note}.",
             "m (site a): forecasts too extreme since day 1 (alarm on day 2).",
             "m (site b): forecasts too extreme since day 1 (alarm on day 2).",
         ]

@@ -23,7 +23,8 @@ def estimates(errors, units):
 
 
 def counts(n, rare, *, classes=False):
-    return SiteCounts(np.array(n, dtype=float), np.array(rare), classes)
+    n = np.array(n, dtype=float)
+    return SiteCounts(n, np.array(rare), 0.1 * n, classes)
 
 
 def test_variances_per_case_are_averaged_by_the_number_of_events():

@@ -51,7 +51,7 @@ class TestSites:
             for name in ("tau", "i_squared", "q", "p_value"):
                 assert row[name] == getattr(expected, name)
             assert (row["scale"], row["n_sites"], row["note"]) == (scale, 5, row["note"])
-            assert "standard_error" not in row
+            assert row["standard_error"] == expected.standard_error
             np.testing.assert_array_equal(weight, expected.weight)
 
     def test_without_an_error_are_left_out_and_named(self):

@@ -174,6 +174,17 @@ def test_what_is_not_finite():
 
 
 @pytest.mark.slow
+def test_a_verdict_that_cannot_be_told_passes_no_threshold():
+    result = judge(TABLE.head(15).assign(y=[0.0] * 14 + [1.0], p=0.05), DRAWS, predictions="p")
+    assert np.isnan(result.metrics["miscalibrated"])
+    assert np.isnan(logged(run_of(result))["miscalibrated"])
+    calibrated = mlflow.models.MetricThreshold(threshold=0.5, greater_is_better=False)
+    with pytest.raises(mlflow.models.evaluation.validation.ModelValidationFailedException, match="miscalibrated"):
+        mlflow.validate_evaluation_results({"miscalibrated": calibrated}, result)
+    mlflow.validate_evaluation_results({"brier": calibrated}, result)
+
+
+@pytest.mark.slow
 def test_missing_values_raise_or_are_dropped():
     gaps = TABLE.assign(p=np.where(P < 0.1, np.nan, P))
     with pytest.raises(MissingValuesError, match='missing="drop"'):

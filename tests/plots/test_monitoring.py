@@ -45,7 +45,7 @@ def test_the_alarm_is_marked_at_its_moment_and_told():
     assert f"alarm after {result.alarm:,} cases" in texts(ax)
     (threshold,) = lines(ax, "_threshold")
     assert threshold.get_ydata()[0] == pytest.approx(np.log10(40))
-    assert "alarm at 40\n(false alarms: at most 5%)" in texts(ax)
+    assert "alarm at 40\n(false alarms: at most 5%\nfor independent cases)" in texts(ax)
 
 
 def test_a_better_model_is_told_too():

@@ -30,22 +30,6 @@ def test_the_conda_recipe_has_the_requirements_of_the_project():
     assert listed - {"python>=${{python_min}}"} == set(PROJECT["dependencies"])
 
 
-def test_the_readme_of_a_package_index_needs_no_checkout():
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert "](docs/" in text
-    for one in SETTINGS["tool"]["hatch"]["metadata"]["hooks"]["fancy-pypi-readme"]["substitutions"]:
-        text = re.sub(one["pattern"], one["replacement"], text)
-    targets = re.findall(r"\[[^\]]*\]\(([^)]+)\)|<img src=\"([^\"]+)", text)
-    assert not [target for target in map("".join, targets) if not target.startswith(("https://", "#"))]
-    assert '<img src="https://raw.githubusercontent.com/' in text
-    assert (
-        "](https://raw.githubusercontent.com/propriety-dev/propriety/v$HFPR_VERSION/docs/images/calibration.png" in text
-    )
-    assert "](https://github.com/propriety-dev/propriety/blob/v$HFPR_VERSION/docs/start/install.md)" in text
-    assert '$ python -m pip install "propriety[report,cli]"\n' in text
-    assert "checkout" not in text
-
-
 def test_the_conda_recipe_builds_with_what_the_project_builds_with():
     host = re.search(r"^  host:\n((?:    - .+\n)+)", RECIPE, re.MULTILINE)[1]
     listed = {line.strip("- ").replace(" ", "") for line in host.splitlines()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ __all__ = ["MOST_EXACT", "pooled_cases", "pooled_table"]
 
 MOST_EXACT = 2**12  # With more cases, forecasts are pooled.
 CENTRES = np.concatenate([[0.0], expit(EDGE * ((2.0 * np.arange(BINS) + 1.0) / BINS - 1.0)), [1.0]])
-LEAST, MOST = np.nextafter(0.0, 1.0), np.nextafter(1.0, 0.0)
+LEAST, MOST = math.nextafter(0.0, 1.0), math.nextafter(1.0, 0.0)
 NAMES = ("events", "non_events", "event_squares", "non_event_squares")
 
 

@@ -1,4 +1,4 @@
-"""Options from a file: `--config evaluation.toml`, or `[tool.propriety]` in the pyproject.toml of this folder."""
+"""Options from a file that the user names, as in `--config evaluation.toml`; no other file is looked for."""
 
 from __future__ import annotations
 
@@ -17,10 +17,8 @@ from propriety.errors import InputValueError
 
 __all__ = ["configured", "is_preset", "origin"]
 
-PROJECT = Path("pyproject.toml")
 # Options of one command line, which do not belong in a file.
 PERSONAL = ("config", "help")
-IMPORTED = ("measure", "rule")  # Options that import code.
 READ = "propriety.config"  # The file that a command has read, in the context of click.
 
 
@@ -28,7 +26,8 @@ def configured(commands: Sequence[click.Command]) -> list[click.Command]:
     """Give every command the option `--config`; what the command line gives takes precedence.
 
     A file has options at its top level, for every command that has them, and tables such as `[evaluate]` with the
-    options of one command, which take precedence.
+    options of one command, which take precedence. No file is read unless it is named: options also name the files to
+    write, and code to import, and the current folder may be somebody else's.
     """
     for command in commands:
         command.params.append(
@@ -39,8 +38,7 @@ def configured(commands: Sequence[click.Command]) -> list[click.Command]:
                 is_eager=True,
                 expose_value=False,
                 callback=lambda ctx, _, name: _read(ctx, name, commands),
-                help='TOML file with options, such as outcome = "y" or fail-if = ["miscalibrated"]; by default '
-                "the table [tool.propriety] of pyproject.toml in the current folder.",
+                help='TOML file with options, such as outcome = "y" or fail-if = ["miscalibrated"].',
             )
         )
     return list(commands)
@@ -64,53 +62,41 @@ def origin(error: click.ClickException) -> str | None:
 
 
 def _read(ctx: click.Context, name: str | None, commands: Sequence[click.Command]) -> None:
-    path = PROJECT if name is None else Path(name)
-    if name is None and not path.is_file():
+    """Make the options of a file the defaults of the running command."""
+    if name is None:
         return
+    path = Path(name)
     try:
-        found = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        options = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except (ValueError, RecursionError) as error:  # Also a whole number of more than 4,300 digits.
         raise InputValueError(f"{path} must be TOML; {error}", argument="--config") from error
-    if path.name == PROJECT.name:
-        tools = found.get("tool", {})
-        found = tools.get("propriety", {}) if isinstance(tools, Mapping) else {}
-    if not isinstance(found, Mapping):
-        raise InputValueError(f"tool.propriety in {path} must be a table", argument="--config")
-    given = _given(found, ctx.command, commands, path)
-    if name is None:
-        _check_trusted(given)
-    own = _parameters(ctx.command)
+    parameters = _parameters(ctx.command)
+    values = _of_command(options, ctx.command, commands, path)
     ctx.meta[READ] = str(path)
-    ctx.default_map = {str(own[key].name): _value(key, value, own[key], path) for key, value in given.items()}
+    ctx.default_map = {
+        str(parameters[key].name): _value(key, value, parameters[key], path) for key, value in values.items()
+    }
 
 
-def _given(
-    found: Mapping[str, Any], command: click.Command, commands: Sequence[click.Command], path: Path
+def _of_command(
+    options: Mapping[str, Any], command: click.Command, commands: Sequence[click.Command], path: Path
 ) -> dict[str, Any]:
-    """Return the values for a command; all names in the file are checked."""
-    by_name = {str(one.name): one for one in commands}
-    shared = {name: value for name, value in found.items() if name not in by_name}
-    known = {key: place for one in commands for key, place in _parameters(one).items()}
+    """Return the options of a file that a command takes; the names of all others are checked too."""
+    by_name = {str(each.name): each for each in commands}
+    shared = {name: value for name, value in options.items() if name not in by_name}
+    known = [key for each in commands for key in _parameters(each)]
     _check_known(shared, [*known, *by_name], f"{path} has no option or command")
-    for name, one in by_name.items():
-        if not isinstance(found.get(name, {}), Mapping):
+    for name, each in by_name.items():
+        if not isinstance(options.get(name, {}), Mapping):
             raise InputValueError(f"{name} in {path} must be a table of options", argument="--config")
-        _check_known(found.get(name, {}), _parameters(one), f"the table {name} of {path} has no option")
-    own = _parameters(command)
+        _check_known(options.get(name, {}), _parameters(each), f"the table {name} of {path} has no option")
+    parameters = _parameters(command)
     # A range of thresholds is for other commands than those that take a single one.
     fits = {
-        key: key in own and not (isinstance(value, list) and own[key].type is click.FLOAT)
+        key: key in parameters and not (isinstance(value, list) and parameters[key].type is click.FLOAT)
         for key, value in shared.items()
     }
-    return {key: value for key, value in shared.items() if fits[key]} | dict(found.get(str(command.name), {}))
-
-
-def _check_trusted(given: Mapping[str, Any]) -> None:
-    """Raise an error for code of the current folder, which must not be executed unless the user says so."""
-    for key in IMPORTED:
-        if ":" in str(given.get(key, "")):
-            law = f"{key} in {PROJECT} names code, which is imported only if the file is named"
-            raise InputValueError(law, hint=f"if you trust it, pass --config {PROJECT}.")
+    return {key: value for key, value in shared.items() if fits[key]} | dict(options.get(str(command.name), {}))
 
 
 def _parameters(command: click.Command) -> dict[str, click.Parameter]:

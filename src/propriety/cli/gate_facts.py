@@ -7,16 +7,16 @@ import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from pathlib import Path as File
 from typing import Any
-
-import numpy as np
 
 from propriety.cli.inputs import shown
 from propriety.cli.machine import VERSIONS
 from propriety.errors import InputValueError
 from propriety.evaluation.evaluation import Evaluation
+from propriety.evaluation.words import calibration_outcome
+from propriety.inference.calibration_summary import CalibrationOutcome, outcome_as_number
 from propriety.inference.comparison import Comparison
 from propriety.result import Result
 from propriety.tables.frames import checked_version
@@ -108,12 +108,16 @@ class GroupNumbers:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """Numbers and verdicts of an evaluation or a comparison."""
+    """Numbers and verdicts of an evaluation or a comparison.
+
+    `outcome` returns the outcome of the test of calibration of a model, on all cases or in a group.
+    """
 
     numbers: Numbers
     comparison: Comparison | None
     baseline: Numbers | None = None
     groups: Callable[[], GroupNumbers | None] = field(default=lambda: None)
+    outcome: Callable[[str, str | None], CalibrationOutcome] = field(default=lambda model, group: "not tested")  # noqa: ARG005
 
     @classmethod
     def of_evaluation(cls, evaluation: Evaluation, baseline: Numbers | None = None) -> Facts:
@@ -123,6 +127,7 @@ class Facts:
             comparison=evaluation.comparison,
             baseline=baseline,
             groups=cache(lambda: _groups(evaluation)),  # Made once, and only if a gate is about groups.
+            outcome=partial(_outcome, evaluation),
         )
 
     @classmethod
@@ -181,26 +186,36 @@ def _number(value: object) -> float:
     return float(value)
 
 
+def _outcome(evaluation: Evaluation, model: str, group: str | None) -> CalibrationOutcome:
+    """Return the outcome of the test of calibration of a model, on all cases or in a group."""
+    if group is None:
+        return calibration_outcome(evaluation, model)
+    if (tested := evaluation.group_calibration) is None:
+        return "not tested"
+    outcomes = tested.outcome[(tested.model == model) & (tested.group == group)].tolist()
+    return outcomes[0] if outcomes else "not tested"
+
+
 def _groups(evaluation: Evaluation) -> GroupNumbers | None:
     if evaluation.slices is None:
         return None
-    found, rows = evaluation.slices, {}
+    slices, rows = evaluation.slices, {}
     names = {name: name for name in SAME}
     limits = zip(LIMITS, ("value", "low", "high"), strict=True)
-    names |= {f"{found.measure.key}{suffix}": name for suffix, name in limits}
+    names |= {f"{slices.measure.key}{suffix}": name for suffix, name in limits}
     ratios = {name: name for name in (f"observed_expected{suffix}" for suffix in LIMITS)}
     tested: dict[tuple[str, str], dict[str, float]] = {}
     unknown = dict.fromkeys(ratios if evaluation.kind == "binary" else [], math.nan)
     if evaluation.kind != "ordinal":  # Groups that are too small are not tested.
         unknown["miscalibrated"] = math.nan
     if (calibration := evaluation.group_calibration) is not None:
-        verdicts = np.asarray(calibration.is_miscalibrated, dtype=np.float64).tolist()
+        verdicts = map(outcome_as_number, calibration.outcome.tolist())
         for (at, numbers), verdict in zip(_rows(calibration, ratios), verdicts, strict=True):
             tested[at] = numbers | {"miscalibrated": verdict}
         unknown |= dict.fromkeys([*next(iter(tested.values()), {}), "miscalibrated"], math.nan)
-    for at, numbers in _rows(found, names):
+    for at, numbers in _rows(slices, names):
         rows[at] = numbers | unknown | tested.get(at, {})
-    return GroupNumbers(found.by, rows)
+    return GroupNumbers(slices.by, rows)
 
 
 def _rows(result: Any, names: Mapping[str, str]) -> list[tuple[tuple[str, str], dict[str, float]]]:

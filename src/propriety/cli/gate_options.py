@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +26,12 @@ JUNIT = "--junit"
 SUCH_AS = {  # By command.
     "evaluate": (
         '"miscalibrated", "auc<0.7", "a/brier>b/brier", "a worse than b" or "any group/miscalibrated". Without a '
-        "model, it applies to every model. A number that could not be computed also fails; any group leaves out the "
-        "groups in which it could not."
+        "model, it applies to every model. It also fails if this cannot be told: a number could not be computed (for "
+        "any group: in one of them), or a verdict has too few events or no test."
     ),
     "compare": (
-        '"a worse than b", "a not better than b" or "a/brier>b/brier". Without a model, it applies to every model. A '
-        "number that could not be computed also fails."
+        '"a worse than b", "a not better than b" or "a/brier>b/brier". Without a model, it applies to every model. It '
+        "also fails if this cannot be told: a number could not be computed, or a verdict has no test."
     ),
 }
 
@@ -85,11 +86,11 @@ class GatedCommand(click.Command):
         try:
             return super().make_context(info_name, args, parent, **extra)
         except (click.ClickException, ProprietyError, OSError) as error:
-            told = Exception(error.format_message()) if isinstance(error, click.ClickException) else error
-            for option, value in zip(typed, [*typed[1:], ""], strict=True):
+            reason = Exception(error.format_message()) if isinstance(error, click.ClickException) else error
+            for option, value in pairwise([*typed, ""]):
                 target = value if option == JUNIT else option.removeprefix(f"{JUNIT}=")
                 if target != option and target:
-                    _write_error(target, str(self.name), one_line(told))
+                    _write_error(target, str(self.name), one_line(reason))
             raise
 
 
@@ -146,9 +147,12 @@ def gate_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _write_error(target: str, command: str, message: str) -> None:
-    """Replace the results of an earlier run by the error; a file of another kind is kept."""
+    """Replace the results of an earlier run by the error; a file of another kind is kept.
+
+    Nothing is said of it: before the error message, "Written" would read as if the command had succeeded.
+    """
     with suppress(ProprietyError, OSError):
         check_targets([target])
         path = Path(target)
         if not path.exists() or path.read_text(encoding="utf-8", errors="replace").startswith(JUNIT_HEAD):
-            write(target, error_junit(command, message))
+            write(target, error_junit(command, message), announced=False)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from xml.etree.ElementTree import Element, SubElement, indent, tostring  # nosec B405  (writes, and parses nothing)
 
-from propriety.cli.gates import GateResult
+from propriety.cli.gates import UNTOLD, GateResult
 from propriety.cli.messages import visible
 from propriety.inference.estimates import counted
 
@@ -19,6 +19,7 @@ SIGNS = re.compile(r"([\\`*_\[\]<>&|~!$^])")
 PLACES = ((re.compile(r"://"), r":\\//"), (re.compile(r"(?i)\bwww\."), r"www\\."), (re.compile(r"\n"), " "))
 LIST = re.compile(r"^(\d*)([-+.)])(?=\s)")
 MENTION = re.compile(r"([@#])")
+RESULTS = {"yes": "❌ failed", "no": "✅ passed", UNTOLD: f"❌ {UNTOLD}"}
 ZERO_WIDTH_SPACE = "\u200b"  # Without it, GitHub would notify the people and link the issues that a name mentions.
 
 
@@ -33,13 +34,14 @@ class Summary:
 
 def junit(command: str, results: Sequence[GateResult]) -> str:
     """Return JUnit XML with a test case for each gate and model."""
-    suite = _suite(command, len(results), failures=sum(one.failed for one in results))
-    for one in results:
-        case = _case(suite, one.gate if one.key == one.gate else f"{one.gate} [{one.key}]")
-        if one.failed:
-            SubElement(case, "failure", message=visible(one.reason), type="gate")
+    suite = _suite(command, len(results), failures=sum(result.failed for result in results))
+    for result in results:
+        case = _case(suite, result.gate if result.key == result.gate else f"{result.gate} [{result.key}]")
+        if result.failed:
+            kind = UNTOLD if result.answer == UNTOLD else "gate"
+            SubElement(case, "failure", message=visible(result.reason), type=kind)
         else:
-            SubElement(case, "system-out").text = visible(one.reason)
+            SubElement(case, "system-out").text = visible(result.reason)
     return _xml(suite)
 
 
@@ -52,13 +54,13 @@ def error_junit(command: str, message: str) -> str:
 
 def markdown(summary: Summary, results: Sequence[GateResult]) -> str:
     """Return a summary in GitHub's Markdown: the gates, the results in words, and the table."""
-    failed = sum(one.failed for one in results)
+    failed = sum(result.failed for result in results)
     gates = counted(len(results), "gate")
     verdict = f"{failed} of {gates} failed" if failed else f"{gates} passed"
     parts = [f"## propriety {summary.command}" + (f": {verdict}" if results else "")]
     if results:
         rows = [["result", "gate", "reason"]]
-        rows += [["❌ failed" if one.failed else "✅ passed", one.gate, one.reason] for one in results]
+        rows += [[RESULTS[result.answer], result.gate, result.reason] for result in results]
         parts.append(_table(rows))
     parts += ["\n".join(f"- {_escaped(line)}" for line in summary.sentences), _table(summary.rows)]
     return "\n\n".join(parts) + "\n"

@@ -1,12 +1,17 @@
-"""Gates: conditions under which a pipeline fails, and what became of them."""
+"""Gates: conditions under which a pipeline fails, and what became of them.
+
+Whether a condition is true has three answers: yes, no, and that it cannot be told, because a number could not be
+computed or a test was not possible. A gate passes only if the answer is no.
+"""
 
 from __future__ import annotations
 
 import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Literal, TypeAlias
 
 from propriety.cli.gate_facts import Facts, GroupNumbers, Numbers, near_names
 from propriety.cli.gate_grammar import (
@@ -21,10 +26,15 @@ from propriety.cli.gate_grammar import (
     parse_condition,
 )
 from propriety.errors import InputValueError
+from propriety.inference.calibration_summary import CalibrationOutcome
 from propriety.inference.comparison_words import pair_sentence
+from propriety.inference.estimates import counted
 from propriety.inference.verdicts import Pair
 
-__all__ = ["GateResult", "check_gates", "parse_condition"]
+__all__ = ["UNTOLD", "GateResult", "check_gates", "parse_condition"]
+
+Answer: TypeAlias = Literal["yes", "no", "cannot be told"]
+UNTOLD: Answer = "cannot be told"
 
 OPERATORS: dict[Sign, Callable[[float, float], bool]] = {
     "<": operator.lt,
@@ -37,6 +47,11 @@ MIRRORED: dict[Sign, Sign] = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 WORDS: dict[Sign, str] = {"<": "below", "<=": "at most", ">": "above", ">=": "at least"}
 TESTED = ("better", "worse", "not distinguishable", "same")
 TURNED = {"better": "worse", "worse": "better"}
+# Why the calibration of a model cannot be told.
+WHY: dict[CalibrationOutcome, str] = {
+    "too few events": "there are too few events or cases",
+    "not tested": "it was not tested",
+}
 MOST_NAMED = 5
 ROUNDING = 1e-12
 
@@ -52,9 +67,9 @@ class GateResult:
     key : str
         The number or verdict that was checked.
     value, limit : float
-        The number and what it was compared with; for a verdict 1 or 0, and NaN if there was no test.
-    failed : bool
-        Whether the condition is true, or could not be checked.
+        The number and what it was compared with; for a verdict 1 or 0, and NaN if it cannot be told.
+    answer : {"yes", "no", "cannot be told"}
+        Whether the condition is true.
     reason : str
         The result in words.
     """
@@ -63,22 +78,25 @@ class GateResult:
     key: str
     value: float
     limit: float = math.nan
-    failed: bool
+    answer: Answer
     reason: str
+
+    @property
+    def failed(self) -> bool:
+        """Whether the gate failed, which it also does if nothing shows that it would pass."""
+        return self.answer != "no"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain data."""
-        return asdict(self)
+        names = ("gate", "key", "value", "limit", "answer", "failed", "reason")
+        return {name: getattr(self, name) for name in names}
 
     def __str__(self) -> str:
         return f"Gate {'failed' if self.failed else 'passed'}: {self.reason}"
 
 
 def check_gates(gates: Sequence[Condition], facts: Facts) -> list[GateResult]:
-    """Check every gate; a gate without a model applies to each.
-
-    A number that is NaN fails its gate, because nothing shows that it would pass.
-    """
+    """Check every gate; a gate without a model applies to each."""
     return [result for gate in gates for result in _results(gate, facts)]
 
 
@@ -135,56 +153,83 @@ def _compared(gate: Inequality, model: str | None, facts: Facts) -> GateResult:
         return _any_group(gate, left, model, facts)
     value, limit = (_value(side, model, facts) for side in (left, right))
     key, bound = (_key(side, model, facts) for side in (left, right))
-    unknown = math.isnan(value) or math.isnan(limit)
+    condition = f"{WORDS[gate.sign]} {bound}"
+    result = partial(GateResult, gate=str(gate), key=key, value=value, limit=limit)
+    if math.isnan(value) or math.isnan(limit):
+        absent = key if math.isnan(value) else bound
+        reason = f"whether {key} is {condition} cannot be told: {absent} could not be computed."
+        return result(answer=UNTOLD, reason=reason)
     # The same number may be computed in two ways, with other rounding errors.
     same = isinstance(right, Path) and math.isclose(value, limit, rel_tol=ROUNDING)
-    failed = unknown or OPERATORS[gate.sign](limit if same else value, limit)
+    is_true = OPERATORS[gate.sign](limit if same else value, limit)
     known = f" ({limit:.6g})" if isinstance(right, Path) else ""
-    reason = f"{key} is {value:.6g}, {'which is' if failed else 'not'} {WORDS[gate.sign]} {bound}{known}."
-    if unknown:
-        absent = key if math.isnan(value) else bound
-        reason = f"{absent} could not be computed, so {key} may be {WORDS[gate.sign]} {bound}."
-    return GateResult(gate=str(gate), key=key, value=value, limit=limit, failed=failed, reason=reason)
+    reason = f"{key} is {value:.6g}, {'which is' if is_true else 'not'} {condition}{known}."
+    return result(answer=_answer(is_true), reason=reason)
 
 
 def _any_group(gate: Inequality, left: Path, model: str | None, facts: Facts) -> GateResult:
-    """Check a number in every group in which it is known."""
-    limit, known = _value(gate.right, model, facts), _of_groups(left, model, facts)
+    """Check a number in every group."""
+    limit, values = _value(gate.right, model, facts), _of_groups(left, model, facts)
     bound = f" ({limit:.6g})" if isinstance(gate.right, Path) else ""
-    key, condition = _key(left, model, facts), f"{WORDS[gate.sign]} {_key(gate.right, model, facts)}{bound}"
-    if not known or math.isnan(limit):
-        reason = f"{key} could not be computed, so it may be {condition}."
-        return GateResult(gate=str(gate), key=key, value=math.nan, limit=limit, failed=True, reason=reason)
+    right = _key(gate.right, model, facts)
+    key, condition = _key(left, model, facts), f"{WORDS[gate.sign]} {right}{bound}"
+    known, unknown = _known(values)
     wrong = [group for group, value in known.items() if OPERATORS[gate.sign](value, limit)]
-    value = (max if gate.sign in (">", ">=") else min)(known.values())
-    reason = f"{key} is {condition} in {_counted(wrong, known)}."
-    return GateResult(gate=str(gate), key=key, value=value, limit=limit, failed=bool(wrong), reason=reason)
+    value = (max if gate.sign in (">", ">=") else min)(known.values(), default=math.nan)
+    result = partial(GateResult, gate=str(gate), key=key, value=value, limit=limit)
+    if wrong:
+        return result(answer="yes", reason=f"{key} is {condition} in {_counted(wrong, known)}.")
+    if math.isnan(limit) or unknown or not known:
+        where = f"{right} could not be computed"
+        where = where if math.isnan(limit) else f"it could not be computed in {_counted(unknown, values)}"
+        return result(answer=UNTOLD, reason=f"whether {key} is {condition} cannot be told: {where}.")
+    return result(answer="no", reason=f"{key} is {condition} in none of {counted(len(known), 'group')}.")
 
 
 def _calibrated(gate: Miscalibrated, model: str | None, facts: Facts) -> GateResult:
     path, subject = gate.path, gate.path.model or model or facts.numbers.models[0]
     key = _key(path, model, facts)
     if path.group == Group():
-        known = _of_groups(path, model, facts)
-        wrong = [group for group, verdict in known.items() if verdict]
-        value = float(bool(wrong)) if known else math.nan
-        reason = f"{subject} is miscalibrated in {_counted(wrong, known)}."
-    else:
-        value = _value(path, model, facts)
-        where = "" if path.group is None else f" in {path.group}"
-        reason = f"{subject} {'is' if value else 'was not found to be'} miscalibrated{where}."
+        return _any_group_calibrated(gate, key, subject, facts)
+    value = _value(path, model, facts)
+    where = "" if path.group is None else f" in {path.group}"
+    result = partial(GateResult, gate=str(gate), key=key, value=value)
     if math.isnan(value):
-        where = "" if path.group is None else f" in {path.group}"
-        reason = f"the calibration of {subject}{where} was not tested."
-    return GateResult(gate=str(gate), key=key, value=value, failed=value != 0.0, reason=reason)
+        group = None if path.group is None else _group_text(path, path.group, facts)
+        reason = f"whether {subject} is miscalibrated{where} cannot be told: {WHY[facts.outcome(subject, group)]}."
+        return result(answer=UNTOLD, reason=reason)
+    claim = "is" if value else "was not found to be materially"
+    return result(answer=_answer(bool(value)), reason=f"{subject} {claim} miscalibrated{where}.")
+
+
+def _any_group_calibrated(gate: Miscalibrated, key: str, subject: str, facts: Facts) -> GateResult:
+    """Check the calibration of a model in every group."""
+    values = _of_groups(gate.path, subject, facts)
+    known, unknown = _known(values)
+    wrong = [group for group, verdict in known.items() if verdict]
+    result = partial(GateResult, gate=str(gate), key=key)
+    if wrong:
+        return result(value=1.0, answer="yes", reason=f"{subject} is miscalibrated in {_counted(wrong, known)}.")
+    if unknown or not known:
+        outcomes = dict.fromkeys(facts.outcome(subject, group) for group in unknown)
+        why = " or ".join(WHY[outcome] for outcome in outcomes)
+        reason = f"whether {subject} is miscalibrated in any group cannot be told: {why}"
+        return result(value=math.nan, answer=UNTOLD, reason=f"{reason} in {_counted(unknown, values)}.")
+    groups = counted(len(known), "group")
+    reason = f"{subject} was not found to be materially miscalibrated in any of {groups}."
+    return result(value=0.0, answer="no", reason=reason)
+
+
+def _answer(is_true: bool) -> Answer:  # noqa: FBT001  (the condition is the argument)
+    return "yes" if is_true else "no"
 
 
 def _related(gate: Relation, facts: Facts) -> GateResult:
     """Look up the verdict of the test of two models."""
-    found, names = facts.comparison, (gate.model, gate.other)
+    comparison, names = facts.comparison, (gate.model, gate.other)
     for name in names:
         _check_model(name, facts.numbers, gate)
-    if found is None:
+    if comparison is None:
         hint = (
             "pass the files of cases, or a ledger condensed with the same --thresholds; the numbers of models can be "
             "compared in any case, as in new/brier>old/brier."
@@ -192,23 +237,30 @@ def _related(gate: Relation, facts: Facts) -> GateResult:
         raise InputValueError("needs models that were tested on the same cases", argument="--fail-if", hint=hint)
     if gate.model == gate.other:
         raise InputValueError("must compare two models", argument="--fail-if", offender=f"got {gate}")
-    row = next(row for row, pair in enumerate(found.pairs) if {pair.model, pair.reference} == set(names))
-    pair: Pair = found.pairs[row]
-    verdict = str(found.verdict[row])
+    row = next(row for row, pair in enumerate(comparison.pairs) if {pair.model, pair.reference} == set(names))
+    pair: Pair = comparison.pairs[row]
+    verdict = str(comparison.verdict[row])
     verdict = verdict if pair.model == gate.model else TURNED.get(verdict, verdict)
-    value = float(verdict == gate.verdict) if verdict in TESTED else math.nan
-    failed = math.isnan(value) or bool(value) != gate.negated
-    return GateResult(
-        gate=str(gate), key=str(gate), value=value, failed=failed, reason=pair_sentence(pair, found.tested)
-    )
+    sentence = pair_sentence(pair, comparison.tested)
+    result = partial(GateResult, gate=str(gate), key=str(gate))
+    if verdict not in TESTED:
+        relation = f"{gate.model} is {gate.verdict} than {gate.other}"
+        return result(value=math.nan, answer=UNTOLD, reason=f"whether {relation} cannot be told: {sentence}")
+    is_found = verdict == gate.verdict
+    return result(value=float(is_found), answer=_answer(is_found != gate.negated), reason=sentence)
 
 
 def _of_groups(path: Path, model: str | None, facts: Facts) -> dict[str, float]:
-    """Return a number of each group in which it is known."""
+    """Return a number of each group, NaN where it is not known."""
     _numbers(path, facts)  # Raises an error for groups of the baseline.
-    groups, name = _group_numbers(path, facts), _owner(path, model, facts.numbers)
-    known = {group: _group_number(path, row, facts) for (own, group), row in groups.rows.items() if own == name}
-    return {group: value for group, value in known.items() if not math.isnan(value)}
+    groups, owner = _group_numbers(path, facts), _owner(path, model, facts.numbers)
+    return {group: _group_number(path, row, facts) for (name, group), row in groups.rows.items() if name == owner}
+
+
+def _known(values: Mapping[str, float]) -> tuple[dict[str, float], list[str]]:
+    """Return the numbers that are known, and the groups in which they are not."""
+    known = {group: value for group, value in values.items() if not math.isnan(value)}
+    return known, [group for group in values if group not in known]
 
 
 def _value(side: Path | Number, model: str | None, facts: Facts) -> float:
@@ -216,9 +268,8 @@ def _value(side: Path | Number, model: str | None, facts: Facts) -> float:
         return side.value
     numbers = _numbers(side, facts)
     if side.group is not None and side.group.key is not None:
-        groups = _group_numbers(side, facts)
-        text = groups.text(side.group.key, side.group.label)
-        return _group_number(side, groups.rows[_owner(side, model, numbers), text], facts)
+        text = _group_text(side, side.group, facts)
+        return _group_number(side, _group_numbers(side, facts).rows[_owner(side, model, numbers), text], facts)
     key = _flat_key(side, model, facts)
     if key not in numbers.flat:
         # A condition without a model applies to every model, so the names suggested have none either.
@@ -278,6 +329,11 @@ def _key(side: Path | Number, model: str | None, facts: Facts) -> str:
     return "/".join([*(["baseline"] if side.in_baseline else []), _flat_key(side, model, facts)])
 
 
+def _group_text(path: Path, group: Group, facts: Facts) -> str:
+    """Return the text of a group of one key, as in `Slices`."""
+    return _group_numbers(path, facts).text(group.key or "", group.label)
+
+
 def _group_numbers(path: Path, facts: Facts) -> GroupNumbers:
     groups = facts.groups()
     if groups is None:
@@ -292,8 +348,7 @@ def _check_model(name: str, numbers: Numbers, asked: object) -> None:
         raise InputValueError("must name a model", argument="--fail-if", offender=f"got {str(asked)!r}", hint=hint)
 
 
-def _counted(wrong: Sequence[str], known: Mapping[str, float]) -> str:
-    if not wrong:
-        return f"none of {len(known):,} groups"
-    more = f" and {len(wrong) - MOST_NAMED:,} more" if len(wrong) > MOST_NAMED else ""
-    return f"{len(wrong):,} of {len(known):,} groups: {'; '.join(wrong[:MOST_NAMED])}{more}"
+def _counted(groups: Sequence[str], among: Mapping[str, float]) -> str:
+    """Say how many groups of all, and which."""
+    more = f" and {len(groups) - MOST_NAMED:,} more" if len(groups) > MOST_NAMED else ""
+    return f"{len(groups):,} of {counted(len(among), 'group')}: {'; '.join(groups[:MOST_NAMED])}{more}"

@@ -75,6 +75,7 @@ def monitor_document(watch: LedgerMonitor) -> dict[str, Any]:
         {
             **watch.to_dict(),
             "summary": watch.summary().splitlines(),
+            "note": watch.note,
             "alarms": [streams[place] | {"words": alarm_words(watch, place)} for place in alarmed_streams(watch)],
             "streams": streams,
             "last_day": _records(watch.latest),

@@ -49,7 +49,8 @@ SHOWN = 20  # Streams in the table on the terminal.
     "--level",
     type=float,
     metavar="P",
-    help="One minus the probability of any false alarm, over all models, keys and days.  [default: 0.95]",
+    help="One minus the probability of any false alarm, over all models, keys and days, if the cases of a day are "
+    "independent.  [default: 0.95]",
 )
 @click.option(
     "--reference-days",
@@ -85,8 +86,9 @@ def monitor(
     """Monitor the models of ledgers day by day, for every combination of their other keys.
 
     An alarm means that forecasts are not calibrated, or that two models differ. The probability of any false alarm is
-    at most 1 - level, however often one looks. Exits with code 1 if there is an alarm. FILEs are ledgers of
-    `propriety condense` with --by day, or whatever --time names.
+    at most 1 - level, however often one looks, if the cases of a day are independent given their forecasts; if they are
+    correlated, it is higher. Exits with code 1 if there is an alarm. FILEs are ledgers of `propriety condense` with
+    --by day, or whatever --time names.
     """
     targets = [html, json_file, metrics_file]
     check_targets(targets)

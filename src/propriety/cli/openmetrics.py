@@ -97,7 +97,7 @@ def _families(watch: LedgerMonitor) -> Iterator[Family]:
     yield Family("propriety_false_alarm_probability_ratio", _BUDGET, [({}, 1.0 - watch.level)], unit="ratio")
 
 
-_BUDGET = "Bound on the probability of any false alarm, over all streams and days."
+_BUDGET = "Bound on the probability of any false alarm, over all streams and days, for independent cases."
 
 
 def _last_day(watch: LedgerMonitor, labels: Sequence[Mapping[str, object]]) -> Iterator[Family]:

@@ -41,8 +41,8 @@ def check_targets(targets: Sequence[str | None], files: Sequence[Path] = ()) -> 
 
 
 @contextmanager
-def replaced(target: str) -> Iterator[Path]:
-    """Yield a new file in the folder of the target, and move it to the target once it is complete."""
+def replaced(target: str, *, announced: bool = True) -> Iterator[Path]:
+    """Yield a new file in the folder of the target, move it to the target once it is complete, and say so."""
     path = followed(target)  # A link is kept, and the file that it points to is replaced.
     beside = path.with_name(f".{secrets.token_hex(8)}{path.suffix}")
     try:
@@ -53,7 +53,8 @@ def replaced(target: str) -> Iterator[Path]:
         yield beside
         check_interrupt()
         beside.replace(path)
-        click.echo(f"Written: {visible_name(target)}", err=True)
+        if announced:
+            click.echo(f"Written: {visible_name(target)}", err=True)
     except BaseException as error:
         with suppress(OSError):
             beside.unlink(missing_ok=True)
@@ -89,12 +90,12 @@ def new_folder(target: str) -> Iterator[Path]:
         shutil.rmtree(beside, ignore_errors=True)
 
 
-def write(target: str, text: str) -> None:
-    """Write a text to a file, or to the standard output for "-"."""
+def write(target: str, text: str, *, announced: bool = True) -> None:
+    """Write a text to a file, which the standard error says if `announced`; or to the standard output for "-"."""
     if target == STDOUT:
         click.echo(text)
         return
-    with replaced(target) as path:
+    with replaced(target, announced=announced) as path:
         path.write_text(text, encoding="utf-8")
 
 

@@ -75,7 +75,7 @@ class ProbabilityMeans(Result):
         `model` divided by `source`. For accuracy it is the divergence probability.
     angle : float, optional
         Angle in degrees of the line from robustness to decisiveness, with the source on the horizontal axis and the
-        model on the vertical: 45 for a perfect model, more for an over-confident one; NaN if there is no such line.
+        model on the vertical: 45 for calibrated forecasts, up to sampling noise; NaN if there is no such line.
     method : {"pav", "bins", "none"}
         How the source probabilities were estimated.
     precision : float, optional
@@ -187,7 +187,9 @@ def probability_means(
 
        \operatorname{atan2}(\text{model}_1 - \text{model}_{-2/3},\ \text{source}_1 - \text{source}_{-2/3}),
 
-    distinguishes over-confidence (above 45 degrees) from under-confidence (below).
+    is 45 degrees for calibrated forecasts. With many cases, it is larger for forecasts that are too extreme and smaller
+    for forecasts that are too timid. In a sample it also varies by chance, by several degrees with 2,000 cases, so it
+    decides nothing: `propriety.calibration_summary` tests calibration.
 
     Parameters
     ----------

@@ -62,10 +62,11 @@ class ClassAnalyses(ABC):
 
     @property
     def class_decompositions(self) -> dict[str, Decomposition]:
-        """Parts of the Brier score of each model, with the miscalibration corrected for sampling noise; for classes."""
-        assert self.classes is not None  # noqa: S101  (for the type checker; there are classes)
+        """Parts of the Brier score of each model, the miscalibration corrected for noise; empty without classes."""
+        if (classes := self.classes) is None:
+            return {}
         verdicts = self.class_calibration.items()
-        return {model: class_decomposition(self.classes, model, verdict) for model, verdict in verdicts}
+        return {model: class_decomposition(classes, model, verdict) for model, verdict in verdicts}
 
     @cached_property
     def confusion(self) -> dict[str, Confusion]:

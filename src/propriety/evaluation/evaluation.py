@@ -31,7 +31,7 @@ from propriety.evaluation.made_when_asked import MadeWhenAsked
 from propriety.evaluation.problem import Problem
 from propriety.evaluation.recalibration_gains import RecalibrationGains
 from propriety.evaluation.scores import Scores, scores_of
-from propriety.inference.calibration_summary import CalibrationSummary, calibration_of
+from propriety.inference.calibration_summary import CalibrationSummary, calibration_of, outcome_as_number
 from propriety.inference.comparison import Comparison, compare_of
 from propriety.inference.estimates import Estimate
 from propriety.inference.estimation import estimate_or_note
@@ -159,8 +159,12 @@ class Evaluation(ClassAnalyses, Result):
 
     @property
     def miscalibrated(self) -> dict[str, float]:
-        """For each model 1 if it is found miscalibrated, 0 if not, and NaN if it was not tested."""
-        return {model: words.is_miscalibrated(self, model) for model in self.models}
+        """For each model 1 if it is found to be materially miscalibrated, 0 if not, and NaN if that cannot be told.
+
+        It cannot be told with too few events, or without a test; of cut points, if it cannot be told for one of them
+        and none is miscalibrated.
+        """
+        return {model: outcome_as_number(words.calibration_outcome(self, model)) for model in self.models}
 
     @cached_property
     def reliability(self) -> dict[str, Mapping[Any, ReliabilityCurve]]:
@@ -272,6 +276,7 @@ class Evaluation(ClassAnalyses, Result):
         """Return the scores with flat keys, as experiment trackers expect.
 
         For one model the keys are like ``brier``, ``brier_low`` and ``brier_high``; for several, like ``model/brier``.
+        What is not known is NaN; the verdict ``miscalibrated`` is 1, 0, or NaN if it cannot be told.
         """
         numbers: dict[str, float] = {}
         prefixes = {model: f"{model}/" if len(self.models) > 1 else "" for model in self.models}

@@ -63,11 +63,6 @@ class GroupCalibration(Result):
     p_adjusted: Floats
     level: float
 
-    @property
-    def is_miscalibrated(self) -> NDArray[np.bool_]:
-        """Whether a row is miscalibrated, with one level for all rows."""
-        return np.asarray(self.outcome == "miscalibrated")
-
 
 def calibration_of_groups(ledger: Ledger, found: Slices, *, level: float) -> GroupCalibration | None:
     r"""Test the calibration of the groups of each key of a ledger; clusters require the cases.

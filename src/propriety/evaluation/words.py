@@ -31,18 +31,26 @@ if TYPE_CHECKING:
 __all__ = [
     "MOST_EVENTS",
     "absent_words",
+    "calibration_outcome",
     "calibration_words",
     "cases_words",
     "drawn_words",
     "findings_words",
     "headline_words",
-    "is_miscalibrated",
     "slices_words",
     "summary",
 ]
 
 MOST_EVENTS = 100  # With more classes or cut points, calibration is not tested for each by default.
 MOST_NAMED = 8
+# Of all cut points together, the first of these that one of them has: one that cannot be told leaves the model open.
+DECISIVE: tuple[CalibrationOutcome, ...] = (
+    "miscalibrated",
+    "too few events",
+    "not tested",
+    "immaterial",
+    "consistent",
+)
 
 
 def summary(evaluation: Evaluation) -> Iterator[str]:
@@ -185,15 +193,12 @@ def drawn_words(evaluation: Evaluation) -> str:
     return f"{said}{of_best}; all are in the table."
 
 
-def is_miscalibrated(evaluation: Evaluation, model: str) -> float:
-    """Return 1 if a model is miscalibrated, 0 if not, and NaN if it was not tested; of cut points, for any of them."""
+def calibration_outcome(evaluation: Evaluation, model: str) -> CalibrationOutcome:
+    """Return the outcome of the test of calibration of a model; of cut points, one for all of them together."""
     if evaluation.kind == "multiclass":
-        outcomes = {"classes": evaluation.class_calibration[model].outcome}
-    else:
-        outcomes = _outcomes(evaluation, model)
-    if all(one == "not tested" for one in outcomes.values()):
-        return math.nan
-    return float("miscalibrated" in outcomes.values())
+        return evaluation.class_calibration[model].outcome
+    outcomes = _outcomes(evaluation, model).values()
+    return next((outcome for outcome in DECISIVE if outcome in outcomes), "not tested")
 
 
 def _outcomes(evaluation: Evaluation, model: str) -> dict[Any, CalibrationOutcome]:
@@ -263,7 +268,7 @@ def _group_calibration_words(evaluation: Evaluation) -> Iterator[str]:
     found = evaluation.group_calibration
     if found is None:
         return
-    wrong = np.flatnonzero(found.is_miscalibrated)
+    wrong = np.flatnonzero(found.outcome == "miscalibrated")
     for row in wrong.tolist():
         numbers = [float(getattr(found, f"observed_expected{side}")[row]) for side in ("", "_low", "_high")]
         ratio, low, high = ratio_and_limits(*numbers)

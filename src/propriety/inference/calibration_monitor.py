@@ -68,7 +68,8 @@ def monitor_calibration(
         As in `propriety.mean_score`: binary outcomes, in the order in which they became known, and the probability of
         the event.
     level : float
-        One minus the probability of a false alarm, strictly between 0 and 1.
+        One minus the probability of a false alarm, strictly between 0 and 1, for outcomes that become known one after
+        another.
 
     Returns
     -------
@@ -78,7 +79,13 @@ def monitor_calibration(
     Notes
     -----
     For batches of cases by day, and for many models and groups, see `monitor`. The notes of `monitor_comparison` on the
-    order of the cases apply here too. A forecast of 0 or 1 adds no evidence as
+    order of the cases apply here too.
+
+    **Several cases of one time raise false alarms if they are correlated given their forecasts**, because the claim is
+    about each case given all before it, also those of its own time. Calibrated forecasts for a dozen stations under one
+    weather raise an alarm within months. Monitor one case of each time, such as one station.
+
+    A forecast of 0 or 1 adds no evidence as
     long as it comes true. Once it fails, the e-value is infinite, because the claim gave that outcome probability 0.
 
     References

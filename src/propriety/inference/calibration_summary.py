@@ -41,6 +41,7 @@ __all__ = [
     "calibration_of",
     "calibration_summary",
     "jointly_tested",
+    "outcome_as_number",
 ]
 
 CalibrationOutcome: TypeAlias = Literal["consistent", "miscalibrated", "immaterial", "too few events", "not tested"]
@@ -48,6 +49,14 @@ Direction: TypeAlias = Literal[
     "refuted", "too high", "too low", "reversed", "too extreme", "too timid", "other shape", "together"
 ]
 
+# Whether forecasts are materially miscalibrated, as a number. Too few events are no evidence of calibration.
+AS_NUMBER: dict[CalibrationOutcome, float] = {
+    "miscalibrated": 1.0,
+    "immaterial": 0.0,
+    "consistent": 0.0,
+    "too few events": math.nan,
+    "not tested": math.nan,
+}
 # Miscalibration within these margins is called immaterial.
 RATIO_MARGIN, SLOPE_MARGIN, COST_MARGIN = 0.05, 0.1, 0.005
 # Effective number of times that the test needs to keep its level, and number of times needed to estimate it.
@@ -308,6 +317,17 @@ def _smooth(ledger: Ledger, table: ForecastTable, level: float, drawing: Drawing
     except UNDEFINED:
         return None
     return found if ledger.dependence is None else found.without_limits(ONLY_INDEPENDENT)
+
+
+def outcome_as_number(outcome: CalibrationOutcome) -> float:
+    """Return 1 for materially miscalibrated forecasts, 0 for others, and NaN if that cannot be told.
+
+    Examples
+    --------
+    >>> outcome_as_number("immaterial"), outcome_as_number("too few events")
+    (0.0, nan)
+    """
+    return AS_NUMBER[outcome]
 
 
 def _cleared(test: CalibrationTest) -> CalibrationOutcome:

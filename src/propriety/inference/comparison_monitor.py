@@ -35,7 +35,7 @@ class MonitoredComparison(EProcess):
 
     Parameters
     ----------
-    log_e_value, claim, level, method, n, dropped
+    log_e_value, claim, level, method, n, dropped, note
         As in `EProcess`, against the claim that the model is no worse than the reference.
     p_value : ndarray of shape (n,)
         Anytime-valid p-value of that claim, doubled because both signs are monitored.
@@ -149,7 +149,8 @@ def monitor_comparison(
     rule : Rule
         Any proper rule with a finite range.
     level : float
-        One minus the probability that a bound is ever wrong, strictly between 0 and 1.
+        One minus the probability that a bound is ever wrong, strictly between 0 and 1, for outcomes that become known
+        one after another.
     pos_label, labels, missing, tolerance
         As in `propriety.mean_score`; ``missing="drop"`` drops a case with a missing value in either forecast.
 
@@ -161,7 +162,9 @@ def monitor_comparison(
     Notes
     -----
     A case must be added only after its outcome is known and before that of the next case is. Outcomes that become known
-    together need an order that was fixed in advance and does not depend on them. Forecasts several steps ahead overlap,
+    together must be independent given their forecasts, and need an order that was fixed in advance and does not depend
+    on them. **If cases of one time are correlated, false alarms are more likely**: monitor one case of each time, such
+    as one station. Forecasts several steps ahead overlap,
     and their differences are correlated: monitor every h-th of them. Weights are not supported, because a weighted mean
     cannot be bet on case by case.
 

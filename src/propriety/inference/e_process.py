@@ -18,6 +18,12 @@ from propriety.tables.forecast_table import ForecastTable
 
 __all__ = ["EProcess", "anytime_p_values", "first_reached", "log_threshold", "refuse_table"]
 
+# Nothing in a stream of single cases tells whether several of them are of one time, so every result says so.
+ONE_BY_ONE = (
+    "the level is for outcomes that become known one after another; if several of one time are correlated given their "
+    "forecasts, false alarms are more likely: monitor one case of each time"
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class EProcess(Result):
@@ -37,11 +43,13 @@ class EProcess(Result):
     claim : str
         The claim that is tested.
     level : float
-        One minus the probability of a false alarm, ever.
+        One minus the probability of a false alarm, ever, if `note` holds.
     method : str
         How the e-values are computed.
     n, dropped : int
         Number of cases, and of rows left out because of missing values.
+    note : str
+        The condition of the level.
     """
 
     log_e_value: Floats
@@ -52,6 +60,7 @@ class EProcess(Result):
     method: str
     n: int
     dropped: int = 0
+    note: str = field(default=ONE_BY_ONE, init=False)
     options: Mapping[str, Any] = field(metadata={"hidden": True})
 
     @property
@@ -71,6 +80,9 @@ class EProcess(Result):
         if self.alarm is None:
             return f"No alarm in {counted(self.n, 'case')}."
         return f"Alarm after {self.alarm:,} of {counted(self.n, 'case')}: it is not true that {self.claim}."
+
+    def __str__(self) -> str:
+        return f"{self.verdict} Note: {self.note}."
 
     def columns(self) -> Mapping[str, NDArray[Any]]:
         """Return one row per case, numbered from 1."""

@@ -47,7 +47,8 @@ class LedgerMonitor(Result):
     models : tuple of str
         The models.
     level : float
-        One minus the probability of any false alarm, over all streams and days.
+        One minus the probability of any false alarm, over all streams and days, if `note` is empty; else it holds only
+        if the cases of a day are independent given their forecasts.
     reference_days : int
         Number of first days of a stream with which later forecasts are compared.
     rule : Rule
@@ -79,9 +80,9 @@ class LedgerMonitor(Result):
         """Return one row per stream.
 
         `observed_expected` is that of all days, and `difference` is the mean loss of the model minus that of the
-        reference. `low` and `high` bound the average so far of either; all of them together hold on all days with a
-        probability of at least the level. `alarm` is the day on which the e-value first reached its threshold, `since`
-        the most likely day of the change, and `direction` says how the model is wrong.
+        reference. `low` and `high` bound the average so far of either; for independent cases, all of them together hold
+        on all days with a probability of at least the level. `alarm` is the day on which the e-value first reached its
+        threshold, `since` the most likely day of the change, and `direction` says how the model is wrong.
         """
         states = self.states
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
@@ -106,6 +107,19 @@ class LedgerMonitor(Result):
             "since": [self._label(place) for place in np.where(alarmed, states.since, NEVER).tolist()],
             "direction": directions,
         }
+
+    @property
+    def note(self) -> str:
+        """A caveat if a stream has several cases of one day; else an empty text.
+
+        The tests multiply the evidence of the cases of a day, which is right only if they are independent.
+        """
+        if not (self.states.n > self.states.evidence.days).any():
+            return ""
+        return (
+            f"several cases of one {self.time} count as independent given their forecasts; if they are correlated, "
+            "false alarms are more likely"
+        )
 
     @property
     def alarms(self) -> int:
@@ -271,14 +285,14 @@ def monitor(
     Parameters
     ----------
     ledger : Ledger
-        Cases by day and other keys: ``pr.condense(frame, ["a", "b"], outcome="y", by=["day", "site"])``. They must be
-        independent given the forecasts, and have no weights.
+        Cases by day and other keys: ``pr.condense(frame, ["a", "b"], outcome="y", by=["day", "site"])``. The cases of
+        a day must be independent given the forecasts, and have no weights.
     time : str
         The key whose labels are the days, or other times, in sorted order.
     rule : Rule
         Any proper rule with a finite range, for the scores and for the comparison of models.
     level : float
-        One minus the probability of any false alarm, over all streams and days.
+        One minus the probability of any false alarm, over all streams and days, for independent cases.
     reference_days : int
         Number of first days of each model and key with which later forecasts are compared.
     mature_after : int
@@ -299,16 +313,19 @@ def monitor(
 
     The budget 1 - level is divided among all streams: an alarm is raised when the e-value of a stream reaches
     :math:`1 / (s (1 - \text{level}))`, where s is its share. The streams of the first day share three quarters, and
-    those that appear later share the rest. With a probability of at least the level, no stream ever raises a false
-    alarm. An alarm stays after the forecasts have been corrected: start a new monitor then.
+    those that appear later share the rest. If the cases of a day are independent given their forecasts and the days
+    before, no stream ever raises a false alarm with a probability of at least the level. An alarm stays after the
+    forecasts have been corrected: start a new monitor then.
 
     `monitor_calibration` and `monitor_comparison` test single cases in the order in which they arrive.
 
     A day is tested once, when all of its outcomes are known: with labels that arrive up to a week late, pass
     ``mature_after=7``, and extend the monitor by a ledger of the last eight days.
 
-    Outcomes that deviate together, for example because of the weather, count as miscalibration, because the forecasts
-    did not know it.
+    **Correlated cases raise false alarms.** Outcomes of one day that deviate together, for example because of the
+    weather, count as miscalibration, or as a difference between models: calibrated forecasts for a dozen stations under
+    one weather raise an alarm within months. The `note` of the result says so whenever a stream has several cases of
+    one day.
 
     References
     ----------
@@ -324,8 +341,10 @@ def monitor(
     >>> y = rng.random(30_000) < np.where(day > 40, 1.3, 1.0) * p
     >>> watch = monitor(pr.condense(y, {"m": p}, by={"day": day}), time="day")
     >>> print(watch.summary())
-    1 alarm in 1 stream over 60 days (probability of any false alarm: at most 5%):
+    1 alarm in 1 stream over 60 days (probability of any false alarm: at most 5% for independent cases):
     m: forecasts too low since day 41 (alarm on day 43), observed/expected 1.41 until the alarm.
+    Note: several cases of one day count as independent given their forecasts; if they are correlated, false alarms are
+    more likely.
     """
     check_level(level)
     check_positive("reference_days", reference_days)

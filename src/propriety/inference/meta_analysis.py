@@ -22,7 +22,7 @@ from propriety.inference.measures import FittedDistance, Measure, bounds_of
 from propriety.inference.number_words import capitalized, number, p_value_words, percent
 from propriety.inference.random_effects import HeterogeneityMethod, PredictionMethod, RandomEffects, random_effects
 from propriety.inference.ranking_measures import AreaUnderRoc
-from propriety.inference.site_errors import SiteCounts, site_errors
+from propriety.inference.site_errors import SiteCounts, ratio_note, site_errors
 from propriety.inference.slice_table import texts_of_labels
 from propriety.inference.verdicts import Names
 from propriety.ledger.ledger import Ledger
@@ -236,9 +236,15 @@ def meta_analysis(
     Notes
     -----
     A site is left out of the mean of a measure if it has no standard error on the scale of the analysis, for example
-    for observed/expected without events; `note` says so. If sites are left out because they have no events, the mean is
-    biased: combine small sites first. If the value of a site is infinite, so is the mean. If a site in the mean has
-    fewer than 10 events or non-events, `note` says so.
+    for observed/expected without events; `note` says so. If the value of a site is infinite, so is the mean. If a site
+    in the mean has fewer than 10 events or non-events, `note` says so.
+
+    **Small sites bias the mean of observed/expected.** Ratios that happen to be high have smaller standard errors and
+    larger weights, so with m expected events per site the mean is too high by about 1 / (2m): by 5% with 10 events, and
+    by half with 1.5, when many sites without events are left out. `note` says so if half of the sites expect fewer than
+    20 events, if this bias exceeds half of the standard error of the mean, as it does with more sites than expected
+    events per site, or if sites are left out because they have no events. Combine small sites first, or report
+    `pooled`, the ratio of all cases together.
 
     A site without events has a small mean score and a small standard error, and would dominate the mean over sites. The
     standard errors of mean scores and net benefit are therefore shrunk: the variance of the losses of a site is
@@ -294,7 +300,9 @@ def meta_analysis(
             errors = site_errors(measure, found, counts).tolist()
             summed = [replace(one, standard_error=error) for one, error in zip(found, errors, strict=True)]
             row, weight = _summary(measure, labels, summed, (method, prediction), level, one_key.classes)
-            row["note"] = "; ".join(filter(None, [row["note"], counts.note(weight > 0.0)]))
+            used, error = weight > 0.0, row.pop("standard_error")
+            biased = ratio_note(measure, counts, used, error, pooled)
+            row["note"] = "; ".join(filter(None, [row["note"], biased, counts.note(used)]))
             rows.append({"model": model, "measure": measure.key, "pooled": pooled, **row})
             sites += [
                 _site_row(model, measure, label, count, one, share)
@@ -333,7 +341,7 @@ def _summary(
     level: float,
     classes: int | None,
 ) -> tuple[dict[str, Any], Floats]:
-    """Return the row of a measure, and the weight of each site."""
+    """Return the row of a measure with the standard error of its mean, and the weight of each site."""
     scale = str(getattr(measure, "scale", "identity"))
     value, error = _on_scale(found, scale)
     usable = np.isfinite(value) & np.isfinite(error) & (error > 0.0)
@@ -361,7 +369,6 @@ def _summary(
             notes.append(f"{k} sites hardly determine the variance between sites")
     else:
         notes.append("fewer than two sites have a standard error")
-    del numbers["standard_error"]
     return {**numbers, "n_sites": k, "scale": scale, "note": "; ".join(notes)}, weight
 
 

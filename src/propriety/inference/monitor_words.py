@@ -14,13 +14,15 @@ __all__ = ["alarm_words", "alarmed_streams", "change_words", "stream_name", "sum
 
 
 def summary_of(watch: LedgerMonitor) -> str:
-    """Return the number of alarms, a sentence for each, and the number of days that are not tested yet."""
+    """Return the number of alarms, a sentence for each, the number of days that are not tested yet, and the note."""
     scope = f"{counted(len(watch.states), 'stream')} over {counted(len(watch.times), watch.time)}"
     budget = f"probability of any false alarm: at most {100.0 * (1.0 - watch.level):.3g}%"
+    budget += " for independent cases" if watch.note else ""
     places = alarmed_streams(watch)
     head = f"{counted(len(places), 'alarm')} in {scope} ({budget}):" if places else f"No alarm in {scope} ({budget})."
     later = [f"Not tested yet: {counted(len(watch.waiting), watch.time)}."] if watch.waiting else []
-    return "\n".join([head, *(alarm_words(watch, place) for place in places), *later])
+    note = [f"Note: {watch.note}."] if watch.note else []
+    return "\n".join([head, *(alarm_words(watch, place) for place in places), *later, *note])
 
 
 def alarmed_streams(watch: LedgerMonitor) -> list[int]:

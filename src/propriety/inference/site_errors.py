@@ -8,15 +8,19 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from propriety.inference.calibration_measures import ObservedExpected, PredictedActual
 from propriety.inference.estimates import FEWEST_HELD, Estimate, counted, too_narrow
 from propriety.inference.measures import Mean, Measure
+from propriety.inference.number_words import number
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.moments import OUTCOME
 from propriety.result import Floats
 
-__all__ = ["SiteCounts", "site_errors"]
+__all__ = ["SiteCounts", "ratio_note", "site_errors"]
 
 SHARED = 100.0  # Number of events of all sites that are added to those of a site; see `studies/sites.py`.
+FEWEST_EXPECTED = 20.0  # With m expected events a site, the mean of observed/expected is about 1 / (2m) too high.
+LARGEST_BIAS = 0.5  # In standard errors of the mean; then 95% intervals contain the truth in about 92% of samples.
 
 
 class SiteCounts(NamedTuple):
@@ -28,19 +32,24 @@ class SiteCounts(NamedTuple):
         Number of cases of equal weight that would estimate a mean as precisely.
     rare : ndarray of int of shape (sites,)
         Number of events or non-events, whichever is smaller; for classes, of cases outside the most frequent class.
+    expected : ndarray of shape (sites,)
+        Number of events that the forecasts expect among those n cases; for classes, of the first class.
     classes : bool
         Whether the outcomes are classes.
     """
 
     n: Floats
     rare: NDArray[np.int64]
+    expected: Floats
     classes: bool
 
     @classmethod
     def of(cls, parts: Sequence[Ledger], model: str) -> SiteCounts:
         """Return the numbers of the ledger of each site."""
-        n = [part.table(model, part.events[0]).effective_n for part in parts]
-        return cls(np.array(n), np.array([_rarer(part, model) for part in parts]), parts[0].labels is not None)
+        tables = [part.table(model, part.events[0]) for part in parts]
+        n = np.array([table.effective_n for table in tables])
+        expected = n * np.array([table.mean_forecast for table in tables])
+        return cls(n, np.array([_rarer(part, model) for part in parts]), expected, parts[0].labels is not None)
 
     def note(self, used: NDArray[np.bool_]) -> str:
         """Say how many of the sites that are used have few events; "" if none has."""
@@ -48,6 +57,29 @@ class SiteCounts(NamedTuple):
         what = "cases outside the most frequent class" if self.classes else "events or non-events"
         has = "has" if few == 1 else "have"
         return too_narrow(f"{counted(few, 'site')} {has} fewer than {FEWEST_HELD} {what}") if few else ""
+
+
+def ratio_note(measure: Measure, counts: SiteCounts, used: NDArray[np.bool_], error: float, pooled: float) -> str:
+    """Say that the mean of observed/expected over the used sites is biased, if it is; "" if not, or for other measures.
+
+    The logarithm of a ratio with few events is estimated too low, but ratios that happen to be high have the smaller
+    standard errors and the larger weights, and sites without events have no weight at all. `error` is the standard
+    error of the mean on the log scale.
+    """
+    if not isinstance(measure, ObservedExpected | PredictedActual) or not used.any():
+        return ""
+    median = float(np.median(counts.expected))
+    absent = int(np.count_nonzero(~used & (counts.rare == 0)))
+    reasons = []
+    if median < FEWEST_EXPECTED or 1.0 / (2.0 * median) > LARGEST_BIAS * error:
+        reasons.append(f"{counted(len(used), 'site')} of about {median:.2g} expected events each have few events")
+    if absent:
+        verb = "is" if absent == 1 else "are"
+        reasons.append(f"{counted(absent, 'site')} without events or without non-events {verb} left out")
+    if not reasons:
+        return ""
+    side = "high" if isinstance(measure, ObservedExpected) else "low"
+    return f"{' and '.join(reasons)}: the mean over sites is too {side}; over all cases together it is {number(pooled)}"
 
 
 def _rarer(part: Ledger, model: str) -> int:

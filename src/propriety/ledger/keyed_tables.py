@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,7 +18,7 @@ from propriety.tables.forecast_table import ForecastTable
 
 __all__ = ["COLUMNS", "KeyedTables", "add_up"]
 
-SMALLEST = np.nextafter(0.0, 1.0)
+SMALLEST = math.nextafter(0.0, 1.0)
 SPARSE = 4  # With up to this many grid cells per row, counting is faster than sorting.
 COLUMNS = ("forecast", "events", "non_events", "event_squares", "non_event_squares")
 

@@ -72,7 +72,8 @@ def _draw_evidence(ax: Axes, process: EProcess, lines: dict[str, tuple[Floats, i
     ax.axhspan(threshold, high, color=GREY["band"], alpha=0.5, linewidth=0, zorder=0.5)
     ax.axhline(0.0, color=GREY["isoline"], linewidth=0.9, zorder=1)
     ax.axhline(threshold, color=GREY["text"], linewidth=1.0, linestyle=DASHES[1], zorder=1.5, label="_threshold")
-    alarm = f"alarm at {process.threshold:,.4g}\n(false alarms: at most {100 * (1 - process.level):.3g}%)"
+    budget = f"false alarms: at most {100 * (1 - process.level):.3g}%"
+    alarm = f"alarm at {process.threshold:,.4g}\n({budget}\nfor independent cases)"
     beside = [(threshold, alarm, GREY["text"])]
     for index, (name, (_, at, text)) in enumerate(lines.items()):
         color, power = (COLORS[1], COLORS[0])[index], np.minimum(powers[name], high)

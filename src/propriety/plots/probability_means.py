@@ -21,7 +21,6 @@ NAMES = ("decisiveness", "accuracy", "robustness")
 MARKERS = ("o", "s", "^", "D", "v")  # Of the classes, which colour does not distinguish in grey.
 DARK = "0.1"
 LARGEST = 420.0  # Area of the largest bubble, in square points.
-PERFECT = 45.0
 ARC = 0.15
 BESIDE = 0.9  # If a ray ends further right, its label is to the right of the axes.
 LEFT, NAMES_END = 0.035, 0.4
@@ -39,7 +38,7 @@ def _(means: ProbabilityMeans, ax: Axes | None = None, *, label: str = "", detai
     ax = new_axes(ax, size=(4.6, 4.4))
     _frame(ax)
     classes = _draw_bubbles(ax, means.groups)
-    _draw_line(ax, means.source, means.model, means.angle, verdict=details)
+    _draw_line(ax, means.source, means.model, means.angle)
     if details:
         _draw_projection(ax, means.source[1], means.model[1], means.divergence[1])
         _name_marks(ax, means.source, means.model)
@@ -127,7 +126,7 @@ def _draw_bubbles(ax: Axes, groups: ProbabilityGroups) -> dict[str, Any]:
     return styles if len(names) <= len(looks) else {f"{len(names)} classes": looks[0]}
 
 
-def _draw_line(ax: Axes, source: Floats, model: Floats, angle: float | None, *, verdict: bool) -> None:
+def _draw_line(ax: Axes, source: Floats, model: Floats, angle: float | None) -> None:
     """Draw the three marks, the line through the outer two, and its angle."""
     look: dict[str, Any] = {"marker": "D", "color": DARK, "edgecolors": "white", "linewidths": 0.9}
     ax.scatter(source, model, s=(42.0, 95.0, 42.0), zorder=5, label="_marks", **look)
@@ -141,7 +140,7 @@ def _draw_line(ax: Axes, source: Floats, model: Floats, angle: float | None, *, 
     low, high = sorted((0.0, angle))
     ax.add_patch(Arc(tuple(corner), 1.4 * ARC, 1.4 * ARC, theta1=low, theta2=high, color=DARK, linewidth=0.7, zorder=4))
     ax.annotate(
-        f"{angle:.1f}°" + (_verdict(angle) if verdict else ""),
+        f"{angle:.1f}°",
         (corner[0] + ARC, corner[1]),
         (3, -1),
         textcoords="offset points",
@@ -150,14 +149,7 @@ def _draw_line(ax: Axes, source: Floats, model: Floats, angle: float | None, *, 
         color=DARK,
         bbox=on_white(),
         zorder=4.5,
-        linespacing=1.15,
     )
-
-
-def _verdict(angle: float) -> str:
-    if round(angle) == PERFECT:
-        return ""
-    return "\nover-confident" if angle > PERFECT else "\nunder-confident"
 
 
 def _draw_projection(ax: Axes, source: float, model: float, divergence: float) -> None:

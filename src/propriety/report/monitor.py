@@ -63,11 +63,13 @@ def monitor_page(watch: LedgerMonitor, *, title: str) -> Page:
 
 
 def _verdict(watch: LedgerMonitor) -> Iterator[str]:
-    first, *sentences = summary_of(watch).splitlines()
-    yield first
-    yield from sentences[:MOST_SENTENCES]
-    if len(sentences) > MOST_SENTENCES:
-        yield f"{len(sentences) - MOST_SENTENCES} more are in the table of alarms."
+    head, *sentences = summary_of(watch).splitlines()
+    alarms, rest = sentences[: watch.alarms], sentences[watch.alarms :]
+    yield head
+    yield from alarms[:MOST_SENTENCES]
+    if len(alarms) > MOST_SENTENCES:
+        yield f"{len(alarms) - MOST_SENTENCES} more are in the table of alarms."
+    yield from rest
 
 
 def _headline(watch: LedgerMonitor) -> dict[str, object]:
@@ -267,8 +269,8 @@ def _method(watch: LedgerMonitor) -> str:
     return (
         "Calibration is tested by likelihood ratios of recalibrated forecasts to the forecasts, and pairs of models by "
         f"bets on the sign of their loss difference. Both can be looked at after every {watch.time}: the probability "
-        f"of any false alarm, over all streams and {watch.time}s, is at most {percent(1.0 - watch.level, 6)}. Cases "
-        "are assumed to be independent given the forecasts."
+        f"of any false alarm, over all streams and {watch.time}s, is at most {percent(1.0 - watch.level, 6)} if the "
+        f"cases of a {watch.time} are independent given the forecasts. If they are correlated, it is higher."
     )
 
 

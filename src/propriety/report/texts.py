@@ -144,7 +144,8 @@ MEANS = (
     "Means of the probability that the model gave to what happened. The arithmetic mean shows decisiveness. The "
     "geometric mean is the log score as a probability (sometimes called accuracy). The mean with exponent "
     "\N{MINUS SIGN}2/3 shows robustness. Divergence is the geometric mean divided by that of the recalibrated "
-    "forecasts. An angle above 45 degrees indicates overconfidence, one below underconfidence."
+    "forecasts. The angle is 45 degrees for calibrated forecasts, up to sampling noise of several degrees; it is not "
+    "a test."
 )
 _CALLS = (
     "Reliability curves are isotonic regressions of the outcomes on the forecasts (CORP). A case is acted on if its "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -19,7 +20,7 @@ TOLERANCE = 1e-13  # Relative change of the total allowed when a panel is halved
 SETTLED = 1e-9  # The same for a panel too narrow to be halved.
 NARROWEST = 1024  # Smallest width of a panel in units of the last place.
 FORECASTS_AT_ONCE = 2**13
-SMALLEST, LARGEST = np.nextafter(0.0, 1.0), np.nextafter(1.0, 0.0)
+SMALLEST, LARGEST = math.nextafter(0.0, 1.0), math.nextafter(1.0, 0.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
