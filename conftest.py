@@ -1,7 +1,8 @@
-"""Leaves out what needs a library that is not installed: adapters, their tests and their examples."""
+"""Leaves out what needs a library that is not installed, and on request what would start too late."""
 
 import os
 import sys
+import time
 from collections.abc import Iterator
 from importlib.util import find_spec
 
@@ -55,3 +56,19 @@ def _no_figure_is_left_open() -> Iterator[None]:
     yield
     if "matplotlib.pyplot" in sys.modules:
         sys.modules["matplotlib.pyplot"].close("all")
+
+
+BEGAN = pytest.StashKey[float]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option by which `nox -s quick` stays quick, however much has changed."""
+    parser.addoption("--start-for", type=float, metavar="SECONDS", help="skip tests that would start later than that")
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip a test that would start too late, and say so in the summary."""
+    seconds = item.config.getoption("--start-for")
+    began = item.config.stash.setdefault(BEGAN, time.monotonic())  # Not before the first test: collecting takes long.
+    if seconds is not None and time.monotonic() - began > seconds:
+        pytest.skip(f"{seconds:g} seconds are over: `nox -s tests` runs it")

@@ -43,6 +43,12 @@ FAST = (
     *("tests/calibration/test_reliability.py", "tests/decisions/test_net_benefit.py"),
     "tests/inference/test_measures.py",
 )
+SECONDS_OF_QUICK = 30  # After which no further test is started.
+# Stubs list the public names.
+OF_PUBLIC_NAMES = (
+    *("tests/test_import.py", "tests/test_signatures.py"),
+    *("tests/docs/test_api_complete.py", "tests/docs/test_reference.py"),
+)
 
 
 MOST = ("-m", "not engine and not nightly")
@@ -51,21 +57,34 @@ DURATIONS = ("--durations=30", "--durations-min=5")
 
 @nox.session(default=False)
 def quick(session: nox.Session) -> None:
-    """Lint, layers, a few fast tests and those near what differs from `main`; under a minute on two cores."""
+    """Lint, layers, the tests near what differs from `main` and a few fast ones; under a minute on two cores."""
     lint(session)
     layers(session)
     # pytest collects files that are given by name, even if they need a library that is not installed.
     absent = runpy.run_path("conftest.py")["collect_ignore"]
-    chosen = {*FAST, *near(changed())}.difference(absent)
+    chosen = [path for path in dict.fromkeys((*near(changed()), *FAST)) if path not in absent]
     # Tests first, as in a whole run: a module that pytest collects for its examples before any import exists twice.
-    chosen = sorted(chosen, key=lambda path: (not path.startswith("tests/"), path))
-    session.run("pytest", "-q", "-n", "auto", *chosen, *session.posargs, env={"PROPRIETY_EXAMPLES": "few"})
+    chosen.sort(key=lambda path: not path.startswith("tests/"))
+    words = ("pytest", "-q", "-n", "auto", f"--start-for={SECONDS_OF_QUICK}", *chosen, *session.posargs)
+    session.run(*words, env={"PROPRIETY_EXAMPLES": "few"})
 
 
 def changed() -> list[str]:
-    """Return the files that differ from where this branch left `main`, and those that Git does not know yet."""
-    base = _git("merge-base", "HEAD", "main") or ["HEAD"]
-    return [*_git("diff", "--name-only", *base), *_git("ls-files", "--others", "--exclude-standard")]
+    """Return the files that differ from where this work began, and those that Git does not know yet."""
+    return [*_git("diff", "--name-only", beginning()), *_git("ls-files", "--others", "--exclude-standard")]
+
+
+def beginning() -> str:
+    """Return the commit that this work is compared with.
+
+    It is where the branch left `main`, or where `main` left that of `origin`. On a commit that both hold, it is that
+    commit as long as there are changes, and without any the commit before it: of a merge the one that was merged into.
+    """
+    head = next(iter(_git("rev-parse", "HEAD")), "HEAD")
+    forks = (_git("merge-base", "HEAD", branch) for branch in ("main", "origin/main"))
+    left = next((fork[0] for fork in forks if fork and fork[0] != head), None)
+    has_changes = _git("status", "--porcelain")
+    return left or (head if has_changes else next(iter(_git("rev-parse", "--verify", "--quiet", "HEAD~1")), head))
 
 
 def near(files: Iterable[str]) -> list[str]:
@@ -80,6 +99,8 @@ def near(files: Iterable[str]) -> list[str]:
             own = sorted(("tests" / inside.parent).glob("test_*.py"))
             found |= {test for test in own if test.stem.startswith(f"test_{inside.name}") or _names(test, module)}
             found.add(path)
+        elif path.suffix == ".pyi" and path.is_relative_to("src/propriety"):
+            found |= {*map(Path, OF_PUBLIC_NAMES), path.with_suffix(".py")}
         elif path.suffix == ".md" and (path.is_relative_to("docs") or path == Path("README.md")):
             found.add(path)
     return sorted(path.as_posix() for path in found)
@@ -116,14 +137,14 @@ def layers(session: nox.Session) -> None:
 
 @nox.session
 def tests(session: nox.Session) -> None:
-    """Run all tests, of slow ones some cases, and the examples of docstrings and README; `--` passes on to pytest."""
+    """Run all tests, of simulations some cases, and the examples of docstrings and README; `--` passes on to pytest."""
     # Some tests take a minute; a worker that has none left takes over tests of another.
     session.run("pytest", "-n", "auto", "--dist", "worksteal", *MOST, *DURATIONS, *session.posargs)
 
 
 @nox.session(default=False)
 def nightly(session: nox.Session) -> None:
-    """Run what takes long and repeats what a record or faster tests show, and the other cases of slow tests."""
+    """Run what takes long and repeats what a record or faster tests show, and the other cases of simulations."""
     session.run("python", "-m", "pytest", "-m", "nightly", *session.posargs)
 
 
@@ -239,7 +260,7 @@ def platforms(session: nox.Session) -> None:
 def studies(session: nox.Session) -> None:
     """Run the studies again, which takes some hours; what follows `--` names some of them."""
     found = (path.stem for path in Path("studies").glob("*.py"))
-    for name in session.posargs or sorted(set(found) - {"settings"}):
+    for name in session.posargs or sorted(set(found) - {"settings", "study_tables"}):
         session.run("python", f"studies/{name}.py")
 
 

@@ -275,6 +275,7 @@ def record(rows: list[dict[str, Any]], sample: list[dict[str, Any]], options: ar
             table(f"A sample of {SAMPLE:,} rows, compared with arrays: relative differences", sample),
         ],
         libraries=["propriety", "numpy", "narwhals", "duckdb", "pyspark", "pyarrow"],
+        keeps_rows=True,
         notes=[f"DuckDB has a memory limit of {options.memory}; Spark has two executors with one core and 2 GB each."],
     )
 

@@ -228,6 +228,7 @@ def main() -> None:
         command=f"python benchmarks/engines.py --rows {options.rows} --rounds {options.rounds}",
         tables=[table(caption, found)],
         libraries=["propriety", "narwhals", "duckdb", "polars", "pyspark"],
+        keeps_rows=True,
     )
 
 

@@ -21,7 +21,7 @@ import propriety as pr
 from propriety.recalibration import METHODS
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "quality"))
-from record import earlier, table, write
+from record import IN_THE_SCRIPT, earlier, table, write
 from turns import timed
 
 NAME, FOLDS, CELLS = "recalibration_scale", 10, 2**16
@@ -113,6 +113,8 @@ def main() -> None:
         command="python benchmarks/recalibration.py --rows ROWS --engine ENGINE",
         tables=[table("The rows are read from Parquet.", rows_kept)],
         libraries=("propriety", "numpy", "scipy", "narwhals", "duckdb"),
+        seed=IN_THE_SCRIPT,
+        keeps_rows=True,
     )
 
 

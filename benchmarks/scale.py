@@ -29,7 +29,7 @@ import propriety as pr
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "quality"))
 from ledger_year import LOSSES, MODELS, moments_by_hand, tables_by_hand
-from record import earlier, table, write
+from record import IN_THE_SCRIPT, earlier, table, write
 from turns import timed
 
 NAME = "scale"
@@ -152,6 +152,8 @@ def record(row: dict[str, Any]) -> None:
         command=f"python benchmarks/scale.py --rows {' '.join(known)}",
         tables=[table("Seconds by the clock and peak memory of the process", rows)],
         libraries=("propriety", "numpy", "scipy", "narwhals", "duckdb", "pyarrow"),
+        seed=IN_THE_SCRIPT,
+        keeps_rows=True,
         notes=[
             (
                 "DuckDB has a memory limit of 2 GB. More than 1e8 rows are files of 1e8 rows read several times, "

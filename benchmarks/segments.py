@@ -27,7 +27,7 @@ from propriety.inference.segment_sums import cases_of_engine
 from propriety.inference.segments import ROWS_OF_LAW, segment_words
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "quality"))
-from record import earlier, table, write
+from record import IN_THE_SCRIPT, earlier, table, write
 from turns import timed
 
 NAME = "segments_scale"
@@ -149,6 +149,8 @@ def main() -> None:
         command=f"python benchmarks/segments.py --rows {options.rows} --engine {options.engine}",
         tables=[table("Time, and what is found", rows)],
         libraries=["propriety", "numpy", "narwhals", "duckdb"],
+        seed=IN_THE_SCRIPT,
+        keeps_rows=True,
         notes=[
             "The two take turns, on cores that other work shares; the ratio is what matters.",
             "Outcomes are drawn for a sample of 131,072 cases, however many rows there are.",

@@ -167,6 +167,7 @@ def main() -> None:
             "Lightning and W&B are not dependencies of the package; the versions are the oldest that its tests allow.",
             "Of the tests of engines, only those on Spark were run.",
         ],
+        keeps_rows=bool(parts),
     )
 
 

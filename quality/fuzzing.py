@@ -171,6 +171,7 @@ def _record(rows: list[Row], seconds: int, named: Sequence[str]) -> None:
         tables=[table("Targets, fuzzed by atheris (libFuzzer) with coverage of the package", rows)],
         libraries=("propriety", "numpy", "scipy", "narwhals", "pandas", "polars", "pyarrow", "duckdb", "atheris"),
         notes=NOTES,
+        keeps_rows=True,
     )
 
 

@@ -20,7 +20,7 @@ from briertools.scorers import BrierScorer, DCAScorer, LogLossScorer
 from dcurves import dca
 from model_diagnostics import scoring
 from netcal.metrics import ECE
-from record import table, write
+from record import IN_THE_SCRIPT, table, write
 from scores import probability
 from sklearn import metrics
 from sklearn.calibration import calibration_curve
@@ -284,6 +284,7 @@ def main() -> None:
         command="python quality/migration.py",
         tables=[table(f"Largest difference between the answers on {CASES:,} cases", rows)],
         libraries=LIBRARIES,
+        seed=IN_THE_SCRIPT,
         notes=[
             "A forecast on the edge between bins belongs to the upper one here, and to the lower one in scikit-learn.",
             "In netcal, rounding decides to which bin it belongs.",

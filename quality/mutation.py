@@ -279,6 +279,8 @@ def report(tried: Sequence[Mutant], made: Mapping[str, int], outcomes: dict[str,
         command=command,
         tables=[table("Mutants by layer, with the date of each run", layers), table("Mutants by file", rows)],
         libraries=("propriety", "numpy", "scipy", "mutmut", "hypothesis", "pytest"),
+        seed=seed,
+        keeps_rows=True,
         notes=[
             (
                 "mutmut changes the bodies and simple defaults of functions and methods. It does not change "
@@ -371,7 +373,10 @@ def main() -> None:
     trial = Trial(drawn, outcomes, memory, options.jobs, 60.0 * options.minutes)
     places = [f"{top}/{layer}" for top in ("tests", "src/propriety") for layer in layers]
     places += sorted({f"tests/{place}" for layer in layers for place in ELSEWHERE.get(layer, ())})
-    pytest.main(["-q", "-p", "no:cacheprovider", "-m", "not slow", *(options.tests or places)], plugins=[trial])
+    pytest.main(
+        ["-q", "-p", "no:cacheprovider", "-m", "not slow and not simulation", *(options.tests or places)],
+        plugins=[trial],
+    )
     living = [m for m in trial.tried if outcomes[m.key] not in (KILLED, SLOW)]
     lines = [f"{outcomes[m.key]}: {m}" for m in living]
     (folder / "survivors.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -234,6 +234,7 @@ def recorded(rules: list[Row], maps: list[Row], inferred: list[Row], found: list
             "Exact weights of censored outcomes are computed with fractions, exact p-values with 80 digits.",
             "Ranked scores of rows add probabilities, which rounds relative to 1; losses near 0 are less accurate.",
         ],
+        keeps_rows=True,
     )
 
 

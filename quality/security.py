@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 from pyarrow import csv, feather, parquet
-from record import table, write
+from record import IN_THE_SCRIPT, table, write
 
 HOME = Path(__file__).resolve().parent.parent
 COLUMNS = ("--outcome", "y", "--forecast", "p", "--seed", "1", "--resamples", "20")
@@ -285,6 +285,7 @@ def main() -> None:
             table("Hostile files given to `propriety evaluate`, each in a separate process.", attacked),
         ],
         libraries=("propriety", "numpy", "pyarrow", "duckdb", "click"),
+        seed=IN_THE_SCRIPT,
         notes=[
             "The source uses no pickle, `eval`, `exec`, shell or network: see `tests/quality/test_source.py`.",
             "Hostile names in the report are tested in a browser: `tests/report/test_browser.py`.",

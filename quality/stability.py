@@ -19,7 +19,7 @@ from typing import Any
 import duckdb
 import numpy as np
 import polars as pl
-from record import table, write
+from record import IN_THE_SCRIPT, table, write
 
 import propriety as pr
 
@@ -199,6 +199,7 @@ def main() -> None:
         tables=[table("Answers compared with those for the same cases in NumPy arrays, in one thread", rows)],
         libraries=("propriety", "numpy", "scipy", "narwhals", "pandas", "polars", "pyarrow", "duckdb"),
         notes=[SUMS, ORDERS],
+        seed=IN_THE_SCRIPT,
     )
     sys.stdout.write(f"{path.read_text(encoding='utf-8')}\n")
 

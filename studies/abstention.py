@@ -12,18 +12,16 @@ Run: python studies/abstention.py [--replicates 600]
 from __future__ import annotations
 
 import argparse
-import csv
 import sys
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 from scipy.special import expit, logit
+from study_tables import write_rows
 
 import propriety as pr
 from propriety.inference.estimates import limits_of
 
-RESULTS = Path(__file__).parent / "results"
 ERRORS = {"25%": 3.0, "5.6%": 17.0}
 DESIGNS = ("independent", "tied", "weighted", "clustered")
 AREAS = {
@@ -80,11 +78,7 @@ def main() -> None:
         rows += cover(n, error, design, options.replicates)
         for one in rows[-2:]:
             print(*one.values(), file=sys.stderr, flush=True)
-    RESULTS.mkdir(exist_ok=True)
-    with (RESULTS / "abstention.csv").open("w", newline="") as file:
-        writer = csv.DictWriter(file, fieldnames=list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    write_rows("abstention", rows)
 
 
 if __name__ == "__main__":

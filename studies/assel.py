@@ -13,16 +13,14 @@ Run: python studies/assel.py [--cells 200000]
 from __future__ import annotations
 
 import argparse
-import csv
 from math import log
-from pathlib import Path
 
 import numpy as np
 from scipy.special import expit, ndtr
+from study_tables import write_rows
 
 import propriety as pr
 
-RESULTS = Path(__file__).parent / "results"
 PREVALENCE, DISTANCE = 0.2, 0.95
 INTERVAL, TREATED_AT = (0.05, 0.2), (0.05, 0.1, 0.2)
 POSTERIOR = log(PREVALENCE / (1.0 - PREVALENCE)) - DISTANCE**2 / 2.0
@@ -87,11 +85,8 @@ def main() -> None:
     parser.add_argument("--cells", type=int, default=200_000)
     found = study(parser.parse_args().cells)
     measures = list(found["calibrated"])
-    RESULTS.mkdir(exist_ok=True)
-    with (RESULTS / "assel.csv").open("w", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["forecast", *measures])
-        writer.writerows([name, *(f"{value:.4f}" for value in row.values())] for name, row in found.items())
+    shown = {name: {measure: f"{value:.4f}" for measure, value in row.items()} for name, row in found.items()}
+    write_rows("assel", [{"forecast": name, **row} for name, row in shown.items()], seed=None)
     print(f"{'':36}" + "".join(f"{measure:>21}" for measure in measures))
     for name, row in found.items():
         print(f"{name:36}" + "".join(f"{row[measure]:21.4f}" for measure in measures))

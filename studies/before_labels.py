@@ -14,16 +14,14 @@ Run: python studies/before_labels.py [--replicates 100]
 from __future__ import annotations
 
 import argparse
-import csv
 import sys
-from pathlib import Path
 
 import numpy as np
 from scipy.special import expit, logit
+from study_tables import write_rows
 
 import propriety as pr
 
-RESULTS = Path(__file__).parent / "results"
 PAST = 30
 COMMON, RARE = -1.5, -4.0  # Mean of the log-odds of the forecasts: 22 and 3% events if they are calibrated.
 ALIKE, SMALLER, RARE_SMALLER = (500, 500, COMMON), (1000, 100, COMMON), (1500, 150, RARE)
@@ -96,11 +94,7 @@ def main() -> None:
     for place in range(len(STREAMS)):
         rows += rows_of(place, replicates)
         print(*rows[-1].values(), file=sys.stderr, flush=True)
-    RESULTS.mkdir(exist_ok=True)
-    with (RESULTS / "before_labels.csv").open("w", newline="") as file:
-        writer = csv.DictWriter(file, fieldnames=list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    write_rows("before_labels", rows)
 
 
 if __name__ == "__main__":

@@ -23,12 +23,12 @@ from pathlib import Path
 
 import numpy as np
 from scipy.special import expit, logit
+from study_tables import RESULTS, write_rows
 
 import propriety as pr
 from propriety.decisions.ranking_map import ranking_map
 
 DATA = Path(os.environ.get("PROPRIETY_DATA", "data")) / "bcsc.csv"
-RESULTS = Path(__file__).parent / "results"
 MODELS = {
     "logistic, no density": "logistic_minimal",
     "logistic with density": "logistic_+_density",
@@ -116,16 +116,10 @@ def main() -> None:
         parser.exit(1, f"There are no forecasts at {path}; nothing was written. Hint: name the file with --data.\n")
     y, forecasts = read(path)
     found = {name: scores(y, p) for name, p in forecasts.items()}
-    RESULTS.mkdir(exist_ok=True)
-    with (RESULTS / "breast_cancer.csv").open("w", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["model", *found[CONSTANT]])
-        writer.writerows([name, *(f"{value:.7g}" for value in row.values())] for name, row in found.items())
     moved = {name: shifted(y, forecasts[name]) for name in MODELS}
-    with (RESULTS / "breast_cancer_shifted.csv").open("w", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["model", *next(iter(moved.values()))])
-        writer.writerows([name, *(f"{value:.5g}" for value in row.values())] for name, row in moved.items())
+    for table, by_model, digits in (("breast_cancer", found, 7), ("breast_cancer_shifted", moved, 5)):
+        shown = {name: {what: f"{value:.{digits}g}" for what, value in row.items()} for name, row in by_model.items()}
+        write_rows(table, [{"model": name, **row} for name, row in shown.items()], seed=None)
     draw(y, forecasts, RESULTS / "breast_cancer.png")
     print(f"{len(y):,} cases, {int(y.sum())} of cancer; intervals used {USED[0]:.6f} to {USED[1]:.6f}, stated {STATED}")
     print(f"{'':26}" + "".join(f"{name:>23}" for name in found))

@@ -20,8 +20,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from calibration_verdict import LEVEL, RESULTS, Draw, Sample, Truth, independent, steps, wave
+from calibration_verdict import LEVEL, Draw, Sample, Truth, independent, steps, wave
 from scipy.special import expit, logit, ndtr
+from study_tables import RESULTS, write_rows
 
 import propriety as pr
 from propriety.inference.part_estimates import JUMPS as NOTE
@@ -142,10 +143,13 @@ def main() -> None:
             print(row, flush=True)
             rows.append(row)
     order = list(QUESTIONS)
-    with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, COLUMNS, restval="", lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(sorted(rows, key=lambda row: order.index(row["question"])))
+    is_kept = set(options.only) < set(QUESTIONS)
+    write_rows(
+        "calibration_notes",
+        sorted(rows, key=lambda row: order.index(row["question"])),
+        columns=COLUMNS,
+        keeps_rows=is_kept,
+    )
 
 
 if __name__ == "__main__":

@@ -20,11 +20,11 @@ import argparse
 import csv
 import math
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 from scipy.special import expit, logit, ndtr
+from study_tables import RESULTS, write_rows
 
 import propriety as pr
 from propriety.calibration.calibration_test import CalibrationTest
@@ -33,7 +33,6 @@ from propriety.inference.bootstrap import Drawing
 from propriety.inference.calibration_testing import calibration_test_of
 from propriety.ledger.sources import open_ledger
 
-RESULTS = Path(__file__).parent / "results"
 LEVEL = 0.05
 Truth = Callable[[np.ndarray], np.ndarray]
 
@@ -312,10 +311,12 @@ def main() -> None:
             print(row, flush=True)
             rows[question, row["design"]] = row
     order = list(QUESTIONS)
-    with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, COLUMNS, restval="", lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(sorted(rows.values(), key=lambda row: order.index(row["question"])))
+    write_rows(
+        "calibration_verdict",
+        sorted(rows.values(), key=lambda row: order.index(row["question"])),
+        columns=COLUMNS,
+        keeps_rows=bool(options.design) or set(options.only) < set(QUESTIONS),
+    )
 
 
 if __name__ == "__main__":

@@ -19,7 +19,6 @@ Run: python studies/checkpoints.py [--repeats 40] [--workers 1]
 from __future__ import annotations
 
 import argparse
-import csv
 import sys
 import time
 from collections.abc import Iterator
@@ -30,10 +29,10 @@ from pathlib import Path
 import numpy as np
 from matplotlib.axes import Axes
 from scipy import stats
+from study_tables import RESULTS, write_rows
 
 import propriety as pr
 
-RESULTS = Path(__file__).parent / "results"
 CLASSES = 10
 BLOCKS, VALIDATING, TESTING = 10, 2, 3
 EPOCHS, HIDDEN, STEP, BATCH = 40, 64, 0.005, 32
@@ -195,11 +194,7 @@ def main() -> None:
             if not done % 10:
                 print(f"{done} of {len(tasks)} repeats, {time.perf_counter() - begin:.0f} s", file=sys.stderr)
     rows = [row for setting, results in found.items() for row in summarise(setting, np.array(results))]
-    RESULTS.mkdir(exist_ok=True)
-    with (RESULTS / "checkpoints.csv").open("w", newline="") as file:
-        writer = csv.DictWriter(file, fieldnames=list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    write_rows("checkpoints", rows)
     draw(rows, RESULTS / "checkpoints.png")
     for row in rows:
         print("  ".join(f"{value}" for value in row.values()))

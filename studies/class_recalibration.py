@@ -22,13 +22,12 @@ Run: python studies/class_recalibration.py [--replicates 120]
 from __future__ import annotations
 
 import argparse
-import csv
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 from scipy.special import log_softmax, softmax
+from study_tables import write_rows
 
 import propriety as pr
 from propriety.recalibration import CLASS_METHODS, ClassRows
@@ -37,7 +36,6 @@ from propriety.recalibration.cross_fitting import maps_by_fold
 from propriety.recalibration.folds import folds_of
 from propriety.recalibration.gains import gains_of
 
-RESULTS = Path(__file__).parent / "results"
 DESIGNS = (
     "calibrated",
     "0.9 x",
@@ -145,10 +143,7 @@ def main(arguments: list[str]) -> None:
             for design in DESIGNS:
                 found += list(rows(design, size, n, max(2, replicates // (1 if size == WITH_INTERVALS else 3))))
                 print(*(list(row.values()) for row in found[-len(METHODS) :]), sep="\n", flush=True)
-    with (RESULTS / "class_recalibration.csv").open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, list(found[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(found)
+    write_rows("class_recalibration", found)
 
 
 if __name__ == "__main__":

@@ -17,13 +17,12 @@ Run: python studies/class_verdict.py [--share 1.0]
 from __future__ import annotations
 
 import argparse
-import csv
 import sys
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 from scipy.special import softmax
+from study_tables import write_rows
 
 from propriety.calibration.class_distance import DistanceSum
 from propriety.calibration.class_scores import class_scores
@@ -32,7 +31,6 @@ from propriety.calibration.class_test import class_test
 from propriety.calibration.kernel_test import kernel_test
 from propriety.tables.cases import Cases
 
-RESULTS = Path(__file__).parent / "results"
 NULLS = ("even", "rare classes", "sharp, rounded")
 CHANGES = ("temperature 1.5", "one class shifted", "two classes confused", "top class only")
 # Samples of each setting, by the number of cases and classes.
@@ -152,15 +150,12 @@ def main(argv: list[str] | None = None) -> None:
     settings = [("size", *one) for one in product(NULLS, SAMPLES)]
     settings += [("power", *one) for one in product(CHANGES, POWER)]
     settings.sort(key=lambda one: one[2][0] * one[2][1])
-    with (RESULTS / "class_verdict.csv").open("w", newline="") as file:
-        writer = csv.DictWriter(file, FIELDS)
-        writer.writeheader()
-        for question, design, (n, classes) in settings:
-            samples = max(int(share * (SAMPLES if question == "size" else POWER)[n, classes]), 2)
-            row = simulate(question, design, n, classes, samples)
-            writer.writerow(row)
-            file.flush()
-            print(", ".join(f"{value}" for value in row.values()), file=sys.stderr)
+    rows = []
+    for question, design, (n, classes) in settings:
+        samples = max(int(share * (SAMPLES if question == "size" else POWER)[n, classes]), 2)
+        rows.append(simulate(question, design, n, classes, samples))
+        write_rows("class_verdict", rows, columns=FIELDS)
+        print(", ".join(f"{value}" for value in rows[-1].values()), file=sys.stderr)
 
 
 if __name__ == "__main__":

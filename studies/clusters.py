@@ -16,17 +16,15 @@ Run: python studies/clusters.py [--replicates 1000]
 from __future__ import annotations
 
 import argparse
-import csv
 import sys
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 from scipy.special import expit, logit, stdtrit
+from study_tables import write_rows
 
 import propriety as pr
 
-RESULTS = Path(__file__).parent / "results"
 CLUSTERS, SPREADS, LEVEL, BASE = (50, 100), (0.0, 1.0, 1.5, 2.0), 0.95, 10
 APART = {"alike": 0.0, "apart": 0.7}
 
@@ -108,11 +106,7 @@ def main() -> None:
         rows += cover(clusters, spread, kind, options.replicates)
         for one in rows[-3:]:
             print(*one.values(), file=sys.stderr, flush=True)
-    RESULTS.mkdir(exist_ok=True)
-    with (RESULTS / "clusters.csv").open("w", newline="") as file:
-        writer = csv.DictWriter(file, fieldnames=list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    write_rows("clusters", rows)
 
 
 if __name__ == "__main__":

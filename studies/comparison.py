@@ -21,7 +21,6 @@ Run: python studies/comparison.py [--replicates 4000] [--bootstraps 1000]
 from __future__ import annotations
 
 import argparse
-import csv
 import sys
 import time
 from collections.abc import Iterator
@@ -31,12 +30,12 @@ from pathlib import Path
 import numpy as np
 from scipy.signal import lfilter
 from scipy.special import ndtr, ndtri
+from study_tables import RESULTS, write_rows
 
 import propriety as pr
 from propriety.inference.comparison import compare
 from propriety.inference.dependence import Estimates, block_bootstrap, hac, student
 
-RESULTS = Path(__file__).parent / "results"
 SIZES = (50, 200, 1000, 10_000)
 PREVALENCES = (0.5, 0.02)
 DESIGNS = ("independent", "20 clusters", "AR(1) 0.8", "AR(1) 0.95")
@@ -251,11 +250,7 @@ def main() -> None:
         replicates = min(options.replicates, 2000) if n == max(SIZES) else options.replicates
         rows += cover(design, prevalence, n, replicates, options.bootstraps)
         print(f"{design}, {prevalence:.0%}, {n:,}: {time.perf_counter() - begin:.0f} s", file=sys.stderr, flush=True)
-    RESULTS.mkdir(exist_ok=True)
-    with (RESULTS / "comparison.csv").open("w", newline="") as file:
-        writer = csv.DictWriter(file, fieldnames=list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    write_rows("comparison", rows)
     draw(rows, RESULTS / "comparison.png")
     informed = [
         row for row in rows if row["method"] == METHODS[str(row["design"])][-1] or row["method"] == "diebold-mariano"

@@ -12,16 +12,14 @@ Run: python studies/confident_answers.py [--replicates 200]
 from __future__ import annotations
 
 import argparse
-import csv
 import sys
-from pathlib import Path
 
 import numpy as np
 from abstention import DESIGNS, ERRORS, draw
+from study_tables import write_rows
 
 import propriety as pr
 
-RESULTS = Path(__file__).parent / "results"
 MEASURES = (
     pr.measures.AccuracyAtCoverage(0.1, threshold=0.0),
     pr.measures.AccuracyAtCoverage(0.8, threshold=0.0),
@@ -78,11 +76,7 @@ def main() -> None:
         rows += cover(*setting, options.replicates)
         for one in rows[-len(MEASURES) :]:
             print(*one.values(), file=sys.stderr, flush=True)
-    RESULTS.mkdir(exist_ok=True)
-    with (RESULTS / "confident_answers.csv").open("w", newline="") as file:
-        writer = csv.DictWriter(file, fieldnames=list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    write_rows("confident_answers", rows)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,6 @@ Run: python studies/coupled_gaussian.py [--cases 1000000] [--seed 1]
 from __future__ import annotations
 
 import argparse
-import csv
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,6 +21,7 @@ from typing import Literal
 
 import numpy as np
 from scipy import stats
+from study_tables import RESULTS, write_rows
 
 from propriety.diagnostics.probability_groups import ProbabilityGroups, power_mean
 from propriety.diagnostics.probability_means import (
@@ -31,7 +31,6 @@ from propriety.diagnostics.probability_means import (
     probability_means,
 )
 
-RESULTS = Path(__file__).parent / "results"
 PRECISION = 0.01
 EDGES = np.arange(101) / 100
 DEGREE = 1.0
@@ -209,11 +208,7 @@ def main() -> None:
     cases = CASES | EXTRA
     found = {name: means_of(case, n=options.cases, seed=options.seed) for name, case in cases.items()}
     lines = [row(name, case, found[name]) for name, case in cases.items()]
-    RESULTS.mkdir(exist_ok=True)
-    with (RESULTS / "coupled_gaussian.csv").open("w", newline="") as file:
-        writer = csv.DictWriter(file, list(lines[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(lines)
+    write_rows("coupled_gaussian", lines, seed=options.seed)
     draw(found, RESULTS / "coupled_gaussian.png")
     for line in lines:
         print("  ".join(f"{name} {value}" for name, value in line.items() if value not in ("", None)))

@@ -10,7 +10,6 @@ Run: python studies/coverage.py [--replicates 400] [--resamples 200] [--workers 
 from __future__ import annotations
 
 import argparse
-import csv
 import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
@@ -19,10 +18,10 @@ from pathlib import Path
 
 import numpy as np
 from settings import DISTINCT, SHAPES, draw_forecasts, draw_outcomes
+from study_tables import RESULTS, write_rows
 
 import propriety as pr
 
-RESULTS = Path(__file__).parent / "results"
 SIZES = (128, 256, 512, 1024, 2048, 4096, 8192)
 LEVEL = 0.9
 MARKERS = {"o": "resampling", "s": "discrete", "^": "continuous", "D": "pooled blocks"}
@@ -117,11 +116,7 @@ def main() -> None:
         for done, found in enumerate(pool.map(cover, settings), start=1):
             rows += found
             print(f"{done} of {len(settings)} settings, {time.perf_counter() - begin:.0f} s", file=sys.stderr)
-    RESULTS.mkdir(exist_ok=True)
-    with (RESULTS / "coverage.csv").open("w", newline="") as file:
-        writer = csv.DictWriter(file, fieldnames=list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    write_rows("coverage", rows)
     draw(rows, RESULTS / "coverage.png")
     large = [float(str(r["coverage"])) for r in rows if int(str(r["n"])) >= 512]
     outside = [r for r in rows if int(str(r["n"])) >= 512 and not 0.88 <= float(str(r["coverage"])) <= 0.94]

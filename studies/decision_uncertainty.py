@@ -14,16 +14,14 @@ Run: python studies/decision_uncertainty.py [--replicates 400]
 from __future__ import annotations
 
 import argparse
-import csv
 import sys
-from pathlib import Path
 
 import numpy as np
 from scipy.special import expit
+from study_tables import write_rows
 
 import propriety as pr
 
-RESULTS = Path(__file__).parent / "results"
 POPULATIONS = {  # The mean and standard deviation of the logit of the risk, and the thresholds.
     "5% events": ((-3.6, 1.1), (0.03, 0.15)),
     "10% events": ((-2.7, 1.1), (0.05, 0.25)),
@@ -111,11 +109,7 @@ def main() -> None:
                     }
                 )
                 print(*rows[-1].values(), file=sys.stderr, flush=True)
-    RESULTS.mkdir(exist_ok=True)
-    with (RESULTS / "decision_uncertainty.csv").open("w", newline="") as file:
-        writer = csv.DictWriter(file, fieldnames=list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    write_rows("decision_uncertainty", rows)
 
 
 if __name__ == "__main__":

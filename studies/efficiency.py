@@ -10,17 +10,16 @@ Run: python studies/efficiency.py [--replicates 500]
 from __future__ import annotations
 
 import argparse
-import csv
 from itertools import product
 from pathlib import Path
 
 import numpy as np
 from settings import SHAPES, draw_forecasts, draw_outcomes
+from study_tables import RESULTS, write_rows
 
 import propriety as pr
 from propriety.calibration.binning import bin_starts
 
-RESULTS = Path(__file__).parent / "results"
 SIZES = (64, 128, 256, 512, 1024, 2048, 4096, 8192)
 ESTIMATES = {
     "CORP": None,
@@ -103,11 +102,7 @@ def main() -> None:
             }
             for name in ESTIMATES
         ]
-    RESULTS.mkdir(exist_ok=True)
-    with (RESULTS / "efficiency.csv").open("w", newline="") as file:
-        writer = csv.DictWriter(file, fieldnames=list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    write_rows("efficiency", rows)
     draw(rows, RESULTS / "efficiency.png")
     for shape, distinct in product(SHAPES, (10, 50, "continuous")):
         here = {

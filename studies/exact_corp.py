@@ -13,23 +13,21 @@ Run: python studies/exact_corp.py [--rows 10000000 100000000 1000000000] [--comp
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 import resource
 import subprocess
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
 import duckdb
 import numpy as np
+from study_tables import write_rows
 
 import propriety as pr
 from propriety.calibration.pav import pool_adjacent_violators
 from propriety.tables import refinement
 
-RESULTS = Path(__file__).parent / "results"
 CASES = """
     SELECT p, (u < least(greatest(p + sin(20 * p) / 50, 0), 1))::TINYINT AS y
     FROM (
@@ -118,11 +116,7 @@ def main() -> None:
         run = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)  # noqa: S603  (this script)
         found.append(json.loads(run.stdout))
         print(found[-1], flush=True)
-    RESULTS.mkdir(exist_ok=True)
-    with (RESULTS / "exact_corp.csv").open("w", newline="") as file:
-        writer = csv.DictWriter(file, list(found[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(found)
+    write_rows("exact_corp", found, libraries=("propriety", "numpy", "scipy", "narwhals", "duckdb"))
 
 
 if __name__ == "__main__":

@@ -27,14 +27,13 @@ import math
 import sys
 from collections.abc import Iterator
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 from scipy.special import expit, logit, ndtri, stdtr, stdtrit
+from study_tables import RESULTS, write_rows
 
 import propriety as pr
 
-RESULTS = Path(__file__).parent / "results"
 RATE, LEVEL = 0.01, 0.95
 EVENTS = (2, 4, 10, 20, 50)
 ASKED = ("false better", "coverage", "high area")
@@ -209,11 +208,7 @@ def main() -> None:
         for events, area in product((10, 20, 50), (0.98, 0.99)):
             rows.append(high_areas(events, area, options.replicates))
             print(*rows[-1].values(), file=sys.stderr, flush=True)
-    RESULTS.mkdir(exist_ok=True)
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, fieldnames=list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    write_rows("few_events", rows, keeps_rows=set(options.asked) < set(ASKED))
 
 
 if __name__ == "__main__":

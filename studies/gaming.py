@@ -20,7 +20,6 @@ Run: python studies/gaming.py [--truths 20000] [--contests 1000]
 from __future__ import annotations
 
 import argparse
-import csv
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -29,11 +28,11 @@ import numpy as np
 from matplotlib.axes import Axes
 from scipy.optimize import brentq
 from scipy.special import expit
+from study_tables import RESULTS, write_rows
 
 import propriety as pr
 from propriety.plots.drawing import COLORS, DASHES, SMALL
 
-RESULTS = Path(__file__).parent / "results"
 CASES = (10, 30, 100, 300, 1000)
 CUTS = (-3.0, -1.0, 1.0, 3.0)  # Of the latent severity, which is logistic around a normal mean with this deviation:
 SPREAD = 2.0
@@ -420,11 +419,7 @@ def main() -> None:
     ordinal = ordinal_study(options.truths, options.contests)
     ties = ties_study(options.truths, options.contests)
     rows = ordinal + ties
-    RESULTS.mkdir(exist_ok=True)
-    with (RESULTS / "gaming.csv").open("w", newline="") as file:
-        writer = csv.DictWriter(file, fieldnames=list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    write_rows("gaming", rows)
     draw_ordinal(ordinal, RESULTS / "gaming_ordinal.png")
     draw_ties(ties, RESULTS / "gaming_ties.png")
     for found in rows:

@@ -15,17 +15,15 @@ Run: python studies/groups.py [--replicates 500]
 from __future__ import annotations
 
 import argparse
-import csv
 import sys
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 from scipy.special import expit, logit
+from study_tables import write_rows
 
 import propriety as pr
 
-RESULTS = Path(__file__).parent / "results"
 UNITS, CASES, LEVEL = (50, 200), 6, 0.95
 DESIGNS = (
     ("cluster", "shared", 0.0),
@@ -92,11 +90,7 @@ def main() -> None:
         rows += found
         for one in found:
             print(*one.values(), file=sys.stderr, flush=True)
-    RESULTS.mkdir(exist_ok=True)
-    with (RESULTS / "groups.csv").open("w", newline="") as file:
-        writer = csv.DictWriter(file, fieldnames=list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    write_rows("groups", rows)
 
 
 if __name__ == "__main__":

@@ -21,11 +21,11 @@ import argparse
 import csv
 import sys
 from functools import cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import expit, logit, ndtr
+from study_tables import RESULTS, write_rows
 
 import propriety as pr
 from propriety.inference.bootstrap import Drawing
@@ -35,7 +35,6 @@ from propriety.inference.estimation import estimate_of
 from propriety.inference.measures import MeanScore
 from propriety.ledger.sources import open_ledger
 
-RESULTS = Path(__file__).parent / "results"
 SHAPE, RATE = 1.4, 0.3
 HORIZONS = np.array([0.25, 0.5, 0.75, 1.0])
 DESIGNS = ("competing", "clusters", "sampled", "sampled clusters", "integrated")
@@ -186,10 +185,7 @@ def main() -> None:
         for n, share in SIZES:
             rows += study(design, n, share, options.replicates)
             sys.stderr.write(f"{design}, {n}, {share}\n")
-            with path.open("w", newline="", encoding="utf-8") as file:
-                writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
-                writer.writeheader()
-                writer.writerows(rows)
+            write_rows("horizon_designs", rows, keeps_rows=set(options.designs) < set(DESIGNS))
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ Run: python studies/horizon_peers.py. Needs R with riskRegression and TH.data; R
 
 from __future__ import annotations
 
-import csv
 import math
 import subprocess
 import tempfile
@@ -21,10 +20,10 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
+from study_tables import write_rows
 
 import propriety as pr
 
-RESULTS = Path(__file__).parent / "results"
 HORIZONS = {"melanoma": 1800.0, "gbsg2": 1000.5, "flchain": 3000.5, "plain": 0.85}
 SCRIPT = """
 suppressMessages({library(survival); library(riskRegression)})
@@ -159,10 +158,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run(["Rscript", "-e", SCRIPT], cwd=folder, check=True)  # noqa: S603, S607  (R on the path, our script)
         rows = [row for name in HORIZONS for row in compared(name, Path(folder))]
-    with (RESULTS / "horizon_peers.csv").open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    write_rows("horizon_peers", rows)
 
 
 if __name__ == "__main__":

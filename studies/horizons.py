@@ -17,16 +17,15 @@ Run: python studies/horizons.py [--replicates 1000]
 from __future__ import annotations
 
 import argparse
-import csv
 import sys
 from collections.abc import Iterator
 from functools import cache
 from itertools import product
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import expit, logit
+from study_tables import write_rows
 
 import propriety as pr
 from propriety.inference.bootstrap import Drawing
@@ -36,7 +35,6 @@ from propriety.inference.estimation import estimate_of
 from propriety.inference.measures import MeanScore
 from propriety.ledger.sources import open_ledger
 
-RESULTS = Path(__file__).parent / "results"
 SHAPE, HORIZON = 1.4, 1.0
 # How censoring depends on the case, and how the weights allow for it.
 DESIGNS = (
@@ -172,10 +170,7 @@ def main() -> None:
     for place, (design, n, share, rate) in enumerate(settings):
         rows += list(study(design, n, share, rate, replicates))
         sys.stderr.write(f"{place + 1} of {len(settings)}: {design}, {n}, {share}, {rate}\n")
-        with (RESULTS / "horizons.csv").open("w", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(rows)
+        write_rows("horizons", rows)
 
 
 if __name__ == "__main__":

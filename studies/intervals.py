@@ -15,7 +15,6 @@ Run: python studies/intervals.py [--replicates 1000] [--workers 1]
 from __future__ import annotations
 
 import argparse
-import csv
 import math
 import sys
 import time
@@ -35,10 +34,10 @@ import propriety as pr
 
 mpl.use("agg")
 from matplotlib import pyplot as plt
+from study_tables import RESULTS, write_rows
 
 from propriety.plots.drawing import COLORS, DASHES
 
-RESULTS = Path(__file__).parent / "results"
 SIZES = (50, 200, 1_000, 2_500, 10_000)
 MODELS = ("calibrated", "overconfident", "three values")
 CLUSTERED = ((20, (200, 1_000, 10_000)), (40, (10_000,)))
@@ -271,11 +270,7 @@ def main() -> None:
             print(
                 f"{done} of {len(settings)} settings, {time.perf_counter() - begin:.0f} s", file=sys.stderr, flush=True
             )
-    RESULTS.mkdir(exist_ok=True)
-    with (RESULTS / "intervals.csv").open("w", newline="") as file:
-        writer = csv.DictWriter(file, fieldnames=list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    write_rows("intervals", rows)
     draw(rows, RESULTS / "intervals.png")
     claimed = [row for row in rows if row["n"] >= 200 and row["method"] == "formula" and row["coverage"] != ""]
     outside = [row for row in claimed if not 0.93 <= row["coverage"] <= 0.97]

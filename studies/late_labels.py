@@ -15,17 +15,15 @@ Run: python studies/late_labels.py [--replicates 400]
 from __future__ import annotations
 
 import argparse
-import csv
 import sys
-from pathlib import Path
 
 import numpy as np
 from scipy.special import expit
+from study_tables import write_rows
 
 import propriety as pr
 from propriety.results import LateLabels
 
-RESULTS = Path(__file__).parent / "results"
 DAYS, MEDIAN = 60, 10.0
 COMMON, RARE = (-3.8, 1.0), (-8.0, 1.5)  # Mean and standard deviation of the log-odds of the forecasts.
 CASES = (5_000, 20_000, 40_000)
@@ -108,11 +106,7 @@ def main() -> None:
                 }
                 rows.append({name: f"{one:.4g}" if isinstance(one, float) else one for name, one in row.items()})
                 print(*rows[-1].values(), file=sys.stderr, flush=True)
-    RESULTS.mkdir(exist_ok=True)
-    with (RESULTS / "late_labels.csv").open("w", newline="") as file:
-        writer = csv.DictWriter(file, fieldnames=list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    write_rows("late_labels", rows)
 
 
 if __name__ == "__main__":

@@ -14,16 +14,14 @@ Run: python studies/ledger_monitor.py [--years 40] [--keys 400]
 from __future__ import annotations
 
 import argparse
-import csv
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import expit, ndtri
+from study_tables import write_rows
 
 from propriety.inference.stream_evidence import Evidence, calibration_growth
 
-RESULTS = Path(__file__).parent / "results"
 DAYS, KEYS, LEVEL, FIRST_SHARE, CHANGE = 365, 1000, 0.95, 0.75, 200
 THRESHOLD = -np.log1p(-LEVEL) - np.log(FIRST_SHARE / KEYS)
 CELLS = 12
@@ -138,11 +136,7 @@ def main() -> None:
         rows.append(changed_row(name, setting, options.keys))
         print(rows[-1], flush=True)
     columns = list(dict.fromkeys(column for row in rows for column in row))
-    RESULTS.mkdir(exist_ok=True)
-    with (RESULTS / "ledger_monitor.csv").open("w", newline="") as file:
-        writer = csv.DictWriter(file, fieldnames=columns, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    write_rows("ledger_monitor", rows, columns=columns)
 
 
 if __name__ == "__main__":

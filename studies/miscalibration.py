@@ -11,16 +11,15 @@ Run: python studies/miscalibration.py [--samples 2000] [--power-samples 300] [--
 from __future__ import annotations
 
 import argparse
-import csv
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 from scipy import special, stats
+from study_tables import RESULTS, write_rows
 
 import propriety as pr
 
-RESULTS = Path(__file__).parent / "results"
 LEVEL = 0.05
 STRENGTHS = np.linspace(0, 1, 6)
 # Each alternative takes the forecast and a strength from 0 (calibrated) to 1, and gives the true event rate.
@@ -120,11 +119,7 @@ def main() -> None:
                 }
                 for test, share in power.items()
             ]
-    RESULTS.mkdir(exist_ok=True)
-    with (RESULTS / "miscalibration.csv").open("w", newline="") as file:
-        writer = csv.DictWriter(file, fieldnames=list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    write_rows("miscalibration", rows)
     draw(rows, RESULTS / "miscalibration.png")
 
 

@@ -14,14 +14,12 @@ Run: python studies/monitor_agreement.py [--streams 10000]
 from __future__ import annotations
 
 import argparse
-import csv
-from pathlib import Path
 
 import numpy as np
+from study_tables import write_rows
 
 import propriety as pr
 
-RESULTS = Path(__file__).parent / "results"
 CASES, LEVEL = 1000, 0.95
 HALF = np.arange(CASES) < CASES // 2
 SETTINGS: dict[str, tuple[float | np.ndarray, float | np.ndarray]] = {
@@ -81,11 +79,7 @@ def main() -> None:
         share = options.streams // len(SETTINGS) + (place < options.streams % len(SETTINGS))
         rows.append(monitor(name, share))
         print(rows[-1], flush=True)
-    RESULTS.mkdir(exist_ok=True)
-    with (RESULTS / "monitor_agreement.csv").open("w", newline="") as file:
-        writer = csv.DictWriter(file, fieldnames=list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    write_rows("monitor_agreement", rows)
 
 
 if __name__ == "__main__":

@@ -14,19 +14,18 @@ Run: python studies/monitoring.py [--samples 1000] [--power-samples 200]
 from __future__ import annotations
 
 import argparse
-import csv
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from scipy.special import expit, ndtri
+from study_tables import RESULTS, write_rows
 
 import propriety as pr
 from propriety.inference.calibration_monitor import monitor_calibration
 from propriety.inference.comparison_monitor import monitor_comparison
 
-RESULTS = Path(__file__).parent / "results"
 LOOKS, FIRST, LEVEL = 10_000, 30, 0.95
 BALANCED, RARE = 0.0, -4.4
 BRIER, BOUNDED = pr.Brier(), pr.BoundedBrier(0.0, 0.1)
@@ -237,11 +236,7 @@ def main() -> None:
             told |= {"truth": "null" if setting.is_null else "alternative", "streams": samples}
             rows.append(told | measure(setting, samples))  # type: ignore[operator]
             print(rows[-1], flush=True)
-    RESULTS.mkdir(exist_ok=True)
-    with (RESULTS / "monitoring.csv").open("w", newline="") as file:
-        writer = csv.DictWriter(file, fieldnames=list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    write_rows("monitoring", rows)
     draw(rows, RESULTS / "monitoring.png")
 
 

@@ -19,11 +19,9 @@ Run: python studies/optimism.py [--replicates 100]
 from __future__ import annotations
 
 import argparse
-import csv
 import sys
 import warnings
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 from scipy.special import expit
@@ -33,12 +31,12 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.tree import DecisionTreeClassifier
+from study_tables import write_rows
 
 import propriety as pr
 from propriety.errors import UNDEFINED
 from propriety.inference.measures import MeanScore, Measure
 
-RESULTS = Path(__file__).parent / "results"
 N, NEW, DRAWS = 200, 20_000, 60
 EFFECTS = np.array([0.8, 0.5, 0.3, 0.3, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])
 MEASURES: tuple[Measure, ...] = (
@@ -135,14 +133,6 @@ def comparison(folds: int, repeats: int, replicates: int) -> dict[str, object]:
     return row | {"corrected": round(corrected, 4), "plain": round(plain, 4)}
 
 
-def write(name: str, rows: list[dict[str, object]]) -> None:
-    """Write a table."""
-    with (RESULTS / name).open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
-
-
 def main() -> None:
     """Run both parts and write the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -154,11 +144,11 @@ def main() -> None:
         rows += study(name, replicates)
         sys.stdout.write(f"{name}\n")
         sys.stdout.flush()
-        write("optimism.csv", rows)
+        write_rows("optimism", rows)
     found = []
     for design in DESIGNS:
         found.append(comparison(*design, replicates))
-        write("learner_comparison.csv", found)
+        write_rows("learner_comparison", found)
 
 
 if __name__ == "__main__":

@@ -17,15 +17,14 @@ import csv
 import itertools
 import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import numpy as np
 from scipy.special import expit, logit
+from study_tables import RESULTS, write_rows
 
 import propriety as pr
 from propriety.calibration.calibration_test import calibration_test
 
-RESULTS = Path(__file__).parent / "results"
 KNOWN = 100_000
 CLUSTER, ICC = 10, 0.3
 
@@ -161,14 +160,10 @@ def main() -> None:
         with path.open(newline="") as file:
             rows = [dict(row) for row in csv.DictReader(file)]
     done = {row["design"] for row in rows}
-    RESULTS.mkdir(exist_ok=True)
     for row in itertools.chain(*(part(given.replicates, done) for part in (comparisons, tests, widths))):
         rows.append(row)
         print(*row.values(), file=sys.stderr, flush=True)
-        with path.open("w", newline="") as file:
-            writer = csv.DictWriter(file, fieldnames=list(rows[0]), lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(rows)
+        write_rows("planning", rows, keeps_rows=given.resume)
 
 
 if __name__ == "__main__":

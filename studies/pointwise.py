@@ -13,7 +13,6 @@ Run: python studies/pointwise.py [--samples 2000] [--draws 40000]
 from __future__ import annotations
 
 import argparse
-import csv
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -22,11 +21,11 @@ from pathlib import Path
 import numpy as np
 from scipy.optimize import isotonic_regression
 from scipy.special import expit, ndtr
+from study_tables import RESULTS, write_rows
 
 import propriety as pr
 from propriety.calibration.pointwise import CRITICAL
 
-RESULTS = Path(__file__).parent / "results"
 SIZES = (200, 500, 5000)
 POINTS = (0.02, 0.1, 0.5, 0.9, 0.98)
 LEVELS = (0.9, 0.95)
@@ -173,30 +172,21 @@ def picture(rows: list[dict[str, object]], path: Path) -> None:
     figure.savefig(path, dpi=150)
 
 
-def write(rows: list[dict[str, object]], path: Path) -> None:
-    """Write rows as CSV."""
-    with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, fieldnames=list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-
-
 def main() -> None:
     """Simulate the law and every design, and write the tables and the picture."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--samples", type=int, default=2000)
     parser.add_argument("--draws", type=int, default=40_000)
     options = parser.parse_args()
-    RESULTS.mkdir(exist_ok=True)
     begin = time.perf_counter()
-    write(list(critical(options.draws)), RESULTS / "pointwise_critical.csv")
+    write_rows("pointwise_critical", list(critical(options.draws)))
     rows: list[dict[str, object]] = []
     for design, truths in DESIGNS.items():
         for truth in truths:
             for n in SIZES:
                 rows += cover(design, truth, n, options.samples)
             print(f"{design}, {truth}: {time.perf_counter() - begin:.0f} s", file=sys.stderr)
-    write(rows, RESULTS / "pointwise.csv")
+    write_rows("pointwise", rows)
     picture(rows, RESULTS / "pointwise.png")
     for design in DESIGNS:
         for level in LEVELS:

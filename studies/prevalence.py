@@ -20,15 +20,14 @@ import argparse
 import csv
 import sys
 from functools import partial
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import expit, logit
+from study_tables import RESULTS, write_rows
 
 import propriety as pr
 
-RESULTS = Path(__file__).parent / "results"
 RATE, APART = 0.02, 1.2
 ASKED = ("case-control", "estimate_prevalence")
 MEASURES = {
@@ -184,10 +183,7 @@ def main() -> None:
         for row in found:
             print(*row.values(), file=sys.stderr)
         rows += found
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, fieldnames=list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    write_rows("prevalence", rows, keeps_rows=set(options.asked) < set(ASKED))
 
 
 if __name__ == "__main__":

@@ -14,18 +14,16 @@ Run: python studies/private_ledgers.py [--replicates 1000]
 from __future__ import annotations
 
 import argparse
-import csv
 import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy.special import expit
+from study_tables import write_rows
 
 import propriety as pr
 from propriety.inference.measures import MeanScore, Measure
 
-RESULTS = Path(__file__).parent / "results"
 MEASURES: tuple[Measure, ...] = (
     MeanScore(pr.Brier()),
     pr.measures.NetBenefit(0.2),
@@ -78,10 +76,7 @@ def main() -> None:
             rows += study(design, n, max(replicates // share, 1))
             sys.stdout.write(f"{design}, {n} cases\n")
             sys.stdout.flush()
-            with (RESULTS / "private_ledgers.csv").open("w", newline="", encoding="utf-8") as file:
-                writer = csv.DictWriter(file, list(rows[0]))
-                writer.writeheader()
-                writer.writerows(rows)
+            write_rows("private_ledgers", rows)
 
 
 if __name__ == "__main__":

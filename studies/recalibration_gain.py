@@ -17,13 +17,12 @@ Run: python studies/recalibration_gain.py [--replicates 200]
 from __future__ import annotations
 
 import argparse
-import csv
 import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import numpy as np
 from scipy.special import expit, ndtri
+from study_tables import write_rows
 
 import propriety as pr
 from propriety.recalibration.cross_fitting import CrossFit, maps_by_fold
@@ -31,7 +30,6 @@ from propriety.recalibration.folds import folds_of
 from propriety.recalibration.gains import gains_of
 from propriety.recalibration.methods import METHODS
 
-RESULTS = Path(__file__).parent / "results"
 SIZES, FOLDS, LEVEL = (200, 600, 2000), 10, 0.95
 DESIGNS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "calibrated": lambda x: x,
@@ -109,10 +107,7 @@ def main(arguments: list[str]) -> None:
         for n in SIZES:
             found += list(rows(design, n, replicates))
             print(design, n, *(list(row.values())[4:] for row in found[-4:]), sep="\n  ", flush=True)
-    with (RESULTS / "recalibration_gain.csv").open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, list(found[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(found)
+    write_rows("recalibration_gain", found)
 
 
 if __name__ == "__main__":

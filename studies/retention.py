@@ -16,16 +16,15 @@ Run: python studies/retention.py [--resamples 1000] [--seed 1]
 from __future__ import annotations
 
 import argparse
-import csv
 from pathlib import Path
 
 import numpy as np
+from study_tables import RESULTS, write_rows
 
 import propriety as pr
 from propriety.decisions.agreement import quadratic_weighted_kappa
 from propriety.diagnostics.retention import RetentionAreas, RetentionCurve, retention_curve
 
-RESULTS = Path(__file__).parent / "results"
 RULES = [pr.RankedProbability(), pr.SquaredAbsoluteRankedProbability(), pr.Brier(), pr.Log()]
 NAMES = dict(zip(map(repr, RULES), ("RPS", "sa-RPS", "Brier", "log"), strict=True))
 METRICS = ("qwk", "linear cost", "quadratic cost", "accuracy")
@@ -136,17 +135,16 @@ def main() -> None:
             "RPSS": pr.skill_score(y, rows, rule=pr.RankedProbability()),
         }
         print(f"{model}, {len(y):,} cases: " + ", ".join(f"{name} {value:.4f}" for name, value in told.items()))
-    RESULTS.mkdir(exist_ok=True)
-    with (RESULTS / "retention.csv").open("w", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["model", "metric", "rule", "minus", "mean_height", "low", "high"])
-        for model, by_metric in found.items():
-            for metric, curve in by_metric.items():
-                for rule, minus, *numbers in (*heights(curve.areas), *heights(curve.differences)):
-                    writer.writerow([model, metric, rule, minus, *(f"{number:.5f}" for number in numbers)])
-                    if rule == "RPS" and minus:
-                        interval = "{:+.4f} [{:+.4f}, {:+.4f}]".format(*numbers)
-                        print(f"{model:9} {metric:15} RPS - {minus:7} {interval}")
+    lines = []
+    for model, by_metric in found.items():
+        for metric, curve in by_metric.items():
+            for rule, minus, *numbers in (*heights(curve.areas), *heights(curve.differences)):
+                shown = dict(zip(("mean_height", "low", "high"), (f"{number:.5f}" for number in numbers), strict=True))
+                lines.append({"model": model, "metric": metric, "rule": rule, "minus": minus, **shown})
+                if rule == "RPS" and minus:
+                    interval = "{:+.4f} [{:+.4f}, {:+.4f}]".format(*numbers)
+                    print(f"{model:9} {metric:15} RPS - {minus:7} {interval}")
+    write_rows("retention", lines, seed=options.seed)
     draw(found, RESULTS / "retention.png")
 
 

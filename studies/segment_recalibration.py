@@ -22,7 +22,6 @@ Writes `results/segment_recalibration.csv`. Run: python studies/segment_recalibr
 from __future__ import annotations
 
 import argparse
-import csv
 import importlib.util
 import itertools
 import sys
@@ -39,8 +38,8 @@ from propriety.inference.segment_sums import SegmentCases
 
 sys.path.insert(0, str(Path(__file__).parent))
 from segments import SIZES, draw_columns, draw_forecasts
+from study_tables import write_rows
 
-RESULTS = Path(__file__).parent / "results"
 FIELDS = ("design", "method", "samples", "gain", "worst O/E", "cross-fitted gain", "interval contains it", "seconds")
 TRAIN, TEST = 50_000, 200_000
 FEWEST_EXPECTED = 200.0
@@ -144,10 +143,7 @@ def main() -> None:
                 short = name in ("interval contains it", "seconds")
                 row[name] = f"{values.mean():.1f}" if short else f"{values.mean():.3f} +- {error:.3f}"
             rows.append(row)
-    with (RESULTS / "segment_recalibration.csv").open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, FIELDS, restval="")
-        writer.writeheader()
-        writer.writerows(rows)
+    write_rows("segment_recalibration", rows, columns=FIELDS)
 
 
 if __name__ == "__main__":

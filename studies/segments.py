@@ -20,13 +20,12 @@ Writes `results/segments.csv`. Run: python studies/segments.py [--share 1.0]
 from __future__ import annotations
 
 import argparse
-import csv
 import sys
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 
 import numpy as np
+from study_tables import write_rows
 
 from propriety.inference.segment_lattice import Lattice
 from propriety.inference.segment_law import SMALLEST, evidence, largest_deviations
@@ -34,7 +33,6 @@ from propriety.inference.segment_search import Control, Critical, critical_devia
 from propriety.inference.segment_sums import SegmentCases, SegmentSums
 from propriety.inference.segments import ROWS_OF_LAW
 
-RESULTS = Path(__file__).parent / "results"
 SIZES = (2, 3, 3, 4, 5, 5, 6, 8, 8, 10, 12, 15)
 FIELDS = (
     *("question", "design", "level", "n", "segments", "samples", "family", "discovery"),
@@ -190,10 +188,7 @@ def main() -> None:
         found = made()
         rows += found if isinstance(found, list) else [found]
         print(rows[-1], file=sys.stderr, flush=True)
-    with (RESULTS / "segments.csv").open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, FIELDS, restval="", lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    write_rows("segments", rows, columns=FIELDS)
 
 
 if __name__ == "__main__":

@@ -20,14 +20,13 @@ Run: python studies/sites.py [--replicates 100]
 from __future__ import annotations
 
 import argparse
-import csv
 import sys
 from functools import cache
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import expit, logit, ndtri
+from study_tables import write_rows
 
 import propriety as pr
 from propriety.inference.bootstrap import Drawing
@@ -37,7 +36,6 @@ from propriety.inference.random_effects import HeterogeneityMethod, random_effec
 from propriety.inference.site_errors import SiteCounts, site_errors
 from propriety.ledger.sources import open_ledger
 
-RESULTS = Path(__file__).parent / "results"
 NUMBERS = (5, 12, 30)
 MEASURES: tuple[Measure, ...] = (
     pr.measures.ObservedExpected(),
@@ -174,10 +172,7 @@ def main() -> None:
             rows += study(name, sites, design.times * replicates)
             sys.stdout.write(f"{name}, {sites} sites\n")
             sys.stdout.flush()
-    with (RESULTS / "sites.csv").open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
+    write_rows("sites", rows)
 
 
 if __name__ == "__main__":

@@ -11,16 +11,14 @@ Run: python studies/smooth_calibration.py [--samples 1000]
 from __future__ import annotations
 
 import argparse
-import csv
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import numpy as np
 from scipy.special import expit
+from study_tables import write_rows
 
 import propriety as pr
 
-RESULTS = Path(__file__).parent / "results"
 SIZES = (300, 500, 2000, 5000)
 MEAN, SPREAD = -1.2, 1.1
 TRUTHS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
@@ -70,10 +68,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--samples", type=int, default=1000)
     found = list(rows(parser.parse_args().samples))
-    with (RESULTS / "smooth_calibration.csv").open("w", newline="") as file:
-        writer = csv.DictWriter(file, list(found[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(found)
+    write_rows("smooth_calibration", found)
 
 
 if __name__ == "__main__":

@@ -10,17 +10,15 @@ Run: python studies/times.py [--replicates 4000]
 from __future__ import annotations
 
 import argparse
-import csv
 import sys
 from itertools import product
-from pathlib import Path
 
 import numpy as np
+from study_tables import write_rows
 
 from propriety.inference.dependence import hac, independent_times, student
 from propriety.inference.estimates import few_in_words
 
-RESULTS = Path(__file__).parent / "results"
 TIMES = (10, 20, 60, 120, 365)
 CORRELATIONS = (0.0, 0.3, 0.6, 0.8, 0.9)
 
@@ -55,11 +53,7 @@ def main() -> None:
     rows = [cover(*setting, options.replicates, generator) for setting in product(TIMES, CORRELATIONS)]
     for one in rows:
         print(*one.values(), file=sys.stderr)
-    RESULTS.mkdir(exist_ok=True)
-    with (RESULTS / "times.csv").open("w", newline="") as file:
-        writer = csv.DictWriter(file, fieldnames=list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    write_rows("times", rows)
 
 
 if __name__ == "__main__":

@@ -28,17 +28,18 @@ for name, examples in HOW_MANY.items():
 settings.load_profile(os.environ.get("PROPRIETY_EXAMPLES", "few" if "CI" in os.environ else "some"))
 
 
-PART = 8  # Of the cases of a slow test, one in so many runs in CI, the same ones every time; the others run nightly.
+THINNED = 8  # Of the parameters of a simulation, one in so many runs in CI, always the same; the others run nightly.
 
 
 def pytest_collection_modifyitems(items):
-    cases = defaultdict(list)
+    """Thin simulations; a contract, which holds for every rule, measure, section or engine, is tested whole."""
+    simulations = defaultdict(list)
     for item in items:
-        if item.get_closest_marker("slow") and hasattr(item, "callspec"):
-            cases[item.path, item.originalname].append(item)
-    for same in cases.values():
-        same.sort(key=lambda item: zlib.crc32(item.nodeid.encode()))
-        for item in same[math.ceil(len(same) / PART) :]:
+        if item.get_closest_marker("simulation") and hasattr(item, "callspec"):
+            simulations[item.path, item.originalname].append(item)
+    for cases in simulations.values():
+        cases.sort(key=lambda item: zlib.crc32(item.nodeid.encode()))
+        for item in cases[math.ceil(len(cases) / THINNED) :]:
             item.add_marker(pytest.mark.nightly)
 
 

@@ -78,7 +78,9 @@ if __name__ == "__main__":
     kinds = {"One event": BINARY, "Classes": CLASSES}
     found = {name: scored(name, problems, place) for name, problems in kinds.items()}
     for name, scores in found.items():
-        per_problem(scores[scores.model != BAYES]).to_csv(HERE / f"{name.lower().replace(' ', '_')}.csv")
+        rows = per_problem(scores[scores.model != BAYES]).reset_index().astype(object).fillna("").to_dict("records")
+        path = HERE / f"{name.lower().replace(' ', '_')}.csv"
+        record.write_rows(path, rows, command="nox -s arena", libraries=LIBRARIES)
     auto = {name: compared(scores[scores.model != BAYES], ["auto"])[0] for name, scores in found.items()}
     record.write(
         "recalibration_arena",
@@ -93,4 +95,5 @@ if __name__ == "__main__":
         tables=[table for name in kinds for table in tables_of(name, found[name], kinds[name])],
         libraries=LIBRARIES,
         notes=NOTES,
+        seed=record.IN_THE_SCRIPT,
     )

@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 from packages import LIBRARIES
 from probes import PACKAGES, Probe, area
-from record import table, write
+from record import IN_THE_SCRIPT, table, write
 
 VERDICTS = {
     "right": "the number given by the definition",
@@ -278,6 +278,7 @@ def main() -> None:
         command="PYTHONPATH=quality python benchmarks/peers/bad_inputs.py",
         tables=tables,
         notes=[*(f"{word}: {meaning}." for word, meaning in VERDICTS.items()), f"First functions: {used}.", *NOTES],
+        seed=IN_THE_SCRIPT,
         libraries=LIBRARIES,
     )
 

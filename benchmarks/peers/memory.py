@@ -14,7 +14,7 @@ from statistics import median
 
 import matplotlib as mpl
 from packages import LIBRARIES
-from record import table, write
+from record import IN_THE_SCRIPT, table, write
 from resident import extra_memory
 from sample import Sample
 from works import TASKS
@@ -94,6 +94,7 @@ def main() -> None:
             command="PYTHONPATH=quality python benchmarks/peers/memory.py",
             tables=[table(f"Memory beyond the input, {SIZE:,} cases", rows)],
             notes=NOTES,
+            seed=IN_THE_SCRIPT,
             libraries=LIBRARIES,
         )
 

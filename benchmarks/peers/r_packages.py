@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 import pandas as pd
-from record import table, write
+from record import IN_THE_SCRIPT, table, write
 from sample import HORIZON, Sample
 
 import propriety as pr
@@ -108,6 +108,7 @@ def main() -> None:
         command="PYTHONPATH=quality python benchmarks/peers/r_packages.py",
         tables=[table("The same task in R and in propriety", rows)],
         notes=NOTES,
+        seed=IN_THE_SCRIPT,
     )
 
 

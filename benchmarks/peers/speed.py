@@ -16,7 +16,7 @@ from statistics import median
 import matplotlib as mpl
 import numpy as np
 from packages import LEFT_OUT, LIBRARIES
-from record import table, write
+from record import IN_THE_SCRIPT, table, write
 from resident import extra_memory
 from sample import Sample, Work
 from works import TASKS
@@ -185,6 +185,7 @@ def keep(races: Mapping[str, Race], sizes: tuple[int, ...]) -> None:
         command="PYTHONPATH=quality python benchmarks/peers/speed.py",
         tables=[table(task, rows(race, sizes)) for task, race in races.items()],
         notes=NOTES,
+        seed=IN_THE_SCRIPT,
         libraries=LIBRARIES,
     )
 

@@ -1,7 +1,8 @@
-"""Sections of pages that are generated at every build from the records in `quality/results`.
+"""Sections of pages that are generated at every build from the records of long-running checks and of studies.
 
-The directive `record` takes the name of a record and makes a section: the content of the directive, then the summary,
-the tables and the command of the record. If there is no record, the section says so.
+The directive `record` takes the name of a record in `quality/results` and makes a section: the content of the
+directive, then the summary, the tables and the command of the record. If there is no record, the section says so.
+The directive `study-tables` makes a table of the tables in `studies/results`, with how each of them was made.
 """
 
 from __future__ import annotations
@@ -14,10 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from docutils import nodes
+from record_words import made, study_tables
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-RESULTS = Path(__file__).resolve().parents[2] / "quality" / "results"
+ROOT = Path(__file__).resolve().parents[2]
+RESULTS = ROOT / "quality" / "results"
+STUDIES = ROOT / "studies" / "results"
 NUMBER = re.compile(r"[<>]? ?-?[\d,.]+(e[-+]?\d+)?( ?(%|ms|s|MB|GB|\N{MULTIPLICATION SIGN}))?")
 LONG = 30  # Rows from which on a table is collapsed.
 WIDE = 8  # Columns from which on a table is set smaller.
@@ -59,11 +63,14 @@ def section_of(name: str, found: Mapping[str, Any] | None, about: Sequence[nodes
     return section
 
 
-def made(how: Mapping[str, Any]) -> str:
-    """Return the sentence that says how a record was made."""
-    versions = ", ".join(f"{library} {version}" for library, version in how["versions"].items())
-    where = f"{how['machine']}, Python {how['python']}"
-    return f"Generated on {how['date']} by `{how['command']}` on {where}; {versions}."
+class StudyTables(SphinxDirective):
+    """The directive: which commit each table of the studies comes from."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return the table, which is made again when the tables change."""
+        for path in (STUDIES, *STUDIES.glob("*.json")):
+            self.env.note_dependency(str(path))
+        return [table_of(study_tables(STUDIES))]
 
 
 def table_of(given: Mapping[str, Any]) -> nodes.table:
@@ -125,4 +132,5 @@ def inline(text: str) -> list[nodes.Node]:
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the directive."""
     app.add_directive("record", Record)
+    app.add_directive("study-tables", StudyTables)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

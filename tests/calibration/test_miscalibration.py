@@ -40,7 +40,7 @@ def test_the_same_seed_gives_the_same_answer():
     assert unseeded.to_dict() == pr.miscalibration_test(y, p, n_resamples=99, seed=unseeded.seed).to_dict()
 
 
-@pytest.mark.slow
+@pytest.mark.simulation
 @pytest.mark.parametrize("weighted", [False, True])
 def test_calibrated_forecasts_are_rejected_as_often_as_promised(weighted):
     samples, rejected = 300, 0

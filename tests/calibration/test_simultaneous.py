@@ -149,7 +149,7 @@ DESIGNS = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.simulation
 @pytest.mark.parametrize("curve", CURVES)
 @pytest.mark.parametrize("design", DESIGNS)
 def test_coverage_in_draws_is_at_least_nominal(curve, design):

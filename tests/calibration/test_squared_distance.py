@@ -84,7 +84,7 @@ def test_an_order_of_magnitude_more_cases_narrows_the_limits():
     assert widths[0] > 3 * widths[1] > 9 * widths[2]
 
 
-@pytest.mark.slow
+@pytest.mark.simulation
 @pytest.mark.parametrize("slope", [1.0, 0.6])
 def test_the_limits_hold_the_truth(slope):
     rng = np.random.default_rng(4)

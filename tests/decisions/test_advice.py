@@ -41,30 +41,30 @@ def test_every_recommended_call_runs(call):
     assert eval(call, names) is not None  # noqa: S307  (the calls of the package itself)
 
 
-@pytest.mark.parametrize("problem", PROBLEMS, ids=str)
-def test_every_problem_has_an_answer_without_contradiction(problem):
-    advice = advise(**problem)
-    assert isinstance(advice, Advice)
-    assert advice.recommended
-    assert advice.misleading
-    used, avoided = ([entry.measure for entry in entries] for entries in (advice.recommended, advice.misleading))
-    assert len(set(used)) == len(used)
-    assert len(set(avoided)) == len(avoided)
-    assert not set(used) & set(avoided)
-    for entry in (*advice.recommended, *advice.misleading):
-        assert re.search(r"doi:10\.|arXiv:\d", entry.reference)
-        assert entry.why.endswith(".")
+def test_every_problem_has_an_answer_without_contradiction():
+    for problem in PROBLEMS:
+        advice = advise(**problem)
+        assert isinstance(advice, Advice), problem
+        assert advice.recommended, problem
+        assert advice.misleading, problem
+        used, avoided = ([entry.measure for entry in entries] for entries in (advice.recommended, advice.misleading))
+        assert len(set(used)) == len(used), problem
+        assert len(set(avoided)) == len(avoided), problem
+        assert not set(used) & set(avoided), problem
+        for entry in (*advice.recommended, *advice.misleading):
+            assert re.search(r"doi:10\.|arXiv:\d", entry.reference), problem
+            assert entry.why.endswith("."), problem
 
 
-@pytest.mark.parametrize("problem", PROBLEMS, ids=str)
-def test_the_text_fits_a_terminal_and_tells_everything(problem):
-    advice = advise(**problem)
-    text = repr(advice)
-    calls = {entry.call for entry in advice.recommended}
-    assert all(len(line) <= WIDTH for line in text.splitlines() if line.strip() not in calls)
-    for entry in (*advice.recommended, *advice.misleading):
-        assert f"\n  {entry.measure}\n" in text
-    assert all(f"      {call}\n" in text for call in calls)
+def test_the_text_fits_a_terminal_and_tells_everything():
+    for problem in PROBLEMS:
+        advice = advise(**problem)
+        text = repr(advice)
+        calls = {entry.call for entry in advice.recommended}
+        assert all(len(line) <= WIDTH for line in text.splitlines() if line.strip() not in calls), problem
+        for entry in (*advice.recommended, *advice.misleading):
+            assert f"\n  {entry.measure}\n" in text, problem
+        assert all(f"      {call}\n" in text for call in calls), problem
 
 
 def test_tables_and_data():

@@ -28,6 +28,7 @@ FRAME = pl.DataFrame(COLUMNS)
 ARRAYS = {"honest": TRUTH, "bold": BOLD}
 MODELS = list(ARRAYS)
 DRAWS = {"seed": 1, "n_resamples": 99}
+OF_GROUPS = {"thresholds": 0.2, "seed": 1, "n_resamples": 40}
 SHARED = {
     "plain": {},
     "keys": {"by": ["site", "shift"]},
@@ -66,6 +67,13 @@ def evaluated(case, thresholds):
     return pr.evaluate(Y, ARRAYS, **arrays(case), thresholds=thresholds, **DRAWS)
 
 
+@functools.cache
+def answered(function, case, measure):
+    """Return the answer for the arrays, with which that of every engine is compared."""
+    options = {"measure": MEASURES[measure], **(OF_GROUPS if function is pr.slices else DRAWS)}
+    return function(Y, BOLD if function is pr.estimate else ARRAYS, **arrays(case), **options)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("thresholds", [None, 0.1, (0.05, 0.2)], ids=str)
 @pytest.mark.parametrize("case", SHARED)
@@ -93,7 +101,7 @@ def test_an_evaluation_is_that_of_the_arrays(lazily, alike, case, thresholds):
 def test_an_estimate_is_that_of_the_arrays(lazily, alike, case, measure):
     options = {"measure": MEASURES[measure], **DRAWS}
     found = pr.estimate(lazily(FRAME), "bold", outcome="y", **SHARED[case], **options)
-    alike(found, pr.estimate(Y, BOLD, **arrays(case), **options))
+    alike(found, answered(pr.estimate, case, measure))
 
 
 @pytest.mark.slow
@@ -102,7 +110,7 @@ def test_an_estimate_is_that_of_the_arrays(lazily, alike, case, measure):
 def test_a_comparison_is_that_of_the_arrays(lazily, alike, case, measure):
     options = {"measure": MEASURES[measure], **DRAWS}
     found = pr.compare(lazily(FRAME), MODELS, outcome="y", **SHARED[case], **options)
-    whole = pr.compare(Y, ARRAYS, **arrays(case), **options)
+    whole = answered(pr.compare, case, measure)
     alike(found, whole, 1e-11)
     alike(found.standings, whole.standings)
     assert str(found) == str(whole)
@@ -112,9 +120,8 @@ def test_a_comparison_is_that_of_the_arrays(lazily, alike, case, measure):
 @pytest.mark.parametrize("measure", MEASURES)
 @pytest.mark.parametrize("case", [case for case in SHARED if "keys" in case])
 def test_groups_are_those_of_the_arrays(lazily, alike, case, measure):
-    options = {"measure": MEASURES[measure], "thresholds": 0.2, **DRAWS}
-    found = pr.slices(lazily(FRAME), MODELS, outcome="y", **SHARED[case], **options)
-    alike(found, pr.slices(Y, ARRAYS, **arrays(case), **options), 1e-11)
+    found = pr.slices(lazily(FRAME), MODELS, MEASURES[measure], outcome="y", **SHARED[case], **OF_GROUPS)
+    alike(found, answered(pr.slices, case, measure), 1e-11)
 
 
 def test_weighted_groups_know_how_many_events_they_have(lazily):

@@ -13,6 +13,7 @@ from propriety.errors import InputTypeError, InputValueError
 from propriety.evaluation.group_calibration import calibration_of_groups
 from propriety.inference.estimates import INDEPENDENT, NO_SPREAD
 from propriety.report.evaluation import page_of
+from propriety.report.figures import without_pictures
 
 # Sixty different cases, each fifty times: what looks like 3,000 is hardly more than 60.
 RNG = np.random.default_rng(3)
@@ -170,7 +171,8 @@ def test_bands_say_that_they_take_cases_for_independent(found, request):
 
 
 def figure_named(title, result):
-    items = [item for section in page_of(result, title="A").sections for item in section.items]
+    with without_pictures():
+        items = [item for section in page_of(result, title="A").sections for item in section.items]
     return next(item for item in items if getattr(item, "title", "") == title)
 
 

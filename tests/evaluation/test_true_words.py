@@ -45,7 +45,7 @@ def test_a_cohort_with_too_few_expected_events_is_miscalibrated():
     assert found.to_dict()["miscalibrated"] == 1.0
 
 
-@pytest.mark.slow
+@pytest.mark.simulation
 @pytest.mark.parametrize(
     ("n", "change", "shape", "least"),
     [
@@ -62,7 +62,7 @@ def test_errors_are_found_as_often_as_they_can_be(n, change, shape, least):
     assert found.count("miscalibrated") / 60 >= least
 
 
-@pytest.mark.slow
+@pytest.mark.simulation
 @pytest.mark.parametrize(
     ("n", "shape"), [(200, (1, 3)), (500, (1, 3)), (2000, (1, 3)), (500, (1, 49)), (2000, (1, 49))], ids=str
 )
@@ -94,7 +94,7 @@ def test_the_miscalibration_of_calibrated_forecasts_is_next_to_nothing():
     assert found.low <= found.value <= found.high
 
 
-@pytest.mark.slow
+@pytest.mark.simulation
 def test_intervals_of_miscalibration_hold_the_truth():
     rng = np.random.default_rng(7)
     q = rng.beta(1, 3, 1_000_000)
@@ -134,7 +134,7 @@ def test_the_intercept_of_cases_and_controls_has_an_error_of_the_right_size():
     assert np.std(values) < np.mean(errors) < 2.5 * np.std(values)
 
 
-@pytest.mark.slow
+@pytest.mark.simulation
 def test_intervals_of_cases_that_are_stratified_by_forecast_hold_the_truth():
     rng = np.random.default_rng(9)
     held = []

@@ -72,6 +72,25 @@ def test_groups_that_were_tested_are_cleared():
     assert "No group could be compared with the rest." not in found
 
 
+# Adjusted p-values of the difference between the groups in score and in skill, which lie on both sides of 0.1.
+@pytest.mark.parametrize(("seed", "score", "skill"), [(31, 0.07, 0.256), (23, 0.021, 0.111)], ids=["score", "skill"])
+def test_groups_differ_at_the_level_of_the_evaluation(seed, score, skill):
+    rng = np.random.default_rng(seed)
+    p = rng.beta(2, 3, 300)
+    y = rng.random(300) < p
+    north = np.arange(300) < 120
+    forecasts = {"m": np.where(north, 1 - 0.8 * (1 - p), p)}
+    group = np.where(north, "north", "south")
+    for level in (0.95, 0.9, 0.8, 0.7):
+        result = pr.evaluate(y, forecasts, by=group, level=level, **DRAWS)
+        assert result.slices.p_adjusted == pytest.approx([score, score], abs=0.001)
+        assert result.group_skill.p_adjusted == pytest.approx([skill, skill], abs=0.001)
+        lines = result.summary().splitlines()
+        assert any("Brier skill of" in line for line in lines) == (skill <= 1 - level), level
+        assert any("the Brier score differs" in line for line in lines) == (score <= 1 - level < skill), level
+        assert any("No group was found to differ" in line for line in lines) == (score > 1 - level), level
+
+
 def test_the_gain_of_recalibration_is_in_units_of_the_headline():
     found = said(Y, BOLD, thresholds=(0.05, 0.2))
     assert "Bounded Brier score of forecast over the thresholds from 5% to 20%: " in found

@@ -133,7 +133,7 @@ def test_calibrated_forecasts_are_near_the_truth():
     assert found.miscalibration.high < 1e-4
 
 
-@pytest.mark.slow
+@pytest.mark.simulation
 @pytest.mark.parametrize(("intercept", "slope"), [(0.0, 1.0), (0.4, 1.0), (-0.2, 0.6)])
 def test_intervals_cover_the_truth_as_often_as_they_say(intercept, slope):
     draws = [summarised(*sample(400, seed, intercept, slope), level=0.8) for seed in range(200)]
@@ -363,7 +363,7 @@ def test_a_stored_weighted_ledger_has_the_slope_of_its_cases(tmp_path):
         assert (one.value, one.low, one.high) == pytest.approx((other.value, other.low, other.high), rel=1e-3)
 
 
-@pytest.mark.slow
+@pytest.mark.simulation
 def test_the_slope_is_held_as_often_as_its_level_says_with_weights():
     rng = np.random.default_rng(12)
     held = []

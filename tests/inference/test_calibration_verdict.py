@@ -71,7 +71,7 @@ def test_forecasts_that_are_too_extreme_are_called_miscalibrated():
     assert f"Recalibration would lower its Brier score of 0.178 by {gain.gain:.5f} (" in found
 
 
-@pytest.mark.slow
+@pytest.mark.simulation
 def test_a_shift_of_3000_cases_is_found():
     verdicts = [judged(*sample(seed, 3000, lambda x: x + 0.25)) for seed in range(20)]
     found = [one for one in verdicts if one.outcome == "miscalibrated"]
@@ -159,7 +159,7 @@ def test_the_note_on_forecasts_of_0_and_1_names_what_was_fitted(others, said):
     assert said in judged(y, p).summary()
 
 
-@pytest.mark.slow
+@pytest.mark.simulation
 def test_calibrated_samples_are_rarely_called_miscalibrated():
     outcomes = [judged(*sample(seed, 500)).outcome for seed in range(200)]
     assert outcomes.count("miscalibrated") <= 18

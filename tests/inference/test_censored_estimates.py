@@ -171,7 +171,7 @@ def test_scores_of_a_group_keep_the_curves_of_all():
     assert found.value.tolist()[0] == pytest.approx(expected)
 
 
-@pytest.mark.slow
+@pytest.mark.simulation
 def test_the_calibration_test_allows_for_estimated_weights():
     """Under calibration its sums have variance 1; estimating the weights makes them less variable."""
     statistics, known = [], []

@@ -82,7 +82,7 @@ def test_few_equal_clusters_worth_are_told():
     assert "50 clusters (worth 5 of equal size): intervals may be too narrow" in notes[2.0]
 
 
-@pytest.mark.slow
+@pytest.mark.simulation
 @pytest.mark.parametrize("spread", [1.0, 2.0])
 def test_intervals_of_unequal_clusters_hold(spread):
     """Of 300 samples the old error held the Brier score in 93% and 80%; see `studies/clusters.py` for all figures."""

@@ -38,7 +38,7 @@ def name(measure):
     return type(measure).__name__
 
 
-def drawn_differences(measure, draws=400, cluster=None, weight=None):
+def drawn_differences(measure, draws=200, cluster=None, weight=None):
     """Return differences of the measure in cases, or clusters, that are drawn with replacement."""
     rng = np.random.default_rng(3)
     own = [np.flatnonzero(cluster == one) for one in np.unique(cluster)] if cluster is not None else None
@@ -176,14 +176,14 @@ def test_draws_that_hardly_differ_are_not_tests():
     rng = np.random.default_rng(0)
     p, q = (np.clip(np.where(y, 0.8, 0.2) + rng.normal(0.0, spread, 80), 0.01, 0.99) for spread in (0.17, 0.2))
     measure = pr.measures.AccuracyAtCoverage(0.5)
-    found = compare(y, {"p": p, "q": q}, measure, seed=1)
+    found = compare(y, {"p": p, "q": q}, measure, seed=1, n_resamples=2999)
     assert found.verdict.tolist() == ["not tested"]
     assert np.isnan([found.low[0], found.p_value[0], found.standings.low[1]]).all()
     assert "Hardly any draw differs" in found.note
     alone = pr.estimate(y, q, measure.value, seed=0, n_resamples=9999)
     assert np.isnan(alone.low)
     assert alone.note == "hardly any draw differs, so there is no interval"
-    known = pr.estimate(y, q, measure, seed=0, n_resamples=9999)  # Its limits do not depend on the draws alone.
+    known = pr.estimate(y, q, measure, seed=0, n_resamples=999)  # Its limits do not depend on the draws alone.
     assert (known.low, known.high) == (pytest.approx(0.025 ** (1 / 40)), 1.0)
 
 
@@ -191,7 +191,7 @@ def test_standings_of_drawn_measures_contain_the_limits_of_estimates():
     y, p = np.repeat([0, 1], 40), np.append(np.linspace(0.1, 0.6, 40), np.linspace(0.4, 0.9, 40))
     measure = pr.measures.CoverageAtAccuracy(0.95)
     q = np.clip(p + np.tile([0.0, 0.05, -0.05, 0.0], 20), 0.0, 1.0)
-    found = compare(y, {"p": p, "q": q}, measure, seed=1).standings
+    found = compare(y, {"p": p, "q": q}, measure, seed=1, n_resamples=999).standings
     for model, low, high in zip(found.model, found.low, found.high, strict=True):
         table = pr.ForecastTable.from_predictions(y, {"p": p, "q": q}[model])
         least = measure.least_limits(table, 0.5, 0.95)

@@ -126,7 +126,7 @@ def in_time(rng, times, each, correlation):
     return ndtr(np.sqrt(0.3) * level[time] + np.sqrt(0.7) * rng.standard_normal(len(time))) < p, p, time
 
 
-@pytest.mark.slow
+@pytest.mark.simulation
 def test_the_level_holds_with_few_times():
     rng = np.random.default_rng(31)
     samples = [in_time(rng, 30, 20, 0.0) for _ in range(200)]

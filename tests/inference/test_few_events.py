@@ -88,7 +88,7 @@ def test_without_events_there_is_no_verdict():
     assert pr.compare(y * 0, {"a": models["half"], "b": models["half"]}).verdict.tolist() == ["same"]
 
 
-@pytest.mark.slow
+@pytest.mark.simulation
 @pytest.mark.parametrize("events", [2, 4, 10, 20])
 def test_few_events_are_seldom_called_better(events):
     """Student's t alone says "is better" in 25, 14, 10 and 7% of samples of two models of equal expected score."""
@@ -102,7 +102,7 @@ def test_few_events_are_seldom_called_better(events):
     assert of_t > told
 
 
-@pytest.mark.slow
+@pytest.mark.simulation
 @pytest.mark.parametrize("rule", [pr.Brier(), pr.Log()], ids=repr)
 def test_means_of_rare_events_hold(rule):
     """Of 600 samples with 5 events t held 88 and 91%."""
@@ -139,7 +139,7 @@ def test_rare_non_events_are_rare_events_turned_around():
     assert (first.low, first.high) == pytest.approx((second.low, second.high), rel=1e-9)
 
 
-@pytest.mark.slow
+@pytest.mark.simulation
 def test_areas_of_few_events_hold():
     """DeLong's interval held 76 and 85% of the areas with 2 and 5 events; Welch's degrees of freedom help."""
     generator = np.random.default_rng(2)

@@ -89,7 +89,7 @@ def test_the_error_under_other_rules_is_that_of_a_mean_difference_of_losses(meas
     assert found.standard_error == pytest.approx(math.sqrt(N / (N - 1) * (deviation**2).sum()) / w.sum(), rel=1e-10)
 
 
-@pytest.mark.slow
+@pytest.mark.simulation
 def test_what_is_taken_off_is_what_calibrated_forecasts_show():
     p = np.repeat([0.2, 0.4, 0.6, 0.8], 250)
     y = np.concatenate([np.arange(250) < 250 * rate for rate in (0.2, 0.4, 0.6, 0.8)])
@@ -201,7 +201,7 @@ def test_a_value_is_never_beyond_its_limits(rule, truth):
             assert not found.note
 
 
-@pytest.mark.slow
+@pytest.mark.simulation
 def test_jumps_of_the_event_rate_are_told_and_allowed_for():
     rng = np.random.default_rng(21)
     p = rng.beta(1, 3, 5000)
@@ -216,7 +216,7 @@ def test_jumps_of_the_event_rate_are_told_and_allowed_for():
     assert squared_distance(table, "miscalibration", level=0.95).unseen > 0.0
 
 
-@pytest.mark.slow
+@pytest.mark.simulation
 def test_jumps_are_told_where_much_of_the_interval_is_there_for_them():
     rng = np.random.default_rng(22)
     p = rng.beta(1, 3, 2000)
@@ -227,7 +227,7 @@ def test_jumps_are_told_where_much_of_the_interval_is_there_for_them():
     assert [one.note for one in smooth].count(JUMPS) <= 3
 
 
-@pytest.mark.slow
+@pytest.mark.simulation
 def test_jumps_are_allowed_for_with_clusters():
     rng = np.random.default_rng(23)
     p, unit = rng.beta(1, 3, 5000), np.arange(5000) % 100

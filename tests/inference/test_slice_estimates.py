@@ -82,6 +82,7 @@ def test_groups_that_share_clusters_are_tested_by_the_contributions_of_the_clust
     assert found.note.tolist()[:3] == [""] * 3
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize("unit", ["cluster", "time"])
 @pytest.mark.parametrize(
     "measure",

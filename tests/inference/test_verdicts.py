@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import propriety as pr
@@ -95,7 +95,8 @@ def test_values_that_do_not_vary_have_no_interval_of_their_own():
     assert ranked.standard_error.tolist() == [0.01, 0.0]
 
 
-@given(st.lists(st.one_of(st.floats(0, 1), st.just(np.nan)), max_size=8))
+@given(st.lists(st.one_of(st.floats(0, 1), st.floats(0, 0.1), st.just(np.nan)), max_size=8))
+@example([0.01, 0.04, 0.03])
 def test_holm_rejects_what_stepping_down_rejects(values):
     p_values = np.array(values, dtype=float)
     adjusted = holm(p_values)
@@ -108,6 +109,12 @@ def test_holm_rejects_what_stepping_down_rejects(values):
                 break
             rejected.add(place)
         assert set(np.flatnonzero(adjusted <= level)) == rejected
+
+
+def test_p_values_adjusted_by_holm_keep_their_order():
+    # Without the running maximum, the largest p-value would be adjusted to 0.04 and rejected at 0.05, a smaller one not.
+    np.testing.assert_allclose(holm(np.array([0.04, 0.01, 0.03])), [0.06, 0.03, 0.06])
+    np.testing.assert_allclose(holm(np.array([0.5, 0.9, np.nan, 0.001])), [1.0, 1.0, np.nan, 0.003])
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """The ledger of a lazy frame is that of arrays, and an engine is asked three times at most to fill it."""
 
+import functools
 from dataclasses import replace
 
 import duckdb
@@ -63,6 +64,21 @@ def queries(monkeypatch):
     return asked
 
 
+SAMPLING = {"plain": {}, "weights": {"sample_weight": "w"}, "clusters": {"cluster": "ward"}, "times": {"time": "day"}}
+
+
+def condensed(frame, kind, sampling):
+    options = {"outcome": "y" if kind == "event" else "grade", "by": ["site", "day"], "ordered": kind == "grades"}
+    forecasts = ["p", "q"] if kind == "event" else CLASSES
+    return pr.condense(frame, forecasts, rules=[pr.Spherical(), pr.Tsallis()], **options, **SAMPLING[sampling])
+
+
+@functools.cache
+def condensed_arrays(kind, sampling):
+    """Return the ledger of the arrays, with which that of every engine is compared."""
+    return condensed(FRAME, kind, sampling)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ENGINES)
 @settings(max_examples=15)
@@ -76,18 +92,10 @@ def test_a_lazy_frame_has_the_ledger_of_its_arrays(name, data, drawn_cases, same
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "sampling",
-    [{}, {"sample_weight": "w"}, {"cluster": "ward"}, {"time": "day"}],
-    ids=["plain", "weights", "clusters", "times"],
-)
+@pytest.mark.parametrize("sampling", SAMPLING)
 @pytest.mark.parametrize("kind", ["event", "classes", "grades"])
 def test_large_frames_too(engine, kind, sampling, same):
-    options = {"outcome": "y" if kind == "event" else "grade", "by": ["site", "day"], "ordered": kind == "grades"}
-    forecasts = ["p", "q"] if kind == "event" else CLASSES
-    rules = [pr.Spherical(), pr.Tsallis()]
-    lazy = pr.condense(engine(FRAME), forecasts, rules=rules, **options, **sampling)
-    same(lazy, pr.condense(FRAME, forecasts, rules=rules, **options, **sampling))
+    same(condensed(engine(FRAME), kind, sampling), condensed_arrays(kind, sampling))
 
 
 @pytest.mark.parametrize("cells", [4, 256])

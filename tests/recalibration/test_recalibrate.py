@@ -487,7 +487,7 @@ def expected_cost(n, samples, fit, seed=1):
     return np.mean(costs)
 
 
-@pytest.mark.slow
+@pytest.mark.simulation
 def test_the_default_map_costs_little_where_forecasts_are_calibrated():
     assert expected_cost(200, 400, fit_shrunk_spline) <= 1e-3
     assert expected_cost(2000, 100, fit_shrunk_spline) <= 1e-4

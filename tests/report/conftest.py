@@ -1,11 +1,14 @@
-"""The demonstration page, which several tests use."""
+"""The demonstration page, which several tests use; functions in modules beside the tests are found by their name."""
 
 import importlib.util
 import re
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
 
 
 @pytest.fixture(scope="session")

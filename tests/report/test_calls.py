@@ -1,15 +1,18 @@
 """Every call on a page, made alone, gives the numbers that it stands beside."""
 
 import math
+import re
+from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
 import pytest
+from given_numbers import has_line_with, lines_about, lines_of, numbers_in
 
 import propriety as pr
 from propriety.evaluation.calls import Calls, written
-from propriety.inference.comparison import compare_of
 from propriety.inference.measures import NetBenefit
+from propriety.recalibration.result import formula_of
 from propriety.report import texts
 from propriety.report.evaluation import page_of
 from propriety.report.figures import without_pictures
@@ -84,94 +87,92 @@ def evaluated(case):
     return pr.evaluate(y, forecasts, **shared, **options, n_resamples=40, seed=1)
 
 
-def calls_on(page):
-    for section in page.sections:
-        for item in section.items:
-            for call in filter(None, getattr(item, "call", "").splitlines()):
-                yield item, call.removesuffix(".plot()")
-
-
 def assert_calls_give_the_numbers(result, data):
+    names = {"pr": Undrawn()} | data
     made = 0
-    for item, call in calls_on(page_of(result, title="A")):
-        for name in (
-            result.models
-            if "[name]" in call or "model=name" in call
-            else ((item.of_models if isinstance(item, Figure) else item.models) or result.models)[:1]
-        ):
-            found = eval(call, {"pr": pr, "name": name} | data)  # noqa: S307  (the package's own words, to be checked)
-            if isinstance(item, ThresholdRanking):
-                assert found == pytest.approx(item.mean_regret()[name], rel=1e-12), call
-            else:
-                assert_is_that_of(result, found, call, name)
-            made += 1
+    for section in page_of(result, title="A").sections:
+        for item in section.items:
+            calls = [call.removesuffix(".plot()") for call in getattr(item, "call", "").splitlines()]
+            for model in models_of(item, calls, result) if calls else ():
+                answers = [eval(call, names | {"name": model}) for call in calls]  # noqa: S307  (the package's own words)
+                assert_shown_numbers_are_those_of(answers, item, model, result)
+                made += len(calls)
     assert made > 8
-    for call in result.scores.call.tolist():
-        assert_is_that_of(result, eval(call, {"pr": pr} | data), call, "")  # noqa: S307  (as above)
-
-
-def assert_is_that_of(result, found, call, name):
-    wanted = {
-        "Comparison": lambda: [result.comparison, *differences(result)],
-        "Standings": lambda: [result.comparison.standings],
-        "Slices": lambda: [result.slices, result.group_skill],
-        "GroupCalibration": lambda: [result.group_calibration],
-        "EvaluatedClasses": lambda: [result.classes],
-        "RankingMap": lambda: [result.ranking],
-        "RiskCoverageCurve": lambda: [result.risk_coverage[name]],
-        "Confusion": lambda: [result.confusion[name]],
-        "ReliabilityCurve": lambda: [*result.reliability[name].values(), *list(result.top_reliability.values())],
-        "Decomposition": lambda: [result.decompositions[name]],
-        "DecisionCurve": lambda: [result.decision_curves[name]],
-        "MurphyCurve": lambda: [result.murphy_curves[name]],
-        "RocCurve": lambda: [result.roc_curves[name]],
-        "ProbabilityMeans": lambda: [result.probability_means[name]],
-        "Recalibration": lambda: [result.recalibration[name]],
-        "SmoothCalibration": lambda: [result.calibration[name]["event"].smooth],
-        "OperatingPoints": lambda: [points_of(result, name)],
-        "GainCurve": lambda: [result.roc_curves[name].gains()],
-    }
-    if isinstance(found, pr.results.Estimate):
-        place = result.scores.call.tolist().index(call)
+    for row, call in enumerate(result.scores.call.tolist()):
+        estimate = eval(call, names)  # noqa: S307  (as above)
         for field in ("value", "low", "high"):
-            beside = getattr(result.scores, field)[place]
-            assert getattr(found, field) == pytest.approx(beside, rel=1e-12, nan_ok=True), call
-    elif isinstance(found, pr.recalibration.RecalibrationMap):
-        assert found == result.recalibration[name].map, call
-    elif isinstance(found, dict):
-        assert found["count"].tolist() == result.confusion[name].most_confused()["count"].tolist(), call
-    elif type(found).__name__ == "Figure":
-        assert "plot_cut_point_decompositions" in call
+            shown = getattr(result.scores, field)[row]
+            assert getattr(estimate, field) == pytest.approx(shown, rel=1e-12, nan_ok=True), call
+
+
+class Undrawn:
+    """The package, except that the call of a picture of several results returns these."""
+
+    plots = SimpleNamespace(plot_cut_point_decompositions=lambda parts: parts)
+
+    def __getattr__(self, name):
+        return getattr(pr, name)
+
+
+def models_of(item, calls, result):
+    """Return the models that the calls beside an item are about: each in turn, one, or None for all at once."""
+    if any(re.search(r"[\[(= ]name[\]),]", call) for call in calls):
+        return result.models
+    named = (item.of_models if isinstance(item, Figure) else item.models)[:1]
+    return named or [model for model in result.models if repr(model) in calls[0]][:1] or [None]
+
+
+def assert_shown_numbers_are_those_of(answers, item, model, result):
+    """Check that every row shown, of one model or of all, consists of numbers that the calls give together."""
+    if isinstance(item, ThresholdRanking):
+        assert item.mean_regret()[model] == pytest.approx(answers[0], rel=1e-12), item.call
+        return
+    columns = item.table if isinstance(item, Figure) else item.columns
+    if item.title == "Recalibration maps":
+        assert columns["formula"][columns["model"].index(model)] == formula_of(answers[0]), item.call
+        return
+    if model in columns and "model" not in columns:
+        columns = {name: columns[name] for name in (next(iter(columns)), model)}
+    x = next(iter(columns.values()))
+    given = [lines_of(answer, item.title, x) for answer in answers]
+    if len(given) > 1 and all(len(lines.get(None, ())) == 1 for lines in given):
+        given = [{None: np.concatenate([lines[None] for lines in given], axis=1)}]
+    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    rows = [row for row in rows if model is None or row.get("model", model) == model]
+    assert rows, item.call
+    for row in rows:
+        for name in [name for title, name in ELSEWHERE if item.title.startswith(title) and name in row]:
+            assert_is_in_the_evaluation(row.pop(name), name, row, result)
+        numbers = [number for cell in row.values() for number in numbers_in(cell)]
+        of_model = [lines_about(row.get("model", model), lines) for lines in given]
+        assert numbers, item.call
+        assert any(has_line_with(numbers, lines) for lines in of_model), (item.title, row, item.call)
+
+
+# Columns that the calls beside them do not give: they belong to another table, whose own call does.
+ELSEWHERE = [
+    ("Alerts and net benefit", "net benefit"),
+    ("Calibration by", "events"),
+    ("Reliability of the most likely class", "observed/expected"),
+    ("Reliability of the most likely class", "slope"),
+    ("Reliability of the most likely class", "miscalibration"),
+]
+
+
+def assert_is_in_the_evaluation(cell, name, row, result):
+    if name == "net benefit":
+        scores = result.scores.at(row["model"], NetBenefit(float(row["threshold"].rstrip("%")) / 100).key)
+        wanted = [scores[field] for field in ("value", "low", "high")]
+    elif name == "events":
+        slices, group = result.slices, next(value for key, value in row.items() if key != "model")
+        ends = [label.removeprefix(f"{key}: ") for label in slices.group.tolist() for key in slices.by]
+        ends = np.reshape(ends, (len(slices.group), -1))
+        (place,) = np.flatnonzero((slices.model == row["model"]) & (ends == group).any(axis=1))
+        wanted = [slices.events[place]]
     else:
-        beside = wanted[type(found).__name__]()
-        assert any(same(found, one) for one in beside), call
-
-
-def differences(result):
-    """Return the comparisons in net benefit at the thresholds."""
-    ends = [] if result.thresholds is None else np.atleast_1d(result.thresholds).tolist()
-    options = {"level": result.level, "drawing": result._drawing}
-    return [compare_of(result.ledger, NetBenefit(end), **options) for end in ends]
-
-
-def points_of(result, name):
-    ends = np.atleast_1d(result.thresholds).tolist()
-    return result.decision_curves[name].operating_points(grid=ends, level=result.level)
-
-
-def same(found, beside):
-    # The call is made of the rows that were kept, so it drops none.
-    one, other = found.columns(), beside.columns()
-    return all(
-        len(one[name]) == len(other[name])
-        and (
-            np.allclose(one[name], other[name], rtol=1e-12, atol=1e-15, equal_nan=True)
-            if np.asarray(one[name]).dtype.kind == "f"
-            else np.array_equal(one[name], other[name])
-        )
-        for name in other
-        if name in one and name != "dropped"
-    )
+        estimate = getattr(result.top_calibration[row["model"]], name.replace("/", "_"))
+        wanted = [estimate.value, estimate.low, estimate.high] if np.isfinite(estimate.low) else [estimate.value]
+    assert numbers_in(cell) == pytest.approx(wanted, rel=1e-12, nan_ok=True), (name, row)
 
 
 @pytest.mark.slow
