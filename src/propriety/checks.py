@@ -10,20 +10,6 @@ import numpy as np
 
 from propriety.errors import InputValueError, Wording
 
-__all__ = [
-    "check_budget",
-    "check_cells",
-    "check_choice",
-    "check_inside",
-    "check_level",
-    "check_not_negative",
-    "check_options",
-    "check_positive",
-    "check_resamples",
-    "fresh_seed",
-    "is_number",
-]
-
 
 def is_number(value: object) -> bool:
     """Whether a parameter is a single real number."""

@@ -5,19 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Self
 
-__all__ = [
-    "UNDEFINED",
-    "ImproperRuleError",
-    "InputTypeError",
-    "InputValueError",
-    "MissingDependencyError",
-    "MissingValuesError",
-    "ProprietyError",
-    "UnsupportedOperationError",
-    "Wording",
-    "parameter",
-]
-
 
 class Wording(str):
     """A text that refers to parameters, whose names can be replaced, for example by command-line options.

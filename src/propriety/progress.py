@@ -8,8 +8,6 @@ from typing import TypeVar
 
 from propriety.errors import MissingDependencyError
 
-__all__ = ["mapped", "track"]
-
 Item = TypeVar("Item")
 Made = TypeVar("Made")
 

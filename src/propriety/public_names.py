@@ -9,8 +9,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-__all__ = ["attach", "public_names"]
-
 ROOMS = ("measures", "results", "weights")
 
 

@@ -20,8 +20,6 @@ from propriety.errors import MissingDependencyError
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Backend", "Floats", "Result", "Score", "Tuples", "frame_of", "html_table", "strict", "tuples_of"]
-
 Floats: TypeAlias = NDArray[np.float64]
 Tuples: TypeAlias = NDArray[np.object_]  # A column of tuples of texts.
 

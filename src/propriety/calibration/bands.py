@@ -24,8 +24,6 @@ from propriety.checks import check_choice, check_level, check_resamples, fresh_s
 from propriety.result import Floats, Result
 from propriety.tables.forecast_table import ForecastTable
 
-__all__ = ["Band", "BandMethod", "band_around_curve", "band_around_diagonal"]
-
 BandMethod: TypeAlias = Literal["auto", "resampling", "discrete", "continuous"]
 
 FEW = 5  # Clopper-Pearson limits are clearly too wide with fewer events or non-events.

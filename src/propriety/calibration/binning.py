@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from propriety.checks import check_choice, check_positive
 from propriety.tables.forecast_table import ForecastTable
 
-__all__ = ["Strategy", "bin_starts"]
-
 Strategy: TypeAlias = Literal["uniform", "quantile"]
 
 

@@ -13,8 +13,6 @@ from propriety.rules.families import BRIER
 from propriety.rules.rule import Rule
 from propriety.tables.forecast_table import ForecastTable
 
-__all__ = ["CalibrationBracket", "calibration_bracket"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class CalibrationBracket(Result):

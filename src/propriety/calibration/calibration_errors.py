@@ -14,12 +14,11 @@ from scipy.special import erf
 from propriety.calibration.binning import Strategy, bin_starts
 from propriety.checks import check_choice, check_positive
 from propriety.result import Floats, Result
-from propriety.tables.cases import Cases
+from propriety.tables.cases import TOLERANCE, Cases
 from propriety.tables.events import TOP
 from propriety.tables.forecast_table import ForecastTable
-from propriety.tables.validation import TOLERANCE, Labels, Missing, read_cases
-
-__all__ = ["CalibrationError", "expected_calibration_error"]
+from propriety.tables.labels import Labels
+from propriety.tables.validation import Missing, read_cases
 
 Norm: TypeAlias = Literal["l1", "l2", "max"]
 NAMES = {"l1": "an ECE", "max": "a maximum calibration error"}

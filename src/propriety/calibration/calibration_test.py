@@ -14,8 +14,6 @@ from propriety.calibration.null_scores import NullScores, null_scores
 from propriety.result import Floats, Result
 from propriety.tables.forecast_table import ForecastTable
 
-__all__ = ["FEWEST", "CalibrationTest", "ViewResult", "calibration_test", "views_of"]
-
 # Shares of the level of the test for one, two or three components.
 SHARES = {1: (1.0,), 2: (0.8, 0.2), 3: (0.8, 0.12, 0.08)}
 FEWEST_UNITS = 10  # With fewer clusters or times, hardly any miscalibration could be found.

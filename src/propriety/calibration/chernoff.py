@@ -28,8 +28,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import airye
 
-__all__ = ["chernoff_quantile"]
-
 Floats = NDArray[np.float64]
 
 _HALF = 0.5

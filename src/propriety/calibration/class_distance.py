@@ -14,8 +14,6 @@ from propriety.result import Floats
 from propriety.tables.cases import Cases
 from propriety.tables.forecast_table import ForecastTable
 
-__all__ = ["ClassDistance", "ClassPart", "DistanceSum", "part_of_class"]
-
 ROUNDING = 1e-14  # Smaller distances are rounding error.
 
 

@@ -14,18 +14,6 @@ from propriety.result import Floats
 from propriety.tables.cases import Cases, Chunk
 from propriety.tables.forecast_table import ForecastTable
 
-__all__ = [
-    "BINS",
-    "EDGE",
-    "SAME",
-    "ClassScores",
-    "case_values",
-    "class_scores",
-    "line_of_table",
-    "line_statistics",
-    "standardised",
-]
-
 EDGE, BINS = 30.0, 2**12  # Log-odds beyond the edge are in the outermost bins.
 # Legendre polynomials as combinations of powers, one column each.
 POWERS = np.stack([np.pad(leg2poly([0.0] * one + [1.0]), (0, max(DEGREES) - one)) for one in DEGREES], axis=1)

@@ -15,8 +15,6 @@ from propriety.result import Floats
 from propriety.tables.cases import Cases
 from propriety.tables.forecast_table import ForecastTable
 
-__all__ = ["MOST_EXACT", "pooled_cases", "pooled_table"]
-
 MOST_EXACT = 2**12  # With more cases, forecasts are pooled.
 CENTRES = np.concatenate([[0.0], expit(EDGE * ((2.0 * np.arange(BINS) + 1.0) / BINS - 1.0)), [1.0]])
 LEAST, MOST = math.nextafter(0.0, 1.0), math.nextafter(1.0, 0.0)

@@ -15,19 +15,6 @@ from propriety.calibration.drawn_outcomes import drawn_outcomes
 from propriety.result import Floats
 from propriety.tables.cases import Cases
 
-__all__ = [
-    "SHARES",
-    "SMALLEST",
-    "ClassTest",
-    "View",
-    "class_test",
-    "combined",
-    "drawn_test",
-    "expected_test",
-    "joined_test",
-    "line_p_values",
-]
-
 View: TypeAlias = Literal["class-wise", "temperature", "shape"]
 
 SHARES: dict[View, float] = {"temperature": 0.4, "class-wise": 0.4, "shape": 0.2}

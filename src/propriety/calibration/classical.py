@@ -15,9 +15,8 @@ from propriety.result import Result
 from propriety.rules.families import Brier
 from propriety.rules.scoring import mean_score
 from propriety.tables.forecast_table import ForecastTable
-from propriety.tables.validation import Labels, Missing
-
-__all__ = ["ClassicalDecomposition", "classical_decomposition"]
+from propriety.tables.labels import Labels
+from propriety.tables.validation import Missing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)

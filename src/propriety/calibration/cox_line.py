@@ -14,8 +14,6 @@ from propriety.result import Floats
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.identity_cache import IdentityCache
 
-__all__ = ["CoxLine", "cox_line"]
-
 GROUPS = 2**12  # Rows of the first fit, whose coefficients are off by a millionth of their standard errors.
 MOST_STEPS = 20
 LAST_STEP = 1e-8

@@ -13,10 +13,9 @@ from scipy.special import ndtr
 from propriety.result import Floats, Result
 from propriety.tables.censored_outcomes import check_known
 from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.labels import Labels
 from propriety.tables.pooling import running_sum
-from propriety.tables.validation import Labels, Missing
-
-__all__ = ["CumulativeCalibrationError", "cumulative_calibration_error"]
+from propriety.tables.validation import Missing
 
 FEWEST = 50.0  # Variance of the events from which the limit distributions are close.
 

@@ -25,11 +25,11 @@ from propriety.rules.families import BRIER, Brier
 from propriety.rules.ordinal import RankedProbability
 from propriety.rules.rule import Rule
 from propriety.rules.thresholds import read_grid
+from propriety.tables.cases import TOLERANCE
 from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.labels import Labels
 from propriety.tables.pooling import running_sum
-from propriety.tables.validation import TOLERANCE, Labels, Missing, read_cases
-
-__all__ = ["Decomposition", "decompose", "decompose_table", "regret_of_errors", "summed_decomposition"]
+from propriety.tables.validation import Missing, read_cases
 
 PARTS = ("score", "miscalibration", "discrimination", "uncertainty")
 

@@ -4,8 +4,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaln
 
-__all__ = ["beta_kernel_density"]
-
 Floats = NDArray[np.float64]
 
 # Half a megabyte of kernel values, so that a block stays in the processor's cache.

@@ -7,8 +7,6 @@ from numpy.typing import NDArray
 
 from propriety.result import Floats
 
-__all__ = ["drawn_outcomes"]
-
 FEW_CLASSES = 16  # With more classes, outcomes are found by bisection.
 
 

@@ -9,8 +9,6 @@ from scipy.special import expit, logit
 from propriety.ledger.keyed_tables import KeyedTables
 from propriety.result import Floats
 
-__all__ = ["fitted_slopes"]
-
 MOST_STEPS, LAST_STEP = 40, 1e-6
 LONGEST = 2.0  # A step of Newton's method changes no log-odds of a typical forecast by more.
 

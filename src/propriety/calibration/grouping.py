@@ -7,8 +7,6 @@ from numpy.typing import NDArray
 
 from propriety.tables.forecast_table import ForecastTable
 
-__all__ = ["group_starts", "neighbours_pooled", "rows_of", "starts_by_share"]
-
 FEWEST_GROUPS = 256
 ENDS = 16
 

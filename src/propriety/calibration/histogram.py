@@ -10,8 +10,6 @@ from propriety.result import Floats, Result
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.quantiles import quantile_of_sorted
 
-__all__ = ["ForecastHistogram", "forecast_histogram", "is_discrete"]
-
 SMALLEST_GAP = 0.01  # Forecasts no closer than this count as discrete (Dimitriadis, Gneiting & Jordan 2021).
 MOST_BINS = 200
 

@@ -11,8 +11,6 @@ from propriety.calibration.drawn_outcomes import drawn_outcomes
 from propriety.errors import InputValueError
 from propriety.result import Floats
 
-__all__ = ["MOST_CASES", "KernelTest", "kernel_test", "squared_kernel_error"]
-
 MOST_CASES, FEWEST_CASES = 1000, 2
 WORK = 2**22  # Residuals of all classes that are drawn at once.
 

@@ -6,8 +6,6 @@ import numpy as np
 
 from propriety.result import Floats
 
-__all__ = ["loess_of"]
-
 SPAN, DELTA = 2.0 / 3.0, 0.01
 NEAR, FAR = 0.001, 0.999  # Shares of the width within which cases have full weight, and beyond which they have none.
 

@@ -13,13 +13,6 @@ from propriety.result import Floats
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.quantiles import weighted_quantile
 
-__all__ = [
-    "LogisticFit",
-    "fit_logistic",
-    "natural_spline_basis",
-    "smooth_recalibration",
-]
-
 MAX_STEPS = 50
 FEW_ROWS = 2**12  # A fit of more rows starts from that of this many runs of them.
 # A fit has converged when the next step moves no row's log-odds by more than this share of the largest.

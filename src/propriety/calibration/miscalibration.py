@@ -20,9 +20,8 @@ from propriety.rules.families import BRIER
 from propriety.rules.rule import Rule
 from propriety.tables.censored_outcomes import check_known
 from propriety.tables.forecast_table import ForecastTable
-from propriety.tables.validation import Labels, Missing, read_cases
-
-__all__ = ["MiscalibrationTest", "miscalibration_test"]
+from propriety.tables.labels import Labels
+from propriety.tables.validation import Missing, read_cases
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)

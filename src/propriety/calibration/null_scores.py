@@ -12,8 +12,6 @@ from propriety.calibration.grouping import rows_of, starts_by_share
 from propriety.result import Floats
 from propriety.tables.forecast_table import ForecastTable
 
-__all__ = ["NullScores", "group_of_cases", "log_weight_ratio", "null_scores", "residual_variance", "weighted_variance"]
-
 GROUPS = 2**12  # Number of groups of neighbouring forecasts, within which the functions hardly change.
 DEGREES = (2, 3, 4, 5)
 FINE_DEGREES = tuple(range(6, 16))

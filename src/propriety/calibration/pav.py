@@ -12,8 +12,6 @@ from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.identity_cache import IdentityCache
 from propriety.tables.pooling import isotonic_starts
 
-__all__ = ["Blocks", "pool_adjacent_violators"]
-
 POOLED: IdentityCache[Blocks] = IdentityCache()
 
 

@@ -39,8 +39,6 @@ from propriety.errors import InputValueError
 from propriety.result import Floats
 from propriety.tables.forecast_table import ForecastTable
 
-__all__ = ["CRITICAL", "critical_value", "pointwise_limits", "rate_limits", "usual_weights", "weight_of_one"]
-
 CRITICAL = {0.5: 0.9, 0.6: 1.1, 0.7: 1.3, 0.8: 1.5, 0.9: 1.9, 0.95: 2.2, 0.98: 2.7, 0.99: 3.1, 0.995: 3.5, 0.999: 4.3}
 MORE = 10.0  # Cases of the usual weight that are added to a group.
 LEAST = 1e-12  # Replaces zero events, for which the beta quantile is not defined.

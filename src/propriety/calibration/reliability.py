@@ -22,9 +22,8 @@ from propriety.errors import InputTypeError, InputValueError
 from propriety.result import Floats, Result
 from propriety.rules.families import Brier
 from propriety.tables.forecast_table import ForecastTable
-from propriety.tables.validation import Labels, Missing
-
-__all__ = ["CurveMethod", "ReliabilityCurve", "reliability_curve"]
+from propriety.tables.labels import Labels
+from propriety.tables.validation import Missing
 
 CurveMethod: TypeAlias = Literal["corp", "bins", "smooth"]
 

@@ -9,8 +9,6 @@ from propriety.progress import track
 from propriety.result import Floats
 from propriety.tables.pooling import isotonic_starts
 
-__all__ = ["pav_of_draws", "quantiles", "resampled_curves"]
-
 BLOCK = 2**21  # Table cells drawn at a time, which bounds the memory.
 
 

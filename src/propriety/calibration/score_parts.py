@@ -17,18 +17,6 @@ from propriety.rules.scoring import mean_loss, weighted_sum
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.pooling import isotonic_starts
 
-__all__ = [
-    "NOISE",
-    "FixedForecasts",
-    "check_proper",
-    "cleared",
-    "miscalibrations",
-    "parts_of",
-    "proper_binary_rule",
-    "recalibrated_scores",
-    "scores_of",
-]
-
 NOISE = 1e-12  # A negative part no larger than this share of the scores is rounding error.
 BELOW_ONE = np.nextafter(1.0, 0.0)
 

@@ -39,8 +39,6 @@ from propriety.errors import InputValueError
 from propriety.result import Floats
 from propriety.tables.forecast_table import ForecastTable
 
-__all__ = ["simultaneous_band"]
-
 Places = NDArray[np.intp]
 
 LONGEST_RUN = 8

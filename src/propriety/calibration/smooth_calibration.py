@@ -21,8 +21,6 @@ from propriety.result import Floats, Result
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.quantiles import weighted_quantile
 
-__all__ = ["INDICES", "SmoothCalibration", "SmoothMethod", "calibration_index", "few_outcomes", "smooth_calibration_of"]
-
 SmoothMethod: TypeAlias = Literal["spline", "loess"]
 
 KNOTS = 5

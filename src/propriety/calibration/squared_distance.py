@@ -16,8 +16,6 @@ from propriety.result import Floats
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.identity_cache import IdentityCache
 
-__all__ = ["Distance", "Groups", "Part", "Regression", "Spread", "grouped_functions", "squared_distance"]
-
 GROUPS = 2**10  # Groups of neighbouring forecasts; eight per step if there are steps.
 NEGLIGIBLE = 1e-12  # A smaller share of the distance is rounding error.
 SAME = 1e-10  # Combinations of functions with a smaller variance share are left out.

@@ -6,8 +6,6 @@ import gc
 import sys
 from importlib.util import find_spec
 
-__all__ = ["main"]
-
 NEEDED = ("click", "duckdb", "pyarrow", "rich")
 COLLECT_AFTER = 100_000  # New objects, 700 to 2,000 by default.
 

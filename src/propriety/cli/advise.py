@@ -15,8 +15,6 @@ from propriety.cli.options import json_option, threshold_options
 from propriety.cli.outputs import STDOUT, check_targets, write
 from propriety.decisions import advice
 
-__all__ = ["advise"]
-
 DECISIONS, KINDS, NEEDS = (click.Choice(get_args(one)) for one in (advice.Decisions, advice.Kind, advice.Need))
 
 

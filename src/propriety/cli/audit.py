@@ -14,8 +14,6 @@ from propriety.rules.audit import AuditReport
 from propriety.rules.audit import audit as audit_rule
 from propriety.rules.rule import Rule
 
-__all__ = ["audit"]
-
 
 @click.command(
     short_help="Check the declared properties of a scoring rule.",

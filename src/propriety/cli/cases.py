@@ -19,8 +19,6 @@ from propriety.cli.written_numbers import Dialect
 from propriety.errors import InputValueError
 from propriety.tables.frames import checked_columns
 
-__all__ = ["Cases", "parts_of"]
-
 Models: TypeAlias = dict[str, str | list[str]]
 
 IN_MEMORY = 1_000_000  # Rows up to which cases are read into memory.

@@ -6,8 +6,6 @@ from collections.abc import Callable, Sequence
 
 from propriety.errors import InputValueError
 
-__all__ = ["check_distinct", "check_given"]
-
 
 def check_distinct(names: Sequence[str], where: str) -> None:
     """Raise an error for names that differ only in the case of letters."""

@@ -30,8 +30,6 @@ from propriety.rules.families import Brier, Log, Spherical
 from propriety.rules.ordinal import RankedLog, RankedProbability
 from propriety.rules.rule import Rule
 
-__all__ = ["compare", "rule_named"]
-
 LAW = "compare needs two or more models of the same cases"
 RULES: dict[str, Rule] = {rule.name: rule for rule in (Brier(), Log(), Spherical(), RankedProbability(), RankedLog())}
 

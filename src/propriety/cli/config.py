@@ -15,8 +15,6 @@ from click.core import ParameterSource
 from propriety.cli.gate_facts import near_names
 from propriety.errors import InputValueError
 
-__all__ = ["configured", "is_preset", "origin"]
-
 # Options of one command line, which do not belong in a file.
 PERSONAL = ("config", "help")
 READ = "propriety.config"  # The file that a command has read, in the context of click.

@@ -38,8 +38,6 @@ from propriety.result import Floats
 from propriety.rules.thresholds import Thresholds
 from propriety.tables.forecast_table import ForecastTable
 
-__all__ = ["evaluate", "evaluation_of_files"]
-
 
 @click.command(
     cls=GatedCommand,

@@ -8,8 +8,6 @@ from typing import Literal
 from propriety.errors import InputValueError
 from propriety.tables.frames import pyarrow
 
-__all__ = ["check_expansion"]
-
 FREE = 2**30  # Bytes of text that any file may contain.
 FOLD = 500  # Largest ratio of the text to the file; for forecasts it is about ten.
 BLOCK = 2**22

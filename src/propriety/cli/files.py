@@ -29,8 +29,6 @@ from propriety.tables.frames import pyarrow
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["TEXT", "Opened", "open_relation"]
-
 LINES = 3
 LETTERS = 200  # Of a line of an error of DuckDB, which may quote a line of the file.
 MEMORY = "400MB"  # Limit of DuckDB; beyond it, DuckDB writes to a temporary folder.

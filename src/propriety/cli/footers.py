@@ -9,8 +9,6 @@ from typing import Any
 from propriety.errors import InputValueError
 from propriety.tables.frames import pyarrow
 
-__all__ = ["MOST_COLUMNS", "check_columns", "checked_footer"]
-
 LARGEST = 2**26  # Bytes of a footer, of which there are several copies in memory.
 MOST_ROWS = 10**6  # Per byte of a file, more than forecasts can have; DuckDB before 2.0 would try to read them all.
 MOST_COLUMNS = 20_000  # The time to open a file is quadratic in their number.

@@ -14,8 +14,6 @@ from propriety.cli.written_numbers import quoted, sql_text
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["write_frame"]
-
 
 def write_frame(frame: nw.LazyFrame[Any], added: Sequence[str], path: Path, layout: Layout | None) -> None:
     """Write a frame of DuckDB with some `added` columns of numbers; `layout` is that of CSV files, if these were read.

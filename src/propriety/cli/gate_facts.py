@@ -21,8 +21,6 @@ from propriety.inference.comparison import Comparison
 from propriety.result import Result
 from propriety.tables.frames import checked_version
 
-__all__ = ["Facts", "GroupNumbers", "Numbers", "near_names", "read_baseline"]
-
 BOUNDED = "bounded_"  # Scores that depend on thresholds which their names do not tell.
 GAIN = "recalibration_gain"  # In the headline score, which depends on thresholds and on how rare events are.
 

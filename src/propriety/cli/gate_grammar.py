@@ -21,8 +21,6 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from propriety.errors import InputValueError
 
-__all__ = ["Condition", "Group", "Inequality", "Miscalibrated", "Number", "Path", "Relation", "Sign", "parse_condition"]
-
 Sign: TypeAlias = Literal["<", "<=", ">", ">="]
 Kind: TypeAlias = Literal["quoted", "relation", "sign", "slash", "equals", "text", "end"]
 

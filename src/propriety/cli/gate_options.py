@@ -20,8 +20,6 @@ from propriety.cli.messages import one_line, visible
 from propriety.cli.outputs import check_targets, write
 from propriety.errors import ProprietyError
 
-__all__ = ["GatedCommand", "Gates", "gate_options"]
-
 JUNIT = "--junit"
 SUCH_AS = {  # By command.
     "evaluate": (

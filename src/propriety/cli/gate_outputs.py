@@ -11,8 +11,6 @@ from propriety.cli.gates import UNTOLD, GateResult
 from propriety.cli.messages import visible
 from propriety.inference.estimates import counted
 
-__all__ = ["JUNIT_HEAD", "Summary", "error_junit", "junit", "markdown"]
-
 JUNIT_HEAD = "<?xml version='1.0' encoding='utf-8'?>\n<testsuites name=\"propriety\""
 # Signs with a meaning in GitHub's Markdown; those of links and lists are escaped where they have it.
 SIGNS = re.compile(r"([\\`*_\[\]<>&|~!$^])")

@@ -23,15 +23,12 @@ from propriety.cli.gate_grammar import (
     Path,
     Relation,
     Sign,
-    parse_condition,
 )
 from propriety.errors import InputValueError
 from propriety.inference.calibration_summary import CalibrationOutcome
 from propriety.inference.comparison_words import pair_sentence
 from propriety.inference.estimates import counted
 from propriety.inference.verdicts import Pair
-
-__all__ = ["UNTOLD", "GateResult", "check_gates", "parse_condition"]
 
 Answer: TypeAlias = Literal["yes", "no", "cannot be told"]
 UNTOLD: Answer = "cannot be told"

@@ -16,8 +16,6 @@ from propriety.inference.measures import Measure
 from propriety.rules.rule import Rule
 from propriety.tables.forecast_table import ForecastTable
 
-__all__ = ["imported", "imported_measure", "imported_rule"]
-
 NEEDED = ("key", "label", "higher_is_better", "value")
 
 

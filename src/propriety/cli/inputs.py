@@ -20,8 +20,6 @@ from propriety.ledger.ledger_files import FACTS
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.frames import METADATA_KEY
 
-__all__ = ["STDIN", "Format", "condensed_kind", "format_of", "found_files", "shown"]
-
 Format: TypeAlias = Literal["parquet", "arrow", "arrow stream", "csv", "gzip", "zstd", "excel"]
 
 STDIN = "-"

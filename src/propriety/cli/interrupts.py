@@ -8,8 +8,6 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
-__all__ = ["check_interrupt", "exit_code", "hear_signals", "held", "stopped_by_interrupt", "was_interrupted"]
-
 # SIGHUP, for a closed terminal, does not exist on Windows.
 SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 AGAIN = 0.1  # Seconds after which the next query is also stopped.

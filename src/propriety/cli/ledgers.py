@@ -31,8 +31,6 @@ from propriety.rules.rule import Rule
 from propriety.rules.thresholds import Thresholds
 from propriety.tables.forecast_table import ForecastTable
 
-__all__ = ["condense", "merge"]
-
 cells_option = click.option(
     "--cells",
     type=int,

@@ -16,8 +16,6 @@ from propriety.inference.segments import Segments
 from propriety.recalibration.result import formula_of
 from propriety.result import Result, strict
 
-__all__ = ["document", "evaluation_document", "monitor_document", "segments_document", "written"]
-
 VERSIONS = {
     "evaluation": 8,
     "comparison": 3,

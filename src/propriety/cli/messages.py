@@ -13,8 +13,6 @@ from propriety.errors import ProprietyError
 from propriety.inference.number_words import number, number_and_limits
 from propriety.tables import laws
 
-__all__ = ["beside", "block", "estimate", "one_line", "output", "say", "show_table", "visible", "visible_name"]
-
 WIDE = 200  # Columns of output that is not a terminal, so that no table is folded.
 
 LOOK_FOR_WORDS = "look for text among the numbers; --null names text that means a missing value, such as NA."

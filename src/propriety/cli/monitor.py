@@ -22,8 +22,6 @@ from propriety.inference.monitor_files import FACTS
 from propriety.inference.number_words import number
 from propriety.ledger.ledger import Ledger
 
-__all__ = ["monitor"]
-
 SHOWN = 20  # Streams in the table on the terminal.
 
 

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-__all__ = ["GRID", "THRESHOLDS", "numbers_joined", "numbers_of"]
-
 OPTIONS = ("--thresholds", "--grid")
 
 if TYPE_CHECKING:

@@ -15,8 +15,6 @@ from propriety.errors import InputValueError
 from propriety.inference.ledger_monitor import LedgerMonitor
 from propriety.inference.stream_states import NEVER
 
-__all__ = ["openmetrics"]
-
 NAME = re.compile(r"[^a-zA-Z0-9_]")
 OWN = ("model", "reference", "rule")
 

@@ -12,19 +12,6 @@ from click.core import ParameterSource
 from propriety.cli.numbers import THRESHOLDS
 from propriety.cli.written_numbers import Dialect
 
-__all__ = [
-    "by_option",
-    "case_options",
-    "dependence_options",
-    "dialect_options",
-    "file_arguments",
-    "json_option",
-    "ordered_option",
-    "problem_options",
-    "seed_option",
-    "threshold_options",
-]
-
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 Decorator: TypeAlias = Callable[[Decorated], Decorated]
 

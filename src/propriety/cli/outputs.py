@@ -17,8 +17,6 @@ from propriety.cli.messages import visible_name
 from propriety.cli.places import Identity, followed, identity
 from propriety.errors import InputValueError
 
-__all__ = ["STDOUT", "check_folder", "check_targets", "new_folder", "replaced", "write"]
-
 STDOUT = "-"
 
 

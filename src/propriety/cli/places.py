@@ -8,8 +8,6 @@ from typing import TypeAlias
 
 from propriety.errors import InputValueError
 
-__all__ = ["Identity", "followed", "identity"]
-
 Identity: TypeAlias = tuple[int, int] | Path
 
 

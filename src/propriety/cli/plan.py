@@ -26,8 +26,6 @@ from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.frames import checked_columns
 from propriety.tables.names import first_repeated
 
-__all__ = ["plan"]
-
 
 @click.command(
     short_help="Compute how many cases a study needs.",

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["plot"]
-
 FORMATS = (".png", ".svg", ".pdf")
 DOTS_PER_INCH = 200
 KINDS = ("page", "reliability", "decision", "murphy", "roc", "ranking")

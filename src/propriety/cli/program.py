@@ -27,8 +27,6 @@ from propriety.cli.recalibrate import apply, recalibrate
 from propriety.cli.segments import segments
 from propriety.errors import MissingDependencyError, ProprietyError
 
-__all__ = ["program", "run"]
-
 STOPPED = "Interrupted; no incomplete files are left."
 USAGE, EXTRA, BUG, PIPE = 2, 3, 70, 141
 LONGEST = 4000  # Characters of an error message, which may list every column of a file.

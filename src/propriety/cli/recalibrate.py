@@ -54,8 +54,6 @@ from propriety.tables.names import first_repeated
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["apply", "recalibrate"]
-
 SUFFIXES = (".parquet", ".csv")
 EXACT = 2**53  # Floats below it do not merge labels.
 

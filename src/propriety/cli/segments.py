@@ -19,8 +19,6 @@ from propriety.cli.stages import Stages
 from propriety.errors import InputValueError
 from propriety.inference.segments import Segments, find_segments
 
-__all__ = ["segments"]
-
 REJECTED = ("weight", "classes")  # Options of all commands that read cases, also in a file of options.
 
 

@@ -17,8 +17,6 @@ from propriety.inference.segment_columns import MOST_LABELS
 from propriety.tables.frames import pyarrow
 from propriety.tables.names import first_repeated
 
-__all__ = ["read_sheets"]
-
 LONGEST = 2**30  # Bytes of the decompressed content of a file.
 LARGEST = 2.0**63  # Integers below it have 64 bits.
 

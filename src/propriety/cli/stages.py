@@ -13,8 +13,6 @@ from propriety.cli.files import Opened
 from propriety.cli.interrupts import check_interrupt
 from propriety.cli.messages import beside
 
-__all__ = ["Stages"]
-
 Scanned: TypeAlias = tuple[float, int | None]
 
 

@@ -15,8 +15,6 @@ from propriety.errors import InputValueError
 from propriety.tables.frames import pyarrow
 from propriety.tables.names import first_repeated
 
-__all__ = ["LINE", "Compression", "Head", "first_offender", "line_too_long", "ragged_line", "read_heads"]
-
 Compression: TypeAlias = Literal["none", "gzip", "zstd"]
 
 LINE = 2**21  # Bytes of the longest line.

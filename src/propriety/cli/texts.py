@@ -22,8 +22,6 @@ from propriety.inference.segment_columns import MOST_LABELS
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["FEW_WORDS", "LabelRole", "Layout", "Texts"]
-
 # A label is read as a number or a time only if that is written back unchanged; a value may be written in several ways.
 # A quantity is a label unless it has decimals: "1.50" is a number, and "01" is not. An outcome is no label unless its
 # labels are named: it is read as what it is.

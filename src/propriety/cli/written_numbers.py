@@ -12,8 +12,6 @@ from propriety.errors import InputValueError
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["Dialect", "NumberFormat", "detected_format", "quoted", "sql_text"]
-
 NAMED = {"tab": "\t", "\\t": "\t", "space": " "}
 # It may be a decimal comma or a separator of thousands.
 AMBIGUOUS = r"\s*[-+]?[1-9]\d{0,2},\d{3}\s*"

@@ -19,8 +19,6 @@ from propriety.decisions.recommendations import (
 from propriety.result import Result
 from propriety.rules.thresholds import Thresholds, read_thresholds
 
-__all__ = ["Advice", "advise"]
-
 Decisions: TypeAlias = Literal["independent", "capacity"]
 Kind: TypeAlias = Literal["binary", "multiclass", "ordinal"]
 Need: TypeAlias = Literal["probabilities", "ranks", "decisions"]

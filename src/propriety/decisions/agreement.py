@@ -13,18 +13,10 @@ from propriety.errors import InputTypeError, InputValueError, ProprietyError, Wo
 from propriety.result import Floats, Score
 from propriety.tables import laws
 from propriety.tables.arrays import Reading, missing_cases, read_array
+from propriety.tables.cases import TOLERANCE
 from propriety.tables.censored_outcomes import check_known
-from propriety.tables.validation import TOLERANCE, Labels, Missing, read_cases, read_outcomes
-
-__all__ = [
-    "DecidedCases",
-    "confusion_matrix",
-    "first_argmax",
-    "kappa_of",
-    "labels_at",
-    "quadratic_weighted_kappa",
-    "read_decisions",
-]
+from propriety.tables.labels import Labels
+from propriety.tables.validation import Missing, read_cases, read_outcomes
 
 CLASSES_HINT = Wording("pass {labels=}, the classes in order.")
 MANY = 1000  # Larger numbers are not class indices, and their confusion matrix would not fit in memory.

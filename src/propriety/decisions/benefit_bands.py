@@ -12,8 +12,6 @@ from propriety.decisions.benefit_cells import BenefitCells
 from propriety.decisions.net_benefit_limits import error_of_difference, limits_of_net_benefit, wilson_limits
 from propriety.result import Floats
 
-__all__ = ["Bands"]
-
 NOTHING = 1e-9  # Standard errors below this share of the largest are rounding error.
 
 

@@ -13,8 +13,6 @@ from propriety.ledger.ledger import Ledger
 from propriety.result import Floats
 from propriety.tables.cases import Cases
 
-__all__ = ["BenefitCells", "cells_of_cases", "cells_of_ledger"]
-
 BLOCK = 4_000_000  # Numbers drawn at once.
 STICKS = 32  # Parts of the prior cases of an outcome; the share that is left out is about 2 ** -32.
 

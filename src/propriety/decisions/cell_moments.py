@@ -13,8 +13,6 @@ from propriety.result import Floats
 from propriety.rules.weights import IntervalWeight
 from propriety.tables.cases import Chunk
 
-__all__ = ["ModelMoments", "PairMoments"]
-
 
 class _Placed(NamedTuple):
     """Forecasts on the grid: the cell of each, its integral of regret, and the parts of the cell below and above it."""

@@ -21,9 +21,8 @@ from propriety.ledger.sources import open_ledger
 from propriety.result import Floats, Result
 from propriety.rules.thresholds import Thresholds, read_grid, read_thresholds
 from propriety.tables.forecast_table import ForecastTable
-from propriety.tables.validation import Forecasts, Labels, Missing
-
-__all__ = ["DecisionUncertainty", "decision_uncertainty"]
+from propriety.tables.labels import Labels
+from propriety.tables.validation import Forecasts, Missing
 
 ALL, NONE = "treat all", "treat none"
 DEFAULT = "treating all or none"

@@ -15,10 +15,10 @@ from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.result import Floats, Score
 from propriety.tables.arguments import about
 from propriety.tables.arrays import Reading, read_array, read_forecasts
+from propriety.tables.cases import TOLERANCE
 from propriety.tables.forecast_columns import places_of_columns
-from propriety.tables.validation import TOLERANCE, Labels, Missing, read_forecast
-
-__all__ = ["Cost", "bayes_decisions", "constant_cost_of", "cost_matrix", "cost_of", "expected_cost"]
+from propriety.tables.labels import Labels
+from propriety.tables.validation import Missing, read_forecast
 
 Cost: TypeAlias = Literal["zero-one", "linear", "quadratic"] | ArrayLike
 

@@ -10,8 +10,6 @@ import numpy as np
 from propriety.result import Floats, Result
 from propriety.tables.forecast_table import ForecastTable
 
-__all__ = ["GainCurve", "gain_curve_of"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class GainCurve(Result):

@@ -15,9 +15,8 @@ from propriety.result import Floats, Result
 from propriety.rules.families import BRIER
 from propriety.rules.thresholds import Thresholds, read_grid, read_thresholds
 from propriety.tables.forecast_table import ForecastTable
-from propriety.tables.validation import Labels, Missing
-
-__all__ = ["MurphyCurve", "MurphyNormalize", "murphy_curve"]
+from propriety.tables.labels import Labels
+from propriety.tables.validation import Missing
 
 MurphyNormalize: TypeAlias = Literal["regret", "brier", "expectile"]
 

@@ -19,17 +19,8 @@ from propriety.result import Floats, Result
 from propriety.rules.thresholds import Thresholds, read_grid, read_range, read_thresholds
 from propriety.rules.weights import IntervalWeight, LogOddsWeight, NetBenefitWeight, UniformWeight
 from propriety.tables.forecast_table import ForecastTable
-from propriety.tables.validation import Labels, Missing
-
-__all__ = [
-    "DecisionCurve",
-    "NetBenefitAxis",
-    "NetBenefitDifference",
-    "below_one",
-    "decision_curve",
-    "rare_grid",
-    "widest_threshold",
-]
+from propriety.tables.labels import Labels
+from propriety.tables.validation import Missing
 
 NetBenefitAxis: TypeAlias = Literal["linear", "quadratic", "logarithmic"]
 

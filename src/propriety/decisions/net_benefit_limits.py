@@ -9,8 +9,6 @@ from scipy.special import ndtri
 
 from propriety.result import Floats
 
-__all__ = ["NetBenefitLimits", "error_of_difference", "limits_of_net_benefit", "mean_and_number", "wilson_limits"]
-
 
 class NetBenefitLimits(NamedTuple):
     """Confidence limits and standard errors of net benefits."""

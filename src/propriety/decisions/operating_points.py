@@ -14,8 +14,6 @@ from propriety.decisions.thresholds import counts_at, squares_at
 from propriety.result import Floats, Result
 from propriety.tables.forecast_table import ForecastTable
 
-__all__ = ["OperatingPoints", "operating_points_of"]
-
 # Which cases of those that could count do: true and false positives are 0 and 1, false and true negatives 2 and 3.
 SHARES = {
     "sensitivity": ((0,), (2,)),

@@ -19,9 +19,8 @@ from propriety.rules.bounded import BoundedBrier, BoundedLog
 from propriety.rules.thresholds import read_grid, read_range
 from propriety.rules.weights import IntervalWeight
 from propriety.tables.cases import Cases
-from propriety.tables.validation import Labels, Missing, read_cases
-
-__all__ = ["RankedInterval", "RankingMap", "ranking_map", "ranking_of"]
+from propriety.tables.labels import Labels
+from propriety.tables.validation import Missing, read_cases
 
 Names: TypeAlias = NDArray[np.str_]
 

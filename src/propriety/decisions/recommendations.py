@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from propriety.rules.thresholds import Thresholds
 
-__all__ = ["DecisionProblem", "Misleading", "Recommendation", "misleading_for", "recommended_for"]
-
 FLORES = "Flores et al. (2025), arXiv:2504.04528"
 BRIER_1950 = "Brier (1950), doi:10.1175/1520-0493(1950)078<0001:VOFEIT>2.0.CO;2"
 GOOD = "Good (1952), doi:10.1111/j.2517-6161.1952.tb00104.x"

@@ -18,16 +18,8 @@ from propriety.rules.scoring import weighted_sum
 from propriety.rules.thresholds import Thresholds, read_grid, read_range, read_thresholds
 from propriety.rules.weights import IntervalWeight, LogOddsWeight, ThresholdWeight, UniformWeight
 from propriety.tables.forecast_table import ForecastTable
-from propriety.tables.validation import Labels, Missing
-
-__all__ = [
-    "CostCurve",
-    "RegretCurve",
-    "ThresholdAxis",
-    "area_under_regret",
-    "cost_curve",
-    "regret_curve",
-]
+from propriety.tables.labels import Labels
+from propriety.tables.validation import Missing
 
 ThresholdAxis: TypeAlias = Literal["linear", "log-odds"]
 

@@ -17,10 +17,9 @@ from propriety.result import Floats, Result
 from propriety.rules.scoring import weighted_sum
 from propriety.rules.thresholds import Thresholds, read_range, read_thresholds
 from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.labels import Labels
 from propriety.tables.pooling import running_sum
-from propriety.tables.validation import Labels, Missing
-
-__all__ = ["PartialArea", "RocCurve", "auc_of_table", "roc_curve"]
+from propriety.tables.validation import Missing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)

@@ -10,8 +10,6 @@ from propriety.result import Floats
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.pooling import running_sum
 
-__all__ = ["DecisionCounts", "counts_at", "squares_at"]
-
 
 class DecisionCounts(NamedTuple):
     """Weights of the events and of the non-events that are acted on, and of those that are not."""

@@ -13,10 +13,9 @@ from propriety.errors import InputTypeError, InputValueError
 from propriety.result import Floats, Result
 from propriety.rules.thresholds import read_thresholds
 from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.labels import Labels
 from propriety.tables.pooling import running_sum
-from propriety.tables.validation import Labels, Missing
-
-__all__ = ["TopK", "top_k"]
+from propriety.tables.validation import Missing
 
 PerCapacity: TypeAlias = Floats | float  # One number per capacity, or one number for one capacity.
 

@@ -21,9 +21,8 @@ from propriety.rules.rule import BinaryRule, Properties
 from propriety.rules.scoring import mean_score
 from propriety.rules.weights import ThresholdWeight
 from propriety.tables.forecast_table import ForecastTable
-from propriety.tables.validation import Labels, Missing
-
-__all__ = ["WeightedRegret", "h_measure", "weighted_regret"]
+from propriety.tables.labels import Labels
+from propriety.tables.validation import Missing
 
 WeightNormalize: TypeAlias = Literal["none", "regret"]
 

@@ -12,8 +12,6 @@ from propriety.result import Floats
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.pooling import running_sum
 
-__all__ = ["Answers", "answers_of"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answers:

@@ -16,19 +16,6 @@ from propriety.result import Floats, Result
 from propriety.tables.arrays import read_array
 from propriety.tables.forecast_table import ForecastTable
 
-__all__ = [
-    "Pairs",
-    "ProbabilityGroups",
-    "by_bins",
-    "by_blocks",
-    "by_forecast",
-    "clipped",
-    "complement",
-    "joined",
-    "power_mean",
-    "power_means",
-]
-
 DECIMALS = 12  # Forecasts are rounded to find their bin, because 1 - 0.9 and 0.1 are the same forecast.
 TINY = 1e-290  # Products with smaller exponents are inexact; the geometric mean is used.
 

@@ -26,10 +26,10 @@ from propriety.diagnostics.probability_groups import (
 from propriety.errors import InputTypeError, InputValueError
 from propriety.result import Floats, Result
 from propriety.tables.arrays import read_array
+from propriety.tables.cases import TOLERANCE
 from propriety.tables.forecast_table import ForecastTable
-from propriety.tables.validation import TOLERANCE, Labels, Missing, read_cases
-
-__all__ = ["EXPONENTS", "MeanSpectrum", "ProbabilityMeans", "confidence_angle", "means_of_pairs", "probability_means"]
+from propriety.tables.labels import Labels
+from propriety.tables.validation import Missing, read_cases
 
 Source: TypeAlias = Literal["pav", "bins", "none"]
 

@@ -22,9 +22,9 @@ from propriety.result import Floats, Result
 from propriety.rules.ordinal import RankedProbability
 from propriety.rules.rule import Rule
 from propriety.tables.arrays import read_array
-from propriety.tables.validation import TOLERANCE, Labels, Missing, read_cases
-
-__all__ = ["Metric", "RetentionAreas", "RetentionCurve", "retention_curve"]
+from propriety.tables.cases import TOLERANCE
+from propriety.tables.labels import Labels
+from propriety.tables.validation import Missing, read_cases
 
 Metric: TypeAlias = Literal["qwk", "accuracy", "linear cost", "quadratic cost"] | ArrayLike
 Names: TypeAlias = NDArray[np.str_]

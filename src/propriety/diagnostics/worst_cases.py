@@ -17,10 +17,9 @@ from propriety.result import Floats, Result, html_table
 from propriety.rules.families import BRIER
 from propriety.rules.rule import Rule, check_rule
 from propriety.rules.scoring import losses_of
-from propriety.tables.cases import Cases
-from propriety.tables.validation import TOLERANCE, Labels, Missing, read_cases
-
-__all__ = ["WorstCases", "checked_losses", "read_rules", "worst_cases", "worst_first"]
+from propriety.tables.cases import TOLERANCE, Cases
+from propriety.tables.labels import Labels
+from propriety.tables.validation import Missing, read_cases
 
 Names: TypeAlias = NDArray[np.str_]
 Whole: TypeAlias = NDArray[np.intp]

@@ -14,8 +14,6 @@ import numpy as np
 from propriety.inference.measures import Discrimination, MeanScore, Measure, Miscalibration, Skill
 from propriety.rules.rule import Rule
 
-__all__ = ["EACH", "Calls", "takes", "versions", "written"]
-
 EACH = object()  # In place of a model: the call is written for each model, by name.
 OF_SEVERAL = ("evaluate", "compare", "slices", "ranking_map", "condense")
 

@@ -19,8 +19,6 @@ from propriety.ledger.ledger import Kind, Ledger
 from propriety.tables.events import TOP
 from propriety.tables.forecast_table import ForecastTable
 
-__all__ = ["ClassAnalyses"]
-
 MOST_DRAWN, WORST_DRAWN = 10, 9  # Of more classes than the first number, the second number is drawn.
 
 

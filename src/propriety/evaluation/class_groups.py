@@ -29,8 +29,6 @@ from propriety.result import Floats, Tuples, tuples_of
 from propriety.tables.cases import Cases
 from propriety.tables.events import TOP, Event
 
-__all__ = ["class_calibration_of_groups"]
-
 MOST_NAMED = 3  # Classes named for each group.
 
 

@@ -12,8 +12,6 @@ from propriety.diagnostics.probability_groups import by_blocks, joined
 from propriety.diagnostics.probability_means import ProbabilityMeans, confidence_angle, means_of_pairs
 from propriety.tables.forecast_table import ForecastTable
 
-__all__ = ["class_means"]
-
 
 def class_means(tables: Mapping[Any, ForecastTable]) -> ProbabilityMeans:
     """Average the probabilities of the classes that happened, from the table of each class by its label."""

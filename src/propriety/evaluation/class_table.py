@@ -35,8 +35,6 @@ from propriety.tables.cases import Cases
 from propriety.tables.events import Event, event_of
 from propriety.tables.forecast_table import ForecastTable
 
-__all__ = ["EvaluatedClasses", "class_decomposition", "class_table", "tables_of_classes"]
-
 LEVEL = 0.95
 KEPT = 2**23  # Most rows of tables that are kept.
 

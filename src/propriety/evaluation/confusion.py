@@ -17,8 +17,6 @@ from propriety.tables.cases import Cases
 from propriety.tables.lazy_cases import LazyCases
 from propriety.tables.queries import fetched
 
-__all__ = ["Confusion", "confusion_of"]
-
 MOST_SUMS = 100  # With more classes, an engine does not sum the forecasts of each.
 
 

@@ -11,10 +11,8 @@ from numpy.typing import NDArray
 
 from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.tables.arrays import Reading
+from propriety.tables.labels import Labels
 from propriety.tables.laws import named_forecast
-from propriety.tables.validation import Labels
-
-__all__ = ["index_of", "predicted"]
 
 
 def predicted(

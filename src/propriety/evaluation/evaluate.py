@@ -19,11 +19,10 @@ from propriety.inference.measure_reading import read_measures
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import open_ledger
 from propriety.rules.thresholds import Thresholds
-from propriety.tables.cases import Cases
+from propriety.tables.cases import TOLERANCE, Cases
 from propriety.tables.forecast_table import ForecastTable
-from propriety.tables.validation import TOLERANCE, Forecasts, Labels, Missing
-
-__all__ = ["evaluate"]
+from propriety.tables.labels import Labels
+from propriety.tables.validation import Forecasts, Missing
 
 MOST_WRITTEN = 12  # More labels are not written out in calls.
 

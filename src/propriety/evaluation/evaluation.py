@@ -52,8 +52,6 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-__all__ = ["Evaluation"]
-
 MOST_ROWS = 200  # Most rows of models and groups whose skill is estimated by default; `propriety.slices` has no limit.
 
 

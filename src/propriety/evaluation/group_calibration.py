@@ -25,8 +25,6 @@ from propriety.ledger.ledger import Ledger
 from propriety.result import Floats, Result, Tuples
 from propriety.tables.cases import Cases
 
-__all__ = ["GroupCalibration", "calibration_of_groups", "is_tested"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class GroupCalibration(Result):

@@ -27,9 +27,7 @@ from propriety.ledger.ledger import Ledger
 from propriety.result import Floats, Result
 from propriety.rules.families import Brier, Log
 from propriety.rules.rule import Rule
-from propriety.tables.validation import Labels
-
-__all__ = ["Validation", "ValidationMethod", "validate"]
+from propriety.tables.labels import Labels
 
 ValidationMethod: TypeAlias = Literal["bootstrap", "cross-validation", "leave-one-site-out"]
 

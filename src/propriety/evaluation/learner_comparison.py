@@ -18,8 +18,6 @@ from propriety.inference.number_words import capitalized, number, p_value_words,
 from propriety.inference.verdicts import Names, holm
 from propriety.result import Floats, Result
 
-__all__ = ["LearnerComparison", "compare_learners", "corrected_t"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class LearnerComparison(Result):

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
-__all__ = ["MadeWhenAsked"]
-
 Answer = TypeVar("Answer")
 
 

@@ -17,8 +17,6 @@ from propriety.result import Floats
 from propriety.rules.scoring import losses_of_table
 from propriety.tables.forecast_table import ForecastTable
 
-__all__ = ["Draw", "corrected_632", "value_of_draw", "without_information"]
-
 SHARE = 1.0 - math.exp(-1.0)  # Of the cases, expected in a sample drawn with replacement.
 
 

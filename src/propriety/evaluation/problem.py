@@ -27,8 +27,6 @@ from propriety.rules.penalized import Misclassification, PenalizedBrier
 from propriety.rules.rule import Rule
 from propriety.rules.thresholds import Thresholds
 
-__all__ = ["RANKED", "RARE", "Problem"]
-
 RARE = 0.1
 LOG, RANKED = Log(), RankedProbability()
 OF_AN_EVENT: tuple[Measure, ...] = (

@@ -15,8 +15,6 @@ from propriety.ledger.ledger import Ledger
 from propriety.recalibration.recalibrate import recalibrate
 from propriety.recalibration.result import Recalibration
 
-__all__ = ["FOLDS", "RecalibrationGains"]
-
 FOLDS = 5
 FEWEST = 50  # Cases; with fewer, the gain cannot be estimated reliably.
 KEY = "recalibration_gain"

@@ -25,18 +25,6 @@ from propriety.tables.cases import Keys
 from propriety.tables.censored_outcomes import check_known
 from propriety.tables.keys import read_keys
 
-__all__ = [
-    "Fold",
-    "RareClass",
-    "Sample",
-    "check_training",
-    "drawn_rows",
-    "folds_of",
-    "folds_of_sites",
-    "rare_class",
-    "value_in",
-]
-
 Rows = NDArray[np.intp]
 
 MOST_DRAWS = 1000  # Draws after which a sample that holds all classes is given up.

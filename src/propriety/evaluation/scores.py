@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from propriety.inference.estimates import Estimate
 from propriety.result import Floats, Result
 
-__all__ = ["Scores", "scores_of"]
-
 Names = NDArray[np.str_]
 
 

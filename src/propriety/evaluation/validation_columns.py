@@ -33,8 +33,6 @@ from propriety.ledger.ledger import Ledger
 from propriety.progress import mapped
 from propriety.result import Floats, Result, tuples_of
 
-__all__ = ["FoldValues", "Work", "columns_by_bootstrap", "columns_by_folds"]
-
 DRAWING = Drawing(1000, 0)  # For intervals of measures without a formula.
 FEW_GROUPS = 10  # The optimism of draws of fewer groups is noted.
 FAR = 0.5  # A difference between both corrections above this share of the optimism is noted.

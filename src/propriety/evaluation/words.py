@@ -28,19 +28,6 @@ if TYPE_CHECKING:
     from propriety.inference.calibration_summary import CalibrationSummary
     from propriety.inference.class_calibration import ClassCalibration
 
-__all__ = [
-    "MOST_EVENTS",
-    "absent_words",
-    "calibration_outcome",
-    "calibration_words",
-    "cases_words",
-    "drawn_words",
-    "findings_words",
-    "headline_words",
-    "slices_words",
-    "summary",
-]
-
 MOST_EVENTS = 100  # With more classes or cut points, calibration is not tested for each by default.
 MOST_NAMED = 8
 # Of all cut points together, the first of these that one of them has: one that cannot be told leaves the model open.

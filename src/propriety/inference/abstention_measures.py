@@ -19,13 +19,6 @@ from propriety.result import Floats
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.pooling import running_sum
 
-__all__ = [
-    "AccuracyAtCoverage",
-    "AreaUnderGeneralizedRiskCoverage",
-    "AreaUnderRiskCoverage",
-    "CoverageAtAccuracy",
-]
-
 TINY = 1e-12  # Replaces zero answers, for which the beta distribution is not defined.
 
 

@@ -18,8 +18,6 @@ from propriety.tables.arrays import read_array, read_forecasts
 from propriety.tables.names import check_names
 from propriety.tables.validation import read_cases
 
-__all__ = ["about_answers", "read_answers"]
-
 RANKS_HINT = "only their order matters; pass scipy.stats.rankdata(score) / len(score) of scores on another scale."
 ONE_NUMBER_HINT = "pass the confidence of each answer, such as the highest probability of its row."
 WORDS = {

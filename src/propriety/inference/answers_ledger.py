@@ -14,8 +14,6 @@ from propriety.ledger.ledger import Ledger
 from propriety.result import Floats
 from propriety.tables.events import TOP, Event
 
-__all__ = ["answers_of_table", "as_measured", "forecasts_of_answers"]
-
 HALF = 0.5  # The threshold at which forecasts of answers are read back.
 
 

@@ -16,8 +16,6 @@ from propriety.inference.measures import Influence, Mean, Skill, Smooth
 from propriety.result import Floats
 from propriety.tables.forecast_table import ForecastTable
 
-__all__ = ["AnticipatedCases"]
-
 POINTS = 2001  # Log-odds at which the distribution of a prevalence and an area is evaluated.
 REACH = 7.0  # Standard deviations of the log-odds that they cover.
 WIDEST = 60.0  # Largest shift of log-odds that is searched.

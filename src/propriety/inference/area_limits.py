@@ -9,8 +9,6 @@ from scipy.special import ndtr, ndtri, owens_t
 from propriety.inference.estimates import effective_by_outcome
 from propriety.tables.forecast_table import ForecastTable
 
-__all__ = ["area_limits"]
-
 FARTHEST = 8.0  # Normal quantile of the largest area that is tried as a limit.
 
 

@@ -31,8 +31,6 @@ from propriety.tables.expected_table import expected_table
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.validation import read_unlabelled
 
-__all__ = ["BeforeLabels", "Reconciliation", "before_labels"]
-
 BLIND = (
     "Assumed: the outcomes follow the forecasts, or differ from them as on the past days. A change in how the event "
     "depends on what the model knows (concept drift) cannot be seen without labels."

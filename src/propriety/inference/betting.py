@@ -16,18 +16,6 @@ from scipy.special import logit
 
 from propriety.result import Floats
 
-__all__ = [
-    "BETS",
-    "LOG_SHARE",
-    "RECALIBRATIONS",
-    "CalibrationBets",
-    "MeanBets",
-    "Recalibrations",
-    "bet_on_mean",
-    "bet_on_recalibration",
-    "least_sum",
-]
-
 BLOCK = 2**13  # Cases processed at a time, which bounds the memory.
 
 # A bet of b pays 1 + b x for a value x in [-1, 1]. Values of small variance need large bets, so these weigh most.

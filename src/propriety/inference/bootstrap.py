@@ -16,17 +16,6 @@ from propriety.result import Floats
 from propriety.tables.cases import Cases
 from propriety.tables.forecast_table import ForecastTable
 
-__all__ = [
-    "Drawing",
-    "Units",
-    "canonical_order",
-    "draw_from_cases",
-    "draw_from_table",
-    "in_blocks",
-    "in_canonical_order",
-    "values_of_draws",
-]
-
 CELLS = 2**10  # Cells of the deviations, if there are more than twice as many units.
 BLOCK = 2**5  # Draws that share a stream of random numbers, which also bounds the memory.
 

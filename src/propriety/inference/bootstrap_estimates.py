@@ -37,8 +37,6 @@ from propriety.rules.rule import Rule, binary_rule
 from propriety.rules.scoring import losses_by_chunk
 from propriety.tables.cases import Cases
 
-__all__ = ["UNDEFINED", "are_biased", "check_percentiles", "estimate_by_bootstrap"]
-
 BIASED = 0.75  # With a larger bias of the draws, in standard deviations, their percentiles are not valid.
 STUCK = "hardly any draw differs, so there is no interval"
 UNDEFINED = 0.05  # With a larger share of undefined draws, no interval is given.

@@ -18,14 +18,6 @@ from propriety.inference.measures import Influence, MeanScore
 from propriety.result import Floats
 from propriety.tables.forecast_table import ForecastTable
 
-__all__ = [
-    "CalibrationIntercept",
-    "CalibrationSlope",
-    "IntegratedCalibrationIndex",
-    "ObservedExpected",
-    "PredictedActual",
-]
-
 VarianceOf: TypeAlias = Callable[[Floats], Floats]
 
 

@@ -13,9 +13,8 @@ from numpy.typing import ArrayLike
 from propriety.checks import check_level
 from propriety.inference.betting import RECALIBRATIONS, CalibrationBets, bet_on_recalibration
 from propriety.inference.e_process import EProcess, anytime_p_values, first_reached, log_threshold, refuse_table
-from propriety.tables.validation import Labels, Missing, read_cases
-
-__all__ = ["MonitoredCalibration", "monitor_calibration"]
+from propriety.tables.labels import Labels
+from propriety.tables.validation import Missing, read_cases
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)

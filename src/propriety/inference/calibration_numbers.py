@@ -24,17 +24,6 @@ from propriety.result import Floats, Tuples, tuples_of
 from propriety.tables.cases import Cases
 from propriety.tables.forecast_table import ForecastTable
 
-__all__ = [
-    "CalibrationNumbers",
-    "Centres",
-    "Spreads",
-    "calibration_numbers",
-    "numbers_of_event",
-    "outcomes_of",
-    "ratio_limits",
-    "spreads",
-]
-
 SMALL = 0.25  # Slopes are fitted to tables with a smaller p-value; of others nothing is said.
 COLUMNS = ("events", "non_events", "event_squares", "non_event_squares")
 

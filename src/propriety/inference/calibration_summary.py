@@ -32,17 +32,8 @@ from propriety.rules.families import Brier
 from propriety.rules.scoring import mean_score
 from propriety.tables import laws
 from propriety.tables.forecast_table import ForecastTable
-from propriety.tables.validation import Labels, Missing
-
-__all__ = [
-    "CalibrationOutcome",
-    "CalibrationSummary",
-    "Direction",
-    "calibration_of",
-    "calibration_summary",
-    "jointly_tested",
-    "outcome_as_number",
-]
+from propriety.tables.labels import Labels
+from propriety.tables.validation import Missing
 
 CalibrationOutcome: TypeAlias = Literal["consistent", "miscalibrated", "immaterial", "too few events", "not tested"]
 Direction: TypeAlias = Literal[

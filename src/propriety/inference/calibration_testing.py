@@ -20,8 +20,6 @@ from propriety.result import Floats
 from propriety.tables.cases import Cases
 from propriety.tables.forecast_table import ForecastTable
 
-__all__ = ["calibration_test_of", "recalibrated_test_of"]
-
 
 def calibration_test_of(ledger: Ledger, model: str, drawing: Drawing) -> CalibrationTest | None:
     """Test the calibration of a model; None if cases may be correlated and are not available."""

@@ -10,8 +10,6 @@ from propriety.inference.calibration_summary import COST_MARGIN, CalibrationSumm
 from propriety.inference.estimates import Estimate, counted
 from propriety.inference.number_words import number, p_value_words, ratio_and_limits
 
-__all__ = ["TOGETHER", "calibration_words", "direction_words", "estimate_words"]
-
 FEWEST_A_CASE = 0.1  # With less variance per case, forecasts are close to 0 and 1.
 LEVEL: tuple[Direction, ...] = ("too high", "too low")
 TOGETHER = "intercept and slope jointly differ from 0 and 1"

@@ -13,8 +13,6 @@ from propriety.tables.cases import Cases
 from propriety.tables.censoring import Censoring
 from propriety.tables.forecast_table import ForecastTable
 
-__all__ = ["SquaredWeights", "censored_scores", "squared_weights"]
-
 LEAST = 0.05  # Smallest variance of a sum, as a share of that with known weights.
 
 

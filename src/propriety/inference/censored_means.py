@@ -16,8 +16,6 @@ from propriety.result import Floats
 from propriety.rules.functions import Excess
 from propriety.tables.censoring import Censoring
 
-__all__ = ["CensoredMeans", "censored_means", "censored_ratio"]
-
 
 class CensoredMeans(NamedTuple):
     """Means of models, then of the differences of pairs, with standard errors and degrees of freedom."""

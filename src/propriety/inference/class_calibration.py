@@ -28,11 +28,11 @@ from propriety.inference.class_readings import ClassReading
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import open_ledger
 from propriety.result import Floats, Result, Tuples, tuples_of
+from propriety.tables.cases import TOLERANCE
 from propriety.tables.events import TOP
 from propriety.tables.forecast_table import ForecastTable
-from propriety.tables.validation import TOLERANCE, Forecasts, Labels, Missing
-
-__all__ = ["ClassCalibration", "ClassTable", "DecidedBy", "class_calibration", "class_calibration_of"]
+from propriety.tables.labels import Labels
+from propriety.tables.validation import Forecasts, Missing
 
 DecidedBy: TypeAlias = Literal["class-wise", "temperature", "shape", "refuted"]
 Temperature: TypeAlias = Literal["too extreme", "too timid", "reversed", ""]

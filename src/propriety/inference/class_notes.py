@@ -10,8 +10,6 @@ from propriety.inference.class_views import Lines
 from propriety.inference.dependent_calibration import units_of_cases
 from propriety.ledger.ledger import Ledger
 
-__all__ = ["class_note"]
-
 
 def class_note(
     ledger: Ledger, test: ClassTest | None, lines: Lines, top: CalibrationSummary | None, level: float

@@ -20,8 +20,6 @@ from propriety.ledger.ledger import Ledger
 from propriety.result import Floats, Tuples, tuples_of
 from propriety.tables.events import Event
 
-__all__ = ["ClassReading"]
-
 
 class ClassReading:
     """One pass over the classes of a model of a ledger, and the test of its probabilities.

@@ -28,8 +28,6 @@ from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.lazy_cases import LazyCases
 from propriety.tables.queries import Lazy, fetched, row_by_row
 
-__all__ = ["Lines", "class_tables", "class_test_of_cases", "class_test_of_tables", "lines_of"]
-
 
 class Lines(NamedTuple):
     """The p-value of intercept and slope of each class, its information, and that of cases that are not correlated."""

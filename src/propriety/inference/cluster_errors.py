@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from propriety.ledger.moments import Moments
 from propriety.result import Floats
 
-__all__ = ["ClusterErrors", "ClusterSums", "cluster_errors", "effective_number", "sums_by_cluster"]
-
 
 class ClusterSums(NamedTuple):
     """Sums of each cluster, one row each, for some series, one column each.

@@ -45,10 +45,10 @@ from propriety.ledger.sources import open_ledger
 from propriety.result import Floats, Result
 from propriety.rules.families import BRIER
 from propriety.rules.rule import Rule
+from propriety.tables.cases import TOLERANCE
 from propriety.tables.forecast_table import ForecastTable
-from propriety.tables.validation import TOLERANCE, Forecasts, Labels, Missing
-
-__all__ = ["CompareMethod", "Comparison", "compare", "compare_of"]
+from propriety.tables.labels import Labels
+from propriety.tables.validation import Forecasts, Missing
 
 RESAMPLES = 9999
 TABLES_ONLY = "moments at another event rate, without the cases"

@@ -9,8 +9,6 @@ from propriety.errors import InputValueError, Wording
 from propriety.inference.measures import FittedDistance, Mean, Measure, Skill, Smooth
 from propriety.ledger.ledger import Ledger
 
-__all__ = ["CompareMethod", "method_for"]
-
 CompareMethod: TypeAlias = Literal["auto", "paired t", "cluster", "diebold-mariano", "block bootstrap", "bootstrap"]
 
 SUITS = {"paired t": None, "cluster": "cluster", "diebold-mariano": "time", "block bootstrap": "time"}

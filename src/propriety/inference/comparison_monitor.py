@@ -19,10 +19,9 @@ from propriety.result import Floats
 from propriety.rules.families import BRIER
 from propriety.rules.rule import Rule, check_rule
 from propriety.rules.scoring import losses_of
-from propriety.tables.cases import Cases
-from propriety.tables.validation import TOLERANCE, Labels, Missing, read_cases, read_rates
-
-__all__ = ["MonitoredComparison", "monitor_comparison", "range_of"]
+from propriety.tables.cases import TOLERANCE, Cases
+from propriety.tables.labels import Labels
+from propriety.tables.validation import Missing, read_cases, read_rates
 
 Standing: TypeAlias = Literal["better", "worse", "not distinguishable"]
 

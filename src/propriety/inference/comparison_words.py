@@ -16,18 +16,6 @@ from propriety.inference.verdicts import Pair, Verdict, VerdictBasis, merit_of, 
 if TYPE_CHECKING:
     from propriety.inference.comparison import Comparison
 
-__all__ = [
-    "comparison_words",
-    "listed",
-    "merit_in_words",
-    "method_in_words",
-    "pair_sentence",
-    "ranks_in_words",
-    "rule_sentence",
-    "standing_in_words",
-    "verdict_in_words",
-]
-
 MOST_SENTENCES = 6
 MOST_PLACES = 12
 MOST_NAMES = 20

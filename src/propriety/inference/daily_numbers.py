@@ -18,8 +18,6 @@ from propriety.ledger.moments import Moments
 from propriety.result import Floats
 from propriety.rules.rule import Rule
 
-__all__ = ["Day", "DayPart", "Stream", "days_of_ledger"]
-
 
 class Stream(NamedTuple):
     """What is monitored: the calibration of a model, or its difference to a reference, for one combination of keys."""

@@ -14,8 +14,6 @@ from propriety.errors import InputTypeError, InputValueError, Wording, parameter
 from propriety.result import Floats
 from propriety.tables.arrays import missing_cases, read_array
 
-__all__ = ["EPOCH", "LARGEST", "Days", "check_alike", "read_day", "read_days"]
-
 EPOCH = dt.date(1970, 1, 1).toordinal()
 LARGEST = 10_000_000  # Larger numbers are not of days: seconds or milliseconds since 1970, or dates such as 20260131.
 LAW = "must hold dates or numbers of days"

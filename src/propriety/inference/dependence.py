@@ -15,20 +15,6 @@ from propriety.errors import InputValueError
 from propriety.result import Floats
 from propriety.tables.times import check_time_labels
 
-__all__ = [
-    "Errors",
-    "Estimates",
-    "block_bootstrap",
-    "check_times",
-    "error_of_difference",
-    "hac",
-    "independent_times",
-    "places_of_groups",
-    "span_of",
-    "student",
-    "sums_of_units",
-]
-
 FEWEST_TIMES = 20  # With fewer times, a resample has at most three blocks.
 BLOCK = 2**21  # Block means computed at a time, which bounds the memory.
 

@@ -17,8 +17,6 @@ from propriety.result import Floats
 from propriety.tables.cases import Cases
 from propriety.tables.forecast_table import ForecastTable
 
-__all__ = ["Dispersion", "dispersion_of_scores", "spread_of_regression", "units_of_cases"]
-
 
 class Dispersion(NamedTuple):
     """Variances of sums of correlated residuals.

@@ -13,8 +13,6 @@ from propriety.result import Floats
 from propriety.tables.cases import Cases
 from propriety.tables.forecast_table import ForecastTable
 
-__all__ = ["design_effect"]
-
 
 def design_effect(cases: Cases) -> float:
     r"""Return the variance of a sum of residuals, relative to that of independent cases; at least 1.

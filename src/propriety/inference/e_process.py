@@ -16,8 +16,6 @@ from propriety.result import Floats, Result
 from propriety.tables.censored_outcomes import CensoredOutcomes
 from propriety.tables.forecast_table import ForecastTable
 
-__all__ = ["EProcess", "anytime_p_values", "first_reached", "log_threshold", "refuse_table"]
-
 # Nothing in a stream of single cases tells whether several of them are of one time, so every result says so.
 ONE_BY_ONE = (
     "the level is for outcomes that become known one after another; if several of one time are correlated given their "

@@ -14,8 +14,6 @@ from propriety.rules.families import Log
 from propriety.rules.scoring import mean_score
 from propriety.tables.forecast_table import ForecastTable
 
-__all__ = ["NormalizedEntropy"]
-
 
 @dataclass(frozen=True, slots=True)
 class NormalizedEntropy:

@@ -20,30 +20,6 @@ from propriety.result import Floats, Result
 from propriety.tables.cases import Cases
 from propriety.tables.forecast_table import ForecastTable
 
-__all__ = [
-    "FEWEST",
-    "FEWEST_HELD",
-    "INDEPENDENT",
-    "KNOWN_WEIGHTS",
-    "NEIGHBOURS",
-    "NO_SPREAD",
-    "ROUNDING",
-    "TOO_LITTLE",
-    "Estimate",
-    "censoring_note",
-    "counted",
-    "effective_by_outcome",
-    "few",
-    "few_in_words",
-    "is_worth_too_little",
-    "limits_of",
-    "make_estimate",
-    "of_intervals",
-    "too_narrow",
-    "units_of",
-    "without_limits",
-]
-
 # With fewer, an interval is noted to be possibly too narrow: clusters of equal size, and events and non-events, for
 # intervals that are valid with few of them and for others.
 FEWEST_CLUSTERS, FEWEST_HELD, FEWEST = 20, 10, 50

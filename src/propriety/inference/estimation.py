@@ -29,10 +29,10 @@ from propriety.rules.elementary import Elementary
 from propriety.rules.families import BRIER
 from propriety.rules.rule import Rule
 from propriety.tables import laws
+from propriety.tables.cases import TOLERANCE
 from propriety.tables.forecast_table import ForecastTable
-from propriety.tables.validation import TOLERANCE, Forecasts, Labels, Missing
-
-__all__ = ["EstimateMethod", "check_event", "estimate", "estimate_of", "estimate_or_note", "rules_of"]
+from propriety.tables.labels import Labels
+from propriety.tables.validation import Forecasts, Missing
 
 EstimateMethod: TypeAlias = Literal["auto", "analytic", "bootstrap"]
 

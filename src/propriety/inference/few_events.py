@@ -8,8 +8,6 @@ from scipy.special import chdtri, gammainc, gammaincc, ndtri, stdtrit
 from propriety.ledger.moments import OUTCOME, Moments
 from propriety.result import Floats
 
-__all__ = ["FEW", "SKEWED", "errors_of_even_models", "limits_of_rare", "rarest", "tail_of_skewed", "widened_errors"]
-
 SKEWED = 0.1  # With a larger skewness of a sum, Student's t is not used alone; see `studies/few_events.py`.
 FEW = 50  # With fewer events or non-events, the limits of a mean are those of a sum of rare losses.
 RARE, FEWEST_CASES = 0.2, 20  # Largest share of a rare outcome, and fewest cases to determine it.

@@ -16,8 +16,6 @@ from propriety.result import Floats
 from propriety.tables.cases import Cases
 from propriety.tables.forecast_table import ForecastTable
 
-__all__ = ["fitted_error", "fitted_error_of_pair"]
-
 MOST_CASES = 2**17  # With more cases, the rates of a pair of models are not fitted.
 
 

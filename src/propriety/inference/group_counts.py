@@ -21,8 +21,6 @@ from propriety.result import Floats
 from propriety.rules.families import BRIER
 from propriety.rules.functions import Excess
 
-__all__ = ["FEW_OTHERS", "Counts", "GroupCounts", "approximate", "counts_of_groups", "others_of"]
-
 FEW_OTHERS = "too few others to test against"
 FEWEST = 10  # With fewer events, non-events or clusters there is no test; see the notes of `slices`.
 FEWEST_WORTH = 20.0  # The same for the number of cases of equal weight that weighted cases are worth.

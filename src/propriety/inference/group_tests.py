@@ -15,8 +15,6 @@ from propriety.inference.estimates import ROUNDING
 from propriety.ledger.moments import Moments
 from propriety.result import Floats
 
-__all__ = ["GroupMeans", "against_the_rest", "group_means"]
-
 
 class GroupMeans(NamedTuple):
     """Means of groups, of shape (groups, models), with their errors and numbers of independent units."""

@@ -31,8 +31,6 @@ from propriety.tables.censored_outcomes import CensoredOutcomes
 from propriety.tables.names import check_names
 from propriety.tables.validation import Forecasts
 
-__all__ = ["HorizonCurve", "horizon_curve"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class HorizonCurve(Result):

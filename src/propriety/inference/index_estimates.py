@@ -10,8 +10,6 @@ from propriety.inference.calibration_measures import IntegratedCalibrationIndex
 from propriety.inference.estimates import Estimate, units_of
 from propriety.ledger.ledger import Ledger
 
-__all__ = ["ONLY_INDEPENDENT", "estimate_index"]
-
 METHOD = "draws of the coefficients of a spline"
 ONLY_INDEPENDENT = "the interval is only known for independent cases"
 

@@ -36,21 +36,6 @@ from propriety.tables.cases import Cases
 from propriety.tables.censoring import Censoring
 from propriety.tables.forecast_table import ForecastTable
 
-__all__ = [
-    "case_influence",
-    "error_of_table",
-    "errors_of_cases",
-    "errors_of_table",
-    "estimate_from_influence",
-    "fitted_error_of",
-    "fitted_errors",
-    "influence_in",
-    "influence_of",
-    "is_by_outcome",
-    "times_worth",
-]
-
-
 ESTIMATED_WEIGHTS = ", with estimated censoring weights"
 NONE = 1e-26  # Smaller squared errors are rounding error.
 

@@ -11,8 +11,6 @@ from scipy.special import chdtrc
 from propriety.inference.reporting_delays import ReportingDelays
 from propriety.result import Floats
 
-__all__ = ["p_value_of_reports"]
-
 FEW_EXPECTED = 20.0  # With fewer expected reports, chi-squared is not the distribution of the statistic.
 DRAWS = 4_999
 SEED = 0

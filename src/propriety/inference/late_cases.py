@@ -22,8 +22,6 @@ from propriety.tables.arguments import check_indices
 from propriety.tables.arrays import read_array
 from propriety.tables.validation import read_unlabelled
 
-__all__ = ["LateCases", "WindowEstimate", "estimate_window", "read_late_cases"]
-
 # With fewer expected reports, limits of the score would be too narrow; see `studies/late_labels.py`. The number that
 # came does not say so: where few are expected, four reports are an extreme sample.
 FEWEST = 4

@@ -19,8 +19,6 @@ from propriety.result import Floats, Result
 from propriety.rules.families import BRIER
 from propriety.rules.rule import BinaryRule, Rule, binary_rule
 
-__all__ = ["LabelRevision", "LateLabels", "ReportedByAge", "late_labels"]
-
 MATURE = 0.95  # Share of the events reported from which labels are taken as final, for comparison.
 
 

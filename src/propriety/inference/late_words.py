@@ -12,8 +12,6 @@ from propriety.inference.number_words import capitalized, hundredths, number, p_
 if TYPE_CHECKING:
     from propriety.inference.late_labels import LabelRevision, LateLabels
 
-__all__ = ["summary_of_labels", "summary_of_revision"]
-
 
 def summary_of_labels(labels: LateLabels) -> str:
     """Describe each window in a sentence, and say what is assumed."""

@@ -25,8 +25,6 @@ from propriety.rules.rule import Rule
 if TYPE_CHECKING:
     from os import PathLike
 
-__all__ = ["LedgerMonitor", "monitor"]
-
 # Columns of the results, which keys must not be called.
 OF_DAYS = {"model", "reference", *(one.name for one in fields(MonitoredDays) if not one.metadata.get("hidden"))}
 OF_STREAMS = {"days", "difference", "low", "high", "e_value", "threshold", "p_value", "alarm", "since", "direction"}

@@ -21,20 +21,6 @@ from propriety.result import Floats
 from propriety.rules.rule import ClassRule, Rule, binary_rule
 from propriety.tables.forecast_table import ForecastTable
 
-__all__ = [
-    "STUDENT",
-    "MeanErrors",
-    "clipped",
-    "errors_of_means",
-    "estimate_from_moments",
-    "least_limits",
-    "measured",
-    "measured_moments",
-    "parts_in_time",
-    "widened",
-    "within_range",
-]
-
 COUNTS, STUDENT = "normal, one event and one non-event added", "Student's t"
 
 

@@ -24,8 +24,6 @@ from propriety.rules.families import BRIER
 from propriety.rules.functions import MeanNetLoss, NetLoss
 from propriety.rules.rule import Rule, binary_rule
 
-__all__ = ["MeasureBounds", "measure_bounds"]
-
 WIDEST = 20.0  # An intercept beyond this is reported as infinite.
 
 

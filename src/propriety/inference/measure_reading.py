@@ -15,8 +15,6 @@ from propriety.rules.rule import Rule
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.names import first_repeated
 
-__all__ = ["check_keys", "read_measure", "read_measures"]
-
 OfTable: TypeAlias = Callable[[ForecastTable], float]
 
 

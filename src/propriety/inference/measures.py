@@ -27,21 +27,6 @@ from propriety.rules.scoring import mean_score, skill_score
 from propriety.rules.thresholds import Thresholds, read_thresholds
 from propriety.tables.forecast_table import ForecastTable
 
-__all__ = [
-    "Discrimination",
-    "FittedDistance",
-    "Influence",
-    "Mean",
-    "MeanScore",
-    "Measure",
-    "Miscalibration",
-    "NetBenefit",
-    "Regret",
-    "Skill",
-    "Smooth",
-    "bounds_of",
-]
-
 
 class Influence(NamedTuple):
     """Influence of a case in each row of a table on a measure, with and without the event.

@@ -31,8 +31,6 @@ from propriety.result import Floats, Result
 from propriety.rules.families import Brier
 from propriety.rules.rule import Rule
 
-__all__ = ["MetaAnalysis", "SiteEstimates", "meta_analysis"]
-
 USUAL = (ObservedExpected(), CalibrationSlope(), AreaUnderRoc(), Brier())
 FEWEST_SITES = 5  # With fewer, the variance between sites is hardly known, and `note` says so.
 

@@ -32,8 +32,6 @@ from propriety.tables.whole_files import locked, replace_file
 if TYPE_CHECKING:
     from os import PathLike
 
-__all__ = ["FACTS", "read_day", "read_monitor", "write_monitor"]
-
 SCHEMA, VERSION = "propriety.monitor_state", 3
 FACTS = "monitor.json"
 OPTIONS = ("time", "keys", "models", "level", "reference_days", "rule", "mature_after")

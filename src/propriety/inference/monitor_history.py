@@ -20,8 +20,6 @@ from propriety.result import Floats, Result
 if TYPE_CHECKING:
     from propriety.inference.ledger_monitor import LedgerMonitor
 
-__all__ = ["DayTotals", "History", "MonitoredDays", "StoredDay"]
-
 NUMBERS = tuple(one.name for one in fields(DayRows) if one.name != "time")
 
 

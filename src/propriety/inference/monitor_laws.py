@@ -14,8 +14,6 @@ from propriety.inference.stream_evidence import ALTERNATIVES
 from propriety.inference.stream_states import DIRECTIONS, NEVER, StreamStates
 from propriety.tables.names import are_names
 
-__all__ = ["RESTART", "check_facts", "check_states"]
-
 RESTART = "restore the folder from a copy, or monitor the whole ledger and write to another folder."
 ROUNDING = 1e-9
 WHOLE = ("alarm", "since", "direction", "n")

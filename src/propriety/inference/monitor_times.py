@@ -11,8 +11,6 @@ from typing import Any
 from propriety.errors import InputTypeError, InputValueError
 from propriety.inference.day_numbers import EPOCH, LARGEST
 
-__all__ = ["check_order", "check_texts", "label_in_words", "mature_labels"]
-
 DIGITS = re.compile(r"(\d+)")
 # Dates that begin with the day or the month, and names of months and days of the week.
 UNSORTED = re.compile(

@@ -10,8 +10,6 @@ from propriety.inference.number_words import number
 from propriety.inference.slice_table import text_of_label
 from propriety.inference.stream_states import DIRECTIONS, NEVER
 
-__all__ = ["alarm_words", "alarmed_streams", "change_words", "stream_name", "summary_of", "time_words"]
-
 
 def summary_of(watch: LedgerMonitor) -> str:
     """Return the number of alarms, a sentence for each, the number of days that are not tested yet, and the note."""

@@ -14,8 +14,6 @@ from propriety.inference.measures import Measure, NetBenefit
 from propriety.ledger.moments import OUTCOME, Moments
 from propriety.result import Floats
 
-__all__ = ["difference_errors", "net_benefit_limits"]
-
 
 def net_benefit_limits(
     moments: Moments, measure: Measure, level: float, by: tuple[str, ...] = ()

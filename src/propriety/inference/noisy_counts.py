@@ -9,8 +9,6 @@ import numpy as np
 
 from propriety.result import Floats
 
-__all__ = ["NoisyCounts"]
-
 # Points at which Chernoff's bound is evaluated, as shares of the largest; the best of any points is a bound.
 POINTS = np.geomspace(0.01, 0.97, 24)
 

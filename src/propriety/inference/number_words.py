@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-__all__ = ["capitalized", "hundredths", "number", "number_and_limits", "p_value_words", "percent", "ratio_and_limits"]
-
 ROUNDING = 1e-12  # Smaller numbers are rounding errors of zero.
 
 

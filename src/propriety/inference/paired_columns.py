@@ -14,8 +14,6 @@ from propriety.inference.paired_tests import Paired
 from propriety.inference.verdicts import holm
 from propriety.result import Floats
 
-__all__ = ["difference_columns", "pairs_of"]
-
 
 def pairs_of(models: tuple[str, ...], reference: str | None) -> tuple[list[int], Floats]:
     """Return the requested differences, and the signs that make the second model the reference."""

@@ -31,15 +31,6 @@ from propriety.ledger.ledger import Ledger
 from propriety.ledger.moments import MANY_EVENTS, Moments, blocks_of_series
 from propriety.result import Floats
 
-__all__ = [
-    "Paired",
-    "paired_by_bootstrap",
-    "paired_by_influence",
-    "paired_by_moments",
-    "paired_by_value",
-    "untested_pairs",
-]
-
 NEAR_ONE = 0.9
 FINEST = 1e-12  # Areas closer to 1 are 1.
 

@@ -40,8 +40,6 @@ from propriety.tables.cases import Cases
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.identity_cache import IdentityCache
 
-__all__ = ["JUMPS", "draws_for", "estimate_part", "is_part", "overfits"]
-
 WORK = 10_000_000  # Most outcomes of weighted cases drawn for one interval.
 FEWEST_DRAWS = 20  # Enough to estimate a mean and a spread, compared with the width of the interval.
 MATERIAL = 0.2  # Jumps are noted if they account for this share of an interval.

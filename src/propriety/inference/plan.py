@@ -34,8 +34,6 @@ from propriety.rules.rule import Rule
 from propriety.rules.thresholds import read_thresholds
 from propriety.tables.forecast_table import ForecastTable
 
-__all__ = ["Plan", "plan"]
-
 RESAMPLES = 2000
 CALIBRATION = "calibration_test"
 FEWEST = 2.0  # No plan has fewer cases.

@@ -21,8 +21,6 @@ from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.names import check_names
 from propriety.tables.validation import read_unlabelled
 
-__all__ = ["KnownCases", "read_widths"]
-
 BENEFIT, MODEL = "standardized_net_benefit", "forecast"
 DEPENDENT = "Widths and the calibration test are planned for independent cases; {units}s like the pilot's need more."
 WEIGHTED = "The plan is for cases of equal weight; with weights like those of the pilot, intervals are wider."

@@ -12,8 +12,6 @@ from propriety.inference.number_words import capitalized, percent
 if TYPE_CHECKING:
     from propriety.inference.plan import Plan
 
-__all__ = ["BEYOND", "PILOT", "plan_words"]
-
 PILOT = (
     "The difference was estimated from a pilot with {events:,} cases of the rarer outcome (interval {low:.3g} to "
     "{high:.3g}), so the number of cases is uncertain; pass the smallest difference worth detecting, or forecasts "

@@ -20,8 +20,6 @@ from propriety.result import Floats
 from propriety.rules.rule import binary_rule
 from propriety.tables.forecast_table import ForecastTable
 
-__all__ = ["PlannedPower", "calibration_power", "difference_power", "is_beyond", "spread_power"]
-
 KINDS = 1000  # Most kinds of cases from which samples are drawn.
 ROWS = 200  # Most distinct forecasts of a drawn table.
 FASTER = 4  # Comparisons are drawn so much faster than calibration tests that there are as many times more.

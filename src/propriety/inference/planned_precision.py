@@ -14,8 +14,6 @@ from propriety.inference.calibration_measures import ObservedExpected
 from propriety.inference.measures import Mean, Measure, Skill, Smooth
 from propriety.inference.ranking_measures import AreaUnderRoc
 
-__all__ = ["PlanMethod", "PlannedWidth", "planned_width"]
-
 PlanMethod: TypeAlias = Literal["influence", "riley"]
 
 

@@ -19,8 +19,6 @@ from propriety.tables import laws
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.validation import read_unlabelled
 
-__all__ = ["PrevalenceEstimate", "PrevalenceMethod", "estimate_prevalence"]
-
 PrevalenceMethod: TypeAlias = Literal["black-box", "em"]
 
 EDGE = 1e-9  # Event rates are searched from here to one minus this.

@@ -10,8 +10,6 @@ from scipy.special import chdtrc, chdtri, stdtr, stdtrit
 
 from propriety.result import Floats
 
-__all__ = ["HeterogeneityMethod", "PredictionMethod", "RandomEffects", "between_variance", "random_effects"]
-
 HeterogeneityMethod: TypeAlias = Literal["paule-mandel", "reml", "dersimonian-laird"]
 PredictionMethod: TypeAlias = Literal["profile", "higgins"]
 

@@ -17,8 +17,6 @@ from propriety.rules.thresholds import read_range
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.pooling import running_sum
 
-__all__ = ["AreaUnderRoc", "PartialArea", "TopKNetBenefit"]
-
 
 @dataclass(frozen=True, slots=True)
 class AreaUnderRoc:

@@ -7,8 +7,6 @@ from typing import NamedTuple
 
 from propriety.inference.number_words import number, percent
 
-__all__ = ["RecalibrationGain"]
-
 
 class RecalibrationGain(NamedTuple):
     """The out-of-sample gain of recalibration.

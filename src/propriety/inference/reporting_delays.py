@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from propriety.result import Floats
 
-__all__ = ["ReportingDelays", "estimate_delays"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ReportingDelays:

@@ -33,8 +33,6 @@ from propriety.tables.events import TOP
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.validation import Missing
 
-__all__ = ["RejectThreshold", "RiskCoverageCurve", "compare_answers", "risk_coverage_curve", "risk_coverage_of"]
-
 MeasureOfAnswers = AreaUnderRiskCoverage | AreaUnderGeneralizedRiskCoverage | AccuracyAtCoverage | CoverageAtAccuracy
 
 

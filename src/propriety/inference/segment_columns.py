@@ -15,8 +15,6 @@ from propriety.errors import InputValueError
 from propriety.result import Floats
 from propriety.tables.arrays import missing_cases, read_array
 
-__all__ = ["Cut", "cut_arrays", "cut_of_numbers"]
-
 MOST_LABELS = 50  # Whole numbers with more values than this are cut; those with fewer are labels.
 
 

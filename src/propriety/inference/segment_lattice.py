@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 from propriety.errors import InputValueError
 from propriety.result import Floats
 
-__all__ = ["Lattice", "Place", "check_size"]
-
 MOST_SEGMENTS = 2**24
 MOST_CELLS = 2**12  # Combinations of labels counted together: with more, this takes longer than counting them apart.
 Place = tuple[int, int]  # A column and a label, by their indices.

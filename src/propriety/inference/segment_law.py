@@ -10,8 +10,6 @@ from propriety.inference.segment_sums import SegmentCases, SegmentSums
 from propriety.progress import track
 from propriety.result import Floats
 
-__all__ = ["SMALLEST", "deviations", "evidence", "largest_deviations"]
-
 SMALLEST = 5.0  # Sum of p (1 - p) from which the number of events is nearly normal.
 STREAM = 2_025
 NORMAL = 1e-8  # Smaller skewness is none.

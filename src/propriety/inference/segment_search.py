@@ -15,8 +15,6 @@ from propriety.inference.segment_law import SMALLEST, evidence
 from propriety.inference.segment_sums import SegmentSums
 from propriety.result import Floats
 
-__all__ = ["Control", "Critical", "Found", "adjusted_p", "critical_deviation", "search"]
-
 Control: TypeAlias = Literal["family", "discovery"]
 SHARE_OF_BOUNDS = 0.1  # Of the error rate, for segments that are too small for their deviation.
 PREFERENCE = 10.0  # For a segment of fewer columns, as a likelihood ratio.

@@ -20,13 +20,12 @@ from propriety.tables.cases import Cases
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.frames import known
 from propriety.tables.key_columns import KeyColumn
+from propriety.tables.labels import Labels
 from propriety.tables.lazy_cases import LazyCases
 from propriety.tables.lazy_reading import read_lazy_cases
 from propriety.tables.queries import count_rows, fetched
 from propriety.tables.sampling import sampled_rows
-from propriety.tables.validation import Labels, Missing
-
-__all__ = ["cut_ledger", "segment_source", "with_names"]
+from propriety.tables.validation import Missing
 
 COARSE = 16
 SAMPLED = 2**17  # Rows of an engine whose numbers give the quantiles.

@@ -24,8 +24,6 @@ from propriety.tables.lazy_cases import LazyCases
 from propriety.tables.queries import Lazy, count_rows, encoded, fetched
 from propriety.tables.sampling import sampled_rows
 
-__all__ = ["SegmentCases", "SegmentSums", "cases_of_arrays", "cases_of_engine"]
-
 MOST_FETCHED = 2**21  # Cases of a segment that are loaded into memory.
 SUMS = ("n", "observed", "expected", "variance", "third")
 

@@ -31,13 +31,12 @@ from propriety.inference.verdicts import Names
 from propriety.ledger.ledger import Ledger
 from propriety.result import Floats, Result, Tuples, tuples_of
 from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.labels import Labels
 from propriety.tables.lazy_cases import LazyCases
-from propriety.tables.validation import Forecasts, Labels, Missing
+from propriety.tables.validation import Forecasts, Missing
 
 if TYPE_CHECKING:
     from os import PathLike
-
-__all__ = ["Segments", "WiderSegment", "find_segments"]
 
 COLUMNS = (
     *("segment", "places", "n", "events", "expected", "observed_expected", "low", "high", "intercept"),

@@ -16,8 +16,6 @@ from propriety.ledger.ledger import Ledger
 from propriety.ledger.moments import OUTCOME
 from propriety.result import Floats
 
-__all__ = ["SiteCounts", "ratio_note", "site_errors"]
-
 SHARED = 100.0  # Number of events of all sites that are added to those of a site; see `studies/sites.py`.
 FEWEST_EXPECTED = 20.0  # With m expected events a site, the mean of observed/expected is about 1 / (2m) too high.
 LARGEST_BIAS = 0.5  # In standard errors of the mean; then 95% intervals contain the truth in about 92% of samples.

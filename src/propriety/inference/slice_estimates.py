@@ -23,8 +23,6 @@ from propriety.inference.slice_table import ACROSS, MANY, NO_INTERVAL
 from propriety.ledger.ledger import Ledger
 from propriety.result import Floats
 
-__all__ = ["GroupEstimates", "count_answers", "estimate_groups"]
-
 MOST_TESTED = 500  # Most groups that are compared with all other cases.
 
 

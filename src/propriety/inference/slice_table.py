@@ -17,20 +17,6 @@ from propriety.ledger.key_index import KeyIndex
 from propriety.result import Floats, Result
 from propriety.rules.thresholds import Thresholds
 
-__all__ = [
-    "ACROSS",
-    "INFINITE",
-    "MANY",
-    "NO_INTERVAL",
-    "TOO_FEW",
-    "Slices",
-    "group_names",
-    "holm_in_family",
-    "stacked_slices",
-    "text_of_label",
-    "texts_of_labels",
-]
-
 TOO_FEW = "too few to test"
 INFINITE = "the value is infinite"
 ACROSS = "not tested, because it shares clusters or times with other groups"

@@ -36,10 +36,10 @@ from propriety.rules.families import BRIER
 from propriety.rules.functions import Excess
 from propriety.rules.rule import Rule
 from propriety.rules.thresholds import Thresholds
+from propriety.tables.cases import TOLERANCE
 from propriety.tables.forecast_table import ForecastTable
-from propriety.tables.validation import TOLERANCE, Forecasts, Labels, Missing
-
-__all__ = ["rules_of_slices", "slices", "slices_by_key", "slices_of"]
+from propriety.tables.labels import Labels
+from propriety.tables.validation import Forecasts, Missing
 
 SMALLEST = 50  # By default, a group with fewer cases is not tested.
 

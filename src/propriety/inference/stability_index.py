@@ -8,8 +8,6 @@ from scipy.special import logit
 
 from propriety.result import Floats
 
-__all__ = ["BINS", "bin_counts", "stability_index"]
-
 BINS = 64  # Of the log-odds of the forecasts, from -8 to 8, in which a reference window is stored.
 WIDTH = 0.25
 GROUPS = 10  # Of about equal size in the reference window, as is usual.

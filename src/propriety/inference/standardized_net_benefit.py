@@ -15,8 +15,6 @@ from propriety.errors import InputValueError
 from propriety.inference.measures import Influence
 from propriety.tables.forecast_table import ForecastTable
 
-__all__ = ["StandardizedNetBenefit"]
-
 
 @dataclass(frozen=True, slots=True)
 class StandardizedNetBenefit:

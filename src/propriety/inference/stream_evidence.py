@@ -21,8 +21,6 @@ from scipy.special import logit
 from propriety.inference.betting import BETS, LOG_SHARE, least_sum
 from propriety.result import Floats
 
-__all__ = ["ALTERNATIVES", "Evidence", "calibration_growth", "comparison_growth", "mean_limits"]
-
 SIZES = 0.05 * 2.0 ** np.arange(6)
 SHIFTS = np.append(SIZES, -SIZES)  # Of the log-odds of the event, from what was forecast.
 SLOPES = np.array([0.5, 0.7, 1.4, 2.0])  # Of the log-odds of the event around their centre on the day.

@@ -14,8 +14,6 @@ from propriety.inference.stability_index import BINS, stability_index
 from propriety.inference.stream_evidence import Evidence
 from propriety.result import Floats
 
-__all__ = ["DIRECTIONS", "NEVER", "DayRows", "StreamStates"]
-
 FIRST_SHARE = 0.75  # Of the error budget, for the streams of the first day; later ones share the rest.
 NEVER = -1
 DIRECTIONS = ("too low", "too high", "too extreme", "too timid", "worse", "better", "refuted")

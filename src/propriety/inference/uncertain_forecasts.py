@@ -11,8 +11,6 @@ from propriety.result import Floats
 from propriety.tables.cases import Cases
 from propriety.tables.forecast_table import ForecastTable
 
-__all__ = ["without_certain"]
-
 LEAST = np.finfo(np.float64).tiny
 
 

@@ -15,19 +15,6 @@ from propriety.inference.estimates import ROUNDING
 from propriety.inference.measures import Measure
 from propriety.result import Floats, Result
 
-__all__ = [
-    "Names",
-    "Pair",
-    "Standings",
-    "Verdict",
-    "VerdictBasis",
-    "holm",
-    "merit_of",
-    "standings_of",
-    "verdict_on",
-    "verdicts_of",
-]
-
 Names: TypeAlias = NDArray[np.str_]
 Verdict: TypeAlias = Literal[
     "better",

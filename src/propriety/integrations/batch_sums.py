@@ -14,7 +14,6 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.checks import check_cells
 from propriety.errors import InputValueError
 from propriety.integrations.forecasts import event_or_rows, probabilities
 from propriety.integrations.logit_losses import losses_of_logits
@@ -22,18 +21,9 @@ from propriety.integrations.tensors import single_column
 from propriety.result import Floats
 from propriety.rules.rule import Rule
 from propriety.rules.scoring import losses_by_chunk
+from propriety.tables.cases import TOLERANCE
 from propriety.tables.forecast_table import ForecastTable
-from propriety.tables.validation import TOLERANCE, read_cases
-
-__all__ = [
-    "SHAPE",
-    "Integers",
-    "check_cells",
-    "counts_of_batch",
-    "mean_of_sums",
-    "sums_of_batch",
-    "table_of_counts",
-]
+from propriety.tables.validation import read_cases
 
 Integers: TypeAlias = NDArray[np.int64]
 

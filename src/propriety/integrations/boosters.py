@@ -12,8 +12,6 @@ from propriety.integrations.forecasts import Output, check_output, event_or_rows
 from propriety.rules.rule import Rule, check_rule
 from propriety.rules.scoring import mean_score
 
-__all__ = ["BoosterMetric"]
-
 
 @dataclass(frozen=True)
 class BoosterMetric:

@@ -11,9 +11,8 @@ from scipy.special import expit, softmax
 from propriety.errors import InputValueError
 from propriety.result import Floats
 from propriety.rules.rule import BinaryRule, Rule
-from propriety.tables.validation import TOLERANCE, read_forecast
-
-__all__ = ["Output", "check_output", "event_or_rows", "probabilities"]
+from propriety.tables.cases import TOLERANCE
+from propriety.tables.validation import read_forecast
 
 Output: TypeAlias = Literal["probability", "margin"]
 

@@ -18,7 +18,8 @@ from propriety.errors import InputTypeError, InputValueError, MissingValuesError
 from propriety.integrations.inspect_files import header_and_samples
 from propriety.integrations.log_files import field_of, file_at
 from propriety.integrations.logged_answers import AnswerRow, LoggedAnswers
-from propriety.tables.validation import TOLERANCE, Missing
+from propriety.tables.cases import TOLERANCE
+from propriety.tables.validation import Missing
 
 __all__ = ["read_inspect"]
 

@@ -13,8 +13,6 @@ from propriety.errors import InputValueError
 from propriety.integrations.libraries import load_library
 from propriety.integrations.log_files import FREE, LONGEST, Budget, field_of, object_of
 
-__all__ = ["header_and_samples"]
-
 ZSTANDARD = 93  # The method of compression, which `zipfile` reads from Python 3.14 on.
 BROKEN = (
     *(zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError),

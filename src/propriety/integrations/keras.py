@@ -15,26 +15,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.calibration.decomposition import PARTS, decompose
+from propriety.checks import check_cells
 from propriety.errors import (
     InputTypeError,
     InputValueError,
     MissingDependencyError,
     UnsupportedOperationError,
 )
-from propriety.integrations.batch_sums import (
-    SHAPE,
-    check_cells,
-    counts_of_batch,
-    mean_of_sums,
-    sums_of_batch,
-    table_of_counts,
-)
+from propriety.integrations.batch_sums import SHAPE, counts_of_batch, mean_of_sums, sums_of_batch, table_of_counts
 from propriety.integrations.libraries import load_library
 from propriety.integrations.tensors import Tensor, array_of, rounding_of
 from propriety.rules.catalogue import RULES
 from propriety.rules.rule import Rule, check_rule
+from propriety.tables.cases import TOLERANCE
 from propriety.tables.forecast_table import ForecastTable
-from propriety.tables.validation import TOLERANCE
 
 __all__ = ["ForecastTableMetric", "RuleLoss", "RuleMetric"]
 

@@ -7,8 +7,6 @@ from typing import Any
 
 from propriety.errors import MissingDependencyError
 
-__all__ = ["load_library"]
-
 
 def load_library(module: str, *, extra: str) -> Any:
     """Import a module of an optional library, or raise an error that names the extra to install.

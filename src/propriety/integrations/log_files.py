@@ -12,8 +12,6 @@ from typing import Any
 
 from propriety.errors import InputTypeError, InputValueError
 
-__all__ = ["Budget", "field_of", "file_at", "object_lines", "object_of"]
-
 LONGEST = 2**28  # Bytes of one record.
 FREE = 2**30  # Bytes of text that any file may contain.
 FOLD = 500  # Largest ratio of the text to its compressed file.

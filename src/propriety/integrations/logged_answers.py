@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from propriety.errors import InputTypeError, InputValueError
 from propriety.result import Floats, Result
 
-__all__ = ["AnswerRow", "LoggedAnswers", "match_answers"]
-
 
 class AnswerRow(NamedTuple):
     """One answer, as a reader finds it; without `proba`, only the answer and its confidence are known."""

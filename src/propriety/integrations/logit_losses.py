@@ -23,8 +23,6 @@ from propriety.rules.ordinal import RankedLog
 from propriety.rules.penalized import Misclassification, PenalizedLog, missed
 from propriety.rules.rule import BinaryRule, ClassRule, Rule
 
-__all__ = ["NUMPY_LOGITS", "LogitOperations", "event_losses", "losses_of_logits"]
-
 SYMMETRIC = (Brier, Log, Spherical, Pseudospherical, Tsallis, Misclassification)  # S(p, 0) = S(1 - p, 1).
 
 

@@ -14,8 +14,6 @@ from propriety.recalibration.maps import RecalibrationMap
 from propriety.recalibration.result import Recalibration
 from propriety.recalibration.stored_maps import StoredMap
 
-__all__ = ["load_map", "log_recalibration"]
-
 mlflow: Any = load_library("mlflow", extra="mlflow")
 
 NAME = "recalibration"

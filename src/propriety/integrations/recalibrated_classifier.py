@@ -22,8 +22,6 @@ from propriety.result import Floats
 from propriety.tables import laws
 from propriety.tables.arrays import missing_cases, read_array
 
-__all__ = ["MapTransformer", "RecalibratedClassifier"]
-
 base: Any = load_library("sklearn.base", extra="sklearn")
 metaestimators: Any = load_library("sklearn.utils.metaestimators", extra="sklearn")
 model_selection: Any = load_library("sklearn.model_selection", extra="sklearn")

@@ -20,7 +20,7 @@ from propriety.rules.ordinal import RankedProbability
 from propriety.rules.penalized import PenalizedBrier, PenalizedLog
 from propriety.rules.rule import Rule, check_rule
 from propriety.rules.scoring import mean_score
-from propriety.tables.validation import Labels
+from propriety.tables.labels import Labels
 
 __all__ = [
     "MapTransformer",

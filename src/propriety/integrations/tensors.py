@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 from propriety.integrations.libraries import load_library
 from propriety.tables.cases import rounding_of_rows
 
-__all__ = ["Tensor", "array_of", "rounding_of", "single_column"]
-
 Tensor: TypeAlias = Any
 
 

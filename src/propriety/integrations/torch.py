@@ -14,7 +14,8 @@ from propriety.integrations.logit_losses import event_losses, losses_of_logits
 from propriety.integrations.tensors import array_of, rounding_of, single_column
 from propriety.rules.operations import Column, Operations
 from propriety.rules.rule import BinaryRule, ClassRule, Rule, check_rule
-from propriety.tables.validation import TOLERANCE, read_cases
+from propriety.tables.cases import TOLERANCE
+from propriety.tables.validation import read_cases
 
 __all__ = ["TORCH", "Reduction", "RuleLoss", "TorchLogits", "TorchOperations"]
 

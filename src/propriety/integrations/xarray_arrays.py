@@ -16,12 +16,10 @@ from numpy.typing import NDArray
 from propriety.checks import check_choice
 from propriety.errors import InputTypeError, InputValueError
 from propriety.integrations.libraries import load_library
-from propriety.tables.validation import Labels
+from propriety.tables.labels import Labels
 
 if TYPE_CHECKING:
     from xarray import DataArray
-
-__all__ = ["Arrays", "Dimensions", "Join", "Layout", "align_arrays", "has_cases", "named_dims", "read_arrays"]
 
 xr = load_library("xarray", extra="xarray")
 

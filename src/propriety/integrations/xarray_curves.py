@@ -24,13 +24,12 @@ from propriety.integrations.xarray_arrays import Arrays, Dimensions, Join, Layou
 from propriety.rules.families import BRIER
 from propriety.rules.rule import Rule, check_rule
 from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.labels import Labels
 from propriety.tables.names import first_repeated
-from propriety.tables.validation import Labels, Missing
+from propriety.tables.validation import Missing
 
 if TYPE_CHECKING:
     from xarray import DataArray, Dataset
-
-__all__ = ["decompose", "reliability_by", "reliability_curve"]
 
 xr = load_library("xarray", extra="xarray")
 

@@ -12,8 +12,6 @@ from propriety.integrations.xarray_arrays import Join, align_arrays
 if TYPE_CHECKING:
     from xarray import DataArray
 
-__all__ = ["exceedance"]
-
 xr = load_library("xarray", extra="xarray")
 
 

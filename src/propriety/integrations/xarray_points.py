@@ -23,14 +23,13 @@ from propriety.ledger.sources import open_ledger
 from propriety.result import Floats
 from propriety.rules.families import BRIER
 from propriety.rules.rule import Rule
-from propriety.tables.cases import Cases
+from propriety.tables.cases import TOLERANCE, Cases
+from propriety.tables.labels import Labels
 from propriety.tables.names import check_names
-from propriety.tables.validation import TOLERANCE, Labels, Missing
+from propriety.tables.validation import Missing
 
 if TYPE_CHECKING:
     from xarray import DataArray, Dataset
-
-__all__ = ["compare", "estimate"]
 
 xr = load_library("xarray", extra="xarray")
 

@@ -16,12 +16,12 @@ from propriety.integrations.xarray_arrays import Arrays, Dimensions, Join, Layou
 from propriety.result import Floats
 from propriety.rules.rule import ClassRule, Rule, binary_rule, check_rule
 from propriety.rules.scoring import losses_of
-from propriety.tables.validation import TOLERANCE, Labels, Missing, read_cases
+from propriety.tables.cases import TOLERANCE
+from propriety.tables.labels import Labels
+from propriety.tables.validation import Missing, read_cases
 
 if TYPE_CHECKING:
     from xarray import DataArray
-
-__all__ = ["mean_score", "skill_score"]
 
 xr = load_library("xarray", extra="xarray")
 

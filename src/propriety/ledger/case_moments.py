@@ -17,8 +17,6 @@ from propriety.rules.rule import Rule, check_rule
 from propriety.rules.scoring import losses_by_chunk, losses_by_outcome
 from propriety.tables.cases import Cases, Keys
 
-__all__ = ["moments_of_cases"]
-
 KEPT = 2**20  # Cells kept before equal ones are merged, which bounds the memory if there are many clusters.
 MANY = 64  # With more cases per cell, one pass per cell is faster than counting.
 MOST = 2**27  # Largest number of values in the moments.

@@ -17,9 +17,9 @@ from propriety.rules.functions import Excess
 from propriety.rules.ordinal import RankedProbability
 from propriety.rules.penalized import Misclassification, PenalizedBrier
 from propriety.rules.rule import Rule, check_rule
-from propriety.tables.validation import TOLERANCE, Forecasts, Labels, Missing
-
-__all__ = ["condense", "usual_rules"]
+from propriety.tables.cases import TOLERANCE
+from propriety.tables.labels import Labels
+from propriety.tables.validation import Forecasts, Missing
 
 
 def condense(  # noqa: PLR0913  (the data, what the cases share, and how they are read)

@@ -22,8 +22,6 @@ from propriety.tables.cases import Cases
 from propriety.tables.events import Event
 from propriety.tables.frames import checked_columns, known
 
-__all__ = ["counted_ledger"]
-
 MOST = 2.0**53  # Sums up to here are exact as floats.
 
 

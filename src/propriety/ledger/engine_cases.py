@@ -11,8 +11,6 @@ from propriety.tables.cases import Cases, Keys
 from propriety.tables.label_codes import code_labels
 from propriety.tables.lazy_cases import LazyCases
 
-__all__ = ["BUDGET", "cases_of_engine"]
-
 BUDGET = 2**22  # Most values (rows times columns) loaded into memory.
 
 

@@ -18,8 +18,6 @@ from propriety.tables.engines import Counted, Counts, count, count_groups
 from propriety.tables.events import Event
 from propriety.tables.lazy_cases import LazyCases
 
-__all__ = ["BUDGET", "Filled", "cells_for", "tables_of_engine"]
-
 BUDGET = 2**22  # Most rows of all tables of an engine together.
 MOST_CELLS = 2**20
 FEWEST_CELLS = 2**4

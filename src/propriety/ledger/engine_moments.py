@@ -23,8 +23,6 @@ from propriety.tables.lazy_cases import LazyCases
 from propriety.tables.queries import Lazy, computed_once, fetched, row_by_row
 from propriety.tables.times import check_time_labels
 
-__all__ = ["Dependent", "LossSums", "RuleSums", "moments_of_engine", "sums_of_lazy"]
-
 Dependent: TypeAlias = Literal["cluster", "time", "step"] | None
 
 # Engines add numbers one after another, except for a whole column in Polars, so a sum of m terms has an error of up to

@@ -18,8 +18,6 @@ from propriety.errors import InputValueError
 from propriety.tables.cases import Keys
 from propriety.tables.label_codes import code_labels, ordered_labels, plain_labels
 
-__all__ = ["KeyIndex", "merged_labels"]
-
 Codes = NDArray[np.intp]
 NONE: Mapping[str, Sequence[Any]] = MappingProxyType({})
 

@@ -16,8 +16,6 @@ from propriety.tables.cases import Cases
 from propriety.tables.events import Event
 from propriety.tables.forecast_table import ForecastTable
 
-__all__ = ["COLUMNS", "KeyedTables", "add_up"]
-
 SMALLEST = math.nextafter(0.0, 1.0)
 SPARSE = 4  # With up to this many grid cells per row, counting is faster than sorting.
 COLUMNS = ("forecast", "events", "non_events", "event_squares", "non_event_squares")

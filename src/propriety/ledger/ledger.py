@@ -35,8 +35,6 @@ from propriety.tables.times import check_time_labels
 if TYPE_CHECKING:
     from os import PathLike
 
-__all__ = ["Kind", "Ledger"]
-
 Kind: TypeAlias = Literal["binary", "multiclass", "ordinal"]
 Place: TypeAlias = tuple[str, Event]
 

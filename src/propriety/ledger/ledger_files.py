@@ -41,8 +41,6 @@ if TYPE_CHECKING:
 
     from propriety.ledger.ledger import Ledger
 
-__all__ = ["read_ledger", "write_ledger"]
-
 VERSION = 2
 FACTS, PART = "ledger.json", "part-0.parquet"
 SAME = ("models", "labels", "events", "dependence", "is_weighted", "rules", "partition")

@@ -17,17 +17,6 @@ from propriety.rules.rule import Rule
 from propriety.rules.scoring import losses_of_table, weighted_sum
 from propriety.tables.forecast_table import ForecastTable
 
-__all__ = [
-    "MANY_EVENTS",
-    "OUTCOME",
-    "Moments",
-    "Sums",
-    "blocks_of_series",
-    "joined_sums",
-    "moments_of_table",
-    "pooled_sums",
-]
-
 OUTCOME = "outcome"  # Key of the outcome: 0 and 1 for an event, or the class index.
 TAKEN = (OUTCOME, "cluster", "time")  # Names that keys of cases cannot have, because cells of moments have them.
 MANY_EVENTS = 10_000  # With this many events and non-events, tests do not need the moments under equally good models.

@@ -17,8 +17,6 @@ from propriety.tables.events import Event
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.lazy_cases import LazyCases
 
-__all__ = ["at_prevalence"]
-
 
 def at_prevalence(ledger: Ledger | ForecastTable, prevalence: float) -> Ledger:
     r"""Return the ledger in which events and non-events are weighted so that a given share of the weight is events.

@@ -23,8 +23,6 @@ from propriety.tables import frames
 from propriety.tables.events import Event
 from propriety.tables.names import are_names
 
-__all__ = ["PrivateLedger", "coarsen"]
-
 Counts = NDArray[np.int64]
 
 SUPPRESSED = -1

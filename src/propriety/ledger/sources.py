@@ -15,16 +15,16 @@ from propriety.ledger.ledger import Ledger
 from propriety.tables import laws
 from propriety.tables.arguments import about
 from propriety.tables.arrays import read_array
+from propriety.tables.cases import TOLERANCE
 from propriety.tables.censored_frames import CensoredFrame
 from propriety.tables.events import events_of
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.frames import checked_columns, columns_of, known
+from propriety.tables.labels import Labels
 from propriety.tables.lazy_reading import read_lazy_cases
 from propriety.tables.models import check_tables
 from propriety.tables.names import check_key_names, check_names, first_repeated
-from propriety.tables.validation import TOLERANCE, Labels, Missing, read_cases
-
-__all__ = ["check_apart", "check_condensed", "columns_of_models", "key_columns", "open_ledger", "refuse_frame"]
+from propriety.tables.validation import Missing, read_cases
 
 
 def open_ledger(  # noqa: PLR0913  (the data, what the cases share, and how they are read)

@@ -19,17 +19,6 @@ from propriety.tables.events import TOP, Event, events_of
 from propriety.tables.names import are_names
 from propriety.tables.table_laws import ROUNDING_OF_SUMS, weights_agree, whole_number
 
-__all__ = [
-    "RESTORE",
-    "SCHEMA",
-    "check_facts",
-    "check_moments",
-    "check_tables",
-    "label_column",
-    "number_column",
-    "series_column",
-]
-
 SCHEMA = "propriety.ledger"
 LARGEST = 1e140  # Bound on a weighted loss, so that sums of squares over all cases are finite.
 SAME_WEIGHT = 1e-9  # Relative difference of sums of the same weights in another order.

@@ -21,8 +21,6 @@ from propriety.tables.label_codes import plain_labels
 if TYPE_CHECKING:
     from propriety.ledger.ledger import Ledger
 
-__all__ = ["PER_CELL", "PER_SERIES", "stored_labels", "stored_moments", "stored_tables"]
-
 PER_CELL, PER_SERIES = Sums._fields[:3], Sums._fields[3:]
 
 

@@ -16,8 +16,6 @@ from propriety.plots.drawing import COLORS, GREY, SMALL, draw, new_axes, write_i
 from propriety.plots.names import measure_and_merit
 from propriety.result import Floats
 
-__all__: list[str] = []
-
 ROW = 0.34  # Inches for each row.
 LONGEST = 20  # A row has the names of two models, and a verdict with one of them.
 UNDECIDED = "0.45"

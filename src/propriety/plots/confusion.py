@@ -11,8 +11,6 @@ from propriety.evaluation.confusion import Confusion
 from propriety.plots.drawable_names import drawable_list
 from propriety.plots.drawing import COLORS, SMALL, draw, new_axes
 
-__all__: list[str] = []
-
 MOST_TEXT = 12  # With more classes, the cells are too small for their counts.
 DARKEST = 0.6  # Share of the colour in the darkest cell, on which black text is still easy to read.
 SHORT, LONGEST = 3, 16  # Longer names of classes are written upwards, and cut.

@@ -18,8 +18,6 @@ from propriety.plots.reliability import plot_grid
 from propriety.plots.shared_references import check_same
 from propriety.result import Floats
 
-__all__ = ["plot_cut_point_decompositions", "plot_cut_point_reliability"]
-
 Part: TypeAlias = Literal["miscalibration", "discrimination"]
 
 LABELS: dict[Part, str] = {

@@ -25,8 +25,6 @@ from propriety.plots.drawing import (
 )
 from propriety.plots.threshold_axis import draw_threshold_axis
 
-__all__: list[str] = []
-
 KINDS = ("curve", "gain", "best", "value")
 
 

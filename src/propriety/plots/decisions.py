@@ -36,8 +36,6 @@ from propriety.plots.threshold_axis import common_thresholds, draw_threshold_axi
 from propriety.result import Floats
 from propriety.rules.thresholds import Thresholds
 
-__all__ = ["plot_decision_curves", "plot_murphy_curves", "plot_regret_curves"]
-
 WIDE = (4.8, 3.6)
 LEAST = 1e-6  # Distance from 0 and 1, whose log-odds are infinite.
 ABOVE_CHANCES = 16  # Points between the title and axes that have a second scale at the top.

@@ -19,8 +19,6 @@ from propriety.plots.names import label_axis, set_name
 from propriety.plots.shared_references import check_any, check_same
 from propriety.result import Floats
 
-__all__ = ["plot_decompositions"]
-
 LONGEST = 26  # Each name is written beside its marker, followed by its score.
 # Possible places of a label next to its marker: alignment, and offset in points to the right and up.
 SIDES: tuple[tuple[Literal["left", "center", "right"], Literal["bottom", "top"], float, float], ...] = (

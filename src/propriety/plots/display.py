@@ -16,8 +16,6 @@ from propriety.decisions.net_benefit import DecisionCurve, decision_curve
 from propriety.errors import InputTypeError, InputValueError
 from propriety.result import Floats, Result
 
-__all__ = ["DecisionCurveDisplay", "ReliabilityDisplay"]
-
 Curve = TypeVar("Curve", bound=Result)
 
 

@@ -8,18 +8,6 @@ from typing import Any
 
 from matplotlib import rcParams
 
-__all__ = [
-    "LONGEST",
-    "LONGEST_ROW",
-    "NAMELESS",
-    "drawable",
-    "drawable_list",
-    "drawable_names",
-    "plain",
-    "short_names",
-    "visible",
-]
-
 LONGEST = 32  # A legend with it fits into a figure of the usual width.
 LONGEST_ROW = 45  # Of groups, sites and streams, whose names consist of several labels.
 NAMELESS = "(no name)"

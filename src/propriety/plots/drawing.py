@@ -15,31 +15,6 @@ from matplotlib.ticker import FuncFormatter
 from propriety.plots.drawable_names import plain
 from propriety.result import Floats, Result
 
-__all__ = [
-    "COLORS",
-    "DASHES",
-    "GREY",
-    "LEGEND",
-    "MARKERS",
-    "SMALL",
-    "Percent",
-    "color_of",
-    "dot",
-    "draw",
-    "draw_band",
-    "line_style",
-    "marker_style",
-    "new_axes",
-    "new_figure",
-    "on_white",
-    "percent",
-    "shown",
-    "varied",
-    "write_infinity",
-    "write_note",
-    "write_title",
-]
-
 # Okabe and Ito's colours, which colour-blind readers can distinguish; dashes distinguish the lines in grey.
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 DASHES = (

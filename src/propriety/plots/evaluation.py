@@ -19,8 +19,6 @@ from propriety.plots.reliability import plot_curves, plot_grid
 if TYPE_CHECKING:
     from propriety.evaluation.evaluation import Evaluation
 
-__all__ = ["plot_evaluation"]
-
 
 def plot_evaluation(evaluation: Evaluation, figure: Figure | None = None) -> Figure:
     """Draw the page: reliability, decisions, Murphy diagram and decomposition for an event, or reliability by class.

@@ -14,8 +14,6 @@ from propriety.plots.drawing import GREY, LEGEND, SMALL, Percent, draw, line_sty
 from propriety.plots.names import label_axis, set_name, write_legend
 from propriety.plots.shared_references import check_any, check_same
 
-__all__ = ["plot_gains", "plot_lifts", "plot_precision_recall"]
-
 
 @draw.register
 def _(curve: GainCurve, ax: Axes | None = None, *, label: str = "model") -> Axes:

@@ -10,8 +10,6 @@ from propriety.plots.drawable_names import drawable_names
 from propriety.plots.drawing import LEGEND, SMALL, draw, line_style, new_axes, shown, write_title
 from propriety.plots.names import measure_and_merit
 
-__all__: list[str] = []
-
 MOST = 8  # Most horizons whose number of cases is written.
 
 

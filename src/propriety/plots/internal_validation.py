@@ -13,8 +13,6 @@ from propriety.plots.drawing import GREY, LEGEND, SMALL, color_of, draw, new_axe
 from propriety.plots.names import measure_and_merit
 from propriety.rules.rule import Rule
 
-__all__: list[str] = []
-
 BELOW = 0.26  # Distance of the parts below the corrected value.
 
 

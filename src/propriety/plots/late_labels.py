@@ -8,8 +8,6 @@ from matplotlib.ticker import MaxNLocator
 from propriety.inference.late_labels import LateLabels
 from propriety.plots.drawing import COLORS, DASHES, GREY, LEGEND, SMALL, draw, new_axes, write_title
 
-__all__: list[str] = []
-
 
 @draw.register
 def _(labels: LateLabels, ax: Axes | None = None, *, label: str = "") -> Axes:

@@ -35,8 +35,6 @@ from propriety.plots.drawing import (
 from propriety.plots.monitoring import parted, power_of_ten
 from propriety.result import Floats
 
-__all__ = ["draw_volume", "plot_monitored_stream"]
-
 WIDE = (6.4, 3.6)
 NAMED = 5  # Streams with an alarm that are drawn in colour and named.
 OTHERS = 40  # Streams without an alarm that are drawn, those with the strongest evidence.

@@ -16,8 +16,6 @@ from propriety.plots.drawing import COLORS, GREY, SMALL, draw, new_axes, write_t
 from propriety.plots.names import measure_and_merit
 from propriety.rules.rule import Rule
 
-__all__: list[str] = []
-
 # Right ends of the columns of numbers, in points to the left and to the right of the axes.
 EVENTS, CASES, VALUES, WEIGHTS = -8, -48, 132, 178
 GAP, CHARACTER = 38, 4.6  # Between the names and the number of cases; width of a character of a name.

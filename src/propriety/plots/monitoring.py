@@ -17,8 +17,6 @@ from propriety.inference.e_process import EProcess
 from propriety.plots.drawing import COLORS, DASHES, GREY, SMALL, draw, new_axes, write_title
 from propriety.result import Floats
 
-__all__ = ["parted", "power_of_ten"]
-
 WIDE = (5.8, 3.5)
 POINTS = 3000  # More than can be distinguished on a page.
 LEAST = -4.0  # Power of ten below which the evidence is cut off.

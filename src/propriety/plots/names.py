@@ -16,8 +16,6 @@ from propriety.inference.measures import Measure
 from propriety.inference.number_words import capitalized
 from propriety.plots.drawable_names import plain
 
-__all__ = ["label_axis", "measure_and_merit", "name_of", "set_name", "write_legend"]
-
 _NAMES: WeakKeyDictionary[Artist, str] = WeakKeyDictionary()
 
 

@@ -11,8 +11,6 @@ from propriety.decisions.operating_points import OperatingPoints
 from propriety.plots.drawing import COLORS, DASHES, LEGEND, SMALL, Percent, draw, new_axes, percent, write_title
 from propriety.plots.names import label_axis, write_legend
 
-__all__: list[str] = []
-
 RATES = {
     "sensitivity": "sensitivity",
     "specificity": "specificity",

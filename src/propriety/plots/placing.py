@@ -15,8 +15,6 @@ from matplotlib.transforms import BboxBase
 from propriety.plots.drawing import GREY, SMALL
 from propriety.plots.names import write_legend
 
-__all__ = ["Spot", "is_crossed", "make_room", "place_legend", "write_beside"]
-
 PAD = 0.03  # Of the axes.
 GAP = 4.0  # Points between a line and its label.
 

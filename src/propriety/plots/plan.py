@@ -16,8 +16,6 @@ from propriety.inference.plan import Plan
 from propriety.plots.drawable_names import plain
 from propriety.plots.drawing import GREY, LEGEND, SMALL, color_of, draw, line_style, new_axes, percent, write_title
 
-__all__: list[str] = []
-
 POINTS = 81
 
 

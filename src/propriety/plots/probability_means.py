@@ -15,8 +15,6 @@ from propriety.plots.drawable_names import drawable_names
 from propriety.plots.drawing import COLORS, DASHES, GREY, SMALL, draw, new_axes, on_white, shown, write_title
 from propriety.result import Floats
 
-__all__: list[str] = []
-
 NAMES = ("decisiveness", "accuracy", "robustness")
 MARKERS = ("o", "s", "^", "D", "v")  # Of the classes, which colour does not distinguish in grey.
 DARK = "0.1"

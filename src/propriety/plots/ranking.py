@@ -23,8 +23,6 @@ from propriety.plots.drawing import COLORS, GREY, SMALL, color_of, draw, new_axe
 from propriety.plots.names import set_name, write_legend
 from propriety.result import Floats
 
-__all__ = ["chance", "odds_of"]
-
 TIED = "0.9"
 HATCHES = ("", "..", "oo", "xx", "++", "**", "--")  # In white, one for each time that the colours are used.
 TINT = 0.42  # Share of the winner's colour in hatched regions.

@@ -8,8 +8,6 @@ from propriety.plots.drawing import draw
 from propriety.plots.reliability import plot_curves
 from propriety.recalibration.result import Recalibration
 
-__all__: list[str] = []
-
 
 @draw.register
 def _(found: Recalibration, ax: Axes | None = None) -> Axes:

@@ -38,8 +38,6 @@ from propriety.plots.placing import is_crossed, place_legend
 from propriety.plots.shared_references import check_any
 from propriety.result import Floats
 
-__all__ = ["plot_curves", "plot_grid"]
-
 HISTOGRAM_HEIGHT = 0.1
 MOST_LEFT_OUT = 0.01  # Share of the cases, those with the highest forecasts, that may lie beyond the axes.
 NICE_LIMITS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5)

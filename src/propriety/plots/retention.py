@@ -25,8 +25,6 @@ from propriety.plots.drawing import (
 )
 from propriety.result import Floats
 
-__all__: list[str] = []
-
 METRICS = {
     "qwk": "Quadratic weighted kappa",
     "accuracy": "Accuracy",

@@ -15,8 +15,6 @@ from propriety.plots.names import label_axis, set_name, write_legend
 from propriety.plots.placing import make_room
 from propriety.plots.shared_references import check_any
 
-__all__ = ["plot_risk_coverage_curves"]
-
 FEW, NOISY = 30, 0.05  # Curves with few rows have markers; the axis fits coverages from here on.
 
 

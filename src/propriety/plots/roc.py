@@ -31,8 +31,6 @@ from propriety.plots.names import label_axis, set_name, write_legend
 from propriety.plots.shared_references import check_any
 from propriety.plots.threshold_axis import common_thresholds, in_words
 
-__all__ = ["plot_roc_curves"]
-
 MARKS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9)
 
 

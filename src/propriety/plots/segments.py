@@ -14,8 +14,6 @@ from propriety.inference.segments import Segments
 from propriety.plots.drawable_names import LONGEST_ROW, drawable_names
 from propriety.plots.drawing import COLORS, GREY, SMALL, draw, new_axes, on_white, write_title
 
-__all__: list[str] = []
-
 # The first ones have priority if there is no room for all.
 TICKS = (
     *(1.0, 0.5, 2.0, 0.1, 10.0, 0.2, 5.0, 0.01, 100.0, 0.7, 1.5, 0.3, 3.0, 0.02, 50.0, 0.05, 20.0),

@@ -9,8 +9,6 @@ import numpy as np
 
 from propriety.errors import InputValueError
 
-__all__ = ["check_any", "check_same"]
-
 ROUNDING = 1e-6  # Sums of weights depend on the order of the cases.
 
 

@@ -25,8 +25,6 @@ from propriety.plots.drawing import (
 )
 from propriety.plots.names import measure_and_merit
 
-__all__: list[str] = []
-
 Shown: TypeAlias = Literal["value", "excess", "net_benefit"]
 
 FAINT = "0.62"

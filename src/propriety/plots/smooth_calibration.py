@@ -12,8 +12,6 @@ from propriety.calibration.smooth_calibration import SmoothCalibration
 from propriety.plots.drawing import COLORS, GREY, LEGEND, SMALL, draw, new_axes, percent, write_title
 from propriety.plots.names import label_axis
 
-__all__ = []
-
 MARGIN = 0.14  # Height of the histogram below the curve, as a share of the axis.
 
 

@@ -13,8 +13,6 @@ from propriety.plots.names import label_axis
 from propriety.plots.shared_references import check_same
 from propriety.rules.thresholds import Thresholds
 
-__all__ = ["common_thresholds", "draw_threshold_axis", "in_words", "window"]
-
 # The first ones have priority if there is no room for all.
 CHANCES = (
     *((1, 2), (1, 5), (1, 10), (1, 20), (1, 3), (1, 50), (1, 100), (2, 3), (4, 5), (9, 10)),

@@ -11,8 +11,6 @@ from propriety.decisions.top_k import TopK
 from propriety.plots.drawing import COLORS, DASHES, GREY, SMALL, Percent, draw, new_axes
 from propriety.plots.placing import Spot, write_beside
 
-__all__: list[str] = []
-
 VERTICAL: tuple[Literal["top"], Literal["bottom"]] = ("top", "bottom")
 
 

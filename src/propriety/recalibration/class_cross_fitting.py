@@ -14,8 +14,6 @@ from propriety.rules.rule import ClassRule
 from propriety.tables.events import events_of
 from propriety.tables.forecast_table import ForecastTable
 
-__all__ = ["ClassCrossFit"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClassCrossFit:

@@ -11,8 +11,6 @@ from propriety.recalibration.scaling_maps import MatrixMap, TemperatureMap, Vect
 from propriety.recalibration.softmax_fit import Likelihood, maximised
 from propriety.result import Floats
 
-__all__ = ["fit_structured_matrix", "fit_temperature", "fit_vector"]
-
 MOST_CLASSES = 40  # For matrix scaling, whose Hessian has K^2 (K + 1)^2 entries.
 RIDGE = 1.0  # Penalty in cases, for vector scaling whose likelihood has no maximum.
 FLAT = 1e-4  # Log-probabilities with a smaller standard deviation within rows count as equal.

@@ -11,8 +11,6 @@ from propriety.errors import InputValueError
 from propriety.recalibration.class_rows import ClassRows
 from propriety.tables.cases import Cases
 
-__all__ = ["ClassFolds"]
-
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class ClassFolds:

@@ -20,8 +20,6 @@ from propriety.tables.arrays import PAIR, read_forecasts
 from propriety.tables.forecast_columns import places_of_columns
 from propriety.tables.validation import read_forecast
 
-__all__ = ["ClassIdentityMap", "ClassMap", "fit_classes_as_they_are", "fit_classes_floored"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ClassMap(StoredMap):

@@ -13,8 +13,6 @@ from propriety.recalibration.class_rows import ClassRows
 from propriety.recalibration.one_vs_rest import fit_one_vs_rest
 from propriety.recalibration.shrunk_classes import fit_shrunk_classes
 
-__all__ = ["CLASS_METHODS", "ClassFit"]
-
 ClassFit: TypeAlias = Callable[[ClassRows], ClassMap]
 
 # From the simplest to the most flexible; among methods with similar scores, the first is chosen.

@@ -11,9 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from propriety.recalibration.softmax_fit import Likelihood, added, matrix_sums, temperature_sums, vector_sums
 from propriety.result import Floats
 from propriety.tables.cases import CHUNK, FEWEST_ROWS, Cases
-from propriety.tables.validation import Labels, Missing, read_cases
-
-__all__ = ["ClassRows", "Rows", "Scaling", "floor_of_classes", "log_probabilities"]
+from propriety.tables.labels import Labels
+from propriety.tables.validation import Missing, read_cases
 
 LOWEST = 1e-12  # The lowest floor.
 Scaling: TypeAlias = Literal["temperature", "vector", "matrix"]

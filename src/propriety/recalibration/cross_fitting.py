@@ -21,8 +21,6 @@ from propriety.rules.rule import BinaryRule
 from propriety.tables.events import Event
 from propriety.tables.forecast_table import ForecastTable
 
-__all__ = ["CrossFit", "fitted_maps", "maps_by_fold"]
-
 Fits: TypeAlias = Mapping[str, Callable[[Any], Any]]  # Functions of a table or of rows.
 
 

@@ -27,8 +27,6 @@ from propriety.tables.frames import checked_columns, known
 from propriety.tables.laws import named_key
 from propriety.tables.queries import count_rows
 
-__all__ = ["DEFAULT_FOLDS", "Folds", "folds_of", "folds_of_cases"]
-
 FOLD, ID = "fold", "id"
 CELLS = 2**16  # Of the tables of an engine with many rows.
 DEFAULT_FOLDS, MOST = 10, 100

@@ -22,8 +22,6 @@ from propriety.recalibration.result import Gain, RecalibrationVerdict
 from propriety.recalibration.segment_folds import SegmentCrossFit
 from propriety.result import Floats
 
-__all__ = ["Gains", "gains_of", "simplest_of"]
-
 NEAR = 0.5  # A simpler method is chosen if it is within this many standard errors of the best.
 DRAWING = Drawing()  # Comparisons of mean losses need no resamples.
 OUTCOMES: dict[str, Gain] = {

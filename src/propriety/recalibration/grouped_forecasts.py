@@ -11,8 +11,6 @@ from scipy.special import expit
 from propriety.result import Floats
 from propriety.tables.forecast_table import ForecastTable
 
-__all__ = ["Grouping", "grouped_tables", "grouping_of"]
-
 MOST_ROWS = 2**12  # Tables with at most this many rows are not grouped.
 GROUPS = 2**11  # With equal shares of the weight times the standard deviation of the outcome.
 WIDTH = 1.0 / 16.0  # Largest width of a group in log-odds.

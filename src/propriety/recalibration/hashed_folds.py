@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 from propriety.result import Floats
 from propriety.tables.queries import Lazy, fetched
 
-__all__ = ["hash_of_labels", "hashed_folds", "with_hashed_folds", "with_ranked_folds"]
-
 HALF = 2**31
 STRETCH = 2.0**20  # Large enough that the fractional part of a stretched square is uniform.
 Numbers = TypeVar("Numbers", Floats, nw.Expr)

@@ -15,8 +15,6 @@ from propriety.recalibration.written_maps import Column, Written, piecewise
 from propriety.result import Floats
 from propriety.tables.forecast_table import ForecastTable
 
-__all__ = ["IsotonicMap", "fit_isotonic", "fit_isotonic_corrected"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class IsotonicMap(RecalibrationMap):

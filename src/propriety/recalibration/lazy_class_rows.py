@@ -19,11 +19,10 @@ from propriety.recalibration.class_rows import Scaling
 from propriety.recalibration.softmax_fit import Likelihood, Sums
 from propriety.result import Floats
 from propriety.tables.events import Event
+from propriety.tables.labels import Labels
 from propriety.tables.lazy_cases import LazyCases
 from propriety.tables.queries import Lazy, computed_once, fetched, row_by_row
-from propriety.tables.validation import Labels, Missing
-
-__all__ = ["LazyClassRows"]
+from propriety.tables.validation import Missing
 
 FARTHEST = 700.0  # Of a score below the largest of its row, so that its exponential is not 0.
 

@@ -27,18 +27,6 @@ from propriety.tables.forecast_table import ForecastTable
 
 LARGEST = 1e9  # Largest absolute value of a coefficient, so that no log-odds overflow.
 
-__all__ = [
-    "BetaMap",
-    "LogisticMap",
-    "QuadraticMap",
-    "fit_beta",
-    "fit_intercept",
-    "fit_logistic",
-    "fit_quadratic",
-    "fit_slope",
-    "log_likelihood",
-]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class LogisticMap(RecalibrationMap):

@@ -11,8 +11,6 @@ from propriety.recalibration.maps import RecalibrationMap
 from propriety.result import Floats
 from propriety.rules.rule import BinaryRule
 
-__all__ = ["map_noise"]
-
 
 def map_noise(
     folds: Folds,

@@ -20,20 +20,6 @@ from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.table_laws import column
 from propriety.tables.validation import read_event_forecast
 
-__all__ = [
-    "FARTHEST",
-    "IdentityMap",
-    "RecalibrationMap",
-    "checked_column",
-    "checked_floor",
-    "checked_number",
-    "fit_floored",
-    "fit_none",
-    "floor_of",
-    "floored",
-    "log_odds",
-]
-
 LOWEST = 1e-6  # The lowest floor.
 FARTHEST = 1e100  # The log-odds of 1, if the floor does not exclude it.
 

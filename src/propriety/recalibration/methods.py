@@ -13,8 +13,6 @@ from propriety.recalibration.spline_map import fit_shrunk_spline, fit_spline
 from propriety.recalibration.venn_abers import fit_venn_abers
 from propriety.tables.forecast_table import ForecastTable
 
-__all__ = ["METHODS", "Fit"]
-
 Fit: TypeAlias = Callable[[ForecastTable], RecalibrationMap]
 
 # From the simplest to the most flexible; among methods with similar scores, the first is chosen.

@@ -20,8 +20,6 @@ from propriety.recalibration.written_maps import Column, Written
 from propriety.result import Floats
 from propriety.tables.forecast_table import ForecastTable
 
-__all__ = ["OneVsRestMap", "fit_one_vs_rest"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class OneVsRestMap(ClassMap):

@@ -18,8 +18,6 @@ from propriety.recalibration.one_vs_rest import OneVsRestMap
 from propriety.recalibration.venn_abers import VennAbersMap
 from propriety.result import Floats
 
-__all__ = ["onnx_class_model", "onnx_model"]
-
 # The first opset with all operations used here, and its file format, so that old runtimes can read the model.
 OPSET, FORMAT = 13, 7
 INPUT, OUTPUT = "forecast", "recalibrated"

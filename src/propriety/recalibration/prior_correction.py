@@ -13,8 +13,6 @@ from propriety.recalibration.maps import RecalibrationMap
 from propriety.recalibration.written_maps import Column, Written
 from propriety.result import Floats
 
-__all__ = ["OddsMap", "prior_correction"]
-
 LARGEST = sys.float_info.max
 
 

@@ -35,9 +35,8 @@ from propriety.recalibration.segment_folds import (
 from propriety.rules.families import Log
 from propriety.rules.rule import BinaryRule, ClassRule, Rule, check_rule
 from propriety.tables.forecast_table import ForecastTable
-from propriety.tables.validation import Forecasts, Labels, Missing
-
-__all__ = ["recalibrate"]
+from propriety.tables.labels import Labels
+from propriety.tables.validation import Forecasts, Missing
 
 LOG = Log()
 NONE, FLOORED, AUTO, CHOOSE = "none", "floored", "auto", "choose"

@@ -23,8 +23,6 @@ from propriety.result import Floats, Result
 from propriety.rules.rule import Rule
 from propriety.tables.forecast_table import ForecastTable
 
-__all__ = ["Gain", "Recalibration", "RecalibrationVerdict", "formula_of"]
-
 Gain: TypeAlias = Literal["gain", "loss", "not shown", "unchanged", "infinite", "not tested"]
 
 IMMATERIAL = 1e-4  # Of the score; a smaller change is called practically none, also if it is shown.

@@ -18,8 +18,6 @@ from propriety.recalibration.maps import checked_column, checked_floor, checked_
 from propriety.recalibration.written_maps import Column, Written, log_probabilities_of, softmax_of
 from propriety.result import Floats
 
-__all__ = ["MatrixMap", "TemperatureMap", "VectorMap"]
-
 LARGEST = 1e9  # Largest absolute value of a coefficient.
 
 

@@ -22,8 +22,6 @@ from propriety.recalibration.methods import Fit
 from propriety.result import Floats
 from propriety.tables.forecast_table import ForecastTable
 
-__all__ = ["SegmentFit", "SegmentRows", "fit_by_segment"]
-
 DEPTH = 2  # Columns of a segment that has an effect beyond those of its labels.
 LEVEL = 0.95
 MOST_FOUND = 20

@@ -29,8 +29,6 @@ from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.frames import known
 from propriety.tables.queries import count_rows
 
-__all__ = ["BY_SEGMENT", "SegmentCrossFit", "SegmentFolds", "segment_folds_of", "segment_methods"]
-
 MOST_ROWS = 2**22  # Of a lazy frame, which is loaded.
 BY_SEGMENT = " by segment"
 QUANTILES = 5  # Parts into which numbers are cut.

@@ -39,8 +39,6 @@ from propriety.tables.arguments import check_indices
 from propriety.tables.arrays import Reading, is_missing_value, read_array, read_forecasts
 from propriety.tables.validation import read_event_forecast
 
-__all__ = ["Label", "SegmentEffect", "SegmentMap", "checked_label"]
-
 Label: TypeAlias = str | int | float | bool | tuple[float | None, float | None]
 LARGEST = 2**63  # Whole numbers beyond it are not labels of an engine.
 NESTED = 100  # Labels in one nested CASE; engines limit the depth of expressions.

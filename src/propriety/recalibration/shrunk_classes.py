@@ -15,8 +15,6 @@ from propriety.recalibration.scaling_maps import MatrixMap, VectorMap
 from propriety.recalibration.softmax_fit import Likelihood, maximised
 from propriety.result import Floats
 
-__all__ = ["fit_shrunk_classes"]
-
 LINE = 0.25  # Penalty on the common slope, in cases, so that the fit always exists.
 CAUTION = 1.25
 WIDE = 2.0  # Standard deviation of log-probabilities within rows above which the penalty scales them down.

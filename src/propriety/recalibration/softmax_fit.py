@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from propriety.result import Floats
 
-__all__ = ["Likelihood", "Sums", "added", "matrix_sums", "maximised", "temperature_sums", "vector_sums"]
-
 MAX_STEPS = 60
 LAST_STEP = 1e-11  # Of a parameter, relative to the largest.
 LAST_GAIN = 1e-16  # Of a step, relative to the loss, whose rounding error is larger.

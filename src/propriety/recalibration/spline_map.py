@@ -25,8 +25,6 @@ from propriety.result import Floats
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.quantiles import weighted_quantile
 
-__all__ = ["SplineMap", "fit_shrunk_spline", "fit_spline"]
-
 KNOTS = 4  # At the quantiles 0.05, 0.35, 0.65 and 0.95 of the log-odds.
 OUTER = 0.05
 BEND, LINE = 4.0, 0.25  # Penalties on changes of slope between knots, and on level and mean slope.

@@ -13,8 +13,6 @@ import numpy as np
 from propriety.errors import InputValueError
 from propriety.tables.frames import checked_fields, checked_version
 
-__all__ = ["StoredMap"]
-
 KINDS: dict[str, type[StoredMap]] = {}
 
 

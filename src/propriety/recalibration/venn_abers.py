@@ -14,8 +14,6 @@ from propriety.result import Floats
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.validation import read_event_forecast
 
-__all__ = ["VennAbersMap", "fit_venn_abers"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class VennAbersMap(RecalibrationMap):

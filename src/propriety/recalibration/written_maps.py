@@ -13,25 +13,6 @@ import narwhals as nw
 
 from propriety.errors import InputTypeError, InputValueError, MissingDependencyError, UnsupportedOperationError
 
-__all__ = [
-    "Column",
-    "Dialect",
-    "Written",
-    "WrittenColumns",
-    "expit_of",
-    "farthest_of",
-    "is_number",
-    "log_odds_of",
-    "log_probabilities_of",
-    "normalised",
-    "piecewise",
-    "softmax_of",
-    "sql_of",
-    "sqls_of",
-    "written_expression",
-    "written_expressions",
-]
-
 Dialect: TypeAlias = Literal["duckdb", "postgres", "spark", "bigquery", "snowflake"]
 Column: TypeAlias = Any  # A narwhals expression, or SQL text.
 

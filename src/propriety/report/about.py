@@ -8,8 +8,6 @@ from datetime import UTC, datetime
 
 from propriety.evaluation.evaluation import Evaluation
 
-__all__ = ["description_of", "title_of"]
-
 TITLE = "Evaluation of forecasts"
 MOST_NAMED = 8  # More models are counted and not named.
 ROLES = {"cluster": "Clusters", "time": "Times", "sample_weight": "Weights"}

@@ -18,8 +18,6 @@ from propriety.report.figures import figure_of
 from propriety.report.page import Section, Table
 from propriety.report.sections import shown_names
 
-__all__ = ["abstention"]
-
 COVERAGES = (0.9, 0.8, 0.5)
 STEPS = np.linspace(0.05, 1.0, 20)
 

@@ -11,20 +11,6 @@ from propriety.inference.measures import Skill
 from propriety.inference.slice_table import Slices
 from propriety.rules.families import BRIER
 
-__all__ = [
-    "call_for_abstention",
-    "call_for_class",
-    "call_for_classes",
-    "call_for_cut_points",
-    "call_for_decomposition",
-    "call_for_each",
-    "call_for_evaluation",
-    "call_for_group_calibration",
-    "call_for_groups",
-    "call_for_ranking",
-    "call_for_top",
-]
-
 # Analyses of class probabilities for which a ledger has the tables but no function accepts them.
 OF_CLASSES = {"decompose": "decompositions", "probability_means": "probability_means"}
 

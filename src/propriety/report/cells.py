@@ -8,8 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["Cell", "Estimate", "PValue", "cells_of", "number", "places_for"]
-
 MISSING = "\N{EN DASH}"
 DIGITS = 4
 MOST_PLACES = 9

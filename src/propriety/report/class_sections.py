@@ -28,8 +28,6 @@ from propriety.report.figures import figure_of
 from propriety.report.page import Figure, Item, Section, Table, Width
 from propriety.report.sections import band_words, banded, decomposition, shown_names, stacked
 
-__all__ = ["classes", "confusion"]
-
 MOST_ROWS = 2000  # Rows of the tables of all models together; more would make the page too large.
 FEWER = 100
 MOST_CELLS = 20  # Classes of which the confusion matrix is drawn.

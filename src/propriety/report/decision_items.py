@@ -26,8 +26,6 @@ from propriety.report.page import Figure, Table
 from propriety.report.thinning import kept_points
 from propriety.result import Floats
 
-__all__ = ["decision_tables", "gain_figures"]
-
 COLUMNS = 150  # Of a figure a third of the page wide.
 RATES = {
     "sensitivity": "sensitivity",

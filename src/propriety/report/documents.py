@@ -17,8 +17,6 @@ from propriety.report.labels import steady
 from propriety.report.page import Table
 from propriety.tables.whole_files import replace_file
 
-__all__ = ["latex_of", "latex_table", "tables_of", "write_word"]
-
 # Characters with a meaning in LaTeX, and those that old engines do not have.
 ESCAPED = str.maketrans(
     {

@@ -23,8 +23,6 @@ from propriety.report.tripod import tripod_items
 if TYPE_CHECKING:
     from os import PathLike
 
-__all__ = ["framed", "page_of", "report_of"]
-
 
 def report_of(
     evaluation: Evaluation,

@@ -27,8 +27,6 @@ from propriety.report.page import Figure, Width
 from propriety.report.svg import MODEL, clean
 from propriety.report.thinning import thin_lines
 
-__all__ = ["figure_of", "svg_of", "without_pictures"]
-
 SETTINGS: Any = {
     "svg.fonttype": "none",  # Text stays text: it can be searched and read aloud.
     "svg.hashsalt": "propriety",  # The same picture is the same bytes.

@@ -21,8 +21,6 @@ from propriety.report.number_sections import estimates_of
 from propriety.report.page import Section, Table
 from propriety.result import Floats
 
-__all__ = ["group_sections"]
-
 UNNAMED = "group"
 
 

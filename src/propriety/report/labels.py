@@ -13,8 +13,6 @@ from propriety.inference.comparison import Comparison
 from propriety.plots import drawable_names
 from propriety.plots.drawable_names import NAMELESS, visible
 
-__all__ = ["comparison_with_short_names", "named", "ranking_with_short_names", "short_names", "steady"]
-
 LONGEST = 26
 LONGEST_OF_PAIR = 20  # A row of the figure of differences has two names and a verdict with one of them.
 # Characters that change the direction of the text after them, so that a name could change what a sentence says.

@@ -25,8 +25,6 @@ from propriety.report.rendering import render, write_page
 if TYPE_CHECKING:
     from os import PathLike
 
-__all__ = ["monitor_page", "monitor_report"]
-
 MOST_SENTENCES = 6
 MOST_FIGURES = 9
 MOST_ROWS = 100  # Streams in a table; a row takes about 250 bytes of the page.

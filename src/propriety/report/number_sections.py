@@ -24,8 +24,6 @@ from propriety.report.labels import comparison_with_short_names
 from propriety.report.page import Figure, Section, Table, Width
 from propriety.result import Floats
 
-__all__ = ["comparison", "estimates_of", "means", "scores"]
-
 AT_THRESHOLDS, SCORES, CALIBRATION, PARTS, MORE = (
     "At your thresholds",
     "Overall",

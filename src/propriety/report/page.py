@@ -12,8 +12,6 @@ from propriety.errors import InputValueError
 from propriety.report.threshold_ranking import ThresholdRanking
 from propriety.tables.names import first_repeated
 
-__all__ = ["Facts", "Figure", "Item", "Page", "Section", "Table", "Width"]
-
 Columns: TypeAlias = Mapping[str, Sequence[Any]]
 Width: TypeAlias = Literal["third", "half", "whole"]
 

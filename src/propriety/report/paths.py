@@ -8,8 +8,6 @@ import numpy as np
 
 from propriety.result import Floats
 
-__all__ = ["short_path"]
-
 UNSEEN = 0.15  # Largest distance, in points, of an omitted point from the line.
 STRAIGHT = re.compile(r"M[^MLz]*(?:L[^MLz]*)+z?")
 NUMBER = re.compile(r"-?\d+\.?\d*")

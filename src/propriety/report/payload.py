@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-__all__ = ["json_for_html"]
-
 # In HTML these could end the element, open another or start an entity; in JSON they can always be escaped.
 ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
 

@@ -2,25 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = [
-    "CONFUSION",
-    "CUT_POINTS",
-    "DECOMPOSITION",
-    "DIFFERENCES",
-    "GAIN",
-    "LIFT",
-    "MURPHY",
-    "NET_BENEFIT",
-    "PRECISION",
-    "RANKING",
-    "RANKS",
-    "RELIABILITY",
-    "RISK_COVERAGE",
-    "ROC",
-    "SMOOTH",
-    "TOP",
-]
-
 RELIABILITY = (
     "Go from a forecast on the horizontal axis up to the curve, and read on the vertical axis how often the event "
     "happened. On the diagonal the two agree. A curve above it means that forecasts were too low there. A curve "

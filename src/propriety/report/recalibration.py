@@ -17,8 +17,6 @@ from propriety.report.cells import Estimate
 from propriety.report.page import Section, Table
 from propriety.tables.quantiles import weighted_quantile
 
-__all__ = ["gains", "recalibration"]
-
 OUTCOMES: dict[Gain, str] = {
     "gain": "lowers the score",
     "loss": "raises the score",

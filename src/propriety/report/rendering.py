@@ -29,8 +29,6 @@ from propriety.tables.whole_files import replace_file
 if TYPE_CHECKING:
     from os import PathLike
 
-__all__ = ["iframe_of", "render", "write_page"]
-
 MOST_ROWS = 20
 LONG = 40  # A longer table scrolls, and its rows can be filtered.
 TIED = 1e-12

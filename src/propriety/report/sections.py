@@ -27,8 +27,6 @@ from propriety.report.smooth_items import limit_of, smooth_figure, smooth_of, sm
 from propriety.report.threshold_ranking import threshold_ranking
 from propriety.result import Floats
 
-__all__ = ["band_words", "banded", "calibration", "decisions", "decomposition", "shown_names", "stacked"]
-
 STEPS = np.arange(1, 100) / 100
 RANKS = ("low", "high", "winner", "runner_up", "regret", "margin")
 

@@ -16,8 +16,6 @@ from propriety.report.rendering import render, write_page
 if TYPE_CHECKING:
     from os import PathLike
 
-__all__ = ["segments_report"]
-
 CALL = "found = pr.find_segments(..., by=[{}], depth={}, control={!r}, level={:g}, seed={})"
 INFLATED = (
     "A segment is reported because it deviates. Its true observed/expected is therefore probably closer to 1 than the "

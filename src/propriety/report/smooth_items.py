@@ -21,8 +21,6 @@ from propriety.report.cells import Estimate, PValue
 from propriety.report.figures import figure_of
 from propriety.report.page import Figure, Table, Width
 
-__all__ = ["limit_of", "smooth_figure", "smooth_of", "smooth_table"]
-
 LIMITS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5)
 MOST_LEFT_OUT = 0.01
 MOST_FULL = 4  # Models whose own figures can be shown from 0 to 1; with more, the figure of all models can.

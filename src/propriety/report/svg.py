@@ -10,8 +10,6 @@ from propriety.errors import InputValueError
 from propriety.plots.drawing import COLORS
 from propriety.report.paths import short_path
 
-__all__ = ["CONTROLS", "adopt", "clean"]
-
 # Labels may have these, and neither XML nor HTML does.
 CONTROLS = dict.fromkeys([*range(9), 11, 12, *range(14, 32), *range(127, 160)], "\N{REPLACEMENT CHARACTER}")
 

@@ -9,39 +9,6 @@ from propriety.inference.comparison_words import listed
 from propriety.inference.measures import Measure
 from propriety.inference.verdicts import merit_of
 
-__all__ = [
-    "ABSTENTION",
-    "ANSWERS",
-    "BAND",
-    "CALIBRATION",
-    "CLASSES",
-    "CLASS_TABLE",
-    "CONFUSED",
-    "CONFUSION",
-    "CUT_POINTS",
-    "DECISIONS",
-    "DEPENDENT_BAND",
-    "DEPENDENT_RANKING",
-    "DIFFERENCES",
-    "GROUPS",
-    "GROUPS_OF_AN_EVENT",
-    "GROUP_CALIBRATION",
-    "GROUP_CLASSES",
-    "GROUP_SKILL",
-    "IDEALS",
-    "MEANS",
-    "PARTS",
-    "RANKING",
-    "RISK_AREAS",
-    "SCORES",
-    "SHARED_LEVEL",
-    "SMALL_GROUPS",
-    "TOP",
-    "WORST_CLASSES",
-    "calls_words",
-    "merits_words",
-]
-
 SCORES = "The models are ranked by the {headline}. Each estimate is followed by its {level} confidence interval."
 IDEALS = (
     "Observed/expected is the number of events divided by the number forecast. The calibration intercept is negative "

@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 
 from propriety.result import Floats
 
-__all__ = ["kept_points", "thin_lines"]
-
 COLUMNS = 4000
 
 

@@ -17,8 +17,6 @@ from propriety.rules.weights import UniformWeight
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.models import check_tables
 
-__all__ = ["ThresholdRanking", "threshold_ranking"]
-
 # Finer where thresholds are low, as they are for rare and serious events; every step is a round number.
 STEPS = np.concatenate([np.arange(20) / 1000, np.arange(4, 20) / 200, np.arange(10, 101) / 100])
 TREAT_ALL, TREAT_NONE = "treat all", "treat none"

@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from propriety.errors import InputValueError
 from propriety.report.page import Section, Table
 
-__all__ = ["tripod_items"]
-
 ABSENT = "not provided"
 # What each item asks for, paraphrased; the statement has the full text.
 FILLABLE = {

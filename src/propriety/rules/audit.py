@@ -15,8 +15,6 @@ from propriety.result import Floats, Result
 from propriety.rules.rule import BinaryRule, ClassRule, Rule, check_rule
 from propriety.rules.search import TOLERANCE, Counterexample, Search
 
-__all__ = ["AuditReport", "Finding", "audit"]
-
 MOST_CLASSES = 12  # The search takes about 10 s.
 
 

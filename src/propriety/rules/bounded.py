@@ -17,8 +17,6 @@ from propriety.rules.operations import NUMPY, Column, Operations
 from propriety.rules.rule import BinaryRule, Properties
 from propriety.rules.weights import IntervalWeight, LogOddsWeight, NetBenefitWeight, UniformWeight
 
-__all__ = ["BoundedBrier", "BoundedLog", "BoundedNetBenefit", "Normalize"]
-
 Normalize = Literal["regret", "width", "none"]
 
 

@@ -9,8 +9,6 @@ from propriety.rules.ordinal import RankedLog, RankedProbability, SquaredAbsolut
 from propriety.rules.penalized import Misclassification, PenalizedBrier, PenalizedLog
 from propriety.rules.rule import Rule
 
-__all__ = ["RULES"]
-
 RULES: tuple[Rule, ...] = (
     Brier(),
     Brier(scale="half"),

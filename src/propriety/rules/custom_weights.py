@@ -17,8 +17,6 @@ from propriety.rules.quadrature import Panels
 from propriety.rules.thresholds import read_grid, read_range
 from propriety.rules.weights import ThresholdWeight
 
-__all__ = ["CustomWeight", "PointsWeight", "read_weight"]
-
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class PointsWeight(ThresholdWeight):

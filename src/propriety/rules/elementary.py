@@ -10,8 +10,6 @@ from propriety.rules.operations import NUMPY, Column, Operations
 from propriety.rules.rule import BinaryRule, Properties
 from propriety.rules.weights import BetaWeight
 
-__all__ = ["BetaRegret", "Elementary", "ShiftedBrier"]
-
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Elementary(BinaryRule):

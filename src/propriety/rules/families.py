@@ -13,9 +13,6 @@ from propriety.errors import InputValueError
 from propriety.rules.operations import NUMPY, Column, Operations
 from propriety.rules.rule import BinaryRule, ClassRule, Properties
 
-__all__ = ["BRIER", "Brier", "Log", "Pseudospherical", "Spherical", "Tsallis"]
-
-
 TWO = (None, 2)  # Two classes: one event, or two columns.
 
 

@@ -10,8 +10,6 @@ from propriety.rules.bounded import BoundedNetBenefit
 from propriety.rules.operations import NUMPY, Column, Operations
 from propriety.rules.rule import BinaryRule, Properties, Rule
 
-__all__ = ["FUNCTIONS", "Excess", "MeanNetLoss", "NetLoss"]
-
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Excess(BinaryRule):

@@ -15,8 +15,6 @@ from scipy import special
 
 from propriety.errors import UnsupportedOperationError
 
-__all__ = ["CHECKED", "NARWHALS", "NUMPY", "QUIET", "Column", "Operations"]
-
 SMALLEST = math.nextafter(0.0, 1.0)
 NONE = 2.0**-150  # Changes no sum other than 0; added to avoid a division by 0.
 

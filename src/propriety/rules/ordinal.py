@@ -12,8 +12,6 @@ from propriety.rules.families import TWO
 from propriety.rules.operations import NUMPY, Column, Operations
 from propriety.rules.rule import ClassRule, Properties
 
-__all__ = ["RankedLog", "RankedProbability", "SquaredAbsoluteRankedProbability"]
-
 
 @dataclass(frozen=True, slots=True, repr=False)
 class RankedProbability(ClassRule):

@@ -12,8 +12,6 @@ from propriety.rules.families import at_outcome
 from propriety.rules.operations import NUMPY, Column, Operations
 from propriety.rules.rule import BinaryRule, ClassRule, Properties, Ties
 
-__all__ = ["Misclassification", "PenalizedBrier", "PenalizedLog"]
-
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Misclassification(BinaryRule, ClassRule):

@@ -12,8 +12,6 @@ import numpy as np
 from propriety.errors import InputValueError
 from propriety.result import Floats
 
-__all__ = ["Panels"]
-
 NODES = 15  # Nodes per panel for functions that are not polynomials.
 FIRST_PANELS, MOST_PANELS, HALVINGS = 128, 4096, 200
 TOLERANCE = 1e-13  # Relative change of the total allowed when a panel is halved.

@@ -10,8 +10,6 @@ from typing import Any, ClassVar
 from propriety.errors import InputValueError, UnsupportedOperationError
 from propriety.rules.rule import Rule
 
-__all__ = ["UnknownRule", "register_rule", "rule_from_dict", "rule_to_dict"]
-
 _OWN: dict[str, type[Rule]] = {}
 
 

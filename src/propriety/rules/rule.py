@@ -11,18 +11,6 @@ from typing import Any, ClassVar, Literal, cast
 from propriety.errors import InputTypeError, InputValueError
 from propriety.rules.operations import NUMPY, Column, Operations
 
-__all__ = [
-    "FAILED",
-    "HAPPENED",
-    "BinaryRule",
-    "ClassRule",
-    "Properties",
-    "Rule",
-    "Ties",
-    "binary_rule",
-    "check_rule",
-]
-
 Ties = Literal["split", "first", "correct"]
 
 HAPPENED, FAILED = cast("bool", 1), cast("bool", 0)  # Numbers, because DuckDB does not subtract booleans.

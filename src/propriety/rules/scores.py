@@ -19,21 +19,10 @@ from propriety.rules.penalized import PenalizedBrier, PenalizedLog
 from propriety.rules.rule import Ties
 from propriety.rules.scoring import mean_score, paired_scores
 from propriety.rules.thresholds import read_range
+from propriety.tables.cases import TOLERANCE
 from propriety.tables.forecast_table import ForecastTable
-from propriety.tables.validation import TOLERANCE, Labels, Missing
-
-__all__ = [
-    "bounded_brier_score",
-    "bounded_log_score",
-    "bounded_net_benefit",
-    "brier_score",
-    "log_score",
-    "penalized_brier_score",
-    "penalized_log_score",
-    "ranked_probability_score",
-    "spherical_score",
-    "squared_absolute_ranked_probability_score",
-]
+from propriety.tables.labels import Labels
+from propriety.tables.validation import Missing
 
 
 def brier_score(

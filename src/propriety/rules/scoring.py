@@ -17,24 +17,11 @@ from propriety.rules.rule import BinaryRule, ClassRule, Rule, binary_rule, check
 from propriety.tables import laws
 from propriety.tables.arguments import check_indices
 from propriety.tables.arrays import read_forecasts
-from propriety.tables.cases import Cases
+from propriety.tables.cases import TOLERANCE, Cases
 from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.labels import Labels
 from propriety.tables.table_laws import COLUMNS
-from propriety.tables.validation import TOLERANCE, Labels, Missing, read_cases, read_rates
-
-__all__ = [
-    "case_scores",
-    "losses_by_chunk",
-    "losses_by_outcome",
-    "losses_of",
-    "losses_of_table",
-    "mean_loss",
-    "mean_score",
-    "observed_rates",
-    "paired_scores",
-    "skill_score",
-    "weighted_sum",
-]
+from propriety.tables.validation import Missing, read_cases, read_rates
 
 
 def mean_score(

@@ -13,8 +13,6 @@ from propriety.errors import InputValueError
 from propriety.result import Floats
 from propriety.rules.rule import BinaryRule, ClassRule, Rule
 
-__all__ = ["TOLERANCE", "Counterexample", "Search"]
-
 TOLERANCE = 1e-11  # A gain smaller than this is rounding error.
 EQUAL = 1e-13  # Expected losses closer than this count as equal.
 POINTS = 2000  # Largest number of points of the grid.

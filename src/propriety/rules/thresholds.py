@@ -12,8 +12,6 @@ from propriety.checks import check_inside, is_number
 from propriety.errors import InputTypeError, InputValueError
 from propriety.result import Floats
 
-__all__ = ["Thresholds", "read_grid", "read_range", "read_thresholds"]
-
 Thresholds: TypeAlias = float | tuple[float, float]  # The probability at which somebody acts, or a range of it.
 
 

@@ -22,8 +22,6 @@ from propriety.result import Floats
 from propriety.rules.operations import NUMPY, Column, Operations
 from propriety.rules.thresholds import read_range
 
-__all__ = ["BetaWeight", "IntervalWeight", "LogOddsWeight", "NetBenefitWeight", "ThresholdWeight", "UniformWeight"]
-
 
 class ThresholdWeight(ABC):
     """A weight on the thresholds c in [0, 1]: a non-negative density that need not integrate to one."""

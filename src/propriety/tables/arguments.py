@@ -17,8 +17,6 @@ from propriety.tables.arrays import PAIR, Reading, classes_of, missing_cases
 from propriety.tables.label_codes import is_rounded
 from propriety.tables.labels import kind_in_words
 
-__all__ = ["Arguments", "ForecastKind", "about", "check_event", "check_indices", "check_rows", "numbers_of"]
-
 ForecastKind: TypeAlias = Literal["any", "event", "classes"]
 
 FORECAST = "y_proba"

@@ -15,20 +15,6 @@ from numpy.typing import NDArray
 from propriety.errors import InputTypeError, InputValueError, Wording, parameter
 from propriety.tables.label_codes import is_rounded
 
-__all__ = [
-    "PAIR",
-    "Reading",
-    "Role",
-    "classes_of",
-    "decimals_as_floats",
-    "is_missing_value",
-    "missing_cases",
-    "owned",
-    "read_array",
-    "read_forecasts",
-    "series_of",
-]
-
 # How an argument is used: "numbers" are computed with, "outcomes" are labels or numbers, and "keys" are labels, which
 # may be tuples.
 Role: TypeAlias = Literal["numbers", "outcomes", "keys"]

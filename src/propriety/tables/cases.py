@@ -21,8 +21,6 @@ from propriety.tables import laws
 from propriety.tables.censoring import Censoring
 from propriety.tables.events import CUMULATIVE_DECIMALS, Event
 
-__all__ = ["TOLERANCE", "Cases", "Chunk", "Keys", "checked_forecast", "rounding_of_rows"]
-
 CHUNK = 2**14
 FEWEST_ROWS = 1024  # With many classes a chunk may exceed the cache, because each class costs a call.
 TOLERANCE = 1e-6  # Allowed deviation of a row sum from one, unless rounding explains more.

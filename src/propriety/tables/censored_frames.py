@@ -19,8 +19,6 @@ from propriety.tables.laws import beyond_follow_up
 from propriety.tables.lazy_columns import named_columns
 from propriety.tables.queries import Lazy, encoded, engine_of, fetched, flag, is_missing
 
-__all__ = ["CensoredFrame", "censored_frame"]
-
 MISSING, INVALID = -2, -1  # Codes of rows that are rejected.
 OUTCOME, WEIGHT, STEP = "outcome_by_horizon", "censoring_weight", "censoring_step"
 MOST_STEPS = 2**17  # Sums by step are computed for no more steps of the censoring curves.

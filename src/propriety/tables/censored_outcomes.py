@@ -21,8 +21,6 @@ from propriety.tables.censoring import Censoring, FollowUp, censoring_curves, de
 from propriety.tables.keys import code_keys
 from propriety.tables.quantiles import weighted_quantile
 
-__all__ = ["CensoredOutcomes", "KnownOutcomes", "censored", "check_known"]
-
 FIFTHS = 5
 WEIGHTS_HINT = "for known weights, pass a function that returns the probabilities of being uncensored."
 LANDMARK = "restart the clock: use the time since entry, with forecasts made at entry."

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 
 from propriety.result import Floats
 
-__all__ = ["Censoring", "CensoringCurves", "Everyone", "FollowUp", "censoring_curves", "dependence_p_value"]
-
 
 class FollowUp(NamedTuple):
     """Time of follow-up of each case, whether it ended by censoring, and the group with its own censoring curve.

@@ -14,8 +14,6 @@ from propriety.tables.engines import Counts
 from propriety.tables.lazy_cases import Broken, LazyCases
 from propriety.tables.queries import fetched
 
-__all__ = ["checked_counts"]
-
 MISSING = {
     Broken.OUTCOME_MISSING: "y_true",
     Broken.FORECAST_MISSING: "",  # The name of the model's argument is filled in.

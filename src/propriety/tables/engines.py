@@ -23,8 +23,6 @@ from propriety.tables.events import Event
 from propriety.tables.lazy_cases import LazyCases
 from propriety.tables.queries import Lazy, encoded, fetched, flag, unsupported
 
-__all__ = ["Counted", "Counts", "Group", "TableKey", "Within", "aggregate", "count", "count_groups"]
-
 Group: TypeAlias = tuple[Any, ...]
 
 SMALL = 1e-150

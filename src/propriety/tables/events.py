@@ -6,8 +6,6 @@ from typing import Any, Literal, NamedTuple
 
 from propriety.errors import InputValueError
 
-__all__ = ["CUMULATIVE_DECIMALS", "TOP", "Event", "event_of", "events_of"]
-
 CUMULATIVE_DECIMALS = 12  # Forecasts of cut points are rounded, because rounding noise would split ties.
 
 

@@ -7,8 +7,6 @@ import numpy as np
 from propriety.result import Floats
 from propriety.tables.forecast_table import ForecastTable
 
-__all__ = ["expected_table"]
-
 ROUNDING = 1e-9
 
 

@@ -21,19 +21,6 @@ from propriety.tables.arrays import PAIR
 from propriety.tables.cases import checked_forecast
 from propriety.tables.labels import Labels, class_labels, happened_of, labels_of_event, places_of
 
-__all__ = [
-    "ColumnsRead",
-    "are_numbered",
-    "columns_of_classes",
-    "event_in_words",
-    "have_numbers",
-    "labels_named",
-    "places_named",
-    "places_of_columns",
-    "read_columns",
-    "two_labels",
-]
-
 PLACES = ("first", "second")
 
 

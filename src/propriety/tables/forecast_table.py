@@ -13,17 +13,16 @@ from propriety.checks import check_cells
 from propriety.errors import InputTypeError
 from propriety.result import Floats, Result
 from propriety.tables import frames, pooling, table_files, table_laws
-from propriety.tables.cases import Cases
+from propriety.tables.cases import TOLERANCE, Cases
 from propriety.tables.events import Event
+from propriety.tables.labels import Labels
 from propriety.tables.lazy_reading import read_lazy_cases
 from propriety.tables.refinement import BUDGET, table_fields
 from propriety.tables.table_laws import COLUMNS, COUNTS
-from propriety.tables.validation import TOLERANCE, Labels, Missing, read_cases
+from propriety.tables.validation import Missing, read_cases
 
 if TYPE_CHECKING:
     from os import PathLike
-
-__all__ = ["ForecastTable"]
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, kw_only=True, eq=False, repr=False)

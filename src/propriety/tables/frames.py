@@ -21,24 +21,8 @@ if TYPE_CHECKING:
     from os import PathLike
     from types import ModuleType
 
-    from propriety.tables.validation import Labels, Missing
-
-__all__ = [
-    "Options",
-    "checked_columns",
-    "checked_fields",
-    "checked_schema",
-    "checked_version",
-    "columns_of",
-    "group_keys",
-    "groups_of",
-    "in_group",
-    "known",
-    "made_of_groups",
-    "pyarrow",
-    "read_parquet",
-    "write_parquet",
-]
+    from propriety.tables.labels import Labels
+    from propriety.tables.validation import Missing
 
 METADATA_KEY = b"propriety"
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import weakref
 from typing import Any, Generic, TypeVar
 
-__all__ = ["IdentityCache"]
-
 Value = TypeVar("Value")
 
 

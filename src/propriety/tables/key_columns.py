@@ -16,8 +16,6 @@ from propriety.tables.label_codes import plain_labels
 from propriety.tables.lazy_columns import Column
 from propriety.tables.queries import engine_of, is_missing
 
-__all__ = ["KeyColumn", "key_column"]
-
 TEXT = "turn it into text first."
 LABELS = (nw.String, nw.Boolean, nw.Date, nw.Datetime, nw.Time, nw.Decimal, nw.Binary)
 

@@ -16,8 +16,6 @@ from propriety.tables.arrays import Reading, missing_cases, read_array, series_o
 from propriety.tables.cases import Keys
 from propriety.tables.label_codes import WHOLE, code_labels, plain_labels
 
-__all__ = ["check_exact", "check_one_key", "code_keys", "ordered_categories", "read_keys"]
-
 
 def read_keys(keys: Mapping[str, object], *, beside: Arguments, rows: NDArray[np.intp] | None) -> dict[str, Keys]:
     """Read groups, clusters or times of each case, by argument, for the rows kept (None for all) of other arguments.

@@ -13,17 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "WHOLE",
-    "ZonedTime",
-    "code_labels",
-    "in_order",
-    "is_rounded",
-    "ordered_groups",
-    "ordered_labels",
-    "plain_labels",
-]
-
 WHOLE = 2.0**53  # Above this, one float may stand for several whole numbers.
 PLAIN = {str, bytes, bool, int, float, type(None)}
 OF_PANDAS = {"Timestamp": ("nanosecond", "to_pydatetime"), "Timedelta": ("nanoseconds", "to_pytimedelta")}

@@ -13,17 +13,6 @@ from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.tables import laws
 from propriety.tables.label_codes import WHOLE, is_rounded
 
-__all__ = [
-    "Labels",
-    "check_float_label",
-    "class_labels",
-    "distinct_labels",
-    "happened_of",
-    "kind_in_words",
-    "labels_of_event",
-    "places_of",
-]
-
 Labels: TypeAlias = Sequence[Any] | NDArray[Any]
 
 FEW_LABELS = 8  # Up to this number, one pass per label is faster than a sort.

@@ -10,37 +10,6 @@ from numpy.typing import NDArray
 
 from propriety.errors import InputValueError, MissingValuesError, Wording, parameter
 
-__all__ = [
-    "are_class_indices",
-    "are_events",
-    "beyond_follow_up",
-    "event_of_classes",
-    "forecast_hint",
-    "in_unit_interval",
-    "labels_law",
-    "named_forecast",
-    "named_key",
-    "none_left",
-    "other_kind",
-    "outcome_hint",
-    "place_law",
-    "refuse",
-    "refuse_class_indices",
-    "refuse_forecasts",
-    "refuse_missing",
-    "refuse_missing_floats",
-    "refuse_outcomes",
-    "refuse_row_sums",
-    "refuse_weights",
-    "row_sum_law",
-    "rows_of",
-    "third_label",
-    "unknown_key",
-    "unmatched_names",
-    "unnamed_classes",
-    "unnamed_event",
-]
-
 # An excess this small is rounding error rather than a wrong scale, and has its own hint.
 ROUNDING_OF_FORECASTS = 1e-9
 OVERSHOOT = 0.1  # Beyond 0 or 1, such as forecasts of linear regression; logits extend further.

@@ -31,8 +31,6 @@ from propriety.tables.queries import (
     row_by_row,
 )
 
-__all__ = ["Broken", "CollectedColumns", "Law", "LazyCases"]
-
 
 class Broken:
     """One bit per law that a row can break. The key of an invalid row is -1 minus their sum; -1 is a forecast of 0."""

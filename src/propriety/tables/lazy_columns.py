@@ -11,8 +11,6 @@ from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.tables import frames, laws
 from propriety.tables.queries import Lazy
 
-__all__ = ["Column", "named_columns"]
-
 
 class Column(NamedTuple):
     """A column of a lazy frame: its name, its dtype, and its values in a frame without special names."""

@@ -20,6 +20,7 @@ from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.tables import frames, laws
 from propriety.tables.arguments import about
 from propriety.tables.arrays import PAIR
+from propriety.tables.cases import TOLERANCE
 from propriety.tables.events import CUMULATIVE_DECIMALS, events_of
 from propriety.tables.forecast_columns import (
     columns_of_classes,
@@ -34,9 +35,7 @@ from propriety.tables.lazy_cases import LazyCases
 from propriety.tables.lazy_columns import named_columns
 from propriety.tables.names import first_repeated
 from propriety.tables.queries import Lazy, engine_of, fetched, flag, is_missing, row_by_row, unsupported
-from propriety.tables.validation import TOLERANCE, Missing
-
-__all__ = ["read_lazy_cases"]
+from propriety.tables.validation import Missing
 
 LARGEST = sys.float_info.max
 WHOLE = 2.0**52  # Floats above this are whole, so adding it rounds half to even, as NumPy does.

@@ -10,8 +10,6 @@ from propriety.errors import InputTypeError, InputValueError
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.names import check_names
 
-__all__ = ["check_tables"]
-
 
 def check_tables(tables: Mapping[str, ForecastTable]) -> None:
     """Raise an error if the tables of several models cannot be of the same cases."""

@@ -8,8 +8,6 @@ from typing import TypeVar
 
 from propriety.errors import InputTypeError, InputValueError
 
-__all__ = ["are_names", "check_key_names", "check_names", "first_repeated", "is_name"]
-
 Name = TypeVar("Name", bound=Hashable)
 
 UNPRINTABLE = ("Cc", "Cs")  # Control characters, and lone surrogates, which no file can hold.

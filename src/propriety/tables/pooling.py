@@ -12,8 +12,6 @@ from propriety.errors import InputValueError
 from propriety.result import Floats
 from propriety.tables.cases import CHUNK, Cases, Chunk
 
-__all__ = ["checked", "isotonic_starts", "pool", "pool_cases", "pool_counts", "running_sum"]
-
 MANY_ROWS = 500_000  # In all passes; merging fewer takes less time than the import of SciPy's regression.
 PASS = 10_000  # A pass takes at least the time of this many rows.
 

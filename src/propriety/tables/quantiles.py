@@ -6,8 +6,6 @@ import numpy as np
 
 from propriety.result import Floats
 
-__all__ = ["quantile_of_sorted", "weighted_quantile"]
-
 ROUNDING = 1e-12
 
 

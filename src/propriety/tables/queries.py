@@ -13,20 +13,6 @@ from numpy.typing import NDArray
 from propriety.errors import UnsupportedOperationError
 from propriety.tables import frames
 
-__all__ = [
-    "Lazy",
-    "computed_once",
-    "count_rows",
-    "encoded",
-    "engine_of",
-    "excluding_nan",
-    "fetched",
-    "flag",
-    "is_missing",
-    "row_by_row",
-    "unsupported",
-]
-
 Lazy: TypeAlias = nw.LazyFrame[Any]
 
 # Parquet files leave NaN out of their statistics, and DuckDB relies on these when it compares numbers or tests for NaN

@@ -32,8 +32,6 @@ from propriety.tables.label_codes import ordered_groups
 from propriety.tables.lazy_cases import LazyCases
 from propriety.tables.table_laws import COLUMNS, COUNTS
 
-__all__ = ["BUDGET", "TableRows", "table_fields", "wanted_rows"]
-
 BUDGET = 2**22
 CELLS = 2**20
 MANY_ROWS = 2**28

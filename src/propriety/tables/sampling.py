@@ -8,8 +8,6 @@ import narwhals as nw
 
 from propriety.tables.queries import Lazy
 
-__all__ = ["sampled_rows"]
-
 
 def sampled_rows(frame: Lazy, share: float, seed: int) -> Lazy:
     """Return a frame of about a share of the rows, each kept independently; all of them if the share is 1 or more.

@@ -11,8 +11,6 @@ from propriety.errors import InputValueError
 from propriety.result import Floats
 from propriety.tables import frames, table_laws
 
-__all__ = ["stored_fields"]
-
 FACTS = ("dropped", "cells", "refined")
 FIRST = (*table_laws.COUNTS, "n", "weight_squares", *FACTS)
 FIELDS = (*table_laws.COLUMNS, "n", "n_events", *FACTS)

@@ -16,19 +16,6 @@ from propriety.tables import pooling
 if TYPE_CHECKING:
     from propriety.tables.forecast_table import ForecastTable
 
-__all__ = [
-    "COLUMNS",
-    "COUNTS",
-    "ROUNDING_OF_SUMS",
-    "are_ones",
-    "check_addends",
-    "check_totals",
-    "checked_fields",
-    "column",
-    "weights_agree",
-    "whole_number",
-]
-
 COUNTS = ("forecast", "events", "non_events")
 COLUMNS = (*COUNTS, "event_squares", "non_event_squares")
 

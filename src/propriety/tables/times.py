@@ -9,8 +9,6 @@ from typing import Any
 
 from propriety.errors import InputTypeError
 
-__all__ = ["check_time_labels"]
-
 FLAGS_HINT = (
     "pass the day or period of each case; whether follow-up ended with the event belongs to "
     "propriety.censored(time, event, horizons=...)."

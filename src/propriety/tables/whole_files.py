@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-__all__ = ["locked", "replace_file"]
-
 
 def replace_file(path: str | os.PathLike[str], data: bytes) -> None:
     """Write a file completely or not at all; if that fails, for example on a full disk, the old file stays.
