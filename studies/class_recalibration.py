@@ -31,10 +31,9 @@ from study_tables import write_rows
 
 import propriety as pr
 from propriety.recalibration import CLASS_METHODS, ClassRows
-from propriety.recalibration.class_cross_fitting import ClassCrossFit
-from propriety.recalibration.cross_fitting import maps_by_fold
+from propriety.recalibration.cross_fitting import ClassCrossFit, maps_by_fold
 from propriety.recalibration.folds import folds_of
-from propriety.recalibration.gains import gains_of
+from propriety.recalibration.recalibrate import gains_of
 
 DESIGNS = (
     "calibrated",

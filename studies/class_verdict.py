@@ -24,10 +24,8 @@ import numpy as np
 from scipy.special import softmax
 from study_tables import write_rows
 
-from propriety.calibration.class_distance import DistanceSum
 from propriety.calibration.class_scores import class_scores
-from propriety.calibration.class_tables import pooled_cases
-from propriety.calibration.class_test import class_test
+from propriety.calibration.class_test import DistanceSum, class_test, pooled_cases
 from propriety.calibration.kernel_test import kernel_test
 from propriety.tables.cases import Cases
 

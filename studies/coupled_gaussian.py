@@ -23,11 +23,12 @@ import numpy as np
 from scipy import stats
 from study_tables import RESULTS, write_rows
 
-from propriety.diagnostics.probability_groups import ProbabilityGroups, power_mean
 from propriety.diagnostics.probability_means import (
     EXPONENTS,
+    ProbabilityGroups,
     ProbabilityMeans,
     confidence_angle,
+    power_mean,
     probability_means,
 )
 

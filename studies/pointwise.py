@@ -1,6 +1,6 @@
 """Critical values of pointwise confidence limits of the event rate, and the coverage of the limits.
 
-First the distribution of the largest error of the pooled blocks (`propriety.calibration.pointwise`), simulated with
+First the distribution of the largest error of the pooled blocks (`propriety.calibration.bands`), simulated with
 normal noise: where the curve rises, and where it is flat, at places with 2 to 50% of the cases to one side. The rows
 that are used for the critical values are marked. Then the coverage of 90% and 95% limits at the 2, 10, 50, 90 and 98%
 quantiles of the forecasts: for the truths used to choose the method, for two that were added later (stairs, late), for
@@ -24,7 +24,7 @@ from scipy.special import expit, ndtr
 from study_tables import RESULTS, write_rows
 
 import propriety as pr
-from propriety.calibration.pointwise import CRITICAL
+from propriety.calibration.bands import CRITICAL
 
 SIZES = (200, 500, 5000)
 POINTS = (0.02, 0.1, 0.5, 0.9, 0.98)

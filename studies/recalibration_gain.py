@@ -27,8 +27,8 @@ from study_tables import write_rows
 import propriety as pr
 from propriety.recalibration.cross_fitting import CrossFit, maps_by_fold
 from propriety.recalibration.folds import folds_of
-from propriety.recalibration.gains import gains_of
 from propriety.recalibration.methods import METHODS
+from propriety.recalibration.recalibrate import gains_of
 
 SIZES, FOLDS, LEVEL = (200, 600, 2000), 10, 0.95
 DESIGNS: dict[str, Callable[[np.ndarray], np.ndarray]] = {

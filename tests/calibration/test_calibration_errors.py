@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import propriety as pr
-from propriety.calibration.cumulative_error import absolute_exceeds, range_exceeds
+from propriety.calibration.reliability import absolute_exceeds, range_exceeds
 from propriety.errors import InputValueError
 
 cases = st.lists(

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from propriety.calibration.chernoff import _density, _tail, chernoff_quantile
+from propriety.calibration.bands import _density, _tail, chernoff_quantile
 
 
 def chernoff_density(at):

@@ -4,10 +4,16 @@ import numpy as np
 import pytest
 from scipy.special import logit
 
-from propriety.calibration.class_distance import DistanceSum
 from propriety.calibration.class_scores import class_scores, line_of_table, line_statistics, standardised
-from propriety.calibration.class_tables import pooled_cases, pooled_table
-from propriety.calibration.class_test import class_test, combined, drawn_test, expected_test
+from propriety.calibration.class_test import (
+    DistanceSum,
+    class_test,
+    combined,
+    drawn_test,
+    expected_test,
+    pooled_cases,
+    pooled_table,
+)
 from propriety.calibration.kernel_test import kernel_test
 from propriety.errors import InputValueError
 from propriety.tables.cases import Cases

@@ -8,8 +8,8 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 from scipy.stats import beta
 
-from propriety.calibration import density as module
-from propriety.calibration.density import beta_kernel_density
+from propriety.calibration import bands as module
+from propriety.calibration.bands import beta_kernel_density
 
 Floats = NDArray[np.float64]
 

@@ -13,7 +13,7 @@ from propriety import ForecastTable
 from propriety.calibration import logistic as module
 from propriety.calibration.logistic import fit_logistic, natural_spline_basis, smooth_recalibration
 from propriety.errors import InputValueError
-from propriety.tables.quantiles import weighted_quantile
+from propriety.tables.laws import weighted_quantile
 
 # Hours of study and whether the exam was passed: the example of https://en.wikipedia.org/wiki/Logistic_regression.
 HOURS = np.array([2, 3, 4, 5, 6, 7, 7, 8, 9, 10, 11, 12, 13, 14, 16, 17, 18, 19, 20, 22]) / 4

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import beta, binomtest, norm
 
 import propriety as pr
-from propriety.calibration.pointwise import CRITICAL, critical_value
+from propriety.calibration.bands import CRITICAL, critical_value
 from propriety.errors import InputValueError
 
 STUDY = Path(__file__).parents[2] / "studies" / "results"

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 import propriety as pr
 from propriety.calibration.binning import bin_starts
-from propriety.calibration.histogram import forecast_histogram, is_discrete
+from propriety.calibration.calibration_errors import forecast_histogram, is_discrete
 from propriety.calibration.pav import pool_adjacent_violators
 from propriety.errors import InputTypeError, InputValueError
-from propriety.tables.quantiles import weighted_quantile
+from propriety.tables.laws import weighted_quantile
 
 NIAMEY = Path(__file__).parents[3] / "shared" / "data" / "niamey.csv"
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from scipy.stats import beta, binom
 
 from propriety import ForecastTable
-from propriety.calibration import simultaneous as module
+from propriety.calibration import bands as module
+from propriety.calibration.bands import simultaneous_band
 from propriety.calibration.pav import pool_adjacent_violators
-from propriety.calibration.simultaneous import simultaneous_band
 from propriety.errors import InputValueError
 
 cases = st.lists(

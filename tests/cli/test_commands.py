@@ -7,7 +7,7 @@ import pytest
 
 from propriety.cli import advise as advise_command
 from propriety.cli.plot import KINDS
-from propriety.decisions.advice import advise
+from propriety.decisions.recommendations import advise
 from propriety.inference.comparison import compare
 from propriety.rules.audit import audit
 from propriety.rules.families import Brier

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import propriety as pr
-from propriety.decisions.advice import WIDTH, Advice, advise
+from propriety.decisions.recommendations import WIDTH, Advice, advise
 from propriety.errors import InputTypeError, InputValueError
 
 PROBLEMS = [

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import propriety as pr
-from propriety.decisions.net_benefit_limits import wilson_limits
+from propriety.decisions.benefit_cells import wilson_limits
 from propriety.errors import InputTypeError, InputValueError
 
 RNG = np.random.default_rng(1)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.integrate import trapezoid
 
 import propriety as pr
-from propriety.decisions.murphy import murphy_curve
+from propriety.decisions.regret import murphy_curve
 from propriety.errors import InputValueError
 
 CLOSE = {"rtol": 1e-12, "atol": 1e-13}

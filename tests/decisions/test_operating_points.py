@@ -5,7 +5,7 @@ import pytest
 from sklearn.metrics import average_precision_score, precision_score, recall_score
 
 import propriety as pr
-from propriety.decisions.net_benefit_limits import limits_of_net_benefit, wilson_limits
+from propriety.decisions.benefit_cells import limits_of_net_benefit, wilson_limits
 
 RNG = np.random.default_rng(2)
 P = RNG.beta(1, 4, 400).round(2)

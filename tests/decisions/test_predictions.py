@@ -6,13 +6,10 @@ import pytest
 from propriety import BoundedBrier, ForecastTable, mean_score
 from propriety.decisions.agreement import quadratic_weighted_kappa
 from propriety.decisions.expected_cost import expected_cost
-from propriety.decisions.murphy import murphy_curve
 from propriety.decisions.net_benefit import decision_curve
 from propriety.decisions.ranking_map import ranking_map
-from propriety.decisions.regret import cost_curve, regret_curve
-from propriety.decisions.roc import roc_curve
-from propriety.decisions.top_k import top_k
-from propriety.decisions.weighted_regret import h_measure, weighted_regret
+from propriety.decisions.regret import cost_curve, h_measure, murphy_curve, regret_curve, weighted_regret
+from propriety.decisions.roc import roc_curve, top_k
 from propriety.errors import InputValueError, MissingValuesError
 from propriety.rules.weights import BetaWeight
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from propriety import ForecastTable
-from propriety.decisions.top_k import top_k
+from propriety.decisions.roc import top_k
 from propriety.errors import InputTypeError, InputValueError
 
 CLOSE = 1e-12

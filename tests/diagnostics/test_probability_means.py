@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import propriety as pr
-from propriety.diagnostics.probability_groups import power_mean
-from propriety.diagnostics.probability_means import EXPONENTS, probability_means
+from propriety.diagnostics.probability_means import EXPONENTS, power_mean, probability_means
 from propriety.errors import InputTypeError, InputValueError, MissingValuesError
 
 CLOSE = 1e-12

@@ -399,7 +399,7 @@ def test_only_miscalibration_is_infinite_under_the_log_score():
 
 
 def test_quantiles_of_chernoffs_distribution():
-    from propriety.calibration.chernoff import _density, chernoff_quantile
+    from propriety.calibration.bands import _density, chernoff_quantile
 
     assert chernoff_quantile(0.975) == pytest.approx(0.9981810949948084, abs=1e-9)
     variance, _ = integrate.quad(lambda x: x**2 * float(_density(np.abs([x]))[0]), -4, 4, limit=200)

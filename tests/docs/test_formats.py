@@ -8,8 +8,8 @@ import pytest
 import propriety as pr
 from propriety.inference.monitor_files import SCHEMA as MONITOR
 from propriety.inference.monitor_files import VERSION as MONITOR_VERSION
+from propriety.ledger.ledger_files import SCHEMA as LEDGER
 from propriety.ledger.ledger_files import VERSION as LEDGER_VERSION
-from propriety.ledger.stored_laws import SCHEMA as LEDGER
 
 PAGE = Path(__file__).parents[2] / "docs" / "compatibility.md"
 

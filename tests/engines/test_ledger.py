@@ -8,8 +8,8 @@ import pytest
 
 import propriety as pr
 from propriety.errors import InputValueError, MissingValuesError
-from propriety.ledger import engine_cases, engine_filling, engine_moments
-from propriety.tables import engines, lazy_cases, lazy_reading, queries
+from propriety.ledger import engine_moments
+from propriety.tables import engines, lazy_cases, lazy_reading
 
 RNG = np.random.default_rng(31)
 N = 900
@@ -88,7 +88,7 @@ def asked(monkeypatch):
 
     def counted(query):
         found.append(query)
-        return queries.fetched(query)
+        return lazy_reading.fetched(query)
 
     for module in (engines, engine_moments, lazy_cases, lazy_reading):
         monkeypatch.setattr(module, "fetched", counted)
@@ -202,7 +202,7 @@ def test_an_evaluation_of_independent_cases_asks_for_none_of_them(frame, asked):
 
 
 def test_a_frame_that_is_too_large_for_memory_is_told(frame, monkeypatch):
-    monkeypatch.setattr(engine_cases, "BUDGET", 1000)
+    monkeypatch.setattr(engine_moments, "MAX_VALUES_IN_MEMORY", 1000)
     ledger = pr.condense(frame, **AN_EVENT, cluster="ward")
     whole = pr.condense(FRAME, **AN_EVENT, cluster="ward")
     found, expected = (pr.estimate(one, "a", pr.measures.AreaUnderRoc()) for one in (ledger, whole))
@@ -216,7 +216,7 @@ def test_a_frame_that_is_too_large_for_memory_is_told(frame, monkeypatch):
 
 
 def test_a_large_frame_is_counted_on_a_grid(frame, monkeypatch):
-    monkeypatch.setattr(engine_filling, "BUDGET", 256)
+    monkeypatch.setattr(engine_moments, "MAX_TABLE_ROWS", 256)
     ledger = pr.condense(frame, **AN_EVENT, **KEYED)
     whole = pr.condense(FRAME, **AN_EVENT, **KEYED)
     for model in "ab":

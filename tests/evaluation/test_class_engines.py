@@ -10,7 +10,7 @@ import pytest
 
 import propriety as pr
 from propriety.errors import InputValueError, MissingValuesError, ProprietyError
-from propriety.ledger import engine_filling, engine_moments
+from propriety.ledger import engine_moments
 from propriety.report.cells import cells_of
 from propriety.report.evaluation import page_of
 from propriety.report.figures import without_pictures
@@ -296,7 +296,7 @@ def test_the_queries_are_as_many_for_many_models_and_classes(monkeypatch):
 
 
 def test_many_forecasts_are_counted_in_cells_and_scores_stay_exact(monkeypatch, lazily, alike):
-    monkeypatch.setattr(engine_filling, "BUDGET", 2**9)
+    monkeypatch.setattr(engine_moments, "MAX_TABLE_ROWS", 2**9)
     found = pr.evaluate(lazily(FRAME), NAMED, outcome="y", ordered=True, **KEYS, **DRAWS)
     whole = pr.evaluate(FRAME, NAMED, outcome="y", ordered=True, **KEYS, **DRAWS)
     assert found.tables["sharp"][0].cells is not None

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import propriety as pr
-from propriety.evaluation import class_groups
+from propriety.evaluation import group_calibration
 
 RNG = np.random.default_rng(8)
 N, K = 2400, 4
@@ -105,5 +105,7 @@ def test_forecasts_that_are_too_timid_by_far_are_called_so():
 
 
 def test_a_class_whose_level_and_slope_differ_only_together_is_said_in_words():
-    assert class_groups._way("class a", ("too high", "too timid")) == "class a too high and too timid"
-    assert class_groups._way("class a", ("together",)) == "class a: intercept and slope jointly differ from 0 and 1"
+    assert group_calibration._way("class a", ("too high", "too timid")) == "class a too high and too timid"
+    assert (
+        group_calibration._way("class a", ("together",)) == "class a: intercept and slope jointly differ from 0 and 1"
+    )

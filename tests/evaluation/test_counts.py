@@ -126,7 +126,7 @@ def everything(result):
 def test_every_column_of_an_event_is_read_checked_sorted_and_pooled_once(counts, case, monkeypatch):
     if "sample_weight" in SHARED[case]:
         # Without a gain of recalibration, for which weighted cases are split into folds one by one, not by their table.
-        monkeypatch.setattr("propriety.evaluation.recalibration_gains.FEWEST", N + 1)
+        monkeypatch.setattr("propriety.evaluation.resampled_fits.FEWEST", N + 1)
     result = pr.evaluate(Y, MODELS, **SHARED[case], **DRAWS)
     everything(result)
     columns = {"by": "by['site']", "cluster": "cluster", "sample_weight": "sample_weight"}
@@ -159,12 +159,12 @@ def test_every_column_of_classes_is_read_checked_sorted_and_pooled_once(counts, 
 @pytest.mark.slow
 @pytest.mark.parametrize("models", [["honest"], list(MODELS)], ids=["one", "two"])
 def test_a_lazy_frame_is_asked_as_often_for_one_model_as_for_several(monkeypatch, models):
-    from propriety.tables import queries
+    from propriety.tables import lazy_reading
 
     asked = []
     for module in [one for name, one in sys.modules.items() if name.startswith("propriety.")]:
-        for name in [name for name, value in vars(module).items() if value is queries.fetched]:
-            own = queries.fetched
+        for name in [name for name, value in vars(module).items() if value is lazy_reading.fetched]:
+            own = lazy_reading.fetched
             monkeypatch.setattr(module, name, lambda query, own=own: (asked.append(query), own(query))[1])
     frame = pl.DataFrame({"y": Y, **MODELS, "site": SITE})
     result = pr.evaluate(frame.lazy(), models, outcome="y", by="site", thresholds=(0.05, 0.2), **DRAWS)

@@ -10,9 +10,9 @@ from scipy.stats import t
 
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError
-from propriety.evaluation.learner_comparison import compare_learners, corrected_t
-from propriety.evaluation.optimism import corrected_632, without_information
+from propriety.evaluation.internal_validation import compare_learners, corrected_t
 from propriety.evaluation.resampled_fits import Sample, drawn_rows, folds_of
+from propriety.evaluation.validation_columns import corrected_632, without_information
 from propriety.inference.measures import MeanScore
 
 linear_model = pytest.importorskip("sklearn.linear_model")

@@ -7,7 +7,7 @@ import pytest
 from matplotlib import pyplot as plt
 
 import propriety as pr
-from propriety.evaluation import class_groups, words
+from propriety.evaluation import group_calibration, words
 from propriety.evaluation.calls import EACH, Calls
 from propriety.inference.calibration_numbers import CalibrationNumbers
 from propriety.result import tuples_of
@@ -146,29 +146,29 @@ def test_a_group_names_the_classes_that_hold_for_all_groups_together():
     outcomes = np.full((2, 2), "miscalibrated", dtype=object)
     options = (outcomes, told, ["class a", "class b"], 0.95)
     model, group = np.array(["m", "m"]), np.array(["g", "h"])
-    found = class_groups._tested(model, group, numbers_of([0.3, 0.9]), p_values, *options)
+    found = group_calibration._tested(model, group, numbers_of([0.3, 0.9]), p_values, *options)
     assert found.directions.tolist() == [("class a too high", "class b too low"), ()]
     assert found.outcome.tolist() == ["miscalibrated", "consistent"]
     assert found.p_value.tolist() == pytest.approx([4e-3, 1.0])
     assert found.p_adjusted.tolist() == pytest.approx([8e-3, 1.0])
     p_values[1, 0] = 0.0063
-    found = class_groups._tested(model, group, numbers_of([0.3, 0.9]), p_values, *options)
+    found = group_calibration._tested(model, group, numbers_of([0.3, 0.9]), p_values, *options)
     assert found.directions.tolist() == [("class a too high",), ()]
     outcomes[0, 0] = "immaterial"
-    found = class_groups._tested(model, group, numbers_of([0.3, 0.9]), p_values, *options)
+    found = group_calibration._tested(model, group, numbers_of([0.3, 0.9]), p_values, *options)
     assert found.outcome.tolist() == ["immaterial", "consistent"]
 
 
 def test_of_many_wrong_classes_the_first_are_named_and_the_others_counted():
-    classes = class_groups.MOST_NAMED + 3
+    classes = group_calibration.MOST_NAMED + 3
     p_values = np.linspace(1e-9, 1e-8, classes)[:, None]
     told = tuples_of([("too high",)] * classes)[:, None]
     labels = [f"class {place}" for place in range(classes)]
     outcomes = np.full((classes, 1), "miscalibrated", dtype=object)
-    found = class_groups._tested(
+    found = group_calibration._tested(
         np.array(["m"]), np.array(["g"]), numbers_of([0.3]), p_values, outcomes, told, labels, 0.95
     )
-    assert found.directions[0] == (*(f"{label} too high" for label in labels[: class_groups.MOST_NAMED]), "3 more")
+    assert found.directions[0] == (*(f"{label} too high" for label in labels[: group_calibration.MOST_NAMED]), "3 more")
 
 
 def test_calls_have_what_differs_from_the_defaults_and_nothing_else():

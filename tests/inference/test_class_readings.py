@@ -10,10 +10,8 @@ from scipy.special import logit, ndtri
 from scipy.stats import chi2, f, norm
 
 import propriety as pr
-from propriety.calibration import class_tables as class_tables_of_calibration
-from propriety.calibration.class_distance import part_of_class
 from propriety.calibration.class_scores import class_scores, standardised
-from propriety.calibration.class_test import ClassTest
+from propriety.calibration.class_test import ClassTest, part_of_class
 from propriety.calibration.kernel_test import kernel_test
 from propriety.calibration.null_scores import NullScores, null_scores
 from propriety.calibration.squared_distance import Regression
@@ -24,6 +22,7 @@ from propriety.inference.class_calibration import _outcome, class_calibration_of
 from propriety.inference.class_notes import class_note
 from propriety.inference.class_readings import ClassReading
 from propriety.inference.class_views import Lines, class_tables, class_test_of_cases, class_test_of_tables, lines_of
+from propriety.inference.class_views import class_tables as class_tables_of_calibration
 from propriety.inference.dependent_calibration import dispersion_of_scores, spread_of_regression, units_of_cases
 from propriety.ledger import ledger as ledgers
 from propriety.tables.events import Event

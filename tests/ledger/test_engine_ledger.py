@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import propriety as pr
 from propriety.errors import InputValueError, MissingValuesError
-from propriety.ledger import engine_filling
+from propriety.ledger import engine_moments
 
 RNG = np.random.default_rng(6)
 N = 3000
@@ -108,7 +108,7 @@ def test_grids_are_those_of_arrays(engine, cells, weight, same):
 
 
 def test_frames_beyond_the_budget_are_counted_on_a_grid(engine, monkeypatch):
-    monkeypatch.setattr(engine_filling, "BUDGET", 4000)
+    monkeypatch.setattr(engine_moments, "MAX_TABLE_ROWS", 4000)
     ledger = pr.condense(engine(FRAME), ["p", "q"], outcome="y", by="site")
     exact = pr.condense(FRAME, ["p", "q"], outcome="y", by="site")
     assert ledger.table("p").cells == 64  # 1,500 cases of a key, 16 in a cell.
@@ -121,7 +121,7 @@ def test_frames_beyond_the_budget_are_counted_on_a_grid(engine, monkeypatch):
 @pytest.mark.parametrize("tables", [1, 3, 50])
 def test_grids_fit_the_budget_and_the_cases_of_a_key(keys, tables):
     for rows in (10**5, 10**7, 10**9):
-        cells = engine_filling.cells_for(rows, keys, tables)
+        cells = engine_moments.cells_for(rows, keys, tables)
         assert cells & (cells - 1) == 0
         limits = (2**20, 2**22 / (keys * tables), rows / keys / 16)  # In a table, in all, and 16 cases of a key.
         assert cells == 64 or cells <= min(limits)

@@ -18,7 +18,7 @@ from pyarrow import parquet
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError
 from propriety.ledger import ledger_files
-from propriety.rules.registry import UnknownRule
+from propriety.rules.catalogue import UnknownRule
 from propriety.tables.events import TOP
 
 RNG = np.random.default_rng(2)

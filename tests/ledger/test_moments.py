@@ -322,7 +322,7 @@ def test_what_does_not_belong_together_is_refused():
 
 
 def test_more_differences_than_memory_is_kept_for_are_refused(monkeypatch):
-    monkeypatch.setattr(module, "MOST", 100)
+    monkeypatch.setattr(module, "MAX_VALUES", 100)
     models = {f"m{place}": RNG.random(40) for place in range(5)}
     with pytest.raises(InputValueError, match="5 models in 40 cells have too many differences to keep in memory"):
         moments_of(RNG.integers(0, 2, 40), models, cluster=np.arange(40))

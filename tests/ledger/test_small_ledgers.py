@@ -13,7 +13,7 @@ from pyarrow import parquet
 import propriety as pr
 from propriety.errors import InputValueError
 from propriety.ledger import case_moments
-from propriety.ledger.engine_filling import cells_for
+from propriety.ledger.engine_moments import cells_for
 from propriety.ledger.key_index import KeyIndex
 from propriety.ledger.keyed_tables import KeyedTables
 from propriety.ledger.ledger_files import ADDED

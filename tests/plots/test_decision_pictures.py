@@ -8,9 +8,8 @@ from matplotlib import pyplot as plt
 from scipy.integrate import trapezoid
 
 import propriety as pr
-from propriety.decisions.murphy import murphy_curve
 from propriety.decisions.net_benefit import decision_curve
-from propriety.decisions.regret import cost_curve, regret_curve
+from propriety.decisions.regret import cost_curve, murphy_curve, regret_curve
 from propriety.decisions.roc import roc_curve
 from propriety.plots import plot_decision_curves, plot_murphy_curves, plot_regret_curves, plot_roc_curves
 from propriety.plots.drawing import shown

@@ -5,8 +5,8 @@ import pytest
 from scipy.special import expit
 
 import propriety as pr
-from propriety.recalibration import grouped_forecasts
-from propriety.recalibration.grouped_forecasts import GROUPS, MOST_ROWS, WIDTH, grouped_tables, grouping_of
+from propriety.recalibration import folds
+from propriety.recalibration.folds import GROUPS, MOST_ROWS, WIDTH, grouped_tables, grouping_of
 
 
 def cases(n=20_000, centre=-1.0, seed=1):
@@ -58,7 +58,7 @@ def test_gains_and_maps_hardly_change(monkeypatch, rule, centre):
     y, p = cases(8000, centre)
     fold = np.arange(len(y)) % 5
     found = pr.recalibrate(y, p, folds=fold, rule=rule, seed=1)
-    monkeypatch.setattr(grouped_forecasts, "MOST_ROWS", len(y))
+    monkeypatch.setattr(folds, "MOST_ROWS", len(y))
     exact = pr.recalibrate(y, p, folds=fold, rule=rule, seed=1)
     assert found.verdict.gain == pytest.approx(exact.verdict.gain, abs=0.01 * exact.standard_error[-1])
     assert found.standard_error[-1] == pytest.approx(exact.standard_error[-1], rel=0.01)
@@ -76,7 +76,7 @@ def test_weights_and_clusters_are_grouped_too(monkeypatch):
     y, p = cases(6000)
     given = {"sample_weight": 1.0 + np.arange(6000) % 3, "cluster": np.arange(6000) // 4, "seed": 1}
     found = pr.recalibrate(y, p, **given)
-    monkeypatch.setattr(grouped_forecasts, "MOST_ROWS", len(y))
+    monkeypatch.setattr(folds, "MOST_ROWS", len(y))
     exact = pr.recalibrate(y, p, **given)
     assert found.verdict.gain == pytest.approx(exact.verdict.gain, abs=0.01 * exact.standard_error[-1])
     assert found.verdict.gain != exact.verdict.gain

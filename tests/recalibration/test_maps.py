@@ -16,7 +16,7 @@ import propriety as pr
 from propriety import recalibration as maps
 from propriety.errors import InputValueError, MissingValuesError
 from propriety.recalibration import METHODS, RecalibrationMap, spline_map
-from propriety.recalibration.isotonic_map import fit_isotonic, fit_isotonic_corrected
+from propriety.recalibration.maps import fit_isotonic, fit_isotonic_corrected
 from propriety.recalibration.spline_map import BEND, LINE, SplineMap, fit_shrunk_spline, fit_spline
 from propriety.recalibration.venn_abers import fit_venn_abers
 

@@ -9,16 +9,15 @@ import pytest
 
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError, UnsupportedOperationError
-from propriety.rules import registry
-from propriety.rules.catalogue import RULES
+from propriety.rules import catalogue
+from propriety.rules.catalogue import RULES, UnknownRule, register_rule, rule_from_dict, rule_to_dict
 from propriety.rules.functions import FUNCTIONS, Excess, NetLoss
-from propriety.rules.registry import UnknownRule, register_rule, rule_from_dict, rule_to_dict
 
 
 @pytest.fixture(autouse=True)
 def registered(monkeypatch):
     """Forget the rules that a test registers."""
-    monkeypatch.setattr(registry, "_OWN", {})
+    monkeypatch.setattr(catalogue, "_OWN", {})
 
 
 @pytest.mark.parametrize("rule", [*RULES, Excess(), NetLoss(0.2)], ids=repr)

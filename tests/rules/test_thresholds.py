@@ -5,7 +5,7 @@ import pytest
 
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError
-from propriety.rules.thresholds import read_grid, read_range, read_thresholds
+from propriety.rules.weights import read_grid, read_range, read_thresholds
 
 Y, P = [0, 1, 0, 1, 1, 0], [0.1, 0.6, 0.4, 0.8, 0.7, 0.3]
 MODELS = {"a": P, "b": [0.3, 0.4, 0.5, 0.9, 0.6, 0.2]}

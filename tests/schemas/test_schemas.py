@@ -18,7 +18,7 @@ from propriety.inference.monitor_files import VERSION as MONITOR_VERSION
 from propriety.ledger.ledger_files import VERSION
 from propriety.recalibration.class_methods import CLASS_METHODS
 from propriety.recalibration.methods import METHODS
-from propriety.recalibration.stored_maps import KINDS, StoredMap
+from propriety.recalibration.written_maps import KINDS, StoredMap
 from propriety.tables.events import TOP
 
 pytest.importorskip("click")  # Documents are what the command line writes.

@@ -20,7 +20,7 @@ from propriety.recalibration import IdentityMap, prior_correction
 from propriety.recalibration.class_methods import CLASS_METHODS
 from propriety.recalibration.methods import METHODS
 from propriety.recalibration.segment_map import SegmentEffect, SegmentMap
-from propriety.recalibration.stored_maps import StoredMap
+from propriety.recalibration.written_maps import StoredMap
 
 FILES = Path(__file__).resolve().parent / "files"
 CASES = {

@@ -8,7 +8,7 @@ import pytest
 
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError
-from propriety.tables import censored_frames, queries
+from propriety.tables import censored_frames, lazy_reading
 
 pl = pytest.importorskip("polars")
 duckdb = pytest.importorskip("duckdb")
@@ -93,7 +93,7 @@ def test_errors_are_those_of_arrays(engine, groups):
 @pytest.fixture
 def queries_run(monkeypatch):
     """Return the list of queries that were run."""
-    run, own = [], queries.fetched
+    run, own = [], lazy_reading.fetched
     for module in [one for name, one in sys.modules.items() if name.startswith("propriety.")]:
         for name in [name for name, value in vars(module).items() if value is own]:
             monkeypatch.setattr(module, name, lambda query: run.append(query) or own(query))
@@ -101,7 +101,7 @@ def queries_run(monkeypatch):
 
 
 def test_an_evaluation_runs_three_queries(engine, queries_run, monkeypatch):
-    monkeypatch.setattr("propriety.ledger.engine_cases.BUDGET", 100)  # The cases do not fit in memory.
+    monkeypatch.setattr("propriety.ledger.engine_moments.BUDGET", 100)  # The cases do not fit in memory.
     found, _, _ = both_ways(engine)
     evaluation = pr.evaluate(found, ["p", "q"], seed=1)
     assert len(queries_run) == 3
@@ -109,7 +109,7 @@ def test_an_evaluation_runs_three_queries(engine, queries_run, monkeypatch):
 
 
 def test_measures_without_sums_by_step_say_that_weights_are_known(engine, monkeypatch):
-    monkeypatch.setattr("propriety.ledger.engine_cases.BUDGET", 100)
+    monkeypatch.setattr("propriety.ledger.engine_moments.BUDGET", 100)
     found, outcome, forecasts = both_ways(engine)
     area = pr.estimate(found, "p", pr.measures.AreaUnderRoc())
     assert area.value == pytest.approx(pr.estimate(outcome, forecasts["p"], pr.measures.AreaUnderRoc()).value)

@@ -7,7 +7,7 @@ import pytest
 
 import propriety as pr
 from propriety.errors import InputValueError, ProprietyError
-from propriety.tables.names import are_names
+from propriety.tables.frames import are_names
 
 Y, P = [0, 1, 1, 0] * 3, [0.2, 0.7, 0.6, 0.4] * 3
 FRAME = pd.DataFrame({"y": Y, "a": P, "b": P, "site": ["x", "z"] * 6})

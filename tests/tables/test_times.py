@@ -9,7 +9,7 @@ import pytest
 
 import propriety as pr
 from propriety.errors import InputTypeError
-from propriety.tables.times import check_time_labels
+from propriety.tables.keys import check_time_labels
 
 RNG = np.random.default_rng(3)
 DAYS = [dt.date(2026, 1, 20) + dt.timedelta(int(one)) for one in np.repeat(np.arange(30), 4)]

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import propriety as pr
-from propriety.tables.label_codes import ZonedTime, plain_labels
+from propriety.tables.labels import ZonedTime, plain_labels
 
 ZONE = "Europe/Berlin"
 UTC = [dt.datetime(2026, 10, 24, 12, tzinfo=dt.UTC) + dt.timedelta(hours=hour) for hour in range(48)]

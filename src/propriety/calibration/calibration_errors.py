@@ -18,11 +18,12 @@ from propriety.tables.cases import TOLERANCE, Cases
 from propriety.tables.events import TOP
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.labels import Labels
+from propriety.tables.laws import quantile_of_sorted
 from propriety.tables.validation import Missing, read_cases
 
 Norm: TypeAlias = Literal["l1", "l2", "max"]
 NAMES = {"l1": "an ECE", "max": "a maximum calibration error"}
-MOST_BINS = 2**10  # With more bins, cases are sorted first.
+MAX_BINS_UNSORTED = 2**10  # With more bins, cases are sorted first.
 NOISY = 0.25  # If the noise is at least this share of the value, a note says how large it is.
 
 
@@ -212,7 +213,7 @@ def _bin_sums(source: ForecastTable | Cases, bins: int, strategy: Strategy) -> _
     if isinstance(source, ForecastTable):
         return _sums_of_table(source, bin_starts(source, bins=bins, strategy=strategy))
     # Bins of equal width need no order of the cases, and to sort them takes most of the time.
-    if strategy == "uniform" and bins <= MOST_BINS:
+    if strategy == "uniform" and bins <= MAX_BINS_UNSORTED:
         return _sums_of_cases(source, bins)
     table = ForecastTable.from_cases(source, event=None if source.labels is None else TOP)
     return _sums_of_table(table, bin_starts(table, bins=bins, strategy=strategy))
@@ -299,3 +300,108 @@ def _noise(norm: Norm, share: Floats, spread: Floats) -> float:
         below = np.where(spread > 0.0, erf(grid[:, None] / (math.sqrt(2.0) * spread)), 1.0)
     beyond = 1.0 - np.prod(below, axis=1)
     return float((beyond[1:] + beyond[:-1]).sum() * grid[1] / 2.0)
+
+
+FEWEST_GROUPS = 256
+ENDS = 16
+
+
+def rows_of(table: ForecastTable, forecast: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Return the row of a table to which each forecast of its cases belongs.
+
+    A case of zero weight may have a forecast above all others of the table; it is assigned the last row.
+
+    Examples
+    --------
+    >>> rows_of(ForecastTable.from_predictions([0, 1], [0.2, 0.7]), np.array([0.7, 0.2, 0.9]))
+    array([1, 0, 1])
+    """
+    return np.minimum(np.searchsorted(table.forecast, forecast), len(table) - 1)
+
+
+def starts_by_share(share: NDArray[np.float64], groups: int) -> NDArray[np.intp]:
+    """Return the first row of each group when increasing shares are cut into equal parts.
+
+    Examples
+    --------
+    >>> starts_by_share(np.array([0.1, 0.3, 0.6, 0.9]), 2), starts_by_share(np.array([0.2, 0.7]), 2)
+    (array([0, 2]), array([0, 1]))
+    """
+    if len(share) <= groups:
+        return np.arange(len(share))
+    return np.flatnonzero(np.diff(np.floor(groups * share), prepend=-1.0))
+
+
+def group_starts(table: ForecastTable) -> NDArray[np.intp]:
+    """Return the first row of groups of neighbouring forecasts that are much smaller than the blocks of PAV.
+
+    A block of an increasing curve holds about n^(2/3) cases. Groups of a tenth of that move a band by less than
+    resampling noise does, and make the work grow with the cube root of n. Both ends are left ungrouped, because the
+    blocks there are small.
+    """
+    groups = max(int(np.ceil(10.0 * np.cbrt(table.effective_n))), FEWEST_GROUPS)
+    if len(table) <= groups:
+        return np.arange(len(table))
+    share = (np.cumsum(table.weights) - table.weights / 2.0) / table.weight
+    group = np.floor(groups * share)
+    group[:ENDS] = np.arange(ENDS) - ENDS
+    group[-ENDS:] = groups + np.arange(ENDS)
+    return np.flatnonzero(np.diff(group, prepend=-np.inf))
+
+
+def neighbours_pooled(table: ForecastTable) -> ForecastTable:
+    """Return the table of the groups, each with its mean forecast.
+
+    Examples
+    --------
+    >>> table = ForecastTable.from_predictions([0, 1] * 5000, np.linspace(0.1, 0.9, 10_000))
+    >>> len(neighbours_pooled(table))
+    288
+    """
+    start = group_starts(table)
+    if len(start) == len(table):
+        return table
+    mean = np.add.reduceat(table.weights * table.forecast, start) / np.add.reduceat(table.weights, start)
+    return table.moved(np.repeat(mean, np.diff(start, append=len(table))))
+
+
+SMALLEST_GAP = 0.01  # Forecasts no closer than this count as discrete (Dimitriadis, Gneiting & Jordan 2021).
+MAX_HISTOGRAM_BINS = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class ForecastHistogram(Result):
+    """Weight of the forecasts between `left` and `right`, or of a single value if the two are equal."""
+
+    left: Floats
+    right: Floats
+    weight: Floats
+
+
+def is_discrete(table: ForecastTable) -> bool:
+    """Whether no two distinct forecasts are closer than 0.01."""
+    few = len(table) <= 1.0 / SMALLEST_GAP + 1.0  # No more fit between 0 and 1.
+    rounding = 1e-12  # In floating point, hundredths may differ by slightly less than 0.01.
+    return len(table) == 1 or (few and bool(np.diff(table.forecast).min() >= SMALLEST_GAP - rounding))
+
+
+def forecast_histogram(table: ForecastTable) -> ForecastHistogram:
+    """Count the forecasts: each value if they are discrete, else in bins by the Freedman-Diaconis rule.
+
+    The bins span [0, 1], and their width is twice the interquartile range over the cube root of the sample size. There
+    are at most 200.
+
+    References
+    ----------
+    Freedman & Diaconis (1981), doi:10.1007/BF01025868.
+    """
+    if is_discrete(table):
+        return ForecastHistogram(left=table.forecast, right=table.forecast, weight=table.weights)
+    share = np.cumsum(table.weights)
+    lower, upper = quantile_of_sorted(table.forecast, share, np.array([0.25, 0.75]))
+    width = 2.0 * (upper - lower) / np.cbrt(table.effective_n)
+    bins = int(np.clip(np.ceil(1.0 / max(width, 1e-9)), 1, MAX_HISTOGRAM_BINS))
+    edges = np.arange(bins + 1) / bins
+    start = np.append(np.searchsorted(table.forecast, edges[:-1]), len(table))  # A forecast of 1 is in the last bin.
+    below = np.where(start > 0, share[start - 1], 0.0)
+    return ForecastHistogram(left=edges[:-1], right=edges[1:], weight=np.diff(below))

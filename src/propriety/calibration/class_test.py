@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import chdtrc
+from scipy.special import chdtrc, expit, ndtri
 
-from propriety.calibration.class_scores import ClassScores, case_values, line_statistics, standardised
-from propriety.calibration.drawn_outcomes import drawn_outcomes
+from propriety.calibration.calibration_errors import rows_of
+from propriety.calibration.calibration_test import drawn_outcomes
+from propriety.calibration.class_scores import BINS, EDGE, ClassScores, case_values, line_statistics, standardised
+from propriety.calibration.squared_distance import grouped_functions
 from propriety.result import Floats
 from propriety.tables.cases import Cases
+from propriety.tables.forecast_table import ForecastTable
 
 View: TypeAlias = Literal["class-wise", "temperature", "shape"]
-
 SHARES: dict[View, float] = {"temperature": 0.4, "class-wise": 0.4, "shape": 0.2}
 SMALLEST = 50.0  # Variance of the number of cases that each class needs for chi-squared distributions.
 WORK, FEWEST_DRAWS = 10**7, 200  # Most outcomes drawn, and the number of draws made in any case.
@@ -212,3 +214,157 @@ def _add_outcomes(p: Floats, own: NDArray[np.intp], scores: ClassScores, sums: F
     for column, values in enumerate((inside, x)):
         counted = np.bincount(cell, values.ravel(), minlength=draws * classes)
         lines[:, :, column] += counted.reshape(draws, classes)
+
+
+ROUNDING = 1e-14  # Smaller distances are rounding error.
+
+
+class ClassDistance(NamedTuple):
+    """The distance summed over the classes with its limits, and the part of each class, which can be negative."""
+
+    value: float
+    low: float
+    high: float
+    of_class: Floats
+
+
+class ClassPart(NamedTuple):
+    """What one class adds: its distance, which noise can make negative, the fitted difference by row, and the noise.
+
+    `spread` is the variance of the mean of :math:`2 r d - d^2` with residuals r and fitted differences d.
+    """
+
+    distance: float
+    fitted: Floats
+    noise: float
+    spread: float
+
+
+def part_of_class(table: ForecastTable) -> ClassPart:
+    r"""Return the corrected squared distance of one class, without a limit at 0.
+
+    The residuals are regressed on functions of the forecast as in `squared_distance`, without steps. With coefficients
+    c, their covariance :math:`\hat C` and that of calibrated forecasts, :math:`C_0`, the distance is
+    :math:`n (c^\top c - \operatorname{tr} \hat C) / (n - 1)`, and its noise if calibrated
+    :math:`2 \operatorname{tr} C_0^2`.
+    """
+    groups = grouped_functions(table, 0)
+    functions = np.column_stack([np.ones(len(groups.start)), groups.functions])
+    p, total = table.forecast, table.weight
+    residual = table.events * (1.0 - p) - table.non_events * p
+    coefficients = functions.T @ np.add.reduceat(residual, groups.start) / total
+    squares = table.event_squares * (1.0 - p) ** 2 + table.non_event_squares * p**2
+    null = (table.event_squares + table.non_event_squares) * p * (1.0 - p)
+    spent = float(np.add.reduceat(squares, groups.start) @ (functions**2).sum(axis=1)) / total**2
+    covariance = (functions * np.add.reduceat(null, groups.start)[:, None]).T @ functions / total**2
+    factor = table.n / max(table.n - 1.0, 1.0)
+    distance = factor * (float(coefficients @ coefficients) - spent)
+    fitted = np.repeat(functions @ coefficients, np.diff(groups.start, append=len(table)))
+    return ClassPart(distance, fitted, 2.0 * float((covariance**2).sum()), _spread(table, fitted))
+
+
+def _spread(table: ForecastTable, fitted: Floats) -> float:
+    linear = [fitted * (2.0 * residual - fitted) for residual in (1.0 - table.forecast, -table.forecast)]
+    mean = float(table.events @ linear[0] + table.non_events @ linear[1]) / table.weight
+    squares = table.event_squares @ (linear[0] - mean) ** 2 + table.non_event_squares @ (linear[1] - mean) ** 2
+    return float(squares) / table.weight**2
+
+
+class DistanceSum:
+    r"""Adds up :math:`\sum_k E (P(Y = k \mid p_k) - p_k)^2` class by class, for independent cases.
+
+    The sum is set to 0 if it is negative, not its terms, because the noise of many classes would then add up. With the
+    residual r and the fitted difference d of each class, the variance of the sum is
+
+    .. math:: \max\Bigl(\operatorname{var}\Bigl[\sum_k (2 r_k d_k - d_k^2)\Bigr] / n - v_0, v_0\Bigr) ,
+
+    where :math:`v_0` is that of calibrated forecasts. The limits always contain the estimate. Without the cases, the
+    square root of the first variance is replaced by its upper bound, the sum of the standard errors of the classes.
+
+    Parameters
+    ----------
+    weight : ndarray of shape (n,), optional
+        Weights of the cases; None if the cases are not available.
+    """
+
+    def __init__(self, weight: Floats | None) -> None:
+        self.share = None if weight is None else weight / weight.sum()
+        self.linear = np.zeros(0 if weight is None else len(weight))
+        self.parts: list[float] = []
+        self.noise = self.errors = 0.0
+
+    def add(self, table: ForecastTable, rows: NDArray[np.intp] | None = None, own: Cases | None = None) -> None:
+        """Add a class, given its table and, if available, its cases and the row of each in the table."""
+        part = part_of_class(table)
+        self.parts.append(part.distance)
+        self.noise += part.noise
+        self.errors += math.sqrt(part.spread)
+        if own is not None:
+            forecast, happened, _ = own.gathered()
+            fitted = part.fitted[rows]
+            self.linear += fitted * (2.0 * (happened - forecast) - fitted)
+
+    def result(self, level: float) -> ClassDistance:
+        """Return the sum with its limits."""
+        parts = np.array(self.parts)
+        of_class = np.where(np.abs(parts) > ROUNDING, parts, 0.0)
+        total, spread = math.fsum(of_class.tolist()), self.errors**2
+        if self.share is not None:
+            centred = self.share * (self.linear - float(self.share @ self.linear))
+            spread = float(centred @ centred)
+        half = float(ndtri(0.5 + level / 2.0)) * math.sqrt(max(spread - self.noise, self.noise))
+        limits = max(total, 0.0), total - half, max(total, 0.0) + half
+        value, low, high = (one if one > ROUNDING else 0.0 for one in limits)
+        return ClassDistance(value, low, high, of_class)
+
+
+MOST_EXACT = 2**12  # With more cases, forecasts are pooled.
+CENTRES = np.concatenate([[0.0], expit(EDGE * ((2.0 * np.arange(BINS) + 1.0) / BINS - 1.0)), [1.0]])
+LEAST, MOST = math.nextafter(0.0, 1.0), math.nextafter(1.0, 0.0)
+NAMES = ("events", "non_events", "event_squares", "non_event_squares")
+
+
+def pooled_table(table: ForecastTable) -> ForecastTable:
+    """Return the table with the forecasts of each bin of log-odds replaced by their mean; 0 and 1 stay as they are.
+
+    A bin is 0.015 wide, far less than the standard error of any curve. Up to 4,096 cases, nothing is pooled.
+
+    Examples
+    --------
+    >>> p = np.linspace(0.01, 0.99, 10_000)
+    >>> len(pooled_table(ForecastTable.from_predictions(p > 0.5, p)))
+    628
+    """
+    if table.n <= MOST_EXACT:
+        return table
+    columns = {name: getattr(table, name) for name in NAMES}
+    return _pooled(table.forecast, columns, table.n, table.n_events)[0]
+
+
+def pooled_cases(own: Cases, table: ForecastTable | None = None) -> tuple[ForecastTable, NDArray[np.intp]]:
+    """Return the pooled table of the cases of one event, and the row of each case; few cases may have it already."""
+    forecast, happened, weight = own.gathered()
+    if own.n <= MOST_EXACT:
+        table = ForecastTable.from_cases(own) if table is None else table
+        return table, rows_of(table, forecast)
+    w = np.ones(len(forecast)) if weight is None else weight
+    columns = {"events": w * happened, "non_events": w * ~happened}
+    columns |= {"event_squares": w * columns["events"], "non_event_squares": w * columns["non_events"]}
+    kept = w > 0.0
+    return _pooled(forecast, columns, int(np.count_nonzero(kept)), int(np.count_nonzero(happened & kept)))
+
+
+def _pooled(
+    forecast: Floats, columns: dict[str, Floats], n: int, n_events: int
+) -> tuple[ForecastTable, NDArray[np.intp]]:
+    place = np.where(forecast == 0.0, 0, np.where(forecast == 1.0, BINS + 1, case_values(forecast).place + 1))
+    summed = {name: np.bincount(place, values, minlength=BINS + 2) for name, values in columns.items()}
+    weight = summed["events"] + summed["non_events"]
+    rows = np.flatnonzero(weight)
+    # Sums of differences from the centre of a bin keep means within their bins, also next to 1.
+    away = np.bincount(place, (forecast - CENTRES[place]) * (columns["events"] + columns["non_events"]), len(CENTRES))
+    values: dict[str, Any] = {name: one[rows] for name, one in summed.items()}
+    mean, certain = CENTRES[rows] + away[rows] / weight[rows], (rows == 0) | (rows == BINS + 1)
+    values["forecast"] = np.where(certain, CENTRES[rows], np.clip(mean, LEAST, MOST))
+    table = ForecastTable(**values, n=n, n_events=n_events)
+    return table, (np.cumsum(weight > 0.0) - 1)[place]

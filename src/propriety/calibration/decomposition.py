@@ -24,7 +24,7 @@ from propriety.result import Floats, Result
 from propriety.rules.families import BRIER, Brier
 from propriety.rules.ordinal import RankedProbability
 from propriety.rules.rule import Rule
-from propriety.rules.thresholds import read_grid
+from propriety.rules.weights import read_grid
 from propriety.tables.cases import TOLERANCE
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.labels import Labels

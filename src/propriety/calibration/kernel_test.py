@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.calibration.drawn_outcomes import drawn_outcomes
+from propriety.calibration.calibration_test import drawn_outcomes
 from propriety.errors import InputValueError
 from propriety.result import Floats
 

@@ -11,7 +11,7 @@ from scipy.special import expit, logit
 from propriety.errors import InputValueError
 from propriety.result import Floats
 from propriety.tables.forecast_table import ForecastTable
-from propriety.tables.quantiles import weighted_quantile
+from propriety.tables.laws import weighted_quantile
 
 MAX_STEPS = 50
 FEW_ROWS = 2**12  # A fit of more rows starts from that of this many runs of them.

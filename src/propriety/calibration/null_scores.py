@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import eval_legendre, logit
 
-from propriety.calibration.grouping import rows_of, starts_by_share
+from propriety.calibration.calibration_errors import rows_of, starts_by_share
 from propriety.result import Floats
 from propriety.tables.forecast_table import ForecastTable
 

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.result import Floats
+from propriety.tables.cases import IdentityCache
 from propriety.tables.forecast_table import ForecastTable
-from propriety.tables.identity_cache import IdentityCache
 from propriety.tables.pooling import isotonic_starts
 
 POOLED: IdentityCache[Blocks] = IdentityCache()

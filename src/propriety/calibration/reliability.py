@@ -2,31 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+import math
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import ndtr
 
-from propriety.calibration.bands import Band, BandMethod, band_around_curve, band_around_diagonal
+from propriety.calibration.bands import Band, BandMethod, band_around_curve, band_around_diagonal, simultaneous_band
 from propriety.calibration.binning import Strategy, bin_starts
+from propriety.calibration.calibration_errors import ForecastHistogram, forecast_histogram, is_discrete
 from propriety.calibration.decomposition import Decomposition, decompose_table
-from propriety.calibration.histogram import ForecastHistogram, forecast_histogram, is_discrete
 from propriety.calibration.logistic import smooth_recalibration
 from propriety.calibration.pav import Blocks, pool_adjacent_violators
-from propriety.calibration.simultaneous import simultaneous_band
 from propriety.calibration.smooth_calibration import SmoothCalibration, SmoothMethod, smooth_calibration_of
 from propriety.checks import check_choice
 from propriety.errors import InputTypeError, InputValueError
 from propriety.result import Floats, Result
 from propriety.rules.families import Brier
+from propriety.rules.scoring import mean_score
+from propriety.tables.censored_outcomes import check_known
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.labels import Labels
+from propriety.tables.pooling import running_sum
 from propriety.tables.validation import Missing
 
 CurveMethod: TypeAlias = Literal["corp", "bins", "smooth"]
-
 BINS = 10
 
 
@@ -160,7 +163,7 @@ class ReliabilityCurve(Result):
         -----
         The limits are Clopper-Pearson limits for the events and cases of the pooled blocks, with a critical value that
         allows for the choice of the blocks by the outcomes (1.9 instead of 1.64 at 90%); see
-        `propriety.calibration.pointwise`. They assume that the rate does not decrease with the forecast, and need only
+        `propriety.calibration.bands`. They assume that the rate does not decrease with the forecast, and need only
         the table: no draws, no seed.
 
         In simulations, 90% limits covered the true rate 0.89 to 0.97 of the time, and more if events are few or the
@@ -190,7 +193,7 @@ class ReliabilityCurve(Result):
         """Add the band that contains the whole true curve at once, assuming only that it does not decrease.
 
         Where the diagonal leaves it, the forecasts are miscalibrated, and this conclusion is wrong with a probability
-        of at most 1 - level, however many forecasts there are. See `propriety.calibration.simultaneous` for the
+        of at most 1 - level, however many forecasts there are. See `propriety.calibration.bands` for the
         construction. It needs no draws. It is wider than the other bands, because it makes a statement about all
         forecasts together.
 
@@ -349,3 +352,257 @@ def _rows(table: ForecastTable, start: Any) -> tuple[Floats, Floats, Floats, Flo
     mean = np.add.reduceat(table.weights * table.forecast, start) / weight
     rate = np.add.reduceat(table.events, start) / weight
     return table.forecast[start], table.forecast[last], mean, rate, weight
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class ClassicalDecomposition(Result):
+    """Brier score = reliability - resolution + uncertainty + within_bin.
+
+    Parameters
+    ----------
+    score : float
+        Brier score of the forecasts.
+    reliability : float
+        Weighted mean squared distance between the mean forecast and the event rate of a bin; lower is better.
+    resolution : float
+        Weighted variance of the event rates of the bins; higher is better.
+    uncertainty : float
+        Variance of the outcomes.
+    within_bin : float
+        Variance of the forecasts within bins minus twice their covariance with the outcomes there.
+    strategy : {"uniform", "quantile", "distinct"}
+        How the bins are formed.
+    bins, n, dropped : int
+        Number of non-empty bins, of cases, and of rows left out because of missing values.
+    """
+
+    score: float
+    reliability: float
+    resolution: float
+    uncertainty: float
+    within_bin: float
+    strategy: str
+    bins: int
+    n: int
+    dropped: int = 0
+
+
+def classical_decomposition(
+    y_true: ArrayLike | ForecastTable,
+    y_proba: ArrayLike | None = None,
+    *,
+    bins: int = 10,
+    strategy: Strategy | Literal["distinct"] = "uniform",
+    sample_weight: ArrayLike | None = None,
+    pos_label: Hashable | None = None,
+    labels: Labels | None = None,
+    missing: Missing = "raise",
+) -> ClassicalDecomposition:
+    r"""Decompose the Brier score into reliability, resolution and uncertainty of binned forecasts.
+
+    With the weight :math:`w_k`, mean forecast :math:`\bar p_k` and event rate :math:`\bar y_k` of bin :math:`k`,
+
+    .. math:: \mathrm{BS} = \sum_k w_k (\bar p_k - \bar y_k)^2 - \sum_k w_k (\bar y_k - \bar y)^2
+              + \bar y (1 - \bar y) + \sum_{k,\, i \in k} w_i \bigl[(p_i - \bar p_k)^2
+              - 2 (p_i - \bar p_k) (y_i - \bar y_k)\bigr] .
+
+    The parts depend on the bins: narrow bins with few cases inflate both reliability and resolution by the same amount.
+    `decompose` needs no bins and is preferable.
+
+    Parameters
+    ----------
+    y_true, y_proba, sample_weight, pos_label, labels, missing
+        As in `propriety.mean_score`: binary predictions, or a ForecastTable.
+    bins : int
+        Number of bins, for the first two strategies.
+    strategy : {"uniform", "quantile", "distinct"}
+        Bins of equal width, of about equal weight, or one for each distinct forecast, so that within_bin is 0.
+
+    References
+    ----------
+    Murphy (1973), doi:10.1175/1520-0450(1973)012<0595:ANVPOT>2.0.CO;2; Stephenson, Coelho & Jolliffe (2008),
+    doi:10.1175/2007WAF2006116.1, for the terms within bins.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> pr.classical_decomposition([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8], strategy="distinct")
+    ClassicalDecomposition(score=0.175, reliability=0.175, resolution=0.25, uncertainty=0.25, within_bin=0,
+                           strategy=distinct, bins=4, n=4, dropped=0)
+    """
+    table = ForecastTable.of(
+        y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels, missing=missing
+    )
+    check_choice("strategy", strategy, (*get_args(Strategy), "distinct"))
+    start = np.arange(len(table)) if strategy == "distinct" else bin_starts(table, bins=bins, strategy=strategy)
+    share = table.weights / table.weight
+    size = np.add.reduceat(share, start)
+    forecast = np.add.reduceat(share * table.forecast, start) / size
+    rate = np.add.reduceat(table.events, start) / np.add.reduceat(table.weights, start)
+    rows = np.diff(start, append=len(table))
+    gap, lift = table.forecast - np.repeat(forecast, rows), table.event_rates - np.repeat(rate, rows)
+    return ClassicalDecomposition(
+        score=float(mean_score(table, rule=Brier())),
+        reliability=float(size @ (forecast - rate) ** 2),
+        resolution=float(size @ (rate - table.event_rate) ** 2),
+        uncertainty=table.event_rate * float(table.non_events.sum()) / table.weight,
+        within_bin=float(share @ (gap * (gap - 2.0 * lift))),
+        strategy=strategy,
+        bins=len(start),
+        n=table.n,
+        dropped=table.dropped,
+    )
+
+
+FEWEST = 50.0  # Variance of the events from which the limit distributions are close.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class CumulativeCalibrationError(Result):
+    """Cumulative differences between outcomes and forecasts, one row per forecast.
+
+    See `cumulative_calibration_error`.
+
+    Parameters
+    ----------
+    forecast : array of shape (rows,)
+        Distinct forecasts, increasing.
+    coverage : array of shape (rows,)
+        Share of the cases with at most this forecast.
+    difference : array of shape (rows,)
+        Sum of outcome minus forecast of these cases, divided by the number of all cases.
+    kuiper, kuiper_p_value : float
+        Range of the differences (ECCE-R), including 0, and the p-value for calibrated forecasts.
+    kolmogorov_smirnov, kolmogorov_smirnov_p_value : float
+        Largest absolute difference (ECCE-MAD), and its p-value.
+    sigma : float
+        Standard deviation of the last difference for calibrated forecasts, the scale of both statistics.
+    n, dropped : int
+        Number of cases, and of rows left out because of missing values.
+    note : str
+        A caveat, if the p-values are approximate.
+    """
+
+    forecast: Floats
+    coverage: Floats
+    difference: Floats
+    kuiper: float
+    kuiper_p_value: float
+    kolmogorov_smirnov: float
+    kolmogorov_smirnov_p_value: float
+    sigma: float
+    n: int
+    dropped: int = 0
+    note: str = ""
+
+
+def cumulative_calibration_error(
+    y_true: ArrayLike | ForecastTable,
+    y_proba: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Hashable | None = None,
+    labels: Labels | None = None,
+    missing: Missing = "raise",
+) -> CumulativeCalibrationError:
+    r"""Compute the cumulative calibration error, ECCE, which needs no bins.
+
+    .. math::
+
+       C_k = \frac1n \sum_{j=1}^{k} (y_j - p_j), \qquad
+       \mathrm{Kuiper} = \max_{0 \le k \le n} C_k - \min_{0 \le k \le n} C_k, \qquad
+       \mathrm{KS} = \max_k |C_k|
+
+    in the order of the forecasts. Kuiper's statistic is the largest difference, in absolute value, between events and
+    expected events in any range of forecasts, per case. Equal forecasts are one step, so the order of the rows does not
+    matter. For calibrated forecasts and many cases, the statistics divided by
+    :math:`\sigma = \sqrt{\sum p (1 - p)} / n` are the range and the largest absolute value of Brownian motion on
+    [0, 1], from which the p-values follow.
+
+    Parameters
+    ----------
+    y_true, y_proba, sample_weight, pos_label, labels, missing
+        As in `propriety.mean_score`; a ForecastTable replaces predictions.
+
+    Notes
+    -----
+    Without ties, `kuiper` is ``ecce`` and `kuiper / sigma` is ``ecce_sigma`` of MCGrad. Among equal forecasts, MCGrad
+    takes a step for each row, so its values depend on the order of the rows and are at least as large as these.
+
+    Steps of discrete forecasts make the p-values conservative. Cases are independent, and weights carry no information
+    about outcomes. The test of `propriety.calibration_summary` also allows for clusters, times and weights of cases and
+    controls, and says in which direction the forecasts are wrong.
+
+    References
+    ----------
+    Arrieta-Ibarra et al. (2022), arXiv:2205.09680; Feller (1951), doi:10.1214/aoms/1177729589, for the range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import propriety as pr
+    >>> rng = np.random.default_rng(1)
+    >>> p = rng.random(2000)
+    >>> found = pr.cumulative_calibration_error(rng.random(2000) < p**1.2, p)
+    >>> round(found.kuiper, 4), found.kuiper_p_value < 0.001, round(found.kuiper / found.sigma, 2)
+    (0.0375, True, 4.1)
+    """
+    check_known(y_true, hint="use calibration_summary.")
+    table = ForecastTable.of(
+        y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels, missing=missing
+    )
+    difference = running_sum(table.events - table.weights * table.forecast) / table.weight
+    squares = table.event_squares + table.non_event_squares
+    variance = float(squares @ (table.forecast * (1.0 - table.forecast)))
+    sigma = math.sqrt(variance) / table.weight
+    kuiper = float(max(difference.max(), 0.0) - min(difference.min(), 0.0))
+    largest = float(np.abs(difference).max())
+    spread = float(table.weights @ (table.forecast * (1.0 - table.forecast)))
+    independent = spread**2 / variance if variance > 0.0 else 0.0  # In units of cases.
+    return CumulativeCalibrationError(
+        forecast=table.forecast,
+        coverage=running_sum(table.weights) / table.weight,
+        difference=difference,
+        kuiper=kuiper,
+        kuiper_p_value=_p_value(kuiper, sigma, range_exceeds),
+        kolmogorov_smirnov=largest,
+        kolmogorov_smirnov_p_value=_p_value(largest, sigma, absolute_exceeds),
+        sigma=sigma,
+        n=table.n,
+        dropped=table.dropped,
+        note="" if independent >= FEWEST else "based on few uncertain outcomes: the p-values are approximate",
+    )
+
+
+def _p_value(statistic: float, sigma: float, exceeds: Callable[[float], float]) -> float:
+    if sigma == 0.0:  # All forecasts are certain.
+        return 1.0 if statistic == 0.0 else 0.0
+    return exceeds(statistic / sigma)
+
+
+def range_exceeds(size: float) -> float:
+    """Return the probability that the range of Brownian motion on [0, 1] exceeds a number.
+
+    Examples
+    --------
+    >>> round(range_exceeds(2.4977), 4)
+    0.05
+    """
+    if size < 0.5:
+        return 1.0  # Up to 1e-7.
+    k = np.arange(1, 41)
+    return float(np.clip(8.0 * ((-1.0) ** (k - 1) * k * ndtr(-k * size)).sum(), 0.0, 1.0))
+
+
+def absolute_exceeds(size: float) -> float:
+    """Return the probability that the largest absolute value of Brownian motion on [0, 1] exceeds a number.
+
+    Examples
+    --------
+    >>> round(absolute_exceeds(2.2414), 4)
+    0.05
+    """
+    if size < 0.2:
+        return 1.0  # Up to 1e-13.
+    k = np.arange(100)
+    return float(np.clip(4.0 * ((-1.0) ** k * ndtr(-(2 * k + 1) * size)).sum(), 0.0, 1.0))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from propriety.calibration.pav import Blocks
 from propriety.errors import ImproperRuleError
 from propriety.result import Floats
-from propriety.rules.elementary import ShiftedBrier
+from propriety.rules.families import ShiftedBrier
 from propriety.rules.ordinal import SquaredAbsoluteRankedProbability
 from propriety.rules.rule import BinaryRule, Rule, binary_rule, check_rule
 from propriety.rules.scoring import mean_loss, weighted_sum

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtrc, expit, logit, ndtri
 
-from propriety.calibration.grouping import starts_by_share
+from propriety.calibration.calibration_errors import starts_by_share
 from propriety.calibration.loess import loess_of
 from propriety.calibration.logistic import OUTER_KNOT, LogisticFit, fit_logistic, natural_spline_basis
 from propriety.calibration.null_scores import log_weight_ratio, weighted_variance
@@ -19,7 +19,7 @@ from propriety.checks import check_choice, check_level, check_resamples, fresh_s
 from propriety.errors import InputValueError
 from propriety.result import Floats, Result
 from propriety.tables.forecast_table import ForecastTable
-from propriety.tables.quantiles import weighted_quantile
+from propriety.tables.laws import weighted_quantile
 
 SmoothMethod: TypeAlias = Literal["spline", "loess"]
 

@@ -13,9 +13,9 @@ from propriety.cli.messages import block, say
 from propriety.cli.numbers import numbers_of
 from propriety.cli.options import json_option, threshold_options
 from propriety.cli.outputs import STDOUT, check_targets, write
-from propriety.decisions import advice
+from propriety.decisions.recommendations import Decisions, Kind, Need
 
-DECISIONS, KINDS, NEEDS = (click.Choice(get_args(one)) for one in (advice.Decisions, advice.Kind, advice.Need))
+DECISIONS, KINDS, NEEDS = (click.Choice(get_args(one)) for one in (Decisions, Kind, Need))
 
 
 @click.command(
@@ -54,7 +54,7 @@ def advise(ctx: click.Context, /, json_file: str | None, **options: Any) -> None
     check_targets([json_file])
     if _is_interactive(ctx):
         options = _answers()
-    found = advice.advise(**options)
+    found = advise(**options)
     if json_file is not None:
         write(json_file, written(document("advice", found.to_dict())))
     if json_file != STDOUT:

@@ -35,7 +35,7 @@ from propriety.inference.slice_table import Slices
 from propriety.inference.verdicts import merit_of
 from propriety.ledger.ledger import Ledger
 from propriety.result import Floats
-from propriety.rules.thresholds import Thresholds
+from propriety.rules.weights import Thresholds
 from propriety.tables.forecast_table import ForecastTable
 
 

@@ -28,7 +28,7 @@ from propriety.inference.estimates import counted
 from propriety.ledger.condense import condense as condense_cases
 from propriety.ledger.ledger import Ledger
 from propriety.rules.rule import Rule
-from propriety.rules.thresholds import Thresholds
+from propriety.rules.weights import Thresholds
 from propriety.tables.forecast_table import ForecastTable
 
 cells_option = click.option(

@@ -23,8 +23,7 @@ from propriety.errors import InputValueError
 from propriety.inference.plan import plan as planned
 from propriety.ledger.ledger import Ledger
 from propriety.tables.forecast_table import ForecastTable
-from propriety.tables.frames import checked_columns
-from propriety.tables.names import first_repeated
+from propriety.tables.frames import checked_columns, first_repeated
 
 
 @click.command(

@@ -16,8 +16,8 @@ from propriety.cli.numbers import GRID
 from propriety.cli.options import case_options, file_arguments, problem_options
 from propriety.cli.outputs import check_targets, replaced
 from propriety.cli.stages import Stages
-from propriety.decisions.murphy import murphy_curve
 from propriety.decisions.net_benefit import decision_curve
+from propriety.decisions.regret import murphy_curve
 from propriety.errors import InputValueError
 from propriety.evaluation.evaluation import Evaluation
 from propriety.evaluation.words import cases_words

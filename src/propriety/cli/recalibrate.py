@@ -42,14 +42,11 @@ from propriety.recalibration.recalibrate import CHOOSE
 from propriety.recalibration.recalibrate import recalibrate as recalibrated
 from propriety.recalibration.result import Recalibration
 from propriety.recalibration.segment_map import Label, SegmentMap
-from propriety.recalibration.stored_maps import StoredMap
-from propriety.rules.bounded import BoundedLog
-from propriety.rules.elementary import Elementary
-from propriety.rules.families import Log
+from propriety.recalibration.written_maps import StoredMap
+from propriety.rules.families import BoundedLog, Elementary, Log
 from propriety.rules.rule import BinaryRule
 from propriety.tables.forecast_table import ForecastTable
-from propriety.tables.frames import checked_columns
-from propriety.tables.names import first_repeated
+from propriety.tables.frames import checked_columns, first_repeated
 
 if TYPE_CHECKING:
     import duckdb

@@ -12,8 +12,7 @@ from typing import Any, Literal, TypeAlias
 
 from propriety.cli.inputs import shown
 from propriety.errors import InputValueError
-from propriety.tables.frames import pyarrow
-from propriety.tables.names import first_repeated
+from propriety.tables.frames import first_repeated, pyarrow
 
 Compression: TypeAlias = Literal["none", "gzip", "zstd"]
 

@@ -12,14 +12,13 @@ from narwhals.typing import IntoFrame
 from numpy.typing import ArrayLike, NDArray
 
 from propriety.checks import check_level, check_positive, check_resamples, fresh_seed
-from propriety.decisions.benefit_bands import Bands
-from propriety.decisions.benefit_cells import cells_of_ledger
+from propriety.decisions.benefit_cells import Bands, cells_of_ledger
 from propriety.decisions.net_benefit import GRID, below_one, rare_grid
 from propriety.errors import InputTypeError, InputValueError
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import open_ledger
 from propriety.result import Floats, Result
-from propriety.rules.thresholds import Thresholds, read_grid, read_thresholds
+from propriety.rules.weights import Thresholds, read_grid, read_thresholds
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.labels import Labels
 from propriety.tables.validation import Forecasts, Missing

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,16 +13,17 @@ from numpy.typing import ArrayLike, NDArray
 from propriety.checks import check_choice
 from propriety.decisions.agreement import labels_at, read_decisions
 from propriety.errors import InputTypeError, InputValueError, Wording
-from propriety.result import Floats, Score
+from propriety.result import Floats, Result, Score
 from propriety.tables.arguments import about
 from propriety.tables.arrays import Reading, read_array, read_forecasts
 from propriety.tables.cases import TOLERANCE
 from propriety.tables.forecast_columns import places_of_columns
+from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.labels import Labels
+from propriety.tables.pooling import running_sum
 from propriety.tables.validation import Missing, read_forecast
 
 Cost: TypeAlias = Literal["zero-one", "linear", "quadratic"] | ArrayLike
-
 POWERS = {"zero-one": 0, "linear": 1, "quadratic": 2}
 NOISE = 1e-12  # Expected costs closer than this share of the largest cost are tied.
 
@@ -226,3 +228,98 @@ def _least_expected(forecast: Floats, labels: tuple[Any, ...], *, cost: Cost) ->
     # Rounding of the sums, which is relative because no cost is negative, must not choose between tied decisions.
     decided: NDArray[np.intp] = np.argmax(expected <= expected.min(axis=0) * (1.0 + NOISE), axis=0)
     return decided
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class GainCurve(Result):
+    r"""Events found among the cases with the highest forecasts, one row per threshold; see `RocCurve.gains`.
+
+    Parameters
+    ----------
+    threshold : array of shape (rows,)
+        Act on forecasts of at least this value.
+    share : array of shape (rows,)
+        Share of the cases acted on.
+    recall : array of shape (rows,)
+        Share of the events that are acted on, the gain; also called sensitivity.
+    precision : array of shape (rows,)
+        Share of events among the cases acted on.
+    lift : array of shape (rows,)
+        Precision divided by prevalence.
+    prevalence : float
+        Share of events among all cases, the precision of acting at random.
+    average_precision : float
+        Mean precision over the events, :math:`\sum_k (r_k - r_{k-1})\, p_k` for recall r and precision p.
+    n : int
+        Number of cases.
+    """
+
+    threshold: Floats
+    share: Floats
+    recall: Floats
+    precision: Floats
+    lift: Floats
+    prevalence: float
+    average_precision: float
+    n: int
+
+    def _facts(self) -> dict[str, Any]:
+        return {"rows": len(self.threshold), "average_precision": self.average_precision, "n": self.n}
+
+
+def gain_curve_of(table: ForecastTable) -> GainCurve:
+    """Compute the curve of a table with events; see `RocCurve.gains`.
+
+    Examples
+    --------
+    >>> found = gain_curve_of(ForecastTable.from_predictions([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8]))
+    >>> found.recall, found.precision.round(3), round(found.average_precision, 4)
+    (array([0.5, 0.5, 1. , 1. ]), array([1.   , 0.5  , 0.667, 0.5  ]), 0.8333)
+    """
+    events, weights = np.cumsum(table.events[::-1]), np.cumsum(table.weights[::-1])
+    recall, precision, prevalence = events / events[-1], events / weights, table.event_rate
+    return GainCurve(
+        threshold=table.forecast[::-1],
+        share=weights / weights[-1],
+        recall=recall,
+        precision=precision,
+        lift=precision / prevalence,
+        prevalence=prevalence,
+        average_precision=float(np.diff(recall, prepend=0.0) @ precision),
+        n=table.n,
+    )
+
+
+class DecisionCounts(NamedTuple):
+    """Weights of the events and of the non-events that are acted on, and of those that are not."""
+
+    true_positives: Floats
+    false_positives: Floats
+    false_negatives: Floats
+    true_negatives: Floats
+
+
+def counts_at(table: ForecastTable, thresholds: Floats) -> DecisionCounts:
+    """Count the decisions at each threshold; cases with a forecast of at least the threshold are acted on.
+
+    Examples
+    --------
+    >>> table = ForecastTable.from_predictions([0, 1, 0, 1], [0.1, 0.3, 0.3, 0.8])
+    >>> found = counts_at(table, np.array([0.0, 0.3, 0.5, 1.0]))
+    >>> found.true_positives, found.false_positives
+    (array([2., 2., 1., 0.]), array([2., 1., 0., 0.]))
+    """
+    return _split(table, thresholds, table.events, table.non_events)
+
+
+def squares_at(table: ForecastTable, thresholds: Floats) -> DecisionCounts:
+    """Add up the squared weights of the cases that `counts_at` counts."""
+    return _split(table, thresholds, table.event_squares, table.non_event_squares)
+
+
+def _split(table: ForecastTable, thresholds: Floats, *columns: Floats) -> DecisionCounts:
+    below = np.searchsorted(table.forecast, thresholds, side="left")
+    # Sums of the rows, not differences from the total, so that no cases weigh exactly 0.
+    acted = [np.append(running_sum(weight[::-1])[::-1], 0.0)[below] for weight in columns]
+    others = [np.append(0.0, running_sum(weight))[below] for weight in columns]
+    return DecisionCounts(*acted, *others)

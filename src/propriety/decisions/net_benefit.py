@@ -11,13 +11,21 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from propriety.checks import check_choice, check_inside
-from propriety.decisions.operating_points import OperatingPoints, operating_points_of
+from propriety.decisions.expected_cost import counts_at
 from propriety.decisions.regret import area_under_regret
-from propriety.decisions.thresholds import counts_at
+from propriety.decisions.roc import OperatingPoints, operating_points_of
 from propriety.errors import InputTypeError, InputValueError
 from propriety.result import Floats, Result
-from propriety.rules.thresholds import Thresholds, read_grid, read_range, read_thresholds
-from propriety.rules.weights import IntervalWeight, LogOddsWeight, NetBenefitWeight, UniformWeight
+from propriety.rules.weights import (
+    IntervalWeight,
+    LogOddsWeight,
+    NetBenefitWeight,
+    Thresholds,
+    UniformWeight,
+    read_grid,
+    read_range,
+    read_thresholds,
+)
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.labels import Labels
 from propriety.tables.validation import Missing

@@ -11,13 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, logit, ndtri
 
 from propriety.checks import check_choice, check_level
-from propriety.decisions.cell_moments import ModelMoments, PairMoments
+from propriety.decisions.benefit_cells import ModelMoments, PairMoments
 from propriety.decisions.regret import WEIGHTS, ThresholdAxis
 from propriety.errors import InputValueError
 from propriety.result import Floats, Result
-from propriety.rules.bounded import BoundedBrier, BoundedLog
-from propriety.rules.thresholds import read_grid, read_range
-from propriety.rules.weights import IntervalWeight
+from propriety.rules.families import BoundedBrier, BoundedLog
+from propriety.rules.weights import IntervalWeight, read_grid, read_range
 from propriety.tables.cases import Cases
 from propriety.tables.labels import Labels
 from propriety.tables.validation import Missing, read_cases

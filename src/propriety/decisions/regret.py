@@ -2,27 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+import math
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from propriety.calibration.decomposition import regret_of_errors
+from propriety.calibration.decomposition import PARTS, Decomposition, decompose_table, regret_of_errors
 from propriety.calibration.pav import pool_adjacent_violators
+from propriety.calibration.score_parts import recalibrated_scores
 from propriety.checks import check_choice
-from propriety.errors import InputTypeError
-from propriety.result import Floats, Result
-from propriety.rules.scoring import weighted_sum
-from propriety.rules.thresholds import Thresholds, read_grid, read_range, read_thresholds
-from propriety.rules.weights import IntervalWeight, LogOddsWeight, ThresholdWeight, UniformWeight
+from propriety.errors import InputTypeError, InputValueError, Wording
+from propriety.result import Floats, Result, Score
+from propriety.rules.custom_weights import read_weight
+from propriety.rules.families import BRIER, BetaRegret
+from propriety.rules.operations import NUMPY, Column, Operations
+from propriety.rules.rule import BinaryRule, Properties
+from propriety.rules.scoring import mean_score, weighted_sum
+from propriety.rules.weights import (
+    IntervalWeight,
+    LogOddsWeight,
+    Thresholds,
+    ThresholdWeight,
+    UniformWeight,
+    read_grid,
+    read_range,
+    read_thresholds,
+)
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.labels import Labels
 from propriety.tables.validation import Missing
 
 ThresholdAxis: TypeAlias = Literal["linear", "log-odds"]
-
 WEIGHTS: dict[ThresholdAxis, type[IntervalWeight]] = {"linear": UniformWeight, "log-odds": LogOddsWeight}
 
 
@@ -302,3 +315,284 @@ def _share(part: Floats, whole: Floats) -> Floats:
     """Return the ratio, or NaN if the denominator is zero."""
     share: Floats = np.divide(part, whole, out=np.full(len(whole), np.nan), where=whole > 0.0)
     return share
+
+
+WeightNormalize: TypeAlias = Literal["none", "regret"]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class WeightedRegret(BinaryRule):
+    r"""Regret integrated over thresholds with a weight, :math:`\int R^*(c)\, w(c)\,dc`, as a rule.
+
+    Like any other rule, it can be decomposed, compared and turned into a skill score.
+
+    Parameters
+    ----------
+    weight : ThresholdWeight
+        The weight on thresholds.
+    normalize : {"none", "regret"}
+        "regret" divides by the total weight, which gives the mean regret over thresholds drawn from it.
+
+    References
+    ----------
+    Schervish (1989), doi:10.1214/aos/1176347398; Ehm, Gneiting, Jordan & Krüger (2016), doi:10.1111/rssb.12154.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> from propriety.decisions.regret import WeightedRegret
+    >>> from propriety.rules.weights import UniformWeight
+    >>> rule = WeightedRegret(UniformWeight(0.0, 0.5), normalize="regret")
+    >>> pr.decompose([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8], rule=rule).uncertainty
+    0.125
+    """
+
+    name: ClassVar[str] = "weighted_regret"
+
+    weight: ThresholdWeight
+    normalize: WeightNormalize = "none"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.weight, ThresholdWeight):
+            law = "must be a weight on thresholds such as UniformWeight()"
+            raise InputTypeError(law, argument="weight", offender=f"got {type(self.weight).__name__}")
+        check_choice("normalize", self.normalize, get_args(WeightNormalize))
+        if self.normalize == "regret" and self.weight.total() == math.inf:
+            law = f"a weight needs a finite total to be normalised; that of {self.weight!r} is infinite"
+            raise InputValueError(law, hint='narrow the interval, or pass normalize="none".')
+
+    def properties(self, classes: int | None = None) -> Properties:
+        """Return the claims: proper. Strict propriety depends on where the weight is 0 and is not claimed."""
+        del classes
+        worst = max(float(self.loss(0.0, event=True)), float(self.loss(1.0, event=False)))
+        return Properties(proper=True, best=0.0, worst=worst)
+
+    def loss(self, p: Column, *, event: bool, ops: Operations = NUMPY) -> Column:
+        """Return the integral for one case, divided by the total weight with ``normalize="regret"``."""
+        return self.weight.loss(p, event=event, ops=ops) / (1.0 if self.normalize == "none" else self.weight.total())
+
+
+def weighted_regret(
+    y_true: ArrayLike | ForecastTable,
+    y_proba: ArrayLike | None = None,
+    *,
+    weight: ThresholdWeight | Callable[[Floats], Any] | tuple[ArrayLike, ArrayLike],
+    normalize: WeightNormalize = "none",
+    sample_weight: ArrayLike | None = None,
+    pos_label: Hashable | None = None,
+    labels: Labels | None = None,
+    missing: Missing = "raise",
+) -> Score:
+    r"""Regret integrated over thresholds with a weight; lower is better.
+
+    .. math:: \int_0^1 R^*(c)\, w(c)\,dc
+
+    where :math:`R^*(c)`, the regret of acting at the threshold :math:`c`, is the mean of ``Elementary(c)``.
+
+    Parameters
+    ----------
+    y_true, y_proba, sample_weight, pos_label, labels, missing
+        As in `propriety.mean_score`: binary outcomes and the probability of the event, or a ForecastTable.
+    weight : ThresholdWeight, callable, or (grid, densities)
+        ``UniformWeight``, ``LogOddsWeight``, ``NetBenefitWeight``, ``BetaWeight`` and points, which are interpolated
+        linearly (`PointsWeight`), are exact. A function of an array of thresholds is integrated numerically; see
+        `CustomWeight` for the error.
+    normalize : {"none", "regret"}
+        "regret" divides by the total weight, which gives the mean regret over thresholds drawn from it.
+
+    References
+    ----------
+    Schervish (1989), doi:10.1214/aos/1176347398; Flores et al. (2025), arXiv:2504.04528.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> from propriety.decisions.regret import weighted_regret
+    >>> from propriety.rules.weights import UniformWeight
+    >>> y, p = [0, 1, 1, 0], [0.2, 0.9, 0.4, 0.5]
+    >>> round(2 * weighted_regret(y, p, weight=UniformWeight()), 12) == round(pr.brier_score(y, p), 12)
+    True
+    >>> round(weighted_regret(y, p, weight=([0.1, 0.2, 0.4], [0, 1, 0])), 6)
+    0.010833
+    """
+    rule = WeightedRegret(read_weight(weight), normalize=normalize)
+    table = ForecastTable.of(
+        y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels, missing=missing
+    )
+    return mean_score(table, rule=rule)
+
+
+def h_measure(
+    y_true: ArrayLike | ForecastTable,
+    y_proba: ArrayLike | None = None,
+    *,
+    alpha: float = 2.0,
+    beta: float = 2.0,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Hashable | None = None,
+    labels: Labels | None = None,
+    missing: Missing = "raise",
+) -> Score:
+    r"""Hand's H-measure: how well forecasts rank, for thresholds drawn from a Beta distribution; **higher is better**.
+
+    .. math:: H = 1 - \frac{L(\text{recalibrated})}{L(\text{event rate})}
+
+    with :math:`L` the regret averaged over thresholds drawn from Beta(:math:`\alpha, \beta`), of the forecasts
+    recalibrated by isotonic regression and of the constant event rate. It is 0 for a constant forecast and 1 for a
+    perfect ranking. Unlike the AUC, it weights thresholds equally for every model. It ignores miscalibration; the
+    regret of the forecasts as they are is ``weighted_regret(..., weight=BetaWeight(2, 2))``.
+
+    Parameters
+    ----------
+    y_true, y_proba, sample_weight, pos_label, labels, missing
+        As in `propriety.mean_score`: binary outcomes and the probability of the event, or a ForecastTable.
+    alpha, beta : float
+        Parameters of the distribution of thresholds. Beta(2, 2) is Hand's first proposal. For rare events Hand and
+        Anagnostopoulos propose alpha = 1 + event rate and beta = 2 - event rate, whose mode is the event rate.
+
+    References
+    ----------
+    Hand (2009), doi:10.1007/s10994-009-5119-5; Hand & Anagnostopoulos (2014), arXiv:1202.2564.
+
+    Examples
+    --------
+    >>> from propriety.decisions.regret import h_measure
+    >>> round(h_measure([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8]), 6)
+    0.5
+    """
+    rule = BetaRegret(alpha, beta)
+    table = ForecastTable.of(
+        y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels, missing=missing
+    )
+    if not (table.events.any() and table.non_events.any()):
+        law = Wording("the H-measure needs events and non-events; {y_true} holds one class only")
+        raise InputValueError(law)
+    blocks = pool_adjacent_violators(table)
+    recalibrated, reference = recalibrated_scores(rule, blocks.events, blocks.non_events)
+    score = Score(recalibrated, rule=repr(rule), n=table.n, weight=table.weight, dropped=table.dropped)
+    return score.turned(1.0 - recalibrated / reference, scale="0 for a constant, 1 for a perfect ranking")
+
+
+MurphyNormalize: TypeAlias = Literal["regret", "brier", "expectile"]
+FACTORS: dict[MurphyNormalize, float] = {"regret": 1.0, "brier": 2.0, "expectile": 0.5}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class MurphyCurve(Result):
+    """Mean elementary score at each threshold, and its parts.
+
+    Parameters
+    ----------
+    threshold : array of shape (rows,)
+        Cost ratio, which is also the optimal threshold for acting.
+    score : array of shape (rows,)
+        Mean elementary score: miscalibration - discrimination + uncertainty.
+    miscalibration, discrimination, uncertainty : array of shape (rows,), optional
+        Its parts, none of them negative.
+    normalize : {"regret", "brier", "expectile"}
+        Scale of the elementary score; see `murphy_curve`.
+    area : float
+        Area under `score` over [0, 1], exact.
+    exact : bool
+        Whether straight lines through the rows are the exact curves.
+    thresholds : float or (float, float), optional
+        The decision maker's threshold or range, around which the curves are drawn.
+    n, dropped : int
+        Number of cases, and of rows left out because of missing values.
+    """
+
+    threshold: Floats
+    score: Floats
+    miscalibration: Floats | None = None
+    discrimination: Floats | None = None
+    uncertainty: Floats | None = None
+    normalize: MurphyNormalize
+    area: float
+    exact: bool
+    thresholds: Thresholds | None = None
+    n: int
+    dropped: int = 0
+    decomposition: Decomposition | None = field(default=None, metadata={"hidden": True})
+
+    @property
+    def areas(self) -> dict[str, float]:
+        """Exact areas under the score and, if available, its parts."""
+        if self.decomposition is None:
+            return {"score": self.area}
+        return {name: FACTORS[self.normalize] / 2.0 * getattr(self.decomposition, name) for name in PARTS}
+
+    def _facts(self) -> dict[str, Any]:
+        facts: dict[str, Any] = {
+            "rows": len(self.threshold),
+            "normalize": self.normalize,
+            "area": self.area,
+            "n": self.n,
+        }
+        return facts | ({"dropped": self.dropped} if self.dropped else {})
+
+
+def murphy_curve(
+    y_true: ArrayLike | ForecastTable,
+    y_proba: ArrayLike | None = None,
+    *,
+    thresholds: Thresholds | None = None,
+    grid: ArrayLike | None = None,
+    normalize: MurphyNormalize = "regret",
+    parts: bool = True,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Hashable | None = None,
+    labels: Labels | None = None,
+    missing: Missing = "raise",
+) -> MurphyCurve:
+    r"""Compute the mean elementary score at every threshold, with its miscalibration and discrimination.
+
+    .. math:: R^*(c) = \mathrm{MCB}(c) - \mathrm{DSC}(c) + \mathrm{UNC}(c)
+
+    A forecast whose curve is nowhere above that of another is at least as good under every proper score.
+
+    Parameters
+    ----------
+    y_true, y_proba, sample_weight, pos_label, labels, missing
+        As in `propriety.mean_score`; a ForecastTable replaces predictions.
+    thresholds : float or (float, float), optional
+        The probability at which one would act, or its range. The curves are drawn around it.
+    grid : array-like in [0, 1], optional
+        Where to evaluate the curves. Without it they are exact: linear between the rows; at a jump the threshold occurs
+        twice, first with the value there and then with the limit from above.
+    normalize : {"regret", "brier", "expectile"}
+        "regret" is the mean of ``Elementary(c)``, and the area is half the Brier score, as in model-diagnostics.
+        "brier" is twice that, and the area is the Brier score, as in triptych. "expectile" is half of it, the
+        elementary score of the expectile at level 1/2, and the area is a quarter of the Brier score, as in scores.
+    parts : bool
+        Whether to recalibrate the forecasts and return the parts.
+
+    References
+    ----------
+    Ehm, Gneiting, Jordan & Krüger (2016), doi:10.1111/rssb.12154; Dimitriadis, Gneiting & Jordan (2021),
+    doi:10.1073/pnas.2016191118, for the parts.
+
+    Examples
+    --------
+    >>> from propriety.decisions.regret import murphy_curve
+    >>> murphy_curve([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8], normalize="brier")
+    MurphyCurve(rows=11, normalize=brier, area=0.175, n=4)
+    >>> curve = murphy_curve([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8], grid=[0.35])
+    >>> curve.score, curve.uncertainty
+    (array([0.25]), array([0.175]))
+    """
+    check_choice("normalize", normalize, get_args(MurphyNormalize))
+    table = ForecastTable.of(
+        y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels, missing=missing
+    )
+    factor, given = FACTORS[normalize], None if grid is None else read_grid(grid)
+    facts: dict[str, Any] = {"normalize": normalize, "exact": given is None, "thresholds": read_thresholds(thresholds)}
+    facts |= {"n": table.n, "dropped": table.dropped}
+    if not parts:
+        regret = regret_curve(table, grid=given)
+        return MurphyCurve(
+            threshold=regret.threshold, score=factor * regret.regret, area=factor * regret.area(), **facts
+        )
+    whole = decompose_table(table, BRIER, curve=True, grid=given)
+    curves: dict[str, Any] = {name: factor * getattr(whole, f"{name}_curve") for name in PARTS}
+    curves["threshold"] = whole.threshold
+    return MurphyCurve(**curves, area=factor / 2.0 * whole.score, **facts, decomposition=whole)

@@ -18,7 +18,7 @@ from propriety.inference.dependence import check_times
 from propriety.inference.measure_reading import read_measures
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import open_ledger
-from propriety.rules.thresholds import Thresholds
+from propriety.rules.weights import Thresholds
 from propriety.tables.cases import TOLERANCE, Cases
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.labels import Labels

@@ -13,20 +13,17 @@ from numpy.typing import NDArray
 
 from propriety.calibration.decomposition import Decomposition, decompose_table, summed_decomposition
 from propriety.calibration.reliability import ReliabilityCurve
-from propriety.decisions.advice import Advice
-from propriety.decisions.murphy import MurphyCurve, murphy_curve
 from propriety.decisions.net_benefit import DecisionCurve, decision_curve
 from propriety.decisions.ranking_map import RankingMap, ranking_of
-from propriety.decisions.regret import RegretCurve, regret_curve
+from propriety.decisions.recommendations import Advice
+from propriety.decisions.regret import MurphyCurve, RegretCurve, murphy_curve, regret_curve
 from propriety.decisions.roc import RocCurve, roc_curve
 from propriety.diagnostics.probability_means import ProbabilityMeans, probability_means
 from propriety.errors import MissingDependencyError
 from propriety.evaluation import words
 from propriety.evaluation.calls import Calls, takes, versions
-from propriety.evaluation.class_analyses import ClassAnalyses
-from propriety.evaluation.class_groups import class_calibration_of_groups
-from propriety.evaluation.class_means import class_means
-from propriety.evaluation.group_calibration import GroupCalibration, calibration_of_groups
+from propriety.evaluation.class_table import ClassAnalyses, class_means
+from propriety.evaluation.group_calibration import GroupCalibration, calibration_of_groups, class_calibration_of_groups
 from propriety.evaluation.made_when_asked import MadeWhenAsked
 from propriety.evaluation.problem import Problem
 from propriety.evaluation.recalibration_gains import RecalibrationGains
@@ -43,7 +40,7 @@ from propriety.progress import track
 from propriety.result import Result
 from propriety.rules.families import Brier
 from propriety.rules.ordinal import RankedProbability
-from propriety.rules.thresholds import Thresholds
+from propriety.rules.weights import Thresholds
 from propriety.tables.events import Event
 from propriety.tables.forecast_table import ForecastTable
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from propriety.decisions.advice import Advice, advise
+from propriety.decisions.recommendations import Advice, advise
 from propriety.inference.calibration_measures import CalibrationIntercept, CalibrationSlope, ObservedExpected
 from propriety.inference.estimation import rules_of
 from propriety.inference.measure_reading import check_keys
@@ -20,12 +20,11 @@ from propriety.inference.measures import (
 from propriety.inference.ranking_measures import AreaUnderRoc
 from propriety.inference.slices import rules_of_slices
 from propriety.ledger.ledger import Kind
-from propriety.rules.bounded import BoundedBrier, BoundedLog
-from propriety.rules.families import BRIER, Log
+from propriety.rules.families import BRIER, BoundedBrier, BoundedLog, Log
 from propriety.rules.ordinal import RankedProbability
 from propriety.rules.penalized import Misclassification, PenalizedBrier
 from propriety.rules.rule import Rule
-from propriety.rules.thresholds import Thresholds
+from propriety.rules.weights import Thresholds
 
 RARE = 0.1
 LOG, RANKED = Log(), RankedProbability()

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betainc
 
-from propriety.calibration.pointwise import rate_limits
+from propriety.calibration.bands import rate_limits
 from propriety.checks import is_number
-from propriety.diagnostics.answers import Answers, answers_of
+from propriety.diagnostics.retention import Answers, answers_of
 from propriety.errors import InputValueError
 from propriety.inference.estimates import FEWEST, counted, too_narrow
 from propriety.inference.measures import Influence

@@ -15,7 +15,7 @@ from propriety.result import Floats
 from propriety.tables import laws
 from propriety.tables.arguments import check_indices
 from propriety.tables.arrays import read_array, read_forecasts
-from propriety.tables.names import check_names
+from propriety.tables.frames import check_names
 from propriety.tables.validation import read_cases
 
 RANKS_HINT = "only their order matters; pass scipy.stats.rankdata(score) / len(score) of scores on another scale."

@@ -27,8 +27,7 @@ from propriety.rules.rule import Rule
 from propriety.rules.scoring import losses_of_table
 from propriety.tables.arguments import check_indices
 from propriety.tables.arrays import Reading, read_array
-from propriety.tables.expected_table import expected_table
-from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.forecast_table import ForecastTable, expected_table
 from propriety.tables.validation import read_unlabelled
 
 BLIND = (

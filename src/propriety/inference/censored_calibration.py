@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from propriety.calibration.grouping import rows_of
+from propriety.calibration.calibration_errors import rows_of
 from propriety.calibration.null_scores import NullScores, group_of_cases, null_scores
 from propriety.result import Floats
 from propriety.tables.cases import Cases

@@ -13,8 +13,7 @@ import numpy as np
 
 from propriety.calibration.calibration_test import views_of
 from propriety.calibration.class_scores import SAME, ClassScores, line_of_table, standardised
-from propriety.calibration.class_tables import MOST_EXACT
-from propriety.calibration.class_test import SMALLEST, ClassTest, View, joined_test, line_p_values
+from propriety.calibration.class_test import MOST_EXACT, SMALLEST, ClassTest, View, joined_test, line_p_values
 from propriety.calibration.null_scores import NullScores
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.calibration_testing import calibration_test_of

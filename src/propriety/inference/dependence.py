@@ -13,7 +13,7 @@ from scipy.special import stdtr, stdtrit
 
 from propriety.errors import InputValueError
 from propriety.result import Floats
-from propriety.tables.times import check_time_labels
+from propriety.tables.keys import check_time_labels
 
 FEWEST_TIMES = 20  # With fewer times, a resample has at most three blocks.
 BLOCK = 2**21  # Block means computed at a time, which bounds the memory.

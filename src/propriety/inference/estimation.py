@@ -25,8 +25,7 @@ from propriety.inference.measures import Mean, MeanScore, Measure, Regret, Skill
 from propriety.inference.part_estimates import estimate_part, is_part
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import open_ledger
-from propriety.rules.elementary import Elementary
-from propriety.rules.families import BRIER
+from propriety.rules.families import BRIER, Elementary
 from propriety.rules.rule import Rule
 from propriety.tables import laws
 from propriety.tables.cases import TOLERANCE

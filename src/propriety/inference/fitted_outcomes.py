@@ -7,7 +7,7 @@ import math
 import numpy as np
 from scipy.special import expit, logit
 
-from propriety.calibration.grouping import rows_of
+from propriety.calibration.calibration_errors import rows_of
 from propriety.calibration.logistic import fit_logistic
 from propriety.errors import InputValueError
 from propriety.inference.measures import Influence

@@ -28,7 +28,7 @@ from propriety.tables import laws
 from propriety.tables.arguments import check_indices, numbers_of
 from propriety.tables.arrays import Reading, missing_cases, read_array
 from propriety.tables.censored_outcomes import CensoredOutcomes
-from propriety.tables.names import check_names
+from propriety.tables.frames import check_names
 from propriety.tables.validation import Forecasts
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.calibration.grouping import rows_of
+from propriety.calibration.calibration_errors import rows_of
 from propriety.inference.censored_calibration import squared_weights
 from propriety.inference.censored_means import censored_means, censored_ratio
 from propriety.inference.cluster_errors import ClusterSums, cluster_errors

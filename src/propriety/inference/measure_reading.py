@@ -13,7 +13,7 @@ from propriety.errors import InputTypeError, InputValueError
 from propriety.inference.measures import MeanScore, Measure
 from propriety.rules.rule import Rule
 from propriety.tables.forecast_table import ForecastTable
-from propriety.tables.names import first_repeated
+from propriety.tables.frames import first_repeated
 
 OfTable: TypeAlias = Callable[[ForecastTable], float]
 

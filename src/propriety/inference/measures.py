@@ -18,13 +18,11 @@ from propriety.calibration.decomposition import decompose_table
 from propriety.calibration.score_parts import proper_binary_rule
 from propriety.errors import InputTypeError
 from propriety.result import Floats
-from propriety.rules.bounded import BoundedBrier
-from propriety.rules.elementary import Elementary
-from propriety.rules.families import BRIER
+from propriety.rules.families import BRIER, BoundedBrier, Elementary
 from propriety.rules.functions import MeanNetLoss, NetLoss
 from propriety.rules.rule import Rule, check_rule
 from propriety.rules.scoring import mean_score, skill_score
-from propriety.rules.thresholds import Thresholds, read_thresholds
+from propriety.rules.weights import Thresholds, read_thresholds
 from propriety.tables.forecast_table import ForecastTable
 
 

@@ -23,11 +23,11 @@ from propriety.inference.monitor_history import NUMBERS, SAME, History, StoredDa
 from propriety.inference.monitor_laws import RESTART, check_facts, check_states
 from propriety.inference.stream_evidence import Evidence
 from propriety.inference.stream_states import DayRows, StreamStates
-from propriety.ledger.stored_rows import stored_labels
-from propriety.rules.registry import rule_from_dict, rule_to_dict
+from propriety.ledger.ledger_files import stored_labels
+from propriety.rules.catalogue import rule_from_dict, rule_to_dict
 from propriety.tables import frames
-from propriety.tables.label_codes import plain_labels
-from propriety.tables.whole_files import locked, replace_file
+from propriety.tables.frames import locked, replace_file
+from propriety.tables.labels import plain_labels
 
 if TYPE_CHECKING:
     from os import PathLike

@@ -12,7 +12,7 @@ from propriety.errors import InputValueError
 from propriety.inference.stability_index import BINS
 from propriety.inference.stream_evidence import ALTERNATIVES
 from propriety.inference.stream_states import DIRECTIONS, NEVER, StreamStates
-from propriety.tables.names import are_names
+from propriety.tables.frames import are_names
 
 RESTART = "restore the folder from a copy, or monitor the whole ledger and write to another folder."
 ROUNDING = 1e-9

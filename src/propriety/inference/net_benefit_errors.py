@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from propriety.decisions.net_benefit_limits import (
+from propriety.decisions.benefit_cells import (
     NetBenefitLimits,
     error_of_difference,
     limits_of_net_benefit,

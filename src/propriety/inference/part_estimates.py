@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from propriety.calibration.grouping import group_starts
+from propriety.calibration.calibration_errors import group_starts
 from propriety.calibration.null_scores import null_scores
 from propriety.calibration.pav import pool_adjacent_violators
 from propriety.calibration.score_parts import FixedForecasts, proper_binary_rule
@@ -36,9 +36,8 @@ from propriety.result import Floats
 from propriety.rules.families import BRIER
 from propriety.rules.rule import BinaryRule
 from propriety.rules.scoring import mean_score
-from propriety.tables.cases import Cases
+from propriety.tables.cases import Cases, IdentityCache
 from propriety.tables.forecast_table import ForecastTable
-from propriety.tables.identity_cache import IdentityCache
 
 WORK = 10_000_000  # Most outcomes of weighted cases drawn for one interval.
 FEWEST_DRAWS = 20  # Enough to estimate a mean and a spread, compared with the width of the interval.

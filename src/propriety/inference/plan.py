@@ -31,7 +31,7 @@ from propriety.ledger.ledger import Ledger
 from propriety.result import Floats, Result
 from propriety.rules.families import BRIER
 from propriety.rules.rule import Rule
-from propriety.rules.thresholds import read_thresholds
+from propriety.rules.weights import read_thresholds
 from propriety.tables.forecast_table import ForecastTable
 
 RESAMPLES = 2000

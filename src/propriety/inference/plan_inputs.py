@@ -18,7 +18,7 @@ from propriety.ledger.ledger import Ledger
 from propriety.tables.arguments import check_indices
 from propriety.tables.arrays import read_array
 from propriety.tables.forecast_table import ForecastTable
-from propriety.tables.names import check_names
+from propriety.tables.frames import check_names
 from propriety.tables.validation import read_unlabelled
 
 BENEFIT, MODEL = "standardized_net_benefit", "forecast"

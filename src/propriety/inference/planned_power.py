@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import chdtri, chndtr, chndtrinc, logit, ndtr, ndtri, stdtr
 
 from propriety.calibration.calibration_test import SHARES, calibration_test
-from propriety.decisions.net_benefit_limits import error_of_difference
+from propriety.decisions.benefit_cells import error_of_difference
 from propriety.errors import InputTypeError, InputValueError
 from propriety.inference.anticipated_cases import AnticipatedCases
 from propriety.inference.few_events import widened_errors

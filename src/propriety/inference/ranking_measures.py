@@ -6,14 +6,13 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from propriety.calibration.pointwise import rate_limits
+from propriety.calibration.bands import rate_limits
 from propriety.checks import check_inside, is_number
-from propriety.decisions.roc import roc_curve
-from propriety.decisions.top_k import top_k
+from propriety.decisions.roc import roc_curve, top_k
 from propriety.errors import InputTypeError, InputValueError
 from propriety.inference.area_limits import area_limits
 from propriety.inference.measures import Influence
-from propriety.rules.thresholds import read_range
+from propriety.rules.weights import read_range
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.pooling import running_sum
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from propriety.checks import check_level, check_resamples, fresh_seed, is_number
-from propriety.diagnostics.answers import Answers, answers_of
+from propriety.diagnostics.retention import Answers, answers_of
 from propriety.errors import InputTypeError, InputValueError
 from propriety.inference.abstention_measures import (
     AccuracyAtCoverage,

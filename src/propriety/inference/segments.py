@@ -14,7 +14,7 @@ from narwhals.typing import IntoFrame
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
-from propriety.calibration.cumulative_error import cumulative_calibration_error
+from propriety.calibration.reliability import cumulative_calibration_error
 from propriety.checks import check_choice, check_level, check_positive, check_resamples, fresh_seed
 from propriety.errors import InputValueError
 from propriety.inference.calibration_measures import CalibrationIntercept, ObservedExpected

@@ -15,7 +15,7 @@ from propriety.inference.measures import Measure
 from propriety.inference.verdicts import Names, holm
 from propriety.ledger.key_index import KeyIndex
 from propriety.result import Floats, Result
-from propriety.rules.thresholds import Thresholds
+from propriety.rules.weights import Thresholds
 
 TOO_FEW = "too few to test"
 INFINITE = "the value is infinite"

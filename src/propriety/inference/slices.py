@@ -35,7 +35,7 @@ from propriety.result import Floats
 from propriety.rules.families import BRIER
 from propriety.rules.functions import Excess
 from propriety.rules.rule import Rule
-from propriety.rules.thresholds import Thresholds
+from propriety.rules.weights import Thresholds
 from propriety.tables.cases import TOLERANCE
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.labels import Labels

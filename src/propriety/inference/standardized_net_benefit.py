@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from propriety.checks import check_inside
-from propriety.decisions.thresholds import counts_at
+from propriety.decisions.expected_cost import counts_at
 from propriety.errors import InputValueError
 from propriety.inference.measures import Influence
 from propriety.tables.forecast_table import ForecastTable

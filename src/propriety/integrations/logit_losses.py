@@ -16,8 +16,7 @@ import numpy as np
 from scipy import special
 
 from propriety.errors import InputValueError
-from propriety.rules.bounded import BoundedLog
-from propriety.rules.families import Brier, Log, Pseudospherical, Spherical, Tsallis
+from propriety.rules.families import BoundedLog, Brier, Log, Pseudospherical, Spherical, Tsallis
 from propriety.rules.operations import NUMPY, Column, Operations
 from propriety.rules.ordinal import RankedLog
 from propriety.rules.penalized import Misclassification, PenalizedLog, missed

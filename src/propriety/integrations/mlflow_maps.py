@@ -12,7 +12,7 @@ from propriety.integrations.libraries import load_library
 from propriety.recalibration.class_maps import ClassMap
 from propriety.recalibration.maps import RecalibrationMap
 from propriety.recalibration.result import Recalibration
-from propriety.recalibration.stored_maps import StoredMap
+from propriety.recalibration.written_maps import StoredMap
 
 mlflow: Any = load_library("mlflow", extra="mlflow")
 

@@ -24,8 +24,8 @@ from propriety.integrations.xarray_arrays import Arrays, Dimensions, Join, Layou
 from propriety.rules.families import BRIER
 from propriety.rules.rule import Rule, check_rule
 from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.frames import first_repeated
 from propriety.tables.labels import Labels
-from propriety.tables.names import first_repeated
 from propriety.tables.validation import Missing
 
 if TYPE_CHECKING:

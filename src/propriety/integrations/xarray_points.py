@@ -24,8 +24,8 @@ from propriety.result import Floats
 from propriety.rules.families import BRIER
 from propriety.rules.rule import Rule
 from propriety.tables.cases import TOLERANCE, Cases
+from propriety.tables.frames import check_names
 from propriety.tables.labels import Labels
-from propriety.tables.names import check_names
 from propriety.tables.validation import Missing
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from propriety.tables.cases import Cases, Keys
 
 KEPT = 2**20  # Cells kept before equal ones are merged, which bounds the memory if there are many clusters.
 MANY = 64  # With more cases per cell, one pass per cell is faster than counting.
-MOST = 2**27  # Largest number of values in the moments.
+MAX_VALUES = 2**27  # Largest number of values in the moments.
 
 
 def moments_of_cases(cases: Cases, rule: Rule, *, counts: NDArray[np.int64] | None = None) -> Moments:
@@ -37,7 +37,7 @@ def moments_of_cases(cases: Cases, rule: Rule, *, counts: NDArray[np.int64] | No
     check_rule(rule)
     series = len(cases.models) * (len(cases.models) + 1) // 2
     index, codes = KeyIndex.of_cases({OUTCOME: _outcomes(cases), **_keys(cases)}, len(cases))
-    if len(index) * series > MOST:
+    if len(index) * series > MAX_VALUES:
         law = f"{len(cases.models):,} models in {len(index):,} cells have too many differences to keep in memory"
         raise InputValueError(law, hint="compare fewer models at a time, or omit the clusters.")
     number = np.ones(len(cases), dtype=np.int64) if counts is None else counts

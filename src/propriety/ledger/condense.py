@@ -2,23 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+import narwhals as nw
+import numpy as np
 from narwhals.typing import IntoFrame
 from numpy.typing import ArrayLike
 
-from propriety.errors import InputTypeError, InputValueError, Wording
-from propriety.ledger.counted_cases import counted_ledger
+from propriety.checks import check_inside
+from propriety.errors import InputTypeError, InputValueError, ProprietyError, Wording
+from propriety.ledger.case_moments import moments_of_cases
+from propriety.ledger.key_index import KeyIndex
+from propriety.ledger.keyed_tables import KeyedTables
 from propriety.ledger.ledger import Kind, Ledger
-from propriety.ledger.sources import open_ledger
+from propriety.ledger.moments import OUTCOME, Moments
+from propriety.ledger.sources import columns_of_models, key_columns, open_ledger
+from propriety.result import Floats
 from propriety.rules.families import Brier, Log
 from propriety.rules.functions import Excess
 from propriety.rules.ordinal import RankedProbability
 from propriety.rules.penalized import Misclassification, PenalizedBrier
 from propriety.rules.rule import Rule, check_rule
-from propriety.tables.cases import TOLERANCE
+from propriety.tables import laws
+from propriety.tables.cases import TOLERANCE, Cases
+from propriety.tables.events import Event
+from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.frames import checked_columns, known
 from propriety.tables.labels import Labels
+from propriety.tables.lazy_cases import LazyCases
 from propriety.tables.validation import Forecasts, Missing
 
 
@@ -127,3 +140,187 @@ def usual_rules(kind: Kind) -> tuple[Rule, ...]:
     if kind == "ordinal":
         return (RankedProbability(), Log(), Brier(), Misclassification())
     return (Brier(), Log(), PenalizedBrier(), Misclassification())
+
+
+def at_prevalence(ledger: Ledger | ForecastTable, prevalence: float) -> Ledger:
+    r"""Return the ledger in which events and non-events are weighted so that a given share of the weight is events.
+
+    With the weights E of the events, N of the non-events and W = E + N, every event is weighted by
+    :math:`\pi W / E` and every non-event by :math:`(1 - \pi) W / N`. Scores, net benefit, observed/expected and every
+    curve are then those of a population with the event rate :math:`\pi`, provided that the forecasts of events are
+    distributed there as they are here, and those of non-events too (label shift). This holds for cases sampled by
+    outcome, such as a case-control study, and the population they were sampled from.
+
+    Parameters
+    ----------
+    ledger : Ledger or ForecastTable
+        Cases of one event, from `propriety.condense`.
+    prevalence : float
+        The event rate of the population, strictly between 0 and 1.
+
+    Returns
+    -------
+    Ledger
+        What `estimate`, `compare`, `slices` and `evaluate` read; its ``.table()`` is what curves read.
+
+    Notes
+    -----
+    The event rate is fixed, so standard errors of independent cases are those of two samples, the events and the
+    non-events. This holds for means, skill and measures with an influence function, and for their differences between
+    models. A score of rare events depends on a few non-events with high forecasts, which a small sample may lack, so
+    that errors other than that of the AUC are at least those at fitted event rates (`fitted_error`); for differences
+    between models this needs the cases. Intervals with clusters or times, of parts of a score, by bootstrap, and of
+    groups treat the weights as those of any other cases, which makes them too wide rather than too narrow.
+
+    In `studies/prevalence.py`, with a prevalence of 2% and 100 to 1,000 events, the coverage of 95% intervals was 94 to
+    98% for scores, net benefit, observed/expected, AUC and calibration slope, and 97 to 99% for the difference of two
+    Brier scores. With 100 events and 200 non-events whose event rate is far from a logistic function of the forecast,
+    it was 90% for the Brier score, 89% for the difference, and 94 to 96% for the others.
+
+    A weighted ledger cannot be stored: store the ledger as it is, and weight it after reading.
+
+    Only the weights change. Forecasts made for another event rate are then miscalibrated;
+    `propriety.prior_correction` gives the corrected ones.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> table = pr.ForecastTable(forecast=[0.1, 0.6], events=[20, 80], non_events=[60, 40])
+    >>> rare = at_prevalence(table, 0.01)
+    >>> round(rare.table().event_rate, 6), rare.n
+    (0.01, 200)
+    >>> pr.estimate(rare, measure=pr.measures.AreaUnderRoc()).value == pr.roc_curve(table).auc
+    True
+    """
+    check_inside("prevalence", prevalence)
+    if isinstance(ledger, ForecastTable):
+        ledger = Ledger.of_tables({"forecast": ledger})
+    if not isinstance(ledger, Ledger):
+        law = "must be a Ledger or a ForecastTable"
+        hint = Wording("pass propriety.condense(y_true, forecasts).")
+        raise InputTypeError(law, argument="ledger", offender=f"it is {type(ledger).__name__}", hint=hint)
+    if ledger.labels is not None:
+        raise InputValueError(f"must hold one event; it holds {len(ledger.labels)} classes", argument="ledger")
+    if ledger.censoring is not None:
+        raise InputValueError(
+            "must hold known outcomes; those of a horizon are weighted for censoring", argument="ledger"
+        )
+    table = ledger.table(ledger.models[0])
+    events, others = float(table.events.sum()), float(table.non_events.sum())
+    if not (events > 0.0 and others > 0.0):
+        absent = "non-events" if events > 0.0 else "events"
+        raise InputValueError(f"must hold events and non-events; it holds no {absent}", argument="ledger")
+    factors = (1.0 - prevalence) * (events + others) / others, prevalence * (events + others) / events
+    if isinstance(ledger.source, Cases):
+        found = Ledger.of_source(_weighted(ledger.source, *factors), ledger.events)
+        return replace(found, prevalence=float(prevalence))
+    return replace(
+        ledger,
+        prevalence=float(prevalence),
+        is_weighted=True,
+        source=None if ledger.source is None else _weighted_lazily(ledger.source, *factors),
+        _tables={place: _weighted_tables(ledger.keyed_tables(*place), *factors) for place in ledger._tables},  # noqa: SLF001  (a ledger made of a ledger)
+        _whole={},
+        _moments={rule: _weighted_moments(ledger.moments(rule), *factors) for rule in ledger.rules},
+        _collected={},
+    )
+
+
+def _weighted(cases: Cases, other: float, event: float) -> Cases:
+    weight = np.where(cases.outcomes(), event, other)
+    own = cases.weights()
+    return replace(cases, weight=weight if own is None else weight * own)
+
+
+def _weighted_lazily(cases: LazyCases, other: float, event: float) -> LazyCases:
+    weight = other + (event - other) * cases.happened(Event("event"))
+    weight = weight * nw.col("weight") if cases.weighted else weight
+    return replace(cases, frame=cases.frame.with_columns(weight=weight), weighted=True)
+
+
+def _weighted_tables(tables: KeyedTables, other: float, event: float) -> KeyedTables:
+    return replace(
+        tables,
+        events=event * tables.events,
+        non_events=other * tables.non_events,
+        event_squares=event**2 * tables.event_squares,
+        non_event_squares=other**2 * tables.non_event_squares,
+    )
+
+
+def _weighted_moments(moments: Moments, other: float, event: float) -> Moments:
+    factor = np.where(np.array(moments.index.column(OUTCOME)) == 1, event, other)
+    powers = {"weight": 1, "weight_squares": 2, "lean": 2, "spread": 2, "even_squares": 2, "even_cubes": 3}
+    scaled = {}
+    for name, power in powers.items():
+        values = getattr(moments, name)
+        scaled[name] = values * (factor**power if values.ndim == 1 else (factor**power)[:, None])
+    return replace(moments, **scaled)
+
+
+MAX_EXACT_SUM = 2.0**53  # Sums up to here are exact as floats.
+
+
+def counted_ledger(
+    y_true: object, forecasts: object, counts: object, rules: Callable[[Kind], Iterable[Rule]], **options: Any
+) -> Ledger:
+    """Make the ledger of the cases that rows stand for; it keeps no cases. `rules` returns those of its moments."""
+    if options["outcome"] is not None:
+        columns = [options["outcome"], options["cluster"], options["time"], counts]
+        y_true = _collected(y_true, forecasts, options["by"], *columns)
+    try:
+        # Counts are weights in everything but what is summed, so they are read and checked as such.
+        rows = open_ledger(y_true, forecasts, sample_weight=counts, **options)
+        return _of_counts(rows, rules(rows.kind))
+    except ProprietyError as error:
+        error.aliases["sample_weight"] = "counts"
+        raise
+
+
+def _collected(frame: object, forecasts: object, by: object, *others: object) -> object:
+    """Return the columns of a lazy frame that are needed, in memory; an eager frame as it is."""
+    lazy = known(frame)
+    if not isinstance(lazy, nw.LazyFrame):
+        return frame
+    models = [name for own in columns_of_models(forecasts).values() for name in own]
+    columns = dict.fromkeys([*models, *key_columns(by), *(name for name in others if isinstance(name, str))])
+    checked_columns(lazy, list(columns))
+    return lazy.select(*columns).collect().to_native()
+
+
+def _of_counts(rows: Ledger, rules: Iterable[Rule]) -> Ledger:
+    """Return the ledger of all cases, given that of rows with their counts as weights."""
+    cases = rows.source
+    assert isinstance(cases, Cases)  # noqa: S101  (for the type checker; the rows are in memory)
+    counts = cases.checked().weights()
+    assert counts is not None  # noqa: S101  (for the type checker; the counts are the weights)
+    _check_counts(counts, cases)
+    index, entry = KeyIndex.of_cases(cases.keys, len(cases))
+    plain = replace(cases, weight=None)
+
+    def keyed(model: str, event: Event) -> KeyedTables:
+        weighted = KeyedTables.of_cases(cases, model, event, entry, len(index))
+        happened = plain.event(event, model).outcomes()
+        numbers: dict[str, Any] = {
+            name: np.bincount(entry, column, minlength=len(index)).astype(np.int64)
+            for name, column in (("n", counts), ("n_events", counts * happened))
+        }
+        return replace(weighted, event_squares=weighted.events, non_event_squares=weighted.non_events, **numbers)
+
+    return replace(
+        rows,
+        source=None,
+        is_weighted=False,
+        index=index,
+        _tables={(model, event): keyed(model, event) for model in rows.models for event in rows.events},
+        _moments={rule: moments_of_cases(plain, rule, counts=counts.astype(np.int64)) for rule in rules},
+    )
+
+
+def _check_counts(counts: Floats, cases: Cases) -> None:
+    broken = counts != np.floor(counts)
+    if broken.any():
+        hint = Wording("pass weights as {sample_weight=}.")
+        laws.refuse("counts", "must be whole numbers", broken, counts, cases.rows, hint=hint)
+    if counts.sum() > MAX_EXACT_SUM:
+        raise InputValueError("must add up to at most 2**53", argument="counts", offender=f"got {counts.sum():.6g}")

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from propriety.errors import InputValueError
 from propriety.tables.cases import Keys
-from propriety.tables.label_codes import code_labels, ordered_labels, plain_labels
+from propriety.tables.labels import code_labels, ordered_labels, plain_labels
 
 Codes = NDArray[np.intp]
 NONE: Mapping[str, Sequence[Any]] = MappingProxyType({})

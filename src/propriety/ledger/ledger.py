@@ -13,9 +13,7 @@ from numpy.typing import NDArray
 from propriety.checks import check_cells
 from propriety.errors import InputTypeError, InputValueError
 from propriety.ledger.case_moments import moments_of_cases
-from propriety.ledger.engine_cases import cases_of_engine
-from propriety.ledger.engine_filling import tables_of_engine
-from propriety.ledger.engine_moments import moments_of_engine
+from propriety.ledger.engine_moments import cases_of_engine, moments_of_engine, tables_of_engine
 from propriety.ledger.key_index import KeyIndex
 from propriety.ledger.keyed_tables import KeyedTables
 from propriety.ledger.moments import MANY_EVENTS, OUTCOME, TAKEN, Moments
@@ -28,9 +26,9 @@ from propriety.tables.cases import Cases
 from propriety.tables.censoring import Censoring
 from propriety.tables.events import TOP, Event, event_of
 from propriety.tables.forecast_table import ForecastTable
-from propriety.tables.label_codes import ordered_labels
+from propriety.tables.keys import check_time_labels
+from propriety.tables.labels import ordered_labels
 from propriety.tables.lazy_cases import LazyCases
-from propriety.tables.times import check_time_labels
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -439,7 +437,7 @@ class Ledger:
 
     def to_frame(self, *, backend: Backend | None = None) -> Any:
         """Return the rows of all tables: model, event, keys, forecast, events, non_events and their squares."""
-        from propriety.ledger.stored_rows import stored_tables
+        from propriety.ledger.ledger_files import stored_tables
 
         return frame_of(stored_tables(self).to_pydict(), backend=backend)
 

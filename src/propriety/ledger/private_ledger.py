@@ -21,7 +21,7 @@ from propriety.ledger.ledger import Ledger
 from propriety.result import Floats, frame_of
 from propriety.tables import frames
 from propriety.tables.events import Event
-from propriety.tables.names import are_names
+from propriety.tables.frames import are_names
 
 Counts = NDArray[np.int64]
 

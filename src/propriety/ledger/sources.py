@@ -19,11 +19,10 @@ from propriety.tables.cases import TOLERANCE
 from propriety.tables.censored_frames import CensoredFrame
 from propriety.tables.events import events_of
 from propriety.tables.forecast_table import ForecastTable
-from propriety.tables.frames import checked_columns, columns_of, known
+from propriety.tables.frames import check_key_names, check_names, checked_columns, columns_of, first_repeated, known
 from propriety.tables.labels import Labels
 from propriety.tables.lazy_reading import read_lazy_cases
 from propriety.tables.models import check_tables
-from propriety.tables.names import check_key_names, check_names, first_repeated
 from propriety.tables.validation import Missing, read_cases
 
 

@@ -10,9 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.legend import Legend
 from matplotlib.patches import Patch
 
-from propriety.decisions.murphy import MurphyCurve
 from propriety.decisions.net_benefit import DecisionCurve, NetBenefitDifference, widest_threshold
-from propriety.decisions.regret import CostCurve, RegretCurve, ThresholdAxis
+from propriety.decisions.regret import CostCurve, MurphyCurve, RegretCurve, ThresholdAxis
 from propriety.plots.drawable_names import drawable_list, drawable_names
 from propriety.plots.drawing import (
     COLORS,
@@ -34,7 +33,7 @@ from propriety.plots.placing import Spot, make_room, write_beside
 from propriety.plots.shared_references import check_any, check_same
 from propriety.plots.threshold_axis import common_thresholds, draw_threshold_axis, in_words
 from propriety.result import Floats
-from propriety.rules.thresholds import Thresholds
+from propriety.rules.weights import Thresholds
 
 WIDE = (4.8, 3.6)
 LEAST = 1e-6  # Distance from 0 and 1, whose log-odds are infinite.

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
-from propriety.decisions.gains import GainCurve
+from propriety.decisions.expected_cost import GainCurve
 from propriety.plots.drawable_names import drawable_names
 from propriety.plots.drawing import GREY, LEGEND, SMALL, Percent, draw, line_style, new_axes, shown
 from propriety.plots.names import label_axis, set_name, write_legend

@@ -8,8 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Arc
 
-from propriety.diagnostics.probability_groups import ProbabilityGroups
-from propriety.diagnostics.probability_means import MeanSpectrum, ProbabilityMeans
+from propriety.diagnostics.probability_means import MeanSpectrum, ProbabilityGroups, ProbabilityMeans
 from propriety.errors import InputValueError
 from propriety.plots.drawable_names import drawable_names
 from propriety.plots.drawing import COLORS, DASHES, GREY, SMALL, draw, new_axes, on_white, shown, write_title

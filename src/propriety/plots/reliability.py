@@ -14,7 +14,7 @@ from matplotlib.path import Path
 from matplotlib.text import Annotation
 
 from propriety.calibration.bands import Band
-from propriety.calibration.histogram import ForecastHistogram
+from propriety.calibration.calibration_errors import ForecastHistogram
 from propriety.calibration.reliability import ReliabilityCurve
 from propriety.plots.drawable_names import LONGEST, drawable_names, short_names
 from propriety.plots.drawing import (

@@ -11,7 +11,7 @@ from matplotlib.ticker import FixedFormatter, FixedLocator, MaxNLocator, NullLoc
 from propriety.plots.drawing import GREY, SMALL, Percent, percent
 from propriety.plots.names import label_axis
 from propriety.plots.shared_references import check_same
-from propriety.rules.thresholds import Thresholds
+from propriety.rules.weights import Thresholds
 
 # The first ones have priority if there is no room for all.
 CHANCES = (

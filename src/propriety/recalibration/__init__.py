@@ -1,15 +1,17 @@
 """Recalibration maps for binary forecasts and for class probabilities."""
 
-from propriety.recalibration.class_fits import fit_structured_matrix, fit_temperature, fit_vector
+from propriety.recalibration.class_fits import fit_shrunk_classes, fit_structured_matrix, fit_temperature, fit_vector
 from propriety.recalibration.class_maps import (
     ClassIdentityMap,
     ClassMap,
+    MatrixMap,
+    TemperatureMap,
+    VectorMap,
     fit_classes_as_they_are,
     fit_classes_floored,
 )
-from propriety.recalibration.class_methods import CLASS_METHODS
+from propriety.recalibration.class_methods import CLASS_METHODS, OneVsRestMap, fit_one_vs_rest
 from propriety.recalibration.class_rows import ClassRows, floor_of_classes
-from propriety.recalibration.isotonic_map import IsotonicMap, fit_isotonic, fit_isotonic_corrected
 from propriety.recalibration.lazy_class_rows import LazyClassRows
 from propriety.recalibration.logistic_maps import (
     BetaMap,
@@ -21,13 +23,20 @@ from propriety.recalibration.logistic_maps import (
     fit_quadratic,
     fit_slope,
 )
-from propriety.recalibration.maps import IdentityMap, RecalibrationMap, fit_floored, fit_none, floor_of
+from propriety.recalibration.maps import (
+    IdentityMap,
+    IsotonicMap,
+    OddsMap,
+    RecalibrationMap,
+    fit_floored,
+    fit_isotonic,
+    fit_isotonic_corrected,
+    fit_none,
+    floor_of,
+    prior_correction,
+)
 from propriety.recalibration.methods import METHODS
-from propriety.recalibration.one_vs_rest import OneVsRestMap, fit_one_vs_rest
-from propriety.recalibration.prior_correction import OddsMap, prior_correction
-from propriety.recalibration.scaling_maps import MatrixMap, TemperatureMap, VectorMap
 from propriety.recalibration.segment_map import SegmentEffect, SegmentMap
-from propriety.recalibration.shrunk_classes import fit_shrunk_classes
 from propriety.recalibration.spline_map import SplineMap, fit_shrunk_spline, fit_spline
 from propriety.recalibration.venn_abers import VennAbersMap, fit_venn_abers
 

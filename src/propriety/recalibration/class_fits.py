@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from propriety.errors import InputValueError
-from propriety.recalibration.class_rows import Rows, floor_of_classes
+from propriety.recalibration.class_maps import MatrixMap, TemperatureMap, VectorMap
+from propriety.recalibration.class_rows import ClassRows, Likelihood, Rows, Scaling, floor_of_classes, maximised
 from propriety.recalibration.maps import checked_floor
-from propriety.recalibration.scaling_maps import MatrixMap, TemperatureMap, VectorMap
-from propriety.recalibration.softmax_fit import Likelihood, maximised
 from propriety.result import Floats
 
 MOST_CLASSES = 40  # For matrix scaling, whose Hessian has K^2 (K + 1)^2 entries.
@@ -183,3 +186,137 @@ def _found(parameters: Floats | None, method: str) -> Floats:
         law = f"{method} scaling has no finite fit: the forecasts may all be right, or all equal"
         raise InputValueError(law)
     return parameters
+
+
+LINE = 0.25  # Penalty on the common slope, in cases, so that the fit always exists.
+CAUTION = 1.25
+WIDE = 2.0  # Standard deviation of log-probabilities within rows above which the penalty scales them down.
+
+
+def fit_shrunk_classes(rows: Rows, *, floor: float | None = None, design_effect: float = 1.0) -> VectorMap | MatrixMap:
+    r"""Fit temperature, vector and matrix scaling, and shrink each according to the evidence for it.
+
+    The three are nested. The slope :math:`\beta_1` of temperature scaling is fitted with the penalty
+    :math:`\tfrac18 \min(1, s^2) (\beta_1 - 1)^2`, in units of a case. Here :math:`s` is the standard deviation of the
+    log-probabilities within rows. Below 0.0001 they count as equal; then :math:`\beta_1 = 1`, and the penalty is that
+    with :math:`s = 1`. Vector and matrix scaling are fitted with the same penalty on their mean slope, plus the
+    applicable part of the penalty of `fit_structured_matrix` with :math:`z = \sigma \log p`, where
+    :math:`\sigma = \max(|\beta|, \min(1, 2 / s))` and :math:`\beta = 1 + \alpha_1 (\beta_1 - 1)` is the shrunk slope of
+    the first stage. Let :math:`\theta_1, \theta_2, \theta_3` be the parameters of the fits and :math:`\theta_0` those
+    of the identity, and :math:`\Lambda_j` twice the gain in log-likelihood of fit j over the forecasts. The map has the
+    parameters
+
+    .. math:: \theta = \theta_0 + \sum_j \alpha_j (\theta_j - \theta_{j-1}), \qquad
+              \alpha_j = \max\left(0, 1 - \tfrac54 \frac{\nu_j}{\Lambda_j - \Lambda_{j-1}}\right) ,
+
+    where :math:`\nu_j` is the expected value of :math:`\Lambda_j - \Lambda_{j-1}`: for the first stage if the forecasts
+    are calibrated, and for the others if :math:`\operatorname{softmax}(\beta \log p)` is.
+
+    If there is little evidence of miscalibration, the map leaves the forecasts as they are, except for the floor. The
+    result does not depend on the scale of the weights.
+
+    Parameters
+    ----------
+    rows : ClassRows or LazyClassRows
+        For more than 40 classes, and for a lazy frame, only temperature and vector scaling are fitted.
+    floor : float, optional
+        Lower bound of the probabilities, above 0; by default computed from the cases, see `floor_of_classes`.
+    design_effect : float
+        Number of correlated cases that are worth one independent case, which multiplies :math:`\nu_j`.
+
+    Returns
+    -------
+    VectorMap or MatrixMap
+        The map, with the shares :math:`\alpha_j`; a MatrixMap if the last of them is not 0.
+
+    References
+    ----------
+    Van Houwelingen & Le Cessie (1990), doi:10.1002/sim.4780091109, for shrinkage by the likelihood ratio; Berta,
+    Holzmüller, Jordan & Bach (2025), arXiv:2511.03685, for the penalty.
+
+    Examples
+    --------
+    >>> p = [[0.6, 0.2, 0.2], [0.2, 0.6, 0.2], [0.2, 0.2, 0.6], [0.4, 0.4, 0.2]]
+    >>> rows = ClassRows.from_predictions([0, 1, 2, 0, 0, 1, 2, 1, 1, 2, 0, 0], p * 3)
+    >>> fit_shrunk_classes(rows).shares
+    array([0., 0.])
+    """
+    least = class_floor(rows, floor)
+    size, unit = rows.classes, design_effect * rows.unit
+    spread = spread_of(rows, rows.likelihood("temperature", least))
+    equal = spread <= FLAT**2
+    line = unit * LINE * (1.0 if equal else min(1.0, spread))
+    one = np.ones(1)
+    common = _stage_of(rows, "temperature", least, np.array([[line]]))
+    found = one if equal else common.fitted(np.zeros(1), one)
+    loss, shares = common.loss(found), np.zeros(3)
+    shares[0] = _share(common.loss(one) - loss, design_effect * common.expected_ratio(one))
+    slope, kept = float(found[0]), 1.0 + shares[0] * float(found[0] - 1.0)
+
+    penalty = _penalty(size, unit, max(abs(kept), 1.0 if spread <= WIDE**2 else WIDE / math.sqrt(spread)), line)
+    identity = np.eye(size, size + 1).reshape(-1)
+    places = np.arange(size * (size + 1)).reshape(size, size + 1)
+    nested: list[tuple[Scaling, NDArray[np.intp]]] = [("vector", np.append(places.diagonal(), places[:, size]))]
+    if size <= MOST_CLASSES and isinstance(rows, ClassRows):
+        nested.append(("matrix", places.reshape(-1)))
+    now, expected = slope * identity, common.expected_ratio(kept * one)
+    moved = identity + shares[0] * (now - identity)
+    for stage, (scaling, own) in enumerate(nested, 1):
+        fit = _stage_of(rows, scaling, least, penalty[np.ix_(own, own)])
+        there = np.zeros_like(identity)
+        there[own] = fit.fitted(slope * identity[own], identity[own])
+        before, loss = loss, fit.loss(there[own])
+        less, expected = expected, fit.expected_ratio(kept * identity[own])
+        shares[stage] = _share(before - loss, design_effect * (expected - less))
+        moved, now = moved + shares[stage] * (there - now), there
+    table = moved.reshape(size, size + 1)
+    matrix, intercepts = table[:, :size], table[:, size] - table[:, size].mean()
+    ridge = 2.0 * size * unit
+    if shares[2] == 0.0:
+        slopes = matrix.diagonal().copy()
+        return VectorMap(slopes=slopes, intercepts=intercepts, floor=least, shares=shares[:2], ridge=ridge)
+    return MatrixMap(matrix=matrix, intercepts=intercepts, floor=least, shares=shares, ridge=ridge)
+
+
+class _Stage(NamedTuple):
+    """Maps of one kind: their likelihood, with the weights and with their squares, and the penalty on them."""
+
+    likelihood: Likelihood
+    of_squares: Likelihood
+    penalty: Floats
+
+    def fitted(self, start: Floats, centre: Floats) -> Floats:
+        """Return the parameters that fit best."""
+        found = maximised(self.likelihood, start, self.penalty, centre)
+        if found is None:
+            raise InputValueError("the fit of a recalibration map did not converge")
+        return found
+
+    def loss(self, parameters: Floats) -> float:
+        """Return the negative log-likelihood."""
+        return self.likelihood(parameters).loss
+
+    def expected_ratio(self, truth: Floats) -> float:
+        """Return twice the gain in log-likelihood over the true parameters that is expected of a fit."""
+        information, noise = self.likelihood(truth).hessian, self.of_squares(truth).hessian
+        inverse = np.linalg.inv(information + self.penalty)
+        moved = inverse @ noise
+        return float(2.0 * np.trace(moved) - np.trace(inverse @ information @ moved))
+
+
+def _stage_of(rows: Rows, scaling: Scaling, floor: float, penalty: Floats) -> _Stage:
+    return _Stage(rows.likelihood(scaling, floor), rows.likelihood(scaling, floor, squared=True), penalty)
+
+
+def _penalty(size: int, unit: float, scale: float, line: float) -> Floats:
+    """Return the penalty on the rows of the matrix, each followed by its intercept, and on the common slope."""
+    scales = np.tile(np.append(np.full(size, scale), 1.0), size)
+    penalty: Floats = unit * structured_penalty(size) / np.outer(scales, scales)
+    on_diagonal = np.arange(size) * (size + 2)
+    penalty[np.ix_(on_diagonal, on_diagonal)] += line / size**2
+    return penalty
+
+
+def _share(gain: float, expected_ratio: float) -> float:
+    """Return the share of a stage that is kept, by its gain in log-likelihood."""
+    return min(1.0, max(0.0, 1.0 - CAUTION * expected_ratio / (2.0 * gain))) if gain > 0.0 else 0.0

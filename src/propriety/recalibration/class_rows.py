@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol, Self, TypeAlias
+from typing import Literal, NamedTuple, Protocol, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from propriety.recalibration.softmax_fit import Likelihood, added, matrix_sums, temperature_sums, vector_sums
 from propriety.result import Floats
 from propriety.tables.cases import CHUNK, FEWEST_ROWS, Cases
 from propriety.tables.labels import Labels
@@ -16,6 +17,88 @@ from propriety.tables.validation import Missing, read_cases
 
 LOWEST = 1e-12  # The lowest floor.
 Scaling: TypeAlias = Literal["temperature", "vector", "matrix"]
+
+
+class Sums(NamedTuple):
+    """The negative log-likelihood at given parameters, with its gradient and Hessian."""
+
+    loss: float
+    gradient: Floats
+    hessian: Floats
+
+
+Likelihood: TypeAlias = Callable[[Floats], Sums]
+
+
+def _softmax(scores: Floats, axis: int = 1) -> tuple[Floats, Floats]:
+    """Return the log-sum-exp of each case, and the probabilities of the classes along an axis."""
+    top = scores.max(axis=axis, keepdims=True)
+    share = np.exp(scores - top)
+    total = share.sum(axis=axis, keepdims=True)
+    share /= total
+    return np.squeeze(top + np.log(total), axis=axis), share
+
+
+def matrix_sums(x: Floats, outcome: NDArray[np.intp], weight: Floats) -> Likelihood:
+    r"""Return the likelihood of matrix scaling, :math:`\eta = W x + b`, with the rows of W each followed by its b."""
+    cases, classes = x.shape
+    rows, design = np.arange(cases), np.hstack([x, np.ones((cases, 1))])
+    width = classes + 1
+
+    def sums(parameters: Floats) -> Sums:
+        scores = design @ parameters.reshape(classes, width).T
+        lifted, q = _softmax(scores)
+        loss = float(weight @ (lifted - scores[rows, outcome]))
+        pull = weight[:, None] * q
+        hessian = np.empty((classes, width, classes, width))
+        for one in range(classes):
+            for other in range(one, classes):
+                share = pull[:, one] * ((one == other) - q[:, other])
+                block = (design * share[:, None]).T @ design
+                hessian[one, :, other] = block
+                hessian[other, :, one] = block
+        pull[rows, outcome] -= weight
+        return Sums(loss, (pull.T @ design).reshape(-1), hessian.reshape(classes * width, classes * width))
+
+    return sums
+
+
+def temperature_sums(x: Floats, outcome: NDArray[np.intp], weight: Floats) -> Likelihood:
+    r"""Return the likelihood of a temperature: :math:`\eta_k = b x_k`, with one parameter."""
+    happened = x[np.arange(len(x)), outcome]
+    columns = np.ascontiguousarray(x.T)  # NumPy is slow to add up rows of few classes.
+
+    def sums(parameters: Floats) -> Sums:
+        (slope,) = parameters
+        lifted, q = _softmax(slope * columns, axis=0)
+        mean = (q * columns).sum(axis=0)
+        spread = (q * (columns - mean) ** 2).sum(axis=0)
+        loss = float(weight @ (lifted - slope * happened))
+        return Sums(loss, np.array([weight @ (mean - happened)]), np.array([[weight @ spread]]))
+
+    return sums
+
+
+def vector_sums(x: Floats, outcome: NDArray[np.intp], weight: Floats) -> Likelihood:
+    r"""Return the likelihood of vector scaling: :math:`\eta_k = a_k x_k + b_k`, slopes before intercepts."""
+    cases, classes = x.shape
+    rows = np.arange(cases)
+
+    def sums(parameters: Floats) -> Sums:
+        scores = parameters[:classes] * x + parameters[classes:]
+        lifted, q = _softmax(scores)
+        loss = float(weight @ (lifted - scores[rows, outcome]))
+        pull = weight[:, None] * q
+        sloped = np.hstack([q * x, q])
+        own = [(pull * x * x).sum(axis=0), (pull * x).sum(axis=0), pull.sum(axis=0)]
+        hessian = -(weight[:, None] * sloped).T @ sloped
+        hessian += np.block([[np.diag(own[0]), np.diag(own[1])], [np.diag(own[1]), np.diag(own[2])]])
+        pull[rows, outcome] -= weight
+        return Sums(loss, np.concatenate([(pull * x).sum(axis=0), pull.sum(axis=0)]), hessian)
+
+    return sums
+
+
 SUMS = {"temperature": temperature_sums, "vector": vector_sums, "matrix": matrix_sums}
 
 
@@ -164,3 +247,81 @@ def log_probabilities(forecast: Floats, floor: float) -> Floats:
     """Return the logarithms of the probabilities, after raising them to the floor."""
     found: Floats = np.log(np.maximum(forecast, floor))
     return found
+
+
+MAX_STEPS = 60
+LAST_STEP = 1e-11  # Of a parameter, relative to the largest.
+LAST_GAIN = 1e-16  # Of a step, relative to the loss, whose rounding error is larger.
+SHARES = 0.5 ** np.arange(40)  # Fractions of a step that are tried.
+CONDITION = 1e-13  # A direction with a smaller relative curvature counts as flat.
+
+
+def added(parts: Sequence[Likelihood]) -> Likelihood:
+    """Return the likelihood of the cases of all parts."""
+    if len(parts) == 1:
+        return parts[0]
+
+    def sums(parameters: Floats) -> Sums:
+        found = [part(parameters) for part in parts]
+        return Sums(
+            math.fsum(one.loss for one in found),
+            np.sum([one.gradient for one in found], axis=0),
+            np.sum([one.hessian for one in found], axis=0),
+        )
+
+    return sums
+
+
+def maximised(likelihood: Likelihood, start: Floats, penalty: Floats, centre: Floats) -> Floats | None:
+    r"""Return the parameters that maximise a concave log-likelihood minus a quadratic penalty, or None.
+
+    It minimises :math:`L(\theta) + \tfrac12 (\theta - c)^\top P (\theta - c)` by Newton's method. A step that
+    overshoots is halved. The slope along the step decides, because near the minimum the difference of two losses is
+    mostly rounding error. The result is None if there is no maximum.
+    """
+    now: Floats = start
+    at = _penalised(likelihood(now), now, penalty, centre)
+    # If the forecasts separate the outcomes, the curvature vanishes as parameters go to infinity.
+    flat = CONDITION * at.hessian.diagonal()
+    for _ in range(MAX_STEPS):
+        step = _newton_step(at)
+        if step is None or (at.hessian.diagonal() <= flat).any():
+            return None
+        # At the minimum the slope is rounding error.
+        limit = max(0.0, -float(at.gradient @ step) / 2.0)
+        for share in SHARES:
+            there = now + share * step
+            at = _penalised(likelihood(there), there, penalty, centre)
+            if limit == 0.0 or float(at.gradient @ step) <= limit:
+                now = there
+                break
+        else:
+            return None
+        small = float(np.abs(step).max()) <= LAST_STEP * max(1.0, float(np.abs(now).max()))
+        if small or limit <= LAST_GAIN * at.loss:
+            return now
+    return None
+
+
+def _penalised(sums: Sums, parameters: Floats, penalty: Floats, centre: Floats) -> Sums:
+    away = parameters - centre
+    pull = penalty @ away
+    return Sums(sums.loss + float(away @ pull) / 2.0, sums.gradient + pull, sums.hessian + penalty)
+
+
+def _newton_step(at: Sums) -> Floats | None:
+    """Return the Newton step; None if a direction is flat."""
+    from scipy.linalg import LinAlgError, cho_factor, cho_solve  # Imported here, because it is slow to import.
+
+    scale = np.sqrt(np.maximum(at.hessian.diagonal(), 0.0))
+    if not (scale > 0.0).all() or not np.isfinite(at.hessian).all():
+        return None
+    scaled = at.hessian / np.outer(scale, scale)
+    try:
+        factor = cho_factor(scaled)
+    except LinAlgError:
+        return None
+    if float(np.abs(factor[0].diagonal()).min()) ** 2 <= CONDITION:
+        return None
+    step: Floats = -cho_solve(factor, at.gradient / scale) / scale
+    return step

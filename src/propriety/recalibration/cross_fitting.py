@@ -13,12 +13,12 @@ from propriety.inference.measures import MeanScore
 from propriety.ledger.key_index import KeyIndex
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.moments import OUTCOME, Moments, Sums, blocks_of_series
-from propriety.recalibration.folds import FOLD, Folds
-from propriety.recalibration.map_noise import map_noise
+from propriety.recalibration.class_maps import ClassMap
+from propriety.recalibration.folds import FOLD, ClassFolds, Folds
 from propriety.recalibration.maps import RecalibrationMap
 from propriety.result import Floats
-from propriety.rules.rule import BinaryRule
-from propriety.tables.events import Event
+from propriety.rules.rule import BinaryRule, ClassRule
+from propriety.tables.events import Event, events_of
 from propriety.tables.forecast_table import ForecastTable
 
 Fits: TypeAlias = Mapping[str, Callable[[Any], Any]]  # Functions of a table or of rows.
@@ -141,3 +141,106 @@ def _cell(n: int, weight: Floats, squares: Floats, losses: Sequence[Floats], out
         thirds.append((cubes * np.where(counts, third, 0.0)).sum(axis=1))
     columns = (np.concatenate(blocks) for blocks in (means, leans, spreads, evens, thirds))
     return n, total, float(squares.sum()), *columns
+
+
+def map_noise(
+    folds: Folds,
+    rule: BinaryRule,
+    own: Sequence[RecalibrationMap],
+    others: Sequence[RecalibrationMap],
+) -> float:
+    r"""Return how much the noise of a method's maps adds to the variance of its mean loss, relative to other maps.
+
+    Each case is scored by a map fitted to the cases of the other folds, and contributes to the maps that score those.
+    So the errors of two folds are correlated through the maps, and the spread of the losses shows only half of this.
+    The other half is the jackknife variance over the :math:`K` maps. With the loss :math:`d_i^k` of case :math:`i`
+    under map :math:`k` minus that under the other map of the fold, and the clusters, times or single cases :math:`g`,
+    it is
+
+    .. math:: \frac{K - 1}{K} \sum_g \sum_k \Big(\sum_{i \in g} w_i (d_i^k - \bar d_i) \Big)^2
+              \Big/ \Big(\sum_i w_i\Big)^2 .
+
+    The fold of a case does not matter here, so the table of all cases is enough.
+    """
+    share, whole = (len(own) - 1) / len(own), folds.whole
+    if folds.dependence is not None and folds.cases is not None:
+        forecast, happened, weight = folds.cases.gathered()
+        parts = np.where(happened, *_deviations(rule, own, others, forecast)) * (1.0 if weight is None else weight)
+        units = folds.cases.units
+        assert units is not None  # noqa: S101  (for the type checker; cases are correlated within them)
+        total = sum(float((np.bincount(units.codes, part) ** 2).sum()) for part in parts)
+    else:
+        total = 0.0
+        sides = _deviations(rule, own, others, whole.forecast)
+        for squares, deviations in zip((whole.event_squares, whole.non_event_squares), sides, strict=True):
+            total += float((squares * np.einsum("kr,kr->r", deviations, deviations)).sum())
+    return share * total / whole.weight**2
+
+
+def _deviations(
+    rule: BinaryRule, own: Sequence[RecalibrationMap], others: Sequence[RecalibrationMap], forecast: Floats
+) -> tuple[Floats, ...]:
+    """Return the losses of each map minus their mean over all maps, of shape (folds, forecasts), by outcome."""
+    happens, fails = np.empty((2, len(own), len(forecast)))
+    with np.errstate(invalid="ignore"):  # The difference of infinite losses is undefined.
+        for place, (one, other) in enumerate(zip(own, others, strict=True)):
+            after, before = one.recalibrated(forecast), other.recalibrated(forecast)
+            for losses, event in ((happens, True), (fails, False)):
+                losses[place] = rule.loss(after, event=event)
+                losses[place] -= rule.loss(before, event=event)
+        happens, fails = (losses - losses.mean(axis=0) for losses in (happens, fails))
+    return tuple(np.where(np.isfinite(losses), losses, 0.0) for losses in (happens, fails))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClassCrossFit:
+    """The maps of each method: one per fold, fitted to all other folds."""
+
+    folds: ClassFolds
+    maps: dict[str, tuple[ClassMap, ...]]
+
+    def recalibrated(self, method: str) -> Floats:
+        """Return the rows of all cases, each recalibrated by a method's map that was fitted without it."""
+        rows, codes = self.folds.whole.forecast, self.folds.codes
+        found = np.empty_like(rows)
+        for place, own in enumerate(self.maps[method]):
+            found[codes == place] = own.recalibrated(rows[codes == place])
+        return found
+
+    def table(self, method: str) -> ForecastTable:
+        """Return one table of the probabilities of all classes, recalibrated by maps fitted without their cases."""
+        rows, whole = self.recalibrated(method), self.folds.whole
+        weight = None if self.folds.cases.weight is None else whole.weight
+        tables = (
+            ForecastTable.from_predictions(whole.outcome == place, np.clip(column, 0.0, 1.0), sample_weight=weight)
+            for place, column in enumerate(rows.T)
+        )
+        return replace(ForecastTable.merge(tables), dropped=self.folds.dropped)
+
+    def ledger(self, rule: ClassRule) -> Ledger:  # noqa: ARG002  (the binary version needs it for its moments)
+        """Return the ledger of the methods as models on the same cases."""
+        forecasts = {method: self.recalibrated(method) for method in self.maps}
+        cases = replace(self.folds.cases, forecasts=forecasts)
+        return Ledger.of_source(cases, events_of(cases.classes, ordered=False))
+
+    def scores(self, ledger: Ledger, rule: ClassRule) -> Floats:
+        """Return the mean score of each method."""
+        return ledger.moments(rule).means[: len(self.maps)]
+
+    def noise(self, rule: ClassRule, method: str, reference: str) -> float:
+        """Return the variance that the estimation noise of a method's maps adds; see `map_noise`."""
+        whole = self.folds.whole
+        own, others = (np.stack([self._losses(rule, one) for one in self.maps[name]]) for name in (method, reference))
+        with np.errstate(invalid="ignore"):  # The difference of infinite losses is undefined.
+            losses = own - others
+            parts = losses - losses.mean(axis=0)
+        parts = np.where(np.isfinite(parts), parts, 0.0) * whole.weight
+        units = self.folds.cases.units
+        if units is not None:
+            parts = np.stack([np.bincount(units.codes, part) for part in parts])
+        return (len(own) - 1) / len(own) * float((parts**2).sum()) / float(whole.weight.sum()) ** 2
+
+    def _losses(self, rule: ClassRule, own: ClassMap) -> Floats:
+        whole = self.folds.whole
+        found: Floats = rule.class_case_loss(list(own.recalibrated(whole.forecast).T), whole.outcome)
+        return np.broadcast_to(found, len(whole))

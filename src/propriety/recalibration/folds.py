@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import zlib
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from functools import reduce
+from operator import add
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import narwhals as nw
 import numpy as np
 from narwhals.dependencies import is_into_dataframe
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from propriety.errors import InputTypeError, InputValueError, ProprietyError, Wording
 from propriety.inference.bootstrap import canonical_order
-from propriety.ledger.engine_filling import BUDGET
+from propriety.ledger.engine_moments import MAX_TABLE_ROWS
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import check_condensed, open_ledger
-from propriety.recalibration.class_folds import ClassFolds
 from propriety.recalibration.class_rows import ClassRows
-from propriety.recalibration.grouped_forecasts import grouped_tables, grouping_of
-from propriety.recalibration.hashed_folds import hashed_folds, with_hashed_folds, with_ranked_folds
+from propriety.result import Floats
 from propriety.tables.cases import Cases, Keys
 from propriety.tables.events import Event
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.frames import checked_columns, known
 from propriety.tables.laws import named_key
-from propriety.tables.queries import count_rows
+from propriety.tables.queries import Lazy, count_rows, fetched
 
 FOLD, ID = "fold", "id"
 CELLS = 2**16  # Of the tables of an engine with many rows.
@@ -318,7 +320,7 @@ def _of_lazy(
         raise InputTypeError(law, offender=f"got {unit!r}", hint=made)
     name = next(one for one in (FOLD, *(f"{FOLD}_{n}" for n in range(len(schema) + 1))) if one not in schema)
     rows = count_rows(frame)
-    if rows > BUDGET and _is_one_column(forecasts):
+    if rows > MAX_TABLE_ROWS and _is_one_column(forecasts):
         # Fewer cells than a ledger would have are enough for maps, and the engine need not count each fold before.
         options["cells"] = CELLS
     keyed = open_ledger(with_hashed_folds(frame, unit, number, seed, name).to_native(), forecasts, by=name, **options)
@@ -339,3 +341,187 @@ def _check_event(ledger: Ledger) -> None:
     if ledger.labels is not None:
         law = f"recalibration of {len(ledger.labels)} classes needs {ledger.where_cases_are}"
         raise InputValueError(law, hint="fit the map to the frame itself; see propriety.recalibration.LazyClassRows.")
+
+
+HALF = 2**31
+STRETCH = 2.0**20  # Large enough that the fractional part of a stretched square is uniform.
+Numbers = TypeVar("Numbers", Floats, nw.Expr)
+
+
+def hashed_folds(labels: Iterable[object], folds: int, seed: int) -> NDArray[np.intp]:
+    r"""Return the fold of each label: in which of `folds` equal parts of [0, 1) its hash is.
+
+    A label stays in its fold when others are added. With few labels, a fold may be empty. Then the folds are equal
+    shares of the labels in the order of their hashes, or single labels if there are fewer of them than folds.
+
+    Examples
+    --------
+    >>> hashed_folds(range(8), 4, seed=1).tolist()
+    [2, 1, 3, 1, 0, 2, 3, 0]
+    """
+    hashes = hash_of_labels(labels, seed)
+    limits = _limits(hashes, folds)
+    found = np.floor(hashes * folds) if limits is None else np.searchsorted(limits, hashes, side="right")
+    return found.astype(np.intp)
+
+
+def hash_of_labels(labels: Iterable[object], seed: int) -> Floats:
+    r"""Return the hash of each label, the fractional part of :math:`2^{20} \{a l + b h + c\}^2`.
+
+    Here :math:`\{\}` is the fractional part, and :math:`2^{31} h + l` is a whole-number label of 64 bits, or the CRC-32
+    of the text of any other label. The seed determines a, b and c. Labels are split into h and l before they become
+    floats, which could not tell large ones apart.
+
+    References
+    ----------
+    Knuth (1998), The Art of Computer Programming 3, section 6.4, on multiplicative hashing.
+    """
+    halves = np.array([divmod(_whole(label), HALF) for label in labels], dtype=np.float64).reshape(-1, 2)
+    return _hash(halves[:, 1], halves[:, 0], np.floor, seed)
+
+
+def _whole(label: object) -> int:
+    """Return the whole number that a label is hashed by."""
+    whole = isinstance(label, int | np.integer) and not isinstance(label, bool)
+    if whole and -(2**63) <= label < 2**64:  # type: ignore[operator]  # a whole number
+        return int(label)  # type: ignore[call-overload, no-any-return]  # as above
+    return zlib.crc32(str(label).encode("utf-8", "surrogatepass"))
+
+
+def with_hashed_folds(frame: Lazy, unit: str, folds: int, seed: int, name: str) -> Lazy:
+    """Add a column of the folds of whole numbers, computed by the engine; some folds may be empty."""
+    return frame.with_columns((_hash_of_column(frame, unit, seed) * float(folds)).floor().cast(nw.Int64).alias(name))
+
+
+def with_ranked_folds(frame: Lazy, unit: str, folds: int, seed: int, name: str) -> Lazy | None:
+    """Add a column of the folds of few whole numbers if some would be empty otherwise; None if none would be.
+
+    Their hashes are fetched from the engine; see `hashed_folds`.
+    """
+    hashes = frame.with_columns(_hash_of_column(frame, unit, seed).alias(name))
+    distinct = fetched(hashes.select(nw.col(name)).drop_nulls().unique()).column(name)
+    limits = _limits(distinct.to_numpy(), folds)
+    if limits is None:
+        return None
+    above = [nw.when(nw.col(name) >= limit).then(1).otherwise(0) for limit in limits.tolist()]
+    return hashes.with_columns(reduce(add, above).alias(name))
+
+
+def _hash_of_column(frame: Lazy, unit: str, seed: int) -> nw.Expr:
+    whole = nw.col(unit) if frame.collect_schema()[unit] == nw.UInt64 else nw.col(unit).cast(nw.Int64)
+    low = (whole % HALF).cast(nw.Float64)
+    # The difference may be rounded to a float, but by less than half of what separates two values of h.
+    high = ((whole.cast(nw.Float64) - low) / float(HALF) + 0.5).floor()
+    return _hash(low, high, nw.Expr.floor, seed)
+
+
+def _hash(low: Numbers, high: Numbers, floor: Callable[[Numbers], Numbers], seed: int) -> Numbers:
+    a, b, c = map(float, np.random.default_rng(seed).random(3))
+    turned = low * a + high * b + c
+    part = turned - floor(turned)
+    stretched = part * part * STRETCH
+    return stretched - floor(stretched)
+
+
+def _limits(hashes: Floats, folds: int) -> Floats | None:
+    """Return the lowest hash of each fold but the first if folds are shares of labels; None if they are of [0, 1)."""
+    distinct = np.unique(hashes)
+    filled = min(folds, len(distinct))
+    if len(np.unique(np.floor(distinct * folds))) == filled:
+        return None
+    found: Floats = distinct[-(-np.arange(1, filled) * len(distinct) // filled)]
+    return found
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class ClassFolds:
+    """Cases with class probabilities of one model, and their folds; class maps cannot be fitted to binary tables.
+
+    Parameters
+    ----------
+    cases : Cases
+        The cases, all with a positive weight.
+    whole : ClassRows
+        Their rows.
+    codes : array of shape (cases,)
+        The fold of each case, counted from 0; at least two folds.
+    words : str
+        How the folds were made.
+    dropped : int
+        Rows left out because of missing values.
+    """
+
+    cases: Cases
+    whole: ClassRows
+    codes: NDArray[np.intp]
+    words: str = ""
+    dropped: int = 0
+
+    def __post_init__(self) -> None:
+        if len(self) < 2:
+            raise InputValueError(f"cross-fitting needs at least two folds with cases; got {len(self)}")
+
+    def __len__(self) -> int:
+        return int(self.codes.max()) + 1
+
+    @property
+    def has_certain(self) -> bool:
+        """Whether a probability is 0."""
+        return bool((self.whole.forecast == 0.0).any())
+
+    def without(self, fold: int) -> ClassRows:
+        """Return the rows of the cases of all other folds."""
+        return self.whole.where(self.codes != fold)
+
+
+MOST_ROWS = 2**12  # Tables with at most this many rows are not grouped.
+GROUPS = 2**11  # With equal shares of the weight times the standard deviation of the outcome.
+WIDTH = 1.0 / 16.0  # Largest width of a group in log-odds.
+STEPS = np.append(expit(WIDTH * np.arange(-745 * 16, 37 * 16)), [5e-324, 1.0])  # From the smallest double to 1.
+
+
+class Grouping(NamedTuple):
+    """Groups of neighbouring forecasts: the lowest forecast and the mean of each group."""
+
+    low: Floats
+    mean: Floats
+
+    def moved(self, forecast: Floats) -> Floats:
+        """Return the group mean of each forecast."""
+        # A case with a weight of 0 may have a forecast below all those of the table.
+        place = np.maximum(np.searchsorted(self.low, forecast, side="right") - 1, 0)
+        return self.mean[place]
+
+
+def grouping_of(table: ForecastTable) -> Grouping | None:
+    r"""Return about 2,048 groups of the forecasts of a table; None if it has at most 4,096 rows.
+
+    Groups have equal shares of :math:`\sum w \sqrt{p (1 - p)}`, so they are narrow where the score varies most. They
+    are also cut at every 1/16 of log-odds, so they are narrow near 0 and 1. Forecasts of 0 and 1 are groups of their
+    own.
+
+    Examples
+    --------
+    >>> table = ForecastTable.from_predictions([0, 1] * 5000, np.linspace(0.1, 0.9, 10_000))
+    >>> found = grouping_of(table)
+    >>> len(found.mean), float(np.abs(found.moved(table.forecast) - table.forecast).max().round(5))
+    (2098, 0.00028)
+    """
+    if len(table) <= MOST_ROWS:
+        return None
+    p, weights = table.forecast, table.weights
+    spread = weights * np.sqrt(p * (1.0 - p))
+    share = np.cumsum(spread)
+    # The rows are sorted, so a group starts at the row that contains its limit.
+    limits = np.arange(GROUPS) / GROUPS * share[-1]
+    start = np.union1d(np.searchsorted(share - spread / 2.0, limits), np.searchsorted(p, STEPS))
+    start = np.union1d(start[start < len(p)], 0)
+    mean = np.add.reduceat(weights * p, start) / np.add.reduceat(weights, start)
+    return Grouping(p[start], mean)
+
+
+def grouped_tables(tables: Iterable[ForecastTable]) -> tuple[ForecastTable, ...]:
+    """Return the tables with each forecast replaced by the mean of its group, formed from all tables together."""
+    parts = tuple(tables)
+    grouping = grouping_of(ForecastTable.merge(parts)) if sum(map(len, parts)) > MOST_ROWS else None
+    return parts if grouping is None else tuple(one.moved(grouping.moved(one.forecast)) for one in parts)

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from propriety.errors import InputTypeError, UnsupportedOperationError
 from propriety.ledger.sources import open_ledger
-from propriety.recalibration.class_rows import Scaling
-from propriety.recalibration.softmax_fit import Likelihood, Sums
+from propriety.recalibration.class_rows import Likelihood, Scaling, Sums
 from propriety.result import Floats
 from propriety.tables.events import Event
 from propriety.tables.labels import Labels

@@ -4,17 +4,29 @@ from __future__ import annotations
 
 import math
 import reprlib
+import sys
 from abc import abstractmethod
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, cast
 
 import narwhals as nw
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import logit
 
+from propriety.calibration.pav import pool_adjacent_violators
+from propriety.checks import check_inside, is_number
 from propriety.errors import InputValueError
-from propriety.recalibration.stored_maps import StoredMap
-from propriety.recalibration.written_maps import Column, Dialect, Written, sql_of, written_expression
+from propriety.recalibration.written_maps import (
+    Column,
+    Dialect,
+    StoredMap,
+    Written,
+    piecewise,
+    sql_of,
+    written_expression,
+)
 from propriety.result import Floats
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.table_laws import column
@@ -255,3 +267,257 @@ def checked_column(
         raise InputValueError(law, argument=name, row=row, offender=f"is {found[row].item()!r}")
     found.flags.writeable = False
     return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class IsotonicMap(RecalibrationMap):
+    """A nondecreasing piecewise linear map, constant before the first point and after the last.
+
+    Parameters
+    ----------
+    forecast : array of shape (points,)
+        Forecasts, strictly increasing: the first and the last of each pooled block.
+    event_rate : array of shape (points,)
+        Their recalibrated forecasts, nondecreasing.
+
+    Examples
+    --------
+    >>> IsotonicMap(forecast=[0.2, 0.6], event_rate=[0.1, 0.5])([0.0, 0.4, 0.9])
+    array([0.1, 0.3, 0.5])
+    """
+
+    kind: ClassVar[str] = "isotonic"
+
+    forecast: Floats
+    event_rate: Floats
+
+    def __post_init__(self) -> None:
+        forecast = checked_column("forecast", self.forecast, strictly=True, low=0.0, high=1.0)
+        rate = checked_column("event_rate", self.event_rate, size=len(forecast), strictly=False, low=0.0, high=1.0)
+        object.__setattr__(self, "forecast", forecast)
+        object.__setattr__(self, "event_rate", rate)
+
+    def recalibrated(self, forecast: Floats) -> Floats:
+        """Return the recalibrated forecasts. Between points too close for a slope, the map is that of the first."""
+        found: Floats = np.interp(forecast, self.forecast, self.event_rate)
+        if np.isinf(found).any():
+            place = np.searchsorted(self.forecast, forecast, side="right") - 1
+            found = np.where(np.isinf(found), self.event_rate[place], found)
+        return found
+
+    def written(self, p: Column, ops: Written) -> Column:
+        """Return the map applied to a column."""
+        starts, rates = self.forecast, self.event_rate
+        with np.errstate(over="ignore"):
+            slopes = np.diff(rates) / np.diff(starts)
+        slopes[np.isinf(slopes)] = 0.0
+
+        def piece(place: int) -> Column:
+            if place in (-1, len(slopes)) or slopes[place] == 0.0:
+                return ops.constant(float(rates[max(place, 0)]))
+            return float(slopes[place]) * (p - float(starts[place])) + float(rates[place])
+
+        breaks = [(start, False) for start in starts.tolist()]
+        return piecewise(p, [partial(piece, place) for place in range(-1, len(starts))], breaks, ops)
+
+    @property
+    def is_monotone(self) -> bool:
+        """True."""
+        return True
+
+    @property
+    def formula(self) -> str:
+        """The map in one line."""
+        return f"a nondecreasing piecewise linear function with {len(self.forecast):,} points"
+
+
+def fit_isotonic(table: ForecastTable) -> IsotonicMap:
+    """Fit isotonic regression: the reliability curve, which is optimal in the sample under every proper rule.
+
+    Forecasts of 0 and 1 are treated like any other. If all cases of the first or last block have the same outcome,
+    their forecasts become 0 or 1, and the log score of new cases can be infinite; see `fit_isotonic_corrected`.
+
+    Parameters
+    ----------
+    table : ForecastTable
+        Any; a weight of w counts as w cases.
+
+    Returns
+    -------
+    IsotonicMap
+        The map.
+
+    References
+    ----------
+    Zadrozny & Elkan (2002), doi:10.1145/775047.775151.
+
+    Examples
+    --------
+    >>> table = ForecastTable.from_predictions([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8])
+    >>> fit_isotonic(table)([0.1, 0.2, 0.35, 0.9])
+    array([0.  , 0.25, 0.5 , 1.  ])
+    """
+    blocks = pool_adjacent_violators(table)
+    return _through(table, blocks.start, blocks.event_rate)
+
+
+def fit_isotonic_corrected(table: ForecastTable) -> IsotonicMap:
+    r"""Fit isotonic regression without forecasts of 0 and 1 at its ends.
+
+    A block of w cases without events gets the rate :math:`\frac{1/2}{w + 1}`, or that of the next block if this is
+    lower. A block without non-events is treated symmetrically. These are the rates with half a case of each outcome
+    added, the posterior means under Jeffreys' prior. With weights, w is the weight of the block divided by
+    :math:`\sum_i w_i^2 / \sum_i w_i`.
+
+    Parameters
+    ----------
+    table : ForecastTable
+        Any. Weights are relative: the result does not depend on their unit.
+
+    Returns
+    -------
+    IsotonicMap
+        The map.
+
+    Examples
+    --------
+    >>> table = ForecastTable.from_predictions([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8])
+    >>> fit_isotonic_corrected(table)([0.1, 0.35, 0.9])
+    array([0.25, 0.5 , 0.75])
+    """
+    blocks = pool_adjacent_violators(table)
+    rate, weight = blocks.event_rate.copy(), blocks.weight / (table.weight_squares / table.weight)
+    mixed = rate[(blocks.events > 0.0) & (blocks.non_events > 0.0)]
+    lowest, highest = (mixed[0], mixed[-1]) if len(mixed) else (0.5, 0.5)
+    if blocks.events[0] == 0.0:
+        rate[0] = min(0.5 / (weight[0] + 1.0), lowest)
+    if blocks.non_events[-1] == 0.0:
+        rate[-1] = max(1.0 - 0.5 / (weight[-1] + 1.0), highest)
+    return _through(table, blocks.start, rate)
+
+
+def _through(table: ForecastTable, start: NDArray[np.intp], rate: Floats) -> IsotonicMap:
+    """Return the piecewise linear map through the first and the last forecast of each block."""
+    first, last = start[:-1], start[1:] - 1
+    places = np.column_stack([first, last]).ravel()
+    kept = np.append(True, np.diff(places) > 0)
+    return IsotonicMap(forecast=table.forecast[places[kept]], event_rate=np.repeat(rate, 2)[kept])
+
+
+LARGEST = sys.float_info.max
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class OddsMap(RecalibrationMap):
+    r"""The odds times a factor, :math:`q / (1 - q) = r \, p / (1 - p)`; forecasts of 0 and 1 do not change.
+
+    Parameters
+    ----------
+    factor : float
+        r, positive.
+
+    Examples
+    --------
+    >>> OddsMap(factor=0.25)([0.0, 0.5, 0.8, 1.0])
+    array([0. , 0.2, 0.5, 1. ])
+    """
+
+    kind: ClassVar[str] = "odds"
+
+    factor: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "factor", _checked_positive("factor", self.factor))
+
+    def recalibrated(self, forecast: Floats) -> Floats:
+        """Return the recalibrated forecasts."""
+        raised = self.factor * forecast
+        return raised / (raised + (1.0 - forecast))
+
+    def written(self, p: Column, ops: Written) -> Column:
+        """Return the map applied to a column."""
+        del ops
+        raised = self.factor * p
+        return raised / (raised + (1.0 - p))
+
+    @property
+    def is_monotone(self) -> bool:
+        """True."""
+        return True
+
+    @property
+    def formula(self) -> str:
+        """The map in one line."""
+        return f"q / (1 - q) = {self.factor:.4g} p / (1 - p)"
+
+
+def prior_correction(
+    *,
+    prior: float | None = None,
+    sampled_at: float | None = None,
+    event_weight: float | None = None,
+    non_events_kept: float | None = None,
+) -> OddsMap:
+    r"""Return the map that undoes class weights or the sampling of cases by their outcome.
+
+    For a model that was trained at an event rate of :math:`\tau` and is used at an event rate of :math:`\pi`, Bayes'
+    theorem gives the corrected odds
+
+    .. math:: \frac{q}{1 - q} = \frac{p}{1 - p} \cdot \frac{\pi / (1 - \pi)}{\tau / (1 - \tau)},
+
+    provided that sampling and weights depended only on the outcome. Giving events w times the weight of non-events
+    multiplies the odds by w, and so does keeping a share of 1 / w of the non-events. The map divides the odds by w.
+
+    Parameters
+    ----------
+    prior : float
+        The event rate among the cases for which the forecasts are used.
+    sampled_at : float
+        The event rate in training, as sampled and weighted.
+    event_weight : float
+        Instead of the rates: the weight of an event in training relative to that of a non-event, such as
+        ``scale_pos_weight``, a ratio of class weights, or the number of copies of each event.
+    non_events_kept : float
+        Instead of the rates: the share of the non-events kept in training. It can be combined with `event_weight`.
+
+    Returns
+    -------
+    OddsMap
+        The map. It can be called with forecasts or written as an expression or SQL; there is nothing to fit.
+
+    Notes
+    -----
+    The map corrects only the effect of the sampling. Evaluate the corrected forecasts on cases that were not sampled;
+    see `evaluate` and `recalibrate`.
+
+    References
+    ----------
+    Elkan (2001), The foundations of cost-sensitive learning; Saerens, Latinne & Decaestecker (2002),
+    doi:10.1162/089976602753284446; King & Zeng (2001), doi:10.1093/oxfordjournals.pan.a004868.
+
+    Examples
+    --------
+    >>> fix = prior_correction(prior=0.01, sampled_at=0.5)
+    >>> fix([0.5, 0.99]).round(3)
+    array([0.01, 0.5 ])
+    >>> prior_correction(non_events_kept=0.1)
+    OddsMap(factor=0.1)
+    """
+    rates, scheme = (prior, sampled_at), (event_weight, non_events_kept)
+    if any(one is None for one in rates) if scheme == (None, None) else rates != (None, None):
+        law = "pass prior= and sampled_at=, or else event_weight=, non_events_kept=, or both"
+        raise InputValueError(law, hint="for example prior=0.01, sampled_at=0.5.")
+    if prior is not None and sampled_at is not None:
+        check_inside("prior", prior)
+        check_inside("sampled_at", sampled_at)
+        return OddsMap(factor=prior / (1.0 - prior) / sampled_at * (1.0 - sampled_at))
+    weight = 1.0 if event_weight is None else _checked_positive("event_weight", event_weight)
+    kept = 1.0 if non_events_kept is None else _checked_positive("non_events_kept", non_events_kept, high=1.0)
+    return OddsMap(factor=kept / weight)
+
+
+def _checked_positive(name: str, value: object, *, high: float = math.inf) -> float:
+    if not is_number(value) or not 0.0 < value <= high or value > LARGEST:  # type: ignore[operator]  # a number
+        law = "must be a finite number above 0" + ("" if math.isinf(high) else f", up to {high:g}")
+        raise InputValueError(law, argument=name, offender=f"got {value!r}")
+    return float(value)  # type: ignore[arg-type]  # a number

@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TypeAlias
 
-from propriety.recalibration.isotonic_map import fit_isotonic, fit_isotonic_corrected
 from propriety.recalibration.logistic_maps import fit_beta, fit_intercept, fit_logistic, fit_quadratic, fit_slope
-from propriety.recalibration.maps import RecalibrationMap, fit_floored, fit_none
+from propriety.recalibration.maps import RecalibrationMap, fit_floored, fit_isotonic, fit_isotonic_corrected, fit_none
 from propriety.recalibration.spline_map import fit_shrunk_spline, fit_spline
 from propriety.recalibration.venn_abers import fit_venn_abers
 from propriety.tables.forecast_table import ForecastTable

@@ -12,9 +12,8 @@ import numpy as np
 
 from propriety.errors import InputValueError, MissingDependencyError
 from propriety.recalibration.class_maps import ClassMap
-from propriety.recalibration.isotonic_map import IsotonicMap
-from propriety.recalibration.maps import RecalibrationMap
-from propriety.recalibration.one_vs_rest import OneVsRestMap
+from propriety.recalibration.class_methods import OneVsRestMap
+from propriety.recalibration.maps import IsotonicMap, RecalibrationMap
 from propriety.recalibration.venn_abers import VennAbersMap
 from propriety.result import Floats
 

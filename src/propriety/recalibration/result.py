@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from propriety.calibration.reliability import ReliabilityCurve, reliability_curve
 from propriety.errors import InputTypeError
 from propriety.inference.number_words import number, percent
-from propriety.recalibration.class_maps import ClassIdentityMap, ClassMap
+from propriety.recalibration.class_maps import ClassIdentityMap, ClassMap, MatrixMap, VectorMap
 from propriety.recalibration.maps import IdentityMap, RecalibrationMap
-from propriety.recalibration.scaling_maps import MatrixMap, VectorMap
 from propriety.recalibration.segment_map import SegmentMap
 from propriety.recalibration.spline_map import SplineMap
 from propriety.recalibration.written_maps import Dialect

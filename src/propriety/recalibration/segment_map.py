@@ -21,10 +21,10 @@ from scipy.special import expit
 
 from propriety.errors import InputTypeError, InputValueError, UnsupportedOperationError, Wording
 from propriety.recalibration.maps import RecalibrationMap, checked_floor, checked_number, log_odds
-from propriety.recalibration.stored_maps import StoredMap
 from propriety.recalibration.written_maps import (
     Column,
     Dialect,
+    StoredMap,
     WrittenColumns,
     expit_of,
     farthest_of,

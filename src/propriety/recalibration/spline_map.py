@@ -9,7 +9,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from scipy.special import expit
 
-from propriety.calibration.grouping import starts_by_share
+from propriety.calibration.calibration_errors import starts_by_share
 from propriety.errors import InputValueError
 from propriety.recalibration.logistic_maps import log_likelihood
 from propriety.recalibration.maps import (
@@ -23,7 +23,7 @@ from propriety.recalibration.maps import (
 from propriety.recalibration.written_maps import Column, Written, expit_of, farthest_of, log_odds_of, piecewise
 from propriety.result import Floats
 from propriety.tables.forecast_table import ForecastTable
-from propriety.tables.quantiles import weighted_quantile
+from propriety.tables.laws import weighted_quantile
 
 KNOTS = 4  # At the quantiles 0.05, 0.35, 0.65 and 0.95 of the log-odds.
 OUTER = 0.05

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from propriety.decisions.gains import GainCurve
-from propriety.decisions.operating_points import OperatingPoints
+from propriety.decisions.expected_cost import GainCurve
+from propriety.decisions.roc import OperatingPoints
 from propriety.errors import UNDEFINED
 from propriety.evaluation.evaluation import Evaluation
 from propriety.inference.comparison import compare_of

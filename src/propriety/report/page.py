@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias, get_args
 from propriety.checks import check_choice
 from propriety.errors import InputValueError
 from propriety.report.threshold_ranking import ThresholdRanking
-from propriety.tables.names import first_repeated
+from propriety.tables.frames import first_repeated
 
 Columns: TypeAlias = Mapping[str, Sequence[Any]]
 Width: TypeAlias = Literal["third", "half", "whole"]

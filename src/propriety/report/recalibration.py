@@ -15,7 +15,7 @@ from propriety.recalibration.result import Gain, Recalibration, formula_of
 from propriety.report.analysis_calls import call_for_each
 from propriety.report.cells import Estimate
 from propriety.report.page import Section, Table
-from propriety.tables.quantiles import weighted_quantile
+from propriety.tables.laws import weighted_quantile
 
 OUTCOMES: dict[Gain, str] = {
     "gain": "lowers the score",

@@ -24,7 +24,7 @@ from propriety.report.page import Facts, Figure, Item, Page, Section, Table
 from propriety.report.payload import json_for_html
 from propriety.report.svg import CONTROLS, adopt
 from propriety.report.threshold_ranking import ThresholdRanking, percent, reading
-from propriety.tables.whole_files import replace_file
+from propriety.tables.frames import replace_file
 
 if TYPE_CHECKING:
     from os import PathLike

@@ -12,8 +12,7 @@ from propriety.errors import InputValueError
 from propriety.plots.ranking import chance, odds_of
 from propriety.report.cells import places_for
 from propriety.result import Floats, Result
-from propriety.rules.thresholds import read_range
-from propriety.rules.weights import UniformWeight
+from propriety.rules.weights import UniformWeight, read_range
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.models import check_tables
 

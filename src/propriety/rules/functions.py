@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from propriety.checks import check_inside
-from propriety.rules.bounded import BoundedNetBenefit
+from propriety.rules.families import BoundedNetBenefit
 from propriety.rules.operations import NUMPY, Column, Operations
 from propriety.rules.rule import BinaryRule, Properties, Rule
 

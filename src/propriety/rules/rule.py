@@ -97,8 +97,8 @@ class Rule(ABC):
         return ", ".join([f"{name}={value!r}" for name, value, default in values if value != default])
 
     def stored(self) -> dict[str, Any]:
-        """Return the rule as plain data, under the name of its class; see `propriety.rules.registry`."""
-        from propriety.rules.registry import rule_to_dict
+        """Return the rule as plain data, under the name of its class; see `propriety.rules.catalogue`."""
+        from propriety.rules.catalogue import rule_to_dict
 
         return rule_to_dict(self)
 

@@ -12,13 +12,12 @@ from typing import Literal
 from numpy.typing import ArrayLike
 
 from propriety.result import Score
-from propriety.rules.bounded import BoundedBrier, BoundedLog, BoundedNetBenefit, Normalize
-from propriety.rules.families import Brier, Log, Spherical
+from propriety.rules.families import BoundedBrier, BoundedLog, BoundedNetBenefit, Brier, Log, Normalize, Spherical
 from propriety.rules.ordinal import RankedProbability, SquaredAbsoluteRankedProbability
 from propriety.rules.penalized import PenalizedBrier, PenalizedLog
 from propriety.rules.rule import Ties
 from propriety.rules.scoring import mean_score, paired_scores
-from propriety.rules.thresholds import read_range
+from propriety.rules.weights import read_range
 from propriety.tables.cases import TOLERANCE
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.labels import Labels

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from propriety.errors import InputTypeError, InputValueError, ProprietyError, Wording, parameter
 from propriety.tables import laws
 from propriety.tables.arrays import PAIR, Reading, classes_of, missing_cases
-from propriety.tables.label_codes import is_rounded
-from propriety.tables.labels import kind_in_words
+from propriety.tables.labels import is_rounded, kind_in_words
 
 ForecastKind: TypeAlias = Literal["any", "event", "classes"]
 

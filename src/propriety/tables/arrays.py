@@ -13,7 +13,7 @@ from narwhals.dependencies import get_pandas, get_pyarrow, is_into_dataframe, is
 from numpy.typing import NDArray
 
 from propriety.errors import InputTypeError, InputValueError, Wording, parameter
-from propriety.tables.label_codes import is_rounded
+from propriety.tables.labels import is_rounded
 
 # How an argument is used: "numbers" are computed with, "outcomes" are labels or numbers, and "keys" are labels, which
 # may be tuples.

@@ -16,8 +16,7 @@ from propriety.result import Result
 from propriety.tables.censoring import Censoring
 from propriety.tables.frames import known
 from propriety.tables.laws import beyond_follow_up
-from propriety.tables.lazy_columns import named_columns
-from propriety.tables.queries import Lazy, encoded, engine_of, fetched, flag, is_missing
+from propriety.tables.queries import Lazy, encoded, engine_of, fetched, flag, is_missing, named_columns
 
 MISSING, INVALID = -2, -1  # Codes of rows that are rejected.
 OUTCOME, WEIGHT, STEP = "outcome_by_horizon", "censoring_weight", "censoring_step"
@@ -253,3 +252,30 @@ def _steps(
     order = np.argsort(first)
     factor = np.bincount(step, column["factor"], minlength=slots).astype(np.float64)
     return factor, np.repeat((first + falls)[order], (falls + 1)[order])
+
+
+def sampled_rows(frame: Lazy, share: float, seed: int) -> Lazy:
+    """Return a frame of about a share of the rows, each kept independently; all of them if the share is 1 or more.
+
+    Engines draw with their own generators. Those that read in parallel, and databases behind Ibis, may draw other rows
+    from the same seed.
+    """
+    if share >= 1.0:
+        return frame
+    native: Any = frame.to_native()
+    kind = frame.implementation
+    if kind.is_duckdb():
+        percent = f"{100.0 * share:.10f}"
+        drawn = native.query("cases", f"SELECT * FROM cases USING SAMPLE {percent} PERCENT (bernoulli, {seed % 2**31})")  # noqa: S608  # nosec B608  (numbers)
+    elif kind.is_polars():
+        import polars as pl
+
+        drawn = native.filter(pl.int_range(pl.len()).hash(seed) < round(share * 2**64))
+    elif kind.is_dask():
+        drawn = native.sample(frac=share, random_state=seed % 2**32)
+    elif kind.is_ibis():
+        drawn = native.sample(share)
+    else:
+        drawn = native.sample(share, seed=seed)
+    rows: Lazy = nw.from_native(drawn)
+    return rows

@@ -19,7 +19,7 @@ from propriety.tables.arrays import Reading, missing_cases, read_array, read_for
 from propriety.tables.cases import Keys
 from propriety.tables.censoring import Censoring, FollowUp, censoring_curves, dependence_p_value
 from propriety.tables.keys import code_keys
-from propriety.tables.quantiles import weighted_quantile
+from propriety.tables.laws import weighted_quantile
 
 FIFTHS = 5
 WEIGHTS_HINT = "for known weights, pass a function that returns the probabilities of being uncensored."

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import secrets
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Required, TypedDict, TypeVar
 
 import narwhals as nw
@@ -15,7 +19,6 @@ from propriety.errors import InputTypeError, InputValueError, MissingDependencyE
 from propriety.tables import laws
 from propriety.tables.arrays import missing_cases, read_array
 from propriety.tables.keys import code_keys, ordered_categories
-from propriety.tables.whole_files import replace_file
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -24,8 +27,8 @@ if TYPE_CHECKING:
     from propriety.tables.labels import Labels
     from propriety.tables.validation import Missing
 
-METADATA_KEY = b"propriety"
 
+METADATA_KEY = b"propriety"
 Made = TypeVar("Made")
 
 
@@ -261,3 +264,115 @@ def pyarrow() -> tuple[ModuleType, ModuleType]:
         law = "Parquet files and engines need PyArrow"
         raise MissingDependencyError(law, hint="pip install pyarrow.") from error
     return pa, parquet
+
+
+Name = TypeVar("Name", bound=Hashable)
+UNPRINTABLE = ("Cc", "Cs")  # Control characters, and lone surrogates, which no file can hold.
+
+
+def is_name(name: object) -> bool:
+    """Whether a value is a text that can be printed as the name of a model or a key.
+
+    Examples
+    --------
+    >>> is_name("a"), is_name(""), is_name(1)
+    (True, False, False)
+    """
+    if not isinstance(name, str) or not name.strip():
+        return False
+    return not any(unicodedata.category(character) in UNPRINTABLE for character in name)
+
+
+def are_names(names: object) -> bool:
+    """Whether a value is a list of different names."""
+    return isinstance(names, list) and all(map(is_name, names)) and len(names) == len(set(names))
+
+
+def first_repeated(names: Iterable[Name]) -> Name | None:
+    """Return the first name that occurred before, or None if all differ.
+
+    Examples
+    --------
+    >>> first_repeated(["a", "b", "c", "b", "a"])
+    'b'
+    """
+    seen = set()
+    for name in names:
+        if name in seen:
+            return name
+        seen.add(name)
+    return None
+
+
+def check_names(forecasts: object, fewest: int = 1, *, argument: str = "forecasts") -> None:
+    """Raise an error unless `forecasts` maps valid model names to forecasts of at least `fewest` models.
+
+    Examples
+    --------
+    >>> check_names({"a": [0.2, 0.7]})
+    """
+    wrong = [name for name in forecasts if not isinstance(name, str)] if isinstance(forecasts, Mapping) else []
+    if wrong or not isinstance(forecasts, Mapping):
+        law, hint = "must map the names of models to their forecasts", 'pass {"a": p, "b": q}.'
+        offender = f"the name {wrong[0]!r} is of type {type(wrong[0]).__name__}" if wrong else ""
+        raise InputTypeError(law, argument=argument, offender=offender, hint=hint)
+    for name in forecasts:
+        if not name.strip():
+            raise InputValueError(f"names of models must not be empty; got {name!r}")
+        if not is_name(name):
+            law = f"names of models must be free of control characters such as line ends; got {name!r}"
+            raise InputValueError(law)
+    if len(forecasts) < fewest:
+        number = "two models" if fewest == 2 else "one model"
+        raise InputValueError(f"must hold {number} or more", argument=argument, offender=f"got {len(forecasts)}")
+
+
+def check_key_names(names: Iterable[object]) -> None:
+    """Raise an error unless the names of keys are valid."""
+    for name in names:
+        if not isinstance(name, str) or not name.strip():
+            law = "must name its keys by texts that are not empty"
+            raise InputValueError(law, argument="by", offender=f"got {name!r}")
+
+
+def replace_file(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write a file completely or not at all; if that fails, for example on a full disk, the old file stays.
+
+    A link is kept, and the file that it points to is replaced. A device or a pipe is written to.
+    """
+    target = Path(path).resolve()
+    if target.exists() and not target.is_file():
+        target.write_bytes(data)
+        return
+    beside = target.with_name(f".{secrets.token_hex(8)}.part")
+    try:
+        beside.write_bytes(data)
+        beside.replace(target)
+    except BaseException as error:
+        with suppress(OSError):
+            beside.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            error.filename = os.fspath(path)
+        raise
+
+
+@contextmanager
+def locked(folder: Path, *, shared: bool = False) -> Iterator[None]:
+    """Keep other processes and threads from changing a folder; with `shared`, others may read it at the same time.
+
+    The lock ends with the process. There is none on Windows, nor on file systems that have no locks.
+    """
+    try:
+        import fcntl
+    except ImportError:
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY) if folder.is_dir() else -1
+    try:
+        if handle >= 0:
+            with suppress(OSError):
+                fcntl.flock(handle, fcntl.LOCK_SH if shared else fcntl.LOCK_EX)
+        yield
+    finally:
+        if handle >= 0:
+            os.close(handle)

@@ -12,9 +12,8 @@ import numpy as np
 
 from propriety.errors import InputTypeError
 from propriety.tables.keys import check_exact
-from propriety.tables.label_codes import plain_labels
-from propriety.tables.lazy_columns import Column
-from propriety.tables.queries import engine_of, is_missing
+from propriety.tables.labels import plain_labels
+from propriety.tables.queries import Column, engine_of, is_missing
 
 TEXT = "turn it into text first."
 LABELS = (nw.String, nw.Boolean, nw.Date, nw.Datetime, nw.Time, nw.Decimal, nw.Binary)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+import datetime as dt
+import itertools
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from numbers import Real
 from typing import Any, TypeAlias
 
@@ -11,10 +13,8 @@ from numpy.typing import NDArray
 
 from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.tables import laws
-from propriety.tables.label_codes import WHOLE, is_rounded
 
 Labels: TypeAlias = Sequence[Any] | NDArray[Any]
-
 FEW_LABELS = 8  # Up to this number, one pass per label is faster than a sort.
 
 
@@ -155,3 +155,191 @@ def _labelled(outcome: NDArray[Any], labels: tuple[Any, ...], rows: NDArray[np.i
     if (index < 0).any():
         laws.refuse("y_true", laws.labels_law(labels), index < 0, outcome, rows, hint=laws.EVERY_CLASS_HINT)
     return index
+
+
+WHOLE = 2.0**53  # Above this, one float may stand for several whole numbers.
+PLAIN = {str, bytes, bool, int, float, type(None)}
+OF_PANDAS = {"Timestamp": ("nanosecond", "to_pydatetime"), "Timedelta": ("nanoseconds", "to_pytimedelta")}
+
+
+class ZonedTime(dt.datetime):
+    """A time on a clock that shows it twice, when daylight saving ends; it is compared with others as an instant.
+
+    Times of one zone are compared by what the clock shows, so that two hours would be one label.
+
+    Examples
+    --------
+    >>> from zoneinfo import ZoneInfo
+    >>> first = dt.datetime(2026, 10, 25, 2, 30, tzinfo=ZoneInfo("Europe/Berlin"))
+    >>> second = first.replace(fold=1)
+    >>> first == second, ZonedTime.of(first) < ZonedTime.of(second)
+    (True, True)
+    >>> print(ZonedTime.of(second))
+    2026-10-25 02:30:00+01:00
+    """
+
+    @classmethod
+    def of(cls, time: dt.datetime) -> dt.datetime:
+        """Return a time with a zone as one that is compared as an instant, unless its clock shows it only once."""
+        if time.utcoffset() == time.replace(fold=1 - time.fold).utcoffset():
+            return time
+        shown = (time.year, time.month, time.day, time.hour, time.minute, time.second, time.microsecond)
+        return cls(*shown, tzinfo=time.tzinfo, fold=time.fold)
+
+    def _instant(self) -> dt.datetime:
+        """Return the same instant as a plain time in UTC."""
+        shown = (self.year, self.month, self.day, self.hour, self.minute, self.second, self.microsecond)
+        return dt.datetime(*shown, tzinfo=dt.UTC) - (self.utcoffset() or dt.timedelta())
+
+    def __eq__(self, other: object) -> bool:
+        return self._instant() == (other._instant() if isinstance(other, ZonedTime) else other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __lt__(self, other: Any) -> bool:
+        return bool(self._instant() < (other._instant() if isinstance(other, ZonedTime) else other))
+
+    def __gt__(self, other: Any) -> bool:
+        return bool(self._instant() > (other._instant() if isinstance(other, ZonedTime) else other))
+
+    def __le__(self, other: Any) -> bool:
+        return self == other or bool(self < other)
+
+    def __ge__(self, other: Any) -> bool:
+        return self == other or bool(self > other)
+
+    def __hash__(self) -> int:
+        return hash(self._instant())
+
+
+def is_rounded(numbers: NDArray[Any]) -> bool:
+    """Whether an array holds floats so large that one may stand for several whole numbers.
+
+    Examples
+    --------
+    >>> is_rounded(np.array([0.5, 2.0**53])), is_rounded(np.array([0.5, np.inf])), is_rounded(np.array([2**53]))
+    (True, False, False)
+    """
+    if numbers.dtype.kind != "f":
+        return False
+    size = np.abs(numbers.astype(np.float64, copy=False))
+    return bool(((size >= WHOLE) & (size < np.inf)).any())
+
+
+def plain_labels(labels: NDArray[Any] | Sequence[Any]) -> list[Any]:
+    """Convert labels to Python objects; times finer than a microsecond, which Python lacks, stay NumPy's.
+
+    Examples
+    --------
+    >>> plain_labels([np.int64(3), "0e1", None])
+    [3, '0e1', None]
+    """
+    if isinstance(labels, np.ndarray) and labels.dtype.kind in "mM":
+        return _plain_times(labels)
+    found = labels.tolist() if isinstance(labels, np.ndarray) else list(labels)
+    if isinstance(labels, np.ndarray) and labels.dtype != object:
+        return found
+    if set(map(type, found)) <= PLAIN:
+        return found
+    plain = [_plain(label) for label in found]
+    fine = next((label for label in plain if isinstance(label, np.datetime64 | np.timedelta64)), None)
+    if fine is None:
+        return plain
+    # All of one type, so that they can be compared.
+    if isinstance(fine, np.datetime64):
+        return [np.datetime64(label, "ns") if isinstance(label, dt.datetime) else label for label in plain]
+    return [np.timedelta64(label, "ns") if isinstance(label, dt.timedelta) else label for label in plain]
+
+
+def _plain(label: Any) -> Any:
+    if isinstance(label, np.datetime64 | np.timedelta64):
+        return _plain_times(np.asarray([label]))[0]
+    if isinstance(label, np.generic):
+        return label.item()
+    if isinstance(label, dt.datetime | dt.timedelta) and type(label).__name__ in OF_PANDAS:
+        # pandas has subclasses of Python's times. They are recognized by name, so that pandas need not be imported.
+        finer, convert = OF_PANDAS[type(label).__name__]
+        if getattr(label, finer):
+            zoned = isinstance(label, dt.datetime) and label.tzinfo is not None  # NumPy has no time zones.
+            return label if zoned else getattr(label, "to_numpy")()  # noqa: B009  (a method of pandas)
+        label = getattr(label, convert)()
+    return ZonedTime.of(label) if isinstance(label, dt.datetime) and label.tzinfo is not None else label
+
+
+def _plain_times(labels: NDArray[Any]) -> list[Any]:
+    found: list[Any] = labels.tolist()
+    if not found or not isinstance(found[0], int):
+        return found
+    coarse = labels.astype(f"{labels.dtype.kind}8[us]")
+    exact = np.datetime_data(labels.dtype)[0] == "ns" and bool((coarse == labels).all())
+    return coarse.tolist() if exact else list(labels)
+
+
+def ordered_labels(labels: Iterable[Any]) -> tuple[Any, ...]:
+    """Return the distinct labels sorted, or in order of appearance if they cannot be sorted; a missing one is last.
+
+    Examples
+    --------
+    >>> ordered_labels([2, 1, 2]), ordered_labels(["b", 1])
+    ((1, 2), ('b', 1))
+    >>> ordered_labels([frozenset("ab"), frozenset("c"), None, frozenset("a")])[2:]
+    (frozenset({'a'}), None)
+    """
+    distinct = dict.fromkeys(labels)
+    missing = (None,) if None in distinct else ()
+    known = [label for label in distinct if label is not None]
+    found = known
+    try:
+        found = sorted(known)
+        # Sets are ordered by inclusion, which is only partial, so sorting them would be meaningless.
+        is_total = all(one < other for one, other in itertools.pairwise(found))
+    except (TypeError, ValueError):
+        is_total = False
+    return (*(found if is_total else known), *missing)
+
+
+def ordered_groups(
+    groups: Collection[tuple[Any, ...]], orders: Sequence[Sequence[Any] | None] | None = None
+) -> list[tuple[Any, ...]]:
+    """Return combinations of labels in lexicographic order.
+
+    Examples
+    --------
+    >>> ordered_groups([("b", 2), ("a", None), ("b", 1)])
+    [('a', None), ('b', 1), ('b', 2)]
+    """
+    columns = list(zip(*groups, strict=True))
+    codes = [
+        code_labels(column, order)[1] for column, order in zip(columns, orders or [None] * len(columns), strict=True)
+    ]
+    places = dict(zip(groups, zip(*(own.tolist() for own in codes), strict=True), strict=True)) if columns else {}
+    return sorted(groups, key=lambda group: places.get(group, ()))
+
+
+def in_order(distinct: Iterable[Any], order: Sequence[Any] | None = None) -> tuple[Any, ...]:
+    """Return distinct labels in the given order, then those that it does not list; without an order, sorted.
+
+    Examples
+    --------
+    >>> in_order(["mid", "low"], order=["low", "mid", "high"])
+    ('low', 'mid')
+    """
+    known = dict.fromkeys(ordered_labels(distinct))
+    if order is None:
+        return tuple(known)
+    first = dict.fromkeys(label for label in order if label in known)
+    return (*first, *(label for label in known if label not in first))
+
+
+def code_labels(labels: Sequence[Any], order: Sequence[Any] | None = None) -> tuple[tuple[Any, ...], NDArray[np.intp]]:
+    """Return the distinct labels, sorted or in the given order, and the code of each label.
+
+    Examples
+    --------
+    >>> code_labels(["mid", "low", "mid"], order=["low", "mid", "high"])
+    (('low', 'mid'), array([1, 0, 1]))
+    """
+    known = in_order(labels, order)
+    place = {label: code for code, label in enumerate(known)}
+    return known, np.fromiter(map(place.__getitem__, labels), dtype=np.intp, count=len(labels))

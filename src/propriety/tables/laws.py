@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.errors import InputValueError, MissingValuesError, Wording, parameter
+from propriety.result import Floats
 
 # An excess this small is rounding error rather than a wrong scale, and has its own hint.
 ROUNDING_OF_FORECASTS = 1e-9
 OVERSHOOT = 0.1  # Beyond 0 or 1, such as forecasts of linear regression; logits extend further.
 PERCENT = 100.0
 LEAST_PERCENT = 5.0  # Logits and typing errors are smaller.
-
 OUTCOME_LAW = Wording("must hold 0 and 1 (or False and True) unless {labels} are given")
 EVENT_LABEL_HINT = Wording("pass {labels=}[other, event], of which {y_proba} gives the probability of the last.")
 LABELLED_HINT = Wording("pass {labels=}[other, event] to name both.")
@@ -63,9 +63,7 @@ LEAST_SQUARES, MOST_SQUARES = 1e-120, 1e120
 WEIGHT_SIZE = f"must have squares whose sum lies between {LEAST_SQUARES:g} and {MOST_SQUARES:g}"
 WEIGHT_SIZE_HINT = "divide the weights by their mean."
 WEIGHT_HINT = "give a weight of 0 to leave a case out."
-
 BITS_OF_ONE = np.float64(1.0).view(np.uint64)
-
 RowNumbers = NDArray[np.intp] | None
 
 
@@ -306,3 +304,30 @@ def _count(by_case: NDArray[np.bool_]) -> str:
 
 def _shown(value: object) -> str:
     return repr(value.item()) if isinstance(value, np.generic) else repr(value)
+
+
+ROUNDING = 1e-12
+
+
+def weighted_quantile(values: Floats, weight: Floats, levels: Floats) -> Floats:
+    """Return weighted quantiles: the smallest values that at least the given shares of the weight do not exceed.
+
+    If a value is not exceeded by exactly that share, it is the mean of this value and the next, so that the quantiles
+    of mirrored values are the mirrored quantiles (type 2 of Hyndman & Fan 1996, doi:10.2307/2684934).
+
+    Examples
+    --------
+    >>> weighted_quantile(np.array([3.0, 1.0, 2.0]), np.array([1.0, 1.0, 2.0]), np.array([0.25, 0.5, 0.9]))
+    array([1.5, 2. , 3. ])
+    """
+    order = np.argsort(values, kind="stable")
+    return quantile_of_sorted(values[order], np.cumsum(weight[order]), levels)
+
+
+def quantile_of_sorted(values: Floats, share: Floats, levels: Floats) -> Floats:
+    """Return the same for sorted values, given the cumulative weights."""
+    # Rounding may put a share that is met exactly on either side of the level.
+    sides = levels * share[-1] * np.array([[1.0 - ROUNDING], [1.0 + ROUNDING]])
+    reached = np.minimum(np.searchsorted(share, sides), len(values) - 1)
+    quantile: Floats = values[reached].mean(axis=0)
+    return quantile

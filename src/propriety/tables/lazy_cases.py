@@ -19,7 +19,7 @@ from propriety.result import Floats
 from propriety.tables.censoring import Censoring
 from propriety.tables.events import Event
 from propriety.tables.key_columns import KeyColumn
-from propriety.tables.label_codes import code_labels
+from propriety.tables.labels import code_labels
 from propriety.tables.queries import (
     Lazy,
     count_rows,

@@ -29,12 +29,11 @@ from propriety.tables.forecast_columns import (
     places_of_columns,
     two_labels,
 )
+from propriety.tables.frames import first_repeated
 from propriety.tables.key_columns import KeyColumn, key_column
 from propriety.tables.labels import Labels, check_float_label, class_labels, distinct_labels, labels_of_event
 from propriety.tables.lazy_cases import LazyCases
-from propriety.tables.lazy_columns import named_columns
-from propriety.tables.names import first_repeated
-from propriety.tables.queries import Lazy, engine_of, fetched, flag, is_missing, row_by_row, unsupported
+from propriety.tables.queries import Lazy, engine_of, fetched, flag, is_missing, named_columns, row_by_row, unsupported
 from propriety.tables.validation import Missing
 
 LARGEST = sys.float_info.max

@@ -8,7 +8,7 @@ import numpy as np
 
 from propriety.errors import InputTypeError, InputValueError
 from propriety.tables.forecast_table import ForecastTable
-from propriety.tables.names import check_names
+from propriety.tables.frames import check_names
 
 
 def check_tables(tables: Mapping[str, ForecastTable]) -> None:

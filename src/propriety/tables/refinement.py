@@ -28,7 +28,7 @@ from propriety.result import Floats
 from propriety.tables import frames, laws, pooling
 from propriety.tables.engine_laws import checked_counts
 from propriety.tables.engines import Counts, TableKey, Within, aggregate, count_groups
-from propriety.tables.label_codes import ordered_groups
+from propriety.tables.labels import ordered_groups
 from propriety.tables.lazy_cases import LazyCases
 from propriety.tables.table_laws import COLUMNS, COUNTS
 

@@ -24,10 +24,9 @@ from propriety.tables.cases import TOLERANCE, Cases, checked_forecast, rounding_
 from propriety.tables.censored_outcomes import CensoredOutcomes
 from propriety.tables.censoring import dependence_p_value
 from propriety.tables.forecast_columns import places_of_columns, read_columns
-from propriety.tables.keys import read_keys
+from propriety.tables.frames import check_key_names, check_names
+from propriety.tables.keys import check_time_labels, read_keys
 from propriety.tables.labels import Labels, class_labels, places_of
-from propriety.tables.names import check_key_names, check_names
-from propriety.tables.times import check_time_labels
 
 Missing: TypeAlias = Literal["raise", "drop"]
 # The forecasts of one model, or of several by name; for a frame, the names of its columns.
