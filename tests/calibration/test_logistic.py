@@ -215,7 +215,7 @@ def test_fewer_than_three_knots_leave_the_line(knots):
 )
 def test_weighted_quantiles_are_those_of_repeated_values(values, counts, level):
     values, counts = np.array(values, dtype=float), np.array(counts[: len(values)])
-    expected = np.quantile(np.repeat(values, counts), level, method="inverted_cdf")
+    expected = np.quantile(np.repeat(values, counts), level, method="averaged_inverted_cdf")
     assert weighted_quantile(values, counts.astype(float), np.array([level]))[0] == expected
     assert weighted_quantile(values, counts / 7.0, np.array([level]))[0] == expected
 

@@ -10,6 +10,7 @@ from scipy.special import logit, ndtri
 from scipy.stats import chi2, f, norm
 
 import propriety as pr
+from propriety.calibration import class_test as class_test_of_calibration
 from propriety.calibration.class_scores import class_scores, standardised
 from propriety.calibration.class_test import ClassTest, part_of_class
 from propriety.calibration.kernel_test import kernel_test
@@ -22,7 +23,6 @@ from propriety.inference.class_calibration import _outcome, class_calibration_of
 from propriety.inference.class_notes import class_note
 from propriety.inference.class_readings import ClassReading
 from propriety.inference.class_views import Lines, class_tables, class_test_of_cases, class_test_of_tables, lines_of
-from propriety.inference.class_views import class_tables as class_tables_of_calibration
 from propriety.inference.dependent_calibration import dispersion_of_scores, spread_of_regression, units_of_cases
 from propriety.ledger import ledger as ledgers
 from propriety.tables.events import Event
@@ -557,7 +557,7 @@ def test_a_reading_is_that_of_its_model(monkeypatch):
     assert found.counts == ClassReading(pr.condense(y, both), "n", DRAWING, 0.95).counts
     assert found.lines.information == pytest.approx((both["n"] * (1 - both["n"])).sum(axis=0))
     # With many cases, tables are pooled and not kept.
-    for module in (class_readings, class_views, class_tables_of_calibration):
+    for module in (class_readings, class_views, class_test_of_calibration):
         monkeypatch.setattr(module, "MOST_EXACT", 100)
     ledger = pr.condense(y, both)
     pooled = ClassReading(ledger, "n", DRAWING, 0.95)

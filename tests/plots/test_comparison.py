@@ -156,4 +156,3 @@ def test_a_constant_difference_has_a_point_and_no_interval():
     points, intervals = rows_of(result.plot())
     assert list(points) == [0]
     assert intervals == {}
-    assert propriety.plots.comparison.__all__ == []

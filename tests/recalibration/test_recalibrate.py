@@ -548,7 +548,7 @@ def test_the_result_tells_its_facts_and_its_formula():
 
 @pytest.mark.parametrize("forecasts", ["p", ["p"], {"a": "p"}])
 def test_one_forecast_of_many_rows_is_counted_on_a_grid(forecasts, monkeypatch):
-    monkeypatch.setattr(folds_module, "BUDGET", 100)
+    monkeypatch.setattr(folds_module, "MAX_TABLE_ROWS", 100)
     y, p, generator = sample(13, n=300)
     frame = pl.DataFrame({"y": y, "p": p, "id": generator.permutation(300)}).lazy()
     found = folds_of(frame, forecasts, outcome="y", folds=3, id="id", model=None, seed=1)

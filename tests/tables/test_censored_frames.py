@@ -101,7 +101,7 @@ def queries_run(monkeypatch):
 
 
 def test_an_evaluation_runs_three_queries(engine, queries_run, monkeypatch):
-    monkeypatch.setattr("propriety.ledger.engine_moments.BUDGET", 100)  # The cases do not fit in memory.
+    monkeypatch.setattr("propriety.ledger.engine_moments.MAX_VALUES_IN_MEMORY", 100)  # The cases do not fit in memory.
     found, _, _ = both_ways(engine)
     evaluation = pr.evaluate(found, ["p", "q"], seed=1)
     assert len(queries_run) == 3
@@ -109,7 +109,7 @@ def test_an_evaluation_runs_three_queries(engine, queries_run, monkeypatch):
 
 
 def test_measures_without_sums_by_step_say_that_weights_are_known(engine, monkeypatch):
-    monkeypatch.setattr("propriety.ledger.engine_moments.BUDGET", 100)
+    monkeypatch.setattr("propriety.ledger.engine_moments.MAX_VALUES_IN_MEMORY", 100)
     found, outcome, forecasts = both_ways(engine)
     area = pr.estimate(found, "p", pr.measures.AreaUnderRoc())
     assert area.value == pytest.approx(pr.estimate(outcome, forecasts["p"], pr.measures.AreaUnderRoc()).value)
