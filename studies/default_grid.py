@@ -1,19 +1,19 @@
-"""How far apart are the bounds that a grid gives for MCB, DSC and AUC, beside their standard errors?
+"""Bounds that a grid gives for MCB, DSC and AUC, beside the standard errors of 100 million cases.
 
-A grid does not know the order of the cases within a cell. `calibration_bracket` bounds the parts of the Brier score, and
-the area under the ROC curve is largest if the events of a cell have higher forecasts than its non-events, and smallest
+A grid does not know the order of the cases within a cell. `calibration_bracket` bounds the parts of the Brier score.
+The area under the ROC curve is largest if the events of a cell have higher forecasts than its non-events, and smallest
 if they have lower ones. Refined tables (`exact_corp.py`) are worth their second query unless the bounds of the default
 grid, 2**20 cells, are closer than a hundredth of the standard error.
 
-Samples of 100 million cases are drawn as counts: of cases by cell of a grid of 2**22 cells from the Poisson
-distribution, and of events from the binomial distribution with the event rate in the middle of the cell. Coarser grids
-are sums of its cells. Forecasts are uniform (smooth), from the beta distribution with both parameters 0.3 (U-shaped), or
-from that with parameters 1 and 99 (rare events, 1%). They are calibrated, or their logits have slope 0.95. They are
-continuous, or have 8 decimals, so that a cell holds the cases of a few distinct values. The standard error is the
-standard deviation of the samples' values on 2**22 cells.
+Samples are drawn as counts: of cases by cell of a grid of 2**22 cells from the Poisson distribution, and of events from
+the binomial distribution with the event rate in the middle of the cell. Coarser grids are sums of its cells. Forecasts
+are uniform (smooth), from the beta distribution with both parameters 0.3 (U-shaped), or from that with parameters 1 and
+99 (rare events, 1%). They are calibrated, or the event rate has slope 0.95 in their logits. They are continuous, or have
+8 decimals, so that a cell holds the cases of a few distinct values. The standard error is the standard deviation of the
+samples' values on 2**22 cells.
 
-Writes `results/default_grid.csv`: for each design, grid and statistic the mean width between the bounds, the standard
-error and their ratio.
+Writes `results/default_grid.csv`: for each design, grid and statistic the mean, the mean width between the bounds, the
+standard error and their ratio.
 
 Run: python studies/default_grid.py [--samples 12]
 """

@@ -2,7 +2,6 @@
 
 import datetime as dt
 import json
-import math
 from fractions import Fraction
 
 import numpy as np
@@ -139,14 +138,12 @@ def test_a_frame_of_censored_cases_has_its_outcomes_and_labels():
             pr.condense(known, ["p"], **wrong)
 
 
-def test_unusual_budgets_and_minimums_are_explained():
+def test_unusual_minimums_are_explained():
     ledger = pr.condense(Y, {"p": P}).grid(4)
     with pytest.raises(
         InputValueError, match=r"minimum must be 1, or from 3 to .*got 2.*Hint: with 2, every suppressed"
     ):
         pr.coarsen(ledger, cells=4, minimum=2)
-    with pytest.raises(InputValueError, match=r"epsilon must be a number from .*budgets around 1 are usual"):
-        pr.coarsen(ledger, cells=4, epsilon=math.inf)
 
 
 RNG = np.random.default_rng(6)

@@ -176,7 +176,7 @@ OF_MODELS: dict[str, Callable[[Data], Any]] = {
     "estimate of a slope": lambda d: pr.estimate(
         d.y, d.p, pr.measures.CalibrationSlope(), cluster=d.cluster, **d.binary
     ),
-    "coarsen": lambda d: pr.coarsen(_unweighted(d), epsilon=1.0, seed=7).to_dict(),
+    "coarsen": lambda d: pr.coarsen(_unweighted(d)).to_dict(),
     "measure_bounds": lambda d: pr.measure_bounds(pr.coarsen(_unweighted(d)), model="p"),
     "meta_analysis": lambda d: pr.meta_analysis(
         pr.condense(d.y, d.models, by={"site": d.group}, **d.binary), measures=[pr.Brier(), pr.measures.AreaUnderRoc()]
