@@ -1,8 +1,8 @@
 """Private ledgers: how often the bounds of measures hold, and how wide they are.
 
 Two hospitals with 600 or 3,000 cases each send private ledgers of a calibrated model, p = expit(-1.5 + x) with a
-standard normal x, on 32 cells, with counts below 5 suppressed. The ledgers are added, and measures of the sum are compared
-with those of all rows.
+standard normal x, on 32 cells, with counts below 5 suppressed. The ledgers are added, and measures of the sum are
+compared with those of all rows.
 
 Writes `results/private_ledgers.csv`: the share of draws in which the value of all rows is within the bounds, the
 mean width of the bounds, and the mean width of the 95% interval of sampling error for comparison. Takes a minute on one

@@ -93,12 +93,11 @@ def recalibrate(  # noqa: PLR0913  (the data, their dependence, the methods, and
         with more than 50 values, are cut at their quantiles into five parts.
     method : str
         The map: "auto", a monotone spline in log-odds, shrunk towards the forecasts if the evidence of miscalibration
-        is weak; "intercept", "slope", "logistic", "beta", "quadratic", "spline", "venn-abers", "isotonic", "isotonic
-        corrected"; "none" or "floored", which leave the forecasts as they are or keep them away from 0 and 1; or
-        "choose", the simplest candidate within half a standard error of the best. For classes: "auto", temperature,
-        vector and matrix scaling, each shrunk if the evidence for it is weak; "temperature", "vector", "matrix";
-        "one-vs-rest auto", "one-vs-rest logistic", "one-vs-rest beta", "one-vs-rest isotonic"; "none", "floored" or
-        "choose".
+        is weak; "intercept", "slope", "logistic", "beta", "spline", "venn-abers", "isotonic"; "none" or "floored",
+        which leave the forecasts as they are or keep them away from 0 and 1; or "choose", the simplest candidate within
+        half a standard error of the best. For classes: "auto", temperature, vector and matrix scaling, each shrunk if
+        the evidence for it is weak; "temperature", "vector", "matrix"; "one-vs-rest auto", "one-vs-rest logistic",
+        "one-vs-rest beta", "one-vs-rest isotonic"; "none", "floored" or "choose".
     candidates : sequence of str
         Further methods to evaluate; with ``method="choose"``, those to choose from, by default all.
     rule : Rule
