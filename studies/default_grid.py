@@ -9,8 +9,8 @@ Samples are drawn as counts: of cases by cell of a grid of 2**22 cells from the 
 the binomial distribution with the event rate in the middle of the cell. Coarser grids are sums of its cells. Forecasts
 are uniform (smooth), from the beta distribution with both parameters 0.3 (U-shaped), or from that with parameters 1 and
 99 (rare events, 1%). They are calibrated, or the event rate has slope 0.95 in their logits. They are continuous, or
-have 8 decimals, so that a cell holds the cases of a few distinct values. The standard error is the standard deviation of the
-samples' values on 2**22 cells.
+have 8 decimals, so that a cell holds the cases of a few distinct values. The standard error is the standard deviation
+of the samples' values on 2**22 cells.
 
 Writes `results/default_grid.csv`: for each design, grid and statistic the mean, the mean width between the bounds, the
 standard error and their ratio.

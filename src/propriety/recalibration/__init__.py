@@ -12,7 +12,6 @@ from propriety.recalibration.class_maps import (
 )
 from propriety.recalibration.class_methods import CLASS_METHODS, OneVsRestMap, fit_one_vs_rest
 from propriety.recalibration.class_rows import ClassRows, floor_of_classes
-from propriety.recalibration.lazy_class_rows import LazyClassRows
 from propriety.recalibration.logistic_maps import (
     BetaMap,
     LogisticMap,
@@ -46,7 +45,6 @@ __all__ = [
     "ClassRows",
     "IdentityMap",
     "IsotonicMap",
-    "LazyClassRows",
     "LogisticMap",
     "MatrixMap",
     "OddsMap",
