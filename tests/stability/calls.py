@@ -252,7 +252,6 @@ QUICK = tuple(name for name in CALLS if not name.startswith(("audit", "evaluate"
 # Their draws are of cases one by one, so that the order of the cases is part of what is given.
 DRAWS_OF_CASES = ("RetentionCurve.with_interval",)
 READERS = {
-    "censored_frame",
     "match_answers",
     "read_inspect",
     "read_lm_eval",
