@@ -17,10 +17,10 @@ from propriety.recalibration.result import formula_of
 from propriety.result import Result, strict
 
 VERSIONS = {
-    "evaluation": 8,
-    "comparison": 3,
-    "advice": 2,
-    "audit": 2,
+    "evaluation": 1,
+    "comparison": 1,
+    "advice": 1,
+    "audit": 1,
     "recalibration": 1,
     "monitor": 1,
     "segments": 1,
