@@ -43,7 +43,7 @@ ELSEWHERE = {  # Tests of a layer in other folders.
     "calibration": ("inference/test_calibration_summary.py", "truth", FROZEN),
     "decisions": ("rules/test_thresholds.py", "truth", FROZEN),
     "inference": ("truth", FROZEN),
-    "ledger": ("tables/test_censored_frames.py", "evaluation/test_evaluate.py", FROZEN),
+    "ledger": ("evaluation/test_evaluate.py", FROZEN),
 }
 EXAMPLES = 12  # Of Hypothesis, for each law.
 SECONDS_A_TEST = 3.0  # A test that takes longer is left out.

@@ -6,10 +6,10 @@ Probabilities are softmax(b + s z) with standard normal z: with b = 0 and s = 1.
 a temperature of 1.5; the odds of one class times 1.65; 30% of the mass of each of two classes moved to the other; or
 top probabilities above 0.8 lowered by 0.08, the others raised in proportion. The probabilities with power are "even".
 
-Compared are the verdict (`class_test`), the class-wise view and the temperature by themselves, the kernel test, and
-a test of the expected calibration error of the top class, 15 bins, by draws. Tests by draws use 400 (kernel: 200, for
-100 classes 99); the kernel test uses at most 1,000 cases. Also reported is the estimate of miscalibration summed over
-the classes: its mean, beside the true value, and the coverage of its 95% interval. Writes `results/class_verdict.csv`.
+Compared are the verdict (`class_test`), the class-wise view and the temperature by themselves, and a test of the
+expected calibration error of the top class, 15 bins, by draws. Also reported is the estimate of miscalibration summed
+over the classes: its mean, beside the true value, and the coverage of its 95% interval. Writes
+`results/class_verdict.csv`.
 
 Run: python studies/class_verdict.py [--share 1.0]
 """
@@ -26,7 +26,6 @@ from study_tables import write_rows
 
 from propriety.calibration.class_scores import class_scores
 from propriety.calibration.class_test import DistanceSum, class_test, pooled_cases
-from propriety.calibration.kernel_test import kernel_test
 from propriety.tables.cases import Cases
 
 NULLS = ("even", "rare classes", "sharp, rounded")
@@ -34,7 +33,7 @@ CHANGES = ("temperature 1.5", "one class shifted", "two classes confused", "top 
 # Samples of each setting, by the number of cases and classes.
 SAMPLES = {(500, 3): 1000, (500, 10): 1000, (500, 100): 600, (5000, 3): 1000, (5000, 10): 600, (5000, 100): 300}
 POWER = {(500, 3): 200, (500, 10): 200, (5000, 100): 40}
-FIELDS = ("question", "design", "K", "n", "samples", "verdict", "class-wise", "temperature", "kernel", "ECE")
+FIELDS = ("question", "design", "K", "n", "samples", "verdict", "class-wise", "temperature", "ECE")
 FIELDS += ("true miscalibration", "mean estimate", "coverage")
 
 
@@ -87,7 +86,7 @@ def ece_test(p: np.ndarray, y: np.ndarray, generator: np.random.Generator, draws
 def simulate(question: str, design: str, n: int, classes: int, samples: int) -> dict[str, object]:
     """Return the share of samples in which each test rejects at 5%."""
     generator = np.random.default_rng([n, classes, len(design), len(question)])
-    rejected: dict[str, list[bool]] = {name: [] for name in FIELDS[5:10]}
+    rejected: dict[str, list[bool]] = {name: [] for name in FIELDS[5:9]}
     truth, estimates, covered = [], [], []
     for sample in range(samples):
         p = draw_probabilities(design if question == "size" else "even", n, classes, generator)
@@ -100,8 +99,6 @@ def simulate(question: str, design: str, n: int, classes: int, samples: int) -> 
         rejected["class-wise"].append(found.p_values["class-wise"] <= 0.05)
         rejected["temperature"].append(found.p_values["temperature"] <= 0.05)
         if question == "power" or (classes < 100 and n == 500 and sample < 200):
-            kernel = kernel_test(p, y, n_resamples=99 if classes == 100 else 200, seed=sample)
-            rejected["kernel"].append(kernel.p_value <= 0.05)
             rejected["ECE"].append(ece_test(p, y, generator) <= 0.05)
         if sample < 300:
             added = DistanceSum(np.ones(n))

@@ -36,23 +36,6 @@ DIFFERENT = {
         "str = 'day'": "`monitor` reads a ledger, and this is the name of one of its keys",
         "ArrayLike | None = None": "times within which cases may be correlated",
         "ArrayLike": "`censored` reads the time at which the follow-up of each case ended",
-        "str": "`censored_frame` reads it from a column",
-    },
-    "event": {
-        "ArrayLike": "`censored` reads arrays",
-        "str": "`censored_frame` reads a column",
-    },
-    "competing": {
-        "ArrayLike | None = None": "`censored` reads arrays",
-        "str | None = None": "`censored_frame` reads a column",
-    },
-    "groups": {
-        "ArrayLike | None = None": "`censored` reads arrays",
-        "str | None = None": "`censored_frame` reads a column",
-    },
-    "horizon": {
-        "int | None = None": "`compare` counts the steps ahead of the forecasts in a series",
-        "float": "`censored_frame` has one horizon, in the unit of the times",
     },
     "cells": {
         "int | None = None": "`condense` keeps exact forecasts by default",

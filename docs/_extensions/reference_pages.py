@@ -62,7 +62,7 @@ VERBS = {
         about="Condense many cases into small tables and sums that can be added, and compute analyses from them.",
         sections={
             "The ledger": ("ledger",),
-            "Censored outcomes": ("tables.censored_outcomes", "tables.censored_frames"),
+            "Censored outcomes": ("tables.censored_outcomes",),
             "Forecast tables": ("tables",),
         },
     ),

@@ -30,7 +30,6 @@ def _sound() -> tuple[dict[str, Any], ...]:
         binary,
         maps.IdentityMap(floor=0.01),
         maps.BetaMap(a=0.4, b=1.7, c=0.2, floor=1e-6),
-        maps.QuadraticMap(intercept=0.1, slope=0.9, curvature=0.05, floor=1e-6),
         maps.SplineMap(knots=[-3.0, 0.0, 2.0], level=-2.5, slopes=[0.0, 1.5, 0.2], floor=1e-6),
         maps.OddsMap(factor=0.1),
         maps.IsotonicMap(forecast=[0.05, 0.3, 0.9], event_rate=[0.1, 0.2, 1.0]),

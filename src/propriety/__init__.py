@@ -25,7 +25,7 @@ meta_analysis
     Measures of every site, their mean over sites, and their range in a new site.
 coarsen, PrivateLedger, measure_bounds
     Ledgers that disclose less, and how far their answers can be from those of the cases.
-censored, horizon_curve, censored_frame
+censored, horizon_curve
     Events by a time, if some cases were not followed up that long.
 measures, weights, results, plots, recalibration, errors
     Modules with measures, threshold weights, result classes, plots, recalibration maps and errors.

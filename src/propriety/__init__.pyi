@@ -100,7 +100,6 @@ from propriety.rules.scores import (
 from propriety.rules.scoring import case_scores as case_scores
 from propriety.rules.scoring import mean_score as mean_score
 from propriety.rules.scoring import skill_score as skill_score
-from propriety.tables.censored_frames import censored_frame as censored_frame
 from propriety.tables.censored_outcomes import censored as censored
 from propriety.tables.forecast_table import ForecastTable as ForecastTable
 

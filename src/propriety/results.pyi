@@ -65,5 +65,4 @@ from propriety.result import Score as Score
 from propriety.rules.audit import AuditReport as AuditReport
 from propriety.rules.audit import Finding as Finding
 from propriety.rules.search import Counterexample as Counterexample
-from propriety.tables.censored_frames import CensoredFrame as CensoredFrame
 from propriety.tables.censored_outcomes import CensoredOutcomes as CensoredOutcomes

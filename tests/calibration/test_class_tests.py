@@ -1,4 +1,4 @@
-"""Sums of class scores by their definition, their draws, the kernel test by brute force, and the summed distance."""
+"""Sums of class scores by their definition, their draws, and the summed distance."""
 
 import numpy as np
 import pytest
@@ -14,8 +14,6 @@ from propriety.calibration.class_test import (
     pooled_cases,
     pooled_table,
 )
-from propriety.calibration.kernel_test import kernel_test
-from propriety.errors import InputValueError
 from propriety.tables.cases import Cases
 from propriety.tables.forecast_table import ForecastTable
 
@@ -101,26 +99,6 @@ def test_shares_of_the_level_add_up():
     assert combined({"temperature": 0.5, "class-wise": 0.5, "shape": 0.01}) == (pytest.approx(0.05), "shape")
 
 
-def test_the_kernel_error_is_that_of_its_definition():
-    cases = sample(60, 3, seed=5, power=0.3)
-    p, y = cases.forecasts["m"], cases.outcome
-    found = kernel_test(p, y, n_resamples=199, seed=1)
-    pairs = [(i, j) for i in range(60) for j in range(i)]
-    h = np.median([np.linalg.norm(p[i] - p[j]) for i, j in pairs])
-    residual = np.eye(3)[y] - p
-    brute = np.mean([np.exp(-np.linalg.norm(p[i] - p[j]) / h) * (residual[i] @ residual[j]) for i, j in pairs])
-    assert found.value == pytest.approx(brute, abs=1e-12)
-    assert found.bandwidth == pytest.approx(h, abs=1e-12)
-    assert not found.is_sample
-    larger = sample(1200, 3, seed=5)
-    assert kernel_test(larger.forecasts["m"], larger.outcome, n_resamples=9, seed=1).is_sample
-
-
-def test_the_kernel_test_rejects_a_class_that_never_happens():
-    p = np.random.default_rng(1).dirichlet([1, 1, 1], 200)
-    assert kernel_test(p, np.zeros(200, dtype=int), n_resamples=99, seed=1).p_value == 0.01
-
-
 def summed(cases):
     added = DistanceSum(np.ones(len(cases)))
     for own in cases.events("class", "m"):
@@ -172,12 +150,6 @@ def test_forecasts_next_to_one_are_not_pooled_with_one():
     assert (np.diff(pooled.forecast) > 0.0).all()
     assert (pooled.events[-1], pooled.non_events[0]) == (50.0, 50.0)
     assert pooled.forecast[1] == 5e-324
-
-
-def test_the_kernel_test_needs_two_cases():
-    with pytest.raises(InputValueError, match="at least 2 cases"):
-        kernel_test(np.array([[0.5, 0.5]]), np.array([0]), n_resamples=9, seed=1)
-    assert 0.0 < kernel_test(np.full((2, 2), 0.5), np.array([0, 1]), n_resamples=9, seed=1).p_value <= 1.0
 
 
 def test_enough_draws_are_made_for_the_level():

@@ -27,7 +27,7 @@ def test_compare(run, columns, shared):
     assert expected.summary() in told
     assert "adjusted p" in told
     found = json.loads(run("compare", *BOTH, *options, "--json", "-").stdout)
-    assert (found["schema"], found["version"]) == ("propriety.comparison", 3)
+    assert (found["schema"], found["version"]) == ("propriety.comparison", 1)
     assert found["difference"] == pytest.approx(expected.difference.tolist(), rel=1e-12)
     assert found["standings"]["model"] == expected.standings.model.tolist()
 

@@ -223,7 +223,7 @@ def test_json_keeps_what_is_not_finite(run, folder):
     found = json.loads(result.stdout, parse_constant=pytest.fail)
     assert found["metrics"]["log"] == "Infinity"
     assert found["metrics"]["log_low"] is None
-    assert (found["schema"], found["version"]) == ("propriety.evaluation", 8)
+    assert (found["schema"], found["version"]) == ("propriety.evaluation", 1)
 
 
 @pytest.mark.parametrize(

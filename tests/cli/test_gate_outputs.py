@@ -174,7 +174,7 @@ def test_comparisons_have_gates_and_rules(run, folder, refusal):
     ids=lambda change: "-".join(f"{name} {str(value)[:24]}" for name, value in change.items()),
 )
 def test_a_baseline_that_no_evaluation_wrote_is_refused(refusal, folder, change):
-    stored = {"schema": "propriety.evaluation", "version": 8, "models": ["honest"], "metrics": {"honest/brier": 0.1}}
+    stored = {"schema": "propriety.evaluation", "version": 1, "models": ["honest"], "metrics": {"honest/brier": 0.1}}
     (folder / "old.json").write_text(json.dumps(stored | change))
     told = refusal("evaluate", *BOTH, *FEW, "--baseline", "old.json", "--fail-if", "honest/brier>baseline/honest/brier")
     assert "--baseline" in told or "version" in told

@@ -505,7 +505,7 @@ def test_a_number_of_one_class_does_not_pass(condition):
 
 
 def test_a_number_that_the_baseline_does_not_have_does_not_pass(folder, run, refusal):
-    stored = {"schema": "propriety.evaluation", "version": 8, "models": ["p"], "kind": "binary"}
+    stored = {"schema": "propriety.evaluation", "version": 1, "models": ["p"], "kind": "binary"}
     (folder / "old.json").write_text(json.dumps({**stored, "metrics": {"auc": None}}))
     given = ("evaluate", "p.csv", "--outcome", "y", "--forecast", "p=honest", "--resamples", "20", "--seed", "1")
     given = (*given, "--baseline", "old.json", "--fail-if")

@@ -31,7 +31,7 @@ SLOW_TO_PLAN = ("spark", "postgresql", "dask")
 # Many small cases of one law, or plans that take long, run only nightly on the slow ones.
 MATRICES = (
     *("test_key_matrix", "test_column_names", "test_the_moments_of_every_rule", "test_every_function_takes"),
-    *("test_bad_rows", "test_censored", "test_refinement"),
+    *("test_bad_rows", "test_refinement"),
 )
 
 

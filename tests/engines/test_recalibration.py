@@ -29,7 +29,7 @@ MAPS["low floor"] = LogisticMap(intercept=-0.1, slope=0.9, floor=2.0**-53)
 MAPS["knots beyond the floor"] = SplineMap(knots=[-9.0, 0.3, 9.0], level=-6.0, slopes=[0.0, 2.0, 1.0], floor=0.001)
 MAPS["points at the ends"] = IsotonicMap(forecast=[0.0, 0.3, 1.0], event_rate=[0.0, 0.2, 1.0])
 MAPS["one step"] = VennAbersMap(low_from=[0.2], low=[0.1], high_to=[0.3], high=[0.3])
-EXACT = ("none", "floored", "isotonic", "isotonic corrected", "venn-abers", "points at the ends", "one step")
+EXACT = ("none", "floored", "isotonic", "venn-abers", "points at the ends", "one step")
 
 
 GIVEN = pl.DataFrame({"p": [*FORECASTS.tolist(), *NO_FORECASTS]}).with_row_index("place").cast({"place": pl.Int64})

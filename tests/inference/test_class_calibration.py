@@ -27,7 +27,6 @@ def test_calibrated_probabilities_are_consistent():
     assert found.miscalibration_low == 0.0
     assert "is consistent with calibration" in str(found)
     assert found.top.n == found.n == 2000
-    assert found.kernel is None
 
 
 def test_a_temperature_is_found_and_named():
@@ -163,15 +162,6 @@ def test_few_cases_are_too_few():
     assert "too few cases" in str(found)
 
 
-def test_ordered_classes_and_the_kernel_test():
-    y, p = sample(300, 3)
-    found = pr.class_calibration(pr.condense(y, p, ordered=True), kernel=True, seed=1)
-    assert 0.0 < found.kernel.p_value <= 1.0
-    assert "Kernel test: p" in str(found)
-    with pytest.raises(InputValueError, match="kernel"):
-        pr.class_calibration(y, p, sample_weight=np.linspace(1.0, 2.0, 300), kernel=True)
-
-
 def test_forecasts_of_one_event_are_refused():
     with pytest.raises(InputValueError, match="calibration_summary"):
         pr.class_calibration([0, 1], [0.2, 0.7])
@@ -293,7 +283,7 @@ def verdict(outcome, **parts):
     """Return what the words are made from: four classes, of which none is wrong unless the parts say so."""
     table = {"label": np.array(list("wxyz")), "p_value": np.array([0.03, 0.01, 0.02, 0.04]), "directions": [()] * 4}
     table |= {"observed_expected": np.array([1.5, 0.5, 2.0, 1.0]), "slope": np.array([0.7, np.nan, 1.2, 1.0])}
-    plain = {"outcome": outcome, "note": "", "p_value": 0.012, "kernel": None, "n_refuted": 0.0, "temperature": None}
+    plain = {"outcome": outcome, "note": "", "p_value": 0.012, "n_refuted": 0.0, "temperature": None}
     plain |= {
         "classwise_p_value": 0.012,
         "temperature_p_value": 0.3,
@@ -306,16 +296,13 @@ def verdict(outcome, **parts):
 
 
 def test_every_verdict_on_classes_has_its_sentence():
-    kernel = SimpleNamespace(p_value=0.2, n=1500, is_sample=True)
     assert class_words(verdict("not tested", note="no cases"), "m") == "m: calibration was not tested (no cases)."
-    assert class_words(verdict("consistent", note="so", kernel=kernel), "m") == (
-        "m is consistent with calibration (p = 0.012; tested class by class and temperature). "
-        "Kernel test: p = 0.2, a random sample of 1,500 cases. Note: so."
+    assert class_words(verdict("consistent", note="so"), "m") == (
+        "m is consistent with calibration (p = 0.012; tested class by class and temperature). Note: so."
     )
-    kernel = SimpleNamespace(p_value=0.2, n=150, is_sample=False)
-    assert class_words(verdict("too few events", shape_p_value=0.5, kernel=kernel), "m") == (
+    assert class_words(verdict("too few events", shape_p_value=0.5), "m") == (
         "m: too few cases to tell whether it is calibrated "
-        "(p = 0.012; tested class by class, temperature and shared shape). Kernel test: p = 0.2."
+        "(p = 0.012; tested class by class, temperature and shared shape)."
     )
     limits = {"miscalibration": 0.02, "miscalibration_low": 0.01, "miscalibration_high": 0.03}
     ways = {"directions": [("too low", "too extreme"), ("too high", "refuted"), ("together",), ("too low",)]}
@@ -370,14 +357,12 @@ def test_equal_weights_are_no_weights():
     p = rng.dirichlet(np.full(3, 0.6), 900)
     truth = p**0.9 / (p**0.9).sum(axis=1, keepdims=True)
     y = (truth.cumsum(axis=1) > rng.random((900, 1))).argmax(axis=1)
-    how = {"seed": 1, "n_resamples": 99, "kernel": True}
+    how = {"seed": 1, "n_resamples": 99}
     plain = pr.class_calibration(y, p, **how)
     for weight in (1.0, 2.0, 0.1):
         equal = pr.class_calibration(y, p, **how, sample_weight=np.full(900, weight))
         assert equal.summary() == plain.summary()
         assert equal.p_value == plain.p_value
-    with pytest.raises(InputValueError, match="without weights"):
-        pr.class_calibration(y, p, **how, sample_weight=np.arange(1.0, 901.0))
 
 
 @pytest.mark.parametrize("weight", [1.0, 2.0, 0.1])
@@ -389,14 +374,6 @@ def test_equal_weights_of_rare_classes_are_no_weights(weight):
     equal = pr.class_calibration(y, p, seed=1, n_resamples=99, sample_weight=np.full(12, weight))
     assert equal.summary() == plain.summary()
     assert equal.p_value == plain.p_value
-
-
-def test_the_kernel_test_does_not_depend_on_the_order_of_the_rows():
-    y, p = sample(200, 3)
-    order = np.random.default_rng(1).permutation(200)
-    how = {"kernel": True, "n_resamples": 99, "seed": 0}
-    one, other = pr.class_calibration(y, p, **how), pr.class_calibration(np.asarray(y)[order], p[order], **how)
-    assert one.kernel.p_value == other.kernel.p_value
 
 
 def test_clusters_of_a_lazy_frame_are_tested_like_those_of_arrays():

@@ -13,10 +13,8 @@ import propriety as pr
 from propriety.calibration import class_test as class_test_of_calibration
 from propriety.calibration.class_scores import class_scores, standardised
 from propriety.calibration.class_test import ClassTest, part_of_class
-from propriety.calibration.kernel_test import kernel_test
 from propriety.calibration.null_scores import NullScores, null_scores
 from propriety.calibration.squared_distance import Regression
-from propriety.errors import InputValueError
 from propriety.inference import class_readings, class_views
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.class_calibration import _outcome, class_calibration_of
@@ -616,20 +614,6 @@ def test_correlated_classes_have_no_miscalibration_and_need_enough_clusters():
     assert many.outcome == "consistent"
     assert few.outcome == "too few events"
     assert not few.top.test.is_enough
-
-
-def test_the_kernel_test_is_refused_without_independent_cases():
-    y, p = sample(60)
-    found = pr.class_calibration(y, p, kernel=True, n_resamples=30, seed=1)
-    order = np.lexsort([y, *p.T[::-1]])
-    expected = kernel_test(p[order], y[order], n_resamples=30, seed=1)
-    assert (found.kernel.p_value, found.kernel.n) == (expected.p_value, 60)
-    stored = added(y, p)
-    for options in ({"cluster": np.arange(60)}, {"sample_weight": np.arange(60) + 1.0}):
-        with pytest.raises(InputValueError, match="the kernel test needs independent cases in memory, without weights"):
-            pr.class_calibration(y, p, kernel=True, **options)
-    with pytest.raises(InputValueError, match="the kernel test needs"):
-        pr.class_calibration(stored, kernel=True)
 
 
 def test_the_temperature_is_reversed_if_classes_are_rarer_where_they_are_likelier():

@@ -87,31 +87,3 @@ class TestHorizons:
         outcomes = pr.censored(self.TIME, self.EVENT, horizons=self.HORIZONS)
         with pytest.raises(InputValueError, match=r"forecasts\['a'\] must have .*got shape \(40, 2\), not \(40, 3\)"):
             pr.horizon_curve(outcomes, {"a": self.P[:, :2]})
-
-
-class TestCensoredSums:
-    """An engine has sums by step of the censoring curve; arrays have the influence of every case."""
-
-    @staticmethod
-    def ways():
-        pl = pytest.importorskip("polars")
-        i = np.arange(1, 91)
-        u, v, w = ((i * step) % 1.0 for step in (0.6180339887498949, 0.7548776662466927, 0.5698402909980532))
-        event_time, lost = -np.log(1.0 - v) * (0.5 + u), -1.5 * np.log(1.0 - w)
-        time, event = np.ceil(np.minimum(event_time, lost) * 20.0) / 20.0, event_time <= lost
-        forecasts = {"p": 0.8 * u, "q": 0.1 + 0.5 * u}
-        frame = pl.DataFrame({"t": time, "e": event.astype(int), **forecasts}).lazy()
-        found = pr.condense(pr.censored_frame(frame, time="t", event="e", horizon=0.75), ["p", "q"])
-        return found, pr.censored(time, event, horizons=0.75), forecasts
-
-    @pytest.mark.parametrize(
-        "measure",
-        [pr.measures.ObservedExpected(), pr.measures.PredictedActual(), pr.Brier(), pr.measures.Skill()],
-        ids=lambda measure: type(measure).__name__,
-    )
-    @pytest.mark.parametrize("model", ["p", "q"])
-    def test_give_the_estimates_of_arrays(self, measure, model):
-        ledger, outcomes, forecasts = self.ways()
-        one, other = pr.estimate(ledger, model, measure), pr.estimate(outcomes, forecasts[model], measure)
-        for name in ("value", "standard_error", "low", "high"):
-            assert getattr(one, name) == pytest.approx(getattr(other, name), rel=1e-10)

@@ -15,6 +15,7 @@ import propriety as pr
 from propriety.errors import InputTypeError, InputValueError
 from propriety.inference.betting import MeanBets, bet_on_mean
 from propriety.inference.ledger_monitor import OF_DAYS, OF_STREAMS
+from propriety.inference.monitor_files import _checksum_of
 from propriety.inference.stability_index import BINS, bin_counts, stability_index
 from propriety.inference.stream_evidence import (
     ALTERNATIVES,
@@ -30,7 +31,6 @@ from propriety.inference.stream_states import StreamStates
 from propriety.results import LedgerMonitor
 
 P = np.array([0.1, 0.35, 0.8])
-LATER = ("files", "checksum", "mature_after", "waiting")  # Facts that version 1 of a stored monitor does not have.
 
 
 def outcomes_of(p):
@@ -492,22 +492,11 @@ def test_an_empty_state_is_refused(two_models, tmp_path):
 @pytest.mark.parametrize("facts", [{"level": 1.5}, {"reference_days": 0}, {"days": "2"}, {"models": []}, {"keys": [1]}])
 def test_facts_that_no_monitor_has_are_refused(stored, facts):
     there = json.loads((stored / "monitor.json").read_text())
-    first = {name: value for name, value in there.items() if name not in LATER} | {"version": 1}
-    (stored / "monitor.json").write_text(json.dumps(first))
     assert LedgerMonitor.from_parquet(stored).times == (0, 1)
-    (stored / "monitor.json").write_text(json.dumps(first | facts))
+    changed = there | facts
+    (stored / "monitor.json").write_text(json.dumps(changed | {"checksum": _checksum_of(changed)}))
     with pytest.raises(InputValueError, match="must"):
         LedgerMonitor.from_parquet(stored)
-
-
-def test_a_monitor_of_version_1_is_continued_and_gets_checksums(stored, two_models):
-    there = json.loads((stored / "monitor.json").read_text())
-    first = {name: value for name, value in there.items() if name not in LATER} | {"version": 1}
-    (stored / "monitor.json").write_text(json.dumps(first))
-    LedgerMonitor.from_parquet(stored).extend(two_models.where(day=2)).to_parquet(stored)
-    found = json.loads((stored / "monitor.json").read_text())
-    assert (found["version"], len(found["files"])) == (3, 5)
-    assert found["files"]["days/day-1.parquet"] == there["files"]["days/day-1.parquet"]
 
 
 def test_stakes_lie_between_zero_and_one():

@@ -1,4 +1,4 @@
-"""Private ledgers: what they disclose, how they add, and the noise of the counts."""
+"""Private ledgers: what they disclose, and how they add."""
 
 import datetime as dt
 import json
@@ -88,47 +88,21 @@ def test_moments_and_exact_forecasts_do_not_leave():
     y, p, site = cases()
     text = pr.coarsen(pr.condense(y, p, by={"site": site})).to_json()
     assert set(json.loads(text)) == {
-        *("schema", "version", "models", "keys", "cells", "published", "minimum", "epsilon"),
+        *("schema", "version", "models", "keys", "cells", "published", "minimum"),
     }
     assert pr.PrivateLedger.from_json(text).ledger.rules == ()
 
 
-@pytest.mark.parametrize("models", [1, 2])
-def test_noise_has_the_discrete_laplace_distribution(models):
-    y, p, _ = cases(models=("a", "b")[:models])
-    ledger = pr.condense(y, p)
-    true = pr.coarsen(ledger, cells=64, minimum=1).published
-    epsilon = 0.8
-    noise = np.concatenate(
-        [(pr.coarsen(ledger, cells=64, epsilon=epsilon, seed=seed).published - true).ravel() for seed in range(150)]
-    )
-    share = np.exp(-epsilon / models)
-    expected = (1 - share) / (1 + share) * share ** np.abs(np.arange(-3, 4))
-    found = np.array([(noise == value).mean() for value in range(-3, 4)])
-    np.testing.assert_allclose(found, expected, atol=4 * np.sqrt(0.25 / len(noise)))
-    assert abs(noise.mean()) < 4 * noise.std() / np.sqrt(len(noise))
-
-
-def test_noise_without_a_seed_differs_and_no_seed_is_stored():
-    ledger = pr.condense(*cases()[:2])
-    one, two = (pr.coarsen(ledger, epsilon=0.5) for _ in range(2))
-    assert (one.published != two.published).any()
-    assert "seed" not in one.to_json()
-    assert "epsilon=0.5" in repr(one)
-    assert json.loads(one.to_json())["epsilon"] == [0.5]
-
-
-def test_parts_keep_their_own_budget_and_minimum():
+def test_parts_keep_their_own_minimum():
     y, p, site = cases()
     ledger = pr.condense(y, p, by={"site": site})
-    both = pr.coarsen(ledger.where(site="north"), minimum=7) + pr.coarsen(ledger.where(site="south"), epsilon=1, seed=1)
+    both = pr.coarsen(ledger.where(site="north"), minimum=7) + pr.coarsen(ledger.where(site="south"), minimum=1)
     assert both.keys == {"site": ("north", "south")}
     assert both.minimum.tolist() == [7, 1]
-    assert both.epsilon.tolist() == [np.inf, 1.0]
-    assert both.where(site="south").is_noisy.all()
+    assert not both.where(site="south").is_suppressed.any()
     back = pr.PrivateLedger.from_json(both.to_json())
     np.testing.assert_array_equal(back.published, both.published)
-    assert back.epsilon.tolist() == both.epsilon.tolist()
+    assert back.minimum.tolist() == both.minimum.tolist()
     assert both.ledger.table("a", site="north").n > 0
 
 
@@ -139,10 +113,6 @@ def test_wrong_arguments_are_named():
         pr.coarsen(y)
     with pytest.raises(InputValueError, match="unweighted"):
         pr.coarsen(pr.condense(y, p, sample_weight=np.linspace(1, 2, len(y))))
-    with pytest.raises(InputValueError, match="epsilon"):
-        pr.coarsen(ledger, epsilon=0.0)
-    with pytest.raises(InputValueError, match="nothing is suppressed"):
-        pr.coarsen(ledger, epsilon=1.0, minimum=5)
     with pytest.raises(InputValueError, match="power of two"):
         pr.coarsen(ledger, cells=10)
     with pytest.raises(InputValueError, match="only be made coarser"):
@@ -159,7 +129,7 @@ def test_wrong_arguments_are_named():
         ({"published": [[[[1.5, 2]]]]}, "whole numbers"),
         ({"schema": "other"}, "must be a stored"),
         ({"version": 9}, "version"),
-        ({"epsilon": [-1.0]}, "whole numbers"),
+        ({"minimum": [0]}, "whole numbers"),
         ({"cells": 3}, "power of two"),
         ({"keys": 7}, "whole numbers"),
     ],
@@ -170,19 +140,6 @@ def test_stored_data_are_checked(change, said):
         pr.PrivateLedger.from_dict(data | change)
     with pytest.raises(InputValueError, match="must be JSON"):
         pr.PrivateLedger.from_json("{")
-
-
-@pytest.mark.parametrize("epsilon", [1e-300, 1e-10, 41.0, 1e300, np.nan, np.inf, -1.0, True, "1"])
-def test_budgets_with_overflowing_or_without_noise_are_rejected(epsilon):
-    ledger = pr.condense(*cases(models=("a", "b"))[:2])
-    with pytest.raises(InputValueError, match="from 2e-09 to 40"):
-        pr.coarsen(ledger, epsilon=epsilon)
-
-
-@pytest.mark.parametrize("epsilon", [1e-9, 20.0])
-def test_the_largest_and_the_smallest_budget_have_finite_noise(epsilon):
-    published = pr.coarsen(pr.condense(*cases()[:2]), epsilon=epsilon).published
-    assert np.abs(published).max() < 2**53
 
 
 @pytest.mark.parametrize("minimum", [2, 10**30])
@@ -198,15 +155,6 @@ def test_one_case_moves_one_count_per_model():
         kept = np.arange(len(y)) != row
         less = pr.coarsen(pr.condense(y[kept], {name: q[kept] for name, q in p.items()}), minimum=1).published
         assert np.abs(whole - less).sum(axis=(1, 2, 3)).tolist() == [1, 1]
-
-
-def test_frames_tell_noise_from_suppression():
-    y, p, site = cases()
-    ledger = pr.condense(y, p, by={"site": site})
-    both = pr.coarsen(ledger.where(site="north")) + pr.coarsen(ledger.where(site="south"), epsilon=1, seed=1)
-    columns = both.to_frame(backend="pyarrow").to_pydict()
-    budget = dict(zip(columns["site"], columns["epsilon"], strict=True))
-    assert budget == {"north": np.inf, "south": 1.0}
 
 
 def test_suppressed_counts_need_a_minimum():
@@ -234,14 +182,14 @@ def test_parts_without_keys_add_up(sites):
     assert pr.measure_bounds(summed).low == pytest.approx(pr.measure_bounds(whole).low)
 
 
-def test_a_part_keeps_what_was_suppressed_and_spent():
+def test_a_part_keeps_what_was_suppressed():
     y, p, site = cases()
     ledger = pr.condense(y, p, by={"site": site})
     parts = {one: pr.coarsen(ledger.where(site=one), minimum=minimum) for one, minimum in (("north", 4), ("west", 9))}
     both = parts["north"] + parts["west"]
     for one, private in parts.items():
         part = both.where(site=one)
-        assert (part.minimum.tolist(), part.epsilon.tolist()) == (private.minimum.tolist(), private.epsilon.tolist())
+        assert part.minimum.tolist() == private.minimum.tolist()
         np.testing.assert_array_equal(part.published, private.published)
     assert both.without_keys().keys == {}
     assert both.without_keys().published.shape == both.published.shape

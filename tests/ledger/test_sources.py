@@ -187,44 +187,6 @@ def test_nothing_beside_condensed_cases_is_lawful():
         check_condensed("a Ledger", {"by": None, "cluster": 0})
 
 
-FOLLOWED = pl.DataFrame(
-    {
-        "t": [1.0, 2.0, 3.0, 4.0, 2.5, 1.5],
-        "e": [1, 0, 1, 0, 1, 0],
-        "p": [0.9, 0.2, 0.4, 0.1, 0.7, 0.3],
-        "q": [0.5] * 6,
-        "site": list("ababab"),
-    }
-)
-
-
-def censored(horizon=2.0):
-    return pr.censored_frame(FOLLOWED.lazy(), time="t", event="e", horizon=horizon)
-
-
-@pytest.mark.parametrize("beside", ["cluster", "time", "sample_weight", "outcome", "pos_label", "labels"])
-def test_censored_frames_have_their_own_outcomes_and_weights(beside):
-    with pytest.raises(InputValueError, match=f"{beside} is not supported with a censored frame"):
-        open_ledger(censored(), "p", **{beside: "site"})
-
-
-def test_censored_frames_have_models_and_keys():
-    found = open_ledger(censored(), ["p", "q"], by="site", fewest=2)
-    assert (found.models, found.index.names) == (("p", "q"), ("site",))
-    assert found.is_weighted
-    outcome = pr.censored(FOLLOWED["t"].to_numpy(), FOLLOWED["e"].to_numpy(), horizons=2.0)
-    expected = pr.ForecastTable.from_predictions(outcome, FOLLOWED["p"].to_numpy())
-    np.testing.assert_allclose(found.table("p").events, expected.events)
-    np.testing.assert_allclose(found.table("p").non_events, expected.non_events)
-    with pytest.raises(InputValueError, match="must hold two models or more; got 1"):
-        open_ledger(censored(), "p", fewest=2)
-    with pytest.raises(InputValueError, match=r"must have one column per model.*'m' has more"):
-        open_ledger(censored(), {"m": ["p", "q"]})
-    known = open_ledger(censored(horizon=0.5), "p")
-    assert not known.is_weighted
-    assert known.censoring is None
-
-
 @pytest.mark.parametrize("name", ["lazy", "pandas"])
 def test_tables_of_frames_are_put_on_the_grid_that_is_asked_for(name):
     found = pr.condense(FRAMES[name], ["p", "q"], outcome="y", by="site", cells=8)
@@ -232,12 +194,3 @@ def test_tables_of_frames_are_put_on_the_grid_that_is_asked_for(name):
     assert found.table("p", site="a").cells == 8
     expected = pr.condense(COLUMNS["y"], MODELS, cells=8).table("p")
     np.testing.assert_allclose(found.table("p").forecast, expected.forecast, rtol=1e-14)
-
-
-def test_censored_frames_are_split_by_keys():
-    frame = FRAMES["lazy"].with_columns(t=pl.col("q") + 0.1, event=pl.col("y"))
-    censored = pr.censored_frame(frame, time="t", event="event", horizon=0.5)
-    found = pr.condense(censored, ["p"], by=["site", "day"])
-    assert found.keys == {"site": ("a", "b"), "day": (0, 1, 2, 3)}
-    whole = pr.condense(censored, ["p"])
-    assert sum(found.table("p", site=site).weight for site in "ab") == pytest.approx(whole.table("p").weight)

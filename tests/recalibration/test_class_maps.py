@@ -15,13 +15,12 @@ from sklearn.linear_model import LogisticRegression
 import propriety as pr
 from propriety import ForecastTable
 from propriety import recalibration as maps
-from propriety.errors import InputTypeError, InputValueError, UnsupportedOperationError
+from propriety.errors import InputTypeError, InputValueError
 from propriety.recalibration import (
     CLASS_METHODS,
     METHODS,
     ClassMap,
     ClassRows,
-    LazyClassRows,
     RecalibrationMap,
     class_rows,
 )
@@ -61,31 +60,6 @@ def scaled(y, p, w, scores_of, size, penalty=lambda _: 0.0, slope_of_penalty=lam
         return np.einsum("nk,nkt->t", residual, design) + slope_of_penalty(theta)
 
     return minimum(loss, slope, np.zeros(size))
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("nearest", [0.04, 0.97, 1.0])
-def test_lazy_rows_have_the_sums_of_rows_in_memory(weighted, nearest):
-    y, p, w = cases(5, n=40)
-    p = 0.8 * p + 0.2 / 3
-    p[0] = [nearest, (1.0 - nearest) * 0.5, (1.0 - nearest) * 0.5]
-    w[3] = 0.0
-    y[y == 2] = 1  # The last class never happened.
-    rows = rows_of(y, p, w if weighted else None)
-    frame = pl.LazyFrame({"y": y, "w": w, **{f"p{k}": p[:, k] for k in range(3)}})
-    weight = "w" if weighted else None
-    lazy = LazyClassRows.from_frame(
-        frame, ["p0", "p1", "p2"], outcome="y", sample_weight=weight, labels=[0, 1, 2], missing="raise"
-    )
-    assert (lazy.total, lazy.unit, lazy.nearest) == pytest.approx((rows.total, rows.unit, rows.nearest), rel=1e-14)
-    assert lazy.happened.tolist() == rows.happened.tolist() == [True, True, False]
-    for scaling, parameters in (("temperature", [1.3]), ("vector", [1.3, 0.4, 0.9, 0.2, -0.5, 0.1])):
-        for squared in (False, True):
-            found, expected = (
-                one.likelihood(scaling, 1e-3, squared=squared)(np.array(parameters)) for one in (lazy, rows)
-            )
-            for one, other in zip(found, expected, strict=True):
-                np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-13)
 
 
 @pytest.mark.parametrize("scaling", FREE)
@@ -182,15 +156,11 @@ def test_one_vs_rest_is_the_map_of_each_class_made_to_sum_to_one(method):
     np.testing.assert_allclose(found(p), alone / alone.sum(axis=1, keepdims=True), atol=1e-12)
 
 
-def test_one_vs_rest_needs_a_method_of_one_event_and_rows_in_memory():
+def test_one_vs_rest_needs_a_method_of_one_event():
     rows = rows_of(*cases(2))
     for method in ("platt", None, ["auto"]):
         with pytest.raises(InputValueError, match="method must be one of"):
             maps.fit_one_vs_rest(rows, method=method)
-    y, p, _ = cases(2, n=20)
-    lazy = pl.LazyFrame({"y": y, "a": p[:, 0], "b": p[:, 1], "c": p[:, 2]})
-    with pytest.raises(UnsupportedOperationError, match="rows in memory, a ClassRows; got LazyClassRows"):
-        maps.fit_one_vs_rest(maps.LazyClassRows.from_frame(lazy, list("abc"), outcome="y", labels=[0, 1, 2]))
 
 
 def test_a_row_that_one_vs_rest_calls_impossible_is_left_as_it_is():

@@ -16,12 +16,12 @@ import propriety as pr
 from propriety import recalibration as maps
 from propriety.errors import InputValueError, MissingValuesError
 from propriety.recalibration import METHODS, RecalibrationMap, spline_map
-from propriety.recalibration.maps import fit_isotonic, fit_isotonic_corrected
+from propriety.recalibration.maps import fit_isotonic
 from propriety.recalibration.spline_map import BEND, LINE, SplineMap, fit_shrunk_spline, fit_spline
 from propriety.recalibration.venn_abers import fit_venn_abers
 
 FORECASTS = np.concatenate([[0.0, 1e-9, 1e-6], np.linspace(0.001, 0.999, 200), [1.0 - 1e-9, 1.0]])
-NEEDS_BOTH_CLASSES = ("intercept", "slope", "logistic", "beta", "quadratic")
+NEEDS_BOTH_CLASSES = ("intercept", "slope", "logistic", "beta")
 
 
 def cases(seed, n=400, digits=3):
@@ -42,7 +42,7 @@ def rows_fit(design, y, w=None):
 
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("weighted", [False, True])
-def test_logistic_beta_and_quadratic_are_regressions_on_the_rows(seed, weighted):
+def test_logistic_and_beta_are_regressions_on_the_rows(seed, weighted):
     y, p, w = cases(seed)
     w = w if weighted else None
     table, x = table_of(y, p, w), logit(p)
@@ -51,9 +51,6 @@ def test_logistic_beta_and_quadratic_are_regressions_on_the_rows(seed, weighted)
     np.testing.assert_allclose([line.intercept, line.slope], rows_fit(np.stack([constant, x], 1), y, w), atol=1e-9)
     (slope,) = rows_fit(x[:, None], y, w)
     assert maps.fit_slope(table).slope == pytest.approx(slope, abs=1e-9)
-    parabola = maps.fit_quadratic(table)
-    found = [parabola.intercept, parabola.slope, parabola.curvature]
-    np.testing.assert_allclose(found, rows_fit(np.stack([constant, x, x * x], 1), y, w), atol=1e-9)
     beta = maps.fit_beta(table)
     a, b, c = rows_fit(np.stack([np.log(p), -np.log1p(-p), constant], 1), y, w)
     assert min(a, b) > 0.0
@@ -149,13 +146,6 @@ def test_isotonic_is_that_of_scikit_learn(seed, weighted):
     np.testing.assert_allclose(fit_isotonic(table_of(y, p, w))(FORECASTS), reference.predict(FORECASTS), atol=1e-12)
 
 
-def test_corrected_ends_are_those_of_half_a_case_more():
-    table = pr.ForecastTable(forecast=[0.1, 0.5, 0.9], events=[0, 5, 7], non_events=[9, 5, 0])
-    np.testing.assert_allclose(fit_isotonic_corrected(table)([0.1, 0.5, 0.9]), [0.5 / 10, 0.5, 1 - 0.5 / 8])
-    rare = pr.ForecastTable(forecast=[0.1, 0.5], events=[0, 1], non_events=[3, 999])
-    np.testing.assert_allclose(fit_isotonic_corrected(rare)([0.1, 0.5]), [0.001, 0.001])
-
-
 def brute_force_pair(y, p, w, test, weight):
     pair = []
     for outcome in (0.0, 1.0):
@@ -183,7 +173,7 @@ def test_venn_abers_is_its_definition(rows, weighted):
     assert (high > low).all()
 
 
-PENALISED = ("auto", "venn-abers", "spline", "isotonic corrected")  # What they add has the size of one case.
+PENALISED = ("auto", "venn-abers", "spline")  # What they add has the size of one case.
 
 
 @pytest.mark.parametrize("method", [name for name in METHODS if name not in PENALISED])
@@ -268,7 +258,7 @@ def test_one_class(method, outcome):
 @pytest.mark.parametrize("method", METHODS)
 def test_one_forecast(method):
     table = pr.ForecastTable(forecast=[0.2], events=[40], non_events=[60])
-    if method in ("logistic", "beta", "quadratic"):
+    if method in ("logistic", "beta"):
         with pytest.raises(InputValueError, match=r"differ|independent"):
             METHODS[method](table)
         return

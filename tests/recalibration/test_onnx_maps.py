@@ -38,7 +38,7 @@ MAPS["one point"] = IsotonicMap(forecast=[0.3], event_rate=[0.2])
 MAPS["points at the ends"] = IsotonicMap(forecast=[0.0, 0.3, 1.0], event_rate=[0.0, 0.2, 1.0])
 MAPS["one step"] = VennAbersMap(low_from=[0.2], low=[0.1], high_to=[0.3], high=[0.3])
 EXACT = (
-    *("none", "floored", "isotonic", "isotonic corrected", "venn-abers"),
+    *("none", "floored", "isotonic", "venn-abers"),
     *("one point", "points at the ends", "one step"),
 )
 

@@ -33,7 +33,7 @@ MAPS["far"] = LogisticMap(intercept=300.0, slope=900.0, floor=1e-6)
 MAPS["low floor"] = LogisticMap(intercept=-0.1, slope=0.9, floor=2.0**-53)
 MAPS["one knot"] = SplineMap(knots=[0.3], level=-0.5, slopes=[0.7], floor=0.001)
 MAPS["knots beyond the floor"] = SplineMap(knots=[-9.0, 0.3, 9.0], level=-6.0, slopes=[0.0, 2.0, 1.0], floor=0.001)
-EXACT = ("none", "floored", "isotonic", "isotonic corrected", "venn-abers")
+EXACT = ("none", "floored", "isotonic", "venn-abers")
 
 
 def on_duckdb(frame, text):

@@ -14,7 +14,6 @@ from propriety.report import (
     figure_of,
     short_names,
     threshold_ranking,
-    tripod_items,
 )
 
 MODELS = ("Logistic regression", "Gradient boosting", "Random forest", "Clinical score", "Neural network")
@@ -127,14 +126,6 @@ def demo_page(
                         },
                     ),
                 ),
-            ),
-            tripod_items(
-                {
-                    "12e": "Brier and log score, CORP reliability, regret, net benefit and Murphy curves; paired differences.",
-                    "15": "Probabilities; thresholds of 10% to 30% given by the user.",
-                    "21": f"{n:,} cases with {int(y.sum()):,} events in the evaluation.",
-                    "23a": "See Scores and Groups.",
-                }
             ),
         ),
     )

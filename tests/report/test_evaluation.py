@@ -11,7 +11,7 @@ import pytest
 
 import propriety as pr
 from propriety.report.cells import PValue, cells_of
-from propriety.report.evaluation import _provided, page_of
+from propriety.report.evaluation import page_of
 from propriety.report.figures import without_pictures
 
 RNG = np.random.default_rng(3)
@@ -45,11 +45,10 @@ SECTIONS = {
         "slices",
         "means",
         "methods",
-        "tripod",
     ],
-    "one model": ["scores", "calibration", "recalibration", "decisions", "means", "methods", "tripod"],
-    "classes": ["scores", "calibration", "confusion", "abstention", "comparison", "means", "methods", "tripod"],
-    "grades": ["scores", "calibration", "confusion", "comparison", "means", "methods", "tripod"],
+    "one model": ["scores", "calibration", "recalibration", "decisions", "means", "methods"],
+    "classes": ["scores", "calibration", "confusion", "abstention", "comparison", "means", "methods"],
+    "grades": ["scores", "calibration", "confusion", "comparison", "means", "methods"],
     "classes in groups": [
         "scores",
         "calibration",
@@ -59,9 +58,8 @@ SECTIONS = {
         "slices",
         "means",
         "methods",
-        "tripod",
     ],
-    "grades in groups": ["scores", "calibration", "confusion", "comparison", "slices", "means", "methods", "tripod"],
+    "grades in groups": ["scores", "calibration", "confusion", "comparison", "slices", "means", "methods"],
 }
 
 
@@ -271,12 +269,6 @@ def test_close_thresholds_have_a_column_each():
     assert {"net benefit at 0.1234561", "net benefit at 0.1234562"} < set(
         item_named("At your thresholds", result).columns
     )
-
-
-def test_only_several_models_are_compared_by_pairs():
-    for models in ({"a": TRUTH}, {"a": TRUTH, "b": TRUTH**2}):
-        result = pr.evaluate(Y, models, seed=1, n_resamples=20)
-        assert ("paired comparison of the models" in _provided(result)["12e"]) == (len(models) > 1)
 
 
 @pytest.mark.nightly

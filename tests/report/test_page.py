@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from propriety.errors import InputValueError
-from propriety.report import Estimate, Facts, Figure, Page, Section, Table, iframe_of, render, tripod_items
+from propriety.report import Estimate, Facts, Figure, Page, Section, Table, iframe_of, render
 from propriety.report.cells import cells_of
 from propriety.report.labels import short_names
 from propriety.report.payload import json_for_html
@@ -103,7 +103,6 @@ def test_headings_are_in_order_and_sections_in_theirs(rendered):
         "comparison",
         "slices",
         "methods",
-        "tripod",
     ]
     assert rendered.index(">Verdict<") < rendered.index('id="s-scores"')
 
@@ -216,9 +215,8 @@ def test_the_ranking_is_there_before_the_script():
             lambda: Figure(title="F", caption="", svg="", table={}, alt="", call="", width="huge"),
             "width must be one of",
         ),
-        (lambda: tripod_items({"99": "x"}), "items of TRIPOD"),
     ],
-    ids=["id", "twice", "lengths", "width", "tripod"],
+    ids=["id", "twice", "lengths", "width"],
 )
 def test_what_is_refused(make, message):
     with pytest.raises(InputValueError, match=message):
@@ -231,19 +229,6 @@ def test_the_ranking_must_be_of_the_pages_models():
         page(sections=(Section(id="s", title="S", items=(ranking,)),))
     with pytest.raises(InputValueError, match="one ThresholdRanking; got 2"):
         page(models=("a",), sections=(Section(id="s", title="S", items=(ranking, ranking)),))
-
-
-def test_the_appendix_supports_and_never_complies():
-    section = tripod_items({"21": "100 cases", "24": ""})
-    filled, authors = (
-        dict(zip(item.columns["item"], item.columns["in this report"], strict=True)) for item in section.items
-    )
-    assert filled["21"] == "100 cases"
-    assert {filled[name] for name in filled if name != "21"} == {"not provided"}
-    assert len(filled) + len(authors) == 52
-    text = render(page(sections=(section,)))
-    assert "supports reporting by TRIPOD+AI" in text
-    assert "compl" not in " ".join(section.words).lower()
 
 
 def test_json_is_ascii_and_cannot_leave_its_element():

@@ -9,8 +9,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import propriety as pr
 from propriety.errors import InputValueError
@@ -24,8 +22,6 @@ from propriety.tables.events import TOP
 pytest.importorskip("click")  # Documents are what the command line writes.
 
 FILES = Path(__file__).resolve().parent / "files"
-# Version 1 of the tables gave rows on a grid the centres of their cells, and not the means.
-CENTRES = ("forecast_table-1-grid", "forecast_table-1-refined")
 STORED = sorted(path.stem for path in FILES.glob("forecast_table-*.json"))
 LEDGERS = sorted(path.name for path in FILES.glob("ledger-*"))
 
@@ -53,8 +49,6 @@ def test_every_version_of_a_monitor_is_read_and_means_what_it_meant(version, now
     read, made = pr.results.LedgerMonitor.from_parquet(FILES / f"monitor_state-{version}"), now.monitor()
     for one, other in ((read, made), (read.days, made.days)):
         found, expected = (result.to_frame(backend="pandas") for result in (one, other))
-        if version < 3:  # The stability index then counted groups without a case.
-            found, expected = (frame.drop(columns="psi", errors="ignore") for frame in (found, expected))
         pd.testing.assert_frame_equal(found, expected, rtol=1e-12)
 
 
@@ -78,10 +72,6 @@ def test_every_version_of_a_table_is_read_and_means_what_it_meant(stem, now):
     for one in read:
         found, expected = one.to_dict(), made.to_dict()
         assert found.keys() == expected.keys()
-        if stem in CENTRES:
-            cell = [p if p in (0.0, 1.0) else (int(p * 8) + 0.5) / 8 for p in expected["forecast"]]
-            assert found["forecast"] == cell
-            expected["forecast"] = cell
         for field, value in expected.items():
             if isinstance(value, list):
                 np.testing.assert_allclose(found[field], value, rtol=1e-12, atol=1e-15)
@@ -111,11 +101,10 @@ def test_every_version_of_a_ledger_is_read_and_means_what_it_meant(name, now):
             np.testing.assert_allclose(getattr(mine, field), getattr(theirs, field), rtol=1e-12, atol=1e-15)
 
 
-@pytest.mark.parametrize("version", [0, 3, 17, -1, 1.5, "1", None, [1]], ids=repr)
-@pytest.mark.parametrize("stem", ["forecast_table-1-plain", "forecast_table-2-plain"])
-def test_other_versions_of_a_table_are_refused_in_one_sentence(stem, version):
-    with pytest.raises(InputValueError, match=r"^propriety\.forecast_table must have version 1 or 2; got .*newer"):
-        pr.ForecastTable.from_dict(data_of(stem) | {"version": version})
+@pytest.mark.parametrize("version", [0, 2, 17, -1, 1.5, "1", None, [1]], ids=repr)
+def test_other_versions_of_a_table_are_refused_in_one_sentence(version):
+    with pytest.raises(InputValueError, match=r"^propriety\.forecast_table must have version 1; got .*newer"):
+        pr.ForecastTable.from_dict(data_of("forecast_table-1-plain") | {"version": version})
 
 
 @pytest.mark.parametrize("version", [0, 3, 17, -1, 1.5, "1", None, [1]], ids=repr)
@@ -130,7 +119,7 @@ def test_other_versions_of_a_ledger_are_refused_in_one_sentence(version, tmp_pat
 
 def test_a_file_without_version_or_of_another_schema_is_refused(tmp_path):
     data = data_of("forecast_table-1-plain")
-    with pytest.raises(InputValueError, match="must have version 1 or 2; got None"):
+    with pytest.raises(InputValueError, match="must have version 1; got None"):
         pr.ForecastTable.from_dict({name: value for name, value in data.items() if name != "version"})
     ledger = json.loads((FILES / "ledger-1-plain" / "ledger.json").read_text(encoding="utf-8"))
     with pytest.raises(
@@ -150,56 +139,8 @@ def test_a_newer_parquet_file_is_refused(tmp_path):
     facts = json.loads(table.schema.metadata[b"propriety"]) | {"version": 3}
     later = tmp_path / "later.parquet"
     parquet.write_table(table.replace_schema_metadata({b"propriety": json.dumps(facts)}), later)
-    with pytest.raises(InputValueError, match="must have version 1 or 2; got 3"):
+    with pytest.raises(InputValueError, match="must have version 1; got 3"):
         pr.ForecastTable.from_parquet(later)
-
-
-def first_version(table):
-    """Return what version 1 of the schema held of a table."""
-    held = {name: getattr(table, name).tolist() for name in ("forecast", "events", "non_events")}
-    facts = {name: getattr(table, name) for name in ("n", "weight_squares", "dropped", "cells")}
-    return {"schema": table.schema, "version": 1, **held, **facts}
-
-
-weighted = st.lists(
-    st.tuples(st.booleans(), st.integers(0, 6).map(lambda k: k / 6), st.floats(1e-6, 1e6)), min_size=1, max_size=30
-)
-
-
-@given(cases=weighted)
-def test_a_weighted_table_of_version_1_spreads_its_squares_over_the_rows(cases):
-    y, p, w = zip(*cases, strict=True)
-    table = pr.ForecastTable.from_predictions(y, p, sample_weight=w)
-    read = pr.ForecastTable.from_dict(first_version(table))
-    for name in ("forecast", "events", "non_events"):
-        np.testing.assert_array_equal(getattr(read, name), getattr(table, name))
-    assert read.n == table.n
-    assert read.weight_squares == pytest.approx(table.weight_squares, rel=1e-9)
-    assert read.is_weighted == table.is_weighted
-    assert (read.event_squares <= read.events**2 * (1 + 1e-9)).all()
-    share = read.event_squares / np.where(read.events > 0, read.events, 1.0)
-    assert (np.diff(share[np.argsort(read.events)]) >= -1e-9 * share.max()).all()
-    if not table.is_weighted:
-        assert read.n_events == table.n_events
-
-
-def test_a_weighted_table_of_version_1_takes_its_events_from_the_rate():
-    table = pr.ForecastTable.from_predictions([1, 0, 0, 1], [0.2, 0.2, 0.6, 0.6], sample_weight=[2.0, 2.0, 2.0, 4.0])
-    read = pr.ForecastTable.from_dict(first_version(table))
-    assert read.n_events == round(4 * 0.6)
-    assert read.event_squares.tolist() == [4.0, 16.0]  # No other weights have these sums in rows of one case each.
-    pooled = pr.ForecastTable.from_predictions([1, 1, 0, 0], [0.2] * 4, sample_weight=[1.0, 3.0, 4.0, 2.0])
-    read = pr.ForecastTable.from_dict(first_version(pooled))
-    np.testing.assert_allclose([read.event_squares[0], read.non_event_squares[0]], [30 * 0.4, 30 * 0.6], rtol=1e-12)
-    rare = pr.ForecastTable.from_predictions([1, 1, 0], [0.2, 0.4, 0.6], sample_weight=[0.1, 0.1, 10.0])
-    assert pr.ForecastTable.from_dict(first_version(rare)).n_events == 2  # Two rows hold an event.
-
-
-@pytest.mark.parametrize("squares", [None, True, "1", 0.0, -1.0, 5e-324, np.inf, np.nan, 10**400, 1e-3, 1e3], ids=repr)
-def test_squares_of_version_1_that_no_weights_have_are_refused(squares):
-    stored = first_version(pr.ForecastTable.from_predictions([0, 1], [0.2, 0.6])) | {"weight_squares": squares}
-    with pytest.raises(InputValueError, match=r"weight_squares must be positive|cannot weigh"):
-        pr.ForecastTable.from_dict(stored)
 
 
 def test_squares_are_stored_where_there_are_weights(now, tmp_path):

@@ -176,7 +176,7 @@ OF_MODELS: dict[str, Callable[[Data], Any]] = {
     "estimate of a slope": lambda d: pr.estimate(
         d.y, d.p, pr.measures.CalibrationSlope(), cluster=d.cluster, **d.binary
     ),
-    "coarsen": lambda d: pr.coarsen(_unweighted(d), epsilon=1.0, seed=7).to_dict(),
+    "coarsen": lambda d: pr.coarsen(_unweighted(d)).to_dict(),
     "measure_bounds": lambda d: pr.measure_bounds(pr.coarsen(_unweighted(d)), model="p"),
     "meta_analysis": lambda d: pr.meta_analysis(
         pr.condense(d.y, d.models, by={"site": d.group}, **d.binary), measures=[pr.Brier(), pr.measures.AreaUnderRoc()]
@@ -252,7 +252,6 @@ QUICK = tuple(name for name in CALLS if not name.startswith(("audit", "evaluate"
 # Their draws are of cases one by one, so that the order of the cases is part of what is given.
 DRAWS_OF_CASES = ("RetentionCurve.with_interval",)
 READERS = {
-    "censored_frame",
     "match_answers",
     "read_inspect",
     "read_lm_eval",

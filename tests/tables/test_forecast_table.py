@@ -243,7 +243,7 @@ def test_a_strange_file_or_dict_is_refused(tmp_path):
     stored = ForecastTable.from_predictions([0, 1], [0.1, 0.4]).to_dict()
     with pytest.raises(InputValueError, match=r"must be a stored propriety\.forecast_table; got 'other'"):
         ForecastTable.from_dict(stored | {"schema": "other"})
-    with pytest.raises(InputValueError, match="must have version 1 or 2; got 3"):
+    with pytest.raises(InputValueError, match="must have version 1; got 3"):
         ForecastTable.from_dict(stored | {"version": 3})
     with pytest.raises(InputValueError, match=r"must have the fields .*; it lacks \['n'\]"):
         ForecastTable.from_dict({name: value for name, value in stored.items() if name != "n"})

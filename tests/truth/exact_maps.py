@@ -87,11 +87,6 @@ def _beta(fitted, p):
     return sigmoid(mpf(fitted.c) + times(fitted.a, extended_log(inside)) - times(fitted.b, extended_log(1 - inside)))
 
 
-def _quadratic(fitted, p):
-    x = log_odds(floored(p, fitted.floor))
-    return sigmoid(mpf(fitted.intercept) + times(fitted.slope, x) + times(fitted.curvature, x**2))
-
-
 MAPS = {
     maps.IdentityMap: lambda fitted, p: floored(p, fitted.floor),
     maps.IsotonicMap: _isotonic,
@@ -99,7 +94,6 @@ MAPS = {
     maps.OddsMap: lambda fitted, p: sigmoid(log(mpf(fitted.factor)) + log_odds(p)),
     maps.LogisticMap: _logistic,
     maps.BetaMap: _beta,
-    maps.QuadraticMap: _quadratic,
     maps.SplineMap: lambda fitted, p: sigmoid(_spline(fitted, log_odds(floored(p, fitted.floor)))),
 }
 
@@ -133,19 +127,6 @@ def isotonic_at(cases, p):
     """Return the isotonic regression at a forecast that may lie between those of the cases."""
     rates = {case.forecast: rate for case, rate in zip(cases, isotonic(cases), strict=True)}
     return interpolated(sorted(rates.items()), mpf(p))
-
-
-def corrected_at(cases, p):
-    """Return the same, with half a case of either outcome added to a first block of zeros and a last one of ones."""
-    rates = {case.forecast: rate for case, rate in zip(cases, isotonic(cases), strict=True)}
-    between = [rate for rate in rates.values() if 0 < rate < 1]
-    unit = sum(case.weight**2 for case in cases) / total(cases)
-    weight = {end: total([case for case in cases if rates[case.forecast] == end]) / unit for end in (0, 1)}
-    ends = {
-        mpf(0): min([mpf(0.5) / (weight[0] + 1), min(between, default=mpf(0.5))]),
-        mpf(1): max([1 - mpf(0.5) / (weight[1] + 1), max(between, default=mpf(0.5))]),
-    }
-    return interpolated(sorted((level, ends.get(rate, rate)) for level, rate in rates.items()), mpf(p))
 
 
 def venn_abers_pair(cases, p, weight):

@@ -34,8 +34,6 @@ APPLIED = [
     maps.BetaMap(a=0.4, b=1.7, c=0.2, floor=1e-6),
     maps.BetaMap(a=0.0, b=1.0, c=0.0, floor=1e-300),
     maps.BetaMap(a=0.0, b=1.0, c=0.0, floor=0.0),
-    maps.QuadraticMap(intercept=0.1, slope=0.9, curvature=0.05, floor=1e-6),
-    maps.QuadraticMap(intercept=0.1, slope=0.9, curvature=0.0, floor=0.0),
     maps.SplineMap(knots=[-3.0, -0.5, 0.25, 2.0], level=-2.5, slopes=[0.0, 1.5, 0.7, 0.2], floor=1e-6),
     maps.SplineMap(knots=[-3.0, -0.5, 0.25, 2.0], level=-2.5, slopes=[0.0, 1.5, 0.7, 0.0], floor=0.0),
     maps.OddsMap(factor=0.01),

@@ -9,7 +9,6 @@ import pytest
 from adversarial import BELOW_ONE, FORECASTS, ROWS
 from exact_maps import (
     best_temperature,
-    corrected_at,
     floor_of,
     floored_cases,
     isotonic_at,
@@ -44,7 +43,6 @@ def rounding_of(fitted, p):
     parts = {
         maps.LogisticMap: lambda: abs(fitted.intercept) + abs(fitted.slope * x),
         maps.BetaMap: lambda: abs(fitted.c) + (fitted.a + fitted.b) * abs(x),
-        maps.QuadraticMap: lambda: abs(fitted.intercept) + abs(fitted.slope * x) + abs(fitted.curvature) * x * x,
         maps.SplineMap: lambda: abs(fitted.level) + max(fitted.slopes) * (abs(x) + abs(fitted.knots).max()),
     }
     return FEW + 4.0 * min(float(parts[type(fitted)]()), 3000.0)
@@ -93,11 +91,10 @@ def test_class_maps_are_exact(fitted):
 @pytest.mark.parametrize("sample", WHOLE)
 def test_isotonic_maps_are_the_min_max_formula(sample):
     table, cases = pr.ForecastTable.from_predictions(sample[0], sample[1], sample_weight=sample[2]), cases_of(*sample)
-    for fit, exact_at in ((maps.fit_isotonic, isotonic_at), (maps.fit_isotonic_corrected, corrected_at)):
-        fitted = fit(table)
-        for p in [*table.forecast.tolist(), 0.2, 0.4, 0.6]:
-            exact = exact_at(cases, p)
-            assert abs(mpf(float(fitted(p))) - exact) <= FEW * EPSILON * (exact if p in table.forecast else 1)
+    fitted = maps.fit_isotonic(table)
+    for p in [*table.forecast.tolist(), 0.2, 0.4, 0.6]:
+        exact = isotonic_at(cases, p)
+        assert abs(mpf(float(fitted(p))) - exact) <= FEW * EPSILON * (exact if p in table.forecast else 1)
 
 
 @pytest.mark.parametrize("sample", WHOLE)
@@ -122,11 +119,6 @@ COLUMNS = {
     "slope": (maps.fit_slope, lambda m: [m.slope], [log_odds]),
     "logistic": (maps.fit_logistic, lambda m: [m.intercept, m.slope], [one, log_odds]),
     "beta": (maps.fit_beta, lambda m: [m.c, m.a, m.b], [one, log, lambda p: -log(1 - p)]),
-    "quadratic": (
-        maps.fit_quadratic,
-        lambda m: [m.intercept, m.slope, m.curvature],
-        [one, log_odds, lambda p: log_odds(p) ** 2],
-    ),
 }
 
 

@@ -149,7 +149,7 @@ def read_baseline(path: File) -> Numbers:
         found = json.loads(path.read_text(encoding="utf-8"))
         if found["schema"] != "propriety.evaluation":
             raise InputValueError(law, argument="--baseline")
-        checked_version(found, found["schema"], *range(1, VERSIONS["evaluation"] + 1))
+        checked_version(found, found["schema"], VERSIONS["evaluation"])
         numbers = {str(key): _number(value) for key, value in found["metrics"].items()}
         problem = found.get("kind"), _thresholds(found.get("thresholds")), found.get("headline")
         return Numbers(tuple(map(str, found["models"])), numbers, *problem)

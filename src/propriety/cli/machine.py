@@ -17,10 +17,10 @@ from propriety.recalibration.result import formula_of
 from propriety.result import Result, strict
 
 VERSIONS = {
-    "evaluation": 8,
-    "comparison": 3,
-    "advice": 2,
-    "audit": 2,
+    "evaluation": 1,
+    "comparison": 1,
+    "advice": 1,
+    "audit": 1,
     "recalibration": 1,
     "monitor": 1,
     "segments": 1,
@@ -93,7 +93,7 @@ def _calibration(evaluation: Evaluation) -> dict[str, Any]:
     """Return the calibration verdict of each model; of cut points each, adjusted for their number, unless many."""
     if evaluation.kind == "multiclass":
         return {
-            model: {name: value for name, value in one.to_dict().items() if name not in ("top", "classes", "kernel")}
+            model: {name: value for name, value in one.to_dict().items() if name not in ("top", "classes")}
             | {"top": None if one.top is None else one.top.to_dict(), "words": one.summary(model)}
             for model, one in evaluation.class_calibration.items()
         }

@@ -12,7 +12,6 @@ from narwhals.typing import IntoFrame
 from numpy.typing import ArrayLike, NDArray
 
 from propriety.calibration.class_test import ENOUGH_REACH, SHARES, ClassTest, View
-from propriety.calibration.kernel_test import KernelTest, kernel_test
 from propriety.checks import check_level, check_resamples, fresh_seed
 from propriety.errors import InputValueError
 from propriety.inference.bootstrap import Drawing
@@ -100,8 +99,6 @@ class ClassCalibration(Result):
         Brier score of the class frequencies, summed over the classes.
     n_refuted : float
         Weight of the cases of classes whose probability was exactly 0.
-    kernel : KernelTest, optional
-        The kernel test, if it was requested.
     level : float
         Level of the verdict and the limits.
     n, dropped : int
@@ -128,7 +125,6 @@ class ClassCalibration(Result):
     miscalibration_high: float
     uncertainty: float
     n_refuted: float
-    kernel: KernelTest | None
     level: float
     n: int
     dropped: int
@@ -142,7 +138,7 @@ class ClassCalibration(Result):
 
     def _facts(self) -> dict[str, Any]:
         facts = Result._facts(self)  # noqa: SLF001  (of the base class)
-        return {name: value for name, value in facts.items() if name not in ("top", "classes", "kernel")}
+        return {name: value for name, value in facts.items() if name not in ("top", "classes")}
 
     def summary(self, name: str = "The forecast") -> str:
         """Return the verdict in words."""
@@ -160,7 +156,6 @@ def class_calibration(  # noqa: PLR0913  (the data, what cases share, and how th
     *,
     outcome: str | None = None,
     level: float = 0.95,
-    kernel: bool = False,
     cluster: ArrayLike | None = None,
     time: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
@@ -198,9 +193,6 @@ def class_calibration(  # noqa: PLR0913  (the data, what cases share, and how th
         class; a data frame or lazy frame with the names of its columns; or a ledger. The classes may be ordered.
     level : float
         Level of the verdict and the limits, strictly between 0 and 1.
-    kernel : bool
-        Whether to compute the kernel test as well, a second opinion for small samples. It needs cases in memory, and
-        allows for neither weights nor correlated cases.
     cluster, time, sample_weight, labels, missing, tolerance
         As in `propriety.condense`.
     n_resamples, seed : int, optional
@@ -232,8 +224,7 @@ def class_calibration(  # noqa: PLR0913  (the data, what cases share, and how th
 
     References
     ----------
-    Cox (1958), doi:10.1093/biomet/45.3-4.562; Guo et al. (2017), arXiv:1706.04599, for the temperature; Widmann,
-    Lindsten & Zachariah (2019), arXiv:1910.11385, for the kernel test.
+    Cox (1958), doi:10.1093/biomet/45.3-4.562; Guo et al. (2017), arXiv:1706.04599, for the temperature.
 
     Examples
     --------
@@ -262,17 +253,11 @@ def class_calibration(  # noqa: PLR0913  (the data, what cases share, and how th
         law = "class_calibration needs probabilities of classes; the forecasts are of one event"
         raise InputValueError(law, hint="use calibration_summary.")
     drawing = Drawing(n_resamples, fresh_seed(seed))
-    return class_calibration_of(ledger, ledger.one_model(None), level=level, drawing=drawing, kernel=kernel)
+    return class_calibration_of(ledger, ledger.one_model(None), level=level, drawing=drawing)
 
 
-def class_calibration_of(
-    ledger: Ledger, model: str, *, level: float, drawing: Drawing, kernel: bool = False
-) -> ClassCalibration:
+def class_calibration_of(ledger: Ledger, model: str, *, level: float, drawing: Drawing) -> ClassCalibration:
     """Assess the calibration of the class probabilities of a model of a ledger; see `class_calibration`."""
-    cases = None if ledger.cases is None else ledger.cases.without_equal_weights()
-    if kernel and (cases is None or cases.weight is not None or ledger.dependence is not None):
-        law = "the kernel test needs independent cases in memory, without weights"
-        raise InputValueError(law, argument="kernel", offender="got True")
     read = ClassReading(ledger, model, drawing, level)
     test, distance, refuted = read.test, read.distance, read.refuted
     measured, found = ledger.dependence is None, test or _untested(len(refuted))
@@ -320,7 +305,6 @@ def class_calibration_of(
         top=top,
         classes=table,
         n_refuted=float(refuted.sum()),
-        kernel=_kernel(ledger, model, drawing) if kernel else None,
         level=level,
         n=ledger.n,
         dropped=ledger.dropped,
@@ -364,11 +348,3 @@ def _untested(classes: int) -> ClassTest:
         class_p_adjusted=unknown,
         method="",
     )
-
-
-def _kernel(ledger: Ledger, model: str, drawing: Drawing) -> KernelTest:
-    cases = ledger.cases
-    assert cases is not None  # noqa: S101  (for the type checker; checked before)
-    forecast, outcome, _ = cases.gathered(model)
-    order = np.lexsort([outcome, *forecast[::-1]])  # The draws do not depend on the order of the rows.
-    return kernel_test(forecast.T[order], outcome[order], n_resamples=drawing.n_resamples, seed=drawing.seed)

@@ -31,21 +31,17 @@ def class_words(found: ClassCalibration, name: str) -> str:
     note = f" Note: {found.note}." if found.note else ""
     tested = [words for view, words in VIEWS.items() if not math.isnan(getattr(found, view))]
     how = f" ({p_value_words(found.p_value)}; tested {listed(tested)})" if tested else ""
-    kernel = ""
-    if found.kernel is not None:
-        sample = f", a random sample of {found.kernel.n:,} cases" if found.kernel.is_sample else ""
-        kernel = f" Kernel test: {p_value_words(found.kernel.p_value)}{sample}."
     match found.outcome:
         case "not tested":
             return f"{name}: calibration was not tested ({found.note})."
         case "consistent":
-            return f"{name} is consistent with calibration{how}.{kernel}{note}"
+            return f"{name} is consistent with calibration{how}.{note}"
         case "too few events":
-            return f"{name}: too few cases to tell whether it is calibrated{how}.{kernel}{note}"
+            return f"{name}: too few cases to tell whether it is calibrated{how}.{note}"
         case "miscalibrated" | "immaterial":
             pass
     what = "is miscalibrated" if found.outcome == "miscalibrated" else "is miscalibrated, but not materially"
-    return f"{name} {what} ({p_value_words(found.p_value)}): {_ways(found)}.{_cost(found)}{kernel}{note}"
+    return f"{name} {what} ({p_value_words(found.p_value)}): {_ways(found)}.{_cost(found)}{note}"
 
 
 def class_names(labels: Sequence[Any]) -> list[str]:

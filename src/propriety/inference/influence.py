@@ -13,13 +13,11 @@ from numpy.typing import NDArray
 
 from propriety.calibration.calibration_errors import rows_of
 from propriety.inference.censored_calibration import squared_weights
-from propriety.inference.censored_means import censored_means, censored_ratio
 from propriety.inference.cluster_errors import ClusterSums, cluster_errors
 from propriety.inference.dependence import Errors, hac, independent_times, span_of, sums_of_units
 from propriety.inference.estimates import (
     FEWEST,
     FEWEST_HELD,
-    KNOWN_WEIGHTS,
     Estimate,
     make_estimate,
     units_of,
@@ -223,10 +221,8 @@ def _cluster_sums(
 def estimate_from_influence(ledger: Ledger, model: str, measure: Mean | Skill | Smooth, level: float) -> Estimate:
     """Estimate a smooth measure from its influence: from the table, or from correlated or censored cases."""
     table = ledger.table(model)
-    summed = _summed(ledger, model, measure)
-    plain = (ledger.dependence is None and ledger.censoring is None) or summed is not None
-    cases = None if plain else ledger.cases
-    value = measure.value(table) if summed is None else summed[0]
+    cases = None if ledger.dependence is None and ledger.censoring is None else ledger.cases
+    value = measure.value(table)
     by_outcome = is_by_outcome(ledger, measure)
     scale = str(getattr(measure, "scale", "identity"))
     method = _method_on(ledger, measure, scale) + (", by outcome" if _fixes_rate(ledger) else "")
@@ -234,11 +230,7 @@ def estimate_from_influence(ledger: Ledger, model: str, measure: Mean | Skill | 
     known = None if _fixes_rate(ledger) else getattr(measure, "error_of_independent", None)
     of_independent = None if known is None else float(known(table))
     influence = influence_in(ledger, table, measure)
-    if summed is not None:
-        _, error, df = summed
-        units, fewest = table.n, FEWEST
-        method += ESTIMATED_WEIGHTS
-    elif cases is not None and cases.censoring is not None:
+    if cases is not None and cases.censoring is not None:
         error, df = _error_of_censored(cases, cases.censoring, model, table, influence, known)
         units, fewest = units_of(ledger), FEWEST
         method += ", cluster-robust" * (cases.cluster is not None)
@@ -248,7 +240,6 @@ def estimate_from_influence(ledger: Ledger, model: str, measure: Mean | Skill | 
         error = error if math.isnan(error) else float(np.fmax(error, fitted_error_of(ledger, model, measure)))
         error = error if of_independent is None or math.isnan(error) else of_independent
         units, fewest = table.n, FEWEST_HELD if by_outcome else FEWEST
-        method += f", {KNOWN_WEIGHTS}" if ledger.censoring is not None else ""
     else:
         if cases is None:
             return without_limits(ledger, measure, value, level)
@@ -298,16 +289,6 @@ def _error_of_censored(
     alone = known(table, squared_weights(cases.of(model), censoring, table).variance)
     alone = math.sqrt(max(alone**2 - float(censoring.variance(parts)[0]), 0.0))
     return (alone if cases.cluster is None or math.isnan(error) else max(error, alone)), df
-
-
-def _summed(ledger: Ledger, model: str, measure: Mean | Skill | Smooth) -> tuple[float, float, float] | None:
-    """Return value, error and degrees of freedom from the sums of an engine by step of the censoring curves, if any."""
-    if (ratio := censored_ratio(ledger, model, measure)) is not None:
-        return float(ratio.value[0]), float(ratio.standard_error[0]), ratio.df
-    if (found := censored_means(ledger, measure)) is None:
-        return None
-    place = ledger.models.index(model)
-    return float(found.value[place]), float(found.standard_error[place]), found.df
 
 
 def fitted_error_of(ledger: Ledger, model: str, measure: Mean | Skill | Smooth) -> float:

@@ -10,13 +10,11 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import expit, logit
 
-from propriety.checks import check_level
 from propriety.errors import UNDEFINED, InputTypeError, InputValueError
 from propriety.inference.calibration_measures import CalibrationIntercept, ObservedExpected, PredictedActual
 from propriety.inference.measure_reading import read_measure
 from propriety.inference.measures import Mean, Measure
-from propriety.inference.noisy_counts import NoisyCounts
-from propriety.inference.number_words import capitalized, number, percent
+from propriety.inference.number_words import capitalized, number
 from propriety.inference.ranking_measures import AreaUnderRoc
 from propriety.ledger.private_ledger import PrivateLedger
 from propriety.result import Floats, Result
@@ -37,8 +35,6 @@ class MeasureBounds(Result):
         Value of the published counts, with forecasts in the middle of their cells; NaN if it is undefined.
     low, high : float
         Bounds of the value of the cases.
-    level : float
-        Probability with which the bounds hold, at least; 1 if the counts have no noise.
     model : str
         The model.
     measure : Measure
@@ -50,40 +46,37 @@ class MeasureBounds(Result):
     value: float
     low: float
     high: float
-    level: float
     model: str
     measure: Measure
     suppressed: int
 
     def __str__(self) -> str:
-        sure = "" if self.level == 1.0 else f" with probability {percent(self.level)}"
         name = capitalized(self.measure.label)
         if math.isinf(self.low) and self.low == self.high:
-            return f"{name} of {self.model} is infinite{sure}."
+            return f"{name} of {self.model} is infinite."
         if math.isinf(self.low) and math.isinf(self.high):
             return f"{name} of {self.model} is not bounded by the published counts."
         if math.isinf(self.low):
-            return f"{name} of {self.model} is at most {number(self.high)}{sure}."
+            return f"{name} of {self.model} is at most {number(self.high)}."
         if math.isinf(self.high):
-            return f"{name} of {self.model} is at least {number(self.low)}{sure}."
-        return f"{name} of {self.model} lies between {number(self.low)} and {number(self.high)}{sure}."
+            return f"{name} of {self.model} is at least {number(self.low)}."
+        return f"{name} of {self.model} lies between {number(self.low)} and {number(self.high)}."
 
     def _fields(self) -> dict[str, Any]:
         return Result._fields(self) | {"measure": self.measure.key}
 
 
 class _Cells(NamedTuple):
-    """Ends of the cells, limits of the counts without noise, of shape (cells, 2), and the noisy counts."""
+    """Ends of the cells, and limits of the counts of non-events and events, of shape (cells, 2)."""
 
     first: Floats
     last: Floats
     low: Floats
     high: Floats
-    noisy: NoisyCounts
 
 
 def measure_bounds(
-    private: PrivateLedger, measure: Measure | Rule = BRIER, *, model: str | None = None, level: float = 0.95
+    private: PrivateLedger, measure: Measure | Rule = BRIER, *, model: str | None = None
 ) -> MeasureBounds:
     r"""Bound a measure of the cases behind a private ledger.
 
@@ -93,10 +86,7 @@ def measure_bounds(
     - Mean scores, net benefit and observed/expected are ratios of sums :math:`\sum u_i c_i / \sum v_i c_i` of the
       counts :math:`c_i`, with losses or forecasts at one end of each cell. The largest ratio :math:`\lambda` is the
       root of :math:`\max_c \sum (u_i - \lambda v_i) c_i = 0`. The calibration intercept solves such an equation too.
-    - Noise adds :math:`\sum (u_i - \lambda v_i) Z_i` to this sum, which exceeds Chernoff's bound with a probability of
-      at most (1 - level) / 2 (`NoisyCounts`).
     - The area under the ROC curve is largest if, within a cell, all events have higher forecasts than all non-events.
-      With noise, it is bounded by bands of both distribution functions.
 
     Parameters
     ----------
@@ -107,9 +97,6 @@ def measure_bounds(
         `CalibrationIntercept` or `AreaUnderRoc`.
     model : str, optional
         The model; may be omitted if there is only one.
-    level : float
-        With noise, the bounds hold with at least this probability, for each measure by itself. Without noise they
-        always hold.
 
     Notes
     -----
@@ -125,27 +112,20 @@ def measure_bounds(
     >>> bounds.low, pr.roc_curve(y, p).auc, bounds.high
     (0.8, 0.8333333333333334, 0.9333333333333333)
     """
-    check_level(level)
     if not isinstance(private, PrivateLedger):
         offender = f"got {type(private).__name__}"
         raise InputTypeError(
             "must be a PrivateLedger", argument="private", offender=offender, hint="pass propriety.coarsen(ledger)."
         )
-    # All cases are added up before sums that noise makes negative are set to 0, which would add up.
     asked, ledger = read_measure(measure), private.without_keys().ledger
     name = ledger.one_model(model)
-    place = private.models.index(name)
-    exact = ~private.is_noisy
-    low, high = (limit[place, exact].sum(axis=0).astype(np.float64) for limit in private.limits())
-    noisy = NoisyCounts(
-        counts=private.published[place, ~exact].sum(axis=0).astype(np.float64),
-        epsilon=private.epsilon[~exact] / len(private.models),
-    )
+    position = private.models.index(name)
+    low, high = (limit[position].sum(axis=0).astype(np.float64) for limit in private.limits())
     edges = np.arange(private.cells + 1) / private.cells
     first = np.concatenate([[0.0], edges[:-1], [1.0]])
     first[1] = np.nextafter(0.0, 1.0)
     last = np.concatenate([[0.0], np.nextafter(edges[1:], 0.0), [1.0]])
-    least, most = _bounds(asked, _Cells(first, last, low, high, noisy), (1.0 - level) / 2.0)
+    least, most = _bounds(asked, _Cells(first, last, low, high))
     try:
         value = asked.value(ledger.table(name))
     except UNDEFINED:
@@ -154,26 +134,24 @@ def measure_bounds(
         value=value,
         low=least + 0.0,
         high=most + 0.0,
-        level=level if private.is_noisy.any() else 1.0,
         model=name,
         measure=asked,
-        suppressed=int(np.count_nonzero(private.is_suppressed[place])),
+        suppressed=int(np.count_nonzero(private.is_suppressed[position])),
     )
 
 
-def _bounds(measure: Measure, cells: _Cells, risk: float) -> tuple[float, float]:
-    """Return the smallest and the largest value; each fails with at most this risk."""
+def _bounds(measure: Measure, cells: _Cells) -> tuple[float, float]:
+    """Return the smallest and the largest value."""
     if isinstance(measure, AreaUnderRoc):
-        area = _noisy_area if len(cells.noisy.epsilon) else _area
-        return area(cells, risk, largest=False), area(cells, risk, largest=True)
+        return _area(cells, largest=False), _area(cells, largest=True)
     if isinstance(measure, CalibrationIntercept):
-        return _intercept(cells, risk, largest=False), _intercept(cells, risk, largest=True)
+        return _intercept(cells, largest=False), _intercept(cells, largest=True)
     if isinstance(measure, ObservedExpected):
-        return _ratio(cells, risk, largest=False), _ratio(cells, risk, largest=True)
+        return _ratio(cells, largest=False), _ratio(cells, largest=True)
     if isinstance(measure, PredictedActual):
-        return _inverse(_ratio(cells, risk, largest=True)), _inverse(_ratio(cells, risk, largest=False))
+        return _inverse(_ratio(cells, largest=True)), _inverse(_ratio(cells, largest=False))
     if isinstance(measure, Mean) and _falls(measure.rule):
-        ends = sorted(measure.sign * _mean(measure.rule, cells, risk, largest=largest) for largest in (False, True))
+        ends = sorted(measure.sign * _mean(measure.rule, cells, largest=largest) for largest in (False, True))
         return ends[0], ends[1]
     known = "a proper rule, NetBenefit, Regret, ObservedExpected, PredictedActual, CalibrationIntercept, AreaUnderRoc"
     raise InputTypeError(f"must be one of {known}", argument="measure", offender=f"got {measure.label}")
@@ -188,47 +166,42 @@ def _inverse(value: float) -> float:
     return math.inf if value == 0.0 else 1.0 / value
 
 
-def _mean(rule: Rule, cells: _Cells, risk: float, *, largest: bool) -> float:
+def _mean(rule: Rule, cells: _Cells, *, largest: bool) -> float:
     """Return an extreme of the mean loss."""
     loss = binary_rule(rule).loss
     of_events = loss(cells.first if largest else cells.last, event=True)
     of_others = loss(cells.last if largest else cells.first, event=False)
     losses = np.stack([of_others, of_events], axis=1).astype(np.float64)
-    possible = (cells.high > 0.0) | (len(cells.noisy.epsilon) > 0)
+    possible = cells.high > 0.0
     if np.isinf(losses[possible]).any() and (largest or (cells.low[np.isinf(losses)] > 0.0).any()):
         return math.inf
     # Infinite losses that are possible but not certain do not lower the smallest mean.
     losses = np.where(np.isinf(losses), float(losses[np.isfinite(losses)].max()), losses)
     ends = float(losses[possible].min()), float(losses[possible].max())
-    return _extreme(losses, np.ones_like(losses), cells, risk, ends, largest=largest)
+    return _extreme(losses, np.ones_like(losses), cells, ends, largest=largest)
 
 
-def _ratio(cells: _Cells, risk: float, *, largest: bool) -> float:
+def _ratio(cells: _Cells, *, largest: bool) -> float:
     """Return an extreme of observed/expected."""
     forecast = cells.first if largest else cells.last
     is_event = np.tile([0.0, 1.0], (len(forecast), 1))
     below = np.stack([forecast, forecast], axis=1)
-    return _extreme(is_event, below, cells, risk, (0.0, math.inf), largest=largest)
+    return _extreme(is_event, below, cells, (0.0, math.inf), largest=largest)
 
 
-def _extreme(
-    above: Floats, below: Floats, cells: _Cells, risk: float, ends: tuple[float, float], *, largest: bool
-) -> float:
+def _extreme(above: Floats, below: Floats, cells: _Cells, ends: tuple[float, float], *, largest: bool) -> float:
     """Return an extreme of the ratio of two sums over the counts, between the ends that it can reach."""
     sign = 1.0 if largest else -1.0
 
     def excess(ratio: float) -> float:
-        return _largest_sum(sign * (above - ratio * below), cells, risk)
+        return _largest_sum(sign * (above - ratio * below), cells)
 
     start, end = ends if largest else ends[::-1]
     powers = [2.0**power for power in range(-20, 40)]
-    # The excess is convex. With noise it may be positive again for large ratios, which are then possible.
-    if math.isinf(end) and excess(powers[-1]) >= 0.0:
-        return end
     if math.isinf(end):
-        end = next((one for one in powers if excess(one) < 0.0), end)
+        end = next((power for power in powers if excess(power) < 0.0), end)
     if math.isinf(start):
-        start = next((one for one in powers if excess(one) > 0.0), start)
+        start = next((power for power in powers if excess(power) > 0.0), start)
     if math.isinf(end) or excess(end) >= 0.0:
         return end
     if math.isinf(start) or excess(start) <= 0.0:
@@ -236,13 +209,12 @@ def _extreme(
     return float(brentq(excess, start, end, xtol=1e-13, rtol=1e-12))
 
 
-def _largest_sum(weight: Floats, cells: _Cells, risk: float) -> float:
-    """Return the largest sum of weighted counts, up to Chernoff's bound for the noise."""
-    exact = float(np.maximum(weight * cells.low, weight * cells.high).sum())
-    return exact + float((weight * cells.noisy.counts).sum()) + cells.noisy.bound(weight, risk)
+def _largest_sum(weight: Floats, cells: _Cells) -> float:
+    """Return the largest sum of weighted counts."""
+    return float(np.maximum(weight * cells.low, weight * cells.high).sum())
 
 
-def _intercept(cells: _Cells, risk: float, *, largest: bool) -> float:
+def _intercept(cells: _Cells, *, largest: bool) -> float:
     """Return an extreme of the calibration intercept; forecasts of exactly 0 and 1 are left out."""
     inner = np.zeros(len(cells.first), dtype=bool)
     inner[1:-1] = True
@@ -253,18 +225,15 @@ def _intercept(cells: _Cells, risk: float, *, largest: bool) -> float:
     def excess(intercept: float) -> float:
         rate = expit(odds + intercept)
         weight = np.where(inner[:, None], np.stack([-rate, 1.0 - rate], axis=1), 0.0)
-        return _largest_sum(sign * weight, cells, risk)
+        return _largest_sum(sign * weight, cells)
 
-    grid = sign * np.linspace(-WIDEST, WIDEST, 41)
-    beyond = np.flatnonzero([excess(one) >= 0.0 for one in grid.tolist()])
-    if not len(beyond) or beyond[-1] == len(grid) - 1:
+    if excess(-sign * WIDEST) < 0.0 or excess(sign * WIDEST) >= 0.0:
         return sign * math.inf
-    return float(brentq(excess, float(grid[beyond[-1]]), float(grid[beyond[-1] + 1]), xtol=1e-14, rtol=1e-13))
+    return float(brentq(excess, -sign * WIDEST, sign * WIDEST, xtol=1e-14, rtol=1e-13))
 
 
-def _area(cells: _Cells, risk: float, *, largest: bool) -> float:
-    """Return an extreme of the area under the ROC curve, over all places at which the counts change sides."""
-    del risk
+def _area(cells: _Cells, *, largest: bool) -> float:
+    """Return an extreme of the area under the ROC curve, over all cells at which the counts change sides."""
     rows = len(cells.first)
     steps = np.arange(rows + 1)[:, None] > np.arange(rows)
     # The largest area has many non-events in the lower cells and many events in the upper ones.
@@ -281,31 +250,3 @@ def _area(cells: _Cells, risk: float, *, largest: bool) -> float:
     if not areas.size:
         raise InputValueError("the area under the ROC curve needs events and non-events")
     return float(areas.max() if largest else areas.min())
-
-
-def _noisy_area(cells: _Cells, risk: float, *, largest: bool) -> float:
-    """Return a bound of the area under the ROC curve from bands of the distribution functions of both outcomes."""
-    others = _distribution(cells, risk, outcome=0, upper=largest)
-    events = _distribution(cells, risk, outcome=1, upper=not largest)
-    # Within a cell, all events have higher forecasts than all non-events, or lower ones.
-    before = others if largest else np.concatenate([[0.0], others[:-1]])
-    return float((np.diff(events, prepend=0.0) * before).sum())
-
-
-def _distribution(cells: _Cells, risk: float, *, outcome: int, upper: bool) -> Floats:
-    """Return a band of the share of an outcome up to each cell, which fails with half of the risk."""
-    rows = len(cells.first)
-    each = risk / (4.0 * rows)  # Two outcomes, and for each place the cases up to it and those beyond.
-    most, least = (cells.high, cells.low) if upper else (cells.low, cells.high)
-    within = most[:, outcome].cumsum(), least[::-1, outcome].cumsum()[::-1] - least[:, outcome]
-    noisy = cells.noisy.counts[:, outcome]
-    sums = within[0] + noisy.cumsum(), within[1] + noisy[::-1].cumsum()[::-1] - noisy
-    step = 1.0 if upper else -1.0
-    margins = cells.noisy.bounds_of_sums(rows, each)
-    up_to = np.maximum(sums[0] + step * margins[1:], 0.0)
-    beyond = np.maximum(sums[1] - step * margins[rows - 1 :: -1], 0.0)
-    with np.errstate(invalid="ignore"):
-        share = np.where(up_to + beyond > 0.0, up_to / (up_to + beyond), 1.0 if upper else 0.0)
-    share[-1] = 1.0
-    ordered = np.minimum.accumulate(share[::-1])[::-1] if upper else np.maximum.accumulate(share)
-    return np.asarray(ordered, dtype=np.float64)

@@ -32,12 +32,10 @@ from propriety.tables.labels import plain_labels
 if TYPE_CHECKING:
     from os import PathLike
 
-SCHEMA, VERSION = "propriety.monitor_state", 3
+SCHEMA, VERSION = "propriety.monitor_state", 1
 FACTS = "monitor.json"
 OPTIONS = ("time", "keys", "models", "level", "reference_days", "rule", "mature_after")
-FIELDS = (*OPTIONS[:-1], "days")
-CHECKSUMS = ("files", "checksum")  # Not stored in version 1.
-MATURITY = ("mature_after", "waiting")  # Not stored in versions 1 and 2.
+FIELDS = (*OPTIONS, "waiting", "days", "files", "checksum")
 STATES = tuple(name for name in StreamStates.__slots__ if name not in ("streams", "evidence"))
 EVIDENCE = tuple(Evidence.__slots__)
 
@@ -63,9 +61,7 @@ def _write_days(watch: LedgerMonitor, root: Path) -> None:
         raise InputValueError(law, hint="write to another folder, or remove this one to start again.")
     (root / "days").mkdir(parents=True, exist_ok=True)
     before = 0 if there is None else there["days"]
-    files = {}
-    for name in map(_day_name, range(before)):
-        files[name] = _known(there, name) or _checksum(_bytes(root / name))
+    files = {} if there is None else {name: _known(there, name) for name in map(_day_name, range(before))}
     times = _times_name(days, len(watch.waiting))
     kept = {*files, *(() if there is None else _state_names(there))}
     try:
@@ -155,7 +151,7 @@ def _reading(path: Path) -> Iterator[None]:
 def _rows(file: StoredDay) -> Any:
     pa, parquet = frames.pyarrow()
     data = _bytes(file.path)
-    if file.checksum is not None and _checksum(data) != file.checksum:
+    if _checksum(data) != file.checksum:
         raise InputValueError(f"{file.path} has changed since the monitor was stored", hint=RESTART)
     return parquet.ParquetFile(pa.BufferReader(data)).read()
 
@@ -183,10 +179,8 @@ def _checksum_of(facts: Mapping[str, Any]) -> str:
     return _checksum(json.dumps({name: one for name, one in facts.items() if name != "checksum"}).encode())
 
 
-def _known(facts: Mapping[str, Any] | None, name: str) -> str | None:
-    """Return the stored checksum of a file; version 1 has none."""
-    if facts is None or facts["files"] is None:
-        return None
+def _known(facts: Mapping[str, Any], name: str) -> str:
+    """Return the stored checksum of a file."""
     checksum = facts["files"].get(name)
     if not isinstance(checksum, str):
         raise InputValueError(f"{FACTS} must have the checksum of {name}", hint=RESTART)
@@ -278,21 +272,17 @@ def _facts_of(watch: LedgerMonitor) -> dict[str, Any]:
 
 
 def _facts(root: Path) -> dict[str, Any]:
-    """Return the facts of a stored monitor; those of early versions have no checksums or no maturity."""
+    """Return the facts of a stored monitor."""
     try:
         facts = json.loads((root / FACTS).read_text(encoding="utf-8"))
     except OSError:
         raise InputValueError(f"{root} must be a folder that holds a monitor; it has no {FACTS}") from None
     except (ValueError, RecursionError) as error:
         raise InputValueError(f"{root / FACTS} must be JSON", offender=str(error), hint=RESTART) from error
-    version = frames.checked_version(facts, SCHEMA, *range(1, VERSION + 1))
-    if version == 1:
-        facts = frames.checked_fields(facts, SCHEMA, list(FIELDS)) | {"files": None}
-    else:
-        if facts.get("checksum") != _checksum_of(facts) or not isinstance(facts.get("files"), dict):
-            raise InputValueError(f"{root / FACTS} has changed since the monitor was stored", hint=RESTART)
-        facts = frames.checked_fields(facts, SCHEMA, [*FIELDS, *CHECKSUMS, *(MATURITY if version > 2 else ())])
-    facts = dict.fromkeys(MATURITY, 0) | facts
+    frames.checked_version(facts, SCHEMA, VERSION)
+    if facts.get("checksum") != _checksum_of(facts) or not isinstance(facts.get("files"), dict):
+        raise InputValueError(f"{root / FACTS} has changed since the monitor was stored", hint=RESTART)
+    facts = frames.checked_fields(facts, SCHEMA, FIELDS)
     check_facts(facts)
     return facts
 

@@ -24,10 +24,10 @@ NUMBERS = tuple(one.name for one in fields(DayRows) if one.name != "time")
 
 
 class StoredDay(NamedTuple):
-    """The file of a day, and its checksum; None if it was stored without one."""
+    """The file of a day, and its checksum."""
 
     path: Path
-    checksum: str | None
+    checksum: str
 
 
 Block: TypeAlias = DayRows | StoredDay

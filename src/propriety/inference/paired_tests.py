@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from propriety.errors import InputValueError
 from propriety.inference.bootstrap import Drawing, draw_from_cases, in_canonical_order, values_of_draws
 from propriety.inference.bootstrap_estimates import UNDEFINED, are_biased, check_percentiles
-from propriety.inference.censored_means import censored_means
 from propriety.inference.dependence import Estimates, block_bootstrap, student
 from propriety.inference.estimates import FEWEST, FEWEST_HELD, units_of
 from propriety.inference.few_events import errors_of_even_models, limits_of_rare, rarest
@@ -146,8 +145,6 @@ def _widened(values: Floats, found: Estimates, factor: Floats, df: Floats) -> Es
 
 def paired_by_influence(ledger: Ledger, measure: Mean | Skill | Smooth, level: float) -> Paired:
     """Compare a smooth measure by the influence of each case on the difference."""
-    if (summed := censored_means(ledger, measure)) is not None:
-        return Paired(summed.value, student(*summed, level), ledger.n)
     cases = ledger.cases
     tables = [ledger.table(model) for model in ledger.models]
     values = _with_differences(np.array([measure.value(table) for table in tables]))

@@ -17,14 +17,13 @@ from propriety.ledger.sources import check_apart, columns_of_models, key_columns
 from propriety.tables import laws
 from propriety.tables.arrays import read_array
 from propriety.tables.cases import Cases
-from propriety.tables.censored_frames import sampled_rows
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.frames import known
 from propriety.tables.key_columns import KeyColumn
 from propriety.tables.labels import Labels
 from propriety.tables.lazy_cases import LazyCases
 from propriety.tables.lazy_reading import read_lazy_cases
-from propriety.tables.queries import count_rows, fetched
+from propriety.tables.queries import count_rows, fetched, sampled_rows
 from propriety.tables.validation import Missing
 
 COARSE = 16

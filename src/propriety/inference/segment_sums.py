@@ -17,12 +17,11 @@ from propriety.ledger.ledger import Ledger
 from propriety.result import Floats
 from propriety.tables import laws
 from propriety.tables.cases import Cases
-from propriety.tables.censored_frames import sampled_rows
 from propriety.tables.events import Event
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.labels import code_labels
 from propriety.tables.lazy_cases import LazyCases
-from propriety.tables.queries import Lazy, count_rows, encoded, fetched
+from propriety.tables.queries import Lazy, count_rows, encoded, fetched, sampled_rows
 
 MOST_FETCHED = 2**21  # Cases of a segment that are loaded into memory.
 SUMS = ("n", "observed", "expected", "variance", "third")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
 import narwhals as nw
@@ -29,7 +29,7 @@ from propriety.tables.labels import code_labels
 from propriety.tables.lazy_cases import LazyCases
 from propriety.tables.queries import Lazy, computed_once, fetched, row_by_row
 
-Dependent: TypeAlias = Literal["cluster", "time", "step"] | None
+Dependent: TypeAlias = Literal["cluster", "time"] | None
 # Engines add numbers one after another, except for a whole column in Polars, so a sum of m terms has an error of up to
 # m roundings. If no groups or clusters keep m small, cells of the forecast do, and their sums are added afterwards. One
 # column encodes both cell and class, because engines group faster by one column than by two.
@@ -65,7 +65,7 @@ class LossSums(NamedTuple):
     classes : list of int or None
         Index of the class that happened, or whether the event did, if the cells are split by class.
     units : list or None
-        Labels of the clusters, times or steps, if the cells are split by one of them.
+        Labels of the clusters or times, if the cells are split by one of them.
     n, weight, weight_squares : ndarray of shape (cells,)
         Number of cases with a positive weight, sum of their weights, and sum of the squared weights.
     rules : tuple of RuleSums
@@ -84,14 +84,12 @@ class LossSums(NamedTuple):
 def moments_of_engine(
     cases: LazyCases, rules: Sequence[Rule], *, rows: int = 2**30, dropped: int = 0, even: bool = True
 ) -> dict[Rule, Moments]:
-    """Return the moments of each function for all models, by outcome, key, and cluster, time or step, in one query.
+    """Return the moments of each function for all models, by outcome, key, and cluster or time, in one query.
 
     The rows must have been checked; about `rows` of them are used, and `dropped` were left out. Without `even`, the
     moments under equally good models, which tests with few events need, are not computed.
     """
     dependent: Dependent = "cluster" if cases.cluster is not None else "time" if cases.time is not None else None
-    if cases.censoring is not None and cases.censoring.has_steps:
-        dependent = "step"
     sums = sums_of_lazy(cases, rules, keys=cases.keys, dependent=dependent, by_class=True, rows=rows, even=even)
     labels: dict[str, list[Any]] = {OUTCOME: sums.classes or [], **sums.keys}
     if dependent is not None:
@@ -141,8 +139,8 @@ def sums_of_lazy(
         Rules for one event or for classes, as the cases are.
     keys : sequence of str
         The keys by which the cells are split.
-    dependent : {"cluster", "time", "step"}, optional
-        Whether cells are also split by cluster, by time, or by step of the censoring curve.
+    dependent : {"cluster", "time"}, optional
+        Whether cells are also split by cluster or by time.
     by_class : bool
         Whether cells are also split by the class that happened.
     rows : int
@@ -162,12 +160,6 @@ def sums_of_lazy(
         by["class"] = cases.place
     if dependent is not None:
         by[dependent] = nw.col(dependent)
-    if dependent == "step" and cases.censoring is not None:
-        # Most cases have passed the last step, so their sums have parts too; `Moments.merge` adds them up.
-        passed = nw.col("step").is_in(np.unique(cases.censoring.last).tolist())
-        part = (cases.forecast(0, cases.events[0]) * float(FEWEST_PARTS)).floor()
-        # From an integer, because PostgreSQL reads 0.0 as a decimal number.
-        by[PART] = nw.when(passed).then(part).otherwise(nw.lit(0)).cast(nw.Float64)
     is_small = bool(keys) or dependent is not None or (cases.engine == "polars" and not by_class)
     try:
         parts = 0 if is_small else max(FEWEST_PARTS, 1 << (rows // MOST_TERMS).bit_length())
@@ -183,7 +175,7 @@ def sums_of_lazy(
     if not occupied.any():
         raise InputValueError("no valid row has a positive weight")
     columns = {name: column[occupied] for name, column in columns.items()}
-    labels = {name: _labels(cases, name, table.column(name).filter(occupied)) for name in by if name != PART}
+    labels = {name: _labels(cases, name, table.column(name).filter(occupied)) for name in by}
     return LossSums(
         keys=dict(zip(keys, map(labels.__getitem__, cases.key_columns(keys)), strict=True)),
         classes=[int(place) for place in labels["class"]] if by_class else None,
@@ -415,11 +407,8 @@ def tables_of_engine(cases: LazyCases, *, cells: int | None = None) -> Filled:
 
 def _cells_of(cases: LazyCases) -> int | None:
     """Return the number of cells that suits the number of rows and of keys; None to count every forecast."""
-    rows = 0 if cases.censoring is None else cases.censoring.n  # Counted when the weights were estimated.
-    sizes: dict[Any, int] = {}
-    if not rows or (cases.keys and rows * len(cases.tables) > MAX_TABLE_ROWS):
-        sizes = count_groups(cases, cases.keys)
-        rows = sum(sizes.values())
+    sizes = count_groups(cases, cases.keys)
+    rows = sum(sizes.values())
     if rows * len(cases.tables) <= MAX_TABLE_ROWS:
         return None
     return cells_for(rows, max(len(sizes), 1), len(cases.tables))
@@ -523,9 +512,6 @@ def cases_of_engine(lazy: LazyCases, dropped: int) -> Cases | None:
     def keys(column: str, labels: Sequence[Any]) -> Keys:
         return Keys(*code_labels(labels, lazy.key_kinds[column].order))
 
-    censoring = lazy.censoring
-    if censoring is not None and columns.step is not None:
-        censoring = replace(censoring, slot=columns.step) if censoring.has_steps else None
     cases = Cases(
         outcome=columns.outcome == 1 if lazy.labels is None else columns.outcome,
         forecasts=columns.forecasts,
@@ -540,6 +526,5 @@ def cases_of_engine(lazy: LazyCases, dropped: int) -> Cases | None:
         tolerance=lazy.tolerance,
         dropped=dropped,
         event_note=lazy.event_note,
-        censoring=censoring,
     )
     return cases if columns.weight is None or columns.weight.all() else cases.where(columns.weight > 0.0)

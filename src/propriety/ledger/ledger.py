@@ -79,7 +79,6 @@ class Ledger:
     _whole: dict[Place, ForecastTable] = field(default_factory=dict, metadata={"hidden": True})
     _moments: dict[Rule, Moments] = field(default_factory=dict, metadata={"hidden": True})
     _collected: dict[str, Cases | None] = field(default_factory=dict, metadata={"hidden": True})
-    _by_step: dict[Rule, Moments] = field(default_factory=dict, metadata={"hidden": True})
 
     @classmethod
     def of_source(cls, source: Cases | LazyCases, events: tuple[Event, ...], *, cells: int | None = None) -> Ledger:
@@ -230,19 +229,10 @@ class Ledger:
                 law = "must return the same rows in every query; they changed between two queries"
                 raise InputValueError(law, argument="frame", hint="store it first.")
             self._moments.update({rule: one.over(*names) for rule, one in found.items()})
-            if self.censoring is not None and self.censoring.has_steps:
-                self._by_step.update({rule: one.over(OUTCOME, "step") for rule, one in found.items()})
         else:
             law, known = f"the ledger has no moments of {absent[0]!r}", ", ".join(map(repr, self._moments)) or "none"
             hint = f"condense the cases with rules=[{_written(absent[0])}, ...]; there are those of {known}."
             raise InputValueError(f"{law}, and no cases to compute them from", hint=hint)
-
-    def moments_by_step(self, rule: Rule) -> Moments | None:
-        """Return the moments of a function by outcome and step of the censoring curves, which engines compute."""
-        if not isinstance(self.source, LazyCases) or self.censoring is None or not self.censoring.has_steps:
-            return None
-        self.fill([rule])
-        return self._by_step[rule]
 
     def has_moments(self, rule: Rule) -> bool:
         """Whether the moments of a function are available or can be computed."""
@@ -263,12 +253,12 @@ class Ledger:
     @property
     def censoring(self) -> Censoring | None:
         """How the weights of censored outcomes were estimated, if the ledger has its cases."""
-        return None if self.source is None else self.source.censoring
+        return self.source.censoring if isinstance(self.source, Cases) else None
 
     @property
     def uses_moments(self) -> bool:
         """Whether errors of means come from moments: always, unless they allow for estimated censoring weights."""
-        return self.censoring is None or not self.censoring.has_steps
+        return self.censoring is None
 
     def check_uncensored(self, done: str, hint: str) -> None:
         """Raise an error if the outcomes are censored, because the ledger would lose how their weights were made."""

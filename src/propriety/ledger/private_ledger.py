@@ -1,11 +1,9 @@
-"""Ledgers that disclose less: forecasts on a grid, and small counts suppressed or random noise on all counts."""
+"""Ledgers that disclose less: forecasts on a grid, and small counts suppressed."""
 
 from __future__ import annotations
 
 import datetime as dt
 import json
-import math
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -13,12 +11,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.checks import check_cells, check_positive, fresh_seed, is_number
+from propriety.checks import check_cells, check_positive
 from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.ledger.key_index import KeyIndex
 from propriety.ledger.keyed_tables import KeyedTables
 from propriety.ledger.ledger import Ledger
-from propriety.result import Floats, frame_of
+from propriety.result import frame_of
 from propriety.tables import frames
 from propriety.tables.events import Event
 from propriety.tables.frames import are_names
@@ -29,14 +27,13 @@ SUPPRESSED = -1
 SMALLEST = 5  # By default, smaller counts are suppressed.
 LARGEST = 10**9  # Of the minimum.
 MOST_CELLS = 2**10
-BUDGETS = (1e-9, 20.0)  # Of each model; with less, noise overflows, and with more, there is hardly any.
 EVENT = Event("event")
 DATES = {"date": dt.date, "datetime": dt.datetime}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class PrivateLedger:
-    """Counts of events and non-events by cell of the forecast, some of them suppressed or noisy; see `coarsen`.
+    """Counts of events and non-events by cell of the forecast, small ones suppressed; see `coarsen`.
 
     Private ledgers of different cases can be added. `ledger` is an ordinary ledger of the published counts, and
     `propriety.measure_bounds` says how far its answers can be from those of the cases.
@@ -50,12 +47,9 @@ class PrivateLedger:
     cells : int
         Number of cells of equal width; forecasts of exactly 0 and 1 have cells of their own.
     published : ndarray of int of shape (models, entries, cells + 2, 2)
-        Number of non-events and of events in each cell. In entries without noise, -1 means suppressed; with noise,
-        numbers may be negative.
+        Number of non-events and of events in each cell; -1 means suppressed.
     minimum : ndarray of int of shape (entries,)
-        Smaller positive counts are suppressed; 1 in entries with noise.
-    epsilon : ndarray of shape (entries,)
-        Privacy budget spent on the counts of an entry; infinite without noise.
+        Smaller positive counts are suppressed.
     """
 
     schema: ClassVar[str] = "propriety.private_ledger"
@@ -66,7 +60,6 @@ class PrivateLedger:
     cells: int
     published: Counts
     minimum: Counts
-    epsilon: Floats
 
     @property
     def keys(self) -> dict[str, tuple[Any, ...]]:
@@ -74,21 +67,16 @@ class PrivateLedger:
         return dict(zip(self.index.names, self.index.labels, strict=True))
 
     @property
-    def is_noisy(self) -> NDArray[np.bool_]:
-        """Whether the counts of each entry have noise."""
-        return np.isfinite(self.epsilon)
-
-    @property
     def is_suppressed(self) -> NDArray[np.bool_]:
         """Whether each count is suppressed."""
-        found: NDArray[np.bool_] = (self.published == SUPPRESSED) & ~self.is_noisy[None, :, None, None]
-        return found
+        suppressed: NDArray[np.bool_] = self.published == SUPPRESSED
+        return suppressed
 
     @property
     def ledger(self) -> Ledger:
         """The ledger of the published counts, with every forecast in the middle of its cell.
 
-        A suppressed count is taken as half the minimum, and a sum that noise makes negative as 0.
+        A suppressed count is taken as half the minimum.
         """
         index, entry = self.index.distinct()
         half = (self.minimum // 2)[None, :, None, None]
@@ -98,7 +86,6 @@ class PrivateLedger:
         for place, model in enumerate(self.models):
             counts = np.zeros((len(index), *self.published.shape[2:]), dtype=np.int64)
             np.add.at(counts, entry, published[place])
-            np.maximum(counts, 0, out=counts)
             at, cell = np.nonzero(counts.sum(axis=2))
             events, others = (counts[at, cell, outcome].astype(np.float64) for outcome in (1, 0))
             tables[(model, EVENT)] = KeyedTables(
@@ -123,7 +110,7 @@ class PrivateLedger:
         )
 
     def limits(self) -> tuple[Counts, Counts]:
-        """Return the smallest and the largest number that each count without noise may be."""
+        """Return the smallest and the largest number that each count may be."""
         most = (self.minimum - 1)[None, :, None, None]
         hidden = self.is_suppressed
         return np.where(hidden, 1, self.published), np.where(hidden, most, self.published)
@@ -140,7 +127,6 @@ class PrivateLedger:
             index=self.index.where(chosen),
             published=self.published[:, chosen],
             minimum=self.minimum[chosen],
-            epsilon=self.epsilon[chosen],
         )
 
     def __add__(self, other: object) -> PrivateLedger:
@@ -156,7 +142,6 @@ class PrivateLedger:
             index=KeyIndex.joined([self.index, other.index]),
             published=np.concatenate([self.published, other.published], axis=1),
             minimum=np.concatenate([self.minimum, other.minimum]),
-            epsilon=np.concatenate([self.epsilon, other.epsilon]),
         )
 
     def __radd__(self, other: object) -> PrivateLedger:
@@ -164,15 +149,12 @@ class PrivateLedger:
         return self if isinstance(other, int) and other == 0 else NotImplemented
 
     def to_frame(self, *, backend: Any = None) -> Any:
-        """Return what is disclosed: a row per model, entry and cell with counts other than 0.
-
-        In entries without noise, whose `epsilon` is infinite, -1 means suppressed.
-        """
+        """Return what is disclosed: a row per model, entry and cell with counts other than 0; -1 means suppressed."""
         place, entry, cell = np.nonzero((self.published != 0).any(axis=3))
         keys = {name: np.array(self.index.column(name))[entry] for name in self.index.names}
         columns = {"model": np.array(self.models)[place], **keys, "cell": cell - 1}
         columns |= {"events": self.published[place, entry, cell, 1]}
-        columns |= {"non_events": self.published[place, entry, cell, 0], "epsilon": self.epsilon[entry]}
+        columns |= {"non_events": self.published[place, entry, cell, 0]}
         return frame_of(columns, backend=backend)
 
     def to_dict(self) -> dict[str, Any]:
@@ -189,7 +171,6 @@ class PrivateLedger:
             "cells": self.cells,
             "published": self.published.tolist(),
             "minimum": self.minimum.tolist(),
-            "epsilon": [one if math.isfinite(one) else None for one in self.epsilon.tolist()],
         }
 
     def to_json(self) -> str:
@@ -206,7 +187,7 @@ class PrivateLedger:
     def from_dict(cls, data: Mapping[str, Any]) -> PrivateLedger:
         """Make a private ledger from a dict of `to_dict`."""
         frames.checked_version(data, cls.schema, cls.schema_version)
-        names = ["models", "keys", "dates", "cells", "published", "minimum", "epsilon"]
+        names = ["models", "keys", "dates", "cells", "published", "minimum"]
         stored = frames.checked_fields(data, cls.schema, names, optional=["dates"])
         check_cells(stored["cells"])
         if not are_names(stored["models"]) or not stored["models"]:
@@ -216,7 +197,6 @@ class PrivateLedger:
         try:
             published = np.array(stored["published"])
             minimum = np.array(stored["minimum"])
-            epsilon = np.array([math.inf if one is None else float(one) for one in stored["epsilon"]])
             labels = {str(name): list(own) for name, own in stored["keys"].items()}
         except (TypeError, ValueError, AttributeError) as error:
             raise InputValueError(law, offender=str(error)) from error
@@ -225,23 +205,22 @@ class PrivateLedger:
         if not stored["keys"]:
             index = KeyIndex.keyless(entries)
         shape = (len(stored["models"]), entries, stored["cells"] + 2, 2)
-        if not minimum.shape == epsilon.shape == (len(index),):
-            law = f"minimum, epsilon and keys of a {cls.schema} must have one value for each entry"
-            offender = f"they have the shapes {minimum.shape}, {epsilon.shape} and {(len(index),)}"
+        if minimum.shape != (len(index),):
+            law = f"minimum and keys of a {cls.schema} must have one value for each entry"
+            offender = f"they have the shapes {minimum.shape} and {(len(index),)}"
             raise InputValueError(law, offender=offender)
-        if minimum.dtype.kind != "i" or not (minimum >= 1).all() or not (epsilon > 0.0).all():
-            law = f"minimum of a {cls.schema} must hold whole numbers from 1 on, and epsilon positive numbers"
-            raise InputValueError(law, offender=f"got {stored['minimum']!r} and {stored['epsilon']!r}")
+        if minimum.dtype.kind != "i" or not (minimum >= 1).all():
+            law = f"minimum of a {cls.schema} must hold whole numbers from 1 on"
+            raise InputValueError(law, offender=f"got {stored['minimum']!r}")
         if published.shape != shape or published.dtype.kind != "i":
             offender = f"they have dtype {published.dtype} and shape {published.shape}; the shape must be {shape}"
             raise InputValueError(law, offender=offender)
-        if not (published[:, np.isinf(epsilon)] >= SUPPRESSED).all():
+        if not (published >= SUPPRESSED).all():
             raise InputValueError(law, offender="some are negative")
-        hidden = (published == SUPPRESSED) & np.isinf(epsilon)[None, :, None, None]
-        if hidden[:, minimum == 1].any():
+        if (published[:, minimum == 1] == SUPPRESSED).any():
             raise InputValueError(f"a {cls.schema} with a minimum of 1 must not have suppressed counts")
         models, cells = tuple(stored["models"]), stored["cells"]
-        return cls(models=models, index=index, cells=cells, published=published, minimum=minimum, epsilon=epsilon)
+        return cls(models=models, index=index, cells=cells, published=published, minimum=minimum)
 
     @classmethod
     def from_json(cls, text: str) -> PrivateLedger:
@@ -254,31 +233,15 @@ class PrivateLedger:
 
     def __repr__(self) -> str:
         keys = f", keys={ {name: len(labels) for name, labels in self.keys.items()} }" if self.keys else ""
-        noisy = self.epsilon[self.is_noisy]
-        budget = f", epsilon={float(noisy.max()):g}" if len(noisy) else ""
         hidden = int(np.count_nonzero(self.is_suppressed))
-        return f"PrivateLedger(models={list(self.models)}{keys}, cells={self.cells}, suppressed={hidden}{budget})"
+        return f"PrivateLedger(models={list(self.models)}{keys}, cells={self.cells}, suppressed={hidden})"
 
 
-def coarsen(
-    ledger: Ledger,
-    *,
-    cells: int = 32,
-    minimum: int | None = None,
-    epsilon: float | None = None,
-    seed: int | None = None,
-) -> PrivateLedger:
-    r"""Make a private ledger: forecasts on a grid, and small counts suppressed or noise on all counts.
+def coarsen(ledger: Ledger, *, cells: int = 32, minimum: int = SMALLEST) -> PrivateLedger:
+    """Make a private ledger: forecasts on a grid, and small counts suppressed.
 
-    Forecasts are replaced by the cell of a grid that they are in. Moments, clusters and times are left out. Then
-
-    - without `epsilon`, counts from 1 to `minimum` less 1 are suppressed;
-    - with `epsilon`, every count, also 0, gets noise Z from the discrete Laplace distribution,
-      :math:`P(Z = z) \propto e^{-\epsilon |z| / m}` with the number of models m, since a case is in one count per
-      model. For given keys, the counts are then :math:`\epsilon`-differentially private for the presence of one case,
-      and :math:`2 \epsilon`-differentially private for the outcome or the forecasts of a case that is known to be
-      present. Suppression would add no protection to that, and would bias sums, so it is not offered together with
-      noise.
+    Forecasts are replaced by the cell of a grid that they are in. Moments, clusters and times are left out. Counts from
+    1 to `minimum` less 1 are suppressed.
 
     Parameters
     ----------
@@ -287,15 +250,9 @@ def coarsen(
         is at least as fine.
     cells : int
         Number of cells, a power of two up to 1,024.
-    minimum : int, optional
-        Without noise, the smallest positive count that is published. The default is 5; 1 suppresses nothing, and 2 is
-        not allowed, since a suppressed count would then be 1.
-    epsilon : float, optional
-        Privacy budget, from 1e-9 to 20 times the number of models; smaller is more private. By default there is no
-        noise.
-    seed : int, optional
-        Seed of the noise, for tests only: with the seed, the noise can be removed. It is not stored. By default the
-        noise comes from the operating system.
+    minimum : int
+        The smallest positive count that is published. 1 suppresses nothing, and 2 is not allowed, since a suppressed
+        count would then be 1.
 
     Returns
     -------
@@ -304,20 +261,12 @@ def coarsen(
 
     Notes
     -----
-    Without `epsilon` nothing is guaranteed. Who knows all cases of a cell but one, or has two private ledgers of
+    Suppression guarantees nothing. Who knows all cases of a cell but one, or has two private ledgers of
     overlapping cases, may find out the outcome of a case. Counts of 0 are published: if a cell has suppressed events
     and no non-events, all of its cases had the event. Several models are several tables of the same cases, and their
     equal totals may reveal a suppressed count.
 
-    With `epsilon`, each private ledger of the same cases spends its own budget: the budgets add up. Noise protects
-    single cases, not patients with several cases, and not the labels of keys: a combination of labels is published if
-    it has a case, so a combination with one case reveals that the case exists. Noise is computed in double precision,
-    so the guarantee fails with a probability of about 1e-16 per count. The number of cases is not published; it can
-    only be estimated from the noisy counts.
-
-    References
-    ----------
-    Ghosh, Roughgarden & Sundararajan (2012), doi:10.1137/09076828X, for the noise.
+    Labels of keys are not protected: a combination of labels is published if it has a case.
 
     Examples
     --------
@@ -329,25 +278,19 @@ def coarsen(
     >>> private.to_frame(backend="pyarrow").to_pydict()["non_events"]
     [4, -1]
     """
-    _check(ledger, cells, minimum, epsilon)
+    _check(ledger, cells, minimum)
     published = np.stack([_counts(ledger.keyed_tables(model, EVENT), cells) for model in ledger.models])
-    least = 1 if epsilon is not None else SMALLEST if minimum is None else minimum
-    if epsilon is None:
-        published = np.where((published > 0) & (published < least), SUPPRESSED, published)
-    else:
-        published = published + _noise(published.shape, epsilon / len(ledger.models), seed)
-    entries = len(ledger.index)
+    published = np.where((published > 0) & (published < minimum), SUPPRESSED, published)
     return PrivateLedger(
         models=ledger.models,
         index=ledger.index,
         cells=int(cells),
         published=published,
-        minimum=np.full(entries, least, dtype=np.int64),
-        epsilon=np.full(entries, math.inf if epsilon is None else float(epsilon)),
+        minimum=np.full(len(ledger.index), minimum, dtype=np.int64),
     )
 
 
-def _check(ledger: object, cells: object, minimum: object, epsilon: object) -> None:
+def _check(ledger: object, cells: object, minimum: object) -> None:
     if not isinstance(ledger, Ledger):
         hint: str | Wording = Wording("pass propriety.condense(y_true, forecasts).")
         raise InputTypeError("must be a Ledger", argument="ledger", offender=f"got {type(ledger).__name__}", hint=hint)
@@ -357,21 +300,11 @@ def _check(ledger: object, cells: object, minimum: object, epsilon: object) -> N
     check_cells(cells, held=ledger.table(ledger.models[0]).cells)
     if int(cells) > MOST_CELLS:  # type: ignore[call-overload]  # a whole number
         raise InputValueError(f"must be at most {MOST_CELLS:,}", argument="cells", offender=f"got {cells}")
-    if minimum is not None:
-        check_positive("minimum", minimum)
-        if epsilon is not None:
-            law = "is for counts without noise; with epsilon, nothing is suppressed"
-            raise InputValueError(law, argument="minimum", offender=f"got {minimum}")
-        if minimum == 2 or minimum > LARGEST:  # type: ignore[operator]  # a whole number
-            law = f"must be 1, or from 3 to {LARGEST:,}"
-            hint = "with 2, every suppressed count is known to be 1." if minimum == 2 else ""
-            raise InputValueError(law, argument="minimum", offender=f"got {minimum}", hint=hint)
-    if epsilon is not None:
-        least, most = (len(ledger.models) * limit for limit in BUDGETS)
-        if not is_number(epsilon) or not least <= epsilon <= most:  # type: ignore[operator]  # a number
-            law = f"must be a number from {least:g} to {most:g}"
-            hint = "budgets around 1 are usual; with larger ones there is hardly any noise."
-            raise InputValueError(law, argument="epsilon", offender=f"got {epsilon!r}", hint=hint)
+    check_positive("minimum", minimum)
+    if minimum == 2 or minimum > LARGEST:  # type: ignore[operator]  # a whole number
+        law = f"must be 1, or from 3 to {LARGEST:,}"
+        hint = "with 2, every suppressed count is known to be 1." if minimum == 2 else ""
+        raise InputValueError(law, argument="minimum", offender=f"got {minimum}", hint=hint)
 
 
 def _with_dates(labels: dict[str, list[Any]], dates: Any) -> dict[str, list[Any]]:
@@ -391,15 +324,3 @@ def _counts(tables: KeyedTables, cells: int) -> Counts:
     for outcome, counts in enumerate((tables.non_events, tables.events)):
         np.add.at(found[:, :, outcome], (tables.entry, cell), np.rint(counts).astype(np.int64))
     return found
-
-
-def _noise(shape: tuple[int, ...], epsilon: float, seed: int | None) -> Counts:
-    """Draw from the discrete Laplace distribution, the difference of two geometric variables."""
-    size = 2 * int(np.prod(shape))
-    if seed is None:
-        bits = np.frombuffer(os.urandom(8 * size), dtype=np.uint64) >> np.uint64(11)
-        uniform = (bits.astype(np.float64) + 0.5) * 2.0**-53
-    else:
-        uniform = 1.0 - np.random.default_rng(fresh_seed(seed)).random(size)
-    first, second = np.floor(np.log(uniform) / -epsilon).astype(np.int64).reshape(2, *shape)
-    return np.asarray(first - second)

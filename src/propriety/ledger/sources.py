@@ -16,7 +16,6 @@ from propriety.tables import laws
 from propriety.tables.arguments import about
 from propriety.tables.arrays import read_array
 from propriety.tables.cases import TOLERANCE
-from propriety.tables.censored_frames import CensoredFrame
 from propriety.tables.events import events_of
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.frames import check_key_names, check_names, checked_columns, columns_of, first_repeated, known
@@ -56,9 +55,6 @@ def open_ledger(  # noqa: PLR0913  (the data, what the cases share, and how they
             "pass only {time=} to allow for any correlation between cases of the same time."
         )
         raise InputValueError(Wording("cases have {cluster=} or {time=}, not both"), hint=Wording(hint))
-    if isinstance(y_true, CensoredFrame):
-        _check_of_frame({**shared, "outcome": outcome, "pos_label": pos_label, "labels": labels} | {"by": None})
-        return _of_censored(y_true, forecasts, key_columns(by), fewest, missing, cells)
     if outcome is None:
         _check_columns(y_true, forecasts)
         return _of_arrays(y_true, forecasts, shared, options, ordered=ordered, fewest=fewest)
@@ -96,38 +92,6 @@ def open_ledger(  # noqa: PLR0913  (the data, what the cases share, and how they
         ordered=ordered,
         fewest=fewest,
     )
-
-
-def _check_of_frame(given: Mapping[str, object]) -> None:
-    """Raise an error for arguments that censored outcomes of a lazy frame do not support."""
-    named = next((name for name, value in given.items() if value is not None), None)
-    if named is not None:
-        law = "is not supported with a censored frame, which has outcomes and weights of its own"
-        raise InputValueError(law, argument=named)
-
-
-def _of_censored(
-    found: CensoredFrame, forecasts: object, keys: list[str], fewest: int, missing: Missing, cells: int | None
-) -> Ledger:
-    """Make the ledger of the outcomes by a horizon of a lazy frame."""
-    models = columns_of_models(forecasts)
-    _check_number(len(models), fewest)
-    if wide := next((model for model, own in models.items() if len(own) > 1), None):
-        law = f"must have one column per model, the probability of the event by the horizon; {wide!r} has more"
-        raise InputValueError(law, argument="forecasts")
-    frame, estimated = known(found.frame), found.censoring.is_estimated
-    assert isinstance(frame, nw.LazyFrame)  # noqa: S101  (for the type checker; censored frames are lazy)
-    cases = read_lazy_cases(
-        frame,
-        {model: own[0] for model, own in models.items()},
-        outcome=found.outcome,
-        weight=found.weight if estimated else None,
-        step=found.step if estimated else None,
-        by=keys or None,
-        missing=missing,
-    )
-    cases = replace(cases, censoring=found.censoring if estimated else None)
-    return Ledger.of_source(cases, cases.events, cells=cells)
 
 
 def _of_arrays(

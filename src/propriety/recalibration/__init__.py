@@ -12,15 +12,12 @@ from propriety.recalibration.class_maps import (
 )
 from propriety.recalibration.class_methods import CLASS_METHODS, OneVsRestMap, fit_one_vs_rest
 from propriety.recalibration.class_rows import ClassRows, floor_of_classes
-from propriety.recalibration.lazy_class_rows import LazyClassRows
 from propriety.recalibration.logistic_maps import (
     BetaMap,
     LogisticMap,
-    QuadraticMap,
     fit_beta,
     fit_intercept,
     fit_logistic,
-    fit_quadratic,
     fit_slope,
 )
 from propriety.recalibration.maps import (
@@ -30,7 +27,6 @@ from propriety.recalibration.maps import (
     RecalibrationMap,
     fit_floored,
     fit_isotonic,
-    fit_isotonic_corrected,
     fit_none,
     floor_of,
     prior_correction,
@@ -49,12 +45,10 @@ __all__ = [
     "ClassRows",
     "IdentityMap",
     "IsotonicMap",
-    "LazyClassRows",
     "LogisticMap",
     "MatrixMap",
     "OddsMap",
     "OneVsRestMap",
-    "QuadraticMap",
     "RecalibrationMap",
     "SegmentEffect",
     "SegmentMap",
@@ -68,11 +62,9 @@ __all__ = [
     "fit_floored",
     "fit_intercept",
     "fit_isotonic",
-    "fit_isotonic_corrected",
     "fit_logistic",
     "fit_none",
     "fit_one_vs_rest",
-    "fit_quadratic",
     "fit_shrunk_classes",
     "fit_shrunk_spline",
     "fit_slope",

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from propriety.errors import InputValueError
 from propriety.recalibration.class_maps import MatrixMap, TemperatureMap, VectorMap
-from propriety.recalibration.class_rows import ClassRows, Likelihood, Rows, Scaling, floor_of_classes, maximised
+from propriety.recalibration.class_rows import ClassRows, Likelihood, Scaling, floor_of_classes, maximised
 from propriety.recalibration.maps import checked_floor
 from propriety.result import Floats
 
@@ -19,14 +19,14 @@ RIDGE = 1.0  # Penalty in cases, for vector scaling whose likelihood has no maxi
 FLAT = 1e-4  # Log-probabilities with a smaller standard deviation within rows count as equal.
 
 
-def fit_temperature(rows: Rows, *, floor: float | None = None) -> TemperatureMap:
+def fit_temperature(rows: ClassRows, *, floor: float | None = None) -> TemperatureMap:
     """Fit the temperature by maximum likelihood.
 
     It is an error if the log-probabilities are almost equal: with a standard deviation within rows of at most 0.0001.
 
     Parameters
     ----------
-    rows : ClassRows or LazyClassRows
+    rows : ClassRows
         A weight of w counts as w cases.
     floor : float, optional
         Lower bound of the probabilities, above 0; by default computed from the cases, see `floor_of_classes`.
@@ -48,7 +48,7 @@ def fit_temperature(rows: Rows, *, floor: float | None = None) -> TemperatureMap
     return TemperatureMap(slope=_slope(rows, least), floor=least)
 
 
-def fit_vector(rows: Rows, *, floor: float | None = None) -> VectorMap:
+def fit_vector(rows: ClassRows, *, floor: float | None = None) -> VectorMap:
     r"""Fit a slope and an intercept for each class by maximum likelihood; the intercepts sum to 0.
 
     The likelihood may have no maximum, because a class never occurred or the forecasts separate the classes, or no
@@ -57,7 +57,7 @@ def fit_vector(rows: Rows, *, floor: float | None = None) -> VectorMap:
 
     Parameters
     ----------
-    rows : ClassRows or LazyClassRows
+    rows : ClassRows
         A weight of w counts as w cases, except for the penalty.
     floor : float, optional
         Lower bound of the probabilities, above 0; by default computed from the cases, see `floor_of_classes`.
@@ -90,7 +90,7 @@ def fit_vector(rows: Rows, *, floor: float | None = None) -> VectorMap:
     return VectorMap(slopes=found[:size], intercepts=_centred(found[size:]), floor=least, ridge=ridge)
 
 
-def fit_structured_matrix(rows: Rows, *, floor: float | None = None) -> MatrixMap:
+def fit_structured_matrix(rows: ClassRows, *, floor: float | None = None) -> MatrixMap:
     r"""Fit structured matrix scaling by penalised maximum likelihood: a matrix close to a multiple of the identity.
 
     With :math:`z = \beta \log p`, the log-probabilities scaled by the best temperature, the map is
@@ -155,18 +155,18 @@ def structured_penalty(size: int) -> Floats:
     return penalty
 
 
-def class_floor(rows: Rows, floor: float | None) -> float:
+def class_floor(rows: ClassRows, floor: float | None) -> float:
     """Return the floor of a fit: the given one, or that of the cases."""
     return floor_of_classes(rows) if floor is None else checked_floor(floor, positive=True)
 
 
-def spread_of(rows: Rows, temperature: Likelihood) -> float:
+def spread_of(rows: ClassRows, temperature: Likelihood) -> float:
     """Return the mean variance of the log-probabilities within rows, from the likelihood of temperature scaling."""
     # It is the curvature at a slope of 0, where all classes are equally likely.
     return float(temperature(np.zeros(1)).hessian[0, 0]) / rows.total
 
 
-def _slope(rows: Rows, floor: float) -> float:
+def _slope(rows: ClassRows, floor: float) -> float:
     """Return the slope of temperature scaling."""
     likelihood = rows.likelihood("temperature", floor)
     if spread_of(rows, likelihood) <= FLAT**2:
@@ -193,7 +193,9 @@ CAUTION = 1.25
 WIDE = 2.0  # Standard deviation of log-probabilities within rows above which the penalty scales them down.
 
 
-def fit_shrunk_classes(rows: Rows, *, floor: float | None = None, design_effect: float = 1.0) -> VectorMap | MatrixMap:
+def fit_shrunk_classes(
+    rows: ClassRows, *, floor: float | None = None, design_effect: float = 1.0
+) -> VectorMap | MatrixMap:
     r"""Fit temperature, vector and matrix scaling, and shrink each according to the evidence for it.
 
     The three are nested. The slope :math:`\beta_1` of temperature scaling is fitted with the penalty
@@ -217,8 +219,8 @@ def fit_shrunk_classes(rows: Rows, *, floor: float | None = None, design_effect:
 
     Parameters
     ----------
-    rows : ClassRows or LazyClassRows
-        For more than 40 classes, and for a lazy frame, only temperature and vector scaling are fitted.
+    rows : ClassRows
+        For more than 40 classes, only temperature and vector scaling are fitted.
     floor : float, optional
         Lower bound of the probabilities, above 0; by default computed from the cases, see `floor_of_classes`.
     design_effect : float
@@ -257,7 +259,7 @@ def fit_shrunk_classes(rows: Rows, *, floor: float | None = None, design_effect:
     identity = np.eye(size, size + 1).reshape(-1)
     places = np.arange(size * (size + 1)).reshape(size, size + 1)
     nested: list[tuple[Scaling, NDArray[np.intp]]] = [("vector", np.append(places.diagonal(), places[:, size]))]
-    if size <= MOST_CLASSES and isinstance(rows, ClassRows):
+    if size <= MOST_CLASSES:
         nested.append(("matrix", places.reshape(-1)))
     now, expected = slope * identity, common.expected_ratio(kept * one)
     moved = identity + shares[0] * (now - identity)
@@ -304,7 +306,7 @@ class _Stage(NamedTuple):
         return float(2.0 * np.trace(moved) - np.trace(inverse @ information @ moved))
 
 
-def _stage_of(rows: Rows, scaling: Scaling, floor: float, penalty: Floats) -> _Stage:
+def _stage_of(rows: ClassRows, scaling: Scaling, floor: float, penalty: Floats) -> _Stage:
     return _Stage(rows.likelihood(scaling, floor), rows.likelihood(scaling, floor, squared=True), penalty)
 
 

@@ -12,7 +12,7 @@ from typing import ClassVar, TypeAlias
 import numpy as np
 
 from propriety.checks import check_choice
-from propriety.errors import InputTypeError, UnsupportedOperationError
+from propriety.errors import InputTypeError
 from propriety.recalibration.class_fits import fit_shrunk_classes, fit_structured_matrix, fit_temperature, fit_vector
 from propriety.recalibration.class_maps import ClassMap, fit_classes_as_they_are, fit_classes_floored
 from propriety.recalibration.class_rows import ClassRows
@@ -104,9 +104,6 @@ def fit_one_vs_rest(rows: ClassRows, *, method: str = "logistic") -> OneVsRestMa
     array([[0.   , 0.667, 0.333]])
     """
     check_choice("method", method, tuple(METHODS))
-    if not isinstance(rows, ClassRows):
-        law = "one-vs-rest recalibration is fitted to rows in memory, a ClassRows"
-        raise UnsupportedOperationError(law, offender=f"got {type(rows).__name__}", hint="use a sample of the rows.")
     table = partial(ForecastTable.from_predictions, sample_weight=rows.weight)
     tables = (table(rows.outcome == place, rows.forecast[:, place]) for place in range(rows.classes))
     return OneVsRestMap(maps=tuple(METHODS[method](own) for own in tables))

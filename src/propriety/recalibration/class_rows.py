@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, Protocol, Self, TypeAlias
+from typing import Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -102,33 +102,6 @@ def vector_sums(x: Floats, outcome: NDArray[np.intp], weight: Floats) -> Likelih
 SUMS = {"temperature": temperature_sums, "vector": vector_sums, "matrix": matrix_sums}
 
 
-class Rows(Protocol):
-    """What the fits need from cases with class probabilities, in memory or in a lazy frame."""
-
-    @property
-    def classes(self) -> int:
-        """Number of classes."""
-
-    @property
-    def total(self) -> float:
-        """Sum of the weights."""
-
-    @property
-    def unit(self) -> float:
-        """Weight of one case: the sum of the squared weights divided by the sum of the weights."""
-
-    @property
-    def nearest(self) -> float:
-        """The smallest distance to 0 or 1 of the probabilities strictly between them; 0 if there are none."""
-
-    @property
-    def happened(self) -> NDArray[np.bool_]:
-        """Which classes occurred."""
-
-    def likelihood(self, scaling: Scaling, floor: float, *, squared: bool = False) -> Likelihood:
-        """Return the likelihood of a scaling of log-probabilities, with the weights or their squares."""
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class ClassRows:
     """Rows of class probabilities and the observed classes, the input of `fit_temperature` and the other fits.
@@ -219,7 +192,7 @@ class ClassRows:
         return ClassRows(self.forecast[kept], self.outcome[kept], self.weight[kept])
 
 
-def floor_of_classes(rows: Rows) -> float:
+def floor_of_classes(rows: ClassRows) -> float:
     """Return the value that replaces probabilities of 0 in logarithms: half the smallest distance of others to 0 or 1.
 
     It is at least 1e-12. This is lower than for binary forecasts, because log-probabilities of classes stay accurate
@@ -227,7 +200,7 @@ def floor_of_classes(rows: Rows) -> float:
 
     Parameters
     ----------
-    rows : ClassRows or LazyClassRows
+    rows : ClassRows
         Any.
 
     Returns

@@ -340,7 +340,7 @@ def _check_event(ledger: Ledger) -> None:
     """Reject a ledger of classes that does not have its cases."""
     if ledger.labels is not None:
         law = f"recalibration of {len(ledger.labels)} classes needs {ledger.where_cases_are}"
-        raise InputValueError(law, hint="fit the map to the frame itself; see propriety.recalibration.LazyClassRows.")
+        raise InputValueError(law, hint="pass a random sample of the rows; a million fix a temperature to about 0.002.")
 
 
 HALF = 2**31

@@ -1,8 +1,7 @@
-"""Maps that are lines or simple curves in log-odds: intercept, slope, logistic, beta and quadratic."""
+"""Maps that are lines or simple curves in log-odds: intercept, slope, logistic and beta."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, fields
 from typing import ClassVar
 
@@ -142,57 +141,6 @@ class BetaMap(RecalibrationMap):
         return f"logit q = {self.c:.4g} + {self.a:.4g} log p - {self.b:.4g} log(1 - p)"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class QuadraticMap(RecalibrationMap):
-    r"""A parabola in log-odds, :math:`\operatorname{logit} q = a + b x + c x^2`, :math:`x = \operatorname{logit} p`.
-
-    Parameters
-    ----------
-    intercept, slope, curvature : float
-        a, b and c.
-    floor : float
-        Forecasts closer to 0 or 1 than this are moved to this distance; see `floor_of`.
-
-    Examples
-    --------
-    >>> QuadraticMap(intercept=0.0, slope=1.0, curvature=0.1, floor=0.01)([0.2, 0.5, 0.8]).round(3)
-    array([0.233, 0.5  , 0.829])
-    """
-
-    kind: ClassVar[str] = "quadratic"
-
-    intercept: float
-    slope: float
-    curvature: float
-    floor: float
-
-    def __post_init__(self) -> None:
-        _settle(self)
-
-    def recalibrated(self, forecast: Floats) -> Floats:
-        """Return the recalibrated forecasts."""
-        x = log_odds(forecast, self.floor)
-        found: Floats = expit(self.intercept + x * (self.slope + x * self.curvature))
-        return found
-
-    def written(self, p: Column, ops: Written) -> Column:
-        """Return the map applied to a column."""
-        x, far = log_odds_of(p, self.floor, ops), farthest_of(self.floor)
-        reach = abs(self.intercept) + far * (abs(self.slope) + far * abs(self.curvature))
-        return expit_of(self.intercept + x * (self.slope + x * self.curvature), reach, ops)
-
-    @property
-    def is_monotone(self) -> bool:
-        """Whether the parabola rises over the whole range of floored log-odds."""
-        reach = -float(logit(self.floor)) if self.floor > 0.0 else math.inf
-        return self.slope >= (2.0 * abs(self.curvature) * reach if self.curvature else 0.0)
-
-    @property
-    def formula(self) -> str:
-        """The map in one line."""
-        return f"logit q = {self.intercept:.4g} + {self.slope:.4g} x + {self.curvature:.4g} x^2, x = logit p"
-
-
 def fit_intercept(table: ForecastTable, *, floor: float | None = None) -> LogisticMap:
     """Fit the intercept by maximum likelihood, with a slope of 1.
 
@@ -310,33 +258,6 @@ def fit_beta(table: ForecastTable, *, floor: float | None = None) -> BetaMap:
     return BetaMap(a=a, b=b, c=c, floor=least)
 
 
-def fit_quadratic(table: ForecastTable, *, floor: float | None = None) -> QuadraticMap:
-    """Fit a parabola in log-odds by maximum likelihood.
-
-    Parameters
-    ----------
-    table : ForecastTable
-        Cases with and without the event; a weight of w counts as w cases.
-    floor : float, optional
-        Forecasts are kept this far from 0 and 1; by default computed from the table, see `floor_of`.
-
-    Returns
-    -------
-    QuadraticMap
-        The map.
-
-    Examples
-    --------
-    >>> table = ForecastTable(forecast=[0.1, 0.5, 0.8], events=[10, 12, 30], non_events=[30, 28, 10])
-    >>> fit_quadratic(table)([0.1, 0.5, 0.8])
-    array([0.25, 0.3 , 0.75])
-    """
-    inside, least = _inside(table, floor)
-    x = logit(inside.forecast)
-    intercept, slope, curvature = _coefficients(inside, np.ones(len(x)), x, x * x)
-    return QuadraticMap(intercept=intercept, slope=slope, curvature=curvature, floor=least)
-
-
 def log_likelihood(log_odds_of_rows: Floats, events: Floats, non_events: Floats) -> float:
     """Return the log-likelihood of rows of events and non-events, accurately for rates close to 0 and 1."""
     far = np.abs(log_odds_of_rows)
@@ -364,7 +285,7 @@ def _likelihood(table: ForecastTable, log_odds_of_rows: Floats) -> float:
     return log_likelihood(log_odds_of_rows, table.events, table.non_events)
 
 
-def _settle(fitted: LogisticMap | BetaMap | QuadraticMap) -> None:
+def _settle(fitted: LogisticMap | BetaMap) -> None:
     """Check the parameters and convert them to plain floats."""
     for field in fields(fitted):
         object.__setattr__(

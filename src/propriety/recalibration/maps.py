@@ -335,7 +335,7 @@ def fit_isotonic(table: ForecastTable) -> IsotonicMap:
     """Fit isotonic regression: the reliability curve, which is optimal in the sample under every proper rule.
 
     Forecasts of 0 and 1 are treated like any other. If all cases of the first or last block have the same outcome,
-    their forecasts become 0 or 1, and the log score of new cases can be infinite; see `fit_isotonic_corrected`.
+    their forecasts become 0 or 1, and the log score of new cases can be infinite.
 
     Parameters
     ----------
@@ -359,41 +359,6 @@ def fit_isotonic(table: ForecastTable) -> IsotonicMap:
     """
     blocks = pool_adjacent_violators(table)
     return _through(table, blocks.start, blocks.event_rate)
-
-
-def fit_isotonic_corrected(table: ForecastTable) -> IsotonicMap:
-    r"""Fit isotonic regression without forecasts of 0 and 1 at its ends.
-
-    A block of w cases without events gets the rate :math:`\frac{1/2}{w + 1}`, or that of the next block if this is
-    lower. A block without non-events is treated symmetrically. These are the rates with half a case of each outcome
-    added, the posterior means under Jeffreys' prior. With weights, w is the weight of the block divided by
-    :math:`\sum_i w_i^2 / \sum_i w_i`.
-
-    Parameters
-    ----------
-    table : ForecastTable
-        Any. Weights are relative: the result does not depend on their unit.
-
-    Returns
-    -------
-    IsotonicMap
-        The map.
-
-    Examples
-    --------
-    >>> table = ForecastTable.from_predictions([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8])
-    >>> fit_isotonic_corrected(table)([0.1, 0.35, 0.9])
-    array([0.25, 0.5 , 0.75])
-    """
-    blocks = pool_adjacent_violators(table)
-    rate, weight = blocks.event_rate.copy(), blocks.weight / (table.weight_squares / table.weight)
-    mixed = rate[(blocks.events > 0.0) & (blocks.non_events > 0.0)]
-    lowest, highest = (mixed[0], mixed[-1]) if len(mixed) else (0.5, 0.5)
-    if blocks.events[0] == 0.0:
-        rate[0] = min(0.5 / (weight[0] + 1.0), lowest)
-    if blocks.non_events[-1] == 0.0:
-        rate[-1] = max(1.0 - 0.5 / (weight[-1] + 1.0), highest)
-    return _through(table, blocks.start, rate)
 
 
 def _through(table: ForecastTable, start: NDArray[np.intp], rate: Floats) -> IsotonicMap:

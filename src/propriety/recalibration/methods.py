@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TypeAlias
 
-from propriety.recalibration.logistic_maps import fit_beta, fit_intercept, fit_logistic, fit_quadratic, fit_slope
-from propriety.recalibration.maps import RecalibrationMap, fit_floored, fit_isotonic, fit_isotonic_corrected, fit_none
+from propriety.recalibration.logistic_maps import fit_beta, fit_intercept, fit_logistic, fit_slope
+from propriety.recalibration.maps import RecalibrationMap, fit_floored, fit_isotonic, fit_none
 from propriety.recalibration.spline_map import fit_shrunk_spline, fit_spline
 from propriety.recalibration.venn_abers import fit_venn_abers
 from propriety.tables.forecast_table import ForecastTable
@@ -24,10 +24,8 @@ METHODS: Mapping[str, Fit] = MappingProxyType(
         "slope": fit_slope,
         "logistic": fit_logistic,
         "beta": fit_beta,
-        "quadratic": fit_quadratic,
         "spline": fit_spline,
         "venn-abers": fit_venn_abers,
-        "isotonic corrected": fit_isotonic_corrected,
         "isotonic": fit_isotonic,
     }
 )

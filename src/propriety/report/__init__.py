@@ -16,7 +16,6 @@ from propriety.report.labels import short_names
 from propriety.report.page import Facts, Figure, Page, Section, Table
 from propriety.report.rendering import iframe_of, render
 from propriety.report.threshold_ranking import ThresholdRanking, threshold_ranking
-from propriety.report.tripod import tripod_items
 
 __all__ = [
     "Estimate",
@@ -32,5 +31,4 @@ __all__ = [
     "short_names",
     "svg_of",
     "threshold_ranking",
-    "tripod_items",
 ]

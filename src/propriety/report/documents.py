@@ -43,12 +43,11 @@ ESCAPED = str.maketrans(
 
 
 def tables_of(evaluation: Evaluation) -> Iterator[Table]:
-    """Yield the tables of the report in order, without the appendix."""
+    """Yield the tables of the report in order."""
     with without_pictures():
         sections = page_of(evaluation).sections
     for section in sections:
-        if section.id != "tripod":
-            yield from (item for item in section.items if isinstance(item, Table))
+        yield from (item for item in section.items if isinstance(item, Table))
 
 
 def latex_of(evaluation: Evaluation) -> str:

@@ -18,7 +18,6 @@ from propriety.report.page import Facts, Page, Section
 from propriety.report.recalibration import recalibration
 from propriety.report.rendering import iframe_of, render, write_page
 from propriety.report.sections import calibration, decisions
-from propriety.report.tripod import tripod_items
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -53,7 +52,7 @@ def page_of(
     >>> import propriety as pr
     >>> result = pr.evaluate([0, 1, 0, 1, 1, 0], {"a": [0.1, 0.6, 0.4, 0.8, 0.7, 0.3]}, seed=1)
     >>> [section.id for section in page_of(result, title="A").sections]
-    ['scores', 'calibration', 'decisions', 'means', 'methods', 'tripod']
+    ['scores', 'calibration', 'decisions', 'means', 'methods']
     """
     return Page(
         title=title_of(evaluation) if title is None else title,
@@ -115,7 +114,6 @@ def _sections(evaluation: Evaluation) -> Iterator[Section]:
         yield from group_sections(evaluation, evaluation.slices)
     yield means(evaluation)
     yield _methods(evaluation)
-    yield tripod_items(_provided(evaluation))
 
 
 def _methods(evaluation: Evaluation) -> Section:
@@ -135,24 +133,3 @@ def _methods(evaluation: Evaluation) -> Section:
         ),
         items=(Facts(title="Reproducibility", entries=entries),),
     )
-
-
-def _provided(evaluation: Evaluation) -> dict[str, str]:
-    names = ", ".join(measure.label for measure in evaluation.problem.measures)
-    compared = "" if evaluation.comparison is None else "; paired comparison of the models"
-    provided = {
-        "12e": f"{names}; reliability curves{compared}. See Methods and data.",
-        "15": "Probabilities" + _thresholds(evaluation),
-        "21": words.cases_words(evaluation),
-        "23a": "See Scores" + (" and Groups." if evaluation.slices is not None else "; no groups were given."),
-    }
-    if evaluation.slices is not None:
-        provided["12d"] = "Scores in each group with intervals, and a test of each group against the rest (Holm)."
-        provided["23b"] = "See Groups."
-    return provided
-
-
-def _thresholds(evaluation: Evaluation) -> str:
-    if evaluation.thresholds is None:
-        return "; no decision threshold was given."
-    return f"; decision thresholds: {evaluation.thresholds}."

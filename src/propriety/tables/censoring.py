@@ -88,9 +88,9 @@ class Censoring:
     Parameters
     ----------
     slot : ndarray of int, of shape (cases,)
-        Slot of each case; empty if an engine holds the cases.
+        Slot of each case.
     factor : ndarray of shape (slots,)
-        :math:`c / (R (R - c))` of the next step; 0 in the last slot of a group. One NaN if the steps are too many.
+        :math:`c / (R (R - c))` of the next step; 0 in the last slot of a group.
     last : ndarray of int, of shape (slots,)
         Last slot of the same group.
     n : int
@@ -104,7 +104,7 @@ class Censoring:
     at_risk : ndarray of shape (slots,), optional
         R of the next step; 1 in the last slot of a group.
     everyone : Everyone, optional
-        All cases; None if an engine holds them.
+        All cases.
     row : ndarray of int, of shape (cases,), optional
         Index of each case among all of them.
     """
@@ -143,11 +143,6 @@ class Censoring:
         """Whether the weights were estimated and differ from 1."""
         return bool(self.factor.any())
 
-    @property
-    def has_steps(self) -> bool:
-        """Whether the steps of the curves are known, so that errors can allow for the estimated weights."""
-        return not np.isnan(self.factor[0])
-
     def where(self, kept: NDArray[Any]) -> Censoring:
         """Return the same for some of the cases; the curves stay those of all."""
         return replace(self, slot=self.slot[kept], row=None if self.row is None else self.row[kept])
@@ -160,7 +155,7 @@ class Censoring:
 
     @property
     def is_weighted(self) -> bool:
-        """Whether the cases had weights of their own; not known if an engine holds them."""
+        """Whether the cases had weights of their own."""
         return self.everyone is not None and self.everyone.weight is not None
 
     def sample_weight(self) -> Floats | None:

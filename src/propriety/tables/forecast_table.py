@@ -66,7 +66,7 @@ class ForecastTable(Result):
     """
 
     schema: ClassVar[str] = "propriety.forecast_table"
-    schema_version: ClassVar[int] = 2
+    schema_version: ClassVar[int] = 1
 
     forecast: Floats
     events: Floats
@@ -241,7 +241,7 @@ class ForecastTable(Result):
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> ForecastTable:
-        """Make a table from a dict of `to_dict`, also of an earlier release; numbers not stored then are estimated."""
+        """Make a table from a dict of `to_dict`."""
         return cls(**table_laws.stored_fields(data, cls.schema, cls.schema_version))
 
     @classmethod

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from propriety.checks import check_budget
 from propriety.errors import InputValueError, Wording
 from propriety.result import Floats
-from propriety.tables.censoring import Censoring
 from propriety.tables.events import Event
 from propriety.tables.key_columns import KeyColumn
 from propriety.tables.labels import code_labels
@@ -69,8 +68,6 @@ class CollectedColumns(NamedTuple):
         Labels of every case, by key.
     cluster, time : list or None
         Labels of the clusters and times, if any.
-    step : ndarray of shape (n,) or None
-        Step of the censoring curve, for outcomes by a horizon.
     """
 
     outcome: NDArray[np.int64]
@@ -79,7 +76,6 @@ class CollectedColumns(NamedTuple):
     keys: dict[str, list[Any]]
     cluster: list[Any] | None
     time: list[Any] | None
-    step: NDArray[np.intp] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -89,7 +85,7 @@ class LazyCases:
     Parameters
     ----------
     frame : narwhals.LazyFrame
-        Its columns are `outcome`, and if present `weight`, `key_0`, ..., `cluster`, `time` and `step`. Model m has
+        Its columns are `outcome`, and if present `weight`, `key_0`, ..., `cluster` and `time`. Model m has
         `forecast_m`, or for classes `forecast_m_0`, .... If its forecasts were given in several columns, it also has
         their sum `total_m` and their extremes `lowest_m` and `highest_m`; for classes, the index `top_m` of the first
         class with the highest, and with cut points the cumulative forecasts `head_m_0`, .... For classes, `class` is
@@ -125,8 +121,6 @@ class LazyCases:
         How the labels of `key_0`, ..., `cluster` and `time` are stored, and the order in which they are shown.
     event_note : str
         If the forecasts were given in two columns, which of them is the event's; else empty.
-    censoring : Censoring, optional
-        For outcomes by a horizon, how the weights were estimated; `step` is the slot of a case.
     """
 
     frame: Lazy
@@ -147,7 +141,6 @@ class LazyCases:
     pos_label: object
     key_kinds: Mapping[str, KeyColumn]
     event_note: str = ""
-    censoring: Censoring | None = None
 
     @property
     def tables(self) -> tuple[tuple[int, Event], ...]:
@@ -247,7 +240,7 @@ class LazyCases:
         """
         check_budget(budget)
         columns = self._plain_columns()
-        rows = count_rows(self.frame) if self.censoring is None else self.censoring.n
+        rows = count_rows(self.frame)
         if rows > budget // len(columns):
             law = f"must have no more than {budget // len(columns):,} rows for its cases to be collected"
             needed = f"{rows * len(columns):,}"
@@ -263,7 +256,6 @@ class LazyCases:
             columns |= {f"forecast_{model}_{place}": own for place, own in enumerate(self.forecasts(model))}
         others = self.key_columns(self.keys)
         others += [name for name in ("cluster", "time") if getattr(self, name) is not None]
-        others += ["step"] if self.censoring is not None else []
         return columns | {name: nw.col(name) for name in (["weight"] if self.weighted else []) + others}
 
     def _expanded(self, table: Any, names: list[str]) -> CollectedColumns:
@@ -295,7 +287,6 @@ class LazyCases:
             keys={key: labels_of(f"key_{place}") for place, key in enumerate(self.keys)},
             cluster=None if self.cluster is None else labels_of("cluster"),
             time=None if self.time is None else labels_of("time"),
-            step=None if self.censoring is None else np.array(labels_of("step"), dtype=np.intp),
         )
 
     def _outcome_law(self) -> Law:

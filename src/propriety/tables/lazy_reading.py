@@ -59,7 +59,6 @@ def read_lazy_cases(  # noqa: PLR0913  (the columns, the labels, and how they ar
     by: str | Sequence[str] | None = None,
     cluster: str | None = None,
     time: str | None = None,
-    step: str | None = None,
     ordered: bool = False,
     pos_label: object = None,
     labels: Labels | None = None,
@@ -77,8 +76,8 @@ def read_lazy_cases(  # noqa: PLR0913  (the columns, the labels, and how they ar
         The frame.
     forecasts : mapping
         For each model, the column of the event's probability, or the columns of both outcomes or of all classes.
-    outcome, weight, cluster, time, step : str
-        Names of columns; `step` has the step of the censoring curve.
+    outcome, weight, cluster, time : str
+        Names of columns.
     by : str or sequence of str, optional
         Names of the key columns.
     ordered : bool
@@ -96,7 +95,7 @@ def read_lazy_cases(  # noqa: PLR0913  (the columns, the labels, and how they ar
     named = () if labels is None else distinct_labels(labels)
     keys = _distinct(frames.group_keys(by))
     arguments = tuple("y_proba" if len(forecasts) == 1 else laws.named_forecast(model) for model in forecasts)
-    others = {"cluster": cluster, "time": time, "step": step}
+    others = {"cluster": cluster, "time": time}
     cast = _cast(
         frame,
         outcome=outcome,
