@@ -1,6 +1,5 @@
 """Leaves out what needs a library that is not installed, and on request what would start too late."""
 
-import os
 import sys
 import time
 from collections.abc import Iterator
@@ -8,32 +7,26 @@ from importlib.util import find_spec
 
 import pytest
 
-os.environ.setdefault("KERAS_BACKEND", "torch")  # Keras reads it when it is imported.
-
 NEEDED = {
     "catboost": ("catboost", "catboost"),
-    "keras": ("keras", "keras"),
     "lightgbm": ("lightgbm", "lightgbm"),
     "lightning": ("lightning", "lightning"),
     "mlflow": ("mlflow", "mlflow"),
-    "mlflow_maps": ("mlflow", "mlflow_maps"),
+    "mlflow_maps": ("mlflow", "mlflow"),
     "pytorch": ("torch", "torch"),
     "recalibrated_classifier": ("sklearn", "recalibrated_classifier"),
     "sklearn": ("sklearn", "sklearn"),
-    "tensors": ("torch", "tensors"),
     "torchmetrics": ("torchmetrics", "torchmetrics"),
     "wandb": ("wandb", "wandb"),
     "xarray": ("xarray", "xarray"),
     "xarray_arrays": ("xarray", "xarray_arrays"),
     "xarray_curves": ("xarray", "xarray_curves"),
-    "xarray_members": ("xarray", "xarray_members"),
     "xarray_points": ("xarray", "xarray_points"),
-    "xarray_scores": ("xarray", "xarray_scores"),
     "xgboost": ("xgboost", "xgboost"),
 }
 TOGETHER = {
     "docs/examples/xarray.md": ("dask", "matplotlib", "xarray"),
-    "tests/integrations/test_precision.py": ("keras", "torch", "torchmetrics"),
+    "tests/integrations/test_precision.py": ("torch", "torchmetrics"),
 }
 collect_ignore = [
     *(path for path, libraries in TOGETHER.items() if any(find_spec(library) is None for library in libraries)),

@@ -33,7 +33,7 @@ OLDEST = (
         "tests/integrations/test_sklearn.py",
         "tests/integrations/test_xarray_curves.py",
         "tests/integrations/test_xarray_points.py",
-        "tests/integrations/test_xarray_scores.py",
+        "tests/integrations/test_xarray.py",
         "tests/recalibration/test_onnx_maps.py",
     ),
 )
@@ -238,14 +238,17 @@ def fuzz(session: nox.Session) -> None:
 def logs(session: nox.Session) -> None:
     """Make logs with the lm-evaluation-harness and Inspect, and run the tests of their readers on them."""
     free = {"PIP_CONSTRAINT": "", "PIP_BUILD_CONSTRAINT": ""}
-    session.install("lm-eval>=0.4.13", "inspect-ai>=0.3.285", env=free)
+    session.install("lm-eval>=0.4.13", "inspect-ai>=0.3.285", ".[inspect]", "pytest>=9.0", env=free)
     folder = Path(session.create_tmp()).resolve() / "logs"
     session.run("python", "quality/make_logs.py", str(folder))
+    logged = {"PROPRIETY_LOGS": str(folder)}
+    itself = ("tests/integrations/test_inspect_ai.py", "-k", "inspect_itself")  # Only here is Inspect installed.
+    session.run("python", "-m", "pytest", "-q", *itself, env=logged)
     tests = ("tests/integrations/test_inspect_ai.py", "tests/integrations/test_lm_eval.py")
     tests += ("tests/integrations/test_logged_answers.py",)
     # The tests run where nox does, with the libraries of the other tests.
     run = (sys.executable, "-m", "pytest", "-q", *tests, *session.posargs)
-    session.run(*run, external=True, env={"PROPRIETY_LOGS": str(folder)})
+    session.run(*run, external=True, env=logged)
 
 
 @nox.session(venv_backend="virtualenv", default=False)

@@ -46,12 +46,11 @@ SPARK = ("-n", "0", "-m", "", "-k", "spark")
 TORCH = ("torch==2.13.0", "filelock", "fsspec", "mpmath", "networkx", "sympy", "typing-extensions")
 # What is put beside the oldest versions, with what it needs, and what tests it: by the extra or the library.
 HEAVY: dict[str, tuple[Any, ...]] = {
-    "xarray": (["xarray==2024.9.0"], "integrations/test_xarray_scores.py"),
+    "xarray": (["xarray==2024.9.0"], "integrations/test_xarray.py"),
     "xgboost": (["xgboost-cpu==2.1.1"], "integrations/test_xgboost.py"),
     "lightgbm": (["lightgbm==4.7.0"], "integrations/test_lightgbm.py"),
     "catboost": (["catboost==1.2.5", "six"], "integrations/test_catboost.py"),
     "torchmetrics": (["torchmetrics==1.4.0", "lightning-utilities", *TORCH], "integrations/test_torchmetrics.py"),
-    "keras": (["keras==3.0.0", "absl-py", "dm-tree", "h5py", "namex", "wrapt", *TORCH], "integrations/test_keras.py"),
     "mlflow": (["mlflow-skinny==3.0.0", "alembic==1.13.0", "sqlalchemy==2.0.0"], "integrations/test_mlflow.py"),
     "lightning": (
         ["lightning==2.4.0", "torchmetrics==1.4.0", "lightning-utilities", "pyyaml", "tqdm", *TORCH],
@@ -163,7 +162,7 @@ def main() -> None:
         ],
         notes=[
             "The tests ran on the versions in the tables, not on those listed below.",
-            "TorchMetrics, Keras and Lightning ran with PyTorch 2.13.0; the oldest supported one, 2.4, was not tried.",
+            "TorchMetrics and Lightning ran with PyTorch 2.13.0; the oldest supported one, 2.4, was not tried.",
             "Lightning and W&B are not dependencies of the package; the versions are the oldest that its tests allow.",
             "Of the tests of engines, only those on Spark were run.",
         ],

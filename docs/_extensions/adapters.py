@@ -7,7 +7,6 @@ and taken away after, because other libraries look among the loaded modules for 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType
@@ -27,18 +26,8 @@ class Artifact:
         """Take what the real one takes."""
 
 
-def register(package: str) -> Callable[[type], type]:
-    """In place of Keras's decorator that registers a class."""
-    del package
-    return lambda registered: registered
-
-
 STAND_INS: dict[str, dict[str, Any]] = {
     "catboost": {},
-    "keras": {},
-    "keras.losses": {"Loss": Base},
-    "keras.metrics": {"Metric": Base},
-    "keras.saving": {"register_keras_serializable": register},
     "lightgbm": {},
     "mlflow": {},
     "mlflow.models": {"EvaluationArtifact": Artifact},

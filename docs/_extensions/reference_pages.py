@@ -26,7 +26,6 @@ ADAPTERS = {
     "catboost": "CatBoost",
     "torch": "PyTorch",
     "torchmetrics": "torchmetrics and Lightning",
-    "keras": "Keras",
     "mlflow": "MLflow",
     "xarray": "xarray",
 }

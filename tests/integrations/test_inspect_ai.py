@@ -11,7 +11,8 @@ import pytest
 
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError, MissingDependencyError, MissingValuesError
-from propriety.integrations import inspect_files, log_files
+from propriety.integrations import inspect_ai, log_files
+from propriety.integrations.log_files import inside
 
 
 @pytest.fixture
@@ -200,7 +201,7 @@ def test_samples_that_lack_something_are_dropped_on_request(write, change):
 
 def test_archives_with_other_compression_are_read(folder, tmp_path):
     """Older versions of Inspect compress with Deflate."""
-    header, samples = inspect_files.header_and_samples(folder / "choices.eval")
+    header, samples = inspect_ai._header_and_samples(folder / "choices.eval")
     path = tmp_path / "older.eval"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for number, (_, sample) in enumerate(samples):
@@ -217,17 +218,39 @@ def test_an_archive_without_header_is_unfinished(tmp_path):
         pr.read_inspect(path)
 
 
-def test_pyarrow_is_needed_for_archives(folder, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
+def test_zstandard_is_needed_for_archives(folder, monkeypatch):
+    monkeypatch.setitem(sys.modules, "zstandard", None)
     with pytest.raises(MissingDependencyError, match=r'pip install "propriety\[inspect\]"'):
         pr.read_inspect(folder / "choices.eval")
+
+
+def test_a_log_is_read_as_inspect_itself_reads_it(folder):
+    reader = pytest.importorskip("inspect_ai.log")
+    for name in ("choices.eval", "choices.json", "shuffled.eval", "stated.eval"):
+        log = reader.read_eval_log(str(folder / name))
+        header, samples = inspect_ai._header_and_samples(folder / name)
+        assert (header["status"], header["eval"]["task"]) == (log.status, log.eval.task)
+        read = {(sample["id"], sample["epoch"]): sample for _, sample in samples}
+        assert len(read) == len(log.samples)
+        for sample in log.samples:
+            ours, theirs = read[sample.id, sample.epoch], json.loads(sample.model_dump_json())
+            for field in ("choices", "target", "metadata"):
+                assert ours.get(field) == theirs[field] or (field not in ours and not theirs[field])
+            assert ours["scores"].keys() == theirs["scores"].keys()
+            for scorer, score in ours["scores"].items():
+                assert all(theirs["scores"][scorer][name] == value for name, value in score.items())
+            logprobs, expected = (inside(log, "output", "choices", 0, "logprobs", "content") for log in (ours, theirs))
+            tokens = [
+                [(token["token"], token["logprob"]) for token in content or []] for content in (logprobs, expected)
+            ]
+            assert tokens[0] == tokens[1]
 
 
 def test_large_records_are_rejected(folder, monkeypatch):
     monkeypatch.setattr(log_files, "LONGEST", 3000)
     with pytest.raises(InputValueError, match="exceeds this limit"):
         pr.read_inspect(folder / "choices.eval")
-    monkeypatch.setattr(inspect_files, "FREE", 3000)
+    monkeypatch.setattr(inspect_ai, "JSON_LOG", 3000)
     with pytest.raises(InputValueError, match="inspect log convert"):
         pr.read_inspect(folder / "choices.json")
 

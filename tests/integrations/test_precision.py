@@ -1,7 +1,6 @@
 """Losses and metrics in half, brain and single precision: extreme logits, rows that are rounded, ten steps each."""
 
 import math
-import os
 
 import numpy as np
 import pytest
@@ -12,16 +11,10 @@ from scipy.special import log_softmax
 
 import propriety as pr
 from propriety.errors import InputValueError
-from propriety.integrations.logit_losses import losses_of_logits
+from propriety.integrations.model_outputs import output_losses
 from propriety.integrations.torch import RuleLoss
 from propriety.integrations.torchmetrics import ForecastTableMetric, RuleMetric
 from propriety.rules.catalogue import RULES
-
-os.environ.setdefault("KERAS_BACKEND", "torch")  # Keras reads it when it is imported.
-
-import keras
-
-from propriety.integrations import keras as of_keras
 
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
 
@@ -49,7 +42,6 @@ def test_a_wrong_logit_of_17_costs_17():
     torch.testing.assert_close(x.grad, torch.tensor([0.5, -0.5]))
     rows = torch.tensor([[17.0, 0.0, 0.0]])
     assert RuleLoss(pr.Log(), from_logits=True)(rows, torch.tensor([1])).item() == 17.0
-    assert of_keras.RuleLoss(pr.Log(), from_logits=True)([[0.0]], [[17.0]]).item() == 17.0
     metric = RuleMetric(pr.Log(), from_logits=True)
     metric.update(torch.tensor([1000.0]), torch.tensor([0]))
     assert metric.compute().item() == 1000.0
@@ -88,15 +80,19 @@ def test_losses_of_logits_are_those_of_their_probabilities(cases):
     x, y = np.array([case[:3] for case in cases]), np.array([case[3] for case in cases])
     for rule in ROWS:
         expected = rule.class_case_loss(list(np.exp(log_softmax(x, axis=1)).T), y)
-        np.testing.assert_allclose(losses_of_logits(rule, x, y), expected, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(output_losses(rule, x, y, from_logits=True), expected, rtol=1e-9, atol=1e-12)
         through_torch = RuleLoss(rule, from_logits=True, reduction="none")(torch.tensor(x), torch.tensor(y))
         np.testing.assert_allclose(through_torch.numpy(), expected, rtol=1e-9, atol=1e-12)
     event = y > 0
     for rule in EVENTS:
         expected = rule.case_loss(1.0 / (1.0 + np.exp(-x[:, 0])), event)
-        np.testing.assert_allclose(losses_of_logits(rule, x[:, 0], event), expected, rtol=1e-3, atol=1e-12)
+        np.testing.assert_allclose(
+            output_losses(rule, x[:, 0], event, from_logits=True), expected, rtol=1e-3, atol=1e-12
+        )
         through_torch = RuleLoss(rule, from_logits=True, reduction="none")(torch.tensor(x[:, 0]), torch.tensor(event))
-        np.testing.assert_allclose(through_torch.numpy(), losses_of_logits(rule, x[:, 0], event), rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(
+            through_torch.numpy(), output_losses(rule, x[:, 0], event, from_logits=True), rtol=1e-9, atol=1e-12
+        )
 
 
 def test_two_columns_of_logits_are_their_difference():
@@ -123,49 +119,6 @@ def test_ten_steps_of_training(rule, dtype, from_logits):
         optimizer.step()
         values.append(value.item())
     assert values[-1] < values[0]
-
-
-@pytest.mark.parametrize("policy", ["float32", "mixed_bfloat16", "mixed_float16"])
-@pytest.mark.parametrize("from_logits", [True, False], ids=["logits", "probabilities"])
-def test_ten_steps_of_training_in_keras(policy, from_logits):
-    keras.utils.set_random_seed(1)
-    activation = None if from_logits else "softmax"
-    layers = [keras.layers.Dense(8, dtype=policy), keras.layers.Dense(3, activation=activation, dtype=policy)]
-    model = keras.Sequential([keras.Input((5,)), *layers])
-    options = {"from_logits": from_logits}
-    metrics = [of_keras.RuleMetric(pr.Log(), **options), of_keras.RuleMetric(pr.RankedProbability(), **options)]
-    model.compile(keras.optimizers.SGD(0.3), loss=of_keras.RuleLoss(pr.Log(), **options), metrics=metrics)
-    history = model.fit(X.numpy(), GRADE.numpy(), batch_size=64, epochs=10, verbose=0).history
-    assert np.isfinite(history["loss"]).all()
-    assert history["loss"][-1] < history["loss"][0]
-    np.testing.assert_allclose(history["loss"], history["log"], rtol=1e-5)
-
-
-def test_a_keras_model_keeps_its_loss(tmp_path):
-    model = keras.Sequential([keras.Input((5,)), keras.layers.Dense(3)])
-    loss = of_keras.RuleLoss(pr.Log(clip=0.01), from_logits=True)
-    model.compile("sgd", loss=loss)
-    path = tmp_path / "model.keras"
-    model.save(path)
-    kept = keras.saving.load_model(path).loss
-    assert kept.get_config() == loss.get_config()
-    assert kept.by_case.rule == pr.Log(clip=0.01)
-
-
-def test_early_stopping_by_the_log_score_is_that_by_keras_own_loss():
-    def fit(watched):
-        keras.utils.set_random_seed(1)
-        model = keras.Sequential([keras.Input((5,)), keras.layers.Dense(64, "tanh"), keras.layers.Dense(3)])
-        own = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-        metric = of_keras.RuleMetric(pr.Log(), from_logits=True)
-        model.compile(keras.optimizers.Adam(0.05), loss=own, metrics=[metric])
-        stopping = keras.callbacks.EarlyStopping(monitor=watched, patience=2)
-        data = {"validation_data": (X[40:].numpy(), GRADE[40:].numpy()), "epochs": 30, "verbose": 0}
-        return model.fit(X[:40].numpy(), GRADE[:40].numpy(), callbacks=[stopping], **data).history
-
-    by_own, by_rule = fit("val_loss"), fit("val_log")
-    assert len(by_own["loss"]) == len(by_rule["loss"]) < 30
-    np.testing.assert_allclose(by_rule["val_log"], by_own["val_loss"], rtol=1e-5)
 
 
 @pytest.mark.parametrize("dtype", PRECISIONS, ids=name)

@@ -66,6 +66,21 @@ def test_coordinates_that_differ_by_rounding_can_be_replaced():
     assert float(mean_score(y, p.assign_coords({"lat": y["lat"]}), rule=BRIER)) == pytest.approx(0.125)
 
 
+def test_outcomes_and_forecasts_of_different_sites_are_rejected():
+    """`mean_score` compared the rain in the north with the forecast for the south without an error."""
+    north, south = (Y.sel(site="north"), P.sel(site="south"))
+    with pytest.raises(InputValueError, match=r"an equal coordinate 'site'.*pass y_true\.drop_vars\('site'\)"):
+        mean_score(north, south, rule=BRIER)
+    assert mean_score(north.drop_vars("site"), south, rule=BRIER)["site"] == "south"
+    named = [array.assign_coords(station=("site", [1, 2, number])) for array, number in ((Y, 3), (P, 4))]
+    with pytest.raises(InputValueError, match="y_true and y_proba must have an equal coordinate 'station'"):
+        decompose(*named, dim="time")
+    with pytest.raises(InputValueError, match="y_true and b must have an equal coordinate 'lead'"):
+        compare(Y.sel(lead=6), {"a": P.sel(lead=6), "b": P.sel(lead=12)})
+    day, month = (P.sel(lead=lead).assign_coords(time=P["time"]) for lead in (6, 12))
+    assert np.isfinite(skill_score(OBSERVED, day, rule=BRIER, reference=month))  # Two lead times are compared.
+
+
 def test_an_inner_join_is_made_only_if_asked():
     fewer = P.isel(time=slice(5, None))
     found = mean_score(OBSERVED, fewer, rule=BRIER, dim="time", join="inner")

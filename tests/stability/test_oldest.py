@@ -9,7 +9,7 @@ from packaging.version import Version
 
 ROOT = Path(__file__).resolve().parents[2]
 # Trained or started in environments of their own; see `quality/compatibility.py`.
-HEAVY = {"catboost", "keras", "lightgbm", "mlflow-skinny", "pyspark", "torch", "torchmetrics", "xgboost"}
+HEAVY = {"catboost", "lightgbm", "mlflow-skinny", "pyspark", "torch", "torchmetrics", "xgboost"}
 
 
 def declared():

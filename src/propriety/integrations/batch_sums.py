@@ -15,9 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.errors import InputValueError
-from propriety.integrations.forecasts import event_or_rows, probabilities
-from propriety.integrations.logit_losses import losses_of_logits
-from propriety.integrations.tensors import single_column
+from propriety.integrations.model_outputs import event_or_rows, output_losses, probabilities, single_column
 from propriety.result import Floats
 from propriety.rules.rule import Rule
 from propriety.rules.scoring import losses_by_chunk
@@ -81,7 +79,7 @@ def sums_of_batch(
     if from_logits:
         cases.checked()
         logits = np.asarray(values, dtype=np.float64)
-        chunks = iter([(losses_of_logits(rule, logits, cases.outcomes()), cases.weights())])
+        chunks = iter([(output_losses(rule, logits, cases.outcomes(), from_logits=True), cases.weights())])
     else:
         chunks = losses_by_chunk(cases, rule)
     for loss, of_chunk in chunks:

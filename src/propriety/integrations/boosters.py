@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from propriety.integrations.batch_sums import mean_of_sums, sums_of_batch
-from propriety.integrations.forecasts import Output, check_output, event_or_rows, probabilities
+from propriety.integrations.model_outputs import Output, check_output, event_or_rows, probabilities
 from propriety.rules.rule import Rule, check_rule
 from propriety.rules.scoring import mean_score
 

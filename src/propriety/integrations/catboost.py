@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.errors import InputValueError, UnsupportedOperationError
+from propriety.integrations import load_library
 from propriety.integrations.boosters import BoosterMetric
-from propriety.integrations.libraries import load_library
 from propriety.rules.rule import Rule, check_rule
 
 __all__ = ["EvalMetric", "eval_metric"]

@@ -9,25 +9,30 @@ import json
 import math
 import re
 import string
-from collections.abc import Callable, Mapping
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
 from os import PathLike
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeAlias
 
 from propriety.checks import check_options, is_number
 from propriety.errors import InputTypeError, InputValueError, MissingValuesError
-from propriety.integrations.inspect_files import header_and_samples
-from propriety.integrations.log_files import field_of, file_at
+from propriety.integrations.log_files import archived_objects, field_of, file_at, inside, object_of
 from propriety.integrations.logged_answers import AnswerRow, LoggedAnswers
 from propriety.tables.cases import TOLERANCE
 from propriety.tables.validation import Missing
 
 __all__ = ["read_inspect"]
 
+Record: TypeAlias = Mapping[str, Any]
+
+JSON_LOG = 2**30  # Bytes of a log that is one JSON file, which is read whole.
 MARK = re.compile(r"ANSWER\s*:\s*(?=\S)", re.IGNORECASE)  # What Inspect asks models to write before the letter.
 RIGHT: dict[object, bool] = {"C": True, "I": False, "N": False, 1: True, 0: False}  # True is 1 and False is 0.
 # How the vocabularies of some tokenisers write a space, a line end and a tab.
 WHITESPACE = str.maketrans({"Ġ": " ", "▁": " ", "Ċ": "\n", "ĉ": "\t"})
 REQUEST = "request them with GenerateConfig(logprobs=True, top_logprobs=20)."
+DROP = 'leave such samples out with missing="drop".'
 
 
 class MissingFromLogError(MissingValuesError):
@@ -50,7 +55,7 @@ def read_inspect(
     Parameters
     ----------
     path : path
-        A log file, ``.eval`` or ``.json``. Reading ``.eval`` files needs PyArrow.
+        A log file, ``.eval`` or ``.json``. Reading ``.eval`` files needs zstandard.
     confidence_from : str or callable, optional
         The field of the score's `metadata` that contains the confidence in [0, 1], or a function of a sample, as a
         dict, that returns it. None means the logprobs.
@@ -107,10 +112,15 @@ def read_inspect(
         offender = f"got {type(confidence_from).__name__}"
         raise InputTypeError("must be a name or a function", argument="confidence_from", offender=offender)
     file = file_at(path, "path")
-    header, samples = header_and_samples(file)
-    _check_status(header, file.name)
-    if confidence_from is None:
-        _check_order(header, file.name)
+    header, samples = _header_and_samples(file)
+    if (status := header.get("status")) != "success":
+        hint = "complete it with inspect eval-retry."
+        law = "must have the status 'success'"
+        raise InputValueError(law, argument=file.name, offender=f"got {status!r}", hint=hint)
+    steps = inside(header, "plan", "steps")
+    for step in steps if confidence_from is None and isinstance(steps, list) else []:
+        if inside(step, "params", "shuffle"):  # The logprobs are then those of other letters.
+            raise _shuffled(file.name)
     rows, dropped = [], 0
     for where, sample in samples:
         try:
@@ -119,27 +129,26 @@ def read_inspect(
             if missing == "raise":
                 raise
             dropped += 1
-    about = header.get("eval")
-    named = about if isinstance(about, dict) else {}
-    task, model = (str(named.get(name, "")) for name in ("task", "model"))
+    task, model = (str(inside(header, "eval", name) or "") for name in ("task", "model"))
     return LoggedAnswers.of_rows(rows, greedy=False, model=model, task=task, dropped=dropped)
 
 
-def _check_status(header: Mapping[str, Any], name: str) -> None:
-    status = header.get("status")
-    if status != "success":
-        hint = "complete it with inspect eval-retry."
-        raise InputValueError("must have the status 'success'", argument=name, offender=f"got {status!r}", hint=hint)
-
-
-def _check_order(header: Mapping[str, Any], name: str) -> None:
-    """Raise an error if a solver shuffled the choices, because the logprobs are then those of other letters."""
-    plan = header.get("plan")
-    steps = plan.get("steps") if isinstance(plan, dict) else None
-    for step in steps if isinstance(steps, list) else []:
-        params = step.get("params") if isinstance(step, dict) else None
-        if isinstance(params, dict) and params.get("shuffle"):
-            raise _shuffled(name)
+def _header_and_samples(path: Path) -> tuple[Record, Iterator[tuple[str, Record]]]:
+    """Return the header of a log, and its samples with a description of the place of each."""
+    size = path.stat().st_size  # An absent file is reported as such.
+    if path.suffix == ".eval" or zipfile.is_zipfile(path):
+        entries = archived_objects(path, "header.json", "samples/")
+        _, header = next(entries, ("", None))
+        if header is None:
+            hint = "its evaluation may be running or may have been interrupted; see inspect eval-retry."
+            raise InputValueError("must contain header.json", argument=path.name, hint=hint)
+        return header, entries
+    if size > JSON_LOG:
+        hint = "convert it to the .eval format: inspect log convert --to eval."
+        raise InputValueError(f"a JSON log may have {JSON_LOG} bytes; {path.name} has more", hint=hint)
+    log = object_of(path.read_bytes(), path.name)
+    samples = field_of(log, "samples", list, path.name)
+    return log, ((f"sample {number} of {path.name}", sample) for number, sample in enumerate(samples))
 
 
 def _shuffled(where: str) -> InputValueError:
@@ -149,55 +158,43 @@ def _shuffled(where: str) -> InputValueError:
 
 
 def _row(
-    sample: Mapping[str, Any],
+    sample: Record,
     where: str,
-    confidence_from: str | Callable[[Mapping[str, Any]], float] | None,
+    confidence_from: str | Callable[[Record], float] | None,
     scorer: str | None,
     cluster_from: str | None,
 ) -> AnswerRow:
+    if not isinstance(sample, dict):
+        raise InputValueError("must be a JSON object", argument=where, offender=f"got {type(sample).__name__}")
     item = str(field_of(sample, "id", (str, int), where))
-    metadata = sample.get("metadata")
-    about = metadata if isinstance(metadata, dict) else {}
-    kinds = (str, int, float, bool)
-    cluster = item if cluster_from is None else str(field_of(about, cluster_from, kinds, f"the metadata of {where}"))
+    cluster = item
+    if cluster_from is not None:
+        metadata = sample.get("metadata")
+        about = metadata if isinstance(metadata, dict) else {}
+        cluster = str(field_of(about, cluster_from, (str, int, float, bool), f"the metadata of {where}"))
     question = json.dumps([_without_ids(sample.get("input")), sample.get("choices"), sample.get("target")])
-    content = hashlib.sha256(question.encode()).hexdigest()
-    repeat = field_of(sample, "epoch", int, where)
     score = _score(sample, scorer, where)
-    correct = _correct(score, where)
-    if confidence_from is not None:
-        confidence = _confidence(sample, score, confidence_from, where)
-        return AnswerRow(item, repeat, cluster, content, correct, confidence)
-    letters = [_letter(place) for place in range(len(field_of(sample, "choices", list, where)))]
-    right = _target(sample, letters, where)
-    answer = str(score.get("answer") or "").strip().upper()
-    if answer not in letters:
-        raise MissingFromLogError("must have an answer that is a choice", argument=where, offender=f"got {answer!r}")
-    if correct != (letters.index(answer) == right):
-        offender = f"the answer is {answer!r}, the target {letters[right]!r} and the score {score.get('value')!r}"
-        raise InputValueError("must have a score that agrees with its target", argument=where, offender=offender)
-    masses = _masses(sample, letters, answer, str(score.get("explanation")), where)
-    total = math.fsum(masses)
-    proba = [mass / total for mass in masses]
-    return AnswerRow(
+    value = score.get("value")
+    if not isinstance(value, str | int | float) or value not in RIGHT:  # "C" means correct, and is not a choice.
+        law = "must have a score that is right or wrong: 'C', 'I', 'N', 1, 0, true or false"
+        raise InputValueError(law, argument=where, offender=f"got {value!r}")
+    row = AnswerRow(
         item=item,
-        repeat=repeat,
+        repeat=field_of(sample, "epoch", int, where),
         cluster=cluster,
-        content=content,
-        correct=correct,
-        confidence=proba[letters.index(answer)],
-        gold=right,
-        answer=letters.index(answer),
-        proba=proba,
-        mass=total,
+        content=hashlib.sha256(question.encode()).hexdigest(),
+        correct=RIGHT[value],
+        confidence=math.nan,
     )
+    if confidence_from is None:
+        return _with_choices(row, sample, score, where)
+    return row._replace(confidence=_confidence(sample, score, confidence_from, where))
 
 
-def _score(sample: Mapping[str, Any], scorer: str | None, where: str) -> dict[str, Any]:
+def _score(sample: Record, scorer: str | None, where: str) -> Record:
     scores = sample.get("scores")
     if sample.get("error") or not isinstance(scores, dict) or not scores:
-        hint = 'leave such samples out with missing="drop".'  # An adapter is used from Python.
-        raise MissingFromLogError("must have a score and no error", argument=where, hint=hint)
+        raise MissingFromLogError("must have a score and no error", argument=where, hint=DROP)
     if scorer is None and len(scores) > 1:
         law = "must be given if a log has several scores"
         raise InputValueError(law, argument="scorer", offender=f"{where} has {sorted(scores)}")
@@ -205,33 +202,14 @@ def _score(sample: Mapping[str, Any], scorer: str | None, where: str) -> dict[st
     if name not in scores:
         law = "must be a scorer of the log"
         raise InputValueError(law, argument="scorer", offender=f"got {name!r}; {where} has {sorted(scores)}")
-    found: dict[str, Any] = field_of(scores, name, dict, f"scores of {where}")
-    return found
+    score: Record = field_of(scores, name, dict, f"scores of {where}")
+    return score
 
 
-def _correct(score: Mapping[str, Any], where: str) -> bool:
-    """Return whether an answer was right: "C" means correct, and is not a choice."""
-    value = score.get("value")
-    if not isinstance(value, str | int | float) or value not in RIGHT:
-        law = "must have a score that is right or wrong: 'C', 'I', 'N', 1, 0, true or false"
-        raise InputValueError(law, argument=where, offender=f"got {value!r}")
-    return RIGHT[value]
-
-
-def _confidence(
-    sample: Mapping[str, Any],
-    score: Mapping[str, Any],
-    source: str | Callable[[Mapping[str, Any]], float],
-    where: str,
-) -> float:
-    if isinstance(source, str):
-        metadata = score.get("metadata")
-        value = metadata.get(source) if isinstance(metadata, dict) else None
-    else:
-        value = source(sample)
+def _confidence(sample: Record, score: Record, source: str | Callable[[Record], float], where: str) -> float:
+    value = inside(score, "metadata", source) if isinstance(source, str) else source(sample)
     if value is None or (is_number(value) and math.isnan(value)):
-        hint = 'leave such samples out with missing="drop".'
-        raise MissingFromLogError("must have a confidence", argument=where, hint=hint)
+        raise MissingFromLogError("must have a confidence", argument=where, hint=DROP)
     if not is_number(value) or not 0.0 <= value <= 1.0:
         law = "must have a confidence that is a number in [0, 1]"
         hint = "pass a function that converts it, for example from percent."
@@ -249,33 +227,47 @@ def _without_ids(messages: Any) -> Any:
     ]
 
 
-def _letter(place: int) -> str:
-    """Return the letter of a choice; after Z, Inspect counts from 1."""
-    return string.ascii_uppercase[place] if place < 26 else str(place - 25)
-
-
-def _target(sample: Mapping[str, Any], letters: list[str], where: str) -> int:
+def _with_choices(row: AnswerRow, sample: Record, score: Record, where: str) -> AnswerRow:
+    """Add the choices of a question and their probabilities."""
+    size = len(field_of(sample, "choices", list, where))
+    # After Z, Inspect counts from 1.
+    letters = [*string.ascii_uppercase[:size], *(str(place - 25) for place in range(26, size))]
     target = field_of(sample, "target", (str, list), where)
     named = [target] if isinstance(target, str) else target
     if len(named) != 1 or named[0] not in letters:
         law = "must have a target that is the letter of one choice"
-        raise InputValueError(law, argument=where, offender=f"got {target!r} of {len(letters)} choices")
-    return letters.index(named[0])
-
-
-def _masses(sample: Mapping[str, Any], letters: list[str], answer: str, explanation: str, where: str) -> list[float]:
-    """Return the probability of each letter at the token that is the answer."""
-    if explanation.startswith("Choices were shuffled"):
+        raise InputValueError(law, argument=where, offender=f"got {target!r} of {size} choices")
+    answer = str(score.get("answer") or "").strip().upper()
+    if answer not in letters:
+        raise MissingFromLogError("must have an answer that is a choice", argument=where, offender=f"got {answer!r}")
+    if row.correct != (answer == named[0]):
+        offender = f"the answer is {answer!r}, the target {named[0]!r} and the score {score.get('value')!r}"
+        raise InputValueError("must have a score that agrees with its target", argument=where, offender=offender)
+    if str(score.get("explanation")).startswith("Choices were shuffled"):
         raise _shuffled(where)
-    token = _answer_token(_tokens(sample, where), letters, answer, where)
-    alternatives = _alternatives(token)
+    masses = _masses(sample, letters, answer, where)
+    total, place = math.fsum(masses), letters.index(answer)
+    proba = [mass / total for mass in masses]
+    return row._replace(confidence=proba[place], gold=letters.index(named[0]), answer=place, proba=proba, mass=total)
+
+
+def _masses(sample: Record, letters: list[str], answer: str, where: str) -> list[float]:
+    """Return the probability of each letter at the token that is the answer."""
+    token = _answer_token(sample, letters, answer, where)
+    listed = token.get("top_logprobs")
+    # Different tokens can have the same text, such as those of several bytes. One that is listed twice counts once.
+    alternatives: dict[str, Record] = {
+        repr([alternative.get(name) for name in ("token", "bytes", "logprob")]): alternative
+        for alternative in (listed if isinstance(listed, list) else [])
+        if isinstance(alternative, dict)
+    }
     if len(alternatives) < 2:
         law = "must have the top_logprobs of the token that is the answer: with its own, the confidence would be 1"
         raise MissingFromLogError(law, argument=where, hint=REQUEST)
-    if all(_text(alternative) != _text(token) for alternative in alternatives):
-        alternatives.append(token)
+    if all(_text(alternative) != _text(token) for alternative in alternatives.values()):
+        alternatives["the answer itself"] = token
     masses = [0.0] * len(letters)
-    for alternative in alternatives:
+    for alternative in alternatives.values():
         if (letter := _text(alternative).strip().upper()) in letters:
             value = alternative.get("logprob")
             if not is_number(value) or not value <= TOLERANCE:  # type: ignore[operator]  # a number, not NaN
@@ -287,50 +279,30 @@ def _masses(sample: Mapping[str, Any], letters: list[str], answer: str, explanat
     return masses
 
 
-def _alternatives(token: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the listed alternatives of a token; one that is listed twice alike counts once.
-
-    Different tokens can have the same text, such as those of several bytes; they differ in these or in their logprob.
-    """
-    listed = token.get("top_logprobs")
-    found: dict[str, Mapping[str, Any]] = {}
-    for alternative in listed if isinstance(listed, list) else []:
-        if isinstance(alternative, dict):
-            found.setdefault(repr([alternative.get(name) for name in ("token", "bytes", "logprob")]), alternative)
-    return list(found.values())
-
-
-def _answer_token(tokens: list[dict[str, Any]], letters: list[str], answer: str, where: str) -> dict[str, Any]:
+def _answer_token(sample: Record, letters: list[str], answer: str, where: str) -> Record:
     """Return the token that is the answer: after "ANSWER:", or the only one that is its letter."""
+    content = inside(field_of(sample, "output", dict, where), "choices", 0, "logprobs", "content")
+    tokens = [token for token in content if isinstance(token, dict)] if isinstance(content, list) else []
     texts = [_text(token) for token in tokens]
     ends = list(itertools.accumulate(map(len, texts)))
-    marks = [found.end() for found in MARK.finditer("".join(texts))]
+    marks = [mark.end() for mark in MARK.finditer("".join(texts))]
     if marks:
-        marked = [tokens[bisect.bisect_right(ends, mark)] for mark in marks]
-        found = [token for token in marked if _text(token).strip().upper() in letters]
-        own = [token for token in found if _text(token).strip().upper() == answer][-1:]
-    else:
-        found = [token for token in tokens if _text(token).strip() in letters]  # In lower case, "a" may be the article.
-        own = [token for token in found if _text(token).strip() == answer]
-    if not found:
+        marked = [bisect.bisect_right(ends, mark) for mark in marks]
+        candidates = {place: letter for place in marked if (letter := texts[place].strip().upper()) in letters}
+        answers = [place for place, letter in candidates.items() if letter == answer][-1:]
+    else:  # In lower case, "a" may be the article.
+        candidates = {place: text.strip() for place, text in enumerate(texts) if text.strip() in letters}
+        answers = [place for place, letter in candidates.items() if letter == answer]
+    if not candidates:
         raise MissingFromLogError("must have logprobs of a token that is a choice", argument=where, hint=REQUEST)
-    if not own:
+    if not answers:
         raise _shuffled(where)
-    if len(own) > 1:
+    if len(answers) > 1:
         law = f"must have one token that is the answer {answer!r}, or a token after 'ANSWER:'"
-        raise MissingFromLogError(law, argument=where, offender=f"got {len(own)}")
-    return own[0]
+        raise MissingFromLogError(law, argument=where, offender=f"got {len(answers)}")
+    return tokens[answers[0]]
 
 
-def _tokens(sample: Mapping[str, Any], where: str) -> list[dict[str, Any]]:
-    output = field_of(sample, "output", dict, where)
-    generated = output.get("choices")
-    first = generated[0] if isinstance(generated, list) and generated else None
-    logprobs = first.get("logprobs") if isinstance(first, dict) else None
-    content = logprobs.get("content") if isinstance(logprobs, dict) else None
-    return [token for token in content if isinstance(token, dict)] if isinstance(content, list) else []
-
-
-def _text(token: Mapping[str, Any]) -> str:
+def _text(token: Record) -> str:
     """Return the text of a token, with spaces where a vocabulary writes them in its own way."""
     return str(token.get("token")).translate(WHITESPACE)

@@ -13,8 +13,8 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from propriety.errors import InputValueError
+from propriety.integrations import load_library
 from propriety.integrations.boosters import BoosterMetric
-from propriety.integrations.libraries import load_library
 
 __all__ = ["EarlyStopping", "EvalMetric", "Feval", "early_stopping"]
 

@@ -81,38 +81,34 @@ class LoggedAnswers(Result):
         cls, rows: Iterable[AnswerRow], *, greedy: bool, model: str = "", task: str = "", dropped: int = 0
     ) -> Self:
         """Collect rows, in the order in which their items first occur, and by repeat."""
-        found = list(rows)
-        first = {row.item: place for place, row in reversed(list(enumerate(found)))}
-        found.sort(key=lambda row: (first[row.item], row.repeat))
-        keys = [(row.item, row.repeat) for row in found]
-        twice = next((key for key, after in itertools.pairwise(keys) if key == after), None)
-        if twice is not None:
-            law = f"each item must be answered once per repeat; repeat {twice[1]} of item {twice[0]!r} occurs twice"
-            raise InputValueError(law, hint="the log may have been written twice into one file.")
-        if not found:
+        answers = list(rows)
+        if not answers:
             raise InputValueError("the log must contain an answer; it has none")
-        sizes = np.array([len(row.proba) for row in found])
-        with_choices = bool(sizes.any())
-        proba = np.full((len(found), sizes.max()), np.nan)
-        for place, row in enumerate(found):
-            proba[place, : len(row.proba)] = row.proba
-
-        def whole(values: Iterable[int]) -> NDArray[np.int64] | None:
-            return np.array(list(values), dtype=np.int64) if with_choices else None
-
+        first = {row.item: number for number, row in reversed(list(enumerate(answers)))}
+        answers.sort(key=lambda row: (first[row.item], row.repeat))
+        for row, after in itertools.pairwise(answers):
+            if (row.item, row.repeat) == (after.item, after.repeat):
+                law = (
+                    f"each item must be answered once per repeat; repeat {row.repeat} of item {row.item!r} occurs twice"
+                )
+                raise InputValueError(law, hint="the log may have been written twice into one file.")
+        columns = dict(zip(AnswerRow._fields, zip(*answers, strict=True), strict=True))
+        sizes = np.array([len(row.proba) for row in answers], dtype=np.int64)
+        proba = np.full((len(answers), sizes.max()), np.nan)
+        for number, row in enumerate(answers):
+            proba[number, : len(row.proba)] = row.proba
+        choices: dict[str, Any] = dict.fromkeys(("y_true", "answer", "n_choices", "choice_mass", "proba"))
+        if sizes.any():
+            choices = {"y_true": np.array(columns["gold"], dtype=np.int64)}
+            choices |= {"answer": np.array(columns["answer"], dtype=np.int64), "n_choices": sizes}
+            choices |= {"choice_mass": np.array(columns["mass"]), "proba": proba}
         return cls(
-            item=np.array([row.item for row in found], dtype=object),
-            repeat=np.array([row.repeat for row in found], dtype=np.int64),
-            cluster=np.array([row.cluster for row in found], dtype=object),
-            content=np.array([row.content for row in found], dtype=object),
-            correct=np.array([row.correct for row in found], dtype=np.bool_),
-            confidence=np.array([row.confidence for row in found], dtype=np.float64),
-            y_true=whole(row.gold for row in found),
-            answer=whole(row.answer for row in found),
-            n_choices=whole(sizes),
-            choice_mass=np.array([row.mass for row in found]) if with_choices else None,
-            greedy=np.array([row.greedy for row in found]) if greedy else None,
-            proba=proba if with_choices else None,
+            **{name: np.array(columns[name], dtype=object) for name in ("item", "cluster", "content")},
+            repeat=np.array(columns["repeat"], dtype=np.int64),
+            correct=np.array(columns["correct"], dtype=np.bool_),
+            confidence=np.array(columns["confidence"], dtype=np.float64),
+            **choices,
+            greedy=np.array(columns["greedy"]) if greedy else None,
             model=model,
             task=task,
             dropped=dropped,
@@ -150,7 +146,7 @@ class LoggedAnswers(Result):
             name: column.tolist() if isinstance(column, np.ndarray) and column.dtype == object else column
             for name, column in Result.columns(self).items()
         }
-        return named if self.proba is None else {**named, **{f"p_{k}": own for k, own in enumerate(self.proba.T)}}
+        return named if self.proba is None else {**named, **{f"p_{k}": column for k, column in enumerate(self.proba.T)}}
 
     def _facts(self) -> dict[str, Any]:
         facts: dict[str, Any] = {"rows": len(self.item), "items": len(set(self.item.tolist()))}
@@ -160,8 +156,10 @@ class LoggedAnswers(Result):
 
     def _taken(self, rows: NDArray[np.intp]) -> Self:
         """Return some rows; the others count as dropped."""
-        held = {one.name: getattr(self, one.name) for one in fields(self)}
-        taken: dict[str, Any] = {name: own[rows] for name, own in held.items() if isinstance(own, np.ndarray)}
+        columns = {column.name: getattr(self, column.name) for column in fields(self)}
+        taken: dict[str, Any] = {
+            name: values[rows] for name, values in columns.items() if isinstance(values, np.ndarray)
+        }
         if self.proba is not None and self.n_choices is not None:
             taken["proba"] = self.proba[rows, : self.n_choices[rows].max()]
         return replace(self, **taken, dropped=self.dropped + len(self.item) - len(rows))
@@ -197,27 +195,26 @@ def match_answers(logs: Mapping[str, LoggedAnswers]) -> dict[str, LoggedAnswers]
     >>> matched["b"].item, matched["a"].dropped
     (array(['x', 'z'], dtype=object), 1)
     """
-    if not isinstance(logs, Mapping) or not all(isinstance(one, LoggedAnswers) for one in logs.values()) or not logs:
+    if not isinstance(logs, Mapping) or not all(isinstance(log, LoggedAnswers) for log in logs.values()) or not logs:
         hint = 'pass {"a": read_lm_eval(...), "b": read_lm_eval(...)}.'
         raise InputTypeError("must map the names of models to their answers", argument="logs", hint=hint)
-    places = {model: {key: row for row, key in enumerate(_keys(own))} for model, own in logs.items()}
-    reference = next(iter(places.values()))
-    shared = [key for key in reference if all(key in own for own in places.values())]
+    rows = {
+        model: {key: row for row, key in enumerate(zip(log.item.tolist(), log.repeat.tolist(), strict=True))}
+        for model, log in logs.items()
+    }
+    (reference, keys), *_ = rows.items()
+    shared = [key for key in keys if all(key in answered for answered in rows.values())]
     if not shared:
         raise InputValueError("the logs must have items in common; they have none", hint="were they made by one task?")
-    matched = {}
-    for model, own in logs.items():
-        matched[model] = own._taken(np.array([places[model][key] for key in shared], dtype=np.intp))  # noqa: SLF001  (its own module)
-    first, *others = matched.items()
-    for model, own in others:
-        unlike = np.flatnonzero(own.content != first[1].content)
+    matched = {
+        model: log._taken(np.array([rows[model][key] for key in shared], dtype=np.intp))  # noqa: SLF001  (its own module)
+        for model, log in logs.items()
+    }
+    for model, log in matched.items():
+        unlike = np.flatnonzero(log.content != matched[reference].content)
         if len(unlike):
-            differs = f"item {own.item[unlike[0]]!r} differs between {first[0]!r} and {model!r}"
+            differs = f"item {log.item[unlike[0]]!r} differs between {reference!r} and {model!r}"
             law = "an item must be the same question in all logs"
             hint = "the models must have been evaluated on the same version of the task."
             raise InputValueError(law, offender=differs, count=f"{len(unlike)} of {len(shared)} answers", hint=hint)
     return matched
-
-
-def _keys(answers: LoggedAnswers) -> list[tuple[str, int]]:
-    return list(zip(answers.item.tolist(), answers.repeat.tolist(), strict=True))

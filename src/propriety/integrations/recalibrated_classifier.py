@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.errors import InputTypeError, InputValueError
-from propriety.integrations.libraries import load_library
+from propriety.integrations import load_library
 from propriety.recalibration.class_maps import ClassMap
 from propriety.recalibration.maps import RecalibrationMap
 from propriety.recalibration.recalibrate import recalibrate

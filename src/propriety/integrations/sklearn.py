@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.errors import InputTypeError, InputValueError, Wording
-from propriety.integrations.forecasts import event_or_rows
-from propriety.integrations.libraries import load_library
+from propriety.integrations import load_library
+from propriety.integrations.model_outputs import event_or_rows
 from propriety.integrations.recalibrated_classifier import MapTransformer, RecalibratedClassifier
 from propriety.rules.families import Brier, Log, Spherical
 from propriety.rules.ordinal import RankedProbability

@@ -8,16 +8,21 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
 from propriety.errors import InputValueError, UnsupportedOperationError
-from propriety.integrations.forecasts import event_or_rows
-from propriety.integrations.libraries import load_library
-from propriety.integrations.logit_losses import event_losses, losses_of_logits
-from propriety.integrations.tensors import array_of, rounding_of, single_column
+from propriety.integrations import load_library
+from propriety.integrations.model_outputs import (
+    LogitOperations,
+    array_of,
+    event_or_rows,
+    output_losses,
+    rounding_of,
+    single_column,
+)
 from propriety.rules.operations import Column, Operations
-from propriety.rules.rule import BinaryRule, ClassRule, Rule, check_rule
+from propriety.rules.rule import BinaryRule, Rule, check_rule
 from propriety.tables.cases import TOLERANCE
 from propriety.tables.validation import read_cases
 
-__all__ = ["TORCH", "Reduction", "RuleLoss", "TorchLogits", "TorchOperations"]
+__all__ = ["TORCH", "Reduction", "RuleLoss", "TorchOperations"]
 
 torch: Any = load_library("torch", extra="torch")
 Module: Any = torch.nn.Module
@@ -114,59 +119,22 @@ class TorchOperations:
 TORCH: Operations = TorchOperations(torch.float64)
 
 
-@dataclass(frozen=True, slots=True)
-class TorchLogits:
-    """The operations on logits; see `propriety.integrations.logit_losses`.
-
-    Parameters
-    ----------
-    formulas : TorchOperations
-        The operations in which rules are written.
-
-    Examples
-    --------
-    >>> TorchLogits(TorchOperations(torch.float64)).log_sigmoid(torch.zeros(1, dtype=torch.float64))
-    tensor([-0.6931], dtype=torch.float64)
-    """
-
-    formulas: TorchOperations
-
-    def sigmoid(self, x: Tensor) -> Tensor:
-        """Probability of an event with these log-odds."""
-        return self._positive(torch.sigmoid(x))
-
-    def log_sigmoid(self, x: Tensor) -> Tensor:
-        """Logarithm of this probability."""
-        return torch.nn.functional.logsigmoid(x)
-
-    def softmax(self, x: Tensor) -> list[Tensor]:
-        """Probabilities of classes with these logits, a column for each class."""
-        return list(self._positive(torch.softmax(x, dim=1)).unbind(1))
-
-    def log_softmax(self, x: Tensor) -> Tensor:
-        """Logarithms of these probabilities, as rows."""
-        return torch.log_softmax(x, dim=1)
-
-    def log_cumulated(self, rows: Tensor) -> Tensor:
-        """Logarithms of the cumulative sums of the exponentials of the rows."""
-        return torch.logcumsumexp(rows, dim=1)
-
-    def reversed(self, rows: Tensor) -> Tensor:
-        """Return the rows from their last class to their first."""
-        return rows.flip(1)
-
-    def at(self, rows: Tensor, outcome: Tensor) -> Tensor:
-        """Return the entry of each row at the class that happened."""
-        return rows.gather(1, outcome.long()[:, None])[:, 0]
-
-    def two_classes(self, x: Tensor) -> Tensor:
-        """Return rows of two logits from the log-odds of the second class."""
-        return torch.stack([torch.zeros_like(x), x], dim=1)
-
-    def _positive(self, proba: Tensor) -> Tensor:
-        # No finite logit means a probability of 0. A power below 1 has an infinite slope there, and its product with
-        # the slope of the softmax, 0, would be NaN.
-        return torch.clamp(proba, min=torch.finfo(proba.dtype).tiny)
+def torch_logits(formulas: TorchOperations) -> LogitOperations:
+    """Return the operations on logits; see `propriety.integrations.model_outputs`."""
+    # No finite logit means a probability of 0. A power below 1 has an infinite slope there, and its product with the
+    # slope of the softmax, 0, would be NaN.
+    smallest = torch.finfo(formulas.dtype).tiny
+    return LogitOperations(
+        formulas,
+        sigmoid=lambda x: torch.sigmoid(x).clamp(min=smallest),
+        log_sigmoid=torch.nn.functional.logsigmoid,
+        softmax=lambda x: list(torch.softmax(x, dim=1).clamp(min=smallest).unbind(1)),
+        log_softmax=lambda x: torch.log_softmax(x, dim=1),
+        log_cumulated=lambda rows: torch.logcumsumexp(rows, dim=1),
+        reversed=torch.fliplr,
+        at=lambda rows, outcome: rows.gather(1, outcome.long()[:, None])[:, 0],
+        two_classes=lambda x: torch.stack([torch.zeros_like(x), x], dim=1),
+    )
 
 
 class RuleLoss(Module):  # type: ignore[misc]  # PyTorch is optional, so its types are unknown here
@@ -249,17 +217,11 @@ class RuleLoss(Module):  # type: ignore[misc]  # PyTorch is optional, so its typ
         """Return the loss of each case, without checks."""
         values, outcome = single_column(forecast), single_column(target)
         values = values if values.dtype == torch.float64 else values.float()
-        if self.from_logits:
-            return losses_of_logits(self.rule, values, outcome, TorchLogits(TorchOperations(values.dtype)))
-        proba = self._shaped(values)
-        worst = self.rule.properties(None if proba.ndim == 1 else proba.shape[1]).worst
-        ops = TorchOperations(values.dtype, bounded=worst is not None and worst < math.inf)
-        if isinstance(self.rule, BinaryRule) and proba.ndim == 1:
-            return event_losses(self.rule, proba, outcome == 1, ops)
-        if isinstance(self.rule, ClassRule):
-            return self.rule.class_case_loss(list(proba.unbind(1)), outcome, ops=ops)
-        law = f"{type(self.rule).__name__} scores the forecast of one event; got rows, shape {tuple(proba.shape)}"
-        raise InputValueError(law, hint="pass the column of the event, such as forecast[:, 1].")
+        event = isinstance(self.rule, BinaryRule) and (values.ndim == 1 or values.shape[1] == 2)
+        classes = None if event else 2 if values.ndim == 1 else values.shape[1]
+        worst = None if self.from_logits else self.rule.properties(classes).worst
+        formulas = TorchOperations(values.dtype, bounded=worst is not None and worst < math.inf)
+        return output_losses(self.rule, values, outcome, torch_logits(formulas), from_logits=self.from_logits)
 
     def check(self, forecast: Tensor, target: Tensor) -> None:
         """Raise an error for values that are not probabilities, logits or outcomes."""
@@ -274,9 +236,3 @@ class RuleLoss(Module):  # type: ignore[misc]  # PyTorch is optional, so its typ
     def extra_repr(self) -> str:
         """Return the settings for the representation of a module."""
         return f"{self.rule!r}, from_logits={self.from_logits}, reduction={self.reduction!r}"
-
-    def _shaped(self, proba: Tensor) -> Tensor:
-        """Return the probabilities in the shape that the rule scores."""
-        if isinstance(self.rule, BinaryRule):
-            return proba[:, 1] if proba.ndim == 2 and proba.shape[1] == 2 else proba
-        return torch.stack([1.0 - proba, proba], dim=1) if proba.ndim == 1 else proba

@@ -7,20 +7,22 @@ the cases were divided into batches and among processes, and in whatever order t
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, TypeAlias
 
 from propriety.calibration.decomposition import PARTS, decompose
 from propriety.calibration.score_parts import proper_binary_rule
 from propriety.checks import check_cells
+from propriety.integrations import load_library
 from propriety.integrations.batch_sums import SHAPE, counts_of_batch, mean_of_sums, sums_of_batch, table_of_counts
-from propriety.integrations.libraries import load_library
-from propriety.integrations.tensors import Tensor, array_of, rounding_of
+from propriety.integrations.model_outputs import array_of, rounding_of
 from propriety.rules.families import BRIER
 from propriety.rules.rule import Rule, check_rule
 from propriety.tables.cases import TOLERANCE
 from propriety.tables.forecast_table import ForecastTable
 
 __all__ = ["ForecastTableMetric", "RuleMetric"]
+
+Tensor: TypeAlias = Any
 
 torch: Any = load_library("torch", extra="torchmetrics")
 Metric: Any = load_library("torchmetrics", extra="torchmetrics").Metric

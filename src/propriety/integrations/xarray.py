@@ -6,10 +6,29 @@ Coordinates must be equal, unless ``join="inner"`` is passed. Dask arrays stay l
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propriety.checks import is_number
+from propriety.errors import InputTypeError, InputValueError
+from propriety.integrations import load_library
+from propriety.integrations.xarray_arrays import Arrays, Dimensions, Join, Layout, align_arrays, read_arrays
 from propriety.integrations.xarray_curves import decompose, reliability_by, reliability_curve
-from propriety.integrations.xarray_members import exceedance
 from propriety.integrations.xarray_points import compare, estimate
-from propriety.integrations.xarray_scores import mean_score, skill_score
+from propriety.result import Floats
+from propriety.rules.rule import ClassRule, Rule, binary_rule, check_rule
+from propriety.rules.scoring import losses_of
+from propriety.tables.cases import TOLERANCE
+from propriety.tables.labels import Labels
+from propriety.tables.validation import Missing, read_cases
+
+if TYPE_CHECKING:
+    from xarray import DataArray
 
 __all__ = [
     "compare",
@@ -21,3 +40,292 @@ __all__ = [
     "reliability_curve",
     "skill_score",
 ]
+
+xr = load_library("xarray", extra="xarray")
+
+OUTCOMES = "propriety outcome"  # A dimension of no and yes, or of the classes, which no array of the user has.
+
+
+def mean_score(  # noqa: PLR0913  (the data, their names, and how they are read)
+    y_true: DataArray,
+    y_proba: DataArray,
+    *,
+    rule: Rule,
+    dim: Dimensions = None,
+    class_dim: Hashable | None = None,
+    sample_weight: DataArray | None = None,
+    join: Join = "exact",
+    pos_label: object = None,
+    labels: Labels | None = None,
+    missing: Missing = "raise",
+    tolerance: float = TOLERANCE,
+) -> DataArray:
+    r"""Weighted mean loss over some dimensions, at every point along the others; lower is better.
+
+    At each point it is :math:`\sum_i w_i S(p_i, y_i) / \sum_i w_i` over the cases :math:`i` along `dim`, where
+    :math:`S` is the rule's loss. Dask arrays stay lazy, and their values are checked when the result is computed.
+
+    Parameters
+    ----------
+    y_true : DataArray
+        Outcomes. They may lack dimensions of the forecasts, such as the lead time, and are then repeated along them.
+    y_proba : DataArray
+        Probability of the event, or of each class along `class_dim`. It may lack dimensions of `y_true`, as a
+        climatology does.
+    rule : Rule
+        The scoring rule.
+    dim : name or list of names, optional
+        The dimensions to average over; by default all of them, with ``[]`` none.
+    class_dim : name, optional
+        The dimension of `y_proba` for the classes. Its coordinate, if it has one, holds their labels. Two classes are
+        scored as one event, by default the second.
+    sample_weight : DataArray, optional
+        Weights, finite and not negative. They may lack dimensions, as the area of a cell does.
+    join : {"exact", "inner"}
+        Whether coordinates that differ raise an error, or only those that all arrays have are kept. An array without
+        coordinates has those of the others. All forecasts must have the same classes in the same order.
+    pos_label, labels, tolerance
+        As in `propriety.mean_score`.
+    missing : {"raise", "drop"}
+        Whether missing values raise an error, or their cases are left out; without cases the mean is NaN.
+
+    Returns
+    -------
+    DataArray
+        Named after the rule; its attributes hold the rule and its scale.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> import xarray as xr
+    >>> y = xr.DataArray([0, 1], dims="time")
+    >>> p = xr.DataArray([[0.0, 0.5], [0.5, 0.5]], dims=("lead", "time"), coords={"lead": [24, 72]})
+    >>> mean_score(y, p, rule=pr.Brier(), dim="time").values
+    array([0.125, 0.25 ])
+    """
+    check_rule(rule)
+    reading = {"pos_label": pos_label, "labels": labels, "missing": missing, "tolerance": tolerance}
+    arrays = read_arrays(y_true, {"y_proba": y_proba}, sample_weight, reading, dim=dim, join=join, class_dim=class_dim)
+    weight, loss = _sums(arrays, rule)
+    score = _ratio(loss, weight)
+    named: DataArray = score.rename(rule.name).assign_attrs(rule=repr(rule), scale=rule.units(arrays.classes))
+    return named
+
+
+def skill_score(  # noqa: PLR0913  (as in `mean_score`)
+    y_true: DataArray,
+    y_proba: DataArray,
+    *,
+    rule: Rule,
+    reference: DataArray | float | None = None,
+    dim: Dimensions = None,
+    class_dim: Hashable | None = None,
+    sample_weight: DataArray | None = None,
+    join: Join = "exact",
+    pos_label: object = None,
+    labels: Labels | None = None,
+    missing: Missing = "raise",
+    tolerance: float = TOLERANCE,
+) -> DataArray:
+    """Share of the loss of a reference that the forecast saves, 1 - S / S_reference, at every point; higher is better.
+
+    Parameters
+    ----------
+    y_true, y_proba, rule, dim, class_dim, sample_weight, join, pos_label, labels, missing, tolerance
+        As in `mean_score`.
+    reference : DataArray or float, optional
+        Another forecast, a climatology that lacks dimensions of `y_proba`, or a rate. By default it is the sample
+        climatology: at each point, the rates observed in the cases along `dim`.
+
+    Returns
+    -------
+    DataArray
+        NaN at points where the reference has no loss, as the sample climatology has if the outcome is always the same.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> import xarray as xr
+    >>> y = xr.DataArray([0, 1], dims="time")
+    >>> p = xr.DataArray([[0.0, 0.5], [0.5, 0.5]], dims=("lead", "time"), coords={"lead": [24, 72]})
+    >>> skill_score(y, p, rule=pr.Brier(), dim="time").values
+    array([0.5, 0. ])
+    >>> skill_score(y, p, rule=pr.Brier(), reference=p.sel(lead=72, drop=True), dim="time").values
+    array([0.5, 0. ])
+    """
+    check_rule(rule)
+    forecasts: dict[str, object] = {"y_proba": y_proba}
+    if reference is not None:
+        forecasts["reference"] = xr.DataArray(reference) if is_number(reference) else reference
+    reading = {"pos_label": pos_label, "labels": labels, "missing": missing, "tolerance": tolerance}
+    arrays = read_arrays(y_true, forecasts, sample_weight, reading, dim=dim, join=join, class_dim=class_dim)
+    if reference is None:
+        weight, loss, happened = _sums(arrays, rule, with_outcomes=True)
+        against = _climatological(rule, happened, binary=arrays.classes is None)
+    else:
+        weight, loss, against = _sums(arrays, rule)
+    skill = 1.0 - _ratio(loss, against)
+    what = "the observed rates" if reference is None else "the reference"
+    named: DataArray = skill.where(weight > 0.0).rename(f"{rule.name}_skill")
+    return named.assign_attrs(rule=repr(rule), scale=f"share of the loss of {what} that is saved")
+
+
+def exceedance(
+    values: DataArray, threshold: DataArray | float, *, member_dim: Hashable | None = None, join: Join = "exact"
+) -> DataArray:
+    """Whether values exceed a threshold; with `member_dim`, the share of the members of an ensemble that do.
+
+    The result is missing where the value or the threshold is, whereas in ``values > threshold`` a missing value does
+    not exceed any threshold. The share is among the members that are known, and is missing if there are none. Dask
+    arrays stay lazy.
+
+    Parameters
+    ----------
+    values : DataArray
+        Observations, or the members of an ensemble.
+    threshold : DataArray or float
+        The threshold, which may differ between points, as a quantile of the climatology does.
+    member_dim : name, optional
+        The dimension of the members.
+    join : {"exact", "inner"}
+        Whether coordinates that differ raise an error, or only those that both arrays have are kept.
+
+    Returns
+    -------
+    DataArray
+        Between 0 and 1: outcomes, or the probability of the event.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> rain = xr.DataArray([0.2, float("nan"), 7.1], dims="time")
+    >>> exceedance(rain, 1.0).values
+    array([ 0., nan,  1.])
+    >>> members = xr.DataArray([[0.0, 3.0, 9.0], [0.5, 0.1, 4.0]], dims=("member", "time"))
+    >>> exceedance(members, 1.0, member_dim="member").values
+    array([0. , 0.5, 1. ])
+    """
+    if not isinstance(values, xr.DataArray):
+        law = "must be an xarray.DataArray"
+        raise InputTypeError(law, argument="values", offender=f"got {type(values).__name__}")
+    if member_dim is not None and member_dim not in values.dims:
+        law = f"must name a dimension of values, {values.dims}"
+        raise InputValueError(law, argument="member_dim", offender=f"got {member_dim!r}")
+    if isinstance(threshold, xr.DataArray):
+        values, threshold = align_arrays({"values": values, "threshold": threshold}, join).values()
+    above = values > threshold
+    known = above | (values <= threshold)  # Neither holds if the value or the threshold is missing.
+    exceeds = above.where(known).astype(float)
+    found: DataArray = exceeds if member_dim is None else exceeds.mean([member_dim])
+    return found.drop_attrs()
+
+
+def _ratio(loss: DataArray, total: DataArray) -> DataArray:
+    """Return the ratio of two arrays with the same coordinates; NaN where the second is not positive."""
+    # `loss / total.where(total > 0.0)` is the same, but xarray would align the coordinates three times.
+    ratio: DataArray = loss.copy(data=loss.data / np.where(total.data > 0.0, total.data, np.nan))
+    return ratio
+
+
+def _sums(arrays: Arrays, rule: Rule, *, with_outcomes: bool = False) -> tuple[DataArray, ...]:
+    """Return the sums of the weights, and of the weighted losses under each forecast, over some dimensions.
+
+    Also, if asked for, the weight of the cases by outcome along the dimension `OUTCOMES`, at the class that happened:
+    for one event, no or yes. Arrays of Dask are summed block by block.
+    """
+    inside = () if arrays.is_lazy else arrays.y_true.dims
+    kept = [dim for dim in inside if dim not in arrays.over]
+    output = [*(kept for _ in range(1 + len(arrays.forecasts))), *([[*kept, OUTCOMES]] if with_outcomes else [])]
+    classes = arrays.classes or 2
+    work = partial(
+        _block,
+        layout=arrays.layout,
+        rule=rule,
+        reading=arrays.reading,
+        classes=classes if with_outcomes else None,
+        axes=tuple(axis for axis, dim in enumerate(inside) if dim in arrays.over),
+    )
+    sums: tuple[DataArray, ...] = xr.apply_ufunc(
+        work,
+        *arrays.all,
+        input_core_dims=arrays.core_dims(inside),
+        output_core_dims=output,
+        dask="parallelized",
+        dask_gufunc_kwargs={"allow_rechunk": True, "output_sizes": {OUTCOMES: classes} if with_outcomes else {}},
+        output_dtypes=[np.float64] * len(output),
+        keep_attrs=False,
+    )
+    return tuple(part.sum(arrays.over, skipna=False) for part in sums) if arrays.is_lazy else sums
+
+
+def _block(
+    *values: NDArray[Any],
+    layout: Layout,
+    rule: Rule,
+    reading: dict[str, Any],
+    classes: int | None,
+    axes: tuple[int, ...],
+) -> tuple[Floats, ...]:
+    """Return what `_sums` does for the values of one block, summed over these axes; with `classes`, by outcome too."""
+    cells = layout.point(values)
+    shape, size = cells.outcome.shape, cells.outcome.size
+    numbers = np.zeros((1 + len(cells.forecasts), size))  # The weight, and the weighted loss of each forecast.
+    happened = np.zeros((size, classes or 0))
+    if cells.has_cases(reading["missing"]):
+        named = {
+            name: forecast.reshape(size, *forecast.shape[len(shape) :]) for name, forecast in cells.forecasts.items()
+        }
+        weight = None if cells.weight is None else cells.weight.ravel()
+        several = len(named) > 1
+        forecasts = named if several else next(iter(named.values()))
+        cases = read_cases(cells.outcome.ravel(), forecasts, sample_weight=weight, snapshot=False, **reading)
+        if several:
+            cases = replace(cases, arguments={name: name for name in named})
+        kept = slice(None) if cases.rows is None else cases.rows
+        numbers[0, kept] = 1.0 if (weights := cases.weights()) is None else weights
+        for row, model in enumerate(cases.models, start=1):
+            # A case of zero weight does not count, even if its loss is infinite.
+            loss, counted = losses_of(cases, rule, model), numbers[0, kept]
+            numbers[row, kept] = np.multiply(loss, counted, where=counted > 0.0, out=np.zeros(len(counted)))
+        if classes is not None:
+            outcomes = np.zeros(size, dtype=np.intp)
+            outcomes[kept] = cases.outcomes()
+            happened[np.arange(size), outcomes] = numbers[0]
+    parts = tuple(part.reshape(shape).sum(axis=axes) for part in numbers)
+    return parts if classes is None else (*parts, happened.reshape(*shape, classes).sum(axis=axes))
+
+
+def _climatological(rule: Rule, happened: DataArray, *, binary: bool) -> DataArray:
+    """Return the total loss of the rates observed at each point, of which `happened` holds the weights."""
+
+    def block(weight: NDArray[Any]) -> Floats:
+        total = weight.sum(axis=-1, keepdims=True)
+        with np.errstate(invalid="ignore"):
+            rates = np.where(total > 0.0, weight / total, 0.5)
+            losses = _losses_of_rates(rule, rates, binary=binary)
+            loss: Floats = np.where(weight > 0.0, weight * losses, 0.0).sum(axis=-1)
+        return loss
+
+    against: DataArray = xr.apply_ufunc(
+        block,
+        happened,
+        input_core_dims=[[OUTCOMES]],
+        dask="parallelized",
+        dask_gufunc_kwargs={"allow_rechunk": True},
+        output_dtypes=[np.float64],
+    )
+    return against
+
+
+def _losses_of_rates(rule: Rule, rates: Floats, *, binary: bool) -> Floats:
+    """Return the loss of the rates, as a forecast, under each outcome; outcomes are last."""
+    if binary:
+        one, flat = binary_rule(rule), rates[..., 1].ravel()
+        found = [np.broadcast_to(one.loss(flat, event=event), flat.shape) for event in (False, True)]
+    elif not isinstance(rule, ClassRule):  # There are no cases, or their losses would have raised an error.
+        return np.full(rates.shape, np.nan)
+    else:
+        columns = list(rates.reshape(-1, rates.shape[-1]).T)
+        size = len(columns[0])
+        found = [rule.class_case_loss(columns, np.full(size, place)) for place in range(len(columns))]
+    return np.stack(found, axis=-1).reshape(rates.shape)

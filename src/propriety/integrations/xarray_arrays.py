@@ -6,7 +6,7 @@ time. Coordinates must be equal, unless ``join="inner"`` is passed.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from propriety.checks import check_choice
 from propriety.errors import InputTypeError, InputValueError
-from propriety.integrations.libraries import load_library
+from propriety.integrations import load_library
 from propriety.tables.labels import Labels
 
 if TYPE_CHECKING:
-    from xarray import DataArray
+    from xarray import DataArray, Dataset
 
 xr = load_library("xarray", extra="xarray")
 
@@ -27,17 +27,36 @@ Dimensions: TypeAlias = Hashable | Sequence[Hashable] | None
 Join: TypeAlias = Literal["exact", "inner"]
 
 
+class Point(NamedTuple):
+    """The values of the cases of one point, or of a block of points."""
+
+    outcome: NDArray[Any]
+    forecasts: Mapping[str, NDArray[Any]]
+    weight: NDArray[Any] | None
+
+    def has_cases(self, missing: str) -> bool:
+        """Whether any case has a weight and, if cases with missing values are dropped, none of those."""
+        if self.weight is None and missing != "drop":
+            return self.outcome.size > 0
+        counts = np.ones(self.outcome.shape, dtype=bool) if self.weight is None else self.weight != 0.0
+        if missing == "drop":
+            for values in (self.outcome, *self.forecasts.values(), *([] if self.weight is None else [self.weight])):
+                known = xr.Variable(range(values.ndim), values).notnull().values
+                counts &= known.all(axis=tuple(range(counts.ndim, values.ndim)))
+        return bool(counts.any())
+
+
 class Layout(NamedTuple):
     """What the blocks of some arrays hold, without the arrays, which would be copied to every worker of Dask."""
 
     forecasts: tuple[str, ...]
     weighted: bool
-    class_dim: Hashable | None
 
-    def split(self, values: Sequence[NDArray[Any]]) -> tuple[NDArray[Any], list[NDArray[Any]], NDArray[Any] | None]:
-        """Return the outcomes, the forecasts and the weights of a block."""
+    def point(self, values: Sequence[NDArray[Any]]) -> Point:
+        """Return the values of a block with their names."""
         outcome, *rest = values
-        return (outcome, rest[:-1], rest[-1]) if self.weighted else (outcome, rest, None)
+        weight = rest.pop() if self.weighted else None
+        return Point(outcome, dict(zip(self.forecasts, rest, strict=True)), weight)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,28 +73,32 @@ class Arrays:
         Weights.
     class_dim : name, optional
         Dimension of the classes, which only the forecasts have.
+    over : list of names
+        The dimensions of the cases of a point.
+    reading : dict
+        How the values are read: `pos_label`, `labels`, `missing` and so on.
     """
 
     y_true: DataArray
     forecasts: Mapping[str, DataArray]
     sample_weight: DataArray | None
     class_dim: Hashable | None
-
-    @property
-    def dims(self) -> tuple[Hashable, ...]:
-        """Dimensions of the cases."""
-        return self.y_true.dims
+    over: list[Hashable]
+    reading: dict[str, Any]
 
     @property
     def all(self) -> list[DataArray]:
         """The outcomes, the forecasts, and the weights if there are any."""
         return [self.y_true, *self.forecasts.values(), *([] if self.sample_weight is None else [self.sample_weight])]
 
-    def core_dims(self, over: Sequence[Hashable] = ()) -> list[list[Hashable]]:
+    @property
+    def is_lazy(self) -> bool:
+        """Whether any of the arrays is one of Dask."""
+        return any(array.chunks is not None for array in self.all)
+
+    def core_dims(self, over: Sequence[Hashable]) -> list[list[Hashable]]:
         """Return the dimensions that a function needs whole, for each of `all`: `over` and that of the classes."""
-        classes = [] if self.class_dim is None else [self.class_dim]
-        weights = [] if self.sample_weight is None else [[*over]]
-        return [[*over], *([*over, *classes] for _ in self.forecasts), *weights]
+        return [[*over, *(dim for dim in array.dims if dim == self.class_dim)] for array in self.all]
 
     @property
     def classes(self) -> int | None:
@@ -84,30 +107,79 @@ class Arrays:
         size = 0 if self.class_dim is None else forecast.sizes[self.class_dim]
         return size if size > 2 else None
 
+    def coordinate(self, dim: Hashable) -> NDArray[Any]:
+        """Return the coordinate of a dimension, which only some of the arrays may have; numbers without one."""
+        indexed = next((array for array in self.all if dim in array.coords), self.y_true)
+        return indexed[dim].values
+
     @property
     def layout(self) -> Layout:
         """What a function of blocks of `all` needs to know of them."""
-        return Layout(tuple(self.forecasts), self.sample_weight is not None, self.class_dim)
+        return Layout(tuple(self.forecasts), self.sample_weight is not None)
 
-    def labels(self, labels: Labels | None) -> Labels | None:
-        """Return the labels of the classes after checking them against the coordinate of their dimension."""
-        forecast = next((one for one in self.forecasts.values() if self.class_dim in one.coords), None)
-        if forecast is None:
-            return labels
-        named: list[Any] = forecast[self.class_dim].values.tolist()
-        if labels is not None and list(labels) != named:
-            law = f"must be those of the coordinate {self.class_dim!r}, {named}"
-            raise InputValueError(law, argument="labels", offender=f"got {list(labels)}")
-        return named
+
+def at_points(function: Callable[[Point], Sequence[Any]], arrays: Arrays, absent: Mapping[str, Any]) -> Dataset:
+    """Apply a function to the cases of every point; the result is lazy if any of the arrays is.
+
+    Parameters
+    ----------
+    function : callable
+        What to compute from a point: a value for each of the names.
+    arrays : Arrays
+        The arrays. A chunk of points then holds all of their cases.
+    absent : mapping of str to object
+        The names, and their values at points without cases.
+    """
+    block = points_block(function, arrays, absent)
+    parts = xr.apply_ufunc(
+        block,
+        *arrays.all,
+        input_core_dims=arrays.core_dims(arrays.over),
+        output_core_dims=[[] for _ in absent],
+        dask="parallelized",
+        dask_gufunc_kwargs={"allow_rechunk": True},
+        output_dtypes=[_dtype(value) for value in absent.values()],
+        keep_attrs=False,
+    )
+    return xr.Dataset(dict(zip(absent, parts if len(absent) > 1 else [parts], strict=True)))  # type: ignore[no-any-return]  # its types are unknown
+
+
+def points_block(
+    function: Callable[[Point], Sequence[Any]], arrays: Arrays, absent: Mapping[str, Any]
+) -> Callable[..., Any]:
+    """Return the function of the values of a block, with the cases last, that applies another one at each point."""
+    layout, cases, missing = arrays.layout, len(arrays.over), arrays.reading["missing"]
+
+    def block(*values: NDArray[Any]) -> Any:
+        axes = values[0].ndim
+        shape = values[0].shape[: axes - cases]
+        count, size = (int(np.prod(lengths, dtype=np.intp)) for lengths in (shape, values[0].shape[len(shape) :]))
+        rows = [array.reshape(count, size, *array.shape[axes:]) for array in values]
+        results: list[NDArray[Any]] = [np.full(count, value, dtype=_dtype(value)) for value in absent.values()]
+        for row in range(count):
+            point = layout.point([array[row] for array in rows])
+            if point.has_cases(missing):
+                for result, value in zip(results, function(point), strict=True):
+                    result[row] = value
+        made = tuple(result.reshape(shape) for result in results)
+        return made if len(made) > 1 else made[0]
+
+    return block
+
+
+def _dtype(value: Any) -> type:
+    return type(value) if isinstance(value, int | float) else object
 
 
 def read_arrays(
     y_true: object,
     forecasts: Mapping[str, object],
-    sample_weight: object = None,
+    sample_weight: object,
+    reading: dict[str, Any],
     *,
+    dim: Dimensions,
+    join: Join,
     class_dim: Hashable | None = None,
-    join: Join = "exact",
 ) -> Arrays:
     """Read arrays, check their dimensions and coordinates, and repeat them along the dimensions that they lack.
 
@@ -117,8 +189,10 @@ def read_arrays(
         Outcomes, and weights if there are any.
     forecasts : mapping of str to DataArray
         Forecasts by their name in errors.
-    class_dim : name, optional
-        Dimension of the classes.
+    reading : dict
+        How values are read. Labels must be those of the coordinate of the classes.
+    dim, class_dim : name, optional
+        Dimensions of the cases of a point, all by default, and of the classes.
     join : {"exact", "inner"}
         Whether coordinates must be equal, or only those that all arrays have are kept.
     """
@@ -135,14 +209,31 @@ def read_arrays(
     _check_classes(arrays, forecasts, class_dim)
     dims = _check_dims({name: array for name, array in arrays.items() if name != "sample_weight"}, arrays, class_dim)
     aligned = align_arrays(arrays, join, class_dim=class_dim)
-    aligned["y_true"] = _with_indexes(aligned["y_true"], aligned.values())
+    _check_other_coordinates(aligned)
     wide: Iterable[Any] = aligned.values()
     if any(set(dims).difference(array.dims) for array in wide):
         wide = xr.broadcast(*wide, exclude=() if class_dim is None else (class_dim,))
     ordered = dict(zip(aligned, (_in_order(array, dims) for array in wide), strict=True))
     return Arrays(
-        ordered["y_true"], {name: ordered[name] for name in forecasts}, ordered.get("sample_weight"), class_dim
+        y_true=ordered["y_true"],
+        forecasts={name: ordered[name] for name in forecasts},
+        sample_weight=ordered.get("sample_weight"),
+        class_dim=class_dim,
+        over=named_dims(dim, dims),
+        reading=reading | {"labels": _class_labels(ordered.values(), class_dim, reading["labels"])},
     )
+
+
+def _class_labels(arrays: Iterable[Any], class_dim: Hashable | None, labels: Labels | None) -> Labels | None:
+    """Return the labels of the classes after checking them against the coordinate of their dimension."""
+    indexed = next((array for array in arrays if class_dim in array.coords), None)
+    if indexed is None:
+        return labels
+    named: list[Any] = indexed[class_dim].values.tolist()
+    if labels is not None and list(labels) != named:
+        law = f"must be those of the coordinate {class_dim!r}, {named}"
+        raise InputValueError(law, argument="labels", offender=f"got {list(labels)}")
+    return named
 
 
 def _in_order(array: Any, dims: tuple[Hashable, ...]) -> Any:
@@ -159,20 +250,6 @@ def named_dims(dim: Dimensions, dims: tuple[Hashable, ...], argument: str = "dim
         law = f"must name dimensions of the cases, {dims}"
         raise InputValueError(law, argument=argument, offender=f"got {unknown[0]!r}")
     return names
-
-
-def has_cases(
-    outcome: NDArray[Any], forecasts: Sequence[NDArray[Any]], weight: NDArray[Any] | None, *, drop: bool
-) -> bool:
-    """Whether any case of these has a weight and, if cases with missing values are dropped, none of those."""
-    if weight is None and not drop:
-        return outcome.size > 0
-    counts = np.ones(outcome.shape, dtype=bool) if weight is None else weight != 0.0
-    if drop:
-        for values in (outcome, *forecasts, *(() if weight is None else (weight,))):
-            known = xr.Variable(range(values.ndim), values).notnull().values
-            counts &= known.all(axis=tuple(range(outcome.ndim, values.ndim)))
-    return bool(counts.any())
 
 
 def _check_classes(arrays: Mapping[str, Any], forecasts: Mapping[str, object], class_dim: Hashable | None) -> None:
@@ -219,34 +296,34 @@ def align_arrays(arrays: Mapping[str, Any], join: Join, *, class_dim: Hashable |
     return found
 
 
-def _with_indexes(array: Any, others: Iterable[Any]) -> Any:
-    """Return an array with the coordinates of its dimensions that only others have."""
-    for other in others:
-        for dim in array.dims:
-            if dim not in array.indexes and dim in other.indexes:
-                index = other.indexes[dim]
-                # `Coordinates.from_xindex` is of a later version than the oldest that is supported.
-                several = index.nlevels > 1
-                own = xr.Coordinates.from_pandas_multiindex(index, dim) if several else {dim: other[dim].variable}
-                array = array.assign_coords(own)
-    return array
+def _check_other_coordinates(arrays: Mapping[str, Any]) -> None:
+    """Raise an error if the outcomes are of another place or time than a forecast, by a coordinate without index.
+
+    Two forecasts may differ in such a coordinate, as those of two lead times do.
+    """
+    y_true = arrays["y_true"]
+    for argument, array in arrays.items():
+        for name in set(y_true.coords) & set(array.coords) - set(y_true.indexes) - set(array.indexes):
+            ours, theirs = y_true[name], array[name]
+            compared = ours.dims == theirs.dims and ours.chunks is None and theirs.chunks is None
+            if compared and not ours.variable.equals(theirs.variable):
+                hint = f"if they may differ, pass y_true.drop_vars({name!r})."
+                raise InputValueError(f"y_true and {argument} must have an equal coordinate {name!r}", hint=hint)
 
 
 def _check_coordinates(arrays: Mapping[str, Any], class_dim: Hashable | None) -> None:
     """Raise an error for the first dimension along which two arrays have different coordinates."""
-    seen: dict[Hashable, tuple[str, Any]] = {}
-    for argument, array in arrays.items():
-        for dim in array.dims:
-            other, first = seen.setdefault(dim, (argument, array))
-            one, two = first.indexes.get(dim), array.indexes.get(dim)
-            if one is None or two is None:
-                if first.sizes[dim] != array.sizes[dim]:
-                    law = f"{other} and {argument} must have the same length along {dim!r}"
-                    raise InputValueError(law, offender=f"they have {first.sizes[dim]:,} and {array.sizes[dim]:,}")
-                if one is None:
-                    seen[dim] = (argument, array)
-            elif not one.equals(two):
-                raise _unequal(dim, {other: one, argument: two}, classes=dim == class_dim)
+    for dim in dict.fromkeys(dim for array in arrays.values() for dim in array.dims):
+        having = [(argument, array) for argument, array in arrays.items() if dim in array.dims]
+        having.sort(key=lambda entry: dim not in entry[1].indexes)
+        first, one = having[0]
+        for second, two in having[1:]:
+            if dim in two.indexes and not one.indexes[dim].equals(two.indexes[dim]):
+                indexes = {first: one.indexes[dim], second: two.indexes[dim]}
+                raise _unequal(dim, indexes, classes=dim == class_dim)
+            if one.sizes[dim] != two.sizes[dim]:
+                law = f"{first} and {second} must have the same length along {dim!r}"
+                raise InputValueError(law, offender=f"they have {one.sizes[dim]:,} and {two.sizes[dim]:,}")
 
 
 def _unequal(dim: Hashable, indexes: Mapping[str, Any], *, classes: bool) -> InputValueError:

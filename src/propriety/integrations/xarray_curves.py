@@ -7,6 +7,7 @@ another. They are small if forecasts repeat, as those of an ensemble do.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from itertools import product
@@ -19,8 +20,17 @@ from propriety.calibration import reliability
 from propriety.calibration.decomposition import PARTS, decompose_table
 from propriety.calibration.reliability import ReliabilityCurve
 from propriety.errors import InputValueError
-from propriety.integrations.libraries import load_library
-from propriety.integrations.xarray_arrays import Arrays, Dimensions, Join, Layout, has_cases, named_dims, read_arrays
+from propriety.integrations import load_library
+from propriety.integrations.xarray_arrays import (
+    Arrays,
+    Dimensions,
+    Join,
+    Point,
+    at_points,
+    named_dims,
+    points_block,
+    read_arrays,
+)
 from propriety.rules.families import BRIER
 from propriety.rules.rule import Rule, check_rule
 from propriety.tables.forecast_table import ForecastTable
@@ -78,9 +88,9 @@ def reliability_curve(
     >>> curves["miscalibration"].values.round(3)
     array([0.083, 0.09 ])
     """
-    arrays = read_arrays(y_true, {"y_proba": y_proba}, sample_weight, join=join)
     reading = {"pos_label": pos_label, "labels": labels, "missing": missing}
-    tables = _tables(arrays, named_dims(dim, arrays.dims), reading).compute()
+    arrays = read_arrays(y_true, {"y_proba": y_proba}, sample_weight, reading, dim=dim, join=join)
+    tables = _tables(arrays).compute()
     return _dataset(tables, [None if table is None else _curve(table, options) for table in tables.values.ravel()])
 
 
@@ -121,11 +131,12 @@ def reliability_by(
     >>> {lead: round(curve.decomposition.miscalibration, 3) for lead, curve in curves.items()}
     {'lead 24': 0.137, 'lead 72': 0.09}
     """
-    arrays = read_arrays(y_true, {"y_proba": y_proba}, sample_weight, join=join)
-    kept = named_dims(by, arrays.dims, "by")
-    points = product(*(_point_names(arrays, name) for name in kept))
     reading = {"pos_label": pos_label, "labels": labels, "missing": missing}
-    tables = _tables(arrays, [name for name in arrays.dims if name not in kept], reading).transpose(*kept).compute()
+    arrays = read_arrays(y_true, {"y_proba": y_proba}, sample_weight, reading, dim=None, join=join)
+    kept = named_dims(by, arrays.y_true.dims, "by")
+    points = product(*(_point_names(arrays, name) for name in kept))
+    pooled = replace(arrays, over=[name for name in arrays.over if name not in kept])
+    tables = _tables(pooled).transpose(*kept).compute()
     return {
         ", ".join(name): _curve(table, options)
         for name, table in zip(points, tables.values.ravel(), strict=True)
@@ -171,49 +182,47 @@ def decompose(
     array([0.222, 0.056])
     """
     check_rule(rule)
-    arrays = read_arrays(y_true, {"y_proba": y_proba}, sample_weight, join=join)
     reading = {"pos_label": pos_label, "labels": labels, "missing": missing}
-    tables = _tables(arrays, named_dims(dim, arrays.dims), reading)
+    arrays = read_arrays(y_true, {"y_proba": y_proba}, sample_weight, reading, dim=dim, join=join)
 
-    def block(tables: NDArray[Any]) -> tuple[NDArray[Any], ...]:
-        parts, n = np.full((len(PARTS), tables.size), np.nan), np.zeros(tables.size, dtype=np.int64)
-        for place, table in enumerate(tables.ravel()):
-            if table is not None:
-                found = decompose_table(table, rule)
-                parts[:, place], n[place] = [getattr(found, part) for part in PARTS], table.n
-        return (*(part.reshape(tables.shape) for part in parts), n.reshape(tables.shape))
+    def parts_of(table: ForecastTable | None) -> tuple[Any, ...]:
+        if table is None:
+            return *(np.nan for _ in PARTS), 0
+        parts = decompose_table(table, rule)
+        return *(getattr(parts, part) for part in PARTS), table.n
 
-    found = xr.apply_ufunc(
-        block,
-        tables,
+    parts = xr.apply_ufunc(
+        parts_of,
+        _tables(arrays),
         output_core_dims=[[] for _ in (*PARTS, "n")],
+        vectorize=True,
         dask="parallelized",
         output_dtypes=[*(np.float64 for _ in PARTS), np.int64],
     )
-    parts: Dataset = xr.Dataset(dict(zip((*PARTS, "n"), found, strict=True)))
-    return parts.assign_attrs(rule=repr(rule))
+    return xr.Dataset(dict(zip((*PARTS, "n"), parts, strict=True)), attrs={"rule": repr(rule)})  # type: ignore[no-any-return]  # its types are unknown
 
 
-def _tables(arrays: Arrays, over: list[Hashable], reading: dict[str, Any]) -> DataArray:
+def _tables(arrays: Arrays) -> DataArray:
     """Return the forecast table of every point, None without cases; lazy if any of the arrays is."""
-    given = arrays.all
-    axes = tuple(range(len(arrays.dims) - len(over), len(arrays.dims)))
-    block = partial(_tables_of_block, axes=axes, layout=arrays.layout, reading=reading)
-    lazy = any(array.chunks is not None for array in given)
-    if lazy:
-        given = xr.unify_chunks(*(array if array.chunks is not None else array.chunk() for array in given))
+    reading = arrays.reading
+
+    def table(point: Point) -> list[ForecastTable]:
+        (forecast,) = point.forecasts.values()
+        return [ForecastTable.from_predictions(point.outcome, forecast, sample_weight=point.weight, **reading)]
+
+    absent = {"table": None}
+    if not arrays.is_lazy:
+        return at_points(table, arrays, absent)["table"]
+    axes = tuple(range(arrays.y_true.ndim - len(arrays.over), arrays.y_true.ndim))
+    block = points_block(table, arrays, absent)
     tables: DataArray = xr.apply_ufunc(
-        partial(_lazy_tables if lazy else _tables_in_memory, block=block, axes=axes),
-        *given,
-        input_core_dims=arrays.core_dims(over),
+        partial(_lazy_tables, block=lambda *values: np.expand_dims(block(*values), axes), axes=axes),
+        *xr.unify_chunks(*(array if array.chunks is not None else array.chunk() for array in arrays.all)),
+        input_core_dims=arrays.core_dims(arrays.over),
         dask="allowed",
         keep_attrs=False,
     )
     return tables
-
-
-def _tables_in_memory(*values: NDArray[Any], block: Callable[..., NDArray[Any]], axes: tuple[int, ...]) -> NDArray[Any]:
-    return block(*values).squeeze(axes)
 
 
 def _lazy_tables(*values: Any, block: Callable[..., NDArray[Any]], axes: tuple[int, ...]) -> Any:
@@ -226,24 +235,6 @@ def _lazy_tables(*values: Any, block: Callable[..., NDArray[Any]], axes: tuple[i
         return tables
     meta = np.empty((0,) * (ndim - len(axes)), dtype=object)
     return da.reduction(tables, chunk=_merged, aggregate=_merged, axis=axes, dtype=object, meta=meta)
-
-
-def _tables_of_block(
-    *values: NDArray[Any], axes: tuple[int, ...], layout: Layout, reading: dict[str, Any]
-) -> NDArray[Any]:
-    """Return the tables of the points of one block, with length 1 along the axes of the cases."""
-    outcome, (forecast,), weight = layout.split(values)
-    shape = outcome.shape[: outcome.ndim - len(axes)]
-    count, size = int(np.prod(shape, dtype=np.intp)), int(np.prod(outcome.shape[len(shape) :], dtype=np.intp))
-    outcome, forecast = outcome.reshape(count, size), forecast.reshape(count, size)
-    weight = None if weight is None else weight.reshape(count, size)
-    tables = np.full(count, None, dtype=object)
-    for place in range(count):
-        own = None if weight is None else weight[place]
-        if has_cases(outcome[place], [forecast[place]], own, drop=reading["missing"] == "drop"):
-            table = ForecastTable.from_predictions(outcome[place], forecast[place], sample_weight=own, **reading)
-            tables[place] = table
-    return tables.reshape(*shape, *(1 for _ in axes))
 
 
 def _merged(tables: NDArray[Any], axis: tuple[int, ...], keepdims: bool) -> NDArray[Any]:  # noqa: FBT001  (Dask's names)
@@ -264,7 +255,7 @@ def _curve(table: ForecastTable, options: dict[str, Any]) -> ReliabilityCurve:
 
 def _point_names(arrays: Arrays, dim: Hashable) -> list[str]:
     """Return the name of each point along a dimension, such as "lead 24", which must differ."""
-    names = [f"{dim} {_shown(at)}" for at in arrays.y_true[dim].values]
+    names = [f"{dim} {_shown(at)}" for at in arrays.coordinate(dim)]
     if (repeated := first_repeated(names)) is not None:
         raise InputValueError(
             "must name dimensions without repeated coordinates",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,8 +16,8 @@ from propriety.inference.dependence import check_times
 from propriety.inference.estimation import estimate_or_note
 from propriety.inference.measure_reading import read_measure
 from propriety.inference.measures import Measure
-from propriety.integrations.libraries import load_library
-from propriety.integrations.xarray_arrays import Arrays, Dimensions, Join, has_cases, named_dims, read_arrays
+from propriety.integrations import load_library
+from propriety.integrations.xarray_arrays import Arrays, Dimensions, Join, Point, at_points, read_arrays
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import open_ledger
 from propriety.result import Floats
@@ -97,16 +97,16 @@ def estimate(  # noqa: PLR0913  (the data, what is estimated, and how it is draw
     check_level(level)
     check_resamples(n_resamples)
     drawing = Drawing(n_resamples, fresh_seed(seed))
-    arrays = read_arrays(y_true, {"y_proba": y_proba}, sample_weight, class_dim=class_dim, join=join)
-    over = named_dims(dim, arrays.dims)
+    reading = {"pos_label": pos_label, "labels": labels, "missing": missing, "tolerance": tolerance}
+    arrays = read_arrays(y_true, {"y_proba": y_proba}, sample_weight, reading, dim=dim, join=join, class_dim=class_dim)
+    keys = _keys(arrays, time_dim=time_dim, cluster_dim=cluster_dim)
 
-    def found(ledger: Ledger) -> tuple[list[float], str]:
-        one = estimate_or_note(ledger, ledger.models[0], asked, level=level, drawing=drawing)
-        return [getattr(one, name) for name in ESTIMATED], one.note
+    def estimated(point: Point) -> tuple[Any, ...]:
+        ledger = _ledger(point, keys | arrays.reading)
+        result = estimate_or_note(ledger, ledger.models[0], asked, level=level, drawing=drawing)
+        return *(getattr(result, name) for name in ESTIMATED), ledger.n, result.note
 
-    options = {"pos_label": pos_label, "labels": arrays.labels(labels), "missing": missing, "tolerance": tolerance}
-    keys = _keys(arrays, over, time_dim=time_dim, cluster_dim=cluster_dim)
-    points = _at_points(arrays, over, found, ESTIMATED, keys | options)
+    points = at_points(estimated, arrays, dict.fromkeys(ESTIMATED, np.nan) | {"n": 0, "note": ""})
     seeded = {"n_resamples": n_resamples, "seed": drawing.seed}
     return points.assign_attrs({"measure": asked.label, "level": level} | seeded)
 
@@ -185,19 +185,19 @@ def compare(  # noqa: PLR0913  (the data, what is compared, and how it is drawn)
             "must hold two forecasts", argument="forecasts", offender=f"got {len(forecasts)}", hint=hint
         )
     drawing = Drawing(n_resamples, fresh_seed(seed))
-    arrays = read_arrays(y_true, forecasts, sample_weight, class_dim=class_dim, join=join)
-    over = named_dims(dim, arrays.dims)
+    reading = {"pos_label": pos_label, "labels": labels, "missing": missing, "tolerance": tolerance}
+    arrays = read_arrays(y_true, forecasts, sample_weight, reading, dim=dim, join=join, class_dim=class_dim)
+    keys = _keys(arrays, time_dim=time_dim, cluster_dim=cluster_dim)
 
-    def found(ledger: Ledger) -> tuple[list[float], str]:
+    def compared(point: Point) -> tuple[Any, ...]:
+        ledger = _ledger(point, keys | arrays.reading)
         try:
-            one = compare_of(ledger, asked, horizon=horizon, level=level, drawing=drawing)
+            result = compare_of(ledger, asked, horizon=horizon, level=level, drawing=drawing)
         except UNDEFINED as error:
-            return [np.nan] * len(COMPARED), str(error).rstrip(".")
-        return [float(getattr(one, name)[0]) for name in COMPARED], one.note
+            return *([np.nan] * len(COMPARED)), ledger.n, str(error).rstrip(".")
+        return *(float(getattr(result, name)[0]) for name in COMPARED), ledger.n, result.note
 
-    options = {"pos_label": pos_label, "labels": arrays.labels(labels), "missing": missing, "tolerance": tolerance}
-    keys = _keys(arrays, over, time_dim=time_dim, cluster_dim=cluster_dim)
-    points = _at_points(arrays, over, found, COMPARED, keys | options)
+    points = at_points(compared, arrays, dict.fromkeys(COMPARED, np.nan) | {"n": 0, "note": ""})
     adjusted = xr.apply_ufunc(
         _benjamini_hochberg,
         points["p_value"],
@@ -210,80 +210,30 @@ def compare(  # noqa: PLR0913  (the data, what is compared, and how it is drawn)
     model, reference = forecasts
     facts = {"model": model, "reference": reference, "measure": asked.label, "level": level}
     facts |= {"n_resamples": n_resamples, "seed": drawing.seed}
-    compared: Dataset = points.assign(p_adjusted=adjusted).assign_attrs(facts)
-    return compared
+    return points.assign(p_adjusted=adjusted).assign_attrs(facts)
 
 
-def _keys(
-    arrays: Arrays, over: list[Hashable], *, time_dim: Hashable | None, cluster_dim: Hashable | None
-) -> dict[str, NDArray[np.intp]]:
+def _keys(arrays: Arrays, *, time_dim: Hashable | None, cluster_dim: Hashable | None) -> dict[str, NDArray[np.intp]]:
     """Return the time or the cluster of each case of a point, as whole numbers in order."""
-    keys = {}
+    keys, over = {}, arrays.over
     for key, dim in (("time", time_dim), ("cluster", cluster_dim)):
         if dim is None:
             continue
         if dim not in over:
             law = f"must be one of the dimensions of the cases, {over}"
             raise InputValueError(law, argument=f"{key}_dim", offender=f"got {dim!r}")
-        size = arrays.y_true.sizes[dim]
-        given = arrays.y_true[dim].values if dim in arrays.y_true.coords else np.arange(size)
-        distinct, place = np.unique(given, return_inverse=True)
+        distinct, codes = np.unique(arrays.coordinate(dim), return_inverse=True)
         if key == "time":
             check_times(list(distinct), None)
-        shape = [size if name == dim else 1 for name in over]
-        keys[key] = np.broadcast_to(place.reshape(shape), [arrays.y_true.sizes[name] for name in over]).ravel()
+        sizes = [arrays.y_true.sizes[name] for name in over]
+        keys[key] = codes[np.indices(sizes)[over.index(dim)]].ravel()
     return keys
 
 
-def _at_points(
-    arrays: Arrays,
-    over: list[Hashable],
-    found: Callable[[Ledger], tuple[list[float], str]],
-    names: Sequence[str],
-    options: dict[str, Any],
-) -> Dataset:
-    """Apply a function of a ledger to the cases of every point; it returns numbers with these names, and a note."""
-    layout = arrays.layout
-
-    def block(*values: NDArray[Any]) -> tuple[NDArray[Any], ...]:
-        outcome, forecasts, weight = layout.split(values)
-        shape = outcome.shape[: outcome.ndim - len(over)]
-        count, size = int(np.prod(shape, dtype=np.intp)), int(np.prod(outcome.shape[len(shape) :], dtype=np.intp))
-        outcome = outcome.reshape(count, size)
-        forecasts = [one.reshape(count, size, *one.shape[len(shape) + len(over) :]) for one in forecasts]
-        weight = None if weight is None else weight.reshape(count, size)
-        numbers, notes = np.full((len(names), count), np.nan), np.full(count, "", dtype=object)
-        n = np.zeros(count, dtype=np.int64)
-        for point in range(count):
-            own = None if weight is None else weight[point]
-            if has_cases(outcome[point], [one[point] for one in forecasts], own, drop=options["missing"] == "drop"):
-                columns = dict(zip(layout.forecasts, (one[point] for one in forecasts), strict=True))
-                ledger = _ledger(outcome[point], columns, own, options)
-                numbers[:, point], notes[point] = found(ledger)
-                n[point] = ledger.n
-        return (*(column.reshape(shape) for column in numbers), n.reshape(shape), notes.reshape(shape))
-
-    columns = [*names, "n", "note"]
-    parts = xr.apply_ufunc(
-        block,
-        *arrays.all,
-        input_core_dims=arrays.core_dims(over),
-        output_core_dims=[[] for _ in columns],
-        dask="parallelized",
-        dask_gufunc_kwargs={"allow_rechunk": True},
-        output_dtypes=[*(np.float64 for _ in names), np.int64, object],
-        keep_attrs=False,
-    )
-    points: Dataset = xr.Dataset(dict(zip(columns, parts, strict=True)))
-    return points
-
-
-def _ledger(
-    outcome: NDArray[Any], forecasts: Mapping[str, NDArray[Any]], weight: NDArray[Any] | None, options: dict[str, Any]
-) -> Ledger:
+def _ledger(point: Point, options: dict[str, Any]) -> Ledger:
     """Return the ledger of one point after checking all numbers."""
-    given = forecasts if len(forecasts) > 1 else next(iter(forecasts.values()))
-    ledger = open_ledger(outcome, given, sample_weight=weight, **options)
+    forecasts = point.forecasts if len(point.forecasts) > 1 else next(iter(point.forecasts.values()))
+    ledger = open_ledger(point.outcome, forecasts, sample_weight=point.weight, **options)
     assert isinstance(ledger.source, Cases)  # noqa: S101  (for the type checker; it was made of arrays)
     ledger.source.checked()
     return ledger

@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from propriety.errors import InputValueError
+from propriety.integrations import load_library
 from propriety.integrations.boosters import BoosterMetric
-from propriety.integrations.forecasts import Output
-from propriety.integrations.libraries import load_library
+from propriety.integrations.model_outputs import Output
 
 __all__ = ["CustomMetric", "EarlyStopping", "EvalMetric", "early_stopping"]
 

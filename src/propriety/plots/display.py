@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from typing import Any, Generic, Self, TypeVar
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -12,49 +11,37 @@ from matplotlib.figure import Figure, SubFigure
 from numpy.typing import ArrayLike
 
 from propriety.calibration.reliability import ReliabilityCurve, reliability_curve
-from propriety.decisions.net_benefit import DecisionCurve, decision_curve
+from propriety.decisions.net_benefit import decision_curve
 from propriety.errors import InputTypeError, InputValueError
-from propriety.result import Floats, Result
-
-Curve = TypeVar("Curve", bound=Result)
 
 
-class Display(ABC, Generic[Curve]):
-    """A curve, and the axes that it was drawn on."""
+class Display:
+    """A curve with the interface of a scikit-learn display, and the axes that it was drawn on."""
 
     ax_: Axes
     figure_: Figure | SubFigure
+    compute: ClassVar[Callable[..., Any]]
 
-    def __init__(self, curve: Curve, *, name: str = "") -> None:
+    def __init__(self, curve: Any, *, name: str = "") -> None:
         self.curve = curve
         self.name = name
 
     @classmethod
-    @abstractmethod
     def from_predictions(
         cls, y_true: ArrayLike, y_proba: ArrayLike, *, name: str = "", ax: Axes | None = None, **options: Any
     ) -> Self:
-        """Compute and draw the curve of predictions."""
+        """Compute and draw the curve of predictions; the options are those of the curve."""
+        return cls(cls.compute(y_true, y_proba, **options), name=name).plot(ax=ax)
 
     @classmethod
-    def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any,  # noqa: N803  (scikit-learn's name)
-        y: Any,
-        *,
-        pos_label: Any = None,
-        name: str | None = None,
-        **options: Any,
-    ) -> Self:
+    def from_estimator(cls, estimator: Any, X: Any, y: Any, **options: Any) -> Self:  # noqa: N803  (scikit-learn's name)
         """Compute and draw the curve of a fitted binary classifier.
 
         The column of `predict_proba` is that of `pos_label` among the `classes_` of the estimator, by default the last,
         as in scikit-learn. The other arguments are those of `from_predictions`.
         """
-        event, proba = _event_forecasts(estimator, X, pos_label)
-        name = type(estimator).__name__ if name is None else name
-        return cls.from_predictions(np.asarray(y), proba, name=name, pos_label=event, **options)
+        everything = {"estimator": [estimator], "indices": {"test": [np.arange(len(y))]}}
+        return cls.from_cv_results(everything, X, y, **options)
 
     @classmethod
     def from_cv_results(
@@ -81,15 +68,16 @@ class Display(ABC, Generic[Curve]):
         if len(np.unique(rows)) < len(rows):
             law = "every case must be held out once; some are held out several times"
             raise InputValueError(law, hint="split by KFold, or draw each repetition separately.")
-        folds = [
-            _event_forecasts(estimator, _rows_of(X, test), pos_label)
-            for estimator, test in zip(estimators, tests, strict=True)
-        ]
+        event, columns = pos_label, []
+        for estimator, test in zip(estimators, tests, strict=True):
+            column, event = _event_column(estimator, pos_label)
+            of_fold = X.iloc[test] if hasattr(X, "iloc") else (np.asarray(X) if isinstance(X, list) else X)[test]
+            columns.append(np.asarray(estimator.predict_proba(of_fold))[:, column])
         return cls.from_predictions(
             np.asarray(y)[rows],
-            np.concatenate([proba for _, proba in folds]),
+            np.concatenate(columns),
             name=type(estimators[0]).__name__ if name is None else name,
-            pos_label=folds[0][0],
+            pos_label=event,
             sample_weight=None if sample_weight is None else np.asarray(sample_weight)[rows],
             **options,
         )
@@ -101,8 +89,18 @@ class Display(ABC, Generic[Curve]):
         return self
 
 
-class ReliabilityDisplay(Display[ReliabilityCurve]):
+def _with_band(
+    y_true: ArrayLike, y_proba: ArrayLike, *, level: float | None = 0.9, seed: int | None = None, **options: Any
+) -> ReliabilityCurve:
+    curve = reliability_curve(y_true, y_proba, **options)
+    return curve if level is None else curve.with_consistency_band(level=level, seed=seed)
+
+
+class ReliabilityDisplay(Display):
     """A reliability diagram with the interface of a scikit-learn display.
+
+    The options are those of `propriety.reliability_curve`, and `level` and `seed` of the consistency band, 0.9 by
+    default; `level=None` omits the band.
 
     Parameters
     ----------
@@ -124,30 +122,13 @@ class ReliabilityDisplay(Display[ReliabilityCurve]):
     'Forecast probability'
     """
 
-    @classmethod
-    def from_predictions(
-        cls,
-        y_true: ArrayLike,
-        y_proba: ArrayLike,
-        *,
-        name: str = "",
-        level: float | None = 0.9,
-        seed: int | None = None,
-        ax: Axes | None = None,
-        **options: Any,
-    ) -> Self:
-        """Compute and draw the diagram; `level=None` omits the consistency band.
-
-        The options are those of `propriety.reliability_curve`.
-        """
-        curve = reliability_curve(y_true, y_proba, **options)
-        if level is not None:
-            curve = curve.with_consistency_band(level=level, seed=seed)
-        return cls(curve, name=name).plot(ax=ax)
+    compute = staticmethod(_with_band)
 
 
-class DecisionCurveDisplay(Display[DecisionCurve]):
+class DecisionCurveDisplay(Display):
     """A decision curve with the interface of a scikit-learn display.
+
+    The options are those of `propriety.decision_curve`.
 
     Parameters
     ----------
@@ -169,31 +150,20 @@ class DecisionCurveDisplay(Display[DecisionCurve]):
     'Net benefit (true positives per case)'
     """
 
-    @classmethod
-    def from_predictions(
-        cls, y_true: ArrayLike, y_proba: ArrayLike, *, name: str = "", ax: Axes | None = None, **options: Any
-    ) -> Self:
-        """Compute and draw the curve; the options are those of `propriety.decision_curve`."""
-        return cls(decision_curve(y_true, y_proba, **options), name=name).plot(ax=ax)
+    compute = staticmethod(decision_curve)
 
 
-def _event_forecasts(estimator: Any, X: Any, pos_label: Any) -> tuple[Any, Floats]:  # noqa: N803  (scikit-learn's name)
-    """Return the label of the event and its probability for each case."""
+def _event_column(estimator: Any, pos_label: Any) -> tuple[int, Any]:
+    """Return the column of the event in the probabilities of a classifier, and its label."""
     if not hasattr(estimator, "predict_proba"):
         law = f"must have predict_proba; {type(estimator).__name__} does not"
         raise InputTypeError(law, argument="estimator")
     classes = list(estimator.classes_)
     if len(classes) != 2:
-        law = "must be a classifier of two classes"
         hint = "draw one curve per class with ForecastTable.per_class and plots.plot_grid."
-        raise InputValueError(law, argument="estimator", offender=f"it has {len(classes)}", hint=hint)
+        offender = f"it has {len(classes)}"
+        raise InputValueError("must be a classifier of two classes", argument="estimator", offender=offender, hint=hint)
     event = classes[-1] if pos_label is None else pos_label
     if event not in classes:
         raise InputValueError(f"must be one of {classes}", argument="pos_label", offender=f"got {event!r}")
-    return event, np.asarray(estimator.predict_proba(X))[:, classes.index(event)]
-
-
-def _rows_of(X: Any, rows: Any) -> Any:  # noqa: N803  (scikit-learn's name)
-    if hasattr(X, "iloc"):
-        return X.iloc[rows]
-    return (np.asarray(X) if isinstance(X, list) else X)[rows]
+    return classes.index(event), event

@@ -9,6 +9,7 @@ from operator import add, and_
 from typing import Any
 
 import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from propriety.errors import InputValueError, MissingDependencyError
 from propriety.recalibration.class_maps import ClassMap
@@ -20,19 +21,30 @@ from propriety.result import Floats
 # The first opset with all operations used here, and its file format, so that old runtimes can read the model.
 OPSET, FORMAT = 13, 7
 INPUT, OUTPUT = "forecast", "recalibrated"
+OPERATORS: dict[Any, str] = {  # What the operators of Python mean, by the functions of NumPy that they call.
+    np.add: "Add",
+    np.subtract: "Sub",
+    np.multiply: "Mul",
+    np.true_divide: "Div",
+    np.less: "Less",
+    np.less_equal: "LessOrEqual",
+    np.greater: "Greater",
+    np.greater_equal: "GreaterOrEqual",
+    np.bitwise_and: "And",
+}
 
 
-def onnx_model(own: RecalibrationMap) -> Any:
+def onnx_model(binary_map: RecalibrationMap) -> Any:
     """Return a binary map as an ONNX model in double precision; see `RecalibrationMap.to_onnx`."""
     graph = _Graph()
     p = _Column(graph, INPUT)
-    graph.where(_valid(p), _written(own, p, graph), graph.constant(math.nan), output=OUTPUT)
-    return graph.model(["cases"], own.formula)
+    graph.where(_valid(p), _written(binary_map, p, graph), graph.constant(math.nan), output=OUTPUT)
+    return graph.model(["cases"], binary_map.formula)
 
 
-def onnx_class_model(own: ClassMap, classes: int | None) -> Any:
+def onnx_class_model(class_map: ClassMap, classes: int | None) -> Any:
     """Return a class map as an ONNX model in double precision; see `ClassMap.to_onnx`."""
-    number = own.n_classes or classes
+    number = class_map.n_classes or classes
     if not isinstance(number, int | np.integer) or number < 2:
         law = "must be the number of classes, a whole number of 2 or more"
         raise InputValueError(law, argument="classes", offender=f"got {classes!r}")
@@ -40,41 +52,48 @@ def onnx_class_model(own: ClassMap, classes: int | None) -> Any:
         raise InputValueError(f"must be {number}, as in the map", argument="classes", offender=f"got {classes!r}")
     graph = _Graph()
     rows = _Column(graph, INPUT)
-    p = [graph.node("Gather", rows, graph.constant(place, np.int64), axis=1) for place in range(number)]
-    valid, missing = reduce(and_, [_valid(one) for one in p]), graph.constant(math.nan)
-    found = [graph.where(valid, one, missing) for one in _written_classes(own, p, graph)]
+    p = [graph.node("Gather", rows, graph.constant(column, np.int64), axis=1) for column in range(number)]
+    valid, missing = reduce(and_, map(_valid, p)), graph.constant(math.nan)
     second = graph.constant([1], np.int64)
-    graph.node("Concat", *(graph.node("Unsqueeze", one, second) for one in found), output=OUTPUT, axis=1)
-    return graph.model(["cases", int(number)], own.formula)
+    columns = [
+        graph.node("Unsqueeze", graph.where(valid, column, missing), second)
+        for column in _written_classes(class_map, p, graph)
+    ]
+    graph.node("Concat", *columns, output=OUTPUT, axis=1)
+    return graph.model(["cases", int(number)], class_map.formula)
 
 
 def _valid(p: _Column) -> _Column:
-    return (p >= 0.0) & (p <= 1.0)
+    valid: _Column = (p >= 0.0) & (p <= 1.0)
+    return valid
 
 
-def _written(own: RecalibrationMap, p: _Column, graph: _Graph) -> _Column:
+def _written(binary_map: RecalibrationMap, p: _Column, graph: _Graph) -> _Column:
     """Return the map applied to a column, with the same operations in the same order as in Python."""
-    if isinstance(own, IsotonicMap):
-        place = graph.search(own.forecast, p, right=True)
-        slopes = np.diff(own.event_rate) / np.diff(own.forecast)
-        slope = graph.gather([0.0, *slopes.tolist(), 0.0], place)
-        start, rate = (graph.gather([one[0], *one], place) for one in (own.forecast, own.event_rate))
-        return slope * (p - start) + rate
-    if isinstance(own, VennAbersMap):
-        low = graph.gather([0.0, *own.low], graph.search(own.low_from, p, right=True))
-        high = graph.gather([*own.high, 1.0], graph.search(own.high_to, p, right=False))
-        return high / (1.0 - low + high)
-    found: _Column = own.written(p, graph)
-    return found
+    recalibrated: _Column
+    if isinstance(binary_map, IsotonicMap):
+        points = binary_map.forecast, binary_map.event_rate
+        piece = graph.search(binary_map.forecast, p, right=True)
+        slopes = np.diff(binary_map.event_rate) / np.diff(binary_map.forecast)
+        slope = graph.gather([0.0, *slopes.tolist(), 0.0], piece)
+        start, rate = (graph.gather([values[0], *values], piece) for values in points)
+        recalibrated = slope * (p - start) + rate
+    elif isinstance(binary_map, VennAbersMap):
+        low = graph.gather([0.0, *binary_map.low], graph.search(binary_map.low_from, p, right=True))
+        high = graph.gather([*binary_map.high, 1.0], graph.search(binary_map.high_to, p, right=False))
+        recalibrated = high / (1.0 - low + high)
+    else:
+        recalibrated = binary_map.written(p, graph)
+    return recalibrated
 
 
-def _written_classes(own: ClassMap, p: Sequence[_Column], graph: _Graph) -> list[_Column]:
+def _written_classes(class_map: ClassMap, p: Sequence[_Column], graph: _Graph) -> list[_Column]:
     """Return the map applied to the columns of all classes."""
-    if not isinstance(own, OneVsRestMap):
-        return own.written(p, graph)
-    parts = [_written(one, column, graph) for one, column in zip(own.maps, p, strict=True)]
-    total = reduce(add, parts)
-    return [graph.where(total > 0.0, part / total, column) for part, column in zip(parts, p, strict=True)]
+    if not isinstance(class_map, OneVsRestMap):
+        return class_map.written(p, graph)
+    rates = [_written(binary_map, column, graph) for binary_map, column in zip(class_map.maps, p, strict=True)]
+    total = reduce(add, rates)
+    return [graph.where(total > 0.0, rate / total, column) for rate, column in zip(rates, p, strict=True)]
 
 
 class _Graph:
@@ -87,26 +106,28 @@ class _Graph:
             law = "writing an ONNX model needs onnx, which is not installed"
             raise MissingDependencyError(law, hint='pip install "propriety[onnx]".') from error
         self.onnx = onnx
-        self.nodes: list[Any] = []
+        self.nodes: list[str] = []
         self.constants: list[Any] = []
 
     def model(self, shape: Sequence[str | int], about: str) -> Any:
         """Return the checked model of all nodes, with an input and an output of the same shape."""
-        helper, kind = self.onnx.helper, self.onnx.TensorProto.DOUBLE
-        ends = [helper.make_tensor_value_info(name, kind, shape) for name in (INPUT, OUTPUT)]
-        made = helper.make_graph(self.nodes, "recalibration", ends[:1], ends[1:], initializer=self.constants)
-        opsets = [helper.make_opsetid("", OPSET)]
-        model = helper.make_model(made, opset_imports=opsets, ir_version=FORMAT, producer_name="propriety")
+        kind = f"double[{', '.join(map(str, shape))}]"
+        model = self.onnx.parser.parse_model(
+            f'<ir_version: {FORMAT}, opset_import: ["": {OPSET}], producer_name: "propriety"> '
+            f"recalibration ({kind} {INPUT}) => ({kind} {OUTPUT}) {{ {' '.join(self.nodes)} }}"
+        )
         model.doc_string = about
+        model.graph.initializer.extend(self.constants)  # As bytes, because decimals would be parsed in some precision.
         self.onnx.checker.check_model(model)
         return model
 
-    def node(self, operation: str, *inputs: _Column | float, output: str = "", **attributes: Any) -> _Column:
+    def node(self, operation: str, *inputs: _Column | float, output: str = "", axis: int | None = None) -> _Column:
         """Add an operation and return its result."""
-        names = [one.name if isinstance(one, _Column) else self.constant(one).name for one in inputs]
-        made = output or f"{operation.lower()}_{len(self.nodes)}"
-        self.nodes.append(self.onnx.helper.make_node(operation, names, [made], **attributes))
-        return _Column(self, made)
+        names = [value.name if isinstance(value, _Column) else self.constant(value).name for value in inputs]
+        name = output or f"{operation.lower()}_{len(self.nodes)}"
+        attribute = "" if axis is None else f" <axis = {axis}>"
+        self.nodes.append(f"{name} = {operation}{attribute} ({', '.join(names)})")
+        return _Column(self, name)
 
     def constant(self, value: float | Sequence[float] | Floats, kind: type = np.float64) -> _Column:
         """Add constants, by default in double precision."""
@@ -150,49 +171,12 @@ class _Graph:
         return place
 
 
-class _Column:
+class _Column(NDArrayOperatorsMixin):
     """A value of the graph; operations on it add nodes."""
-
-    __slots__ = ("graph", "name")
 
     def __init__(self, graph: _Graph, name: str) -> None:
         self.graph, self.name = graph, name
 
-    def __add__(self, other: _Column | float) -> _Column:
-        return self.graph.node("Add", self, other)
-
-    def __radd__(self, other: float) -> _Column:
-        return self.graph.node("Add", other, self)
-
-    def __sub__(self, other: _Column | float) -> _Column:
-        return self.graph.node("Sub", self, other)
-
-    def __rsub__(self, other: float) -> _Column:
-        return self.graph.node("Sub", other, self)
-
-    def __mul__(self, other: _Column | float) -> _Column:
-        return self.graph.node("Mul", self, other)
-
-    def __rmul__(self, other: float) -> _Column:
-        return self.graph.node("Mul", other, self)
-
-    def __truediv__(self, other: _Column | float) -> _Column:
-        return self.graph.node("Div", self, other)
-
-    def __rtruediv__(self, other: float) -> _Column:
-        return self.graph.node("Div", other, self)
-
-    def __lt__(self, other: _Column | float) -> _Column:
-        return self.graph.node("Less", self, other)
-
-    def __le__(self, other: _Column | float) -> _Column:
-        return self.graph.node("LessOrEqual", self, other)
-
-    def __gt__(self, other: _Column | float) -> _Column:
-        return self.graph.node("Greater", self, other)
-
-    def __ge__(self, other: _Column | float) -> _Column:
-        return self.graph.node("GreaterOrEqual", self, other)
-
-    def __and__(self, other: _Column) -> _Column:
-        return self.graph.node("And", self, other)
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any) -> _Column:
+        del method
+        return self.graph.node(OPERATORS[ufunc], *inputs)
