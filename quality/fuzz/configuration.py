@@ -18,7 +18,7 @@ from propriety.cli.program import program
 
 __all__ = ["one"]
 
-COMMANDS = ("condense", "evaluate", "compare", "advise", "plan", "monitor", "segments", "recalibrate")
+COMMANDS = ("condense", "evaluate", "compare", "plan", "monitor", "segments", "recalibrate")
 QUICK = {"seed": "1", "resamples": "59"}  # For the commands that have these options.
 NAMES = sorted({key for command in program.commands.values() for key in _parameters(command)})
 VALUES = (

@@ -115,7 +115,6 @@ def test_an_error_leaves_no_folder(folder, refusal):
         (["evaluate", "t.parquet", "--ordered"], "--ordered is for files of cases"),
         (["evaluate", "t.parquet", "sub/t.parquet"], "'t' occurs twice"),
         (["compare", "t.parquet", "u.parquet"], "which needs the individual cases or their sums"),
-        (["plot", "t.parquet", "u.parquet", "--kind", "ranking", "-o", "x.png"], "not forecast tables"),
     ],
     ids=lambda value: "" if isinstance(value, str) else " ".join(value),
 )

@@ -131,5 +131,5 @@ def test_what_is_no_measure_is_refused(refusal, code, name, told):
 
 def test_a_folder_cannot_stand_in_for_a_module_that_is_installed(run, folder):
     (folder / "propriety.py").write_text("Brier = None")
-    assert run("audit", "propriety:Brier").exit_code == 0
+    assert run(*CASES, *FEW, "--measure", "propriety:Brier").exit_code == 0
     assert pr.Brier is not None

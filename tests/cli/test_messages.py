@@ -124,8 +124,6 @@ def test_errors_are_told_in_the_words_of_the_command_line(given, engine, odd, re
         ("table", "odd.parquet", "--outcome", "y", "--forecast", "percent", "-o", "t.parquet"),
         ("table", "odd.parquet", "--outcome", "y", "--forecast", "holes", "-o", "t.parquet"),
         ("table", "odd.parquet", "--outcome", "grade", "--forecast", "honest", "-o", "t.parquet"),
-        ("plot", "odd.parquet", "--outcome", "y", "--forecast", "rounded", "-o", "p.svg"),
-        ("plot", "odd.parquet", "--outcome", "y", "--forecast", "honest", "--pos-label", "2", "-o", "p.svg"),
     ],
     ids=lambda command: " ".join((command[0], *command[3:])),
 )

@@ -144,8 +144,8 @@ def test_a_missing_extra_of_one_command_has_the_same_code(run, monkeypatch):
 def test_a_fault_of_the_program_is_no_failed_gate(folder, monkeypatch):
     from click.testing import CliRunner
 
-    monkeypatch.setattr("propriety.cli.advise.advice.advise", lambda **_: 1 / 0)
-    result = CliRunner().invoke(program, ["advise"])
+    monkeypatch.setattr("propriety.cli.plan.planned", lambda *_, **__: 1 / 0)
+    result = CliRunner().invoke(program, ["plan"])
     assert result.exit_code == 70
     assert "ZeroDivisionError" in result.stderr
     assert "please report it" in result.stderr
@@ -184,9 +184,9 @@ def test_without_a_command_it_helps(run):
     assert "Usage:" in result.stderr
 
 
-@pytest.mark.parametrize("command", [name for name in program.commands if name != "advise"])
+@pytest.mark.parametrize("command", list(program.commands))
 def test_a_command_without_arguments_says_what_is_missing(refusal, command):
-    missing = {"plan": "a plan needs --forecast", "apply": "Missing argument 'MAP'", "audit": "argument 'MODULE:RULE'"}
+    missing = {"plan": "a plan needs --forecast", "apply": "Missing argument 'MAP'"}
     assert missing.get(command, "Missing argument 'FILE...'") in refusal(command)
 
 
@@ -208,8 +208,8 @@ def test_the_shell_completes():
     ("words", "begun", "offered"),
     [
         ([], "", list(program.commands)),
-        (["plot"], "--ki", ["--kind"]),
-        (["plot", "--kind"], "m", ["murphy"]),
+        (["recalibrate"], "--met", ["--method"]),
+        (["recalibrate", "--method"], "sp", ["spline"]),
         (["merge", "--cells", "4"], "--o", ["--output"]),
     ],
 )

@@ -82,14 +82,11 @@ def documents():
     models = {"a": CASES["a"], "b": CASES["b"]}
     many = {name: 5 * CASES[name] for name in ("y", "a", "b", "site")}  # Enough for the gain of recalibration.
     evaluation = pr.evaluate(many["y"], {"a": many["a"], "b": many["b"]}, by=many["site"], n_resamples=50, seed=1)
-    report = pr.audit(pr.Brier())
     found = pr.find_segments(20 * CASES["y"], 20 * CASES["b"], by={"site": 20 * CASES["site"]}, n_resamples=100, seed=1)
     plan = pr.plan(prevalence=0.1, auc=0.8)
     return {
         "evaluation": evaluation_document(evaluation, []),
         "comparison": document("comparison", pr.compare(CASES["y"], models).to_dict()),
-        "advice": document("advice", pr.advise(thresholds=(0.05, 0.2)).to_dict()),
-        "audit": document("audit", {**report.to_dict(), "agrees": report.agrees}),
         "monitor": monitor_document(monitor()),
         "segments": segments_document(found),
         "plan": document("plan", plan.to_dict() | {"summary": plan.summary().splitlines()}),
@@ -116,8 +113,6 @@ COMMANDS = {
     "plan comparison": ("plan", "cases.csv", "--forecast", "a", "--forecast", "b", *FEW),
     "plan difference": ("plan", "--difference", "0.002", "--spread", "0.05"),
     "monitor": ("monitor", "ledger", "--reference-days", "1"),
-    "advice": ("advise", "--thresholds", "0.05", "0.2"),
-    "audit": ("audit", "propriety:Brier"),
 }
 
 

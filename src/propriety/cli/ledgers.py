@@ -72,8 +72,8 @@ def condense(
     """Condense the cases of one or several models to a ledger, a folder of small Parquet files.
 
     It contains forecast tables, for each distinct forecast the weight of the cases with and without the event, and sums
-    of the losses, from which scores, comparisons and groups are computed without the cases. `propriety evaluate`,
-    `compare` and `plot` read it, and `propriety merge` adds several. With --thresholds, it also contains the sums for
+    of the losses, from which scores, comparisons and groups are computed without the cases. `propriety evaluate`
+    and `compare` read it, and `propriety merge` adds several. With --thresholds, it also contains the sums for
     evaluations at these thresholds. FILEs are those of `propriety evaluate`.
     """
     check_folder(output)

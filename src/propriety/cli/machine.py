@@ -19,8 +19,6 @@ from propriety.result import Result, strict
 VERSIONS = {
     "evaluation": 1,
     "comparison": 1,
-    "advice": 1,
-    "audit": 1,
     "recalibration": 1,
     "monitor": 1,
     "segments": 1,

@@ -43,7 +43,6 @@ NAMES = {
     "time": "--time",
     "time=": "--time",
     "ordered": "--ordered",
-    "grid": "--grid",
     "quantiles": "--quantiles",
     "thresholds": "--thresholds",
     "level": "--level",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-OPTIONS = ("--thresholds", "--grid")
+OPTIONS = ("--thresholds",)
 
 if TYPE_CHECKING:
     _ParamType = click.ParamType[Any]
@@ -31,8 +31,8 @@ def numbers_joined(arguments: Sequence[str]) -> list[str]:
 
     Examples
     --------
-    >>> numbers_joined(["plot", "--thresholds", "0.05", "0.2", "p.csv", "--grid=0.1", "0.3"])
-    ['plot', '--thresholds', '0.05 0.2', 'p.csv', '--grid=0.1 0.3']
+    >>> numbers_joined(["compare", "--thresholds", "0.05", "0.2", "p.csv"])
+    ['compare', '--thresholds', '0.05 0.2', 'p.csv']
     """
     joined: list[str] = []
     taking = False
@@ -47,11 +47,10 @@ def numbers_joined(arguments: Sequence[str]) -> list[str]:
     return joined
 
 
-class _Numbers(_ParamType):
-    """One or more numbers, up to a maximum."""
+class _Thresholds(_ParamType):
+    """One number, or two."""
 
-    def __init__(self, name: str, most: int | None = None) -> None:
-        self.name, self.most = name, most
+    name = "thresholds"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return one number as a float and several as a tuple."""
@@ -61,13 +60,12 @@ class _Numbers(_ParamType):
             found = numbers_of(value)
         except ValueError:
             found = ()
-        if not found or (self.most is not None and len(found) > self.most):
-            few = "numbers such as 0.1 0.2 0.3" if self.most is None else "one number such as 0.1, or two, 0.05 0.2"
-            self.fail(f"write {few}; got {value!r}.", param, ctx)
+        if len(found) not in (1, 2):
+            self.fail(f"write one number such as 0.1, or two, 0.05 0.2; got {value!r}.", param, ctx)
         return found[0] if len(found) == 1 else found
 
 
-THRESHOLDS, GRID = _Numbers("thresholds", most=2), _Numbers("grid")
+THRESHOLDS = _Thresholds()
 
 
 def _is_number(text: str) -> bool:

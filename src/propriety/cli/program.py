@@ -11,8 +11,6 @@ from typing import Any, Never
 
 import click
 
-from propriety.cli.advise import advise
-from propriety.cli.audit import audit
 from propriety.cli.compare import compare
 from propriety.cli.config import configured, origin
 from propriety.cli.evaluate import evaluate
@@ -22,7 +20,6 @@ from propriety.cli.messages import block, one_line, visible
 from propriety.cli.monitor import monitor
 from propriety.cli.numbers import numbers_joined
 from propriety.cli.plan import plan
-from propriety.cli.plot import plot
 from propriety.cli.recalibrate import apply, recalibrate
 from propriety.cli.segments import segments
 from propriety.errors import MissingDependencyError, ProprietyError
@@ -88,13 +85,12 @@ class Program(click.Group):
                 "Examples",
                 "propriety evaluate predictions.parquet --outcome y --forecast a --forecast b --html report.html",
                 "propriety compare predictions.csv --outcome y --forecast a --forecast b --cluster patient",
-                "propriety advise --thresholds 0.05 0.2",
+                "propriety condense monday.parquet --outcome y --forecast a --by site -o ledgers/monday",
             ),
             block(
                 "Exit codes",
                 "0    success",
-                "1    a condition of --fail-if is true, there is an alarm, a segment stands out, or a rule lacks a "
-                "declared property",
+                "1    a condition of --fail-if is true, there is an alarm, or a segment stands out",
                 "2    wrong usage or invalid input; the error message says which",
                 "3    an optional library is missing; the error message says what to install",
                 "70   a bug in propriety",
@@ -112,9 +108,7 @@ class Program(click.Group):
         ]
     ),
     cls=Program,
-    commands=configured(
-        [evaluate, compare, segments, recalibrate, apply, plot, condense, merge, monitor, plan, advise, audit]
-    ),
+    commands=configured([evaluate, compare, segments, recalibrate, apply, condense, merge, monitor, plan]),
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
 @click.version_option(package_name="propriety", message="%(prog)s %(version)s")
