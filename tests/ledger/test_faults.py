@@ -80,7 +80,7 @@ def test_facts_that_cannot_be_written_take_the_day_back(days, tmp_path, monkeypa
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("propriety.ledger.ledger_files.replace_file", full)
+    monkeypatch.setattr("propriety.ledger.ledger_files.write_whole", full)
     with pytest.raises(OSError, match="No space left"):
         days[1].to_parquet(folder, partition=["day"])
     assert contents(folder) == before

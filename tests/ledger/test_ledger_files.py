@@ -335,7 +335,7 @@ def test_a_new_folder_is_complete_or_absent(tmp_path, monkeypatch):
 
     with monkeypatch.context() as patched:
         # The files of both sites are in their places before the facts cannot be written.
-        patched.setattr(ledger_files, "replace_file", full)
+        patched.setattr(ledger_files, "write_whole", full)
         with pytest.raises(OSError, match="No space left"):
             ledger.to_parquet(tmp_path / "parts" / "one", partition=["site"])
     assert list((tmp_path / "parts").iterdir()) == []

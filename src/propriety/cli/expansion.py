@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from propriety.errors import InputValueError
-from propriety.tables.frames import pyarrow
+from propriety.storage.parquet_files import pyarrow
 
 FREE = 2**30  # Bytes of text that any file may contain.
 FOLD = 500  # Largest ratio of the text to the file; for forecasts it is about ten.

@@ -24,7 +24,7 @@ from propriety.cli.text_heads import Compression, line_too_long
 from propriety.cli.texts import LabelRole, Layout, Texts
 from propriety.cli.written_numbers import Dialect
 from propriety.errors import InputValueError
-from propriety.tables.frames import pyarrow
+from propriety.storage.parquet_files import pyarrow
 
 if TYPE_CHECKING:
     import duckdb

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from propriety.errors import InputValueError
-from propriety.tables.frames import pyarrow
+from propriety.storage.parquet_files import pyarrow
 
 LARGEST = 2**26  # Bytes of a footer, of which there are several copies in memory.
 MOST_ROWS = 10**6  # Per byte of a file, more than forecasts can have; DuckDB before 2.0 would try to read them all.

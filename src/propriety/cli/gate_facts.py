@@ -19,7 +19,7 @@ from propriety.evaluation.words import calibration_outcome
 from propriety.inference.calibration_summary import CalibrationOutcome, outcome_as_number
 from propriety.inference.comparison import Comparison
 from propriety.result import Result
-from propriety.tables.frames import checked_version
+from propriety.storage.parquet_files import checked_version
 
 BOUNDED = "bounded_"  # Scores that depend on thresholds which their names do not tell.
 GAIN = "recalibration_gain"  # In the headline score, which depends on thresholds and on how rare events are.

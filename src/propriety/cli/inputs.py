@@ -17,8 +17,8 @@ from propriety.cli.footers import checked_footer
 from propriety.cli.places import Identity, identity
 from propriety.errors import InputValueError
 from propriety.ledger.ledger_files import FACTS
+from propriety.storage.parquet_files import METADATA_KEY
 from propriety.tables.forecast_table import ForecastTable
-from propriety.tables.frames import METADATA_KEY
 
 Format: TypeAlias = Literal["parquet", "arrow", "arrow stream", "csv", "gzip", "zstd", "excel"]
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
-import stat
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -16,6 +15,7 @@ from propriety.cli.interrupts import check_interrupt
 from propriety.cli.messages import visible_name
 from propriety.cli.places import Identity, followed, identity
 from propriety.errors import InputValueError
+from propriety.storage.whole_files import replacing
 
 STDOUT = "-"
 
@@ -41,24 +41,11 @@ def check_targets(targets: Sequence[str | None], files: Sequence[Path] = ()) -> 
 @contextmanager
 def replaced(target: str, *, announced: bool = True) -> Iterator[Path]:
     """Yield a new file in the folder of the target, move it to the target once it is complete, and say so."""
-    path = followed(target)  # A link is kept, and the file that it points to is replaced.
-    beside = path.with_name(f".{secrets.token_hex(8)}{path.suffix}")
-    try:
-        # Unlike a file of `tempfile`, this one has the usual permissions of a new file.
-        os.close(os.open(beside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
-        if path.exists():
-            beside.chmod(stat.S_IMODE(path.stat().st_mode))
+    with replacing(target) as beside:
         yield beside
         check_interrupt()
-        beside.replace(path)
-        if announced:
-            click.echo(f"Written: {visible_name(target)}", err=True)
-    except BaseException as error:
-        with suppress(OSError):
-            beside.unlink(missing_ok=True)
-        if isinstance(error, OSError) and error.filename is not None:
-            error.filename = target
-        raise
+    if announced:
+        click.echo(f"Written: {visible_name(target)}", err=True)
 
 
 def check_folder(target: str) -> None:

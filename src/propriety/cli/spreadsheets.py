@@ -14,7 +14,8 @@ from propriety.cli.texts import FEW_WORDS
 from propriety.cli.written_numbers import NumberFormat
 from propriety.errors import InputValueError, MissingDependencyError
 from propriety.inference.segment_columns import MOST_LABELS
-from propriety.tables.frames import first_repeated, pyarrow
+from propriety.storage.parquet_files import pyarrow
+from propriety.tables.frames import first_repeated
 
 LONGEST = 2**30  # Bytes of the decompressed content of a file.
 LARGEST = 2.0**63  # Integers below it have 64 bits.

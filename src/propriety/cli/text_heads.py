@@ -12,7 +12,8 @@ from typing import Any, Literal, TypeAlias
 
 from propriety.cli.inputs import shown
 from propriety.errors import InputValueError
-from propriety.tables.frames import first_repeated, pyarrow
+from propriety.storage.parquet_files import pyarrow
+from propriety.tables.frames import first_repeated
 
 Compression: TypeAlias = Literal["none", "gzip", "zstd"]
 

@@ -25,8 +25,8 @@ from propriety.inference.stream_evidence import Evidence
 from propriety.inference.stream_states import DayRows, StreamStates
 from propriety.ledger.ledger_files import stored_labels
 from propriety.rules.catalogue import rule_from_dict, rule_to_dict
-from propriety.tables import frames
-from propriety.tables.frames import locked, replace_file
+from propriety.storage.parquet_files import checked_fields, checked_version, pyarrow
+from propriety.storage.whole_files import locked, write_whole
 from propriety.tables.labels import plain_labels
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def _write_days(watch: LedgerMonitor, root: Path) -> None:
         files[_state_name(days)] = _write(_state_rows(watch), root / _state_name(days))
         files[times] = _write(_times(watch), root / times)
         facts = _facts_of(watch) | {"files": files}
-        replace_file(root / FACTS, json.dumps(facts | {"checksum": _checksum_of(facts)}, indent=1).encode())
+        write_whole(root / FACTS, json.dumps(facts | {"checksum": _checksum_of(facts)}, indent=1).encode())
     except BaseException:
         for name in files.keys() - kept:
             (root / name).unlink(missing_ok=True)
@@ -138,7 +138,7 @@ def _stored_times(root: Path, facts: Mapping[str, Any]) -> tuple[tuple[Any, ...]
 @contextmanager
 def _reading(path: Path) -> Iterator[None]:
     """Raise one kind of error for a file that is missing, or not of a monitor."""
-    pa, _ = frames.pyarrow()
+    pa, _ = pyarrow()
     try:
         yield
     except InputValueError:
@@ -149,7 +149,7 @@ def _reading(path: Path) -> Iterator[None]:
 
 
 def _rows(file: StoredDay) -> Any:
-    pa, parquet = frames.pyarrow()
+    pa, parquet = pyarrow()
     data = _bytes(file.path)
     if _checksum(data) != file.checksum:
         raise InputValueError(f"{file.path} has changed since the monitor was stored", hint=RESTART)
@@ -158,11 +158,11 @@ def _rows(file: StoredDay) -> Any:
 
 def _write(rows: Any, path: Path) -> str:
     """Write a file, completely or not at all, and return its checksum."""
-    pa, parquet = frames.pyarrow()
+    pa, parquet = pyarrow()
     sink = pa.BufferOutputStream()
     parquet.write_table(rows, sink, compression="zstd")
     data = sink.getvalue().to_pybytes()
-    replace_file(path, data)
+    write_whole(path, data)
     return _checksum(data)
 
 
@@ -205,20 +205,20 @@ def _state_names(facts: Mapping[str, Any]) -> set[str]:
 
 
 def _day_rows(block: DayRows) -> Any:
-    pa, _ = frames.pyarrow()
+    pa, _ = pyarrow()
     rows = len(block.stream)
     label = pa.array([block.time]).take(pa.array(np.zeros(rows, dtype=np.int64)))
     return pa.table({"time": label, **{name: getattr(block, name) for name in NUMBERS}})
 
 
 def _times(watch: LedgerMonitor) -> Any:
-    pa, _ = frames.pyarrow()
+    pa, _ = pyarrow()
     mature = [True] * len(watch.times) + [False] * len(watch.waiting)
     return pa.table({"time": pa.array([*watch.times, *watch.waiting]), "mature": mature})
 
 
 def _state_rows(watch: LedgerMonitor) -> Any:
-    pa, _ = frames.pyarrow()
+    pa, _ = pyarrow()
     states = watch.states
     labels = {name: stored_labels(name, column) for name, column in watch.labels_of(states.streams).items()}
     named = {f"label_{name}": column for name, column in labels.items()}
@@ -228,7 +228,7 @@ def _state_rows(watch: LedgerMonitor) -> Any:
 
 
 def _column(values: Any) -> Any:
-    pa, _ = frames.pyarrow()
+    pa, _ = pyarrow()
     if values.ndim == 1:
         return pa.array(values)
     return pa.FixedSizeListArray.from_arrays(pa.array(values.ravel()), values.shape[1])
@@ -279,10 +279,10 @@ def _facts(root: Path) -> dict[str, Any]:
         raise InputValueError(f"{root} must be a folder that holds a monitor; it has no {FACTS}") from None
     except (ValueError, RecursionError) as error:
         raise InputValueError(f"{root / FACTS} must be JSON", offender=str(error), hint=RESTART) from error
-    frames.checked_version(facts, SCHEMA, VERSION)
+    checked_version(facts, SCHEMA, VERSION)
     if facts.get("checksum") != _checksum_of(facts) or not isinstance(facts.get("files"), dict):
         raise InputValueError(f"{root / FACTS} has changed since the monitor was stored", hint=RESTART)
-    facts = frames.checked_fields(facts, SCHEMA, FIELDS)
+    facts = checked_fields(facts, SCHEMA, FIELDS)
     check_facts(facts)
     return facts
 

@@ -29,9 +29,10 @@ from propriety.ledger.keyed_tables import COLUMNS, KeyedTables
 from propriety.ledger.moments import OUTCOME, Moments, Sums
 from propriety.result import Floats
 from propriety.rules.catalogue import RULES, rule_from_dict, rule_to_dict
-from propriety.tables import frames
+from propriety.storage.parquet_files import checked_fields, checked_version, pyarrow
+from propriety.storage.whole_files import locked, write_whole
 from propriety.tables.events import TOP, Event, events_of
-from propriety.tables.frames import are_names, locked, replace_file
+from propriety.tables.frames import are_names
 from propriety.tables.labels import code_labels, ordered_labels, plain_labels
 from propriety.tables.queries import encoded
 from propriety.tables.table_laws import ROUNDING_OF_SUMS, weights_agree, whole_number
@@ -128,7 +129,7 @@ def _write(ledger: Ledger, root: Path, partition: Sequence[str]) -> None:
 
 def _check_types(folder: Path, targets: Mapping[Path, Any], labels: Sequence[str]) -> None:
     """Raise an error if labels are of another Arrow type than the stored ones, as which they would be read."""
-    pa, parquet = frames.pyarrow()
+    pa, parquet = pyarrow()
     stored = next(folder.rglob("*.parquet"), None)
     rows = next((rows for target, rows in targets.items() if target.is_relative_to(folder)), None)
     if stored is None or rows is None:
@@ -147,7 +148,7 @@ def _check_types(folder: Path, targets: Mapping[Path, Any], labels: Sequence[str
 
 def _write_parts(targets: Mapping[Path, Any], root: Path, facts: bytes) -> None:
     """Write all files beside the stored ones and then move them to their places; if that fails, remove them again."""
-    _, parquet = frames.pyarrow()
+    _, parquet = pyarrow()
     beside = root / f".{secrets.token_hex(8)}"
     beside.mkdir(parents=True)
     moved: list[Path] = []
@@ -158,7 +159,7 @@ def _write_parts(targets: Mapping[Path, Any], root: Path, facts: bytes) -> None:
             target.mkdir(parents=True, exist_ok=True)
             moved.append(target)
             (beside / str(place)).rename(target / PART)
-        replace_file(root / FACTS, facts)
+        write_whole(root / FACTS, facts)
     except BaseException:
         for target in moved:
             target.joinpath(PART).unlink(missing_ok=True)
@@ -310,15 +311,15 @@ def _stored_facts(root: Path) -> dict[str, Any]:
         raise InputValueError(f"{root} must be a folder that holds a ledger; it has no {FACTS}") from None
     except (ValueError, RecursionError) as error:
         raise InputValueError(f"{root / FACTS} must be JSON", offender=str(error), hint=RESTORE) from error
-    version = frames.checked_version(facts, SCHEMA, *range(1, VERSION + 1))
-    found = frames.checked_fields(facts, SCHEMA, [*SAME, "keys", "dropped"])
+    version = checked_version(facts, SCHEMA, *range(1, VERSION + 1))
+    found = checked_fields(facts, SCHEMA, [*SAME, "keys", "dropped"])
     check_facts(found, RESERVED)
     return found | {"version": version}
 
 
 def _read(folder: Path, labels: Sequence[str]) -> Any:
     """Return all files below a folder as one Arrow table, with text labels dictionary-encoded."""
-    pa, _ = frames.pyarrow()
+    pa, _ = pyarrow()
     from pyarrow import dataset
 
     law = f"{folder} must hold whole Parquet files of a ledger"
@@ -602,14 +603,14 @@ def _refuse(law: str) -> NoReturn:
 
 def stored_tables(ledger: Ledger) -> Any:
     """Return the rows of all tables of a ledger as one Arrow table."""
-    pa, _ = frames.pyarrow()
+    pa, _ = pyarrow()
     parts = [_table_rows(ledger, model, event) for model in ledger.models for event in ledger.events]
     return pa.concat_tables(parts)
 
 
 def stored_moments(ledger: Ledger) -> Any:
     """Return the cells of all moments of a ledger as one Arrow table; None if there are none."""
-    pa, _ = frames.pyarrow()
+    pa, _ = pyarrow()
     parts = []
     for place, rule in enumerate(ledger.rules):
         one = ledger.moments(rule)
@@ -624,7 +625,7 @@ def stored_moments(ledger: Ledger) -> Any:
 
 def stored_labels(name: str, labels_of_key: Sequence[Any]) -> Any:
     """Return the labels of a key as an Arrow array; raise an error if they would come back as others."""
-    pa, _ = frames.pyarrow()
+    pa, _ = pyarrow()
     law, own = f"the labels of {name} must be of one kind that Arrow knows to be stored", list(labels_of_key)
     try:
         # Arrow infers signed integers unless the type is given.
@@ -641,7 +642,7 @@ def stored_labels(name: str, labels_of_key: Sequence[Any]) -> Any:
 
 
 def _table_rows(ledger: Ledger, model: str, event: Event) -> Any:
-    pa, _ = frames.pyarrow()
+    pa, _ = pyarrow()
     keyed = ledger.keyed_tables(model, event)
     rows, bounds = len(keyed.entry), keyed.bounds
     first = bounds[:-1][np.diff(bounds) > 0]
@@ -661,7 +662,7 @@ def _table_rows(ledger: Ledger, model: str, event: Event) -> Any:
 
 def _labels(index: KeyIndex, name: str, entry: NDArray[np.intp]) -> Any:
     """Return the labels of rows as an Arrow array."""
-    pa, _ = frames.pyarrow()
+    pa, _ = pyarrow()
     place = index.place(name)
     return stored_labels(name, index.labels[place]).take(pa.array(index.codes[entry, place]))
 
@@ -672,10 +673,10 @@ def _is_same(one: Any, other: Any) -> bool:
 
 
 def _repeated(text: str, rows: int) -> Any:
-    pa, _ = frames.pyarrow()
+    pa, _ = pyarrow()
     return pa.array([text]).take(pa.array(np.zeros(rows, dtype=np.int64)))
 
 
 def _lists(matrix: Floats) -> Any:
-    pa, _ = frames.pyarrow()
+    pa, _ = pyarrow()
     return pa.FixedSizeListArray.from_arrays(pa.array(matrix.ravel()), matrix.shape[1])

@@ -17,7 +17,7 @@ from propriety.ledger.key_index import KeyIndex
 from propriety.ledger.keyed_tables import KeyedTables
 from propriety.ledger.ledger import Ledger
 from propriety.result import frame_of
-from propriety.tables import frames
+from propriety.storage.parquet_files import checked_fields, checked_version
 from propriety.tables.events import Event
 from propriety.tables.frames import are_names
 
@@ -186,9 +186,9 @@ class PrivateLedger:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> PrivateLedger:
         """Make a private ledger from a dict of `to_dict`."""
-        frames.checked_version(data, cls.schema, cls.schema_version)
+        checked_version(data, cls.schema, cls.schema_version)
         names = ["models", "keys", "dates", "cells", "published", "minimum"]
-        stored = frames.checked_fields(data, cls.schema, names, optional=["dates"])
+        stored = checked_fields(data, cls.schema, names, optional=["dates"])
         check_cells(stored["cells"])
         if not are_names(stored["models"]) or not stored["models"]:
             law = f"the models of a {cls.schema} must be different names"

@@ -16,7 +16,7 @@ import narwhals as nw
 import numpy as np
 
 from propriety.errors import InputTypeError, InputValueError, MissingDependencyError, UnsupportedOperationError
-from propriety.tables.frames import checked_fields, checked_version
+from propriety.storage.parquet_files import checked_fields, checked_version
 
 Dialect: TypeAlias = Literal["duckdb", "postgres", "spark", "bigquery", "snowflake"]
 Column: TypeAlias = Any  # A narwhals expression, or SQL text.

@@ -15,7 +15,7 @@ from propriety.report.evaluation import page_of
 from propriety.report.figures import without_pictures
 from propriety.report.labels import steady
 from propriety.report.page import Table
-from propriety.tables.frames import replace_file
+from propriety.storage.whole_files import write_whole
 
 # Characters with a meaning in LaTeX, and those that old engines do not have.
 ESCAPED = str.maketrans(
@@ -110,7 +110,7 @@ def write_word(evaluation: Evaluation, path: str | PathLike[str]) -> None:
         document.add_paragraph(_writable(table.note))
     made = io.BytesIO()
     document.save(made)
-    replace_file(path, made.getvalue())
+    write_whole(path, made.getvalue())
 
 
 def _texts(table: Table) -> tuple[list[str], list[list[str]], list[bool]]:

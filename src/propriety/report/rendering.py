@@ -24,7 +24,7 @@ from propriety.report.page import Facts, Figure, Item, Page, Section, Table
 from propriety.report.payload import json_for_html
 from propriety.report.svg import CONTROLS, adopt
 from propriety.report.threshold_ranking import ThresholdRanking, percent, reading
-from propriety.tables.frames import replace_file
+from propriety.storage.whole_files import write_whole
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -67,7 +67,7 @@ def render(page: Page) -> str:
 
 def write_page(page: str, path: str | PathLike[str]) -> None:
     """Write a page to a file, completely or not at all."""
-    replace_file(path, page.encode("utf-8"))
+    write_whole(path, page.encode("utf-8"))
 
 
 def iframe_of(page: str, *, height: int = 800) -> str:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.result import Floats
-from propriety.tables import frames
+from propriety.storage.parquet_files import pyarrow
 from propriety.tables.events import Event
 from propriety.tables.lazy_cases import LazyCases
 from propriety.tables.queries import Lazy, encoded, fetched, flag, unsupported
@@ -301,7 +301,7 @@ def _confined(cases: LazyCases, model: int, event: Event, by: Sequence[str], wit
 
     Only the cell is compared here. Invalid rows may pass; their keys identify them afterwards.
     """
-    pa, _ = frames.pyarrow()
+    pa, _ = pyarrow()
     cell = _cell(cases, model, event, within.level).cast(nw.Float64)
     rows = cases.frame.filter(cases.forecast(model, event) > 0.0).with_columns(cell=cell)  # 0 has its own key.
     patterns: dict[tuple[bool, ...], list[tuple[Group, Floats]]] = {}

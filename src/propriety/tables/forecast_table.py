@@ -12,6 +12,7 @@ import numpy as np
 from propriety.checks import check_cells
 from propriety.errors import InputTypeError
 from propriety.result import Floats, Result
+from propriety.storage.parquet_files import read_parquet, write_parquet
 from propriety.tables import frames, pooling, table_laws
 from propriety.tables.cases import TOLERANCE, Cases
 from propriety.tables.events import Event
@@ -247,7 +248,7 @@ class ForecastTable(Result):
     @classmethod
     def from_parquet(cls, path: str | PathLike[str]) -> ForecastTable:
         """Read a table that `to_parquet` wrote; needs PyArrow."""
-        return cls.from_dict(frames.read_parquet(path))
+        return cls.from_dict(read_parquet(path))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the table as plain Python data, with the name and version of its schema."""
@@ -257,7 +258,7 @@ class ForecastTable(Result):
     def to_parquet(self, path: str | PathLike[str]) -> None:
         """Write the table to a Parquet file; needs PyArrow."""
         facts = {name: value for name, value in self._fields().items() if not isinstance(value, np.ndarray)}
-        frames.write_parquet(path, self.columns(), {"schema": self.schema, "version": self.schema_version, **facts})
+        write_parquet(path, self.columns(), {"schema": self.schema, "version": self.schema_version, **facts})
 
     @property
     def weights(self) -> Floats:

@@ -1,34 +1,25 @@
-"""Reading columns from data frames, eager or lazy, and writing tables to files."""
+"""Columns of data frames, eager or lazy, and the names of columns, models and keys."""
 
 from __future__ import annotations
 
-import json
-import os
-import secrets
 import unicodedata
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Required, TypedDict, TypeVar
 
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.errors import InputTypeError, InputValueError, MissingDependencyError, ProprietyError, Wording
+from propriety.errors import InputTypeError, InputValueError, ProprietyError, Wording
 from propriety.tables import laws
 from propriety.tables.arrays import missing_cases, read_array
 from propriety.tables.keys import code_keys, ordered_categories
 
 if TYPE_CHECKING:
-    from os import PathLike
-    from types import ModuleType
-
     from propriety.tables.labels import Labels
     from propriety.tables.validation import Missing
 
 
-METADATA_KEY = b"propriety"
 Made = TypeVar("Made")
 
 
@@ -178,94 +169,6 @@ def _eager(frame: object, names: Sequence[str]) -> nw.DataFrame[Any]:
     return table
 
 
-def checked_schema(
-    data: Mapping[str, Any], schema: str, version: int, fields: Sequence[str], *, optional: Sequence[str] = ()
-) -> dict[str, Any]:
-    """Return the fields of a stored result after checking its schema, its version and that it is complete."""
-    checked_version(data, schema, version)
-    return checked_fields(data, schema, fields, optional=optional)
-
-
-def checked_version(data: Mapping[str, Any], schema: str, *versions: int) -> int:
-    """Return the version of a stored result after checking its schema and that the version is one of `versions`."""
-    found = data.get("schema") if isinstance(data, Mapping) else type(data).__name__
-    if not isinstance(data, Mapping) or not isinstance(found, str) or found != schema:
-        raise InputValueError(f"must be a stored {schema}", argument="data", offender=f"got {found!r}")
-    version = data.get("version")
-    if not isinstance(version, int) or version not in versions:
-        law = f"{schema} must have version {' or '.join(map(str, versions))}; got {version!r}"
-        raise InputValueError(law, hint="a newer propriety may have written it.")
-    return version
-
-
-def checked_fields(
-    data: Mapping[str, Any], schema: str, fields: Sequence[str], *, optional: Sequence[str] = ()
-) -> dict[str, Any]:
-    """Return the fields of a stored result after checking that they are complete; optional ones may be absent."""
-    stored = {name: value for name, value in data.items() if name not in ("schema", "version")}
-    lacking = sorted(set(fields) - set(stored) - set(optional))
-    surplus = sorted(map(str, set(stored) - set(fields)))
-    if lacking or surplus:
-        told = f"it lacks {lacking}" if lacking else f"it has {surplus} too"
-        raise InputValueError(f"{schema} must have the fields {list(fields)}; {told}")
-    return stored
-
-
-def write_parquet(path: str | PathLike[str], columns: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
-    """Write columns to a Parquet file, completely or not at all, with `facts` as JSON in its metadata."""
-    pa, parquet = pyarrow()
-    try:
-        table = pa.table(dict(columns))
-    except (pa.ArrowException, OverflowError) as error:
-        law = "a column of a Parquet file must hold values of one kind, which Arrow knows"
-        raise InputTypeError(law, offender=_first_line(error)) from error
-    sink = pa.BufferOutputStream()
-    parquet.write_table(table.replace_schema_metadata({METADATA_KEY: json.dumps(dict(facts))}), sink)
-    replace_file(path, sink.getvalue())
-
-
-def read_parquet(path: str | PathLike[str]) -> dict[str, Any]:
-    """Read the columns and facts of a file of `write_parquet` into one dict."""
-    pa, parquet = pyarrow()
-    try:
-        table = parquet.read_table(path)
-        columns = {name: table.column(name).to_numpy() for name in table.column_names}
-    except (pa.ArrowException, UnicodeError, OSError) as error:
-        if isinstance(error, OSError) and (error.errno or type(error) is not OSError):
-            raise  # The file is absent or not readable; an incomplete file raises a plain OSError.
-        raise InputValueError(f"{path} must be a whole Parquet file", offender=_first_line(error)) from error
-    return _facts(table.schema.metadata or {}, path) | columns
-
-
-def _facts(metadata: Mapping[bytes, bytes], path: str | PathLike[str]) -> dict[str, Any]:
-    law = f"{path} must be a Parquet file that propriety wrote"
-    if METADATA_KEY not in metadata:
-        raise InputValueError(f"{law}; its mark is missing")
-    try:
-        stored = json.loads(metadata[METADATA_KEY])
-    except (ValueError, RecursionError):
-        stored = None
-    if not isinstance(stored, dict):
-        raise InputValueError(f"{law}; its mark cannot be read")
-    return stored
-
-
-def _first_line(error: Exception) -> str:
-    """Return the first line of a library's error message."""
-    return str(error).strip().split("\n", maxsplit=1)[0].rstrip(".")
-
-
-def pyarrow() -> tuple[ModuleType, ModuleType]:
-    """Import PyArrow and its Parquet module."""
-    try:
-        import pyarrow as pa
-        from pyarrow import parquet
-    except ImportError as error:
-        law = "Parquet files and engines need PyArrow"
-        raise MissingDependencyError(law, hint="pip install pyarrow.") from error
-    return pa, parquet
-
-
 Name = TypeVar("Name", bound=Hashable)
 UNPRINTABLE = ("Cc", "Cs")  # Control characters, and lone surrogates, which no file can hold.
 
@@ -333,46 +236,3 @@ def check_key_names(names: Iterable[object]) -> None:
         if not isinstance(name, str) or not name.strip():
             law = "must name its keys by texts that are not empty"
             raise InputValueError(law, argument="by", offender=f"got {name!r}")
-
-
-def replace_file(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write a file completely or not at all; if that fails, for example on a full disk, the old file stays.
-
-    A link is kept, and the file that it points to is replaced. A device or a pipe is written to.
-    """
-    target = Path(path).resolve()
-    if target.exists() and not target.is_file():
-        target.write_bytes(data)
-        return
-    beside = target.with_name(f".{secrets.token_hex(8)}.part")
-    try:
-        beside.write_bytes(data)
-        beside.replace(target)
-    except BaseException as error:
-        with suppress(OSError):
-            beside.unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            error.filename = os.fspath(path)
-        raise
-
-
-@contextmanager
-def locked(folder: Path, *, shared: bool = False) -> Iterator[None]:
-    """Keep other processes and threads from changing a folder; with `shared`, others may read it at the same time.
-
-    The lock ends with the process. There is none on Windows, nor on file systems that have no locks.
-    """
-    try:
-        import fcntl
-    except ImportError:
-        yield
-        return
-    handle = os.open(folder, os.O_RDONLY) if folder.is_dir() else -1
-    try:
-        if handle >= 0:
-            with suppress(OSError):
-                fcntl.flock(handle, fcntl.LOCK_SH if shared else fcntl.LOCK_EX)
-        yield
-    finally:
-        if handle >= 0:
-            os.close(handle)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.errors import InputTypeError, InputValueError, UnsupportedOperationError, Wording
+from propriety.storage.parquet_files import pyarrow
 from propriety.tables import frames, laws
 
 Lazy: TypeAlias = nw.LazyFrame[Any]
@@ -28,7 +29,7 @@ def engine_of(frame: Lazy) -> str:
 
 def fetched(query: Lazy) -> Any:
     """Run a query and return a PyArrow table."""
-    frames.pyarrow()
+    pyarrow()
     if query.implementation.is_ibis():
         query = nw.from_native(_with_natural_logarithms(query.to_native()))
     return query.collect(backend="pyarrow").to_native()
@@ -84,7 +85,7 @@ def computed_once(rows: Lazy) -> Lazy:
 
 def encoded(column: Any) -> tuple[list[Any], NDArray[np.intp]]:
     """Return the distinct values of a PyArrow column, possibly with None, and the index of each row's value."""
-    pa, _ = frames.pyarrow()
+    pa, _ = pyarrow()
     column = column.combine_chunks() if hasattr(column, "combine_chunks") else column
     if pa.types.is_dictionary(column.type):
         return _encoded_again(column)

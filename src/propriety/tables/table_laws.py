@@ -11,7 +11,8 @@ import numpy as np
 from propriety.checks import check_cells
 from propriety.errors import InputTypeError, InputValueError
 from propriety.result import Floats
-from propriety.tables import frames, pooling
+from propriety.storage import parquet_files
+from propriety.tables import pooling
 
 if TYPE_CHECKING:
     from propriety.tables.forecast_table import ForecastTable
@@ -188,8 +189,8 @@ FIELDS = (*COLUMNS, "n", "n_events", *FACTS)
 
 def stored_fields(data: Mapping[str, Any], schema: str, version: int) -> dict[str, Any]:
     """Return the fields of a stored table. They are not checked yet."""
-    frames.checked_version(data, schema, version)
-    stored = frames.checked_fields(data, schema, FIELDS, optional=["refined", *COLUMNS[3:]])
+    parquet_files.checked_version(data, schema, version)
+    stored = parquet_files.checked_fields(data, schema, FIELDS, optional=["refined", *COLUMNS[3:]])
     for name, least in (("n", 1), ("n_events", 0)):  # Optional when a table is constructed, but not when it is stored.
         whole_number(name, stored[name], least)
     return stored
