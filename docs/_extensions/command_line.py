@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,20 +27,24 @@ def _command(command: click.Command) -> Iterator[str]:
     context = click.Context(command, info_name=f"propriety {command.name}")
     yield from _literal([" ".join([context.command_path, *command.collect_usage_pieces(context)])])
     yield from _paragraphs(command.help)
-    for option in command.params:
-        if isinstance(option, click.Option) and not option.hidden:
-            yield from _option(option, context)
+    grouped = [option for group in getattr(command, "groups", ()) for option in group.options]
+    for title, options in getattr(command, "groups", ()):
+        yield from _options(title, options, context)
+    yield from _options("Other options", [option for option in command.params if option not in grouped], context)
     yield from _blocks(command.epilog)
 
 
-def _option(option: click.Option, context: click.Context) -> Iterator[str]:
-    """Yield the entry of an option in a list of definitions."""
-    record = option.get_help_record(context)
-    if record is not None:
-        names, text = record
-        yield f"``{names}``"
-        yield f"   {_escaped(text)}"
-        yield ""
+def _options(title: str, options: Iterable[click.Parameter], context: click.Context) -> Iterator[str]:
+    """Yield the title of some options, and a list of their definitions."""
+    yield f"**{title}**"
+    yield ""
+    for option in options:
+        record = option.get_help_record(context) if isinstance(option, click.Option) else None
+        if record is not None:
+            names, text = record
+            yield f"``{names}``"
+            yield f"   {_escaped(text)}"
+            yield ""
 
 
 def _paragraphs(text: str | None) -> Iterator[str]:

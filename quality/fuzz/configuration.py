@@ -13,14 +13,14 @@ from command_line import folder_of_its_own, run_command, sound_file
 from drawing import Drawing
 from ledgers import sound_files
 
-from propriety.cli.config import _parameters
+from propriety.cli.config import option_names
 from propriety.cli.program import program
 
 __all__ = ["one"]
 
 COMMANDS = ("condense", "evaluate", "compare", "plan", "monitor", "segments", "recalibrate")
 QUICK = {"seed": "1", "resamples": "59"}  # For the commands that have these options.
-NAMES = sorted({key for command in program.commands.values() for key in _parameters(command)})
+NAMES = sorted({key for command in program.commands.values() for key in option_names(command)})
 VALUES = (
     *("y", "p", "q", "g", "w", "in", "out", "a", "", "1", "9", "0.5", "0.1,0.2", "nan", "-1", "brier", "log", "auc"),
     *(
@@ -44,14 +44,14 @@ def one(data: bytes) -> None:
     """Run a command with the options that the bytes say."""
     drawing = Drawing(data)
     command = drawing.choice(COMMANDS)
-    text = _text(drawing) if drawing.number(3) else _plain(drawing.rest())
+    text = _text(drawing, command) if drawing.number(3) else _plain(drawing.rest())
     with folder_of_its_own() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         _write_input(command, folder)
         project = drawing.number(7) == 7
         name = "pyproject.toml" if project else "options.toml"
         (folder / name).write_text(f"[tool.propriety]\n{text}" if project else text, encoding="utf-8", newline="")
-        own = _parameters(program.commands[command])
+        own = option_names(program.commands[command])
         given = [part for option, value in QUICK.items() if option in own for part in (f"--{option}", value)]
         run_command(command, *["in"] * ("files" in own), *(() if project else ("--config", name)), *given)
 
@@ -67,9 +67,9 @@ def _write_input(command: str, folder: Path) -> None:
         (folder / "in").write_bytes(sound_file(0))
 
 
-def _text(drawing: Drawing) -> str:
+def _text(drawing: Drawing, command: str) -> str:
     """Return TOML with known and unknown names and values of all kinds."""
-    lines = []
+    lines = [f"[{command}]"]
     for _ in range(drawing.number(6)):
         if drawing.number(5) == 5:
             lines.append(f"[{drawing.choice([*COMMANDS, 'tool.propriety', 'other', drawing.text()])}]")

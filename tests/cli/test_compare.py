@@ -4,18 +4,21 @@ import json
 
 import pytest
 
+from propriety.cli.options import PERIOD
 from propriety.inference.comparison import compare
 
 CASES = ("p.csv", "--outcome", "y", "--forecast", "honest")
 BOTH = (*CASES, "--forecast", "bold")
 
 
-@pytest.mark.parametrize("shared", [None, "cluster", "time"])
+@pytest.mark.parametrize("shared", [None, "cluster", "period"])
 def test_compare(run, columns, shared):
-    column = {"cluster": "patient", "time": "day"}.get(shared)
+    column = {"cluster": "patient", "period": "day"}.get(shared)
     options = [] if shared is None else [f"--{shared}", column]
     models = {name: columns[name] for name in ("honest", "bold")}
-    expected = compare(columns["y"], models, **({} if shared is None else {shared: columns[column]}))
+    expected = compare(
+        columns["y"], models, **({} if shared is None else {PERIOD if shared == "period" else shared: columns[column]})
+    )
     told = run("compare", *BOTH, *options).stdout
     assert expected.summary() in told
     assert "adjusted p" in told
@@ -30,13 +33,10 @@ def test_compare_by_the_score_that_fits_the_thresholds(run):
     assert found["measure"] == "bounded_brier"
 
 
-def test_compare_by_a_rule_has_no_thresholds_unless_all_commands_share_them(folder, run, refusal):
+def test_compare_by_a_rule_has_no_thresholds(refusal):
     by_rule = ("compare", *BOTH, "--rule", "log")
     told = refusal(*by_rule, "--thresholds", "0.1", "0.3")
     assert "--thresholds cannot be combined with --rule" in told
-    alone = run(*by_rule).stdout
-    (folder / "e.toml").write_text("thresholds = [0.1, 0.3]\n")
-    assert run(*by_rule, "--config", "e.toml").stdout == alone
 
 
 def test_compare_names_the_better_model_and_puts_a_dash_for_no_p_value(run, folder):
@@ -51,7 +51,7 @@ def test_compare_names_the_better_model_and_puts_a_dash_for_no_p_value(run, fold
     ("arguments", "told"),
     [
         (["compare", *CASES], "compare needs two or more models of the same cases. Hint: repeat --forecast."),
-        (["compare", *BOTH, "--cluster", "patient", "--time", "day"], "not both"),
+        (["compare", *BOTH, "--cluster", "patient", "--period", "day"], "not both"),
         (["compare", *BOTH, "--rule", "brjer"], "did you mean brier?"),
         (["compare", *BOTH, "--rule", "propriety:"], "the rule must be named as MODULE:NAME"),
         (["compare", *BOTH, "--rule", "nowhere_at_all:Rule"], "ModuleNotFoundError: No module named 'nowhere_at_all'"),

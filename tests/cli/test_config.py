@@ -6,11 +6,11 @@ from pathlib import Path
 import click
 import pytest
 
-from propriety.cli.config import _parameters
+from propriety.cli.config import option_names
 from propriety.cli.program import program
 
 FEW = ("--resamples", "50", "--seed", "1")
-CASES = 'outcome = "y"\nforecast = ["honest"]\nresamples = 50\nseed = 1\n'
+CASES = '[evaluate]\noutcome = "y"\nforecast = ["honest"]\nresamples = 50\nseed = 1\n'
 
 
 def json_of(result):
@@ -20,7 +20,7 @@ def json_of(result):
 
 def test_options_come_from_the_file(run, folder):
     (folder / "e.toml").write_text(
-        f'files = ["p.csv"]\n{CASES}thresholds = [0.1, 0.3]\nlevel = 0.9\n[evaluate]\nby = ["site", "site,day"]\njson = "-"\n'
+        f'{CASES}files = ["p.csv"]\nthresholds = [0.1, 0.3]\nlevel = 0.9\nby = ["site", "site,day"]\njson = "-"\n'
     )
     found = json_of(run("evaluate", "--config", "e.toml"))
     assert (found["models"], found["thresholds"], found["level"]) == (["honest"], [0.1, 0.3], 0.9)
@@ -28,7 +28,9 @@ def test_options_come_from_the_file(run, folder):
 
 
 def test_the_command_line_wins(run, folder):
-    (folder / "e.toml").write_text(CASES + 'fail-if = ["brier>0"]\n[evaluate]\nlevel = 0.8\n')
+    (folder / "e.toml").write_text(
+        CASES + 'fail-if = ["brier>0"]\nlevel = 0.8\n[compare]\noutcome = "y"\nlevel = 0.7\n'
+    )
     given = ("p.csv", "--config", "e.toml")
     assert run("evaluate", *given).exit_code == 1
     found = json_of(
@@ -37,7 +39,8 @@ def test_the_command_line_wins(run, folder):
     assert (found["models"], found["level"], found["seed"]) == (["bold"], 0.99, 1)
     assert [one["gate"] for one in found["gates"]] == ["brier > 1"]
     compared = run("compare", *given, "--forecast", "bold", "--forecast", "honest", "--fail-if", "n<1", "--json", "-")
-    assert json_of(compared)["level"] == 0.95
+    assert json_of(compared)["level"] == 0.7
+    assert "--config must name a file with the table [segments]; e.toml has none" in run("segments", *given).stderr
 
 
 @pytest.mark.parametrize("name", ["pyproject.toml", "propriety.toml", ".propriety.toml", "evaluation.toml"])
@@ -57,7 +60,7 @@ def test_no_file_of_the_current_folder_is_read_unless_it_is_named(run, folder, n
 
 def test_flags_and_lists(run, folder, columns):
     (folder / "e.toml").write_text(
-        'outcome = "grade"\nforecast = "m=g0,g1,g2"\nclasses = ["low", "mid", "high"]\nordered = true\nresamples = 50\nseed = 1\n'
+        '[evaluate]\noutcome = "grade"\nforecast = "m=g0,g1,g2"\nclasses = ["low", "mid", "high"]\nordered = true\nresamples = 50\nseed = 1\n'
     )
     assert json_of(run("evaluate", "p.csv", "--config", "e.toml", "--json", "-"))["kind"] == "ordinal"
 
@@ -65,17 +68,19 @@ def test_flags_and_lists(run, folder, columns):
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ('outcom = "y"', "has no option or command 'outcom'. Hint: did you mean outcome?"),
+        ('outcome = "y"', "e.toml has no command 'outcome'"),
+        ('[evaluat]\noutcome = "y"', "e.toml has no command 'evaluat'. Hint: did you mean evaluate?"),
+        ('[compare]\noutcome = "y"', "must name a file with the table [evaluate]; e.toml has none"),
         ('[evaluate]\nbyy = "site"', "the table evaluate of e.toml has no option 'byy'. Hint: did you mean by?"),
         ("[evaluate]\nordered = 1", "ordered in e.toml must be true or false"),
-        ("level = true", "level in e.toml must not be true or false"),
+        ("[evaluate]\nlevel = true", "level in e.toml must not be true or false"),
         ("[evaluate.by]\na = 1", "by in e.toml must be a value"),
-        ("evaluate = 1", "evaluate in e.toml must be a table"),
+        ("evaluate = 1", "the table [evaluate]; e.toml has none"),
         ("a b", "e.toml must be TOML"),
-        ('level = "high"', "e.toml: Invalid value for '--level'"),
-        ('config = "e.toml"', "has no option or command 'config'"),
-        ('by = "a\\u0000b"', "by in e.toml must not hold the character NUL"),
-        ('by = ["a", "\\u0000"]', "by in e.toml must not hold the character NUL"),
+        ('[evaluate]\nlevel = "high"', "e.toml: Invalid value for '--level'"),
+        ('[evaluate]\nconfig = "e.toml"', "has no option 'config'"),
+        ('[evaluate]\nby = "a\\u0000b"', "by in e.toml must not hold the character NUL"),
+        ('[evaluate]\nby = ["a", "\\u0000"]', "by in e.toml must not hold the character NUL"),
     ],
 )
 def test_files_that_are_wrong(refusal, folder, text, told):
@@ -112,24 +117,14 @@ def test_every_option_that_imports_code_is_in_the_security_policy():
 @pytest.mark.parametrize("name", list(program.commands))
 def test_every_option_has_a_name_in_the_file(name):
     command = program.commands[name]
-    named = set(map(id, _parameters(command).values()))
+    named = set(map(id, option_names(command).values()))
     left = [one.name for one in command.params if id(one) not in named]
     assert left == ["config"]
     assert all(isinstance(one, click.Parameter) for one in command.params)
 
 
-def test_columns_from_a_file_do_not_stand_in_the_way_of_what_has_none(run, folder, refusal):
-    assert run("condense", "p.csv", "--outcome", "y", "--forecast", "honest", "-o", "led").exit_code == 0
-    (folder / "e.toml").write_text(CASES)
-    preset = ("--config", "e.toml")
-    assert run("evaluate", "led", *preset).exit_code == 0
-    assert run("plan", "--prevalence", "0.1", "--auc", "0.8", *preset).exit_code == 0
-    assert run("plan", "led", *preset).exit_code == 0
-    assert "--outcome is for files of cases" in refusal("evaluate", "led", "--outcome", "y", *preset)
-
-
 def test_a_file_is_not_named_for_what_was_typed(refusal, folder):
-    (folder / "e.toml").write_text("level = 0.9\n")
+    (folder / "e.toml").write_text("[evaluate]\nlevel = 0.9\n")
     told = refusal(
         "evaluate", "p.csv", "--outcome", "y", "--forecast", "honest", "--level", "high", "--config", "e.toml"
     )

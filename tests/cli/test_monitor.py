@@ -67,7 +67,7 @@ def test_an_alarm_is_exit_code_1_and_says_since_when(ledgers, run):
 
 def test_options(ledgers, run, refusal):
     assert run("monitor", "drift", "--level", "0.999", "--reference-days", "5", "--json", "-").exit_code == 1
-    assert "no key 'week'" in refusal("monitor", "calm", "--time", "week")
+    assert "no key 'week'" in refusal("monitor", "calm", "--period", "week")
     assert "monitor reads ledgers" in refusal("monitor", "p.csv")
     assert "level must" in refusal("monitor", "calm", "--level", "1.5")
 

@@ -65,8 +65,3 @@ def test_rejects(folder, run, arguments, text):
 def test_a_width_is_given_once(refusal):
     once = ("plan", "--prevalence", "0.1", "--auc", "0.8", "--width", "auc=0.1")
     assert "must name each measure once; 'auc' is named again" in refusal(*once, "--width", "auc=0.2")
-
-
-def test_a_shared_range_of_thresholds_is_not_for_a_plan(folder, run):
-    (folder / "e.toml").write_text("thresholds = [0.1, 0.2]\n")
-    assert run("plan", "--prevalence", "0.1", "--auc", "0.8", "--config", "e.toml").exit_code == 0

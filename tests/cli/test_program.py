@@ -16,7 +16,7 @@ from pyarrow import parquet
 
 import propriety
 from propriety.cli import main
-from propriety.cli.numbers import numbers_joined
+from propriety.cli.options import numbers_joined
 from propriety.cli.program import program
 
 posix = pytest.mark.skipif(os.name == "nt", reason="signals are those of POSIX")

@@ -124,7 +124,7 @@ def test_rows_that_were_left_out_are_counted(files, run):
 
 
 def test_what_it_cannot_do_is_said(files, refusal):
-    assert "--weight cannot be used" in refusal("segments", "calm.csv", *CASES, *BY, "--weight", "p")
+    assert "No such option" in refusal("segments", "calm.csv", *CASES, *BY, "--weight", "p")
     assert "they lack ['planet']" in refusal("segments", "calm.csv", *CASES, "--by", "planet")
     pr.condense([0, 1], [0.2, 0.7]).to_parquet(files / "ledger")
     assert "these are condensed" in refusal("segments", "ledger", *CASES, *BY)

@@ -6,14 +6,16 @@ import csv
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import click
 import narwhals as nw
 
-from propriety.cli.config import is_preset
-from propriety.cli.files import Opened
+from propriety.cli.files import Opened, open_relation
+from propriety.cli.options import PERIOD, taken
 from propriety.cli.texts import LabelRole
 from propriety.cli.written_numbers import Dialect
 from propriety.errors import InputValueError
@@ -29,7 +31,10 @@ TRUTHS = {"true": True, "t": True, "yes": True, "y": True, "false": False, "f": 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cases:
-    """The columns of the files by role, as typed by the user; with `crosses`, the key "a,b" crosses two columns."""
+    """The columns of the files by role, as typed by the user; with `crosses`, the key "a,b" crosses two columns.
+
+    Its fields are named like the options of commands.
+    """
 
     outcome: str | None = None
     forecasts: Sequence[str] = ()
@@ -37,11 +42,21 @@ class Cases:
     classes: str | None = None
     pos_label: str | None = None
     missing: str = "raise"
-    dialect: Dialect = field(default_factory=Dialect)
+    ordered: bool = False
     by: Sequence[str] = ()
     cluster: str | None = None
-    time: str | None = None
+    period: str | None = None
+    dialect: Dialect = field(default_factory=Dialect)
     crosses: bool = True
+
+    @classmethod
+    def of(cls, options: dict[str, Any], **more: Any) -> Cases:
+        """Make them of the options of a command, from which they are removed."""
+        return replace(taken(cls, options), dialect=taken(Dialect, options), **more)
+
+    def opened(self, files: Sequence[Path], *, cut: bool = False) -> AbstractContextManager[Opened]:
+        """Open the files; if numbers are `cut` into parts, keys with decimals are numbers."""
+        return open_relation(files, dialect=self.dialect, labels=self.labels(cut=cut), numbers=self.numbers())
 
     def given(self) -> list[str]:
         """Return the given options that apply only to files of cases."""
@@ -53,10 +68,11 @@ class Cases:
             "--pos-label": self.pos_label,
             "--by": self.by,
             "--cluster": self.cluster,
-            "--time": self.time,
+            "--period": self.period,
+            "--ordered": self.ordered,
             "--missing": self.missing == "drop",
         }
-        return [*(option for option, value in options.items() if value and not is_preset(option)), *self.dialect.typed]
+        return [*(option for option, value in options.items() if value), *self.dialect.given()]
 
     def labels(self, *, cut: bool = False) -> dict[str, LabelRole]:
         """Return the outcome, and the columns of labels, which in CSV must not be read as numbers that merge some.
@@ -65,7 +81,7 @@ class Cases:
         """
         keys: list[str | None] = [*self.by, *(name for typed in self.by for name in _crossed(typed)), self.cluster]
         named = self.classes is not None or self.pos_label is not None
-        values = [self.time, self.outcome if named else None]
+        values = [self.period, self.outcome if named else None]
         roles: dict[str, LabelRole] = {} if self.outcome is None else {self.outcome: "outcome"}
         roles |= {name: "label" for name in keys if name is not None}
         if cut:
@@ -78,18 +94,20 @@ class Cases:
         listed = [*self.forecasts, *(name for one in lists for name in _split(one))]
         return [name for name in (*listed, self.weight) if name]
 
-    def arguments(self, opened: Opened, *, in_memory: bool = False) -> dict[str, Any]:
-        """Return the arguments of `propriety.evaluate`, with the frame as `y_true`.
+    def arguments(self, opened: Opened) -> dict[str, Any]:
+        """Return the given arguments of Python functions such as `propriety.evaluate`, with the frame as `y_true`.
 
         Many rows stay in their files and are counted by DuckDB; few are read, because some analyses need every case.
         """
         models = self._models(opened)
-        shared = {"cluster": self.cluster, "time": self.time, "sample_weight": self.weight}
+        shared = {"cluster": self.cluster, PERIOD: self.period, "sample_weight": self.weight}
         by = self._keys(opened)
         needed = self._needed(opened, models, by, shared.values())
-        read = in_memory or opened.count() <= IN_MEMORY
-        frame = needed.collect(backend="pyarrow").to_native() if read else needed.to_native()
-        return {"y_true": frame, "forecasts": models, **self._labels(opened), "by": list(by) or None, **shared}
+        rows = int(opened.frame.select(nw.len()).collect().item())
+        frame = needed.collect(backend="pyarrow").to_native() if rows <= IN_MEMORY else needed.to_native()
+        named = {"by": list(by) or None, "ordered": self.ordered or None, **shared, **self._labels(opened)}
+        given = {name: value for name, value in named.items() if value is not None}
+        return {"y_true": frame, "forecasts": models, **given}
 
     def labels_typed(self, opened: Opened) -> dict[bool, str]:
         """Return how labels that DuckDB reads as booleans are written, such as "yes", as far as they were typed."""
@@ -150,7 +168,7 @@ class Cases:
         names = dict.fromkeys(name for name in (self.outcome, *forecasts, *keys, *shared) if name is not None)
         schema = checked_columns(opened.frame, [*names, *(name for own in crosses.values() for name in own)])
         # Databases may store probabilities as decimals, which arrays do not support; keys are not converted.
-        numbers = {self.outcome, *forecasts, self.weight} - {*keys, self.cluster, self.time}
+        numbers = {self.outcome, *forecasts, self.weight} - {*keys, self.cluster, self.period}
         cast = {name for name in numbers if name is not None and schema[name].is_decimal()}
         columns = [nw.col(name).cast(nw.Float64) if name in cast else nw.col(name) for name in names]
         return opened.frame.select(*columns, **{name: _cross(opened, own) for name, own in crosses.items()})

@@ -6,20 +6,16 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import click
-
-from propriety.cli.config import is_preset
+from propriety.cli.config import near_names
 from propriety.cli.evaluate import evaluation_of_files
-from propriety.cli.gate_facts import Facts, near_names
-from propriety.cli.gate_options import GatedCommand, Gates, gate_options
-from propriety.cli.gate_outputs import Summary
+from propriety.cli.gate_facts import Facts
+from propriety.cli.gate_outputs import GatedCommand, Gates, Summary, gate_options
 from propriety.cli.imports import imported_rule
 from propriety.cli.inputs import found_files
 from propriety.cli.machine import document, written
-from propriety.cli.messages import block, estimate, say, show_table
-from propriety.cli.options import case_options, file_arguments, json_option, problem_options
+from propriety.cli.messages import estimate, say, show_table, stage
+from propriety.cli.options import COLUMNS, DIALECT, FILES, JSON, PROBLEM, Group, command, option, taken
 from propriety.cli.outputs import STDOUT, check_targets, write
-from propriety.cli.stages import Stages
 from propriety.errors import InputValueError
 from propriety.evaluation.evaluation import Evaluation
 from propriety.inference.bootstrap import Drawing
@@ -32,57 +28,55 @@ from propriety.rules.rule import Rule
 
 LAW = "compare needs two or more models of the same cases"
 RULES: dict[str, Rule] = {rule.name: rule for rule in (Brier(), Log(), Spherical(), RankedProbability(), RankedLog())}
-
-
-@click.command(
-    cls=GatedCommand,
-    short_help="Compare models pair by pair.",
-    epilog=block(
-        "Examples",
-        "propriety compare predictions.parquet --outcome y --forecast a --forecast b",
-        "propriety compare visits.csv --outcome fell --forecast a --forecast b --cluster patient --thresholds 0.05 0.2",
-        "propriety compare predictions.csv --outcome y --forecast new --forecast old --rule log",
-        'propriety compare predictions.csv --outcome y --forecast new --forecast old --fail-if "new worse than old"',
-        "propriety compare days.csv --outcome rain --forecast a --forecast b --time day --json -",
-    ),
-)
-@file_arguments
-@case_options
-@problem_options
-@click.option(
+RULE = option(
     *("--rule", "rule_name"),
     metavar="RULE",
     help=f"Scoring rule to compare by: {', '.join(RULES)}; or MODULE:NAME for your own. By default the one that fits "
     "the outcome and the thresholds.",
 )
-@json_option
-@gate_options
-def compare(files: Sequence[str], json_file: str | None, rule_name: str | None, gates: Gates, **asked: Any) -> None:
+GATES = gate_options(
+    '"a worse than b", "a not better than b" or "a/brier>b/brier". Without a model, it applies to every model. It also '
+    "fails if this cannot be told: a number could not be computed, or a verdict has no test."
+)
+
+
+@command(
+    "Compare models pair by pair.",
+    *(FILES, COLUMNS, DIALECT, Group(PROBLEM.title, (RULE, *PROBLEM.options)), Group("Files to write", (JSON,)), GATES),
+    kind=GatedCommand,
+    examples=[
+        "propriety compare predictions.parquet --outcome y --forecast a --forecast b",
+        "propriety compare visits.csv --outcome fell --forecast a --forecast b --cluster patient --thresholds 0.05 0.2",
+        "propriety compare predictions.csv --outcome y --forecast new --forecast old --rule log",
+        'propriety compare predictions.csv --outcome y --forecast new --forecast old --fail-if "new worse than old"',
+        "propriety compare days.csv --outcome rain --forecast a --forecast b --period day --json -",
+    ],
+)
+def compare(files: Sequence[str], rule_name: str | None, json_file: str | None, **options: Any) -> None:
     """Compare models on the same cases, pair by pair, by the score that fits the outcome and the thresholds.
 
-    The tests assume independent cases unless --cluster, such as the patient, or --time is given. FILEs are those of
+    The tests assume independent cases unless --cluster, such as the patient, or --period is given. FILEs are those of
     `propriety evaluate`.
     """
+    gates = taken(Gates, options)
     targets = [json_file, *gates.targets]
     check_targets(targets)
     rule = None if rule_name is None else rule_named(rule_name)
-    if rule is not None and asked["thresholds"] is not None and not is_preset("--thresholds"):
+    if rule is not None and options["thresholds"] is not None:
         hint = "leave out --rule to compare at the thresholds."
         raise InputValueError("cannot be combined with --rule", argument="--thresholds", hint=hint)
-    stages = Stages()
     with found_files(files) as paths:
         check_targets(targets, [*paths, *gates.sources])
-        with evaluation_of_files(paths, stages, **asked) as evaluation, stages.stage("comparison"):
-            found = _compared(evaluation, rule)
-    results = gates.check(Facts.of_comparison(found, gates.baseline, evaluation))
+        with evaluation_of_files(paths, options) as evaluation, stage("comparison"):
+            comparison = _compared(evaluation, rule)
+    results = gates.check(Facts.of_comparison(comparison, gates.baseline, evaluation))
     if json_file is not None:
-        write(
-            json_file, written(document("comparison", found.to_dict() | {"gates": [one.to_dict() for one in results]}))
-        )
-    gates.write(results, Summary("compare", found.summary().splitlines(), _rows(found)))
+        fields = comparison.to_dict() | {"gates": [result.to_dict() for result in results]}
+        write(json_file, written(document("comparison", fields)))
+    gates.write(results, Summary("compare", comparison.summary().splitlines(), _rows(comparison)))
     if STDOUT not in targets:
-        say(found.summary())
-        head, *rows = _rows(found)
+        say(comparison.summary())
+        head, *rows = _rows(comparison)
         show_table(head, rows, numbers=(2, 3))
     gates.finish(results)
 

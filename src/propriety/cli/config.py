@@ -3,116 +3,98 @@
 from __future__ import annotations
 
 import csv
+import difflib
 import io
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 from click.core import ParameterSource
 
-from propriety.cli.gate_facts import near_names
 from propriety.errors import InputValueError
 
-# Options of one command line, which do not belong in a file.
-PERSONAL = ("config", "help")
+NOT_IN_FILES = ("config", "help")
 READ = "propriety.config"  # The file that a command has read, in the context of click.
+MOST_NEAR_NAMES = 4
 
 
-def configured(commands: Sequence[click.Command]) -> list[click.Command]:
-    """Give every command the option `--config`; what the command line gives takes precedence.
+def config_option() -> click.Option:
+    """Return the option `--config`; what is typed takes precedence over the file.
 
-    A file has options at its top level, for every command that has them, and tables such as `[evaluate]` with the
-    options of one command, which take precedence. No file is read unless it is named: options also name the files to
-    write, and code to import, and the current folder may be somebody else's.
+    A file has a table for each command, such as `[evaluate]`, with its options. No file is read unless it is named:
+    options also name the files to write, and code to import, and the current folder may be somebody else's.
     """
-    for command in commands:
-        command.params.append(
-            click.Option(
-                ["--config"],
-                type=click.Path(),
-                metavar="FILE",
-                is_eager=True,
-                expose_value=False,
-                callback=lambda ctx, _, name: _read(ctx, name, commands),
-                help='TOML file with options, such as outcome = "y" or fail-if = ["miscalibrated"].',
-            )
-        )
-    return list(commands)
-
-
-def is_preset(option: str) -> bool:
-    """Whether an option of the running command was given by a file of options rather than typed."""
-    ctx = click.get_current_context(silent=True)
-    if ctx is None:
-        return False
-    names = [str(one.name) for one in ctx.command.params if option in one.opts]
-    return any(ctx.get_parameter_source(name) is ParameterSource.DEFAULT_MAP for name in names)
+    return click.Option(
+        ["--config"],
+        type=click.Path(),
+        metavar="FILE",
+        is_eager=True,
+        expose_value=False,
+        callback=_read,
+        help='TOML file with a table for each command, such as [evaluate] with outcome = "y" and by = ["sex", "site"].',
+    )
 
 
 def origin(error: click.ClickException) -> str | None:
     """Return the file of options that gave the value that click rejects; None if it was typed."""
     if not isinstance(error, click.BadParameter) or error.ctx is None or error.param is None:
         return None
-    preset = error.ctx.get_parameter_source(str(error.param.name)) is ParameterSource.DEFAULT_MAP
-    return error.ctx.meta.get(READ) if preset else None
+    is_of_file = error.ctx.get_parameter_source(str(error.param.name)) is ParameterSource.DEFAULT_MAP
+    return error.ctx.meta.get(READ) if is_of_file else None
 
 
-def _read(ctx: click.Context, name: str | None, commands: Sequence[click.Command]) -> None:
+def near_names(typed: str, known: Iterable[str]) -> str:
+    """Return a hint with the known names that are most like the typed one; empty if there is none.
+
+    Examples
+    --------
+    >>> near_names("brjer", ["brier", "log", "brier_low"])
+    'did you mean brier?'
+    """
+    by_case = {name.lower(): name for name in known}
+    near = [by_case[name] for name in difflib.get_close_matches(typed.lower(), by_case, MOST_NEAR_NAMES)]
+    if not near:
+        return ""
+    return f"did you mean {', '.join(near[:-1])}{' or ' if len(near) > 1 else ''}{near[-1]}?"
+
+
+def option_names(command: click.Command) -> dict[str, click.Parameter]:
+    """Return the parameters by their names in a file: those of the long options, and FILE as `files`."""
+    named: dict[str, click.Parameter] = {}
+    for parameter in command.params:
+        long = [name.removeprefix("--") for name in parameter.opts if name.startswith("--")]
+        named |= dict.fromkeys(long or [str(parameter.name)], parameter)
+    return {name: parameter for name, parameter in named.items() if name not in NOT_IN_FILES}
+
+
+def _read(ctx: click.Context, _: click.Parameter, name: str | None) -> None:
     """Make the options of a file the defaults of the running command."""
     if name is None:
         return
-    path = Path(name)
+    path, own = Path(name), str(ctx.command.name)
     try:
-        options = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        tables = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except (ValueError, RecursionError) as error:  # Also a whole number of more than 4,300 digits.
         raise InputValueError(f"{path} must be TOML; {error}", argument="--config") from error
-    parameters = _parameters(ctx.command)
-    values = _of_command(options, ctx.command, commands, path)
+    commands = [own] if ctx.parent is None else list(getattr(ctx.parent.command, "commands", [own]))
+    _check_known(tables, commands, f"{path} has no command")
+    if not isinstance(tables.get(own), Mapping):
+        law = f"must name a file with the table [{own}]; {path} has none"
+        raise InputValueError(law, argument="--config", hint="write the options of a command below its name.")
+    named = option_names(ctx.command)
+    _check_known(tables[own], named, f"the table {own} of {path} has no option")
     ctx.meta[READ] = str(path)
-    ctx.default_map = {
-        str(parameters[key].name): _value(key, value, parameters[key], path) for key, value in values.items()
-    }
+    ctx.default_map = {str(named[key].name): _value(key, value, named[key], path) for key, value in tables[own].items()}
 
 
-def _of_command(
-    options: Mapping[str, Any], command: click.Command, commands: Sequence[click.Command], path: Path
-) -> dict[str, Any]:
-    """Return the options of a file that a command takes; the names of all others are checked too."""
-    by_name = {str(each.name): each for each in commands}
-    shared = {name: value for name, value in options.items() if name not in by_name}
-    known = [key for each in commands for key in _parameters(each)]
-    _check_known(shared, [*known, *by_name], f"{path} has no option or command")
-    for name, each in by_name.items():
-        if not isinstance(options.get(name, {}), Mapping):
-            raise InputValueError(f"{name} in {path} must be a table of options", argument="--config")
-        _check_known(options.get(name, {}), _parameters(each), f"the table {name} of {path} has no option")
-    parameters = _parameters(command)
-    # A range of thresholds is for other commands than those that take a single one.
-    fits = {
-        key: key in parameters and not (isinstance(value, list) and parameters[key].type is click.FLOAT)
-        for key, value in shared.items()
-    }
-    return {key: value for key, value in shared.items() if fits[key]} | dict(options.get(str(command.name), {}))
-
-
-def _parameters(command: click.Command) -> dict[str, click.Parameter]:
-    """Return the parameters by their names in the file: those of the long options, and FILE as `files`."""
-    found: dict[str, click.Parameter] = {}
-    for one in command.params:
-        long = [option.removeprefix("--") for option in one.opts if option.startswith("--")]
-        found |= dict.fromkeys(long or [str(one.name)], one)
-    return {key: one for key, one in found.items() if key not in PERSONAL}
-
-
-def _check_known(given: Iterable[str], known: Iterable[str], what: str) -> None:
+def _check_known(given: Iterable[str], known: Iterable[str], problem: str) -> None:
     names = list(known)
     for key in given:
         if key not in names:
-            raise InputValueError(
-                f"has an unknown name; {what} {key!r}", argument="--config", hint=near_names(key, names)
-            )
+            law = f"has an unknown name; {problem} {key!r}"
+            raise InputValueError(law, argument="--config", hint=near_names(key, names))
 
 
 def _value(key: str, value: Any, parameter: click.Parameter, path: Path) -> Any:
@@ -123,10 +105,11 @@ def _value(key: str, value: Any, parameter: click.Parameter, path: Path) -> Any:
     if is_flag != isinstance(value, bool):
         law = f"{key} in {path} must {'' if is_flag else 'not '}be true or false"
         raise InputValueError(law, argument="--config")
-    if any("\0" in str(one) for one in (value if isinstance(value, list) else [value])):
+    values = value if isinstance(value, list) else [value]
+    if any("\0" in str(each) for each in values):
         raise InputValueError(f"{key} in {path} must not hold the character NUL", argument="--config")
     if parameter.multiple or parameter.nargs == -1:
-        return [str(one) for one in value] if isinstance(value, list) else [str(value)]
+        return list(map(str, values))
     if isinstance(value, list):
         joined = io.StringIO()
         csv.writer(joined, lineterminator="").writerow(value)

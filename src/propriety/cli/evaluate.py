@@ -12,38 +12,81 @@ from typing import Any
 import click
 
 from propriety.cli.cases import Cases
-from propriety.cli.config import is_preset
-from propriety.cli.files import open_relation
 from propriety.cli.gate_facts import Facts
-from propriety.cli.gate_options import GatedCommand, Gates, gate_options
-from propriety.cli.gate_outputs import Summary
+from propriety.cli.gate_outputs import GatedCommand, Gates, Summary, gate_options
 from propriety.cli.imports import imported_measure
 from propriety.cli.inputs import condensed_kind, found_files
-from propriety.cli.interrupts import held
 from propriety.cli.machine import evaluation_document, written
-from propriety.cli.messages import block, estimate, say, show_table
-from propriety.cli.options import by_option, case_options, file_arguments, json_option, problem_options
+from propriety.cli.messages import estimate, say, show_table, stage
+from propriety.cli.options import (
+    COLUMNS_AND_GROUPS,
+    DIALECT,
+    FILE,
+    FILES,
+    JSON,
+    PROBLEM,
+    Group,
+    command,
+    option,
+    taken,
+)
 from propriety.cli.outputs import STDOUT, check_targets, replaced, write
-from propriety.cli.stages import Stages
 from propriety.errors import InputValueError, MissingDependencyError
 from propriety.evaluation.evaluate import evaluate as evaluate_cases
 from propriety.evaluation.evaluation import Evaluation
 from propriety.inference.comparison_words import merit_in_words
-from propriety.inference.measures import Measure, NetBenefit
+from propriety.inference.measures import NetBenefit
 from propriety.inference.number_words import percent
 from propriety.inference.slice_table import Slices
 from propriety.inference.verdicts import merit_of
 from propriety.ledger.ledger import Ledger
 from propriety.result import Floats
-from propriety.rules.weights import Thresholds
 from propriety.tables.forecast_table import ForecastTable
 
+MEASURE = option(
+    *("--measure", "measures"),
+    multiple=True,
+    metavar="MODULE:NAME",
+    help="An additional measure, your own or one of propriety: an object, or a class without arguments. MODULE is "
+    "imported and thereby executed, so name only code that you trust. It is looked up among the installed modules, "
+    "then in the current folder. May be repeated.",
+)
+OUTPUTS = Group(
+    "Files to write",
+    (
+        option("--html", type=FILE, metavar="FILE", help="Write the report, a single page that works offline."),
+        option(
+            "--title",
+            metavar="TEXT",
+            help="Title of the report, such as the name of the study. By default it names --outcome.",
+        ),
+        option(
+            "--word",
+            type=click.Path(),
+            metavar="FILE",
+            help="Write the tables of the report with their captions as a Word file (the extra `word`).",
+        ),
+        option(
+            "--latex",
+            type=FILE,
+            metavar="FILE",
+            help="Write the tables of the report with their captions for LaTeX with the package booktabs.",
+        ),
+        JSON,
+    ),
+)
+GATES = gate_options(
+    '"miscalibrated", "auc<0.7", "a/brier>b/brier", "a worse than b" or "any group/miscalibrated". Without a model, it '
+    "applies to every model. It also fails if this cannot be told: a number could not be computed (for any group: in "
+    "one of them), or a verdict has too few events or no test."
+)
 
-@click.command(
-    cls=GatedCommand,
-    short_help="Evaluate models: scores, calibration, decisions, groups.",
-    epilog=block(
-        "Examples",
+
+@command(
+    "Evaluate models: scores, calibration, decisions, groups.",
+    *(FILES, COLUMNS_AND_GROUPS, DIALECT, Group(PROBLEM.title, (*PROBLEM.options, MEASURE)), OUTPUTS, GATES),
+    kind=GatedCommand,
+    examples=[
         "propriety evaluate predictions.parquet --outcome y --forecast a --forecast b",
         "propriety evaluate 'days/*.csv' --outcome died --forecast risk --thresholds 0.05 0.2 --html report.html",
         "propriety evaluate trial.csv --outcome died --forecast risk --html r.html --title 'Trial A' --word t.docx",
@@ -56,43 +99,8 @@ from propriety.tables.forecast_table import ForecastTable
         'propriety evaluate p.csv --outcome y --forecast p --baseline old.json --fail-if "brier_low>baseline/brier"',
         'propriety evaluate p.csv --outcome y --forecast p --measure my_measures:Lift --fail-if "lift<2"',
         "propriety evaluate ledgers/monday ledgers/tuesday                ledgers",
-    ),
+    ],
 )
-@file_arguments
-@case_options
-@problem_options
-@by_option
-@click.option(
-    *("--measure", "measures"),
-    multiple=True,
-    metavar="MODULE:NAME",
-    help="An additional measure, your own or one of propriety: an object, or a class without arguments. MODULE is "
-    "imported and thereby executed, so name only code that you trust. It is looked up among the installed modules, "
-    "then in the current folder. May be repeated.",
-)
-@click.option(
-    "--html",
-    type=click.Path(allow_dash=True),
-    metavar="FILE",
-    help="Write the report, a single page that works offline.",
-)
-@click.option(
-    "--title", metavar="TEXT", help="Title of the report, such as the name of the study. By default it names --outcome."
-)
-@click.option(
-    "--word",
-    type=click.Path(),
-    metavar="FILE",
-    help="Write the tables of the report with their captions as a Word file (the extra `word`).",
-)
-@click.option(
-    "--latex",
-    type=click.Path(allow_dash=True),
-    metavar="FILE",
-    help="Write the tables of the report with their captions for LaTeX with the package booktabs.",
-)
-@json_option
-@gate_options
 def evaluate(
     files: Sequence[str],
     html: str | None,
@@ -100,8 +108,7 @@ def evaluate(
     word: str | None,
     latex: str | None,
     json_file: str | None,
-    gates: Gates,
-    **asked: Any,
+    **options: Any,
 ) -> None:
     """Evaluate models by their forecasts: scores with intervals, calibration, decisions, comparisons, groups.
 
@@ -113,19 +120,31 @@ def evaluate(
     More than a million rows are not read into memory; DuckDB counts them. The scores are the same, but there is no
     ranking of the models by thresholds, and with weights or clusters some scores have no confidence interval.
     """
+    gates = taken(Gates, options)
     targets = [html, word, latex, json_file, *gates.targets]
     check_targets(targets)
     _check_report(html, title, word)
-    asked["measures"] = [imported_measure(name) for name in asked["measures"]]
-    stages = Stages()
+    options["measures"] = [imported_measure(name) for name in options["measures"]]
     with found_files(files) as paths:
         check_targets(targets, [*paths, *gates.sources])
-        with evaluation_of_files(paths, stages, **asked) as evaluation:
-            _compute(evaluation, stages)
+        with evaluation_of_files(paths, options) as evaluation:
+            for part in ("scores", "decompositions", "comparison", "slices"):
+                with stage(part):
+                    getattr(evaluation, part)
             results = gates.check(Facts.of_evaluation(evaluation, gates.baseline))
-            _write_report(evaluation, stages, files, html=html, title=title, word=word, latex=latex)
+            if html is not None:
+                with stage("report"):
+                    page = evaluation.to_html(title=title, description={"File": ", ".join(files)})
+                write(html, page)
+            if word is not None:
+                with stage("Word"), replaced(word) as path:
+                    evaluation.to_word(path)
+            if latex is not None:
+                with stage("LaTeX"):
+                    tables = evaluation.to_latex()
+                write(latex, tables)
             if json_file is not None:
-                write(json_file, written(evaluation_document(evaluation, [one.to_dict() for one in results])))
+                write(json_file, written(evaluation_document(evaluation, [result.to_dict() for result in results])))
             gates.write(results, Summary("evaluate", evaluation.summary().splitlines(), _score_rows(evaluation)))
             if STDOUT not in targets:
                 _print(evaluation)
@@ -142,61 +161,20 @@ def _check_report(html: str | None, title: str | None, word: str | None) -> None
         raise MissingDependencyError("--word needs python-docx", hint='pip install "propriety[word]".')
 
 
-def _write_report(
-    evaluation: Evaluation,
-    stages: Stages,
-    files: Sequence[str],
-    *,
-    html: str | None,
-    title: str | None,
-    word: str | None,
-    latex: str | None,
-) -> None:
-    """Write the report, and its tables for Word and LaTeX."""
-    if html is not None:
-        with stages.stage("report"):
-            page = evaluation.to_html(title=title, description={"File": ", ".join(files)})
-        write(html, page)
-    if word is not None:
-        with stages.stage("Word"), replaced(word) as path:
-            evaluation.to_word(path)
-    if latex is not None:
-        with stages.stage("LaTeX"):
-            tables = evaluation.to_latex()
-        write(latex, tables)
-
-
 @contextmanager
-def evaluation_of_files(
-    files: Sequence[Path],
-    stages: Stages,
-    *,
-    thresholds: Thresholds | None,
-    ordered: bool,
-    level: float,
-    resamples: int,
-    seed: int | None,
-    measures: Sequence[Measure] = (),
-    in_memory: bool = False,
-    **columns: Any,
-) -> Iterator[Evaluation]:
+def evaluation_of_files(files: Sequence[Path], options: dict[str, Any]) -> Iterator[Evaluation]:
     """Evaluate cases or forecast tables; the files stay open, because analyses are computed when they are accessed."""
-    options: dict[str, Any] = {"level": level, "n_resamples": resamples, "seed": seed, "measures": measures}
-    options["thresholds"] = thresholds
-    cases = Cases(**columns)
+    cases = Cases.of(options)
     kind = condensed_kind(files)
     if kind is not None:
-        given = [*(["--ordered"] if ordered and not is_preset("--ordered") else []), *cases.given()]
-        if given:
+        if given := cases.given():
             raise InputValueError(f"{given[0]} is for files of cases; these are {kind}")
-        with held():
-            ledger = Ledger.merge(map(Ledger.from_parquet, files)) if kind == "ledgers" else None
+        ledger = Ledger.merge(map(Ledger.from_parquet, files)) if kind == "ledgers" else None
         yield evaluate_cases(_tables(files) if ledger is None else ledger, **options)
         return
-    with open_relation(files, dialect=cases.dialect, labels=cases.labels(), numbers=cases.numbers()) as opened:
-        stages.watch(opened)
-        with stages.stage("reading"), held():
-            evaluation = evaluate_cases(**cases.arguments(opened, in_memory=in_memory), ordered=ordered, **options)
+    with cases.opened(files) as opened:
+        with stage("reading"):
+            evaluation = evaluate_cases(**cases.arguments(opened), **options)
         yield replace(evaluation, calls=evaluation.calls.with_labels(cases.labels_typed(opened)))
 
 
@@ -209,13 +187,6 @@ def _tables(files: Sequence[Path]) -> dict[str, ForecastTable]:
             raise InputValueError(law, hint="`propriety merge` adds the tables of one model.")
         tables[path.stem] = ForecastTable.from_parquet(path)
     return tables
-
-
-def _compute(evaluation: Evaluation, stages: Stages) -> None:
-    """Compute the parts of the evaluation, each shown as a stage."""
-    for name in ("scores", "decompositions", "comparison", "slices"):
-        with stages.stage(name):
-            getattr(evaluation, name)
 
 
 def _print(evaluation: Evaluation) -> None:

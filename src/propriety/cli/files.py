@@ -6,7 +6,7 @@ import glob
 import itertools
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -18,7 +18,6 @@ import narwhals as nw
 from propriety.cli.column_names import check_given
 from propriety.cli.footers import check_columns, checked_footer
 from propriety.cli.inputs import Format, format_of, shown
-from propriety.cli.interrupts import held, stopped_by_interrupt
 from propriety.cli.spreadsheets import read_sheets
 from propriety.cli.text_heads import Compression, line_too_long
 from propriety.cli.texts import LabelRole, Layout, Texts
@@ -45,20 +44,10 @@ SETTINGS = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Opened:
-    """Cases that are still in their files.
-
-    `rows` is their number, if the files give it without being read; `scanned()` is the share of the files that the
-    running query has scanned, or None if no query is running; `layout` is how CSV files are written, if it is needed.
-    """
+    """Cases that are still in their files; `layout` is how CSV files are written, if it is needed."""
 
     frame: nw.LazyFrame[Any]
-    rows: int | None
-    scanned: Callable[[], float | None]
     layout: Layout | None = None
-
-    def count(self) -> int:
-        """Return the number of rows, by a query if necessary."""
-        return int(self.frame.select(nw.len()).collect().item()) if self.rows is None else self.rows
 
 
 @contextmanager
@@ -75,8 +64,7 @@ def open_relation(
     In CSV, the columns `labels` stay text unless they can be converted without loss, and the columns `numbers` must
     contain numbers. With `whole`, all columns are written again, with types or as the text that they are.
     """
-    with held():
-        import duckdb
+    import duckdb
 
     formats = {format_of(path) for path in files}
     if len(formats) > 1:
@@ -90,33 +78,26 @@ def open_relation(
     layout: Layout | None = None
     with tempfile.TemporaryDirectory(prefix="propriety-") as folder:
         connection = duckdb.connect(":memory:", config={**SETTINGS, "temp_directory": folder})
-        with stopped_by_interrupt(connection.interrupt) as interrupted:
-            try:
-                # DuckDB measures progress only if its bar is enabled; `stages` draws the bar.
-                connection.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false")
-                used = [*(labels or {}), *numbers]
-                if form == "excel":
-                    cut = [name for name, role in (labels or {}).items() if role == "quantity"]
-                    sheets = read_sheets(files, sheet=dialect.sheet, nulls=dialect.nulls, numbers=numbers, cut=cut)
-                    relation = _from_arrow(connection, [sheets], used)
-                elif texts is None:
-                    relation = _relation(connection, files, form, used)
-                elif whole is None:
-                    relation = texts.relation(connection, list(map(_literal, files)), labels or {}, numbers)
-                else:
-                    found = list(map(_literal, files))
-                    relation, layout = texts.whole(connection, found, labels or {}, numbers, typed=whole == "typed")
-                frame = nw.from_native(relation)
-                yield Opened(frame, _rows(files), lambda: _share(connection.query_progress()), layout)
-            except (duckdb.Error, RuntimeError) as error:
-                if interrupted.is_set():
-                    raise KeyboardInterrupt from error
-                if not isinstance(error, duckdb.Error):
-                    raise
-                reason = None if texts is None else texts.reason(error)
-                raise reason or _reason(error) from error
-            finally:
-                connection.close()
+        try:
+            used = [*(labels or {}), *numbers]
+            if form == "excel":
+                cut = [name for name, role in (labels or {}).items() if role == "quantity"]
+                sheets = read_sheets(files, sheet=dialect.sheet, nulls=dialect.nulls, numbers=numbers, cut=cut)
+                relation = _from_arrow(connection, [sheets], used)
+            elif texts is None:
+                relation = _relation(connection, files, form, used)
+            elif whole is None:
+                relation = texts.relation(connection, list(map(_literal, files)), labels or {}, numbers)
+            else:
+                found = list(map(_literal, files))
+                relation, layout = texts.whole(connection, found, labels or {}, numbers, typed=whole == "typed")
+            frame = nw.from_native(relation)
+            yield Opened(frame, layout)
+        except duckdb.Error as error:
+            reason = None if texts is None else texts.reason(error)
+            raise reason or _reason(error) from error
+        finally:
+            connection.close()
 
 
 def _relation(
@@ -174,17 +155,6 @@ def _from_arrow(
 def _literal(path: Path) -> str:
     """Escape a path so that DuckDB finds only this file, whatever characters its name contains."""
     return glob.escape(os.path.abspath(path))  # noqa: PTH100  (a leading `~` or scheme is part of the name)
-
-
-def _rows(files: Sequence[Path]) -> int | None:
-    """Return the number of rows if the files store it."""
-    if any(format_of(path) != "parquet" for path in files):
-        return None
-    return sum(int(checked_footer(path, shown(path)).num_rows) for path in files)
-
-
-def _share(percent: float) -> float | None:
-    return percent / 100.0 if 0.0 <= percent <= 100.0 else None
 
 
 def _reason(error: Exception) -> InputValueError:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path as File
 from typing import Any
 
+from propriety.cli.config import near_names
 from propriety.cli.inputs import shown
 from propriety.cli.machine import VERSIONS
 from propriety.errors import InputValueError
@@ -24,26 +24,10 @@ from propriety.storage.parquet_files import checked_version
 BOUNDED = "bounded_"  # Scores that depend on thresholds which their names do not tell.
 GAIN = "recalibration_gain"  # In the headline score, which depends on thresholds and on how rare events are.
 
-NEAR = 4
 INFINITIES = ("Infinity", "-Infinity")  # As `machine.written` writes them.
 LIMITS = ("", "_low", "_high")
 MEANS = tuple(f"{name}{suffix}" for name in ("excess", "net_benefit") for suffix in LIMITS)
 SAME = ("n", "events", "event_rate", "difference", "p_adjusted", *MEANS)  # Columns of `Slices`.
-
-
-def near_names(typed: str, known: Iterable[str]) -> str:
-    """Return a hint with the known names that are most like the typed one; empty if there is none.
-
-    Examples
-    --------
-    >>> near_names("brjer", ["brier", "log", "brier_low"])
-    'did you mean brier?'
-    """
-    by_case = {name.lower(): name for name in known}
-    found = [by_case[name] for name in difflib.get_close_matches(typed.lower(), by_case, NEAR)]
-    if not found:
-        return ""
-    return f"did you mean {', '.join(found[:-1])}{' or ' if len(found) > 1 else ''}{found[-1]}?"
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal, TypeAlias
 
-from propriety.cli.gate_facts import Facts, GroupNumbers, Numbers, near_names
+from propriety.cli.config import near_names
+from propriety.cli.gate_facts import Facts, GroupNumbers, Numbers
 from propriety.cli.gate_grammar import (
     Condition,
     Group,

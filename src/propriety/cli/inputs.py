@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from propriety.cli.footers import checked_footer
-from propriety.cli.places import Identity, identity
+from propriety.cli.outputs import Identity, identity
 from propriety.errors import InputValueError
 from propriety.ledger.ledger_files import FACTS
 from propriety.storage.parquet_files import METADATA_KEY

@@ -8,20 +8,10 @@ from typing import Any
 import click
 
 from propriety.cli.cases import Cases
-from propriety.cli.files import open_relation
 from propriety.cli.inputs import condensed_kind, found_files
-from propriety.cli.interrupts import held
-from propriety.cli.messages import block, say
-from propriety.cli.options import (
-    by_option,
-    case_options,
-    dependence_options,
-    file_arguments,
-    ordered_option,
-    threshold_options,
-)
+from propriety.cli.messages import say, stage
+from propriety.cli.options import COLUMNS_AND_GROUPS, DIALECT, FILES, THRESHOLDS, Group, command, option
 from propriety.cli.outputs import STDOUT, check_folder, check_targets, new_folder, replaced
-from propriety.cli.stages import Stages
 from propriety.errors import InputValueError
 from propriety.evaluation.problem import Problem
 from propriety.inference.estimates import counted
@@ -31,43 +21,40 @@ from propriety.rules.rule import Rule
 from propriety.rules.weights import Thresholds
 from propriety.tables.forecast_table import ForecastTable
 
-cells_option = click.option(
+CELLS = option(
     "--cells",
     type=int,
     metavar="N",
     help="Pool forecasts in N equal cells, a power of two, at the mean of each. The result then stays small, whatever "
     "the number of cases.",
 )
+COUNTS = option("--counts", metavar="COLUMN", help="Column with the number of equal cases that each row stands for.")
+LEDGER = option("-o", "--output", required=True, type=click.Path(), metavar="FOLDER", help="New folder to write.")
+LEDGER_OR_TABLE = option(
+    "-o", "--output", required=True, type=click.Path(), metavar="FILE", help="New folder, or table, to write."
+)
 
 
-@click.command(
-    short_help="Condense cases to a ledger.",
-    epilog=block(
-        "Examples",
+@command(
+    "Condense cases to a ledger.",
+    FILES,
+    Group(COLUMNS_AND_GROUPS.title, (*COLUMNS_AND_GROUPS.options, COUNTS)),
+    DIALECT,
+    Group("Ledger", (THRESHOLDS, CELLS, LEDGER)),
+    examples=[
         "propriety condense monday.parquet --outcome y --forecast a --forecast b -o ledgers/monday",
         "propriety condense 'shards/*.parquet' --outcome y --forecast p --by site --cells 1024 -o ledger",
         "propriety condense visits.csv --outcome fell --forecast p --cluster patient --thresholds 0.05 0.2 -o ledger",
         "propriety condense cells.parquet --outcome y --forecast p --counts cases -o ledger",
-    ),
+    ],
 )
-@file_arguments
-@case_options
-@by_option
-@dependence_options
-@ordered_option
-@threshold_options
-@cells_option
-@click.option("--counts", metavar="COLUMN", help="Column with the number of equal cases that each row stands for.")
-@click.option("-o", "--output", required=True, type=click.Path(), metavar="FOLDER", help="New folder to write.")
 def condense(
     files: Sequence[str],
-    *,
     thresholds: Thresholds | None,
-    ordered: bool,
     cells: int | None,
     counts: str | None,
     output: str,
-    **columns: Any,
+    **options: Any,
 ) -> None:
     """Condense the cases of one or several models to a ledger, a folder of small Parquet files.
 
@@ -77,38 +64,30 @@ def condense(
     evaluations at these thresholds. FILEs are those of `propriety evaluate`.
     """
     check_folder(output)
-    if counts is not None and columns["weight"] is not None:
+    if counts is not None and options["weight"] is not None:
         raise InputValueError("cannot be combined with --weight", argument="--counts")
-    # Counts are read as weights are.
-    stages, cases = Stages(), Cases(**columns if counts is None else {**columns, "weight": counts})
+    cases = Cases.of(options if counts is None else {**options, "weight": counts})  # Counts are read as weights are.
     with found_files(files) as paths:
         kind = condensed_kind(paths)
         if kind is not None:
             law = f"condense reads files of cases; these are {kind}"
             raise InputValueError(law, hint=f"`propriety merge` adds {kind}.")
-        with open_relation(paths, dialect=cases.dialect, labels=cases.labels(), numbers=cases.numbers()) as opened:
-            stages.watch(opened)
-            with stages.stage("counting"), held():
-                arguments = cases.arguments(opened)
-                if counts is not None:
-                    arguments["counts"] = arguments.pop("sample_weight")
-                found = condense_cases(**arguments, ordered=ordered, cells=cells, rules=_rules(thresholds))
-    _write(found, output)
+        with cases.opened(paths) as opened, stage("counting"):
+            arguments = cases.arguments(opened)
+            if counts is not None:
+                arguments["counts"] = arguments.pop("sample_weight")
+            ledger = condense_cases(**arguments, cells=cells, rules=_rules(thresholds))
+    _write(ledger, output)
 
 
-@click.command(
-    short_help="Add ledgers or forecast tables.",
-    epilog=block(
-        "Examples",
+@command(
+    "Add ledgers or forecast tables.",
+    *(FILES, Group("Result", (CELLS, LEDGER_OR_TABLE))),
+    examples=[
         "propriety merge ledgers/monday ledgers/tuesday -o ledgers/week",
         "propriety merge 'ledgers/*' --cells 1024 -o year",
         "propriety merge monday.parquet tuesday.parquet -o week.parquet          forecast tables",
-    ),
-)
-@file_arguments
-@cells_option
-@click.option(
-    "-o", "--output", required=True, type=click.Path(), metavar="FILE", help="New folder, or table, to write."
+    ],
 )
 def merge(files: Sequence[str], cells: int | None, output: str) -> None:
     """Add ledgers of the same models, or the forecast tables of one model; the result is that of all their cases."""

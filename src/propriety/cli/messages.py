@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 
 from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from propriety.cli.interrupts import check_interrupt
 from propriety.errors import ProprietyError
 from propriety.inference.number_words import number, number_and_limits
 from propriety.tables import laws
@@ -40,8 +42,8 @@ NAMES = {
     "by[{key!r}]": "--by {key!r}",
     "cluster": "--cluster",
     "cluster=": "--cluster",
-    "time": "--time",
-    "time=": "--time",
+    "time": "--period",
+    "time=": "--period",
     "ordered": "--ordered",
     "quantiles": "--quantiles",
     "thresholds": "--thresholds",
@@ -112,6 +114,15 @@ def output() -> Console:
 def beside() -> Console:
     """Return the standard error, for progress and errors."""
     return Console(stderr=True, highlight=False, markup=False, emoji=False)
+
+
+@contextmanager
+def stage(name: str) -> Iterator[None]:
+    """Show on a terminal what is being done; raise KeyboardInterrupt after it if a library swallowed a signal."""
+    console = beside()
+    with console.status(name) if console.is_terminal else nullcontext():
+        yield
+    check_interrupt()
 
 
 def say(text: str) -> None:

@@ -10,11 +10,10 @@ import click
 
 from propriety.cli.inputs import condensed_kind, found_files
 from propriety.cli.machine import monitor_document, written
-from propriety.cli.messages import block, say, show_table
+from propriety.cli.messages import say, show_table, stage
 from propriety.cli.openmetrics import openmetrics
-from propriety.cli.options import FILE, file_arguments, json_option
+from propriety.cli.options import FILE, FILES, JSON, PERIOD, Group, command, option
 from propriety.cli.outputs import STDOUT, check_targets, write
-from propriety.cli.stages import Stages
 from propriety.errors import InputValueError
 from propriety.inference.ledger_monitor import LedgerMonitor
 from propriety.inference.ledger_monitor import monitor as monitor_ledger
@@ -22,59 +21,68 @@ from propriety.inference.monitor_files import FACTS
 from propriety.inference.number_words import number
 from propriety.ledger.ledger import Ledger
 
-SHOWN = 20  # Streams in the table on the terminal.
+MOST_STREAMS = 20  # In the table on the terminal.
 
-
-@click.command(
-    short_help="Monitor ledgers day by day.",
-    epilog=block(
-        "Examples",
-        "propriety monitor 'ledgers/*' --html monitor.html",
-        "propriety monitor ledgers/today --state monitor --openmetrics monitor.prom",
-        "propriety monitor ledger --time week --level 0.99 --json -",
+DAYS = Group(
+    "Days and alarms",
+    (
+        option("--period", metavar="KEY", help="Key of the ledgers whose labels are the days.  [default: day]"),
+        option(
+            "--state",
+            type=click.Path(),
+            metavar="FOLDER",
+            help="Folder of the state, made if it does not exist. With it, only new days are needed, and the options "
+            "of the first run apply.",
+        ),
+        option(
+            "--level",
+            type=float,
+            metavar="P",
+            help="One minus the probability of any false alarm, over all models, keys and days, if the cases of a day "
+            "are independent.  [default: 0.95]",
+        ),
+        option(
+            "--reference-days",
+            type=int,
+            metavar="N",
+            help="Number of first days with which later forecasts are compared.  [default: 28]",
+        ),
+        option(
+            "--mature-after",
+            type=int,
+            metavar="N",
+            help="Number of days after which the outcomes of a day are complete; later days are shown and not tested.  "
+            "[default: 0]",
+        ),
     ),
 )
-@file_arguments
-@click.option("--time", metavar="KEY", help="Key of the ledgers whose labels are the days.  [default: day]")
-@click.option(
-    "--state",
-    type=click.Path(),
-    metavar="FOLDER",
-    help="Folder of the state, made if it does not exist. With it, only new days are needed, and the options of the "
-    "first run apply.",
+OUTPUTS = Group(
+    "Files to write",
+    (
+        option("--html", type=FILE, metavar="FILE", help="Write a page with figures of every day; - for the output."),
+        JSON,
+        option(
+            *("--openmetrics", "metrics_file"),
+            type=FILE,
+            metavar="FILE",
+            help="Write the alarms and the numbers of the last day as OpenMetrics text, for Prometheus.",
+        ),
+    ),
 )
-@click.option(
-    "--level",
-    type=float,
-    metavar="P",
-    help="One minus the probability of any false alarm, over all models, keys and days, if the cases of a day are "
-    "independent.  [default: 0.95]",
-)
-@click.option(
-    "--reference-days",
-    type=int,
-    metavar="N",
-    help="Number of first days with which later forecasts are compared.  [default: 28]",
-)
-@click.option(
-    "--mature-after",
-    type=int,
-    metavar="N",
-    help="Number of days after which the outcomes of a day are complete; later days are shown and not tested.  "
-    "[default: 0]",
-)
-@click.option("--html", type=FILE, metavar="FILE", help="Write a page with figures of every day; - for the output.")
-@json_option
-@click.option(
-    "--openmetrics",
-    "metrics_file",
-    type=FILE,
-    metavar="FILE",
-    help="Write the alarms and the numbers of the last day as OpenMetrics text, for Prometheus.",
+
+
+@command(
+    "Monitor ledgers day by day.",
+    *(FILES, DAYS, OUTPUTS),
+    examples=[
+        "propriety monitor 'ledgers/*' --html monitor.html",
+        "propriety monitor ledgers/today --state monitor --openmetrics monitor.prom",
+        "propriety monitor ledger --period week --level 0.99 --json -",
+    ],
 )
 def monitor(
     files: Sequence[str],
-    *,
+    period: str | None,
     state: str | None,
     html: str | None,
     json_file: str | None,
@@ -86,26 +94,31 @@ def monitor(
     An alarm means that forecasts are not calibrated, or that two models differ. The probability of any false alarm is
     at most 1 - level, however often one looks, if the cases of a day are independent given their forecasts; if they are
     correlated, it is higher. Exits with code 1 if there is an alarm. FILEs are ledgers of `propriety condense` with
-    --by day, or whatever --time names.
+    --by day, or whatever --period names.
     """
     targets = [html, json_file, metrics_file]
     check_targets(targets)
     _check_state(state)
-    stages = Stages()
     with found_files(files) as paths:
         if condensed_kind(paths) != "ledgers":
             raise InputValueError("monitor reads ledgers", hint="`propriety condense --by day` makes one.")
-        with stages.stage("reading"):
+        with stage("reading"):
             ledger = Ledger.merge(map(Ledger.from_parquet, paths))
-    with stages.stage("monitoring"):
-        found = _monitored(ledger, state, {name: value for name, value in options.items() if value is not None})
+    given = {name: value for name, value in {PERIOD: period, **options}.items() if value is not None}
+    with stage("monitoring"):
+        result = _monitored(ledger, state, given)
     if state is not None:
-        found.to_parquet(state)
-    _write(found, html, json_file, metrics_file)
+        result.to_parquet(state)
+    if html is not None:
+        write(html, result.to_html())
+    if json_file is not None:
+        write(json_file, written(monitor_document(result)))
+    if metrics_file is not None:
+        write(metrics_file, openmetrics(result).rstrip("\n") if metrics_file == STDOUT else openmetrics(result))
     if STDOUT not in targets:
-        say(found.summary())
-        _show(found)
-    if found.alarms:
+        say(result.summary())
+        _show(result)
+    if result.alarms:
         click.get_current_context().exit(1)
 
 
@@ -126,19 +139,10 @@ def _monitored(ledger: Ledger, state: str | None, options: dict[str, Any]) -> Le
     before = LedgerMonitor.from_parquet(state)
     other = next((name for name, value in options.items() if getattr(before, name) != value), None)
     if other is not None:
-        law = f"{state} was made with another --{other.replace('_', '-')}"
+        law = f"{state} was made with another --{'period' if other == PERIOD else other.replace('_', '-')}"
         offender = f"it has {getattr(before, other)!r}"
         raise InputValueError(law, offender=offender, hint="leave the option out, or name another folder.")
     return before.extend(ledger)
-
-
-def _write(found: LedgerMonitor, html: str | None, json_file: str | None, metrics_file: str | None) -> None:
-    if html is not None:
-        write(html, found.to_html())
-    if json_file is not None:
-        write(json_file, written(monitor_document(found)))
-    if metrics_file is not None:
-        write(metrics_file, openmetrics(found).rstrip("\n") if metrics_file == STDOUT else openmetrics(found))
 
 
 def _show(found: LedgerMonitor) -> None:
@@ -146,7 +150,7 @@ def _show(found: LedgerMonitor) -> None:
     columns = found.columns()
     order = sorted(range(len(found.states)), key=lambda place: -found.states.highest[place])
     rows = []
-    for place in order[:SHOWN]:
+    for place in order[:MOST_STREAMS]:
         reference = columns["reference"][place]
         name = columns["model"][place] if reference is None else f"{columns['model'][place]} - {reference}"
         value = columns["observed_expected" if reference is None else "difference"][place]
@@ -158,5 +162,5 @@ def _show(found: LedgerMonitor) -> None:
     head = ["model", *found.keys, "cases", "observed/expected, or difference", "e-value", "alarm at", "alarm"]
     numbers = [len(found.keys) + place for place in (1, 2, 3, 4)]
     show_table(head, rows, numbers=numbers)
-    if len(order) > SHOWN:
-        say(f"The {SHOWN} streams with the strongest evidence of {len(order):,}; --json has all.")
+    if len(order) > MOST_STREAMS:
+        say(f"The {MOST_STREAMS} streams with the strongest evidence of {len(order):,}; --json has all.")

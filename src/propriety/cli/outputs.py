@@ -8,14 +8,16 @@ import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeAlias
 
 import click
 
 from propriety.cli.interrupts import check_interrupt
 from propriety.cli.messages import visible_name
-from propriety.cli.places import Identity, followed, identity
 from propriety.errors import InputValueError
 from propriety.storage.whole_files import replacing
+
+Identity: TypeAlias = tuple[int, int] | Path
 
 STDOUT = "-"
 
@@ -98,3 +100,22 @@ def _check_place(path: Path, target: str) -> None:
         raise InputValueError(f"{target} cannot be written; there is no folder {path.parent}")
     if not os.access(path.parent, os.W_OK | os.X_OK):
         raise InputValueError(f"{target} cannot be written; the folder {path.parent} is read-only")
+
+
+def followed(name: str) -> Path:
+    """Return the place that a name points to, with all links resolved, whether or not the file exists."""
+    # Not `Path.resolve`, whose result for circular links depends on the version of Python.
+    place = Path(os.path.realpath(name))
+    if place.is_symlink():
+        raise InputValueError(f"{name} cannot be resolved; its links are circular")
+    return place
+
+
+def identity(place: Path) -> Identity:
+    """Return what identifies a file, whatever its names; if there is no file, its place."""
+    try:
+        found = place.stat()
+    except FileNotFoundError:
+        return place
+    # Some file systems have no inode numbers.
+    return (found.st_dev, found.st_ino) if found.st_ino else place

@@ -11,16 +11,17 @@ from typing import Any, Never
 
 import click
 
+from propriety.cli.apply import apply
 from propriety.cli.compare import compare
-from propriety.cli.config import configured, origin
+from propriety.cli.config import origin
 from propriety.cli.evaluate import evaluate
 from propriety.cli.interrupts import exit_code, hear_signals, was_interrupted
 from propriety.cli.ledgers import condense, merge
 from propriety.cli.messages import block, one_line, visible
 from propriety.cli.monitor import monitor
-from propriety.cli.numbers import numbers_joined
+from propriety.cli.options import numbers_joined
 from propriety.cli.plan import plan
-from propriety.cli.recalibrate import apply, recalibrate
+from propriety.cli.recalibrate import recalibrate
 from propriety.cli.segments import segments
 from propriety.errors import MissingDependencyError, ProprietyError
 
@@ -44,12 +45,8 @@ class Program(click.Group):
             code = _fail(_usage(error), USAGE)
         except (click.Abort, KeyboardInterrupt):
             code = _fail(STOPPED, exit_code())
-        except MissingDependencyError as error:
-            code = _fail(one_line(error), EXTRA)
-        except (ProprietyError, OSError) as error:
-            code = _fail(one_line(error), USAGE)
-        except Exception:  # noqa: BLE001  (the last resort: a bug must not look like a failed gate)
-            code = _last_resort()
+        except Exception as error:  # noqa: BLE001  (the last resort: a bug must not look like a failed gate)
+            code = _code_of(error)
         sys.exit(code if isinstance(code, int) else 0)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -108,7 +105,7 @@ class Program(click.Group):
         ]
     ),
     cls=Program,
-    commands=configured([evaluate, compare, segments, recalibrate, apply, condense, merge, monitor, plan]),
+    commands=[evaluate, compare, segments, recalibrate, apply, condense, merge, monitor, plan],
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
 @click.version_option(package_name="propriety", message="%(prog)s %(version)s")
@@ -149,9 +146,13 @@ def _usage(error: click.ClickException) -> str:
     return message if context is None else f"{message}{end} See '{context.command_path} --help'."
 
 
-def _last_resort() -> int:
+def _code_of(error: Exception) -> int:
     if was_interrupted():  # A library may turn the interrupt into another error.
         return _fail(STOPPED, exit_code())
+    if isinstance(error, MissingDependencyError):
+        return _fail(one_line(error), EXTRA)
+    if isinstance(error, ProprietyError | OSError):
+        return _fail(one_line(error), USAGE)
     traceback.print_exc()
     return _fail("This is a bug in propriety; please report it with the lines above.", BUG)
 

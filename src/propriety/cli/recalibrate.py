@@ -1,106 +1,95 @@
-"""`propriety recalibrate` and `propriety apply`: fit a map to forecasts in files, and apply it to others."""
+"""`propriety recalibrate`: fit a map to forecasts in files, and estimate its gain."""
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any
 
 import click
-import narwhals as nw
 
-from propriety.cli.cases import Cases, parts_of
-from propriety.cli.files import TEXT, open_relation
-from propriety.cli.frame_files import write_frame
-from propriety.cli.inputs import condensed_kind, format_of, found_files
-from propriety.cli.interrupts import held
+from propriety.cli.cases import Cases
+from propriety.cli.inputs import condensed_kind, found_files
 from propriety.cli.machine import document, written
-from propriety.cli.messages import block, estimate, say, show_table
+from propriety.cli.messages import estimate, say, show_table, stage
 from propriety.cli.options import (
-    case_options,
-    dependence_options,
-    dialect_options,
-    file_arguments,
-    json_option,
-    seed_option,
-    threshold_options,
+    CLASSES,
+    COLUMNS,
+    DEPENDENCE,
+    DIALECT,
+    EVENT,
+    FILES,
+    JSON,
+    LEVEL,
+    SEED,
+    THRESHOLDS,
+    WEIGHT,
+    Group,
+    command,
+    option,
 )
-from propriety.cli.outputs import STDOUT, check_targets, replaced, write
-from propriety.cli.stages import Stages
-from propriety.cli.texts import LabelRole
-from propriety.cli.written_numbers import Dialect, quoted
+from propriety.cli.outputs import STDOUT, check_targets, write
 from propriety.errors import InputValueError
-from propriety.inference.estimates import counted
 from propriety.inference.number_words import number
-from propriety.recalibration.class_maps import ClassMap
 from propriety.recalibration.class_methods import CLASS_METHODS
-from propriety.recalibration.maps import RecalibrationMap
 from propriety.recalibration.methods import METHODS
 from propriety.recalibration.recalibrate import CHOOSE
 from propriety.recalibration.recalibrate import recalibrate as recalibrated
 from propriety.recalibration.result import Recalibration
-from propriety.recalibration.segment_map import Label, SegmentMap
-from propriety.recalibration.written_maps import StoredMap
 from propriety.rules.families import BoundedLog, Elementary, Log
 from propriety.rules.rule import BinaryRule
 from propriety.tables.forecast_table import ForecastTable
-from propriety.tables.frames import checked_columns, first_repeated
 
-if TYPE_CHECKING:
-    import duckdb
-
-SUFFIXES = (".parquet", ".csv")
-EXACT = 2**53  # Floats below it do not merge labels.
-
-
-@click.command(
-    short_help="Fit a recalibration map and estimate its gain.",
-    epilog=block(
-        "Examples",
-        "propriety recalibrate predictions.parquet --outcome y --forecast p --output map.json",
-        "propriety recalibrate visits.csv --outcome fell --forecast p --cluster patient --method choose",
-        "propriety recalibrate predictions.parquet --outcome y --forecast p --thresholds 0.05 0.2 --json -",
-        "propriety recalibrate visits.parquet --outcome y --forecast p --by country --by device --output map.json",
-    ),
-)
-@file_arguments
-@case_options
-@dependence_options
-@threshold_options
-@click.option(
-    "--method",
-    type=click.Choice([*dict.fromkeys((*METHODS, *CLASS_METHODS)), CHOOSE]),
-    default="auto",
-    show_default=True,
-    help="Kind of map; choose takes the simplest one whose score is close to the best.",
-)
-@click.option(
+BY = option(
     "--by",
-    "columns",
     multiple=True,
     metavar="COLUMN",
     help="Column by whose labels the log-odds are shifted on top of the map; repeat it for several.",
 )
-@click.option("--folds", type=int, default=10, show_default=True, metavar="N", help="Number of folds.")
-@click.option("--id", "id_column", metavar="COLUMN", help="Column whose hash determines the fold of a case.")
-@click.option(
-    "--level", type=float, metavar="P", default=0.95, show_default=True, help="Level of the confidence intervals."
+ID = option("--id", metavar="COLUMN", help="Column whose hash determines the fold of a case.")
+MAP = Group(
+    "Map and its gain",
+    (
+        option(
+            "--method",
+            type=click.Choice([*dict.fromkeys((*METHODS, *CLASS_METHODS)), CHOOSE]),
+            default="auto",
+            show_default=True,
+            help="Kind of map; choose takes the simplest one whose score is close to the best.",
+        ),
+        THRESHOLDS,
+        option("--folds", type=int, default=10, show_default=True, metavar="N", help="Number of folds."),
+        LEVEL,
+        SEED,
+    ),
 )
-@seed_option
-@click.option(
+OUTPUT = option(
     "-o", "--output", type=click.Path(), metavar="FILE", help="File to write the map to, for propriety apply."
 )
-@json_option
+
+
+@command(
+    "Fit a recalibration map and estimate its gain.",
+    FILES,
+    Group(COLUMNS.title, (*EVENT, WEIGHT, CLASSES, *DEPENDENCE, BY, ID)),
+    DIALECT,
+    MAP,
+    Group("Files to write", (OUTPUT, JSON)),
+    examples=[
+        "propriety recalibrate predictions.parquet --outcome y --forecast p --output map.json",
+        "propriety recalibrate visits.csv --outcome fell --forecast p --cluster patient --method choose",
+        "propriety recalibrate predictions.parquet --outcome y --forecast p --thresholds 0.05 0.2 --json -",
+        "propriety recalibrate visits.parquet --outcome y --forecast p --by country --by device --output map.json",
+    ],
+)
 def recalibrate(
     files: Sequence[str],
     thresholds: float | tuple[float, float] | None,
-    id_column: str | None,
-    columns: Sequence[str],
+    id: str | None,  # noqa: A002  (the name of the option)
     output: str | None,
     json_file: str | None,
-    **asked: Any,
+    **options: Any,
 ) -> None:
     """Fit a recalibration map, and estimate by cross-fitting how much it improves the score on new cases.
 
@@ -110,158 +99,29 @@ def recalibrate(
     tables of the folds.
     """
     check_targets([output, json_file])
-    options = {name: asked.pop(name) for name in ("method", "folds", "level", "seed")}
-    options["rule"] = _rule(thresholds)
-    if columns and id_column is not None:
+    cases = Cases.of(options, crosses=False)
+    if cases.by and id is not None:
         raise InputValueError("cannot be combined with --by", argument="--id")
-    stages, cases = Stages(), Cases(by=columns or ([] if id_column is None else [id_column]), crosses=False, **asked)
+    options["rule"] = _rule(thresholds)
     with found_files(files) as paths:
         check_targets([output, json_file], paths)
         kind = condensed_kind(paths)
         if kind == "ledgers":
             raise InputValueError("recalibrate reads files of cases or the forecast tables of folds; these are ledgers")
-        is_cases = kind is None
-        keys = "by" if columns else "id"
-        found = _of_cases(paths, cases, keys, options, stages) if is_cases else _of_tables(paths, cases, options)
+        if kind is None:
+            result = _of_cases(paths, cases, id, options)
+        elif given := [*cases.given(), *([] if id is None else ["--id"])]:
+            raise InputValueError(f"{given[0]} is for files of cases; these are {kind}")
+        else:
+            tables = {str(path): ForecastTable.from_parquet(path) for path in paths}
+            result = recalibrated(next(iter(tables.values())) if len(tables) == 1 else tables, **options)
     if output is not None:
-        write(output, found.map.to_json(indent=2))
+        write(output, result.map.to_json(indent=2))
     if json_file is not None:
-        summary = {"summary": found.summary().splitlines()}
-        write(json_file, written(document("recalibration", found.to_dict() | summary)))
+        summary = {"summary": result.summary().splitlines()}
+        write(json_file, written(document("recalibration", result.to_dict() | summary)))
     if STDOUT not in (output, json_file):
-        _print(found)
-
-
-@click.command(
-    short_help="Recalibrate forecasts with a map.",
-    epilog=block(
-        "Examples",
-        "propriety apply map.json new.parquet --forecast p --output recalibrated.parquet",
-        "propriety apply map.json new.csv --forecast p --name q --output recalibrated.csv",
-        "propriety apply map.json new.parquet --forecast a,b,c --output recalibrated.parquet",
-    ),
-)
-@click.argument("map_file", metavar="MAP", type=click.Path())
-@file_arguments
-@click.option(
-    *("--forecast", "forecast"),
-    required=True,
-    metavar="COLUMN[,...]",
-    help="Column of the forecasts, or one per class.",
-)
-@click.option(
-    *("--name", "name"),
-    default="recalibrated",
-    show_default=True,
-    metavar="COLUMN",
-    help="Column to add; of classes NAME_COLUMN for each.",
-)
-@dialect_options
-@click.option("-o", "--output", required=True, type=click.Path(), metavar="FILE", help="Parquet or CSV file to write.")
-def apply(map_file: str, files: Sequence[str], forecast: str, name: str, dialect: Dialect, output: str) -> None:
-    """Add a column with the recalibrated forecasts, using a map that `propriety recalibrate` wrote.
-
-    Rows without forecasts in [0, 1] are left empty in the new columns, and are counted. FILEs are never read into
-    memory. If both are CSV, the new file has the separator, the decimal sign and the ends of lines of FILE, and its
-    other columns are copied as they are written.
-    """
-    if not output.lower().endswith(SUFFIXES):
-        raise InputValueError(f"must end in {' or '.join(SUFFIXES)}", argument="--output", offender=f"got {output!r}")
-    own = StoredMap.from_json(Path(map_file).read_text(encoding="utf-8"))
-    columns = parts_of(forecast) if isinstance(own, ClassMap) else [forecast]
-    if (twice := first_repeated(columns)) is not None:
-        raise InputValueError(f"must name each column once; {twice!r} is named again", argument="--forecast")
-    added = [f"{name}_{column}" for column in columns] if isinstance(own, ClassMap) else [name]
-    stages = Stages()
-    with found_files(files) as paths:
-        check_targets([output], [*paths, Path(map_file)])
-        needed = own.by if isinstance(own, SegmentMap) else ()
-        labels = _roles(own) if isinstance(own, SegmentMap) else {}
-        numbers = [*columns, *(name for name in needed if name not in labels)]
-        whole: Literal["typed", "text"] = "typed" if output.lower().endswith(".parquet") else "text"
-        with open_relation(paths, dialect=dialect, labels=labels, numbers=numbers, whole=whole) as opened:
-            stages.watch(opened)
-            schema = opened.frame.collect_schema()
-            # The frame also has copies of columns, to write them as they were read.
-            named = schema if opened.layout is None else opened.layout.texts
-            checked_columns(opened.frame.select(*named), [*columns, *needed])
-            _check_new(added, schema)
-            # Labels of a text file may have been read as numbers, if all of them are.
-            is_text = format_of(paths[0]) in TEXT
-            texts = own.texts(schema, convert=is_text) if isinstance(own, SegmentMap) else {}
-            typed = opened.frame.with_columns(**texts) if texts else opened.frame
-            typed, shifted = _with_numbers(typed, own, schema) if is_text else (typed, own)
-            expressions = _expressions(shifted, columns)
-            frame = typed.with_columns(**dict(zip(added, expressions, strict=True))).select(*schema, *added)
-            with stages.stage("writing"), held(), replaced(output) as path:
-                write_frame(frame, added, path, opened.layout)
-            with stages.stage("counting"), held():
-                count = frame.select(rows=nw.len(), empty=nw.col(added[0]).is_null().cast(nw.Int64).sum()).collect()
-    rows, empty = (int(count[column].item()) for column in ("rows", "empty"))
-    if empty:
-        are = "is" if empty == 1 else "are"
-        say(f"{rows - empty:,} of {rows:,} rows recalibrated; {empty:,} without a forecast in [0, 1] {are} left empty.")
-    else:
-        say(f"{counted(rows, 'row')} recalibrated.")
-
-
-def _roles(own: SegmentMap) -> dict[str, LabelRole]:
-    """Return the columns of a map that contain labels; the others contain numbers, of which the map has the limits."""
-    found: dict[str, list[Label]] = {}
-    for column, label in itertools.chain(*(one.places for one in own.effects)):
-        found.setdefault(column, []).append(label)
-    return {
-        column: "label" if any(isinstance(label, str) for label in labels) else "quantity"
-        for column, labels in found.items()
-        if not any(isinstance(label, tuple) for label in labels)
-    }
-
-
-def _with_numbers(
-    frame: nw.LazyFrame[Any], own: StoredMap, schema: Mapping[str, nw.dtypes.DType]
-) -> tuple[nw.LazyFrame[Any], StoredMap]:
-    """Return the frame and a map that reads numbers from it, if labels are numbers in the map and text in the frame.
-
-    The numbers are in new columns, so that the text can be written. A text that is no number is an unseen label.
-    """
-    if not isinstance(own, SegmentMap):
-        return frame, own
-    places = [place for one in own.effects for place in one.places]
-    others = {name for name, label in places if type(label) not in (int, float) or abs(label) >= EXACT}  # type: ignore[arg-type]  # a number
-    mixed = [name for name in own.by if schema[name] == nw.String and name not in others]
-    if not mixed:
-        return frame, own
-    unused = "_" * (1 + max(map(len, schema)))
-    copies = {name: f"{unused}number{place}" for place, name in enumerate(mixed)}
-    again = [f"TRY_CAST({quoted(name)} AS DOUBLE) AS {quoted(copy)}" for name, copy in copies.items()]
-    effects = tuple(
-        replace(one, places=tuple((copies.get(name, name), label) for name, label in one.places)) for one in own.effects
-    )
-    relation: duckdb.DuckDBPyRelation = frame.to_native()
-    return nw.from_native(relation.project(", ".join(["*", *again]))), replace(own, effects=effects)
-
-
-def _check_new(added: Sequence[str], schema: Iterable[str]) -> None:
-    """Raise an error for the name of an existing column; DuckDB does not distinguish the case of letters."""
-    names = {name.lower(): name for name in schema}
-    for one in added:
-        if not one:
-            raise InputValueError("must not be empty", argument="--name")
-        if one.lower() in names:
-            law = f"must not be the name of an existing column; got {one!r}"
-            other = names[one.lower()]
-            hint = "" if one == other else f"column {other!r} differs only in the case of letters."
-            raise InputValueError(law, argument="--name", hint=hint)
-
-
-def _expressions(own: StoredMap, columns: list[str]) -> list[nw.Expr]:
-    """Return the recalibrated forecasts: of one event, or of each class."""
-    if isinstance(own, ClassMap):
-        places = own.places_of(columns, listed=True)
-        found = own.expression([columns[place] for place in places])
-        return [found[places.index(place)] for place in range(len(columns))]
-    assert isinstance(own, RecalibrationMap | SegmentMap)  # noqa: S101  (for the type checker; others are of classes)
-    return [own.expression(columns[0])]
+        _print(result)
 
 
 def _rule(thresholds: float | tuple[float, float] | None) -> BinaryRule:
@@ -271,25 +131,15 @@ def _rule(thresholds: float | tuple[float, float] | None) -> BinaryRule:
     return BoundedLog(*thresholds) if isinstance(thresholds, tuple) else Elementary(thresholds)
 
 
-def _of_tables(paths: Sequence[Path], cases: Cases, options: dict[str, Any]) -> Recalibration:
-    given = cases.given()
-    if given:
-        raise InputValueError(f"{given[0]} is for files of cases; these are forecast tables")
-    tables = {str(path): ForecastTable.from_parquet(path) for path in paths}
-    return recalibrated(next(iter(tables.values())) if len(tables) == 1 else tables, **options)
-
-
-def _of_cases(paths: Sequence[Path], cases: Cases, keys: str, options: dict[str, Any], stages: Stages) -> Recalibration:
+def _of_cases(paths: Sequence[Path], cases: Cases, id_column: str | None, options: dict[str, Any]) -> Recalibration:
     """Recalibrate cases; their keys are the columns of segments, or the identifier."""
-    labels = cases.labels(cut=keys == "by")
-    with open_relation(paths, dialect=cases.dialect, labels=labels, numbers=cases.numbers()) as opened:
-        stages.watch(opened)
-        with stages.stage("reading"), held():
-            arguments = cases.arguments(opened)
-        named = arguments.pop("by")
-        if named is not None:
-            arguments[keys] = named if keys == "by" else named[0]
-        with stages.stage("recalibration"), held():
+    keyed = cases if id_column is None else replace(cases, by=[id_column])
+    with keyed.opened(paths, cut=id_column is None) as opened:
+        with stage("reading"):
+            arguments = keyed.arguments(opened)
+        if id_column is not None:
+            (arguments["id"],) = arguments.pop("by")
+        with stage("recalibration"):
             return recalibrated(**arguments, **options)
 
 

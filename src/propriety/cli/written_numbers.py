@@ -13,6 +13,13 @@ if TYPE_CHECKING:
     import duckdb
 
 NAMED = {"tab": "\t", "\\t": "\t", "space": " "}
+OPTIONS = {
+    "nulls": "--null",
+    "delimiter": "--delimiter",
+    "decimal": "--decimal",
+    "thousands": "--thousands",
+    "sheet": "--sheet",
+}
 # It may be a decimal comma or a separator of thousands.
 AMBIGUOUS = r"\s*[-+]?[1-9]\d{0,2},\d{3}\s*"
 
@@ -60,18 +67,21 @@ class NumberFormat:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dialect:
-    """How CSV or Excel files are written, as far as the user says so; `typed` are the options typed for this run."""
+    """How CSV or Excel files are written, as far as the user says so."""
 
     nulls: Sequence[str] = ()
     delimiter: str | None = None
     decimal: str | None = None
     thousands: str | None = None
     sheet: str | None = None
-    typed: Sequence[str] = ()
+
+    def given(self) -> list[str]:
+        """Return the given options."""
+        return [option for name, option in OPTIONS.items() if getattr(self, name)]
 
     def check_used(self, form: str, used: Sequence[str]) -> None:
-        """Raise an error if an option was typed that files of this form do not use."""
-        for option in self.typed:
+        """Raise an error for an option that files of this form do not use."""
+        for option in self.given():
             if option not in used:
                 raise InputValueError(f"does not apply to {form} files", argument=option, hint="leave it out.")
 
