@@ -84,6 +84,22 @@ def test_labels_and_missing_values(folder, run):
     assert result.stdout == "2 cases of 1 model; 1 row with missing values was dropped.\n"
 
 
+def test_a_command_that_is_run_again_completes_its_ledger_or_does_nothing(folder, run):
+    arguments = ["condense", "p.csv", *CASES, "--by", "site", "-o", "ledger"]
+    first = run(*arguments)
+    before = sorted(path for path in folder.rglob("*") if path.is_file())
+    again = run(*arguments)
+    assert (first.exit_code, again.exit_code, again.stdout) == (0, 0, first.stdout)
+    assert (first.stderr, again.stderr) == (
+        "Written: ledger\n",
+        "Nothing written: ledger holds these cases already.\n",
+    )
+    assert sorted(path for path in folder.rglob("*") if path.is_file()) == before
+    (folder / "ledger" / "ledger.json").unlink()  # As if it had been killed before the last step.
+    assert run(*arguments).stderr == "Written: ledger\n"
+    assert len([path for path in folder.rglob("*") if path.is_file()]) == len(before)
+
+
 def test_an_error_leaves_no_folder(folder, refusal):
     refusal("condense", "p.csv", "--outcome", "y", "--forecast", "day", "-o", "ledger")
     assert sorted(path.name for path in folder.iterdir()) == ["p.csv", "p.parquet"]
@@ -104,7 +120,7 @@ def test_an_error_leaves_no_folder(folder, refusal):
         (["condense", "p.csv", *CASES, "-o", "sub"], "sub cannot be written; it exists already"),
         (["condense", "p.csv", *CASES, "-o", "-"], "--output must be a folder"),
         (["condense", "p.csv", *CASES, "-o", "nowhere/x"], "there is no folder"),
-        (["merge", "ledger", "-o", "ledger"], "ledger cannot be written; it exists already"),
+        (["merge", "other", "-o", "ledger"], "ledger holds other cases already"),
         (["merge", "ledger", "t.parquet", "-o", "x"], "ledger is a ledger and t.parquet is not"),
         (["merge", "sub", "-o", "x"], "sub is a folder, not a file"),
         (["recalibrate", "ledger"], "these are ledgers"),
@@ -124,6 +140,7 @@ def test_refusals(folder, refusal, arguments, told):
     for name in ("t.parquet", "u.parquet", "sub/t.parquet"):
         table.to_parquet(folder / name)
     pr.condense([0, 1, 1], {"a": [0.2, 0.4, 0.9]}).to_parquet(folder / "ledger")
+    pr.condense([0, 1, 0], {"a": [0.2, 0.4, 0.9]}).to_parquet(folder / "other")
     assert told in refusal(*arguments)
     assert not (folder / "x.parquet").exists()
     assert not (folder / "x").exists()

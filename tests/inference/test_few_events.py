@@ -242,12 +242,3 @@ def test_a_ledger_says_what_arrays_say(kind, rule, tmp_path):
     if kind != "times":
         estimated, stored_estimate = pr.estimate(y, models["half"], rule, **options), pr.estimate(stored, "half", rule)
         assert (stored_estimate.low, stored_estimate.high) == pytest.approx((estimated.low, estimated.high), rel=1e-9)
-
-
-def test_a_ledger_of_an_earlier_version_does_not_test_few_events():
-    from pathlib import Path
-
-    folder = Path(__file__).parents[1] / "schemas" / "files" / "ledger-1-keyed"
-    found = pr.compare(pr.Ledger.from_parquet(folder), measure=pr.BoundedBrier(0.05, 0.2))
-    assert found.verdict.tolist() == ["not tested"]
-    assert "condense these cases separately" in found.note

@@ -1,13 +1,11 @@
 """Ledgers of a few cases, every number of which is computed here case by case."""
 
 import datetime as dt
-import json
 from fractions import Fraction
 
 import numpy as np
 import polars as pl
 import pytest
-from pyarrow import parquet
 
 import propriety as pr
 from propriety.errors import InputValueError
@@ -15,7 +13,6 @@ from propriety.ledger import case_moments
 from propriety.ledger.engine_moments import cells_for
 from propriety.ledger.key_index import KeyIndex
 from propriety.ledger.keyed_tables import KeyedTables
-from propriety.ledger.ledger_files import ADDED
 
 Y = np.array([0, 1, 1, 0, 1, 0, 0, 1])
 P = np.array([0.25, 0.75, 0.5, 0.125, 0.875, 0.25, 0.5, 0.625])
@@ -82,18 +79,6 @@ def test_a_ledger_of_tables_has_their_facts():
     assert coarse.keyed_tables("p", coarse.events[0]).cells == 8
     other = pr.Ledger.of_tables({"m": dropped})
     assert (other.is_weighted, other.dropped, other.n) == (False, 1, 2)
-
-
-def test_a_ledger_of_the_first_version_has_no_moments_of_equal_models(tmp_path):
-    folder = tmp_path / "l"
-    pr.condense(Y, {"p": P, "q": Q}, rules=[pr.Brier()]).to_parquet(folder)
-    facts = json.loads((folder / "ledger.json").read_text(encoding="utf-8"))
-    (folder / "ledger.json").write_text(json.dumps(facts | {"version": 1}), encoding="utf-8")
-    for file in (folder / "moments").rglob("*.parquet"):
-        parquet.write_table(parquet.read_table(file, partitioning=None).drop_columns(list(ADDED)), file)
-    found = pr.Ledger.from_parquet(folder).moments(pr.Brier())
-    assert np.isnan([found.even_squares, found.even_cubes]).all()
-    assert found.mean.shape == found.even_squares.shape == (2, 3)
 
 
 def test_times_are_known_with_and_without_the_cases():

@@ -31,7 +31,7 @@ def change(folder, **facts):
     ("facts", "law"),
     [
         ({"schema": "propriety.forecast_table"}, "must be a stored propriety.ledger"),
-        ({"version": 3}, "propriety.ledger must have version 1 or 2; got 3"),
+        ({"version": 2}, "propriety.ledger must have version 1; got 2"),
         ({"version": None}, "must have version 1"),
         ({"models": ["p", "other"]}, "must be of its models and events"),
         ({"events": [["class", 0]]}, "its events must be those of its labels"),
@@ -62,10 +62,10 @@ def test_what_is_no_ledger_is_refused(tmp_path):
     (folder / "ledger.json").write_text(written)
     file = next((folder / "tables").glob("*.parquet"))
     file.write_bytes(file.read_bytes()[:100])
-    with pytest.raises(InputValueError, match="must hold whole Parquet files of a ledger"):
+    with pytest.raises(InputValueError, match="must be a whole Parquet file"):
         pr.Ledger.from_parquet(folder)
     shutil.rmtree(folder / "tables")
-    with pytest.raises(InputValueError, match="must hold whole Parquet files of a ledger"):
+    with pytest.raises(InputValueError, match=r"lacks a file of its manifest; .*part-.* Hint: restore"):
         pr.Ledger.from_parquet(folder)
 
 
@@ -180,9 +180,7 @@ def test_weights_that_no_cases_have_are_refused_where_they_are_looked_at(tmp_pat
         {"rules": [None]},
         {"rules": [{"name": 3}] * 3},
         {"partition": ["day"]},
-        {"dropped": -1},
-        {"dropped": True},
-        {"dropped": 2**63},
+        {"partitions": {}},
         {"events": []},
         {"events": [["event", 0], ["event", 0]]},
     ],
@@ -191,7 +189,28 @@ def test_weights_that_no_cases_have_are_refused_where_they_are_looked_at(tmp_pat
 def test_facts_that_no_ledger_has_are_refused(facts, tmp_path):
     condensed(by={"site": SITE}).to_parquet(tmp_path / "l")
     change(tmp_path / "l", **facts)
-    with pytest.raises(InputValueError, match=r"ledger|rule|dropped"):
+    with pytest.raises(InputValueError, match=r"ledger|rule"):
+        pr.Ledger.from_parquet(tmp_path / "l")
+
+
+@pytest.mark.parametrize(
+    "change_of",
+    [
+        pytest.param({"file": "../../other"}, id="outside"),
+        pytest.param({"file": 3}, id="a number"),
+        pytest.param({"fingerprint": None}, id="no fingerprint"),
+        *(pytest.param({"dropped": value}, id=f"dropped {value}") for value in (-1, True, 2**63, 0.5)),
+    ],
+)
+def test_files_that_no_ledger_names_are_refused(change_of, tmp_path):
+    condensed().to_parquet(tmp_path / "l")
+    entry = json.loads((tmp_path / "l" / "ledger.json").read_text())["partitions"][""]
+    for partitions in ({"": entry | change_of}, {"../x=1": entry}):
+        change(tmp_path / "l", partitions=partitions)
+        with pytest.raises(InputValueError, match=r"ledger\.json must name partitions with a file"):
+            pr.Ledger.from_parquet(tmp_path / "l")
+    change(tmp_path / "l", partitions={"": entry}, superseded=["../ledger.json"])
+    with pytest.raises(InputValueError, match=r"ledger\.json must name partitions with a file"):
         pr.Ledger.from_parquet(tmp_path / "l")
 
 

@@ -11,7 +11,7 @@ from pyarrow import parquet
 
 import propriety as pr
 from propriety.errors import InputValueError
-from propriety.ledger import ledger_files
+from propriety.ledger import stored_checks
 
 RNG = np.random.default_rng(8)
 N = 40
@@ -225,8 +225,7 @@ FACTS = "its facts must name the models, labels, keys and rules that it is about
         ({"partition": "site"}, FACTS),
         ({"partition": [1]}, FACTS),
         ({"partition": ["day"]}, FACTS),
-        ({"dropped": 0.5}, "dropped must be a whole number"),
-        ({"dropped": -1}, "dropped must be"),
+        ({"types": ["string"]}, FACTS),
     ],
     ids=repr,
 )
@@ -235,21 +234,6 @@ def test_each_fact_is_refused_by_its_own_law(facts, law, tmp_path):
     path = tmp_path / "l" / "ledger.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | facts))
     refused(tmp_path / "l", law)
-
-
-@pytest.mark.parametrize("dropped", [0, 7])
-def test_facts_of_ledgers_of_classes_may_lack_the_top_class(dropped, tmp_path):
-    """Ledgers of classes that were stored before they had the event of the top class are read."""
-    of_classes(tmp_path / "l")
-    path = tmp_path / "l" / "ledger.json"
-    facts = json.loads(path.read_text())
-    assert facts["events"][-1][0] == "top"
-    rows = parquet.read_table(_tables(tmp_path / "l"))
-    parquet.write_table(rows.filter(pa.compute.not_equal(rows["event"], "top")), _tables(tmp_path / "l"))
-    path.write_text(json.dumps(facts | {"events": facts["events"][:-1], "dropped": dropped}))
-    assert pr.Ledger.from_parquet(tmp_path / "l").dropped == dropped
-    path.write_text(json.dumps(facts | {"events": facts["events"][:-2]}))
-    refused(tmp_path / "l", "its events must be those of its labels")
 
 
 @pytest.fixture
@@ -262,7 +246,7 @@ def check(ledger, **changes):
     own = ledger.moments(pr.Brier())
     changed = {name: change(getattr(own, name).copy()) for name, change in changes.items()}
     tables = {("p", event): ledger.keyed_tables("p", event) for event in ledger.events}
-    ledger_files.check_moments(replace(own, **changed), ledger.index, tables, None)
+    stored_checks.check_moments(replace(own, **changed), ledger.index, tables, None)
 
 
 def first_is(value):
@@ -335,7 +319,7 @@ def test_infinite_losses_are_those_of_the_logarithmic_score(tmp_path):
 
 def test_moments_of_a_cell_have_a_case_with_a_weight(ledger):
     with pytest.raises(InputValueError, match="a case with a positive weight"):
-        ledger_files._check_cells(np.array([0.0]), np.array([1.0]), np.array([1.0]))
+        stored_checks._check_cells(np.array([0.0]), np.array([1.0]), np.array([1.0]))
     with pytest.raises(InputValueError, match="a case with a positive weight"):
-        ledger_files._check_cells(np.array([1.0]), np.array([0.0]), np.array([1.0]))
-    ledger_files._check_cells(np.array([1.0]), np.array([0.5]), np.array([0.25]))
+        stored_checks._check_cells(np.array([1.0]), np.array([0.0]), np.array([1.0]))
+    stored_checks._check_cells(np.array([1.0]), np.array([0.5]), np.array([0.25]))

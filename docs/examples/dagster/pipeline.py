@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -21,8 +20,7 @@ def daily_ledger(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
     day = context.partition_key
     cases = duckdb.sql(f"SELECT * FROM '{CASES}/{day}.parquet'")
     ledger = pr.condense(cases, {"live": "p"}, outcome="y", by=["day", "country", "device"], cells=256)
-    shutil.rmtree(LEDGERS / day, ignore_errors=True)
-    ledger.to_parquet(LEDGERS / day)
+    ledger.to_parquet(LEDGERS / day, replace=True)
     return dg.MaterializeResult(metadata={"cases": ledger.n})
 
 
@@ -30,8 +28,7 @@ def daily_ledger(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
 def ledger() -> dg.MaterializeResult:
     """Add the ledgers of all days."""
     found = pr.Ledger.merge(map(pr.Ledger.from_parquet, sorted(LEDGERS.glob("20*"))))
-    shutil.rmtree(LEDGERS / "all", ignore_errors=True)
-    found.to_parquet(LEDGERS / "all")
+    found.to_parquet(LEDGERS / "all", replace=True)
     return dg.MaterializeResult(metadata={"cases": found.n, "days": len(found.keys["day"])})
 
 

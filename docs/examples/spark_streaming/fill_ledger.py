@@ -16,20 +16,20 @@ SCHEMA = "day DATE, country STRING, device STRING, p DOUBLE, y INT"
 def add_batch(batch: DataFrame, batch_id: int, ledger: Path) -> None:
     """Write the ledger of a batch under its number, unless it is there.
 
-    After a restart, Spark repeats a batch that it had not committed, with the same number and the same rows. The folder
-    appears when it is complete, so it is either there and correct, or not there.
+    After a restart, Spark repeats a batch that it had not committed, with the same number and the same rows. If the
+    ledger of the batch is there, writing it again does nothing; if its writing was interrupted, it is completed.
     """
-    part = ledger / f"batch-{batch_id:09d}"
-    if part.exists() or batch.isEmpty():
+    if batch.isEmpty():
         return
     batch.persist()
-    pr.condense(batch, {"live": "p"}, outcome="y", by=["day", "country", "device"], cells=256).to_parquet(part)
+    batch_ledger = pr.condense(batch, {"live": "p"}, outcome="y", by=["day", "country", "device"], cells=256)
+    batch_ledger.to_parquet(ledger / f"batch-{batch_id:09d}")
     batch.unpersist()
 
 
 def read_ledger(ledger: Path) -> pr.Ledger:
-    """Return the sum of all folders; hidden ones are not complete."""
-    return pr.Ledger.merge(map(pr.Ledger.from_parquet, sorted(ledger.glob("[!.]*"))))
+    """Return the sum of the ledgers of all batches that are complete."""
+    return pr.Ledger.merge(pr.Ledger.from_parquet(path.parent) for path in sorted(ledger.glob("*/ledger.json")))
 
 
 def main(cases: str, ledger: str, checkpoint: str, add=add_batch) -> None:

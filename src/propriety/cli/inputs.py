@@ -16,7 +16,7 @@ from typing import Literal, TypeAlias
 from propriety.cli.footers import checked_footer
 from propriety.cli.outputs import Identity, identity
 from propriety.errors import InputValueError
-from propriety.ledger.ledger_files import FACTS
+from propriety.ledger.ledger_files import is_ledger
 from propriety.storage.parquet_files import METADATA_KEY
 from propriety.tables.forecast_table import ForecastTable
 
@@ -113,7 +113,7 @@ def _matches(name: str) -> Iterator[Path]:
     if not name:
         raise InputValueError("file names must not be empty")
     path = Path(name)
-    if _is_ledger(path):
+    if is_ledger(path):
         yield path
         return
     if path.is_dir():
@@ -124,12 +124,7 @@ def _matches(name: str) -> Iterator[Path]:
         raise InputValueError(law, hint="pipe it to the standard input and write - for its name.")
     is_glob = glob.has_magic(name) and not path.is_file()
     found = glob.iglob(name, recursive=True) if is_glob else [name]  # noqa: PTH207  (absolute globs too)
-    yield from (Path(one) for one in found if Path(one).is_file() or _is_ledger(Path(one)))
-
-
-def _is_ledger(path: Path) -> bool:
-    """Return whether a folder has what describes a ledger."""
-    return (path / FACTS).is_file()
+    yield from (Path(one) for one in found if Path(one).is_file() or is_ledger(Path(one)))
 
 
 def _in_order(name: str, found: Iterator[Path]) -> list[Path]:

@@ -9,9 +9,10 @@ import click
 
 from propriety.cli.cases import Cases
 from propriety.cli.inputs import condensed_kind, found_files
-from propriety.cli.messages import say, stage
+from propriety.cli.interrupts import check_interrupt
+from propriety.cli.messages import say, stage, visible_name
 from propriety.cli.options import COLUMNS_AND_GROUPS, DIALECT, FILES, THRESHOLDS, Group, command, option
-from propriety.cli.outputs import STDOUT, check_folder, check_targets, new_folder, replaced
+from propriety.cli.outputs import STDOUT, check_folder, check_targets, followed, replaced
 from propriety.errors import InputValueError
 from propriety.evaluation.problem import Problem
 from propriety.inference.estimates import counted
@@ -124,8 +125,10 @@ def _rules(thresholds: Thresholds | None) -> list[Rule]:
 
 
 def _write(ledger: Ledger, output: str) -> None:
-    with new_folder(output) as folder:
-        ledger.to_parquet(folder)
+    check_interrupt()
+    written = ledger.to_parquet(followed(output))
+    name = visible_name(output)
+    click.echo(f"Written: {name}" if written.added else f"Nothing written: {name} holds these cases already.", err=True)
     names = [repr(name) if "," in name else name for name in ledger.keys]
     keys = f", by {', '.join(names)}" if names else ""
     say(f"{counted(ledger.n, 'case')} of {counted(len(ledger.models), 'model')}{keys}{_dropped(ledger.dropped)}.")

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
-import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +13,7 @@ import click
 from propriety.cli.interrupts import check_interrupt
 from propriety.cli.messages import visible_name
 from propriety.errors import InputValueError
+from propriety.ledger.ledger_files import is_ledger
 from propriety.storage.whole_files import replacing
 
 Identity: TypeAlias = tuple[int, int] | Path
@@ -51,30 +50,20 @@ def replaced(target: str, *, announced: bool = True) -> Iterator[Path]:
 
 
 def check_folder(target: str) -> None:
-    """Raise an error before the work begins if a new folder cannot be made."""
+    """Raise an error before the work begins if a ledger cannot be written to a folder.
+
+    It may hold a ledger, perhaps of a command that was interrupted, so that the same command can be run again.
+    """
     if target == STDOUT:
         raise InputValueError(
             "must be a folder; a ledger cannot be written to the standard output", argument="--output"
         )
     path = followed(target)
+    if target and is_ledger(path, unfinished=True):
+        return
     if target and path.exists():
         raise InputValueError(f"{target} cannot be written; it exists already", hint="name a new folder.")
     _check_place(path, target.rstrip("/") or target)
-
-
-@contextmanager
-def new_folder(target: str) -> Iterator[Path]:
-    """Yield a new folder next to the target, and rename it once it is complete."""
-    path = followed(target)
-    beside = path.with_name(f".{secrets.token_hex(8)}")
-    beside.mkdir()
-    try:
-        yield beside
-        check_interrupt()
-        beside.rename(path)
-        click.echo(f"Written: {visible_name(target)}", err=True)
-    finally:
-        shutil.rmtree(beside, ignore_errors=True)
 
 
 def write(target: str, text: str, *, announced: bool = True) -> None:

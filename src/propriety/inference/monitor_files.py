@@ -23,7 +23,7 @@ from propriety.inference.monitor_history import NUMBERS, SAME, History, StoredDa
 from propriety.inference.monitor_laws import RESTART, check_facts, check_states
 from propriety.inference.stream_evidence import Evidence
 from propriety.inference.stream_states import DayRows, StreamStates
-from propriety.ledger.ledger_files import stored_labels
+from propriety.ledger.stored_rows import stored_labels
 from propriety.rules.catalogue import rule_from_dict, rule_to_dict
 from propriety.storage.parquet_files import checked_fields, checked_version, pyarrow
 from propriety.storage.whole_files import locked, write_whole

@@ -24,7 +24,7 @@ from propriety.rules.rule import Rule, check_rule
 from propriety.rules.scoring import observed_rates
 from propriety.tables.cases import Cases
 from propriety.tables.censoring import Censoring
-from propriety.tables.events import TOP, Event, event_of
+from propriety.tables.events import Event, event_of
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.keys import check_time_labels
 from propriety.tables.labels import ordered_labels
@@ -32,6 +32,8 @@ from propriety.tables.lazy_cases import LazyCases
 
 if TYPE_CHECKING:
     from os import PathLike
+
+    from propriety.storage.store import Written
 
 Kind: TypeAlias = Literal["binary", "multiclass", "ordinal"]
 Place: TypeAlias = tuple[str, Event]
@@ -365,8 +367,6 @@ class Ledger:
         for one in parts:
             if not isinstance(one, Ledger):
                 raise InputTypeError("must be ledgers", argument="ledgers", offender=f"got {type(one).__name__}")
-        if any(one.events[-1] != TOP for one in parts):
-            parts = [replace(one, events=one.events[:-1]) if one.events[-1] == TOP else one for one in parts]
         first = parts[0]
         if len(parts) == 1:
             return first
@@ -407,16 +407,45 @@ class Ledger:
         """Let `sum(ledgers)` start from 0."""
         return self if isinstance(other, int) and other == 0 else NotImplemented
 
-    def to_parquet(self, folder: str | PathLike[str], *, partition: Sequence[str] = ()) -> None:
-        """Write the ledger to a folder of plain Parquet files, with subfolders for `partition`; needs PyArrow.
+    def to_parquet(
+        self, folder: str | PathLike[str], *, partition: Sequence[str] = (), replace: bool = False
+    ) -> Written:
+        """Write the ledger to a folder of Parquet files, or add its partitions to a stored one; needs PyArrow.
 
-        A new folder is written completely or not at all. Partitions are added to a folder that holds a ledger.
+        A write is whole or not at all: if it is interrupted, the folder holds what it held before, and the same write
+        run again completes it. A finished write that is run again does nothing, and says so.
+
+        Parameters
+        ----------
+        folder : str or path
+            A new folder, or one that holds a ledger of the same models, keys and rules.
+        partition : list of str
+            Keys whose labels have subfolders of their own, to which more can be added.
+        replace : bool
+            Whether partitions that the folder holds with other cases are replaced, for example because labels arrived
+            late. By default they are an error.
+
+        Returns
+        -------
+        Written
+            The partitions that were added, and those that were held already.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import propriety as pr
+        >>> ledger = pr.condense([0, 1, 1], {"a": [0.2, 0.7, 0.6]}, by={"day": [1, 1, 2]})
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     monday = ledger.where(day=1).to_parquet(folder, partition=["day"])
+        ...     week = ledger.to_parquet(folder, partition=["day"])
+        >>> monday.added, week.added, week.held
+        (('day=1',), ('day=2',), ('day=1',))
         """
         from propriety.ledger.ledger_files import write_ledger
 
         self.check_uncensored("stored", "store the cases, and call censored and condense after reading.")
         self.check_own_weights("stored")
-        write_ledger(self, folder, partition=partition)
+        return write_ledger(self, folder, partition=partition, replace=replace)
 
     @classmethod
     def from_parquet(cls, folder: str | PathLike[str]) -> Ledger:
@@ -427,7 +456,7 @@ class Ledger:
 
     def to_frame(self, *, backend: Backend | None = None) -> Any:
         """Return the rows of all tables: model, event, keys, forecast, events, non_events and their squares."""
-        from propriety.ledger.ledger_files import stored_tables
+        from propriety.ledger.stored_rows import stored_tables
 
         return frame_of(stored_tables(self).to_pydict(), backend=backend)
 

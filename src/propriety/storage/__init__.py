@@ -1,1 +1,1 @@
-"""Files that are written whole or not at all, and Parquet files with facts."""
+"""Files that are written whole or not at all, Parquet files with facts, and stores of several files."""

@@ -1,0 +1,267 @@
+"""The rows of a stored ledger: tables and moments as Arrow tables, and back."""
+
+from __future__ import annotations
+
+import datetime as dt
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propriety.errors import InputTypeError
+from propriety.ledger.key_index import KeyIndex
+from propriety.ledger.keyed_tables import COLUMNS, KeyedTables
+from propriety.ledger.moments import OUTCOME, Moments, Sums
+from propriety.ledger.stored_checks import SAME_WEIGHT, refuse
+from propriety.result import Floats
+from propriety.rules.catalogue import rule_from_dict
+from propriety.storage.parquet_files import first_line, pyarrow
+from propriety.tables.events import Event
+from propriety.tables.labels import code_labels, plain_labels
+from propriety.tables.queries import encoded
+
+if TYPE_CHECKING:
+    from propriety.ledger.ledger import Ledger
+
+PER_CELL, PER_SERIES = Sums._fields[:3], Sums._fields[3:]
+MAX_CASES = 2**53  # Up to here, sums of floating-point numbers are exact.
+
+
+def stored_tables(ledger: Ledger) -> Any:
+    """Return the rows of all tables of a ledger as one Arrow table."""
+    pa, _ = pyarrow()
+    parts = [_table_rows(ledger, model, event) for model in ledger.models for event in ledger.events]
+    return pa.concat_tables(parts)
+
+
+def stored_moments(ledger: Ledger) -> Any:
+    """Return the cells of all moments of a ledger as one Arrow table; None if there are none."""
+    pa, _ = pyarrow()
+    parts = []
+    for place, rule in enumerate(ledger.rules):
+        one = ledger.moments(rule)
+        entries = np.arange(len(one.n))
+        columns: dict[str, Any] = {"rule": np.full(len(one.n), place)}
+        columns |= {name: _labels(one.index, name, entries) for name in one.index.names}
+        columns |= {name: getattr(one, name) for name in PER_CELL}
+        columns |= {name: _lists(getattr(one, name)) for name in PER_SERIES}
+        parts.append(pa.table(columns))
+    return pa.concat_tables(parts) if parts else None
+
+
+def stored_labels(name: str, labels_of_key: Sequence[Any]) -> Any:
+    """Return the labels of a key as an Arrow array; raise an error if they would come back as others."""
+    pa, _ = pyarrow()
+    law, own = f"the labels of {name} must be of one kind that Arrow knows to be stored", list(labels_of_key)
+    try:
+        # Arrow infers signed integers unless the type is given.
+        large = all(type(label) is int and label >= 0 for label in own) and max(own, default=0) >= 2**63
+        labels = pa.array(own, pa.uint64() if large else None)
+        back = plain_labels(labels.to_pylist())
+    except (pa.ArrowException, OverflowError, TypeError, UnicodeError) as error:
+        raise InputTypeError(law, offender=first_line(error)) from error
+    changed = next((pair for pair in zip(own, back, strict=True) if not _is_same(*pair)), None)
+    if changed is not None:  # For example, Arrow turns a tuple into a list and several time zones into one.
+        offender = f"{changed[0]!r} would come back as {changed[1]!r}"
+        raise InputTypeError(law, offender=offender, hint="turn them into text first.")
+    return labels
+
+
+def _table_rows(ledger: Ledger, model: str, event: Event) -> Any:
+    pa, _ = pyarrow()
+    keyed = ledger.keyed_tables(model, event)
+    rows, bounds = len(keyed.entry), keyed.bounds
+    first = bounds[:-1][np.diff(bounds) > 0]
+    columns: dict[str, Any] = {
+        "model": _repeated(model, rows),
+        "event": _repeated(event.kind, rows),
+        "place": np.full(rows, event.place),
+        **{name: _labels(ledger.index, name, keyed.entry) for name in ledger.index.names},
+        **{name: getattr(keyed, name) for name in (COLUMNS if ledger.is_weighted else COLUMNS[:3])},
+    }
+    for name in ("n", "n_events"):
+        column = np.zeros(rows, dtype=np.int64)
+        column[first] = getattr(keyed, name)[keyed.entry[first]]
+        columns[name] = column
+    return pa.table(columns | {"cells": np.full(rows, keyed.cells or 0, dtype=np.int64)})
+
+
+def _labels(index: KeyIndex, name: str, entry: NDArray[np.intp]) -> Any:
+    """Return the labels of rows as an Arrow array."""
+    pa, _ = pyarrow()
+    place = index.place(name)
+    return stored_labels(name, index.labels[place]).take(pa.array(index.codes[entry, place]))
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    """Whether labels are equal; times in different zones are not."""
+    return bool(one == other) and (not isinstance(one, dt.datetime) or one.utcoffset() == other.utcoffset())
+
+
+def _repeated(text: str, rows: int) -> Any:
+    pa, _ = pyarrow()
+    return pa.array([text]).take(pa.array(np.zeros(rows, dtype=np.int64)))
+
+
+def _lists(matrix: Floats) -> Any:
+    pa, _ = pyarrow()
+    return pa.FixedSizeListArray.from_arrays(pa.array(matrix.ravel()), matrix.shape[1])
+
+
+def number_column(rows: Any, name: str, *, whole: bool = False) -> NDArray[Any]:
+    """Return a column of numbers without missing values."""
+    from pyarrow import types
+
+    column = _column(rows, name)
+    if not (types.is_integer(column.type) or (types.is_floating(column.type) and not whole)) or column.null_count:
+        refuse(f"its column {name} must hold {'whole ' if whole else ''}numbers; it is of {column.type}")
+    return np.asarray(column.to_numpy()).astype(np.int64 if whole else np.float64, copy=False)
+
+
+def label_column(rows: Any, name: str) -> Any:
+    """Return a column of labels without missing values."""
+    from pyarrow import types
+
+    column = _column(rows, name)
+    if types.is_nested(column.type) or types.is_null(column.type) or column.null_count:
+        refuse(f"its column {name} must hold a label in every row; it is of {column.type}")
+    return column.combine_chunks()
+
+
+def series_column(rows: Any, name: str, series: int) -> Floats:
+    """Return a column of lists with one number per series."""
+    from pyarrow import types
+
+    column = _column(rows, name).combine_chunks()
+    kind = column.type
+    listed = types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
+    if not listed or column.null_count or not types.is_floating(kind.value_type):
+        refuse(f"its column {name} must hold lists of numbers; it is of {kind}")
+    values = column.flatten()
+    lengths = np.asarray(column.value_lengths()) if not types.is_fixed_size_list(kind) else np.array([kind.list_size])
+    if values.null_count or (lengths != series).any():
+        refuse(f"its column {name} must hold a number for each of {series} series")
+    return np.asarray(values.to_numpy(zero_copy_only=False), dtype=np.float64).reshape(-1, series)
+
+
+def _column(rows: Any, name: str) -> Any:
+    if rows.column_names.count(name) != 1:
+        refuse(f"its files must have the column {name} once; they have {rows.column_names}")
+    return rows.column(name)
+
+
+def keyed_tables(
+    rows: Any, facts: Mapping[str, Any], models: tuple[str, ...], events: tuple[Event, ...]
+) -> tuple[KeyIndex, dict[tuple[str, Event], KeyedTables]]:
+    """Return the combinations of keys and the tables of every model and event."""
+    if not rows.num_rows:
+        refuse("its tables must have rows")
+    index, entry = indexed(rows, list(facts["keys"]), facts["keys"])
+    belongs = _belongs(rows, models, events)
+    columns = {name: number_column(rows, name) for name in (COLUMNS if facts["is_weighted"] else COLUMNS[:3])}
+    columns |= {name: number_column(rows, name, whole=True) for name in ("n", "n_events", "cells")}
+    places = enumerate(itertools.product(models, events))
+    return index, {
+        place: _keyed(columns, np.flatnonzero(belongs == number), entry, len(index)) for number, place in places
+    }
+
+
+def moments_of_rows(rows: Any, facts: Mapping[str, Any], dropped: int) -> list[Moments]:
+    """Return the moments of every function."""
+    if not rows.num_rows:
+        refuse("its moments must have rows")
+    names = [OUTCOME, *facts["keys"], *([] if facts["dependence"] is None else [facts["dependence"]])]
+    series = len(facts["models"]) * (len(facts["models"]) + 1) // 2
+    moments = []
+    for place, stored in enumerate(facts["rules"]):
+        own = rows.filter(number_column(rows, "rule", whole=True) == place)
+        index, entry = indexed(own, names, facts["keys"])
+        one = Moments(
+            n=number_column(own, "n", whole=True),
+            weight=number_column(own, "weight"),
+            weight_squares=number_column(own, "weight_squares"),
+            **{name: series_column(own, name, series) for name in PER_SERIES},
+            models=tuple(facts["models"]),
+            rule=rule_from_dict(stored),
+            index=KeyIndex(index.names, index.labels, index.codes[entry]),
+            dropped=dropped,
+        )
+        moments.append(Moments.merge([one]))
+    return moments
+
+
+def is_same(kind: str, one: Any, other: Any) -> bool:
+    """Whether the rows of tables or moments are the same, but for the order in which an engine has added them up."""
+    if one.num_rows != other.num_rows or one.schema.remove_metadata() != other.schema.remove_metadata():
+        return False
+    # Sums of deviations are about 0, so their rounding is measured by the sums of the squared weights.
+    scale = np.maximum(1.0, number_column(other, "weight_squares")) if kind == "moments" else np.ones(other.num_rows)
+    for name in one.column_names:
+        mine, theirs = (rows.column(name) for rows in (one, other))
+        if name in (*COLUMNS, "weight", "weight_squares"):
+            is_close = np.allclose(mine.to_numpy(), theirs.to_numpy(), rtol=SAME_WEIGHT, atol=0.0)
+        elif name in PER_SERIES:
+            first, second = (series_column(rows, name, mine.type.list_size) for rows in (one, other))
+            rounding = SAME_WEIGHT * scale[:, None]
+            is_close = bool(np.isclose(first, second, rtol=SAME_WEIGHT, atol=rounding, equal_nan=True).all())
+        else:
+            is_close = mine.equals(theirs)
+        if not is_close:
+            return False
+    return True
+
+
+def indexed(
+    rows: Any, names: Sequence[str], orders: Mapping[str, list[str] | None]
+) -> tuple[KeyIndex, NDArray[np.intp]]:
+    """Return the combinations of labels that occur, and the entry of each row."""
+    if not names:
+        return KeyIndex.keyless(), np.zeros(rows.num_rows, dtype=np.intp)
+    coded = [_coded(label_column(rows, name), orders.get(name)) for name in names]
+    codes = np.stack([codes for _, codes in coded], axis=1)
+    return KeyIndex(tuple(names), tuple(labels for labels, _ in coded), codes).distinct()
+
+
+def _coded(column: Any, order: list[Any] | None) -> tuple[tuple[Any, ...], NDArray[np.intp]]:
+    held, places = encoded(column)
+    labels, codes = code_labels(plain_labels(held), order)
+    return labels, codes[places]
+
+
+def _belongs(rows: Any, models: tuple[str, ...], events: tuple[Event, ...]) -> NDArray[np.intp]:
+    """Return the number of the model and event of each row, in the order of their product."""
+    index, entry = indexed(rows, ["model", "event", "place"], {})
+    number = {(model, *event): at for at, (model, event) in enumerate(itertools.product(models, events))}
+    combinations = zip(*(index.column(name) for name in index.names), strict=True)
+    places = [number.get(one, -1) for one in combinations]
+    if min(places) < 0:
+        refuse("its tables must be of its models and events")
+    return np.array(places, dtype=np.intp)[entry]
+
+
+def _keyed(
+    all_columns: Mapping[str, NDArray[Any]], own: NDArray[np.intp], entry: NDArray[np.intp], entries: int
+) -> KeyedTables:
+    """Return the tables of one model and event; parts on different grids are converted to the coarsest."""
+    if not len(own):
+        refuse("it must have tables of all of its models and events")
+    columns = {name: column[own] for name, column in all_columns.items()}
+    at, grids = entry[own], columns.pop("cells")
+    sums = {name: np.bincount(at, columns.pop(name), minlength=entries) for name in ("n", "n_events")}
+    if max(np.abs(own).max() for own in sums.values()) > MAX_CASES:
+        refuse("its numbers of cases must add up to at most 2**53")
+    counts: dict[str, Any] = {name: own.astype(np.int64) for name, own in sums.items()}
+    for name, weight in zip(COLUMNS[3:], COLUMNS[1:3], strict=True):
+        columns.setdefault(name, columns[weight])
+    every, none = np.arange(entries), np.zeros(entries, dtype=np.int64)
+    parts = []
+    for cells in np.unique(grids).tolist():
+        rows = slice(None) if (grids == cells).all() else grids == cells
+        picked = {name: column[rows] for name, column in columns.items()}
+        part = KeyedTables(entry=at[rows], **picked, n=none, n_events=none, cells=cells or None)
+        parts.append(part.pooled(every, entries))  # Sorted, whatever the order of the files.
+    merged = parts[0] if len(parts) == 1 else KeyedTables.merge(parts, [every] * len(parts), entries)
+    return replace(merged, **counts)
