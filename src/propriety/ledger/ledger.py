@@ -31,8 +31,7 @@ from propriety.tables.labels import ordered_labels
 from propriety.tables.lazy_cases import LazyCases
 
 if TYPE_CHECKING:
-    from os import PathLike
-
+    from propriety.storage.places import Location
     from propriety.storage.store import Written
 
 Kind: TypeAlias = Literal["binary", "multiclass", "ordinal"]
@@ -407,9 +406,7 @@ class Ledger:
         """Let `sum(ledgers)` start from 0."""
         return self if isinstance(other, int) and other == 0 else NotImplemented
 
-    def to_parquet(
-        self, folder: str | PathLike[str], *, partition: Sequence[str] = (), replace: bool = False
-    ) -> Written:
+    def to_parquet(self, folder: Location, *, partition: Sequence[str] = (), replace: bool = False) -> Written:
         """Write the ledger to a folder of Parquet files, or add its partitions to a stored one; needs PyArrow.
 
         A write is whole or not at all: if it is interrupted, the folder holds what it held before, and the same write
@@ -417,8 +414,9 @@ class Ledger:
 
         Parameters
         ----------
-        folder : str or path
-            A new folder, or one that holds a ledger of the same models, keys and rules.
+        folder : str, path or store of obstore
+            A new folder, or one that holds a ledger of the same models, keys and rules. An address such as
+            ``"s3://bucket/ledger"`` is one of an object store, which needs obstore.
         partition : list of str
             Keys whose labels have subfolders of their own, to which more can be added.
         replace : bool
@@ -448,7 +446,7 @@ class Ledger:
         return write_ledger(self, folder, partition=partition, replace=replace)
 
     @classmethod
-    def from_parquet(cls, folder: str | PathLike[str]) -> Ledger:
+    def from_parquet(cls, folder: Location) -> Ledger:
         """Read a ledger that `to_parquet` wrote."""
         from propriety.ledger.ledger_files import read_ledger
 

@@ -29,14 +29,12 @@ from propriety.ledger.stored_rows import (
     stored_tables,
 )
 from propriety.rules.catalogue import rule_to_dict
-from propriety.storage.places import Folder
+from propriety.storage.places import Location, place_of
 from propriety.storage.store import Facts, Store, Written
 from propriety.tables.events import Event
 from propriety.tables.labels import ordered_labels
 
 if TYPE_CHECKING:
-    from os import PathLike
-
     from propriety.ledger.ledger import Ledger
 
 VERSION = 1
@@ -44,10 +42,10 @@ SAME = ("models", "labels", "events", "dependence", "is_weighted", "rules", "par
 MAX_NAME = 255  # Letters in the name of a folder, on most file systems.
 
 
-def store_of(folder: str | PathLike[str]) -> Store:
+def store_of(folder: Location) -> Store:
     """Return the store of a ledger in a folder."""
     return Store(
-        place=Folder(folder),
+        place=place_of(folder),
         schema=SCHEMA,
         version=VERSION,
         fields=[*SAME, "keys", "types"],
@@ -77,7 +75,7 @@ def _labels_of_moments(facts: Facts) -> list[str] | None:
 
 
 def write_ledger(
-    ledger: Ledger, folder: str | PathLike[str], *, partition: str | Sequence[str] = (), replace: bool = False
+    ledger: Ledger, folder: Location, *, partition: str | Sequence[str] = (), replace: bool = False
 ) -> Written:
     """Write a ledger, or add its partitions to a stored one."""
     partition = [partition] if isinstance(partition, str) else partition
@@ -187,7 +185,7 @@ def _quoted(name: object) -> str:
     return quote(str(name), safe=" :.,+-")
 
 
-def read_ledger(folder: str | PathLike[str]) -> Ledger:
+def read_ledger(folder: Location) -> Ledger:
     """Read a ledger that `write_ledger` wrote."""
     facts, entries, rows = store_of(folder).read()
     dropped = sum(entry["dropped"] for entry in entries.values())

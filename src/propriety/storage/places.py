@@ -1,4 +1,4 @@
-"""Where a store lives: what it needs of a folder, read, write and one commit that fails if another writer was first."""
+"""Where a store lives: files are read, written and removed, and a commit fails if another writer was first."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
+from propriety.errors import InputTypeError, InputValueError, MissingDependencyError
 from propriety.storage.whole_files import locked, replacing, write_durably
 
 
@@ -91,6 +93,111 @@ class Folder:
             if is_new:
                 with suppress(OSError):
                     self.root.rmdir()
+
+
+@runtime_checkable
+class ObjectStore(Protocol):
+    """A store of obstore, such as `obstore.store.S3Store`."""
+
+    def get(self, path: str, /) -> Any:
+        """Return an object with its metadata."""
+
+    def put(self, path: str, file: bytes, /, *, mode: Any) -> Any:
+        """Write an object, in the mode "create" or that of its tag only if there is none or if it has this tag."""
+
+    def list(self, prefix: str, /) -> Any:
+        """Yield lists of the metadata of objects."""
+
+    def delete(self, paths: str, /) -> Any:
+        """Delete an object."""
+
+
+Location: TypeAlias = str | os.PathLike[str] | ObjectStore
+
+
+class Bucket:
+    """The objects below an address of an object store, through obstore.
+
+    There are no locks: the manifest is replaced by one conditional write, which the store refuses if the manifest is
+    not the one that was read.
+    """
+
+    def __init__(self, store: ObjectStore, name: str) -> None:
+        self.store, self.name = store, name
+
+    def __str__(self) -> str:
+        return self.name
+
+    def read(self, name: str) -> bytes:
+        """Return the content of an object."""
+        return bytes(self.store.get(name).bytes())
+
+    def look(self, name: str) -> tuple[bytes, Any] | None:
+        """Return the manifest and what identifies this version of it; None if there is none."""
+        try:
+            found = self.store.get(name)
+        except FileNotFoundError:
+            return None
+        version = {part: value for part in ("e_tag", "version") if (value := found.meta.get(part)) is not None}
+        return bytes(found.bytes()), version
+
+    def names(self, below: Iterable[str]) -> set[str]:
+        """Return the names of the objects below some prefixes."""
+        return {found["path"] for top in below for several in self.store.list(top) for found in several}
+
+    def write(self, name: str, data: bytes) -> None:
+        """Write an object that no manifest names yet."""
+        self.store.put(name, data, mode="overwrite")
+
+    def remove(self, names: Iterable[str]) -> None:
+        """Remove objects."""
+        for name in names:
+            with suppress(FileNotFoundError):
+                self.store.delete(name)
+
+    def commit(self, name: str, data: bytes, seen: Any) -> None:
+        """Replace the manifest if it is still the one that was seen."""
+        from obstore.exceptions import AlreadyExistsError, PreconditionError
+
+        try:
+            self.store.put(name, data, mode="create" if seen is None else seen)
+        except (AlreadyExistsError, PreconditionError) as error:
+            raise ChangedError from error
+        except NotImplementedError as error:
+            law = f"{self.name} cannot replace an object on the condition that it has not changed"
+            raise InputValueError(law, hint="for a local folder, pass its path.") from error
+
+    @contextmanager
+    def locked(self) -> Iterator[bool]:
+        """Yield that there may be other writers."""
+        yield False
+
+    def tidy(self, below: Iterable[str]) -> None:
+        """Do nothing, because there are no folders."""
+
+
+Place: TypeAlias = Folder | Bucket
+
+
+def place_of(location: Location) -> Place:
+    """Return the place at a path, at an address such as "s3://bucket/ledger", or in a store of obstore."""
+    if isinstance(location, str | os.PathLike):
+        name = os.fspath(location)
+        if isinstance(name, str) and "://" in name:
+            return Bucket(_obstore().from_url(name), name)
+        return Folder(name)
+    if isinstance(location, ObjectStore):
+        return Bucket(location, repr(location))
+    law = "must be a path, the address of an object store, or a store of obstore"
+    raise InputTypeError(law, argument="folder", offender=f"got {type(location).__name__}")
+
+
+def _obstore() -> Any:
+    try:
+        from obstore import store
+    except ImportError as error:
+        raise MissingDependencyError("object stores need obstore", hint="pip install propriety[objects].") from error
+    return store
 
 
 def _remove_empty(path: Path, root: Path) -> None:

@@ -21,7 +21,7 @@ import numpy as np
 
 from propriety.errors import InputValueError
 from propriety.storage.parquet_files import checked_fields, checked_version, first_line, pyarrow
-from propriety.storage.places import ChangedError, Folder
+from propriety.storage.places import ChangedError, Place
 
 Rows: TypeAlias = Any  # An Arrow table.
 Facts: TypeAlias = dict[str, Any]
@@ -64,7 +64,7 @@ class Store:
 
     Parameters
     ----------
-    place : Folder
+    place : Place
         Where the files are.
     schema, version : str and int
         What is stored; the manifest is called as the last word of the schema.
@@ -79,7 +79,7 @@ class Store:
         What to do if files are missing or broken, as the hint of an error.
     """
 
-    place: Folder
+    place: Place
     schema: str
     version: int
     fields: Sequence[str]
@@ -267,7 +267,7 @@ class _Write:
                 self.mine.add(file)
                 sink = pa.BufferOutputStream()
                 parquet.write_table(rows, sink, compression="zstd")
-                self.store.place.write(file, sink.getvalue())
+                self.store.place.write(file, sink.getvalue().to_pybytes())
 
     def _written(self, entries: Entries) -> Written:
         added = tuple(name for name in self.partitions if entries[name]["file"] == self.token)
