@@ -14,6 +14,7 @@ import pytest
 
 import propriety as pr
 from propriety.inference.ledger_monitor import LedgerMonitor
+from propriety.storage.places import Folder
 
 resource = pytest.importorskip("resource", reason="limits of file sizes are those of POSIX")
 CASES = 400
@@ -193,6 +194,26 @@ def test_of_two_versions_of_a_day_one_is_added(days, tmp_path, refusals_at_once)
     assert "holds other cases of day=2026-01-02" in refused[0]
     assert len(contents(folder)) == before + 2
     assert pr.Ledger.from_parquet(folder).n in (2 * (CASES - 1), 2 * CASES - 3)
+
+
+def test_a_folder_without_locks_is_not_written_over(days, tmp_path, monkeypatch):
+    """A writer that finds another manifest than it has read adds to that one."""
+    folder, commit = tmp_path / "l", Folder.commit
+    days[0].to_parquet(folder, partition=["day"])
+
+    def no_locks(*_):
+        raise OSError(37, "No locks available")
+
+    def overtaken(place, name, data, seen):
+        monkeypatch.setattr(Folder, "commit", commit)
+        days[2].to_parquet(folder, partition=["day"])
+        commit(place, name, data, seen)
+
+    monkeypatch.setattr("fcntl.flock", no_locks)
+    monkeypatch.setattr(Folder, "commit", overtaken)
+    assert days[1].to_parquet(folder, partition=["day"]).added == ("day=2026-01-02",)
+    assert pr.Ledger.from_parquet(folder).n == 3 * (CASES - 1)
+    assert len(contents(folder)) == 7
 
 
 def test_a_monitor_has_one_writer_at_a_time(days, tmp_path, refusals_at_once):

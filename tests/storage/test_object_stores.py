@@ -185,6 +185,32 @@ def test_writers_of_different_days_and_of_the_same_cases_all_succeed(store):
     assert objects(store).keys() == named(store)
 
 
+class Overtaken:
+    """A store in which another write takes place just before the manifest is replaced for the first time."""
+
+    def __init__(self, store, meanwhile):
+        self.store, self.meanwhile = store, meanwhile
+        self.get, self.list, self.delete = store.get, store.list, store.delete
+
+    def put(self, path, file, *, mode):
+        meanwhile, self.meanwhile = self.meanwhile, None if path == "ledger.json" else self.meanwhile
+        if path == "ledger.json" and meanwhile is not None:
+            meanwhile()
+        return self.store.put(path, file, mode=mode)
+
+
+def test_a_writer_keeps_its_files_of_a_partition_that_another_one_does_not_change(store):
+    """The other write finds a day as it was, and must not remove the files that are about to replace it."""
+    cases(1).to_parquet(store, partition=["day"])
+
+    def meanwhile():
+        assert (cases(1) + cases(2)).to_parquet(store, partition=["day"]).added == ("day=2",)
+
+    cases(1, seed=1).to_parquet(Overtaken(store, meanwhile), partition=["day"], replace=True)
+    assert equal(pr.Ledger.from_parquet(store), cases(1, seed=1) + cases(2))
+    assert objects(store).keys() == named(store)
+
+
 KILLER = """
     import json
     import os

@@ -2,8 +2,8 @@
 
 A file that the manifest does not name is not part of the store. A write that is interrupted anywhere therefore leaves
 the store as it was, and the same write run again completes it. The name of a file has a random part, and a commit fails
-if another one has changed one of its partitions since the writer first looked. Hence a file that was there before a
-commit to its partition, and is not named by it, will never be named, and can be removed.
+if another one has changed a partition that it changes since the writer first looked. Hence a file that was there before
+a commit that changes its partition, and that this commit does not name, will never be named and can be removed.
 """
 
 from __future__ import annotations
@@ -222,10 +222,9 @@ class _Write:
             self._write(name)
             entry = {"file": self.token, "fingerprint": self.prints[name], "dropped": max(dropped, 0)}
             entries, dropped = entries | {name: entry}, 0
-        # Other writers may be filling other partitions, unless they are locked out.
         superseded = (present | self.mine) - store.files(entries)
-        if not is_alone:
-            superseded = {name for name in superseded if _partition_of(name) in self.partitions}
+        if not is_alone:  # Another writer may be filling partitions that this commit does not change.
+            superseded = {name for name in superseded if _partition_of(name) in absent}
         manifest = {"schema": store.schema, "version": store.version, **facts}
         manifest |= {"partitions": entries, "superseded": sorted(superseded)}
         try:
@@ -247,16 +246,17 @@ class _Write:
         store, held = self.store, {name: entries[name]}
         tables = self.partitions[name]
         is_there = {_file(kind, name, entries[name]["file"]) for kind in tables} <= present
-        if entries[name]["fingerprint"] == self.prints[name]:
-            return not is_there  # What was lost is written again.
-        if is_there and all(store.alike(kind, rows, store.rows(kind, held)) for kind, rows in tables.items()):
+        is_same = entries[name]["fingerprint"] == self.prints[name]
+        if is_there and not is_same:
+            is_same = all(store.alike(kind, rows, store.rows(kind, held)) for kind, rows in tables.items())
+        if is_there and is_same:
             return False
         is_new = self.before is not None and self.before.get(name) != entries[name]
-        if is_new or not self.replace:
+        if is_new or not (is_same or self.replace):
             law = f"{store.place} holds other cases of {name}" if name else f"{store.place} holds other cases already"
             law += ", which another process has written in the meantime" if is_new else ""
             raise InputValueError(law, hint="replace=True replaces them; or write to another folder.")
-        return True
+        return True  # It is replaced, or was lost and is written again.
 
     def _write(self, name: str) -> None:
         """Write the files of a partition, unless an earlier attempt has."""
