@@ -5,7 +5,7 @@ Start with `evaluate`, which reports scores, calibration, decisions and comparis
 >>> import propriety as pr
 >>> y, p = [0, 1, 0, 0, 1], [0.2, 0.8, 0.1, 0.4, 0.7]
 >>> result = pr.evaluate(y, {"model": p}, seed=1)
->>> text = result.summary()  # Also result.scores, result.plot(), result.to_html("report.html").
+>>> text = str(result)  # Also result.scores, result.plot(), result.to_html("report.html").
 
 Next steps
 ----------

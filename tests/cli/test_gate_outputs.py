@@ -87,7 +87,7 @@ def test_they_are_written(run, folder):
     text = (folder / "g.md").read_text(encoding="utf-8")
     assert text.startswith("## propriety evaluate: 1 of 4 gates failed\n")
     assert "| ❌ failed | n \\< 1000 | n is 300, which is below 1000. |" in text
-    assert "- 2 models on 300 cases" in text
+    assert "- 2 models, 300 cases" in text
     assert "| Brier score | 0." in text
     assert [one["failed"] for one in json.loads((folder / "g.json").read_text())["gates"]] == [
         False,

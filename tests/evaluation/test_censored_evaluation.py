@@ -19,9 +19,9 @@ def found():
 
 def test_the_summary_has_the_horizon_and_the_censored_cases(found):
     outcome, _, evaluation = found
-    first = evaluation.summary().splitlines()[0]
-    assert first.startswith(f"2 models on 600 cases; {outcome.censored[0]} of them censored before 1")
-    assert f"event rate by 1: {100 * outcome.event_probability[0]:.3g}%" in first
+    about = evaluation.card.about
+    assert about.startswith(f"2 models, 600 cases; {outcome.censored[0]} of them censored before 1, ")
+    assert f"; event rate by 1: {100 * outcome.event_probability[0]:.3g}%; act from 20% to 60%" in about
 
 
 def test_scores_and_the_comparison_are_those_of_single_calls(found):
@@ -48,6 +48,6 @@ def test_a_weighted_event_rate_says_so():
     how = {"n_resamples": 99, "seed": 1}
     plain = pr.evaluate(pr.censored(time, event, horizons=200), p, **how)
     weighted = pr.evaluate(pr.censored(time, event, horizons=200, sample_weight=np.where(x > 0, 5.0, 1.0)), p, **how)
-    assert "; event rate by 200:" in plain.summary()
-    assert "; weighted event rate by 200:" in weighted.summary()
+    assert "; event rate by 200:" in plain.card.about
+    assert "; weighted event rate by 200:" in weighted.card.about
     assert " by 200, weighted" in weighted.to_html()

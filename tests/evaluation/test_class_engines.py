@@ -85,7 +85,7 @@ def test_an_evaluation_is_that_of_the_arrays(lazily, alike, case):
     alike(found.comparison, whole.comparison, 1e-11)
     alike(found.comparison.standings, whole.comparison.standings)
     assert found.comparison.note == whole.comparison.note
-    assert found.summary() == whole.summary()
+    assert str(found) == str(whole)
     assert dict(found.rates) == pytest.approx(dict(whole.rates), rel=1e-14)
     assert (found.ranking, found.decision_curves) == (None, {})
     assert (found.slices is None) == (whole.slices is None) == ("by" not in CASES[case])
@@ -159,7 +159,7 @@ def test_a_stored_ledger_is_that_of_the_arrays(alike, tmp_path, ordered):
     alike(found.scores, whole.scores, beside=("call",))
     alike(found.slices, whole.slices, 1e-11)
     # Verdicts on calibration and the confusion matrix depend on the cases, which a stored ledger does not have.
-    lines = [{line for line in one.summary().splitlines() if "calibrat" not in line} for one in (found, whole)]
+    lines = [{line for line in one.card.sentences if "calibrat" not in line} for one in (found, whole)]
     assert lines[0] - {"The confusion matrix needs the individual cases, which this ledger does not hold."} == lines[1]
     for model in MODELS:
         alike(found.probability_means[model], whole.probability_means[model])

@@ -40,7 +40,8 @@ def test_the_group_and_the_class_are_named(case):
     (row,) = np.flatnonzero(found.outcome == "miscalibrated")
     assert (found.model[row], found.group[row]) == ("wrong", "north")
     assert any(one.startswith("class 2 too high") for one in found.directions[row])
-    assert "wrong is miscalibrated in north (most likely class: observed/expected" in result.summary()
+    told = "; ".join(found.directions[row])
+    assert f"'wrong' is miscalibrated in north: {told}." in result.card.sentences
     own = (found.group[0] == SITE) & (found.model[0] == "right")
     top = TRUTH[own].argmax(axis=1) == Y[own]
     weight = WEIGHT[own] if case == "weights" else np.ones(own.sum())

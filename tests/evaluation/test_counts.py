@@ -117,7 +117,7 @@ def everything(result):
         getattr(result, name)
     for name in ("roc_curves", "reliability", "decompositions", "probability_means", "miscalibrated"):
         getattr(result, name)
-    result.summary()
+    str(result)
     return result.to_html()
 
 

@@ -81,7 +81,7 @@ def test_an_evaluation_is_that_of_the_arrays(lazily, alike, case, thresholds):
     found = pr.evaluate(lazily(FRAME), MODELS, outcome="y", **SHARED[case], thresholds=thresholds, **DRAWS)
     whole = evaluated(case, thresholds)
     assert repr(found) == repr(whole)
-    assert found.summary() == whole.summary()
+    assert str(found) == str(whole)
     assert found.rates == pytest.approx(whole.rates, rel=1e-14)
     alike(found.scores, whole.scores)
     alike(found.comparison, whole.comparison)
@@ -169,7 +169,7 @@ def test_certain_forecasts_that_fail_are_told_as_of_the_arrays(lazily, alike):
     assert found.scores.at("honest", "log")["value"] == np.inf
     assert "log-odds" in found.scores.at("bold", "calibration_slope")["note"]
     alike(found.scores, whole.scores)
-    assert found.summary() == whole.summary()
+    assert str(found) == str(whole)
 
 
 @pytest.mark.parametrize(("key", "argument"), [("ward", "by"), ("ward", "cluster"), ("day", "time")])

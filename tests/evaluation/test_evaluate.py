@@ -82,7 +82,7 @@ def test_a_frame_gives_the_same_numbers(library, result):
     frame = library({"y": Y, "site": SITE, **MODELS})
     again = pr.evaluate(frame, list(MODELS), outcome="y", by="site", thresholds=(0.05, 0.2), **draws())
     assert again.to_dict() == result.to_dict()
-    assert again.summary() == result.summary()
+    assert again.card.words == result.card.words
 
 
 def test_the_classes_of_a_frame_are_columns():
@@ -185,12 +185,12 @@ def test_flat_keys_have_the_model_in_front_only_where_there_are_several(result):
     json.dumps(alone.to_dict())
 
 
-def test_the_summary_says_who_leads_and_what_is_noise(result):
-    said = result.summary()
-    assert said.startswith("2 models on 600 cases; event rate ")
-    assert "Lowest bounded Brier score over the thresholds from 5% to 20%: honest, " in said
-    assert "honest is consistent with calibration (p = " in said
-    assert str(result) == said
+def test_the_card_says_which_model_to_prefer_first(result):
+    assert str(result).startswith("Prefer 'honest': from 5% to 20% its decisions cost ")
+    assert str(result) == str(result.card)
+    assert result.card.about.startswith("2 models, 600 cases, ")
+    outcomes = {row.model: row.outcome for row in result.card.rows if row.short == "calibration"}
+    assert outcomes["honest"] == "consistent"
 
 
 def test_missing_rows_are_counted():
@@ -198,7 +198,7 @@ def test_missing_rows_are_counted():
     forecasts = {name: np.append(p, 0.5) for name, p in MODELS.items()}
     found = pr.evaluate(y, forecasts, missing="drop", **draws())
     assert (found.n, found.dropped) == (N, 1)
-    assert "1 row with missing values was left out" in found.summary()
+    assert "1 row with missing values was left out" in found.card.about
 
 
 def test_the_same_seed_gives_the_same_numbers_and_no_seed_keeps_one():
@@ -237,7 +237,7 @@ def test_one_outcome_only_is_told_and_does_not_fail():
     assert np.isnan(row["value"])
     assert "there are no events" in row["note"]
     assert found.scores.at("forecast", "brier")["value"] == pytest.approx(0.14 / 3)
-    assert "One model on 3 cases; event rate 0%." in found.summary()
+    assert found.card.about == "1 model, 3 cases, 0 events (0%)"
 
 
 @pytest.mark.parametrize(
@@ -272,7 +272,8 @@ def test_groups_of_rows_are_those_of_slices(ordered):
     assert found.slices.by == ("site",)
     assert found.slices.event_rate is None
     np.testing.assert_array_equal(found.slices.value, alone.value)
-    assert "No group was found to differ from the rest" in found.summary()
+    (row,) = {(row.value, row.outcome) for row in found.card.rows if row.measure.startswith("Differ from the rest")}
+    assert row == (0.0, f"of {len(set(SITE))} compared")
 
 
 @pytest.mark.parametrize(

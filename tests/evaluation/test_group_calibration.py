@@ -52,11 +52,12 @@ def test_the_words_name_the_group_and_its_ratio():
     result = pr.evaluate(Y, FORECASTS, by={"site": SITE}, **DRAWS)
     (row,) = np.flatnonzero(result.group_calibration.outcome == "miscalibrated")
     ratio = result.group_calibration.observed_expected[row]
-    said = result.summary()
-    assert f"off is miscalibrated in south (observed/expected {ratio:.2f}, " in said
-    assert "; adjusted p < 0.001): its forecasts are too low." in said
-    assert "honest is miscalibrated" not in said
-    assert "No group with enough data was found to be miscalibrated." not in said
+    (said,) = [one for one in result.card.sentences if "miscalibrated in south" in one]
+    assert said.startswith(
+        f"'off' is miscalibrated in south: {100 * (ratio - 1):.0f}% more events happened than forecast"
+    )
+    assert not [one for one in result.card.sentences if one.startswith("'honest'")]
+    assert "No group with enough data was found to be miscalibrated." not in result.card.sentences
 
 
 def test_groups_of_several_keys_are_named_with_their_key():
@@ -93,7 +94,7 @@ def test_there_is_none_without_groups_or_of_ordered_classes():
     rows = np.column_stack([1 - TRUTH, TRUTH / 2, TRUTH / 2])
     graded = pr.evaluate(Y * (1 + np.arange(N) % 2), rows, by={"site": SITE}, ordered=True, **DRAWS)
     assert graded.group_calibration is None
-    assert "is found to be miscalibrated" not in graded.summary()
+    assert not [one for one in graded.card.sentences if " in " in one and "miscalibrated" in one]
 
 
 @pytest.mark.slow
@@ -111,8 +112,8 @@ def test_a_stored_ledger_with_clusters_says_that_groups_were_not_tested(tmp_path
     pr.condense(Y, FORECASTS, by={"site": SITE}, cluster=WARD).to_parquet(tmp_path / "l")
     result = pr.evaluate(pr.Ledger.from_parquet(tmp_path / "l"), **DRAWS)
     assert result.group_calibration is None
-    assert "is found to be miscalibrated" not in result.summary()
-    assert "is miscalibrated" not in result.summary()
+    assert not [row for row in result.card.rows if "groups (site)" in row.question and "calibrated" in row.measure]
+    assert "No group with enough data was found to be miscalibrated." not in result.card.sentences
 
 
 @pytest.mark.parametrize(
@@ -130,15 +131,15 @@ def test_how_a_group_is_wrong_is_said(change, way):
     directions = dict(zip(result.group_calibration.group, result.group_calibration.directions, strict=True))
     assert directions["north"] == ()
     assert way in directions["south"]
-    (line,) = [one for one in result.summary().splitlines() if one.startswith("m is miscalibrated in south (")]
-    assert f"its forecasts are {' and '.join(directions['south'])}." in line
+    (line,) = [one for one in result.card.sentences if one.startswith("'m' is miscalibrated in south: ")]
+    level = {"too high": "fewer events", "too low": "more events"}
+    assert all(level.get(direction, direction) in line for direction in directions["south"])
 
 
 def test_a_refuted_group_is_told_as_such():
     p = np.where((np.arange(N) == np.flatnonzero(Y & (SITE == "south"))[0]), 0.0, TRUTH)
-    said = pr.evaluate(Y, {"m": p}, by={"site": SITE}, **DRAWS).summary()
-    (line,) = [one for one in said.splitlines() if one.startswith("m is miscalibrated in south (")]
-    assert line.endswith("): forecasts of exactly 0 or 1 were wrong.")
+    said = pr.evaluate(Y, {"m": p}, by={"site": SITE}, **DRAWS).card.words
+    assert "'m' is miscalibrated in south: forecasts of exactly 0 or 1 were wrong." in said
 
 
 @pytest.mark.slow
@@ -148,21 +149,20 @@ def test_groups_with_immaterial_errors_are_told_as_such():
     y = rng.random(200_000) < np.minimum(p + 0.008, 1.0)
     result = pr.evaluate(y, {"m": p}, by={"g": np.arange(200_000) % 2}, **DRAWS)
     assert result.group_calibration.outcome.tolist() == ["immaterial", "immaterial"]
-    assert "m is miscalibrated, but not materially, in 0 and 1." in result.summary()
-    assert "is found to be miscalibrated" not in result.summary()
+    assert "'m' is miscalibrated, but not materially, in 0 and 1." in result.card.sentences
+    assert "No group with enough data was found to be miscalibrated." not in result.card.sentences
 
 
 def test_the_only_group_is_judged_though_there_is_no_rest():
-    said = pr.evaluate(Y, {"m": TRUTH**2}, by={"g": np.zeros(N)}, **DRAWS).summary()
-    assert "m is miscalibrated in 0.0 (" in said
-    assert "No group could be compared with the rest." in said
+    said = pr.evaluate(Y, {"m": TRUTH**2}, by={"g": np.zeros(N)}, **DRAWS).card.words
+    assert any(one.startswith("'m' is miscalibrated in most or all groups with enough events, ") for one in said)
 
 
 def test_the_skill_of_many_groups_is_not_estimated_unasked():
     group = np.arange(N) % 101
     result = pr.evaluate(Y, FORECASTS, by={"g": group}, **DRAWS)
     assert result.group_skill is None
-    assert "skill was found" not in result.summary()
+    assert not [one for one in result.card.sentences if "skill" in one]
     few = pr.evaluate(Y, FORECASTS, by={"g": group % 2}, **DRAWS)
     assert few.group_skill.group.tolist() == ["0", "1"] * 2
 
@@ -178,7 +178,7 @@ def test_a_group_without_the_events_that_were_forecast_is_miscalibrated():
     assert (found.observed_expected[row], found.observed_expected_low[row]) == (0.0, 0.0)
     # The upper limit of a Poisson mean after no event is -log(0.025).
     assert found.observed_expected_high[row] == pytest.approx(-np.log(0.025) / p[SITE == "south"].sum())
-    assert "m is miscalibrated in south (observed/expected 0.00, 0.00 to 0.0" in result.summary()
+    assert any(one.startswith("'m' is miscalibrated in south: 100% fewer events") for one in result.card.sentences)
 
 
 def test_events_that_were_hardly_forecast_are_found():
@@ -235,4 +235,5 @@ def test_groups_of_certain_forecasts_have_limits_of_observed_expected():
         assert found.observed_expected_low[row] == pytest.approx(alone.low, rel=0.02)
         assert found.observed_expected_high[row] == pytest.approx(alone.high, rel=0.02)
     never = pr.evaluate(y, np.zeros(400), by=site, seed=1, n_resamples=20)
-    assert "(observed/expected infinite; adjusted p < 0.001)" in never.summary()
+    (limits,) = {(row.low, row.high) for row in never.card.rows if row.measure == "O/E, lowest to highest"}
+    assert limits == (np.inf, np.inf)

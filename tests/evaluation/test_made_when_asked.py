@@ -37,9 +37,9 @@ def test_an_evaluation_that_was_read_can_be_pickled(labels):
     p = rng.random(60) if labels is None else rng.dirichlet([1.0, 1.0, 1.0], 60)
     y = (rng.random(60) < p).astype(int) if labels is None else rng.choice(labels, 60)
     result = pr.evaluate(y, {"m": p}, labels=labels, n_resamples=20, seed=1)
-    told = str(result.summary()), result.to_dict()
+    told = str(result), result.to_dict()
     for name in ("tables", "calibration", "reliability", "recalibration"):
         getattr(result, name)
     again = pickle.loads(pickle.dumps(result))
-    assert (str(again.summary()), str(again.to_dict())) == (told[0], str(told[1]))
+    assert (str(again), str(again.to_dict())) == (told[0], str(told[1]))
     assert repr(copy.deepcopy(result)) == repr(result)

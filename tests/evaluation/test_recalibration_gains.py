@@ -71,7 +71,8 @@ def test_where_cases_cannot_be_dealt_to_folds_it_is_absent(tmp_path, which):
     assert dict(result.recalibration) == {}
     assert set(result.recalibration.reasons) == set(MODELS)
     assert math.isnan(result.to_dict()["extreme/recalibration_gain"])
-    assert "gain of recalibration" in result.summary().splitlines()[-1]
+    assert any("the gain of recalibration" in one.lower() for one in result.card.sentences)
+    assert not [row for row in result.card.rows if row.short == "recalibration"]
     assert list(gains(result)) == []
     with pytest.raises(KeyError, match="extreme: "):
         result.recalibration["extreme"]
@@ -96,10 +97,16 @@ def test_classes_have_none():
 def test_the_words_have_the_gain_of_miscalibrated_models_alone():
     result = pr.evaluate(Y, MODELS, seed=5)
     gain = result.recalibration["extreme"].verdict
-    lines = result.summary().splitlines()
-    (told,) = (line for line in lines if line.startswith("extreme is miscalibrated"))
+    told = result.calibration["extreme"]["event"].summary("extreme")
     assert f"Recalibration would lower its Brier score of {gain.before:.3f} by {gain.gain:.5f}" in told
-    assert "Recalibration" not in next(line for line in lines if line.startswith("honest is"))
+    assert "Recalibration" not in result.calibration["honest"]["event"].summary("honest")
+    (said,) = [one for one in result.card.sentences if "Recalibration" in one]
+    assert said.startswith(
+        f"Recalibration would lower the Brier score of 'extreme' by {100 * gain.gain / gain.before:.1f}%"
+    )
+    rows = {row.model: row for row in result.card.rows if row.short == "recalibration"}
+    assert rows["extreme"].value == gain.gain / gain.before
+    assert rows["honest"].low < 0.0
 
 
 def test_a_consistent_model_is_not_recalibrated_for_its_verdict(monkeypatch):

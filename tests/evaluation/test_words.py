@@ -19,18 +19,27 @@ BOLD = TRUTH**2 / (TRUTH**2 + (1 - TRUTH) ** 2)
 DRAWS = {"seed": 1, "n_resamples": 30}
 
 
-def said(y, forecasts, **options):
-    return pr.evaluate(y, forecasts, **(DRAWS | options)).summary()
+def card(y, forecasts, **options):
+    return pr.evaluate(y, forecasts, **(DRAWS | options)).card
+
+
+def sentences(y, forecasts, **options):
+    return card(y, forecasts, **options).sentences
+
+
+def line(card, measure):
+    """Return the rows of a measure by model."""
+    return {row.model: row for row in card.rows if row.measure == measure}
 
 
 @pytest.mark.parametrize(
     ("level", "told"),
-    [(0.995, "(99.5% CI"), (0.975, "(97.5% CI"), (0.9999, "(99.99% CI"), (0.99999, "(99.999% CI")],
+    [(0.995, "99.5%"), (0.975, "97.5%"), (0.9999, "99.99%"), (0.99999, "99.999%")],
     ids=str,
 )
 def test_levels_are_not_rounded(level, told):
     sure = (Y == 1) ^ (np.arange(N) % 3 == 0)
-    assert said(Y, np.where(sure, 0.9, 0.1), level=level).count(told) == 1
+    assert card(Y, np.where(sure, 0.9, 0.1), level=level).notes[-1].startswith(f"{told} intervals. ")
 
 
 def test_a_share_below_one_is_never_all():
@@ -47,29 +56,29 @@ def test_small_groups_are_told_from_those_with_an_infinite_score():
     q[np.flatnonzero((y == 1) & (group[kept] == "odd"))[0]] = 0.0
     found = pr.evaluate(y, {"sound": p, "sure": q}, by=group[kept], **DRAWS)
     assert found.problem.headline.key == "log"
-    lines = found.summary().splitlines()
-    assert "Too few cases or events to compare their scores: few." in lines
-    assert "sure: the log score is infinite in odd." in lines
-    assert not [line for line in lines if line.startswith("sound: the score is infinite")]
+    assert "The log score of 'sure' is infinite in odd." in found.card.sentences
+    assert not [one for one in found.card.sentences if "of 'sound' is infinite" in one]
+    few = line(found.card, "Too few cases or events to tell")["sound"]
+    assert (few.value, few.outcome) == (1.0, "of 3")
 
 
-def test_few_clusters_are_told_as_such():
-    found = said(Y, TRUTH, by=np.arange(N) % 2, cluster=np.arange(N) % 6)
-    assert "Too few cases, events or clusters to compare their scores: 0, 1." in found
-
-
-@pytest.mark.parametrize("groups", [100, 1], ids=["all too small", "one"])
-def test_where_nothing_was_tested_no_group_is_cleared(groups):
-    found = said(Y, TRUTH, by=np.arange(N) % groups).splitlines()
-    assert "No group could be compared with the rest." in found
-    assert not [line for line in found if "differ" in line]
+@pytest.mark.parametrize(
+    ("by", "shared"),
+    [(np.arange(N) % 100, {}), (np.arange(N) % 2, {"cluster": np.arange(N) % 6})],
+    ids=["cases", "clusters"],
+)
+def test_where_nothing_was_tested_no_group_is_cleared(by, shared):
+    found = card(Y, TRUTH, by=by, **shared)
+    assert "No group could be compared with the rest." in found.sentences
+    assert not line(found, "Differ from the rest in skill")
 
 
 def test_groups_that_were_tested_are_cleared():
-    found = said(Y, TRUTH, by=np.arange(N) % 3 == 0).splitlines()
-    assert "No group with enough data was found to be miscalibrated." in found
-    assert "No group was found to differ from the rest in score or skill." in found
-    assert "No group could be compared with the rest." not in found
+    found = card(Y, TRUTH, by=np.arange(N) % 3 == 0)
+    assert "No group with enough data was found to be miscalibrated." in found.sentences
+    assert "No group could be compared with the rest." not in found.sentences
+    (row,) = line(found, "Differ from the rest in skill").values()
+    assert (row.value, row.outcome) == (0.0, "of 2 compared")
 
 
 # Adjusted p-values of the difference between the groups in score and in skill, which lie on both sides of 0.1.
@@ -85,16 +94,19 @@ def test_groups_differ_at_the_level_of_the_evaluation(seed, score, skill):
         result = pr.evaluate(y, forecasts, by=group, level=level, **DRAWS)
         assert result.slices.p_adjusted == pytest.approx([score, score], abs=0.001)
         assert result.group_skill.p_adjusted == pytest.approx([skill, skill], abs=0.001)
-        lines = result.summary().splitlines()
-        assert any("Brier skill of" in line for line in lines) == (skill <= 1 - level), level
-        assert any("the Brier score differs" in line for line in lines) == (score <= 1 - level < skill), level
-        assert any("No group was found to differ" in line for line in lines) == (score > 1 - level), level
+        told = result.card.sentences
+        assert any("has less skill in" in one for one in told) == (skill <= 1 - level), level
+        assert any(one.startswith("The Brier score differs in") for one in told) == (score <= 1 - level < skill), level
+        (row,) = line(result.card, "Differ from the rest in skill").values()
+        assert row.value == (2.0 if skill <= 1 - level else 0.0)
 
 
 def test_the_gain_of_recalibration_is_in_units_of_the_headline():
-    found = said(Y, BOLD, thresholds=(0.05, 0.2))
-    assert "Bounded Brier score of forecast over the thresholds from 5% to 20%: " in found
-    assert "would lower its bounded Brier score of " in found
+    found = pr.evaluate(Y, BOLD, thresholds=(0.05, 0.2), **DRAWS)
+    (row,) = line(found.card, "Recalibration would save, of cost").values()
+    verdict = found.recalibration["forecast"].verdict
+    assert row.value == verdict.gain / found.estimates["forecast"]["bounded_brier"].value
+    assert any("lower the decision cost of 'forecast' by" in one for one in found.card.sentences)
 
 
 @pytest.mark.parametrize("models", [1, 2])
@@ -102,28 +114,31 @@ def test_infinite_scores_have_no_lead(models):
     p = np.where(np.arange(N) < 570, 0.02, 0.9)
     y = (np.arange(N) >= 570).astype(int)
     y[0], p[0] = 1, 0.0
-    found = said(y, {"ab"[place]: p for place in range(models)})
-    assert f"Log score of {'every model' if models == 2 else 'a'}: infinite" in found
-    assert "owest" not in found
+    found = card(y, {"ab"[place]: p for place in range(models)})
+    assert {row.value for row in line(found, "Log score").values()} == {np.inf}
+    assert "refer" not in found.answer
+    if models == 2:
+        assert found.answer == "The models cannot be compared: the log score is infinite."
 
 
-def test_models_that_score_the_same_share_the_lead():
-    found = said(Y, {"a": TRUTH, "b": BOLD, "c": TRUTH, "d": TRUTH})
-    assert "Lowest Brier score: a, c and d, 0." in found
-    assert " each (95% CI " in found
-    assert "Lowest Brier score: a, 0." in said(Y, {"a": TRUTH, "b": BOLD})
-    assert " each (95% CI " in said(Y, {"a": TRUTH, "b": BOLD, "c": TRUTH})
+def test_models_that_score_the_same_are_not_preferred_to_each_other():
+    four = card(Y, {"a": TRUTH, "b": BOLD, "c": TRUTH, "d": TRUTH})
+    assert (
+        four.answer == "No single model is shown to be best: 'a', 'c' and 'd' are not shown to be worse than any other."
+    )
+    assert card(Y, {"a": TRUTH, "b": BOLD}).answer.startswith("Prefer 'a': its Brier score is 0.0")
+    same = card(Y, {"a": TRUTH, "b": TRUTH})
+    assert same.answer == "The models have the same score in every case: keep the simplest one."
 
 
 def test_a_weighted_share_is_not_one_of_cases():
     found = pr.evaluate(Y, TRUTH, sample_weight=np.where(Y == 1, 10.0, 1.0), **DRAWS)
-    assert f"One model on 600 cases; weighted event rate {percent(found.rates['event'])}." in str(found)
+    assert found.card.about == f"1 model, 600 cases, weighted event rate {percent(found.rates['event'])}"
 
 
 def test_one_case_is_one():
-    assert "One model on 1 case; event rate 100%; 2 rows with missing values were left out." in said(
-        [1, 0, 1], [0.7, None, None], missing="drop"
-    )
+    found = card([1, 0, 1], [0.7, None, None], missing="drop")
+    assert found.about == "1 model, 1 case, 1 event (100%); 2 rows with missing values were left out"
 
 
 def few_of_the_last_class():
@@ -137,22 +152,27 @@ def few_of_the_last_class():
 
 def test_cut_points_with_few_events_are_not_cleared_with_the_others():
     y, rows, wrong = few_of_the_last_class()
-    found = said(y, rows, ordered=True)
-    assert "forecast is consistent with calibration for 1 of 2 cut points: 0; " in found
-    assert "has too few events to tell whether it is calibrated for 1 of 2 cut points: 1." in found
-    accused = said(y, wrong, ordered=True)
-    assert "forecast is miscalibrated for 1 of 2 cut points: 0" in accused
-    assert "consistent" not in accused
+    found = pr.evaluate(y, rows, ordered=True, **DRAWS)
+    assert list(words.calibration_words(found)) == [
+        (
+            "forecast is consistent with calibration for 1 of 2 cut points: 0; has too few events to tell whether it "
+            "is calibrated for 1 of 2 cut points: 1."
+        )
+    ]
+    assert found.card.answer.startswith("Not enough data to tell whether the probabilities of 'forecast' are right: ")
+    accused = sentences(y, wrong, ordered=True)
+    assert accused[0].startswith("'forecast' is miscalibrated for 1 of 2 cut points: 0")
+    assert not any("consistent" in one for one in accused)
 
 
 def test_there_is_one_verdict_for_all_classes():
     y, rows, wrong = few_of_the_last_class()
-    assert "forecast is consistent with calibration (p = " in said(y, rows)
-    accused = said(y, wrong, n_resamples=400)
-    assert "forecast is miscalibrated (p " in accused
-    assert "class 0: too high" in accused
-    assert "class 1: too low" in accused
-    assert "consistent" not in accused
+    assert "is consistent with calibration (p = " in card(y, rows).answer
+    accused = card(y, wrong, n_resamples=400)
+    assert " is miscalibrated (p " in accused.answer
+    assert "consistent" not in accused.answer
+    assert "too high for 0" in accused.sentences[0]
+    assert "too low for 1" in accused.sentences[0]
 
 
 def test_a_group_that_differs_on_few_events_says_so():
@@ -160,10 +180,12 @@ def test_a_group_that_differs_on_few_events_says_so():
     group = np.where(np.arange(4000) < 400, "small", "large")
     p = rng.beta(2, 8, 4000)
     y = rng.random(4000) < np.where(group == "small", 0.06, p)
-    (line,) = [one for one in said(y, {"m": p}, by=group).splitlines() if "Brier score of small" in one]
     events = int(y[group == "small"].sum())
     assert events < 50
-    assert f"than that of the rest (the test is approximate: the group has only {events} events)" in line
+    told = (
+        f"'m' has less skill in small than in the rest (the test is approximate: the group has only {events} events)."
+    )
+    assert told in sentences(y, {"m": p}, by=group)
 
 
 def test_the_note_on_few_events_is_in_the_table_the_json_and_the_report():
@@ -194,29 +216,29 @@ def test_the_note_on_few_events_is_in_the_table_the_json_and_the_report():
 def evaluation(**parts):
     """Return what the words are made from, with two models on 1,234 cases unless the parts say otherwise."""
     plain = {"models": ("a", "b"), "kind": "binary", "n": 1234, "dropped": 0, "is_weighted": False, "dependence": None}
-    plain |= {"rates": {"event": 0.125}, "level": 0.95, "best": "a"}
+    plain |= {"rates": {"event": 0.125}, "level": 0.95, "best": "a", "thresholds": None}
+    plain |= {"tables": {"a": {"event": SimpleNamespace(n_events=154)}}}
     plain |= {"ledger": SimpleNamespace(cases=None, censoring=None, event_note="", where_cases_are="the cases")}
     return SimpleNamespace(**(plain | parts))
 
 
 def test_the_cases_are_counted_with_their_kind_and_what_was_left_out():
-    assert words.cases_words(evaluation()) == "2 models on 1,234 cases; event rate 12.5%."
+    assert words.cases_words(evaluation()) == "2 models, 1,234 cases, 154 events (12.5%)"
     one = evaluation(models=("a",), n=1, dropped=1, is_weighted=True)
     left = "1 row with missing values was left out"
-    assert words.cases_words(one) == f"One model on 1 case; weighted event rate 12.5%; {left}."
+    assert words.cases_words(one) == f"1 model, 1 case, weighted event rate 12.5%; {left}"
     rates = {"x": 0.5, "y": 0.25, "z": 0.25}
     graded = evaluation(kind="ordinal", rates=rates, dropped=2)
-    assert words.cases_words(graded) == (
-        "2 models on 1,234 cases of 3 grades; 2 rows with missing values were left out."
-    )
-    assert words.cases_words(evaluation(kind="multiclass", rates=rates)) == "2 models on 1,234 cases of 3 classes."
+    assert words.cases_words(graded) == "2 models, 1,234 cases, 3 grades; 2 rows with missing values were left out"
+    assert words.cases_words(evaluation(kind="multiclass", rates=rates)) == "2 models, 1,234 cases, 3 classes"
     ledger = SimpleNamespace(censoring=None, event_note="the second column")
-    assert words.cases_words(evaluation(ledger=ledger)).endswith("event rate 12.5% (event: the second column).")
+    assert words.cases_words(evaluation(ledger=ledger)).endswith("154 events (12.5%); event: the second column")
     ledger = SimpleNamespace(censoring=SimpleNamespace(n=1300, horizon=2.5, is_weighted=False), event_note="")
     assert words.cases_words(evaluation(ledger=ledger, dropped=6)) == (
-        "2 models on 1,300 cases; 60 of them censored before 2.5, the others weighted to represent them; "
-        "event rate by 2.5: 12.5%; 6 rows with missing values were left out."
+        "2 models, 1,300 cases; 60 of them censored before 2.5, the others weighted to represent them; "
+        "event rate by 2.5: 12.5%; 6 rows with missing values were left out"
     )
+    assert words.cases_words(evaluation(dependence="clusters")).endswith("; cases may be correlated within clusters")
 
 
 def test_what_needs_the_cases_is_named_once():
@@ -252,43 +274,13 @@ def test_the_curves_that_are_drawn_are_named():
     )
 
 
-def test_directions_and_differences_are_told_in_full():
-    assert words._directions_words(["refuted", "too high", "too timid"]) == (
-        "forecasts of exactly 0 or 1 were wrong; its forecasts are too high and too timid"
-    )
-    assert words._directions_words(["together"]) == words.TOGETHER
-    found = SimpleNamespace(
-        difference=[0.0123, -0.5], measure=pr.Brier(), group=["x", "y"], model=["a", "b"], note=["", "few events"]
-    )
-    assert words._difference_words(found, 0) == "a: the Brier score of x is 0.0123 higher than that of the rest"
-    assert (
-        words._difference_words(found, 1) == "b: the Brier score of y is 0.500 lower than that of the rest (few events)"
-    )
-    found.event_rate = [0.25, 0.5]
-    two = "the Brier score differs from that of the rest in x (0.0123 higher; event rate 25%)"
-    assert words._differences_words(found, [0]) == f"a: {two}"
-    assert words._differences_words(found, [0, 1]) == f"a: {two} and y (0.500 lower; event rate 50%; few events)"
-    many = words._differences_words(found, [0] * 10)
-    assert many.endswith("event rate 25%) and 2 more")
-    rate = ". A different event rate (12.5% overall) by itself changes the score"
-    none = SimpleNamespace(event_rate=None)
-    for rows, told in (([0], "this group"), ([0, 1], "these groups")):
-        skill = f"; no difference in skill was found for {told}"
-        assert words._rate_words(evaluation(), found, rows, tested=True) == f"{rate}{skill}"
-        assert words._rate_words(evaluation(), none, rows, tested=True) == skill
-    assert words._rate_words(evaluation(), found, [0], tested=False) == rate
-    assert words._rate_words(evaluation(), none, [0], tested=False) == ""
-
-
-def test_a_note_that_all_sentences_share_is_given_once():
+def test_a_note_that_all_numbers_share_is_given_once():
     rng = np.random.default_rng(3)
     hospital = np.arange(2000) % 12
     p = rng.beta(1, 9, 2000)
     y = rng.random(2000) < p
-    two = pr.evaluate(y, {"a": p, "b": p**1.2}, cluster=hospital, seed=1).summary()
-    assert two.count("may be too narrow") == 1
-    one = pr.evaluate(y, {"a": p}, cluster=hospital, seed=1).summary()
-    assert one.count("may be too narrow") == 1
-    assert one.splitlines()[-1] == "Based on 12 clusters: intervals may be too narrow."
-    named = pr.evaluate(y, {"a. Note: b": p}, cluster=hospital, seed=1).summary()
-    assert named.replace("a. Note: b", "a") == one
+    for models in ({"a": p, "b": p**1.2}, {"a": p}):
+        told = pr.evaluate(y, models, cluster=hospital, seed=1).card.sentences
+        assert [one for one in told if "may be too narrow" in one] == [
+            "Based on 12 clusters: intervals may be too narrow."
+        ]

@@ -1,10 +1,8 @@
 """The report of an evaluation: for every kind of outcome, whole or not at all, of a size that cases do not change."""
 
-import builtins
 import functools
 import os
 import re
-import sys
 
 import numpy as np
 import pytest
@@ -90,25 +88,6 @@ def test_every_kind_of_outcome_has_its_sections(kind, tmp_path):
 @pytest.mark.slow
 def test_the_same_evaluation_is_the_same_page():
     assert evaluated("event").to_html() == evaluated.__wrapped__("event").to_html()
-
-
-def test_a_notebook_shows_the_report_in_a_sandbox(monkeypatch):
-    result = evaluated("one model")
-    shown = result._repr_html_()
-    assert shown.startswith("<iframe")
-    assert 'sandbox="allow-scripts"' in shown
-    monkeypatch.setitem(sys.modules, "propriety.report.evaluation", None)
-    monkeypatch.setattr(builtins, "__import__", without_reports(builtins.__import__))
-    assert result._repr_html_().startswith("<p><code>Evaluation(")
-
-
-def without_reports(real):
-    def importing(name, *rest):
-        if name == "propriety.report.evaluation":
-            raise pr.errors.MissingDependencyError(name)
-        return real(name, *rest)
-
-    return importing
 
 
 def test_no_case_is_on_the_page():

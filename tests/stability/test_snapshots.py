@@ -220,7 +220,7 @@ def asked(answer: Any) -> str:
         return "\n".join([exact(answer), str(scores), str(answer.dependence(share))])
     texts = [exact(answer), str(answer)]
     if isinstance(answer, pr.results.Evaluation):
-        return "\n".join([*texts, answer.summary()])
+        return "\n".join([*texts, *answer.card.sentences])
     if isinstance(answer, pr.results.BeforeLabels):
         texts.append(str(answer.reconcile(np.arange(N) % 2)))
     if isinstance(answer, pr.results.Recalibration):

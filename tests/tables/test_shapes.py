@@ -231,17 +231,17 @@ def test_columns_named_like_the_classes_may_have_any_order(library):
 )
 def test_the_evaluation_says_which_column_is_the_event(pos_label, note):
     found = pr.evaluate(Y, columns(P), pos_label=pos_label, **DRAWS)
-    assert f"(event: {note})" in found.summary()
+    assert f"; event: {note}" in found.card.about
     assert note in repr(found)
     assert found.kind == "binary"
     event, happened = (P, Y) if pos_label is None else (1 - P, 1 - Y)
     assert same(plain(found), plain(pr.evaluate(happened, event, **DRAWS)))
-    assert "event:" not in pr.evaluate(Y, P, **DRAWS).summary()
+    assert "event:" not in pr.evaluate(Y, P, **DRAWS).card.about
 
 
 def test_the_event_of_named_columns_is_named():
     frame = pd.DataFrame({"yes": P, "no": 1 - P})
-    assert "(event: 'yes', the column of that name)" in pr.evaluate(YES, frame, **DRAWS).summary()
+    assert "; event: 'yes', the column of that name" in pr.evaluate(YES, frame, **DRAWS).card.about
     assert pr.brier_score(YES, frame, pos_label="no") == pr.brier_score(1 - Y, 1 - P)
 
 

@@ -1,4 +1,4 @@
-"""`propriety evaluate`: evaluate the forecasts in files, with a summary, a table, a report and an exit code."""
+"""`propriety evaluate`: evaluate the forecasts in files, with a card, a report and an exit code."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from propriety.cli.gate_outputs import GatedCommand, Gates, Summary, gate_option
 from propriety.cli.imports import imported_measure
 from propriety.cli.inputs import condensed_kind, found_files
 from propriety.cli.machine import evaluation_document, written
-from propriety.cli.messages import estimate, say, show_table, stage
+from propriety.cli.messages import estimate, say, stage
 from propriety.cli.options import (
     COLUMNS_AND_GROUPS,
     DIALECT,
@@ -35,12 +35,8 @@ from propriety.errors import InputValueError, MissingDependencyError
 from propriety.evaluation.evaluate import evaluate as evaluate_cases
 from propriety.evaluation.evaluation import Evaluation
 from propriety.inference.comparison_words import merit_in_words
-from propriety.inference.measures import NetBenefit
-from propriety.inference.number_words import percent
-from propriety.inference.slice_table import Slices
 from propriety.inference.verdicts import merit_of
 from propriety.ledger.ledger import Ledger
-from propriety.result import Floats
 from propriety.tables.forecast_table import ForecastTable
 
 MEASURE = option(
@@ -145,7 +141,7 @@ def evaluate(
                 write(latex, tables)
             if json_file is not None:
                 write(json_file, written(evaluation_document(evaluation, [result.to_dict() for result in results])))
-            gates.write(results, Summary("evaluate", evaluation.summary().splitlines(), _score_rows(evaluation)))
+            gates.write(results, Summary("evaluate", evaluation.card.words, _score_rows(evaluation)))
             if STDOUT not in targets:
                 _print(evaluation)
     gates.finish(results)
@@ -190,12 +186,8 @@ def _tables(files: Sequence[Path]) -> dict[str, ForecastTable]:
 
 
 def _print(evaluation: Evaluation) -> None:
-    say(evaluation.summary())
-    head, *rows = _score_rows(evaluation)
-    show_table(head, rows, numbers=range(1, len(head)))
-    if evaluation.slices is not None:
-        _print_slices(evaluation.slices)
-    say(f"Seed {evaluation.seed}; {percent(evaluation.level, 6)} confidence intervals.")
+    say(str(evaluation))
+    say(f"Seed {evaluation.seed}.")
 
 
 def _score_rows(evaluation: Evaluation) -> list[list[str]]:
@@ -208,27 +200,3 @@ def _score_rows(evaluation: Evaluation) -> list[list[str]]:
         merit = f" ({merit})" if merit else ""
         rows.append([f"{measure.label}{merit}", *(estimate(one.value, one.low, one.high) for one in found)])
     return rows
-
-
-def _print_slices(found: Slices) -> None:
-    # Not a mapping, because a key may have the name of another column.
-    columns: list[tuple[str, list[str]]] = [
-        ("model", found.model.tolist()),
-        (found.by[0] if len(found.by) == 1 else "group", found.group.tolist()),
-        ("cases", [f"{count:,}" for count in found.n.tolist()]),
-        (found.measure.label, _estimates(found.value, found.low, found.high)),
-    ]
-    if found.excess is not None:
-        columns.append(("observed - forecast", _estimates(found.excess, found.excess_low, found.excess_high)))
-    if found.net_benefit is not None and found.thresholds is not None:
-        net = _estimates(found.net_benefit, found.net_benefit_low, found.net_benefit_high)
-        columns.append((NetBenefit(found.thresholds).label, net))
-    columns.append(("", found.note.tolist()))
-    names, values = zip(*columns, strict=True)
-    show_table(names, list(zip(*values, strict=True)), numbers=range(2, len(columns) - 1))
-
-
-def _estimates(*columns: Floats | None) -> list[str]:
-    """Write values with their limits."""
-    limits = [column.tolist() for column in columns if column is not None]
-    return [estimate(*one) for one in zip(*limits, strict=True)]

@@ -45,7 +45,7 @@ def evaluation_document(evaluation: Evaluation, gates: list[dict[str, Any]]) -> 
             "rates": {str(label): rate for label, rate in evaluation.rates.items()},
             "headline": evaluation.problem.headline.key,
             "best": evaluation.best,
-            "summary": evaluation.summary().splitlines(),
+            "summary": list(evaluation.card.words),
             "metrics": evaluation.to_dict(),
             "scores": _records(evaluation.scores),
             "calibration": _calibration(evaluation),

@@ -91,7 +91,7 @@ def evaluate(  # noqa: PLR0913  (the data, what the cases share, the decision, a
     Returns
     -------
     Evaluation
-        It has `summary()`, `scores`, `plot()`, `to_frame()`, `to_dict()` and `to_html(path)`.
+        `print` shows its card; it has `scores`, `plot()`, `to_frame()`, `to_dict()` and `to_html(path)`.
 
     Notes
     -----

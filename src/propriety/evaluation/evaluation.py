@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -19,9 +20,9 @@ from propriety.decisions.recommendations import Advice
 from propriety.decisions.regret import MurphyCurve, RegretCurve, murphy_curve, regret_curve
 from propriety.decisions.roc import RocCurve, roc_curve
 from propriety.diagnostics.probability_means import ProbabilityMeans, probability_means
-from propriety.errors import MissingDependencyError
 from propriety.evaluation import words
 from propriety.evaluation.calls import Calls, takes, versions
+from propriety.evaluation.card import Card, card_of
 from propriety.evaluation.class_table import ClassAnalyses, class_means
 from propriety.evaluation.group_calibration import GroupCalibration, calibration_of_groups, class_calibration_of_groups
 from propriety.evaluation.made_when_asked import MadeWhenAsked
@@ -56,8 +57,8 @@ MOST_ROWS = 200  # Most rows of models and groups whose skill is estimated by de
 class Evaluation(ClassAnalyses, Result):
     """The evaluation of some models on the same cases; see `propriety.evaluate`.
 
-    Each analysis is computed on first use and kept. `summary()` states the main results in words, `plot()` shows them
-    on one page, and `to_html(path)` writes the report.
+    Each analysis is computed on first use and kept. `print` shows the card: the answer, its numbers and the findings.
+    `plot()` draws them on one page, and `to_html(path)` writes the report.
 
     Parameters
     ----------
@@ -259,9 +260,10 @@ class Evaluation(ClassAnalyses, Result):
         options: dict[str, Any] = {"level": 1.0 - (1.0 - self.level) / len(self.models), "drawing": self._drawing}
         return estimate_or_note(self.ledger, self.best, self.problem.headline, **options)
 
-    def summary(self) -> str:
-        """Return the main results in plain words."""
-        return "\n".join(words.summary(self))
+    @cached_property
+    def card(self) -> Card:
+        """The answer, its numbers and the findings on one screen, which `print` and a notebook show."""
+        return card_of(self)
 
     def columns(self) -> Mapping[str, Sequence[Any] | NDArray[Any]]:
         """Return the scores, one row per model and measure."""
@@ -384,12 +386,9 @@ class Evaluation(ClassAnalyses, Result):
         return facts | {"n": self.n} | ({"dropped": self.dropped} if self.dropped else {})
 
     def __str__(self) -> str:
-        return self.summary()
+        encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+        return str(self.card) if encoding.lower().startswith("utf") else self.card.plain()
 
     def _repr_html_(self) -> str:
-        """Return the notebook view: the report in an inline frame, or the scores if the report is not available."""
-        try:
-            from propriety.report.evaluation import framed
-        except MissingDependencyError:
-            return Result._repr_html_(self)
-        return framed(self)
+        """Return the notebook view: the card."""
+        return self.card._repr_html_()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 ROUNDING = 1e-12  # Smaller numbers are rounding errors of zero.
 
@@ -98,3 +98,57 @@ def p_value_words(p: float) -> str:
     ('p < 0.001', 'p = 0.012', 'p = 0.34', 'p = 1')
     """
     return "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
+
+
+def decimals(half_widths: Iterable[float], values: Iterable[float], *, most: int, fine: float = 5.0) -> int:
+    """Return the decimals with which the numbers of one row are written, at most `most` if those suffice.
+
+    The narrowest interval decides: its half-width gets one significant digit, or two if the first is below `fine`.
+    Without intervals, the largest number gets three digits.
+
+    Examples
+    --------
+    >>> decimals([3.6, 5.8], [65.0, 85.3], most=3), decimals([0.05], [1.08], most=2), decimals([], [0.1536], most=3)
+    (1, 2, 3)
+    """
+    narrowest = min((width for width in half_widths if math.isfinite(width) and width > ROUNDING), default=0.0)
+    if narrowest > 0.0:
+        needed = -math.floor(round(math.log10(narrowest / fine), 9))
+    else:
+        largest = max((abs(value) for value in values if math.isfinite(value) and abs(value) > ROUNDING), default=1.0)
+        needed = 2 - math.floor(math.log10(largest))
+    return min(max(needed, 0), most)
+
+
+def decimals_of_limits(low: float, high: float, places: int, *, ideal: float = math.nan) -> int:
+    """Return the decimals that tell two limits apart, and that keep a limit on its side of the ideal value.
+
+    Examples
+    --------
+    >>> decimals_of_limits(0.86, 0.99796, 2, ideal=1.0), decimals_of_limits(0.14967, 0.15026, 2)
+    (3, 4)
+    """
+
+    def misleads(places: int) -> bool:
+        ends = [end for end in (low, high) if math.isfinite(end) and abs(end - ideal) > ROUNDING]
+        crossed = any((round(end, places) - ideal) * (end - ideal) <= 0.0 for end in ends)
+        return crossed or (high - low > ROUNDING and round(low, places) == round(high, places))
+
+    return next((more for more in range(places, places + 4) if not misleads(more)), places)
+
+
+def fixed(value: float, places: int, *, signed: bool = False) -> str:
+    """Format a number with decimals, a true minus, and a plus sign if it is `signed`.
+
+    Examples
+    --------
+    >>> fixed(-0.04, 1), fixed(4.62, 1, signed=True), fixed(math.inf, 1), fixed(12345.0, 0)
+    ('0.0', '+4.6', '∞', '12,345')
+    >>> fixed(-11.9, 1).replace("\N{MINUS SIGN}", "minus ")
+    'minus 11.9'
+    """
+    if math.isnan(value):
+        return "\N{EN DASH}"
+    rounded = value if math.isinf(value) else round(value, places)
+    sign = "\N{MINUS SIGN}" if rounded < 0.0 else "+" if signed and rounded > 0.0 else ""
+    return f"{sign}\N{INFINITY}" if math.isinf(value) else f"{sign}{abs(rounded):,.{places}f}"

@@ -6,7 +6,6 @@ import platform
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from propriety.evaluation import words
 from propriety.evaluation.evaluation import Evaluation
 from propriety.report import texts
 from propriety.report.about import description_of, title_of
@@ -16,7 +15,7 @@ from propriety.report.group_sections import group_sections
 from propriety.report.number_sections import comparison, means, scores
 from propriety.report.page import Facts, Page, Section
 from propriety.report.recalibration import recalibration
-from propriety.report.rendering import iframe_of, render, write_page
+from propriety.report.rendering import render, write_page
 from propriety.report.sections import calibration, decisions
 
 if TYPE_CHECKING:
@@ -37,11 +36,6 @@ def report_of(
     return page
 
 
-def framed(evaluation: Evaluation) -> str:
-    """Return the report in a sandboxed frame, for a notebook."""
-    return iframe_of(report_of(evaluation, None))
-
-
 def page_of(
     evaluation: Evaluation, *, title: str | None = None, description: Mapping[str, object] | None = None
 ) -> Page:
@@ -57,18 +51,11 @@ def page_of(
     return Page(
         title=title_of(evaluation) if title is None else title,
         about=description_of(evaluation, description or {}),
-        verdict=tuple(_verdict(evaluation)),
+        verdict=(evaluation.card.answer, *evaluation.card.sentences),
         models=evaluation.models,
         headline=_headline(evaluation),
         sections=tuple(_sections(evaluation)),
     )
-
-
-def _verdict(evaluation: Evaluation) -> Iterator[str]:
-    for finding in words.findings_words(evaluation):
-        yield " ".join(finding.splitlines())
-    yield from words.slices_words(evaluation)
-    yield from words.absent_words(evaluation)
 
 
 def _headline(evaluation: Evaluation) -> dict[str, object]:

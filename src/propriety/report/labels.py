@@ -10,8 +10,9 @@ import numpy as np
 
 from propriety.decisions.ranking_map import RankingMap
 from propriety.inference.comparison import Comparison
+from propriety.inference.shown_names import NAMELESS
 from propriety.plots import drawable_names
-from propriety.plots.drawable_names import NAMELESS, visible
+from propriety.plots.drawable_names import visible
 
 LONGEST = 26
 LONGEST_OF_PAIR = 20  # A row of the figure of differences has two names and a verdict with one of them.
