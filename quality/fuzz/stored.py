@@ -27,7 +27,8 @@ from propriety.errors import ProprietyError
 __all__ = ["changed", "mutated", "one", "read_folder", "require"]
 
 KINDS: tuple[Any, ...] = (pr.ForecastTable, pr.Ledger)
-FACTS, PARTS = "ledger.json", ("tables/part-0.parquet", "moments/part-0.parquet")
+TOKEN = 16 * "0"  # Instead of the random part of the names of files, so that an input means the same in every run.
+FACTS, PARTS = "ledger.json", (f"tables/part-{TOKEN}.parquet", f"moments/part-{TOKEN}.parquet")
 Y, P, Q = [0, 1, 1, 0, 1], [0.1, 0.4, 0.4, 0.8, 1.0], [0.3, 0.3, 0.6, 0.5, 0.9]
 TYPES = (pa.string(), pa.binary(), pa.bool_(), pa.int8(), pa.float32(), pa.decimal128(9, 3), pa.list_(pa.float64()))
 
@@ -218,7 +219,10 @@ def _folder(which: int) -> dict[str, bytes]:
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder) / "sound"
         pr.condense(Y, {"p": P, "q": Q}, **options).to_parquet(root)
-        return {name: (root / name).read_bytes() for name in (FACTS, *PARTS)}
+        facts = json.loads((root / FACTS).read_bytes())
+        token, facts["partitions"][""]["file"] = facts["partitions"][""]["file"], TOKEN
+        parts = {name: (root / name.replace(TOKEN, token)).read_bytes() for name in PARTS}
+        return {FACTS: json.dumps(facts).encode(), **parts}
 
 
 def mutated(drawing: Drawing, content: bytes) -> bytes:

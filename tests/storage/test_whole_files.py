@@ -10,13 +10,16 @@ import pytest
 from propriety.storage.whole_files import locked, replacing, write_whole
 
 
-def test_a_file_is_replaced_whole_and_keeps_its_permissions(tmp_path):
+@pytest.mark.parametrize("mode", [0o640, 0o600, 0o444])
+def test_a_file_is_replaced_whole_and_keeps_its_permissions(tmp_path, mode):
     path = tmp_path / "file.txt"
     write_whole(path, b"old")
-    path.chmod(0o640)
-    write_whole(path, b"new")
+    path.chmod(mode)
+    with replacing(path) as beside:
+        assert stat.S_IMODE(beside.stat().st_mode) == mode | stat.S_IWUSR
+        beside.write_bytes(b"new")
     assert path.read_bytes() == b"new"
-    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    assert stat.S_IMODE(path.stat().st_mode) == mode
     assert list(tmp_path.iterdir()) == [path]
 
 

@@ -17,7 +17,7 @@ def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
         target.write_bytes(data)
         return
     with replacing(path) as beside:
-        write_durably(beside, data)
+        beside.write_bytes(data)
 
 
 @contextmanager
@@ -32,9 +32,11 @@ def replacing(path: str | os.PathLike[str], *, beside: str = "") -> Iterator[Pat
     try:
         # Unlike a file of `tempfile`, this one has the usual permissions of a new file.
         os.close(os.open(temporary, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o666))
-        if target.exists():
-            temporary.chmod(stat.S_IMODE(target.stat().st_mode))
+        mode = stat.S_IMODE((target if target.exists() else temporary).stat().st_mode)
+        temporary.chmod(mode | stat.S_IWUSR)  # Nobody else may read it while it is written either.
         yield temporary
+        _sync(temporary)
+        temporary.chmod(mode)
         temporary.replace(target)
     except BaseException as error:
         with suppress(OSError):
@@ -44,8 +46,17 @@ def replacing(path: str | os.PathLike[str], *, beside: str = "") -> Iterator[Pat
         raise
 
 
+def _sync(path: Path) -> None:
+    """Wait until a file is on the disk, because it might be empty after a power failure if it were renamed before."""
+    handle = os.open(path, os.O_RDWR)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
 def write_durably(path: Path, data: bytes) -> None:
-    """Write a file and wait until it is on the disk, so that a file that is renamed afterwards is not empty."""
+    """Write a file and wait until it is on the disk."""
     handle = os.open(path, os.O_CREAT | os.O_TRUNC | os.O_WRONLY | getattr(os, "O_BINARY", 0), 0o666)
     try:
         left = memoryview(data)
