@@ -1,12 +1,13 @@
 """Text that is too long or too wide, and errors that stay one line of a readable length."""
 
+import json
+
 import pyarrow as pa
 import pytest
 from pyarrow import feather, parquet
 
-from propriety.cli.files import SETTINGS
 from propriety.cli.program import LONGEST
-from propriety.cli.text_heads import LINE
+from propriety.cli.text_heads import LONGEST_LINE
 from propriety.cli.texts import BUFFER
 
 COLUMNS = ("--outcome", "y", "--forecast", "p")
@@ -38,16 +39,22 @@ def test_a_field_that_is_shown_is_cut(folder, refusal):
 
 
 def test_a_line_may_be_long(folder, run):
-    (folder / "x.csv").write_text(f"y,p,note\n1,0.8,{'x' * (LINE - 100)}\n0,0.2,short\n")
-    assert "on 2 cases" in run("evaluate", "x.csv", *COLUMNS, "--resamples", "20").stdout
+    (folder / "x.csv").write_text(f"y,p,note\n1,0.8,{'x' * (LONGEST_LINE - 100)}\n0,0.2,short\n")
+    assert ", 2 cases" in run("evaluate", "x.csv", *COLUMNS, "--resamples", "20").stdout
 
 
-def test_text_of_more_columns_than_fit_the_memory(folder, refusal, monkeypatch):
-    monkeypatch.setitem(SETTINGS, "memory_limit", "40MB")
-    names = ["y", "p", *(f"c{place}" for place in range(2000))]
+def test_text_of_too_many_columns(folder, refusal):
+    names = ["y", "p", *(f"c{place}" for place in range(20_000))]
     (folder / "x.csv").write_text("\n".join([",".join(names), *(",".join(["1"] * len(names)) for _ in range(3))]))
-    told = refusal("evaluate", "x.csv", *COLUMNS)
-    assert "of memory. Hint: keep only the columns of outcomes and forecasts" in told
+    assert "files must have at most 20,000 columns; got 20,002" in refusal("evaluate", "x.csv", *COLUMNS)
+
+
+@pytest.mark.parametrize("size", [LONGEST_LINE + 100, 3 * BUFFER], ids=["in a buffer", "beyond a buffer"])
+def test_a_long_line_among_others_is_not_left_out(folder, refusal, size):
+    """DuckDB leaves out a line that is longer than its buffer, without a word."""
+    lines = ["y,p,note", *["1,0.5,a", "0,0.2,b"] * 1000]
+    (folder / "x.csv").write_text("\n".join([*lines, f"1,0.1,{'x' * size}", *lines[1:]]))
+    assert "lines of text must have at most 2 MB; one is longer" in refusal("evaluate", "x.csv", *COLUMNS)
 
 
 def test_columns_that_are_lacking(refusal):
@@ -72,7 +79,8 @@ def test_names_that_differ_only_in_case_are_refused_if_they_are_used(folder, run
     for name in ("p", "p_1"):
         told = refusal("evaluate", "x", "--outcome", "y", "--forecast", name)
         assert f"{'x' if form == 'parquet' else 'one of the files'} has 'P' and 'p'" in told
-    assert "Brier score of P: 0.41" in run("evaluate", "x", "--outcome", "y", "--forecast", "P").stdout
+    result = run("evaluate", "x", "--outcome", "y", "--forecast", "P", "--resamples", "20", "--json", "-")
+    assert json.loads(result.stdout)["metrics"]["brier"] == pytest.approx(0.41)
 
 
 def test_arrow_files_are_joined_by_name_in_a_type_that_holds_all_values(folder, run, refusal):

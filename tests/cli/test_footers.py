@@ -73,7 +73,7 @@ def test_a_footer_that_lies_is_one_clear_error(folder, refusal, parts, lie):
 
 def test_the_honest_file_is_read(folder, run, parts):
     (folder / "x.parquet").write_bytes(joined(*parts))
-    assert "on 12,345 cases" in run("evaluate", "x.parquet", *COLUMNS, "--resamples", "20").stdout
+    assert ", 12,345 cases" in run("evaluate", "x.parquet", *COLUMNS, "--resamples", "20").stdout
 
 
 def test_the_contradiction_is_told(folder, refusal, parts):

@@ -41,7 +41,7 @@ def test_only_the_named_file_is_opened(folder, name):
     cases(folder / "b1x.parquet", 0.5)
     cases(folder / name, 0.1)
     with found_files([f"./{name}"]) as files, open_relation(files) as opened:
-        assert opened.frame.collect().get_column("p").to_list() == [0.1, 0.9]
+        assert opened.collect().get_column("p").to_list() == [0.1, 0.9]
 
 
 def test_links_are_followed_and_count_as_their_file(folder, refusal, run):
@@ -151,7 +151,7 @@ def test_a_file_that_vanishes_is_an_error_of_input(folder):
     def read():
         with found_files(["p.parquet"]) as files, open_relation(files) as opened:
             (folder / "p.parquet").unlink()
-            opened.frame.collect()
+            opened.collect()
 
     with pytest.raises(InputValueError, match="the files cannot be read"):
         read()

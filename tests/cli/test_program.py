@@ -109,7 +109,7 @@ def test_a_query_is_interrupted_at_once(many):
         "    threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()\n"
         "    begin = time.monotonic()\n"
         "    try:\n"
-        "        many = opened.frame.join(opened.frame, how='cross')\n"
+        "        many = opened.join(opened, how='cross')\n"
         "        many.select(nw.col('p').sum()).collect()\n"
         "    except BaseException as error:\n"
         "        print(type(error).__name__, time.monotonic() - begin < 10)\n"

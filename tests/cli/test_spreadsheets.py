@@ -83,7 +83,7 @@ def test_labels_may_be_numbers_in_one_file_and_text_in_another(run, folder):
     write_sheets(folder / "c.xlsx", cases=[HEAD[:2], [1, 0.8]])
     found = json.loads(run("evaluate", "a.xlsx", "b.xlsx", *COLUMNS, "--by", "k", *FEW, "--json", "-").stdout)
     assert [(row["group"], row["n"]) for row in found["slices"]["rows"]] == [("7", 20), ("8", 40), ("A", 20)]
-    assert "on 41 cases" in run("evaluate", "a.xlsx", "c.xlsx", *COLUMNS, *FEW).stdout
+    assert ", 41 cases" in run("evaluate", "a.xlsx", "c.xlsx", *COLUMNS, *FEW).stdout
 
 
 def test_durations_and_names_that_are_numbers_are_as_the_sheet_shows_them(run, folder):
@@ -95,7 +95,7 @@ def test_durations_and_names_that_are_numbers_are_as_the_sheet_shows_them(run, f
 
 def test_numbers_beyond_all_integers_are_read(run, folder):
     write_sheets(folder / "x.xlsx", cases=[HEAD, *[[1, 0.8, 1e20], [0, 0.25, 1]] * 20])
-    assert "on 40 cases" in run("evaluate", "x.xlsx", *COLUMNS, *FEW).stdout
+    assert ", 40 cases" in run("evaluate", "x.xlsx", *COLUMNS, *FEW).stdout
 
 
 def test_numbers_may_mean_a_missing_value(run, folder):

@@ -6,20 +6,19 @@ import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import click
 import narwhals as nw
 
 from propriety.cli.cases import parts_of
 from propriety.cli.files import TEXT, open_relation
-from propriety.cli.frame_files import write_frame
 from propriety.cli.inputs import format_of, found_files
 from propriety.cli.messages import say, stage
 from propriety.cli.options import DIALECT, FILES, Group, command, option, taken
 from propriety.cli.outputs import check_targets, replaced
-from propriety.cli.texts import LabelRole
-from propriety.cli.written_numbers import Dialect, quoted
+from propriety.cli.text_heads import Dialect
+from propriety.cli.texts import Role, quoted
 from propriety.errors import InputValueError
 from propriety.inference.estimates import counted
 from propriety.recalibration.class_maps import ClassMap
@@ -65,8 +64,8 @@ def apply(map_file: str, files: Sequence[str], forecast: str, name: str, output:
     """Add a column with the recalibrated forecasts, using a map that `propriety recalibrate` wrote.
 
     Rows without forecasts in [0, 1] are left empty in the new columns, and are counted. FILEs are never read into
-    memory. If both are CSV, the new file has the separator, the decimal sign and the ends of lines of FILE, and its
-    other columns are copied as they are written.
+    memory. A new CSV file has commas between fields and decimal points; other columns of text files are copied as they
+    are written, and to Parquet as numbers, dates or truth values if they lose nothing.
     """
     if not output.lower().endswith(SUFFIXES):
         raise InputValueError(f"must end in {' or '.join(SUFFIXES)}", argument="--output", offender=f"got {output!r}")
@@ -81,24 +80,24 @@ def apply(map_file: str, files: Sequence[str], forecast: str, name: str, output:
         needed = own.by if isinstance(own, SegmentMap) else ()
         labels = _roles(own) if isinstance(own, SegmentMap) else {}
         numbers = [*columns, *(name for name in needed if name not in labels)]
-        whole: Literal["typed", "text"] = "typed" if output.lower().endswith(".parquet") else "text"
-        with open_relation(paths, dialect=dialect, labels=labels, numbers=numbers, whole=whole) as opened:
-            schema = opened.frame.collect_schema()
-            # The frame also has copies of columns, to write them as they were read.
-            named = schema if opened.layout is None else opened.layout.texts
-            checked_columns(opened.frame.select(*named), [*columns, *needed])
+        is_parquet = output.lower().endswith(".parquet")
+        others: Role = "copied" if is_parquet else "text"
+        with open_relation(paths, dialect=dialect, roles=labels, numbers=numbers, others=others) as frame:
+            schema = frame.collect_schema()
+            checked_columns(frame, [*columns, *needed])
             _check_new(added, schema)
             # Labels of a text file may have been read as numbers, if all of them are.
             is_text = format_of(paths[0]) in TEXT
             texts = own.texts(schema, convert=is_text) if isinstance(own, SegmentMap) else {}
-            typed = opened.frame.with_columns(**texts) if texts else opened.frame
+            typed = frame.with_columns(**texts) if texts else frame
             typed, shifted = _with_numbers(typed, own, schema) if is_text else (typed, own)
             expressions = _expressions(shifted, columns)
-            frame = typed.with_columns(**dict(zip(added, expressions, strict=True))).select(*schema, *added)
+            result = typed.with_columns(**dict(zip(added, expressions, strict=True))).select(*schema, *added)
+            relation: duckdb.DuckDBPyRelation = result.to_native()
             with stage("writing"), replaced(output) as path:
-                write_frame(frame, added, path, opened.layout)
+                (relation.write_parquet if is_parquet else relation.write_csv)(str(path))
             with stage("counting"):
-                count = frame.select(rows=nw.len(), empty=nw.col(added[0]).is_null().cast(nw.Int64).sum()).collect()
+                count = result.select(rows=nw.len(), empty=nw.col(added[0]).is_null().cast(nw.Int64).sum()).collect()
     rows, empty = (int(count[column].item()) for column in ("rows", "empty"))
     if empty:
         are = "is" if empty == 1 else "are"
@@ -107,7 +106,7 @@ def apply(map_file: str, files: Sequence[str], forecast: str, name: str, output:
         say(f"{counted(rows, 'row')} recalibrated.")
 
 
-def _roles(own: SegmentMap) -> dict[str, LabelRole]:
+def _roles(own: SegmentMap) -> dict[str, Role]:
     """Return the columns of a map that contain labels; the others contain numbers, of which the map has the limits."""
     found: dict[str, list[Label]] = {}
     for column, label in itertools.chain(*(one.places for one in own.effects)):

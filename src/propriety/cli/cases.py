@@ -14,13 +14,14 @@ from typing import Any, TypeAlias
 import click
 import narwhals as nw
 
-from propriety.cli.files import Opened, open_relation
+from propriety.cli.files import open_relation
 from propriety.cli.options import PERIOD, taken
-from propriety.cli.texts import LabelRole
-from propriety.cli.written_numbers import Dialect
+from propriety.cli.text_heads import Dialect
+from propriety.cli.texts import Role
 from propriety.errors import InputValueError
 from propriety.tables.frames import checked_columns
 
+Frame: TypeAlias = nw.LazyFrame[Any]
 Models: TypeAlias = dict[str, str | list[str]]
 
 IN_MEMORY = 1_000_000  # Rows up to which cases are read into memory.
@@ -54,9 +55,9 @@ class Cases:
         """Make them of the options of a command, from which they are removed."""
         return replace(taken(cls, options), dialect=taken(Dialect, options), **more)
 
-    def opened(self, files: Sequence[Path], *, cut: bool = False) -> AbstractContextManager[Opened]:
+    def opened(self, files: Sequence[Path], *, cut: bool = False) -> AbstractContextManager[Frame]:
         """Open the files; if numbers are `cut` into parts, keys with decimals are numbers."""
-        return open_relation(files, dialect=self.dialect, labels=self.labels(cut=cut), numbers=self.numbers())
+        return open_relation(files, dialect=self.dialect, roles=self.roles(cut=cut), numbers=self.numbers())
 
     def given(self) -> list[str]:
         """Return the given options that apply only to files of cases."""
@@ -74,7 +75,7 @@ class Cases:
         }
         return [*(option for option, value in options.items() if value), *self.dialect.given()]
 
-    def labels(self, *, cut: bool = False) -> dict[str, LabelRole]:
+    def roles(self, *, cut: bool = False) -> dict[str, Role]:
         """Return the outcome, and the columns of labels, which in CSV must not be read as numbers that merge some.
 
         If numbers are `cut` into parts, keys with decimals are numbers.
@@ -82,7 +83,7 @@ class Cases:
         keys: list[str | None] = [*self.by, *(name for typed in self.by for name in _crossed(typed)), self.cluster]
         named = self.classes is not None or self.pos_label is not None
         values = [self.period, self.outcome if named else None]
-        roles: dict[str, LabelRole] = {} if self.outcome is None else {self.outcome: "outcome"}
+        roles: dict[str, Role] = {} if self.outcome is None else {self.outcome: "outcome"}
         roles |= {name: "label" for name in keys if name is not None}
         if cut:
             roles |= {name: "quantity" for name in self.by if name != self.cluster}
@@ -94,31 +95,31 @@ class Cases:
         listed = [*self.forecasts, *(name for one in lists for name in _split(one))]
         return [name for name in (*listed, self.weight) if name]
 
-    def arguments(self, opened: Opened) -> dict[str, Any]:
+    def arguments(self, frame: Frame) -> dict[str, Any]:
         """Return the given arguments of Python functions such as `propriety.evaluate`, with the frame as `y_true`.
 
         Many rows stay in their files and are counted by DuckDB; few are read, because some analyses need every case.
         """
-        models = self._models(opened)
+        models = self._models(frame)
         shared = {"cluster": self.cluster, PERIOD: self.period, "sample_weight": self.weight}
-        by = self._keys(opened)
-        needed = self._needed(opened, models, by, shared.values())
-        rows = int(opened.frame.select(nw.len()).collect().item())
-        frame = needed.collect(backend="pyarrow").to_native() if rows <= IN_MEMORY else needed.to_native()
-        named = {"by": list(by) or None, "ordered": self.ordered or None, **shared, **self._labels(opened)}
+        by = self._keys(frame)
+        needed = self._needed(frame, models, by, shared.values())
+        rows = int(frame.select(nw.len()).collect().item())
+        cases = needed.collect(backend="pyarrow").to_native() if rows <= IN_MEMORY else needed.to_native()
+        named = {"by": list(by) or None, "ordered": self.ordered or None, **shared, **self._labels(frame)}
         given = {name: value for name, value in named.items() if value is not None}
-        return {"y_true": frame, "forecasts": models, **given}
+        return {"y_true": cases, "forecasts": models, **given}
 
-    def labels_typed(self, opened: Opened) -> dict[bool, str]:
+    def labels_typed(self, frame: Frame) -> dict[bool, str]:
         """Return how labels that DuckDB reads as booleans are written, such as "yes", as far as they were typed."""
-        if self.outcome is None or opened.frame.collect_schema().get(self.outcome) != nw.Boolean:
+        if self.outcome is None or frame.collect_schema().get(self.outcome) != nw.Boolean:
             return {}
         typed = [self.pos_label, *([] if self.classes is None else parts_of(self.classes))]
         return {TRUTHS[one.lower()]: one for one in typed if one is not None and one.lower() not in ("true", "false")}
 
-    def _labels(self, opened: Opened) -> dict[str, Any]:
+    def _labels(self, frame: Frame) -> dict[str, Any]:
         """Return the column of the outcomes, its labels, and the treatment of missing values."""
-        kind = checked_columns(opened.frame, [str(self.outcome)])[str(self.outcome)]
+        kind = checked_columns(frame, [str(self.outcome)])[str(self.outcome)]
         return {
             "outcome": self.outcome,
             "labels": None
@@ -128,12 +129,12 @@ class Cases:
             "missing": self.missing,
         }
 
-    def _models(self, opened: Opened) -> Models:
+    def _models(self, frame: Frame) -> Models:
         """Return the columns of each model; text that is the name of a column means that column."""
         if self.outcome is None or not self.forecasts:
             message = "--outcome and at least one --forecast are required."
             raise click.UsageError(message)
-        schema = opened.frame.collect_schema()
+        schema = frame.collect_schema()
         models: Models = {}
         for typed in self.forecasts:
             name, equals, listed = typed.partition("=")
@@ -144,9 +145,9 @@ class Cases:
             models[name] = columns[0] if len(columns) == 1 else columns
         return models
 
-    def _keys(self, opened: Opened) -> dict[str, list[str]]:
+    def _keys(self, frame: Frame) -> dict[str, list[str]]:
         """Return the columns of each key; text that is the name of a column means that column, and not a cross."""
-        schema = opened.frame.collect_schema()
+        schema = frame.collect_schema()
         keys: dict[str, list[str]] = {}
         for typed in self.by:
             columns = [typed] if typed in schema or not self.crosses else _crossed(typed) or [typed]
@@ -159,19 +160,19 @@ class Cases:
         return keys
 
     def _needed(
-        self, opened: Opened, models: Models, by: Mapping[str, list[str]], shared: Iterable[str | None]
+        self, frame: Frame, models: Models, by: Mapping[str, list[str]], shared: Iterable[str | None]
     ) -> nw.LazyFrame[Any]:
         """Return the columns that are needed, and no others."""
         forecasts = [name for own in models.values() for name in ([own] if isinstance(own, str) else own)]
         crosses = {name: columns for name, columns in by.items() if len(columns) > 1}
         keys = [name for name in by if name not in crosses]
         names = dict.fromkeys(name for name in (self.outcome, *forecasts, *keys, *shared) if name is not None)
-        schema = checked_columns(opened.frame, [*names, *(name for own in crosses.values() for name in own)])
+        schema = checked_columns(frame, [*names, *(name for own in crosses.values() for name in own)])
         # Databases may store probabilities as decimals, which arrays do not support; keys are not converted.
         numbers = {self.outcome, *forecasts, self.weight} - {*keys, self.cluster, self.period}
         cast = {name for name in numbers if name is not None and schema[name].is_decimal()}
         columns = [nw.col(name).cast(nw.Float64) if name in cast else nw.col(name) for name in names]
-        return opened.frame.select(*columns, **{name: _cross(opened, own) for name, own in crosses.items()})
+        return frame.select(*columns, **{name: _cross(frame, own) for name, own in crosses.items()})
 
 
 def _crossed(typed: str) -> list[str]:
@@ -180,12 +181,12 @@ def _crossed(typed: str) -> list[str]:
     return parts if len(parts) > 1 else []
 
 
-def _cross(opened: Opened, columns: Sequence[str]) -> nw.Expr:
+def _cross(frame: Frame, columns: Sequence[str]) -> nw.Expr:
     """Return the joined labels of some columns; labels that would be merged are rejected."""
     joined = nw.concat_str([nw.col(name).cast(nw.String) for name in columns], separator=", ")
     counts = [
-        int(frame.unique().select(nw.len()).collect().item())
-        for frame in (opened.frame.select(*columns).drop_nulls(), opened.frame.select(joined=joined).drop_nulls())
+        int(each.unique().select(nw.len()).collect().item())
+        for each in (frame.select(*columns).drop_nulls(), frame.select(joined=joined).drop_nulls())
     ]
     if counts[0] != counts[1]:
         law = f"cannot cross {' and '.join(columns)}, because joining their labels by commas would merge some of them"

@@ -168,10 +168,10 @@ def evaluation_of_files(files: Sequence[Path], options: dict[str, Any]) -> Itera
         ledger = Ledger.merge(map(Ledger.from_parquet, files)) if kind == "ledgers" else None
         yield evaluate_cases(_tables(files) if ledger is None else ledger, **options)
         return
-    with cases.opened(files) as opened:
+    with cases.opened(files) as frame:
         with stage("reading"):
-            evaluation = evaluate_cases(**cases.arguments(opened), **options)
-        yield replace(evaluation, calls=evaluation.calls.with_labels(cases.labels_typed(opened)))
+            evaluation = evaluate_cases(**cases.arguments(frame), **options)
+        yield replace(evaluation, calls=evaluation.calls.with_labels(cases.labels_typed(frame)))
 
 
 def _tables(files: Sequence[Path]) -> dict[str, ForecastTable]:

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import glob
 import itertools
 import os
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 
-from propriety.cli.column_names import check_given
 from propriety.cli.footers import check_columns, checked_footer
 from propriety.cli.inputs import Format, format_of, shown
 from propriety.cli.spreadsheets import read_sheets
-from propriety.cli.text_heads import Compression, line_too_long
-from propriety.cli.texts import LabelRole, Layout, Texts
-from propriety.cli.written_numbers import Dialect
+from propriety.cli.text_heads import Compression, Dialect, line_too_long, names_in_queries
+from propriety.cli.texts import Role, Texts, literal
 from propriety.errors import InputValueError
 from propriety.storage.parquet_files import pyarrow
 
@@ -32,7 +28,7 @@ LINES = 3
 LETTERS = 200  # Of a line of an error of DuckDB, which may quote a line of the file.
 MEMORY = "400MB"  # Limit of DuckDB; beyond it, DuckDB writes to a temporary folder.
 TEXT: dict[Format, Compression] = {"csv": "none", "gzip": "gzip", "zstd": "zstd"}
-USED_IN_TEXT = ("--null", "--delimiter", "--decimal", "--thousands")
+USED_IN_TEXT = ("--null", "--delimiter", "--decimal")
 USED_IN_EXCEL = ("--null", "--sheet")
 SETTINGS = {
     # A file must not make the program fetch code.
@@ -42,60 +38,46 @@ SETTINGS = {
 }
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Opened:
-    """Cases that are still in their files; `layout` is how CSV files are written, if it is needed."""
-
-    frame: nw.LazyFrame[Any]
-    layout: Layout | None = None
-
-
 @contextmanager
 def open_relation(
     files: Sequence[Path],
     *,
     dialect: Dialect | None = None,
-    labels: Mapping[str, LabelRole] | None = None,
+    roles: Mapping[str, Role] | None = None,
     numbers: Sequence[str] = (),
-    whole: Literal["typed", "text"] | None = None,
-) -> Iterator[Opened]:
-    """Open the files as one lazy frame; only their beginnings, and columns of labels in CSV, are read.
+    others: Role | None = None,
+) -> Iterator[nw.LazyFrame[Any]]:
+    """Open the files as one lazy frame; of text files, the types of columns are found by queries.
 
-    In CSV, the columns `labels` stay text unless they can be converted without loss, and the columns `numbers` must
-    contain numbers. With `whole`, all columns are written again, with types or as the text that they are.
+    `roles` says how columns of text files are read, and `others` how those without a role are; the columns `numbers`
+    must contain numbers.
     """
     import duckdb
 
+    dialect, roles = dialect or Dialect(), roles or {}
     formats = {format_of(path) for path in files}
     if len(formats) > 1:
         law = f"files must be of one format; they are {', '.join(sorted(formats))}"
         raise InputValueError(law)
     form = formats.pop()
-    dialect = dialect or Dialect()
     used_options = USED_IN_TEXT if form in TEXT else USED_IN_EXCEL if form == "excel" else ()
     dialect.check_used("CSV" if form in TEXT else form.capitalize(), used_options)
-    texts = Texts.of(files, TEXT[form], dialect) if form in TEXT else None
-    layout: Layout | None = None
     with tempfile.TemporaryDirectory(prefix="propriety-") as folder:
         connection = duckdb.connect(":memory:", config={**SETTINGS, "temp_directory": folder})
         try:
-            used = [*(labels or {}), *numbers]
-            if form == "excel":
-                cut = [name for name, role in (labels or {}).items() if role == "quantity"]
+            connection.execute("SET enable_progress_bar = false")
+            used = [*roles, *numbers]
+            if form in TEXT:
+                relation = Texts(files, TEXT[form], dialect).relation(connection, roles, numbers, others)
+            elif form == "excel":
+                cut = [name for name, role in roles.items() if role == "quantity"]
                 sheets = read_sheets(files, sheet=dialect.sheet, nulls=dialect.nulls, numbers=numbers, cut=cut)
                 relation = _from_arrow(connection, [sheets], used)
-            elif texts is None:
-                relation = _relation(connection, files, form, used)
-            elif whole is None:
-                relation = texts.relation(connection, list(map(_literal, files)), labels or {}, numbers)
             else:
-                found = list(map(_literal, files))
-                relation, layout = texts.whole(connection, found, labels or {}, numbers, typed=whole == "typed")
-            frame = nw.from_native(relation)
-            yield Opened(frame, layout)
+                relation = _relation(connection, files, form, used)
+            yield nw.from_native(relation)
         except duckdb.Error as error:
-            reason = None if texts is None else texts.reason(error)
-            raise reason or _reason(error) from error
+            raise _reason(error) from error
         finally:
             connection.close()
 
@@ -106,8 +88,8 @@ def _relation(
     pa, _ = pyarrow()
     if form == "parquet":
         for path in files:
-            check_given(_stored_names(path), partial(_read_names, connection, path), used, shown(path))
-        return connection.read_parquet([_literal(path) for path in files], union_by_name=True)
+            _check_given(_stored_names(path), partial(_read_names, connection, path), used, shown(path))
+        return connection.read_parquet([literal(path) for path in files], union_by_name=True)
     try:
         if form == "arrow":
             from pyarrow import dataset
@@ -134,7 +116,7 @@ def _stored_names(path: Path) -> list[str]:
 
 def _read_names(connection: duckdb.DuckDBPyConnection, path: Path) -> list[str]:
     """Return the names that DuckDB gives to the columns of a Parquet file."""
-    return connection.read_parquet([_literal(path)]).columns
+    return connection.read_parquet([literal(path)]).columns
 
 
 def _from_arrow(
@@ -143,7 +125,7 @@ def _from_arrow(
     """Return the rows of Arrow tables or datasets; columns are matched by name, in a type that holds all values."""
     relations = [connection.from_arrow(cases) for cases in several]
     for relation, cases in zip(relations, several, strict=True):
-        check_given(cases.schema.names, lambda own=relation: own.columns, used, "one of the files")  # type: ignore[misc]
+        _check_given(cases.schema.names, lambda own=relation: own.columns, used, "one of the files")  # type: ignore[misc]
     if len(relations) == 1:
         return relations[0]
     for place, cases in enumerate(several):
@@ -152,9 +134,21 @@ def _from_arrow(
     return connection.sql(" UNION ALL BY NAME ".join(parts))
 
 
-def _literal(path: Path) -> str:
-    """Escape a path so that DuckDB finds only this file, whatever characters its name contains."""
-    return glob.escape(os.path.abspath(path))  # noqa: PTH100  (a leading `~` or scheme is part of the name)
+def _check_given(names: Sequence[str], given: Callable[[], Sequence[str]], used: Sequence[str], where: str) -> None:
+    """Raise an error if a used name was given to another column; `given` are the names that DuckDB gives.
+
+    It reads P and p as P and p_1, even if another column is called p_1.
+    """
+    if len({name.lower() for name in names if name}) == len(names):
+        return
+    wrong = {name for pair in zip(given(), names, strict=False) if pair[0] != pair[1] for name in pair}
+    ambiguous = next((name for name in used if name in wrong), None)
+    if ambiguous is None:
+        return
+    names_in_queries(names, None, where)
+    if "" in names:
+        law = f"columns must have names; {where} has none for column {names.index('') + 1:,}"
+        raise InputValueError(law, offender=f"so {ambiguous!r} is ambiguous", hint="give it a name.")
 
 
 def _reason(error: Exception) -> InputValueError:
@@ -162,8 +156,11 @@ def _reason(error: Exception) -> InputValueError:
     if type(error).__name__ == "OutOfMemoryException":
         law = f"the files cannot be read in {MEMORY} of memory"
         return InputValueError(law, hint="keep only the columns of outcomes and forecasts, or write them as Parquet.")
-    if "Maximum line size" in str(error):
+    if "Maximum line size" in str(error) or "unterminated quote" in str(error):
         return line_too_long()
+    if "invalid state" in str(error):
+        law = "lines of text must all end alike, by LF or by CRLF, and quotes must be closed; the files cannot be read"
+        return InputValueError(law)
     lines = [_cut(line.strip().rstrip(".")) for line in str(error).splitlines() if line.strip()]
     first = itertools.takewhile(lambda line: not line.endswith(":") and not line.startswith("Possible"), lines[:LINES])
     return InputValueError(f"the files cannot be read: {'; '.join(map(_cut, first))}")

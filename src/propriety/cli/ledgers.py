@@ -73,8 +73,8 @@ def condense(
         if kind is not None:
             law = f"condense reads files of cases; these are {kind}"
             raise InputValueError(law, hint=f"`propriety merge` adds {kind}.")
-        with cases.opened(paths) as opened, stage("counting"):
-            arguments = cases.arguments(opened)
+        with cases.opened(paths) as frame, stage("counting"):
+            arguments = cases.arguments(frame)
             if counts is not None:
                 arguments["counts"] = arguments.pop("sample_weight")
             ledger = condense_cases(**arguments, cells=cells, rules=_rules(thresholds))

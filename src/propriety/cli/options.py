@@ -210,11 +210,10 @@ DIALECT = Group(
         ),
         option(
             "--decimal",
-            metavar="SIGN",
+            type=click.Choice([".", ","]),
             help="Decimal sign in CSV of forecasts, weights and numbers that define segments; a comma is found without "
             "it if there is no doubt.",
         ),
-        option("--thousands", metavar="SIGN", help="Separator of thousands of the same numbers, such as . or '."),
         option("--sheet", metavar="NAME", help="Sheet of an Excel file; by default the first."),
     ),
 )

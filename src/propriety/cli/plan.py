@@ -15,7 +15,7 @@ from propriety.cli.machine import document, written
 from propriety.cli.messages import say, stage
 from propriety.cli.options import DIALECT, FILE, JSON, SEED, Group, command, option, taken
 from propriety.cli.outputs import STDOUT, check_targets, write
-from propriety.cli.written_numbers import Dialect
+from propriety.cli.text_heads import Dialect
 from propriety.errors import InputValueError
 from propriety.inference.plan import plan as planned
 from propriety.ledger.ledger import Ledger
@@ -168,11 +168,11 @@ def _forecasts(paths: Sequence[Path], columns: Sequence[str], dialect: Dialect) 
     twice = first_repeated(columns)
     if twice is not None:
         raise InputValueError(f"must name each model once; {twice!r} is named again", argument="--forecast")
-    with open_relation(paths, dialect=dialect, numbers=list(columns)) as opened:
-        checked_columns(opened.frame, list(columns))
+    with open_relation(paths, dialect=dialect, numbers=list(columns)) as frame:
+        checked_columns(frame, list(columns))
         with stage("reading"):
-            frame = opened.frame.select(*columns).collect(backend="pyarrow")
-    return {name: frame[name].to_numpy() for name in columns}
+            forecasts = frame.select(*columns).collect(backend="pyarrow")
+    return {name: forecasts[name].to_numpy() for name in columns}
 
 
 def _width(text: str) -> tuple[str, float]:

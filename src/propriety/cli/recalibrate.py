@@ -134,9 +134,9 @@ def _rule(thresholds: float | tuple[float, float] | None) -> BinaryRule:
 def _of_cases(paths: Sequence[Path], cases: Cases, id_column: str | None, options: dict[str, Any]) -> Recalibration:
     """Recalibrate cases; their keys are the columns of segments, or the identifier."""
     keyed = cases if id_column is None else replace(cases, by=[id_column])
-    with keyed.opened(paths, cut=id_column is None) as opened:
+    with keyed.opened(paths, cut=id_column is None) as frame:
         with stage("reading"):
-            arguments = keyed.arguments(opened)
+            arguments = keyed.arguments(frame)
         if id_column is not None:
             (arguments["id"],) = arguments.pop("by")
         with stage("recalibration"):

@@ -83,9 +83,9 @@ def segments(files: Sequence[str], html: str | None, json_file: str | None, **op
         check_targets(targets, paths)
         if condensed_kind(paths) is not None:
             raise InputValueError("segments are searched in files of cases; these are condensed")
-        with cases.opened(paths, cut=True) as opened:
+        with cases.opened(paths, cut=True) as frame:
             with stage("reading"):
-                arguments = cases.arguments(opened)
+                arguments = cases.arguments(frame)
             with stage("searching"):
                 result = find_segments(**arguments, **options)
     if html is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,8 +11,7 @@ from typing import Any
 
 from propriety.cli.footers import check_columns
 from propriety.cli.inputs import shown
-from propriety.cli.texts import FEW_WORDS
-from propriety.cli.written_numbers import NumberFormat
+from propriety.cli.texts import MOST_WORDS, PATTERNS
 from propriety.errors import InputValueError, MissingDependencyError
 from propriety.inference.segment_columns import MOST_LABELS
 from propriety.storage.parquet_files import pyarrow
@@ -48,7 +48,7 @@ def _columns(
         law = f"columns must have distinct names; row 1 of {shown(path)} has {twice!r} twice"
         raise InputValueError(law, hint="rename one of them.")
     check_columns(len(names))
-    absent = {"", *nulls, *(float(text) for text in nulls if NumberFormat().is_number(text))}
+    absent = {"", *nulls, *(float(text) for text in nulls if re.fullmatch(PATTERNS["."], text, re.ASCII))}
     columns = {}
     for place, name in enumerate(names):
         if name:
@@ -111,7 +111,7 @@ def _nearly_numbers(cells: Sequence[Any]) -> bool:
     filled = [cell for cell in cells if cell is not None]
     found = [cell for cell in filled if isinstance(cell, int | float) and not isinstance(cell, bool)]
     words = {str(cell) for cell in filled if isinstance(cell, bool) or not isinstance(cell, int | float)}
-    return 2 * len(found) > len(filled) and len(set(found)) > MOST_LABELS and len(words) <= FEW_WORDS
+    return 2 * len(found) > len(filled) and len(set(found)) > MOST_LABELS and len(words) <= MOST_WORDS
 
 
 def _plain(cells: Sequence[Any]) -> list[Any]:

@@ -1,150 +1,197 @@
-"""CSV files: their separators and headers, and the line that cannot be read."""
+"""Text files before their rows are read: how they are compressed, their separators and the names of their columns."""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+import string
+from codecs import getincrementaldecoder
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
+from propriety.cli.footers import check_columns
 from propriety.cli.inputs import shown
 from propriety.errors import InputValueError
 from propriety.storage.parquet_files import pyarrow
 from propriety.tables.frames import first_repeated
 
 Compression: TypeAlias = Literal["none", "gzip", "zstd"]
+DecimalSign: TypeAlias = Literal[".", ","]
 
-LINE = 2**21  # Bytes of the longest line.
+LONGEST_LINE = 2**21  # Bytes.
+FREE_TEXT = 2**30  # Bytes of text that any compressed file may contain.
+MOST_EXPANSION = 500  # Largest ratio of the text to the file; for forecasts it is about ten.
+BLOCK = 2**22
 SEPARATORS = (",", ";", "\t", "|")
-LETTERS = 60  # Of a line in an error message.
-MARK = "\ufeff"  # The byte order mark.
+NAMED_SIGNS = {"tab": "\t", "\\t": "\t", "space": " "}
+OPTIONS = {"nulls": "--null", "delimiter": "--delimiter", "decimal": "--decimal", "sheet": "--sheet"}
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
-    """The separator of a file, the names of its columns, and how its text begins and its lines end."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dialect:
+    """How text or Excel files are written, as far as the user says so; the fields are named like the options."""
+
+    nulls: Sequence[str] = ()
+    delimiter: str | None = None
+    decimal: DecimalSign | None = None
+    sheet: str | None = None
+
+    def given(self) -> list[str]:
+        """Return the given options."""
+        return [option for name, option in OPTIONS.items() if getattr(self, name)]
+
+    def check_used(self, form: str, used: Sequence[str]) -> None:
+        """Raise an error for an option that files of this form do not use."""
+        for option in self.given():
+            if option not in used:
+                raise InputValueError(f"does not apply to {form} files", argument=option, hint="leave it out.")
+
+    @property
+    def separators(self) -> tuple[str, ...]:
+        """The separators of fields that a header may have."""
+        if self.delimiter is None:
+            return SEPARATORS
+        sign = NAMED_SIGNS.get(self.delimiter, self.delimiter)
+        if len(sign) != 1 or sign.isalnum() or sign in '"+-\n\r':
+            hint = "write one character, or tab or space."
+            offender = f"got {self.delimiter!r}"
+            raise InputValueError("must be one sign", argument="--delimiter", offender=offender, hint=hint)
+        return (sign,)
+
+
+class Head(NamedTuple):
+    """The separator of a file, and the names of its columns; some may be empty."""
 
     separator: str
     names: tuple[str, ...]
-    mark: str = ""
-    newline: str = "\n"
 
 
-def read_heads(files: Sequence[Path], form: Compression, separator: str | None = None) -> dict[Path, Head]:
-    """Read the header of each file, whose names must be distinct; return nothing if a file cannot be read."""
-    separators = SEPARATORS if separator is None else (separator,)
-    heads = {path: _read_head(path, form, separators) for path in files}
-    known = {path: head for path, head in heads.items() if head is not None}
-    first = next(iter(known), files[0])
-    for path, head in known.items():
+def read_heads(files: Sequence[Path], form: Compression, separators: Sequence[str]) -> dict[Path, Head]:
+    """Read the header of each file, whose separator is the one that it has most often, and check them."""
+    heads: dict[Path, Head] = {}
+    for path in files:
+        _check_text(path, form)
+        record = _beginning(path, form)
+        found = [Head(sign, tuple(_first_record(record, sign))) for sign in separators]
+        heads[path] = head = max(found, key=lambda each: len(each.names))
+        check_columns(len(head.names))
         # pandas writes its index as a column without a name.
         twice = first_repeated(name for name in head.names if name)
         if twice is not None:
             law = f"columns must have distinct names; line 1 of {shown(path)} has {twice!r} twice"
             raise InputValueError(law, hint="rename one of them.")
-        if head.separator != known[first].separator:
-            law = f"files must have the same separator; {shown(first)} has {known[first].separator!r}"
+        if head.separator != heads[files[0]].separator:
+            law = f"files must have the same separator; {shown(files[0])} has {heads[files[0]].separator!r}"
             raise InputValueError(law, offender=f"{shown(path)} has {head.separator!r}")
-    return known if len(known) == len(heads) else {}
+    return heads
+
+
+def names_in_queries(names: Sequence[str], used: Sequence[str] | None, where: str) -> list[str]:
+    """Return names that differ not only in the case of letters, which DuckDB does not tell apart.
+
+    Those that are used, or all if that is None, are kept; others get a sign more.
+
+    Examples
+    --------
+    >>> names_in_queries(["y", "P", "p", ""], ["y", "p"], "line 1")
+    ['y', 'P_', 'p', 'column3']
+    """
+    kept: dict[str, str] = {}
+    for name in names:
+        if name and (used is None or name in used) and (other := kept.setdefault(name.lower(), name)) != name:
+            law = f"columns must have names that differ not only in the case of letters; {where} has"
+            raise InputValueError(f"{law} {other!r} and {name!r}", hint="rename one of them.")
+    found = []
+    taken = {*kept, *(name.lower() for name in used or ())}  # No column stands in for one that is not there.
+    for place, name in enumerate(names):
+        own = name or f"column{place}"
+        if kept.get(name.lower()) != name:
+            while own.lower() in taken:
+                own += "_"
+        taken.add(own.lower())
+        found.append(own)
+    return found
+
+
+def lines_before(path: Path, form: Compression, position: int) -> int:
+    """Return the number of ends of lines before a byte of the text, in quotes or not."""
+    feeds = returns = 0
+    with _opened(path, form) as text:
+        while position > 0 and (block := text.read(min(position, BLOCK))):
+            position -= len(block)
+            feeds += block.count(b"\n")
+            returns += block.count(b"\r")
+    return feeds or returns
 
 
 def line_too_long() -> InputValueError:
     """Return the error for a line that is too long to be read."""
-    law = f"lines of text must have at most {LINE // 2**20} MB; one is longer"
+    law = f"lines of text must have at most {LONGEST_LINE // 2**20} MB; one is longer"
     return InputValueError(law, hint="look for a quote that is not closed, and for too many columns.")
 
 
-def ragged_line(path: Path, form: Compression, head: Head) -> InputValueError | None:
-    """Return the error for the first line with more or fewer fields than the header, or None."""
-    width = len(head.names)
-    for line, fields in _records(path, form, head):
-        if not fields or len(fields) == width:  # An empty line is skipped.
-            continue
-        law = "every line must have a field for each column"
-        where = f"line {line:,} of {shown(path)} has {_count(len(fields))} and the header {width:,}"
-        if len(fields) < width:
-            return InputValueError(law, offender=f"{where}: it ends before {head.names[len(fields)]!r}")
-        hint = f"put a field that contains {head.separator!r} in double quotes."
-        return InputValueError(law, offender=f"{where}: it is {_cut(fields)!r}", hint=hint)
-    return None
+def not_utf8(path: Path) -> InputValueError:
+    """Return the error for text in another encoding."""
+    law = f"text must be UTF-8; {shown(path)} is not"
+    return InputValueError(law, hint="convert it, for example with iconv -t utf-8.")
 
 
-def first_offender(
-    path: Path, form: Compression, head: Head, column: str, is_valid: Callable[[str], bool]
-) -> tuple[int, str] | None:
-    """Return the line and the text of the first invalid field of a column."""
-    if column not in head.names:
-        return None
-    place = head.names.index(column)
-    for line, fields in _records(path, form, head):
-        if len(fields) > place and not is_valid(fields[place]):
-            return line, fields[place]
-    return None
+def _check_text(path: Path, form: Compression) -> None:
+    """Read a text without storing it; raise an error if it is not complete, too long, or has a line that is too long.
 
-
-def _read_head(path: Path, form: Compression, separators: Sequence[str]) -> Head | None:
-    pa, _ = pyarrow()
+    Otherwise a small file could keep the program busy for hours. DuckDB would read what there is of a file that was
+    cut, and leave out a line that is longer than its buffer.
+    """
+    length = without_end = 0
     try:
-        with _opened(path, form, "utf-8") as text:
-            beginning = text.read(LINE + 1)
+        with path.open("rb") as file, _decompressed(file, form) as text:
+            while block := text.read(LONGEST_LINE):
+                length += len(block)
+                without_end = 0 if b"\n" in block or b"\r" in block else without_end + len(block)
+                if without_end >= LONGEST_LINE:
+                    raise line_too_long()
+                if form != "none" and length > FREE_TEXT and length > MOST_EXPANSION * file.tell():
+                    law = f"compressed text must be at most {MOST_EXPANSION} times as long as its file"
+                    offender = f"that of {shown(path)} is longer"
+                    raise InputValueError(law, offender=offender, hint="if you trust it, decompress it first.")
+    except (pyarrow()[0].ArrowException, OSError) as error:
+        if getattr(error, "errno", None) is not None:  # The file cannot be opened.
+            raise
+        law = f"{shown(path)} is not a complete {form} file"
+        raise InputValueError(law, hint="compress or copy it again.") from error
+
+
+def _beginning(path: Path, form: Compression) -> str:
+    """Return as much of the text as the longest line has."""
+    with _opened(path, form) as text:
+        beginning = text.read(LONGEST_LINE + 1)
+    try:
+        # The last character may be cut.
+        decoded = getincrementaldecoder("utf-8-sig")().decode(beginning, final=len(beginning) <= LONGEST_LINE)
     except UnicodeError as error:
-        law = f"text must be UTF-8; {shown(path)} is not"
-        raise InputValueError(law, hint="convert it, for example with iconv -t utf-8.") from error
-    except (pa.ArrowException, OSError):
-        return None  # The reader of the cases reports a broken file.
-    if len(beginning) > LINE and "\n" not in beginning and "\r" not in beginning:
+        raise not_utf8(path) from error
+    if len(beginning) > LONGEST_LINE and not {"\n", "\r"} & set(decoded):
         raise line_too_long()
-    mark = MARK if beginning.startswith(MARK) else ""
-    beginning = beginning.removeprefix(MARK)
-    newline = "\r\n" if beginning[: beginning.find("\n") + 1].endswith("\r\n") else "\n"
-    candidates = [Head(sign, tuple(_first_record(beginning, sign)), mark, newline) for sign in separators]
-    return max(candidates, key=lambda head: len(head.names))
+    return decoded
 
 
 def _first_record(text: str, separator: str) -> list[str]:
     try:
-        return next(csv.reader(io.StringIO(text, newline=""), delimiter=separator), [])
+        record = next(csv.reader(io.StringIO(text, newline=""), delimiter=separator), [])
     except csv.Error:  # A field is longer than Python accepts.
         raise line_too_long() from None
-
-
-def _records(path: Path, form: Compression, head: Head) -> Iterator[tuple[int, list[str]]]:
-    """Yield the fields of each record after the header, with the number of its last line."""
-    before, start = csv.field_size_limit(LINE), 1
-    try:
-        with _opened(path, form) as text:
-            reader = csv.reader(text, delimiter=head.separator, strict=True)
-            next(reader, None)
-            start = reader.line_num + 1
-            for fields in reader:
-                yield reader.line_num, fields
-                start = reader.line_num + 1
-    except csv.Error as error:
-        if "limit" in str(error):
-            raise line_too_long() from None
-        law = (
-            f"quotes must be closed, and doubled within a field; one at or after line {start:,} of {shown(path)} is not"
-        )
-        raise InputValueError(law) from error
-    finally:
-        csv.field_size_limit(before)
+    return [name.strip(string.whitespace) for name in record]
 
 
 @contextmanager
-def _opened(path: Path, form: Compression, encoding: str = "utf-8-sig") -> Iterator[io.TextIOWrapper]:
+def _opened(path: Path, form: Compression) -> Iterator[Any]:
+    with path.open("rb") as file, _decompressed(file, form) as text:
+        yield text
+
+
+def _decompressed(file: Any, form: Compression) -> AbstractContextManager[Any]:
     pa, _ = pyarrow()
-    with path.open("rb") as file:
-        stream: Any = file if form == "none" else pa.CompressedInputStream(pa.PythonFile(file), form)
-        yield io.TextIOWrapper(stream, encoding=encoding, newline="")
-
-
-def _count(fields: int) -> str:
-    return "1 field" if fields == 1 else f"{fields:,} fields"
-
-
-def _cut(fields: Sequence[str]) -> str:
-    line = ",".join(fields)
-    return line if len(line) <= LETTERS else f"{line[:LETTERS]}..."
+    return nullcontext(file) if form == "none" else pa.CompressedInputStream(pa.PythonFile(file), form)

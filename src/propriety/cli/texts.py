@@ -1,343 +1,353 @@
-"""Cases in CSV: numbers are read as numbers, and labels stay as they are written."""
+"""Cases in text files, read by DuckDB: labels stay as they are written, and errors name line and cell."""
 
 from __future__ import annotations
 
+import glob
+import os
 import re
 import shlex
 import string
+import threading
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias
 
-from propriety.cli.column_names import check_distinct, check_given
-from propriety.cli.expansion import check_expansion
 from propriety.cli.inputs import shown
-from propriety.cli.text_heads import LINE, Compression, Head, first_offender, ragged_line, read_heads
-from propriety.cli.written_numbers import Dialect, NumberFormat, detected_format, quoted, sql_text
+from propriety.cli.text_heads import (
+    LONGEST_LINE,
+    Compression,
+    DecimalSign,
+    Dialect,
+    line_too_long,
+    lines_before,
+    names_in_queries,
+    not_utf8,
+    read_heads,
+)
 from propriety.errors import InputValueError
 from propriety.inference.segment_columns import MOST_LABELS
 
 if TYPE_CHECKING:
     import duckdb
 
-# A label is read as a number or a time only if that is written back unchanged; a value may be written in several ways.
-# A quantity is a label unless it has decimals: "1.50" is a number, and "01" is not. An outcome is no label unless its
-# labels are named: it is read as what it is.
-LabelRole: TypeAlias = Literal["label", "value", "quantity", "outcome"]
+# How a column is read that is not one of forecasts or weights, which are numbers. A label is a number or a date only if
+# it is written back unchanged, and a value if different texts stay different. A quantity is a number if it has
+# decimals, and an outcome if it is one at all. A column that is only copied is a number if it loses no digit. All else
+# stays text.
+Role: TypeAlias = Literal["label", "value", "quantity", "outcome", "copied", "text"]
 
-BUFFER = 2**22  # Bytes of text at a time; DuckDB takes longer to detect types with more.
+NUMBER = r"\s*[-+]?(?:(?:\d+(?:SIGN\d*)?|SIGN\d+)(?:[eE][-+]?\d+)?|(?i:nan|inf|infinity))\s*"
+PATTERNS: dict[DecimalSign, str] = {".": NUMBER.replace("SIGN", r"\."), ",": NUMBER.replace("SIGN", ",")}
+AMBIGUOUS = r"\s*[-+]?[1-9]\d{0,2},\d{3}\s*"  # With a decimal comma, or a separator of thousands.
+LIKE_NUMBERS = r"\s*[-+]?[\d.,]*\d[\d.,]*(?:[eE][-+]?\d+)?\s*"
+SIGNS = re.compile(r"\s*[-+]?\d*(?:[,.' \u00a0\u202f]\d+)+\s*")
+DIGITS = "[-+]?[0-9]+"
+CODES = "[-+]?(0[0-9]+|[0-9]{16,})"  # Digits of which a number would lose some.
+YEAR_FIRST = "^[0-9]{4}[-/]"  # DuckDB would read the day of 01/02/26 as the year.
 WHOLE = ("BIGINT", "UBIGINT")
 NUMBERS = (*WHOLE, "DOUBLE")
-TIMES = ("DATE", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE")
-YEAR_FIRST = "^[0-9]{4}[-/]"  # DuckDB would read the day of 01/02/26 as the year.
-SIGNS = re.compile(r"\s*[-+]?\d*(?:[,.' \u00a0\u202f]\d+)+\s*")
-CONVERSION = re.compile(
-    r'Line: (?P<line>\d+).*Error when converting column "(?P<column>.*)"\. '
-    r"Could not convert string \"(?P<text>.*)\" to '(?P<kind>\w+)'",
-    re.DOTALL,
-)
-TEXTS = ("VARCHAR", "HUGEINT", "UHUGEINT")  # Parquet would store the integers as floats.
-DIGITS = "[-+]?[0-9]+"
-# Digits of which a number would lose some.
-CODES = {"BIGINT": "[-+]?0[0-9]+", "UBIGINT": "[-+]?0[0-9]+", "DOUBLE": "[-+]?(0[0-9]+|[0-9]{16,})"}
-LONGEST = 200  # Characters of a field in an error message.
-SHORT = 20  # Characters of text that may mean a missing value.
-FEW_WORDS = 5  # Different words for missing values in a column of numbers.
-USUAL = (NumberFormat(".", ","), NumberFormat(",", "."))
+KINDS = (*NUMBERS, "DATE", "TIMESTAMP", "BOOLEAN")  # In the order in which they are tried.
+MOST_WORDS = 5  # Different words for missing values in a column of numbers.
+BUFFER = 2**22  # Bytes of text at a time.
+SECONDS_FOR_FAULTS = 10.0  # DuckDB records about 40,000 in a second.
+FAULTS = 100_000  # Faulty lines of a file that are recorded, of which the first is reported.
+LONGEST_CELL = 200  # Characters of a cell in an error message.
+LONGEST_RECORD = 60  # Characters of a line in an error message.
+LONGEST_WORD = 20  # Characters of text that may mean a missing value.
+CONVERSION = re.compile(r'Could not convert string "(?P<cell>.*)" to', re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """How CSV files are written, and the column that has each column as text."""
+# What is asked of the texts of a column, in SQL, to find its type.
+FACTS = {
+    "filled": "count(COLUMN)",
+    "points": f"count(*) FILTER (regexp_full_match(COLUMN, '{PATTERNS['.']}'))",
+    "commas": f"count(*) FILTER (regexp_full_match(COLUMN, '{PATTERNS[',']}'))",
+    "sure_commas": f"count(*) FILTER (contains(COLUMN, ',') AND NOT regexp_full_match(COLUMN, '{AMBIGUOUS}'))",
+    "digits": f"count(*) FILTER (regexp_full_match(COLUMN, '{DIGITS}'))",
+    "codes": f"count(*) FILTER (regexp_full_match(COLUMN, '{CODES}'))",
+    "truths": "count(*) FILTER (lower(COLUMN) IN ('true', 'false'))",
+    "like_numbers": f"count(*) FILTER (regexp_full_match(COLUMN, '{LIKE_NUMBERS}'))",
+    "distinct": f"count(DISTINCT COLUMN) FILTER (regexp_full_match(COLUMN, '{LIKE_NUMBERS}'))",
+    "words": f"count(DISTINCT COLUMN) FILTER (NOT regexp_full_match(COLUMN, '{LIKE_NUMBERS}'))",
+    "lowest": "min(COLUMN)",
+    "highest": "max(COLUMN)",
+}
+MATCHES: dict[DecimalSign, str] = {".": "points", ",": "commas"}
+BOUNDS = ("lowest", "highest")
+FACTS_OF_ROLES: dict[Role | Literal["number"], tuple[str, ...]] = {
+    "number": ("filled", "points", "commas", "sure_commas"),
+    "outcome": ("filled", "points", "truths", "words"),
+    "quantity": ("filled", "points", "commas", "digits", "codes", "like_numbers", "distinct", "words", *BOUNDS),
+    "label": BOUNDS,
+    "value": BOUNDS,
+    "copied": BOUNDS,
+    "text": (),
+}
 
-    head: Head
-    decimal: str
-    texts: Mapping[str, str]
 
-
-@dataclass(frozen=True, slots=True)
 class Texts:
-    """CSV files of one dialect, whose separator is taken from their headers and not guessed from their rows."""
+    """Text files of one dialect, whose separator is taken from their headers and not guessed from their rows."""
 
-    files: tuple[Path, ...]
-    form: Compression
-    nulls: tuple[str, ...]
-    number_format: NumberFormat | None
-    heads: Mapping[Path, Head]
-
-    @classmethod
-    def of(cls, files: Sequence[Path], form: Compression, dialect: Dialect) -> Texts:
+    def __init__(self, files: Sequence[Path], form: Compression, dialect: Dialect) -> None:
         """Read the headers."""
-        for path in files:
-            check_expansion(path, shown(path), form)
-        heads = read_heads(files, form, dialect.separator)
-        return cls(tuple(files), form, ("", *dialect.nulls), dialect.number_format, heads)
+        self.form, self.dialect = form, dialect
+        self.heads = read_heads(files, form, dialect.separators)
 
     def relation(
         self,
         connection: duckdb.DuckDBPyConnection,
-        names: list[str],
-        labels: Mapping[str, LabelRole],
+        roles: Mapping[str, Role],
         numbers: Sequence[str],
+        others: Role | None = None,
     ) -> duckdb.DuckDBPyRelation:
-        """Open the files; columns of labels are text unless they can be converted without loss.
+        """Open the files, after a query for the faults and the facts of columns, and another one for labels.
 
-        If a column of `numbers` contains text, numbers may be written in another format, or the first text is an error.
+        With `others`, all columns are needed, and those without a role have this one.
         """
-        self._check_names(connection, names, [*labels, *numbers])
-        plain = self._read(connection, names)
-        kinds, written, form = self._numbers_of(plain, numbers)
-        wanted = _converted(labels, kinds, written)
-        # DuckDB guesses types from the first lines, and would round decimals that follow to integers.
-        types = {name: "DOUBLE" for name, kind in kinds.items() if kind in WHOLE and name not in wanted}
-        types |= dict.fromkeys([*wanted, *(written if form is not None else ())], "VARCHAR")
-        if not types:
-            return plain
-        texts = self._read(connection, names, types)
-        converted = self._labels(texts, kinds, wanted, form)
-        if form is not None:
-            converted |= self._numbers(texts, written, form)
-        return texts.project(_projection(texts.columns, converted))
+        reading = _Reading(connection, self, None if others is not None else [*roles, *numbers])
+        if others is not None:
+            roles = {**dict.fromkeys(reading.names, others), **roles}
+        numbers = [name for name in dict.fromkeys(numbers) if name in reading.names]
+        roles = {name: role for name, role in roles.items() if name in reading.names and name not in numbers}
+        facts = reading.facts({**roles, **dict.fromkeys(numbers, "number")})
+        decimal = self.dialect.decimal or _decimal_sign([facts[name] for name in numbers])
+        signs: dict[str, DecimalSign] = dict.fromkeys(numbers, decimal)
+        kinds = {}
+        for name, role in roles.items():
+            if role == "quantity" and _is_cut(facts[name], decimal):
+                signs[name] = decimal
+            elif role == "outcome" and (kind := _outcome_kind(facts[name])) != "VARCHAR":
+                kinds[name] = kind
+        outcomes: dict[str, DecimalSign] = {name: "." for name, kind in kinds.items() if kind == "DOUBLE"}
+        for name, sign in {**signs, **outcomes}.items():
+            if facts[name][MATCHES[sign]] < facts[name]["filled"]:
+                reading.refuse_number(name, sign)
+        labels = {name: role for name, role in roles.items() if "lowest" in facts[name] and name not in signs}
+        kinds |= reading.kinds_of_labels(labels, facts)
+        casts = {name: f"CAST({quoted(name)} AS {kind})" for name, kind in kinds.items()}
+        typed = reading.read(dict.fromkeys(signs, "DOUBLE"), decimal)
+        return typed.project(", ".join(f"{casts.get(name, quoted(name))} AS {quoted(name)}" for name in reading.names))
 
-    def whole(
-        self,
-        connection: duckdb.DuckDBPyConnection,
-        names: list[str],
-        labels: Mapping[str, LabelRole],
-        numbers: Sequence[str],
-        *,
-        typed: bool,
-    ) -> tuple[duckdb.DuckDBPyRelation, Layout | None]:
-        """Open the files to write all columns again, with types as far as nothing is lost, or else as text.
 
-        As text, the columns `labels` and `numbers` are there twice: to be read, and as they are written.
-        """
-        for path, head in self.heads.items():
-            check_distinct(head.names, f"line 1 of {shown(path)}")
-        self._check_names(connection, names, [*labels, *numbers])
-        plain = self._read(connection, names)
-        kinds, written, form = self._numbers_of(plain, numbers)
-        wanted = _converted(labels, kinds, written)
-        every = dict.fromkeys(kinds, "VARCHAR")
-        if typed:
-            texts = self._read(connection, names, every)
-            converted = self._labels(texts, kinds, wanted, form) | self._numbers(texts, written, form)
-            others = {name: kind for name, kind in kinds.items() if kind not in TEXTS and name not in converted}
-            return texts.project(_projection(texts.columns, converted | _others(texts, others))), None
-        unused = "_" * (1 + max(map(len, kinds)))
-        used = [name for name in kinds if name in labels or name in written]
-        copies = {name: f"{unused}{place}" for place, name in enumerate(used)}
-        again = [f"{quoted(name)} AS {quoted(copy)}" for name, copy in copies.items()]
-        # Words for missing values stay in the columns that are only copied.
-        absent = ", ".join(map(sql_text, self.nulls))
-        read = {name: f"CASE WHEN {quoted(name)} NOT IN ({absent}) THEN {quoted(name)} END" for name in used}
-        texts = self._read(connection, names, every, nulls=("",))
-        texts = texts.project(", ".join([_projection(texts.columns, read), *again]))
-        converted = self._labels(texts, kinds, wanted, form) | self._numbers(texts, written, form)
-        layout = Layout(
-            head=next(iter(self.heads.values()), Head(",", ())),
-            decimal="." if form is None else form.decimal,
-            texts={name: copies.get(name, name) for name in kinds},
-        )
-        return texts.project(_projection(texts.columns, converted)), layout
+class _Reading:
+    """Files that are read by a connection, with the names of their columns in queries."""
 
-    def reason(self, error: Exception) -> InputValueError | None:
-        """Return an error with the line and column that DuckDB could not read, or None for other errors."""
-        lines = (ragged_line(path, self.form, head) for path, head in self.heads.items())
-        ragged = next((one for one in lines if one is not None), None)
-        if ragged is not None:
-            return ragged
-        found = CONVERSION.search(str(error))
-        if found is None:
-            return None
-        only = self.files[0] if len(self.files) == 1 else None
-        return _not_a_number(found["column"], int(found["line"]), found["text"], path=only)
-
-    def _numbers_of(
-        self, plain: duckdb.DuckDBPyRelation, numbers: Sequence[str]
-    ) -> tuple[dict[str, str], list[str], NumberFormat | None]:
-        """Return the types that DuckDB guesses, the columns of numbers, and how these are written unless plainly."""
-        kinds = dict(zip(plain.columns, map(str, plain.types), strict=True))
-        written = [name for name in dict.fromkeys(numbers) if name in kinds]
-        wrong = [name for name in written if kinds[name] == "VARCHAR"]
-        form = self.number_format or detected_format(plain, wrong)
-        if form is None and wrong and self.heads:
-            self._check_numbers(wrong, None)
-            form = NumberFormat()  # DuckDB takes a number with a plus sign for text, but can convert it.
-        return kinds, written, form
-
-    def _labels(
-        self,
-        texts: duckdb.DuckDBPyRelation,
-        kinds: Mapping[str, str],
-        wanted: Mapping[str, LabelRole],
-        form: NumberFormat | None,
-    ) -> dict[str, str]:
-        """Return the SQL that converts columns of labels."""
-        quantities = [name for name, role in wanted.items() if role == "quantity"]
-        numbers = self._numbers(texts, [name for name in quantities if self._has_decimals(texts, name, form)], form)
-        others = {name: role for name, role in wanted.items() if name not in numbers and kinds[name] != "VARCHAR"}
-        casts = {name: _kind(texts, name, kinds[name], role) for name, role in others.items()}
-        return numbers | {name: f"CAST({quoted(name)} AS {kind})" for name, kind in casts.items()}
-
-    def _has_decimals(self, texts: duckdb.DuckDBPyRelation, name: str, form: NumberFormat | None) -> bool:
-        """Return whether all texts of a column are numbers, some with decimals or separators.
-
-        If only a few words are not, each of the many numbers would be a label of its own: this is an error.
-        """
-        column = quoted(name)
-        plain = f"TRY_CAST({column} AS DOUBLE) IS NOT NULL"
-        number = plain if form is None else form.matches(name)
-        similar = f"({' OR '.join([number, plain, *(one.matches(name) for one in USUAL)])})"
-        digits = f"coalesce(bool_and(regexp_full_match({column}, '{DIGITS}')), true)"
-        counts = f"count({column}), count(*) FILTER ({number}), count(*) FILTER ({similar}), {digits}"
-        ((filled, numbers, alike, whole),) = texts.aggregate(counts).fetchall()
-        if numbers < filled < 2 * alike:
-            distinct = f"count(DISTINCT {column}) FILTER ({similar}), count(DISTINCT {column}) FILTER (NOT {similar})"
-            codes = f"bool_or(regexp_full_match({column}, '{CODES['BIGINT']}'))"
-            ((values, words, coded),) = texts.aggregate(f"{distinct}, {codes}").fetchall()
-            if values > MOST_LABELS and words <= FEW_WORDS and not coded:
-                self._check_numbers([name], form)
-        return bool(numbers == filled and not whole)
-
-    def _numbers(
-        self, texts: duckdb.DuckDBPyRelation, names: Sequence[str], form: NumberFormat | None
-    ) -> dict[str, str]:
-        """Return the SQL that converts columns of texts to numbers; raise an error for the first text that is none."""
-        if not names:
-            return {}
-        counts = [_lost(name, "DOUBLE") if form is None else form.mismatches(name) for name in names]
-        ((*mismatches,),) = texts.aggregate(", ".join(counts)).fetchall()
-        wrong = [name for name, count in zip(names, mismatches, strict=True) if count]
-        self._check_numbers(wrong, form)
-        return {name: f"CAST({quoted(name)} AS DOUBLE)" if form is None else form.sql(name) for name in names}
-
-    def _check_numbers(self, names: Sequence[str], form: NumberFormat | None) -> None:
-        """Raise an error for the first field of some columns that is not a number."""
-        is_valid = self._is_number if form is None else lambda text: text in self.nulls or form.is_number(text)
-        for name in names:
-            for path, head in self.heads.items():
-                found = first_offender(path, self.form, head, name, is_valid)
-                if found is not None:
-                    raise _not_a_number(name, *found, path=path)
-
-    def _check_names(self, connection: duckdb.DuckDBPyConnection, names: list[str], used: Sequence[str]) -> None:
-        """Raise an error if DuckDB gives a used name to another column."""
-        for (path, head), name in zip(self.heads.items(), names, strict=bool(self.heads)):
-            own = [one.strip(string.whitespace) for one in head.names]  # As DuckDB does.
-            check_given(own, partial(self._columns, connection, name), used, f"line 1 of {shown(path)}")
-
-    def _columns(self, connection: duckdb.DuckDBPyConnection, name: str) -> list[str]:
-        return self._read(connection, [name]).columns
-
-    def _read(
-        self,
-        connection: duckdb.DuckDBPyConnection,
-        names: list[str],
-        types: Mapping[str, str] | None = None,
-        nulls: Sequence[str] | None = None,
-    ) -> duckdb.DuckDBPyRelation:
-        """Open the files with columns matched by name, because their order may differ.
-
-        In SQL, because the function `read_csv` of DuckDB before 2.0 forgets the types of columns matched by name.
-        """
-        options = {
-            "union_by_name": "true",
-            "nullstr": _sql_list(self.nulls if nulls is None else nulls),
-            "compression": sql_text(self.form),
-            "buffer_size": BUFFER,
-            "max_line_size": LINE,
+    def __init__(self, connection: duckdb.DuckDBPyConnection, files: Texts, used: Sequence[str] | None) -> None:
+        self.connection, self.files = connection, files
+        self.columns = {
+            path: names_in_queries(head.names, used, f"line 1 of {shown(path)}") for path, head in files.heads.items()
         }
-        if types:
-            given = (f"{sql_text(name)}: {sql_text(kind)}" for name, kind in types.items())
-            options["types"] = f"{{{', '.join(given)}}}"
-        if self.heads:
-            # With a guessed dialect, DuckDB would skip the lines before one with another number of fields.
-            separator = next(iter(self.heads.values())).separator
-            options |= {"delim": sql_text(separator), "quote": "'\"'", "escape": "'\"'", "comment": "''"}
-            options |= {"header": "true", "skip": 0}
+        self.names = list(dict.fromkeys(name for names in self.columns.values() for name in names))
+        self.texts = self.read({})
+
+    def read(
+        self, kinds: Mapping[str, str], decimal: DecimalSign = ".", *, rejects: bool = False
+    ) -> duckdb.DuckDBPyRelation:
+        """Return all rows, with columns matched by name; those without a type are text.
+
+        Rejected lines are left out and recorded with `rejects`, and otherwise end a query by an error.
+        """
+        separator = next(iter(self.files.heads.values())).separator
+        options = {
+            "auto_detect": "false",
+            "header": "true",
+            "delim": sql_text(separator),
+            "quote": "'\"'",
+            "escape": "'\"'",
+            "comment": "''",
+            "nullstr": sql_list(["", *self.files.dialect.nulls]),
+            "decimal_separator": sql_text(decimal),
+            "compression": sql_text(self.files.form),
+            "buffer_size": BUFFER,
+            "max_line_size": LONGEST_LINE,
+        }
+        if rejects:
+            options |= {"store_rejects": "true", "rejects_limit": FAULTS}
         written = ", ".join(f"{name} = {value}" for name, value in options.items())
-        return connection.sql(f"SELECT * FROM read_csv({_sql_list(names)}, {written})")  # noqa: S608  (all is quoted)
+        groups: dict[tuple[str, ...], list[Path]] = {}
+        for path, own in self.columns.items():
+            groups.setdefault(tuple(own), []).append(path)
+        parts = []
+        for names, paths in groups.items():
+            columns = ", ".join(f"{sql_text(name)}: {sql_text(kinds.get(name, 'VARCHAR'))}" for name in names)
+            listed = sql_list(literal(path) for path in paths)
+            parts.append(f"SELECT * FROM read_csv({listed}, columns = {{{columns}}}, {written})")  # noqa: S608  (all is quoted)
+        return self.connection.sql(" UNION ALL BY NAME ".join(parts))
 
-    def _is_number(self, text: str) -> bool:
+    def facts(self, roles: Mapping[str, Role | Literal["number"]]) -> dict[str, dict[str, Any]]:
+        """Return what is known of the texts of columns; raise an error for the first faulty line."""
+        asked = [(name, fact) for name, role in roles.items() for fact in FACTS_OF_ROLES[role]]
+        answers = self._answers({}, ".", [FACTS[fact].replace("COLUMN", quoted(name)) for name, fact in asked])
+        facts: dict[str, dict[str, Any]] = {name: {} for name in roles}
+        for (name, fact), answer in zip(asked, answers, strict=True):
+            facts[name][fact] = answer
+        return facts
+
+    def kinds_of_labels(self, roles: Mapping[str, Role], facts: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+        """Return the types as which columns are read that keep what their roles need."""
+        possible = []
+        for name in roles:
+            bounds = [facts[name][fact] for fact in BOUNDS]
+            casts = (f"TRY_CAST(? AS {kind}) IS NOT NULL AND TRY_CAST(? AS {kind}) IS NOT NULL" for kind in KINDS)
+            query = f"SELECT {', '.join(casts)}"
+            answers = self.connection.execute(query, bounds * len(KINDS)).fetchall()[0]
+            possible += [(name, kind) for kind, answer in zip(KINDS, answers, strict=True) if answer]
+        if not possible:
+            return {}
+        conditions = ", ".join(_faithful(quoted(name), kind, roles[name]) for name, kind in possible)
+        answers = self.texts.aggregate(conditions).fetchall()[0]
+        # The first type that is faithful comes last, and replaces others.
+        return {name: kind for (name, kind), answer in reversed(list(zip(possible, answers, strict=True))) if answer}
+
+    def refuse_number(self, name: str, decimal: DecimalSign) -> NoReturn:
+        """Raise an error for the first cell of a column that is not a number."""
+        column = quoted(name)
+        self._answers({name: "DOUBLE"}, decimal, [f"count({column})"])
+        # DuckDB would read 1_0 as a number, and records no line for it.
+        numbered = self.texts.project(f"row_number() OVER () AS row, {column}")
+        wrong = f"{column} IS NOT NULL AND NOT regexp_full_match({column}, {sql_text(PATTERNS[decimal])})"
+        row, cell = numbered.filter(wrong).order("row").limit(1).fetchall()[0]
+        _refuse_cell(name, cell, f"row {row:,} of the files")
+
+    def _answers(self, kinds: Mapping[str, str], decimal: DecimalSign, asked: Sequence[str]) -> tuple[Any, ...]:
+        """Return the answers to a query; raise an error for the first line that DuckDB cannot read."""
+        import duckdb
+
+        query = ", ".join(asked or ["count(*)"])
         try:
-            float(text)
-        except ValueError:
-            return text in self.nulls
-        return True
+            return tuple(self.read(kinds, decimal).aggregate(query).fetchall()[0][: len(asked)])
+        except duckdb.Error:
+            self._refuse_first_fault(kinds, decimal, query)
+            raise
+
+    def _refuse_first_fault(self, kinds: Mapping[str, str], decimal: DecimalSign, query: str) -> None:
+        """Raise an error for the first line that DuckDB rejects, unless there are too many to record them in time."""
+        import duckdb
+
+        clock = threading.Timer(SECONDS_FOR_FAULTS, self.connection.interrupt)
+        clock.start()
+        try:
+            self.read(kinds, decimal, rejects=True).aggregate(query).fetchall()
+        except duckdb.Error:
+            return
+        finally:
+            clock.cancel()
+        found = self.connection.sql(
+            "SELECT file_path, line_byte_position, error_type, column_idx, column_name, csv_line, error_message "
+            "FROM reject_errors JOIN reject_scans USING (scan_id, file_id) ORDER BY file_path, line, column_idx LIMIT 1"
+        ).fetchall()
+        if found:
+            self._refuse(*found[0])
+
+    def _refuse(
+        self, file: str, position: int | None, kind: str, place: int, name: str, record: str, problem: str
+    ) -> NoReturn:
+        """Raise an error with what DuckDB records of a line."""
+        path = next((each for each in self.columns if str(each.absolute()) == file), Path(file))
+        if kind == "LINE SIZE OVER MAXIMUM":
+            raise line_too_long()
+        if kind == "INVALID ENCODING":
+            raise not_utf8(path)
+        # DuckDB counts bytes from 1, a record with lines in quotes as one line, and empty lines as part of the next.
+        empty = record[: len(record) - len(record.lstrip("\r\n"))]
+        line = 1 + lines_before(path, self.files.form, (position or 1) - 1) + (empty.count("\n") or empty.count("\r"))
+        where = f"line {line:,} of {shown(path)}"
+        if kind == "CAST":
+            cell = CONVERSION.search(problem)
+            _refuse_cell(name, "" if cell is None else cell["cell"], where)
+        if kind == "UNQUOTED VALUE":
+            raise InputValueError(f"quotes must be closed, and doubled within a field; {where} has one that is not")
+        head = self.files.heads[path]
+        law = "every line must have a field for each column"
+        if kind == "MISSING COLUMNS":
+            short = f"{where} has {_fields(place)} and the header {len(head.names):,}"
+            raise InputValueError(law, offender=f"{short}: it ends before {name!r}")
+        if kind == "TOO MANY COLUMNS":
+            text = record.strip("\r\n")
+            text = text if len(text) <= LONGEST_RECORD else f"{text[:LONGEST_RECORD]}..."
+            hint = f"put a field that contains {head.separator!r} in double quotes."
+            raise InputValueError(law, offender=f"{where} has more fields than the header: it is {text!r}", hint=hint)
+        raise InputValueError(f"text must be CSV; {where} is not", offender=problem.splitlines()[0])
 
 
-def _sql_list(texts: Iterable[str]) -> str:
+def _decimal_sign(facts: Sequence[Mapping[str, int]]) -> DecimalSign:
+    """Return the comma if more numbers have it beyond doubt than do not have it; these are errors then."""
+    without = sum(each["filled"] - each["commas"] for each in facts)
+    return "," if sum(each["sure_commas"] for each in facts) > without else "."
+
+
+def _is_cut(facts: Mapping[str, int], decimal: DecimalSign) -> bool:
+    """Return whether a quantity is read as numbers: all texts are numbers, some with decimals.
+
+    If only a few words are not, each of the many numbers would be a label of its own; then the first word is an error.
+    """
+    numbers, filled = facts[MATCHES[decimal]], facts["filled"]
+    if numbers == filled:
+        return facts["digits"] < filled
+    is_nearly = filled < 2 * facts["like_numbers"] and facts["words"] <= MOST_WORDS
+    return is_nearly and facts["distinct"] > MOST_LABELS and not facts["codes"]
+
+
+def _outcome_kind(facts: Mapping[str, int]) -> str:
+    """Return the type of outcomes whose labels are not named; a few words among numbers are errors."""
+    filled = facts["filled"]
+    if filled < 2 * facts["points"] and (facts["points"] == filled or facts["words"] <= MOST_WORDS):
+        return "DOUBLE"
+    return "BOOLEAN" if filled and facts["truths"] == filled else "VARCHAR"
+
+
+def _faithful(column: str, kind: str, role: Role) -> str:
+    """Return the SQL for whether a type keeps what the role of a column needs."""
+    cast, is_number = f"TRY_CAST({column} AS {kind})", kind in NUMBERS
+    conditions = [f"count({column}) = count({cast})"]
+    if role == "value":
+        conditions.append(f"count(DISTINCT {column}) = count(DISTINCT {cast})")
+    elif role != "copied" or not is_number:
+        conditions.append(f"bool_and({cast}::VARCHAR = {column})")
+    if is_number:
+        pattern = sql_text(DIGITS if kind in WHOLE else PATTERNS["."])  # DuckDB would round to whole numbers.
+        conditions.append(f"bool_and(regexp_full_match({column}, {pattern}))")
+        if role == "copied":
+            conditions.append(f"NOT bool_or(regexp_full_match({column}, '{CODES}'))")
+    elif kind == "BOOLEAN":
+        conditions.append(f"bool_and(lower({column}) IN ('true', 'false'))")
+    else:
+        conditions.append(f"bool_and(regexp_matches({column}, '{YEAR_FIRST}'))")
+    return " AND ".join(conditions)
+
+
+def _refuse_cell(column: str, cell: str, where: str) -> NoReturn:
+    shortened = cell if len(cell) <= LONGEST_CELL else f"{cell[:LONGEST_CELL]}..."
+    law = f"column {column!r} must contain numbers; {where} has {shortened!r}"
+    hint = f"use --null {shlex.quote(cell)} if this means a missing value." if len(cell) <= LONGEST_WORD else ""
+    if cell.strip().endswith("%"):
+        hint = "divide percentages by 100, and write them without the sign."
+    elif SIGNS.fullmatch(cell):
+        hint = "write numbers without separators of thousands; --decimal names the decimal sign, a point or a comma."
+    if cell.strip() != cell.strip(string.whitespace):
+        hint = "remove the no-break or other special space beside the number."
+    raise InputValueError(law, hint=hint)
+
+
+def _fields(number: int) -> str:
+    return "1 field" if number == 1 else f"{number:,} fields"
+
+
+def quoted(name: str) -> str:
+    """Write the name of a column in SQL."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def sql_text(text: str) -> str:
+    """Write a text in SQL."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def sql_list(texts: Iterable[str]) -> str:
+    """Write texts in SQL."""
     return f"[{', '.join(map(sql_text, texts))}]"
 
 
-def _not_a_number(column: str, line: int, text: str, *, path: Path | None) -> InputValueError:
-    shortened = text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
-    where = "" if path is None else f" of {shown(path)}"
-    law = f"column {column!r} must contain numbers; line {line:,}{where} has {shortened!r}"
-    hint = f"use --null {shlex.quote(text)} if this means a missing value." if len(text) <= SHORT else ""
-    if text.strip().endswith("%"):
-        hint = "divide percentages by 100, and write them without the sign."
-    elif SIGNS.fullmatch(text):
-        hint = "--decimal and --thousands name the signs in numbers, such as --decimal , --thousands ."
-    if text.strip() != text.strip(string.whitespace):
-        hint = "remove the no-break or other special space beside the number."
-    return InputValueError(law, hint=hint)
-
-
-def _converted(
-    labels: Mapping[str, LabelRole], kinds: Mapping[str, str], numbers: Sequence[str]
-) -> dict[str, LabelRole]:
-    """Return the columns of labels that may have to be converted; those of numbers are converted anyway."""
-    found = {name: role for name, role in labels.items() if name in kinds and name not in numbers}
-    found = {name: role for name, role in found.items() if role != "outcome" or kinds[name] == "BOOLEAN"}
-    return {name: role for name, role in found.items() if role == "quantity" or kinds[name] != "VARCHAR"}
-
-
-def _projection(columns: Sequence[str], converted: Mapping[str, str]) -> str:
-    return ", ".join(f"{converted.get(name, quoted(name))} AS {quoted(name)}" for name in columns)
-
-
-def _others(texts: duckdb.DuckDBPyRelation, kinds: Mapping[str, str]) -> dict[str, str]:
-    """Return the SQL that converts columns to the types that DuckDB guesses, if they lose nothing."""
-    if not kinds:
-        return {}
-    counts = [_lost(name, kind, CODES.get(kind, "")) for name, kind in kinds.items()]
-    ((*lost,),) = texts.aggregate(", ".join(counts)).fetchall()
-    kept = {name for name, count in zip(kinds, lost, strict=True) if not count}
-    decimals = {name: "DOUBLE" for name, kind in kinds.items() if kind in WHOLE and name not in kept}
-    return _others(texts, decimals) | {name: f"CAST({quoted(name)} AS {kinds[name]})" for name in kept}
-
-
-def _lost(name: str, kind: str, codes: str = "") -> str:
-    """Return the SQL that counts the texts that a type does not represent, or that match the pattern of codes."""
-    column = quoted(name)
-    lost = f"TRY_CAST({column} AS {kind}) IS NULL"
-    if kind in TIMES:
-        lost = f"({lost} OR NOT regexp_matches({column}, '{YEAR_FIRST}'))"
-    if kind in WHOLE:
-        lost = f"({lost} OR NOT regexp_full_match({column}, '{DIGITS}'))"
-    if codes:
-        lost = f"({lost} OR regexp_full_match({column}, '{codes}'))"
-    return f"count(*) FILTER ({column} IS NOT NULL AND {lost})"
-
-
-def _kind(texts: duckdb.DuckDBPyRelation, name: str, kind: str, role: LabelRole) -> str:
-    """Return the type as which a column of labels can be read without merging or rewriting any."""
-    for candidate in NUMBERS if kind in NUMBERS else (kind,):
-        column, cast = quoted(name), f"TRY_CAST({quoted(name)} AS {candidate})"
-        faithful = f"bool_and({column} IS NULL OR coalesce({cast}::VARCHAR = {column}, false))"
-        if role == "value":
-            faithful = f"count({column}) = count({cast}) AND count(DISTINCT {column}) = count(DISTINCT {cast})"
-        if candidate == "BOOLEAN" and role != "label":  # DuckDB would also read yes, no, t and f as such.
-            faithful = f"bool_and(lower({column}) IN ('true', 'false'))"
-        if candidate in TIMES:
-            faithful += f" AND bool_and(regexp_matches({column}, '{YEAR_FIRST}'))"
-        if candidate in WHOLE:  # DuckDB would round numbers that are not integers.
-            faithful += f" AND bool_and(regexp_full_match({column}, '{DIGITS}'))"
-        (answer,) = texts.aggregate(f"coalesce({faithful}, true)").fetchall()
-        if answer[0]:
-            return candidate
-    return "VARCHAR"
+def literal(path: Path) -> str:
+    """Escape a path so that DuckDB finds only this file, whatever characters its name contains."""
+    return glob.escape(os.path.abspath(path))  # noqa: PTH100  (a leading `~` or scheme is part of the name)
