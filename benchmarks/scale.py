@@ -106,7 +106,7 @@ def steps(rows: int, folder: str) -> dict[str, Any]:
     print(f"filled in {filled:.1f} s, plain SQL {summed:.1f} s, {cells} cells", flush=True)
     with TemporaryDirectory(dir=folder) as store:
         ledger.to_parquet(Path(store) / "ledger")
-        (evaluated, _), _ = timed(lambda: pr.evaluate(pr.Ledger.from_parquet(Path(store) / "ledger"), seed=1).summary())
+        (evaluated, _), _ = timed(lambda: str(pr.evaluate(pr.Ledger.from_parquet(Path(store) / "ledger"), seed=1)))
     (mended, _), _ = timed(lambda: pr.recalibrate(ledger, model="b", folds="fold"))
     print(f"evaluated in {evaluated:.1f} s, recalibrated in {mended:.1f} s", flush=True)
     (searched, _), found = timed(lambda: pr.find_segments(cases, "a", outcome="y", by=list(COLUMNS), seed=1))

@@ -51,7 +51,7 @@ def test_an_evaluation_of_grades_is_that_of_the_arrays(request, lazy_engine):
     one = {"rough": NAMED["rough"]}
     found, whole = (pr.evaluate(frame, one, **options) for frame in (lazy_engine(FRAME), FRAME))
     assert found.to_dict() == pytest.approx(whole.to_dict(), rel=1e-11, abs=1e-14, nan_ok=True)
-    assert found.summary() == whole.summary()
+    assert str(found) == str(whole)
     for model, tables in whole.tables.items():
         for label, table in tables.items():
             other = found.tables[model][label]
@@ -70,7 +70,7 @@ def test_classes_groups_and_confusion_are_those_of_the_arrays(lazy_engine):
     assert found.class_calibration["sharp"].p_value == pytest.approx(
         whole.class_calibration["sharp"].p_value, rel=1e-12
     )
-    assert found.summary() == whole.summary()
+    assert str(found) == str(whole)
 
 
 def same_columns(found, whole):

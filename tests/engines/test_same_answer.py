@@ -69,7 +69,7 @@ def answer(frame, options):
         "scores": found.to_dict(),
         "groups": found.slices.to_dict(),
         "comparison": found.comparison.to_dict(),
-        "summary": found.summary(),
+        "card": str(found),
     }
 
 

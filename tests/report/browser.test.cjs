@@ -246,19 +246,6 @@ test("the policy stops what a hole in the page would let in", async () => {
   await close();
 });
 
-test("in a notebook the page works in a sandbox of its own", async () => {
-  const { page, faults, close } = await open("frame.html");
-  const frame = page.frames()[1];
-  await frame.waitForSelector("[data-range]:not([hidden])");
-  assert.equal(await frame.evaluate(() => window.origin), "null");
-  assert.equal(await frame.evaluate(() => { try { return window.parent.document.title; } catch (error) { return error.name; } }), "SecurityError");
-  await frame.focus("#range-low");
-  await frame.press("#range-low", "ArrowRight");
-  assert.notEqual(await frame.textContent("output[data-shown=low]"), expected.intervals[0].low);
-  assert.deepEqual(faults.filter((one) => one !== "request: about:srcdoc"), []);
-  await close();
-});
-
 test("on paper the data of the figures are open and the controls are gone", async () => {
   const { page, close } = await open("demo.html");
   await page.emulateMedia({ media: "print" });

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 import propriety as pr
 from propriety.cli.program import program
-from propriety.report import iframe_of, render
+from propriety.report import render
 from propriety.report.labels import steady
 from propriety.report.page import Page
 from propriety.report.threshold_ranking import ThresholdRanking
@@ -164,7 +164,6 @@ def pages(tmp_path, demo):
         "hostile.html": render(hostile),
         "cases.html": report_of_a_csv_file(tmp_path),
         "classes.html": report_of_classes(),
-        "frame.html": f'<!doctype html><html lang="en"><meta charset="utf-8"><title>secret</title>{iframe_of(render(page))}</html>',
         "expected.json": json.dumps(expected),
     }
     for name, text in files.items():

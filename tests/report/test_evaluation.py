@@ -1,6 +1,7 @@
 """The report of an evaluation: for every kind of outcome, whole or not at all, of a size that cases do not change."""
 
 import functools
+import html
 import os
 import re
 
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 
 import propriety as pr
+from propriety.inference.number_words import percent
 from propriety.report.cells import PValue, cells_of
 from propriety.report.evaluation import page_of
 from propriety.report.figures import without_pictures
@@ -240,7 +242,7 @@ def test_a_weighted_event_rate_is_called_so():
     result = pr.evaluate(Y, {"a": TRUTH}, sample_weight=weight, seed=1, n_resamples=20)
     with without_pictures():
         page = page_of(result, title="A")
-    assert page.headline["Event rate"].endswith("%, weighted")
+    assert f"weighted event rate {percent(result.rates['event'])}" in page.card
 
 
 def test_close_thresholds_have_a_column_each():
@@ -271,3 +273,23 @@ def test_others_may_read_the_page_as_they_may_any_file(tmp_path):
     evaluated("one model").to_html(tmp_path / "report.html")
     (tmp_path / "plain.txt").touch()
     assert (tmp_path / "report.html").stat().st_mode == (tmp_path / "plain.txt").stat().st_mode
+
+
+@pytest.mark.parametrize("kind", ["event", "one model", "classes in groups"])
+def test_the_card_is_at_the_top_with_links_to_the_sections(kind):
+    result = evaluated(kind)
+    page = result.to_html(title="A")
+    top = page.partition("<main")[2].partition("<nav")[0]
+    text = html.unescape(re.sub(r"<[^>]+>", "", top))
+    assert text.partition("Verdict")[2].strip().startswith(result.card.answer)
+    assert all(sentence in text for sentence in result.card.sentences)
+    written = [html.unescape(cell) for cell in re.findall(r'<td(?! class="r")[^>]*>([^<]+)</td>', top)]
+    lines = [(table, line) for table in result.card.tables for line in table.lines]
+    cells = [
+        part for table, line in lines for place, cell in enumerate(line.cells) for part in table.parts(place, cell)
+    ]
+    assert written == [part for part in cells if part]
+    links = re.findall(r'href="#(s-[a-z0-9-]+)"', top)
+    assert len(links) == sum(bool(question) for table in result.card.tables for question, _ in table.blocks)
+    assert all(f'<section id="{link}"' in page for link in links)
+    assert "to_html" not in text

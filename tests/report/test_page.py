@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from propriety.errors import InputValueError
-from propriety.report import Estimate, Facts, Figure, Page, Section, Table, iframe_of, render
+from propriety.report import Estimate, Facts, Figure, Page, Section, Table, render
 from propriety.report.cells import cells_of
 from propriety.report.labels import short_names
 from propriety.report.payload import json_for_html
@@ -238,14 +238,6 @@ def test_json_is_ascii_and_cannot_leave_its_element():
     assert json.loads(text) == ["</script>", "\u2028\u2029", "&amp;", "é"]
     with pytest.raises(ValueError, match="JSON"):
         json_for_html([float("nan")])
-
-
-def test_the_frame_is_a_sandbox_that_does_not_share_the_origin(rendered):
-    frame = iframe_of(rendered)
-    ((tag, attrs),) = Reader(frame).elements
-    assert tag == "iframe"
-    assert attrs["sandbox"] == "allow-scripts"
-    assert attrs["srcdoc"] == rendered
 
 
 @pytest.mark.parametrize(

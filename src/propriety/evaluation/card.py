@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 NARROW = 80  # Columns; the card is narrow if it then fits on a screen with all findings.
 MOST_LINES = 35
 MOST_SENTENCES = 4
+REPORT = 'result.to_html("report.html")'  # Where there is more.
 PLAIN = str.maketrans({"─": "-", "\N{MINUS SIGN}": "-", "\N{EN DASH}": "-", "…": "~", "\N{INFINITY}": "inf"})
 
 
@@ -93,10 +94,10 @@ class Card:
         return [*top, *middle, rule, *said, *([rule] if said else []), *foot]
 
     def foot(self, shown: int) -> tuple[str, ...]:
-        """Return the notes below the findings, of which so many are shown."""
+        """Return the notes below the findings, of which so many are shown, and where there is more."""
         left = len(self.sentences) - shown
         more = f" {left} more finding{'s' * (left > 1)}: result.card.sentences." if left else ""
-        return (*self.notes[:-1], self.notes[-1].replace(" result.to_html", f"{more} result.to_html"))
+        return (*self.notes[:-1], f"{self.notes[-1]}{more} {REPORT}")
 
 
 def card_of(evaluation: Evaluation) -> Card:
@@ -128,7 +129,7 @@ def _notes(evaluation: Evaluation) -> Iterator[str]:
         if ends_of(evaluation):
             yield "Net true positives: net benefit above the better of acting on everybody and on nobody."
     level = f"{percent(evaluation.level, 6)} intervals"
-    yield f'{level}. Valid for cases on which no model was fitted. result.to_html("report.html")'
+    yield f"{level}. Valid for cases on which no model was fitted."
 
 
 def _wrapped(text: str, width: int, label: str = "") -> list[str]:

@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 MOST_SENTENCES = 8
 WIDTH, HEIGHT = 88, 14  # Of a drawn interval, in pixels.
-NAME = "propriety-card"
 # Colours are those of the text around the card, so that it can be read on light and dark pages.
 STYLE = """
 .propriety-card { font-variant-numeric: tabular-nums; max-width: 75rem; }
 .propriety-card .answer { font-size: 1.35em; line-height: 1.35; margin: .2em 0 .5em; max-width: 46em; }
+.propriety-card .answer { text-wrap: balance; }
 .propriety-card .soft, .propriety-card .r { opacity: .75; }
 .propriety-card p, .propriety-card li { margin: .2em 0; max-width: 60em; text-align: left; }
-.propriety-card .scroll { overflow-x: auto; }
+.propriety-card .scroll { overflow-x: auto; line-height: 1.4; }
 .propriety-card table { border-collapse: collapse; width: auto; margin: .6em 0 1em; font-size: 1em; border: 0; }
 .propriety-card tr, .propriety-card tbody tr:hover { background: none !important; }
 .propriety-card th, .propriety-card td { border: 0; padding: .12em .4em; text-align: left; white-space: nowrap; }
@@ -41,21 +41,23 @@ STYLE = """
 
 def notebook_html(card: Card) -> str:
     """Return the card for a notebook, with its style and without any script."""
-    return f"<style>{STYLE.strip()}</style>{card_html(card)}"
-
-
-def card_html(card: Card, links: Mapping[str, str] | None = None) -> str:
-    """Return the card; `links` are addresses for its questions, under which there is more."""
-    lead, colon, rest = card.answer.partition(":")
     shown = card.sentences[:MOST_SENTENCES]
-    found = "".join(f"<li>{_text(sentence)}</li>" for sentence in shown)
-    tables = "".join(_table(table, links or {}) for table in card.tables)
-    notes = " ".join(card.foot(len(shown)))
+    return f"<style>{STYLE.strip()}</style>{_card(card, shown, card.foot(len(shown)), {})}"
+
+
+def page_html(card: Card, links: Mapping[str, str]) -> str:
+    """Return the card for a page with the style; `links` are addresses for its questions, with more about them."""
+    return _card(card, card.sentences, card.notes, links)
+
+
+def _card(card: Card, sentences: Sequence[str], notes: Sequence[str], links: Mapping[str, str]) -> str:
+    lead, colon, rest = card.answer.partition(":")
+    tables = "".join(_table(table, links) for table in card.tables)
+    found = "".join(f"<li>{_text(sentence)}</li>" for sentence in sentences)
     return (
-        f'<div class="{NAME}"><p class="answer"><b>{_text(lead + colon)}</b>{_text(rest)}</p>'
-        f'<p class="soft">{_text(card.about)}</p>'
-        f'<div class="scroll">{tables}</div>{f"<ol>{found}</ol>" if found else ""}'
-        f'<p class="soft">{_text(notes)}</p></div>'
+        f'<div class="propriety-card"><p class="answer"><b>{_text(lead + colon)}</b>{_text(rest)}</p>'
+        f'<p class="soft">{_text(card.about)}</p><div class="scroll">{tables}</div>'
+        f'{f"<ol>{found}</ol>" if found else ""}<p class="soft">{_text(" ".join(notes))}</p></div>'
     )
 
 
@@ -107,8 +109,9 @@ def _row(table: Table, line: Line) -> str:
     for place, cell in enumerate(line.cells):
         number, limits = table.parts(place, cell)
         drawn = "" if cell is None or axis is None else _interval(cell, axis)
-        for kind, content in (("v", _text(number)), ("", _text(limits)), ("g", drawn)):
-            cells.append(f"<td{f' class={kind!r}' if kind else ''}{_of_model(table, place)}>{content}</td>")
+        of_model = _of_model(table, place)
+        cells.append(f'<td class="v"{of_model}>{_text(number)}</td><td{of_model}>{_text(limits)}</td>')
+        cells.append(f'<td class="g"{of_model}>{drawn}</td>')
     return f"<tr>{''.join(cells)}</tr>"
 
 

@@ -14,7 +14,7 @@ from propriety.report.cells import Estimate
 from propriety.report.figures import figure_of, svg_of
 from propriety.report.labels import short_names
 from propriety.report.page import Facts, Figure, Page, Section, Table
-from propriety.report.rendering import iframe_of, render
+from propriety.report.rendering import render
 from propriety.report.threshold_ranking import ThresholdRanking, threshold_ranking
 
 __all__ = [
@@ -26,7 +26,6 @@ __all__ = [
     "Table",
     "ThresholdRanking",
     "figure_of",
-    "iframe_of",
     "render",
     "short_names",
     "svg_of",

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from propriety.evaluation.card_html import page_html
 from propriety.evaluation.evaluation import Evaluation
+from propriety.evaluation.rows import ALONE, ASKED, DECISIONS, FORECASTS, ORDER, question_of_groups
 from propriety.report import texts
 from propriety.report.about import description_of, title_of
 from propriety.report.abstention import abstention
 from propriety.report.class_sections import classes, confusion
 from propriety.report.group_sections import group_sections
+from propriety.report.labels import steady
 from propriety.report.number_sections import comparison, means, scores
 from propriety.report.page import Facts, Page, Section
 from propriety.report.recalibration import recalibration
@@ -48,39 +51,26 @@ def page_of(
     >>> [section.id for section in page_of(result, title="A").sections]
     ['scores', 'calibration', 'decisions', 'means', 'methods']
     """
+    sections = tuple(_sections(evaluation))
     return Page(
         title=title_of(evaluation) if title is None else title,
         about=description_of(evaluation, description or {}),
-        verdict=(evaluation.card.answer, *evaluation.card.sentences),
+        card=steady(page_html(evaluation.card, _links(evaluation, sections))),
         models=evaluation.models,
-        headline=_headline(evaluation),
-        sections=tuple(_sections(evaluation)),
+        sections=sections,
     )
 
 
-def _headline(evaluation: Evaluation) -> dict[str, object]:
-    facts: dict[str, object] = {"Cases": evaluation.n}
-    rates = evaluation.rates
-    if evaluation.kind == "binary":
-        weighted = ", weighted" if evaluation.is_weighted else ""
-        if (censoring := evaluation.ledger.censoring) is not None:
-            horizon, unknown = f"{censoring.horizon:g}", censoring.n - evaluation.n - evaluation.dropped
-            weighted = f" by {horizon}{', weighted' * censoring.is_weighted}"
-            facts[f"Censored before {horizon}"] = f"{unknown:,} of {censoring.n:,} cases"
-        facts["Event rate"] = f"{rates['event']:.2%}{weighted}"
-    else:
-        facts["Grades" if evaluation.kind == "ordinal" else "Classes"] = len(rates)
-    facts["Models"] = len(evaluation.models)
-    if evaluation.problem.interval is not None:
-        low, high = evaluation.problem.interval
-        facts["Thresholds"] = f"{100 * low:g}% to {100 * high:g}%"
-    elif evaluation.thresholds is not None:
-        facts["Threshold"] = f"{100 * float(evaluation.thresholds):g}%"  # type: ignore[arg-type]  # no interval
+def _links(evaluation: Evaluation, sections: Iterable[Section]) -> dict[str, str]:
+    """Return the section of the page that has more about each question of the card."""
+    ids = [section.id for section in sections]
+    questions = list(dict.fromkeys(row.question for row in evaluation.card.rows))
+    known = {DECISIONS: "decisions", ORDER: "decisions", FORECASTS: "scores", ALONE: "scores", ASKED: "scores"}
+    groups = next((name for name in ids if name.startswith("slices")), "")
     if evaluation.slices is not None:
-        facts["Groups"] = len(evaluation.slices.group) // len(evaluation.models)
-    if evaluation.dropped:
-        facts["Rows left out"] = evaluation.dropped
-    return facts
+        known[question_of_groups(evaluation, evaluation.slices)] = groups
+    found = {question: known.get(question, "calibration") for question in questions}
+    return {question: f"#s-{name}" for question, name in found.items() if name in ids}
 
 
 def _sections(evaluation: Evaluation) -> Iterator[Section]:

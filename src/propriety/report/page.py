@@ -1,4 +1,4 @@
-"""The contents of a page: a verdict, then sections with text, figures, tables, facts and one interactive ranking."""
+"""The contents of a page: a card or a verdict, then sections with text, figures, tables, facts and one ranking."""
 
 from __future__ import annotations
 
@@ -130,12 +130,14 @@ class Page:
     ----------
     title : str
         What was evaluated.
-    verdict : tuple of str
-        The findings in plain words; the first paragraph is the most important.
     models : tuple of str
         The models in the order of their colours.
     sections : tuple of Section
         The parts.
+    verdict : tuple of str
+        The findings in plain words; the first paragraph is the most important.
+    card : str
+        What an evaluation has in place of the verdict: its card, as HTML.
     headline : mapping of str to object
         A few facts for the top of the page, such as the number of cases.
     about : mapping of str to object
@@ -143,9 +145,10 @@ class Page:
     """
 
     title: str
-    verdict: tuple[str, ...]
     models: tuple[str, ...]
     sections: tuple[Section, ...]
+    verdict: tuple[str, ...] = ()
+    card: str = ""
     headline: Mapping[str, object] = field(default_factory=dict)
     about: Mapping[str, object] = field(default_factory=dict)
 

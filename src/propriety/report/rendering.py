@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import html
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,6 +16,7 @@ from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup
 from numpy.typing import NDArray
 
+from propriety.evaluation.card_html import STYLE
 from propriety.plots.drawing import COLORS, DASHES
 from propriety.report.cells import Estimate, cells_of, number
 from propriety.report.labels import named, steady
@@ -70,20 +70,6 @@ def write_page(page: str, path: str | PathLike[str]) -> None:
     write_whole(path, page.encode("utf-8"))
 
 
-def iframe_of(page: str, *, height: int = 800) -> str:
-    """Return a sandboxed iframe that shows a rendered page in a notebook.
-
-    Examples
-    --------
-    >>> iframe_of("<p>A</p>", height=300)[-65:]
-    'srcdoc="&lt;p&gt;A&lt;/p&gt;" width="100%" height="300"></iframe>'
-    """
-    return (
-        f'<iframe title="propriety report" sandbox="allow-scripts" srcdoc="{html.escape(page)}" '
-        f'width="100%" height="{height:d}"></iframe>'
-    )
-
-
 class _View:
     """The values that the template shows for a page; figures are numbered in order."""
 
@@ -96,7 +82,7 @@ class _View:
 
     def html(self) -> str:
         sections = [self._section(section) for section in self.page.sections]
-        style, script = _part("style.css"), _part("script.js")
+        style, script = _part("style.css") + STYLE, _part("script.js")
         data = {"models": [steady(name) for name in self.page.models], "ranking": self.ranking, "figures": self.points}
         return _template().render(
             page=self.page,
@@ -105,6 +91,7 @@ class _View:
             models=[{"place": place, "name": named(name), **_look(place)} for name, place in self.places.items()],
             sections=sections,
             policy=_policy(style, script),
+            card=Markup(self.page.card),  # noqa: S704  (escaped where it was made)  # nosec B704
             style=Markup(style),  # noqa: S704  (the package's own)  # nosec B704
             script=Markup(script),  # noqa: S704  (the package's own)  # nosec B704
             data=Markup(json_for_html(data)),  # noqa: S704  (escaped for this place)  # nosec B704
