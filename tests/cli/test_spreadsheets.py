@@ -2,6 +2,8 @@
 
 import datetime as dt
 import json
+import os
+import subprocess
 import sys
 import zipfile
 from xml.sax.saxutils import escape
@@ -139,7 +141,7 @@ def test_what_is_no_sheet(refusal, folder, monkeypatch):
         packed.writestr("a", "b")
     assert "y.xlsx cannot be read" in refusal("evaluate", "y.xlsx", *COLUMNS)
     write_sheets(folder / "z.xlsx", cases=[HEAD, *ROWS])
-    monkeypatch.setattr("propriety.cli.spreadsheets.LONGEST", 100)
+    monkeypatch.setattr("propriety.cli.spreadsheets.MOST_CONTENT", 100)
     assert "z.xlsx has more" in refusal("evaluate", "z.xlsx", *COLUMNS)
 
 
@@ -160,3 +162,73 @@ def test_a_word_among_many_numbers_that_define_segments_is_refused(run, refusal,
     )
     write_sheets(folder / "x.xlsx", cases=[HEAD, *([*row[:2], place % 3 or "NA"] for place, row in enumerate(rows))])
     assert run(*given).exit_code == 0
+
+
+SHEET = f'<worksheet xmlns="{SPREADSHEET}"><sheetData>BODY</sheetData></worksheet>'
+CASES = '<row r="1"><c r="A1" t="inlineStr"><is><t>y</t></is></c><c r="B1" t="inlineStr"><is><t>p</t></is></c></row>'
+CASES += '<row r="2"><c r="A2"><v>1</v></c><c r="B2"><v>0.8</v></c></row>'
+FAR = '<row r="1048576"><c r="XFD1048576"><v>1</v></c></row>'
+
+
+def write_xml(path, text):
+    """Write a sheet as it is given."""
+    write_sheets(path, cases=[HEAD])
+    with zipfile.ZipFile(path) as packed:
+        members = {name: packed.read(name) for name in packed.namelist()}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as packed:
+        for name, content in (members | {"xl/worksheets/sheet1.xml": text.encode()}).items():
+            packed.writestr(name, content)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        SHEET.replace("BODY", CASES + FAR),
+        SHEET.replace("BODY", CASES + FAR).replace("<worksheet", "<!-- a sheet --><worksheet"),
+        SHEET.replace("BODY", CASES + FAR.replace(' r="XFD', ' s=">" r="XFD').replace('"', "'")),
+        SHEET.replace("BODY", CASES + FAR).replace("<", "<x:").replace("<x:/", "</x:").replace("xmlns", "xmlns:x"),
+        SHEET.replace("BODY", CASES + '<row r="1048576">' + "<c><v>1</v></c>" * 100 + "</row>"),
+    ],
+    ids=["far", "comment", "attributes", "prefix", "no place"],
+)
+def test_a_sheet_with_a_cell_far_away_is_refused(refusal, folder, text):
+    write_xml(folder / "x.xlsx", text)
+    told = refusal("evaluate", "x.xlsx", *COLUMNS)
+    assert "sheets must have at most 20,000,000 cells; one of x.xlsx reaches " in told
+    assert told.endswith("Hint: delete what is far from the cases, or save the sheet as CSV.\n")
+
+
+def test_a_cell_far_away_that_is_only_formatted_is_no_cell(run, folder):
+    write_xml(folder / "x.xlsx", SHEET.replace("BODY", CASES + FAR.replace("<v>1</v>", "")))
+    assert run("evaluate", "x.xlsx", *COLUMNS, *FEW).exit_code == 0
+
+
+def test_a_sheet_that_declares_entities_is_refused(refusal, folder):
+    entity = '<!DOCTYPE worksheet [<!ENTITY a "1">]>'
+    write_xml(folder / "x.xlsx", entity + SHEET.replace("BODY", CASES.replace("<v>1</v>", "<v>&a;</v>")))
+    assert "it declares entities of XML" in refusal("evaluate", "x.xlsx", *COLUMNS)
+
+
+MEASURE = """
+import resource, subprocess, sys, time
+begin = time.monotonic()
+done = subprocess.run([sys.executable, "-m", "propriety", *sys.argv[1:]], capture_output=True, text=True)
+usage = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+print(time.monotonic() - begin, usage * (1 if sys.platform == "darwin" else 1024) / 2**20, done.returncode)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name == "nt", reason="Windows measures memory otherwise")
+def test_it_is_refused_in_a_second_and_300_mb(folder):
+    def measured(*arguments):
+        command = [sys.executable, "-c", MEASURE, *arguments]
+        told = subprocess.run(command, check=True, capture_output=True, text=True).stdout  # noqa: S603  (our own program)
+        return [float(number) for number in told.split()]
+
+    write_xml(folder / "x.xlsx", SHEET.replace("BODY", CASES + FAR))
+    begun = min(measured("--help")[0] for _ in range(3))
+    runs = [measured("evaluate", "x.xlsx", *COLUMNS) for _ in range(3)]
+    assert [code for _, _, code in runs] == [2, 2, 2]
+    assert min(seconds for seconds, _, _ in runs) < begun + 1.0
+    assert max(size for _, size, _ in runs) < 300

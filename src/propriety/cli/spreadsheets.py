@@ -6,8 +6,10 @@ import datetime as dt
 import re
 import zipfile
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
+from xml.parsers import expat  # nosec B407  (documents that declare entities are refused)
 
 from propriety.cli.footers import check_columns
 from propriety.cli.inputs import shown
@@ -17,8 +19,12 @@ from propriety.inference.segment_columns import MOST_LABELS
 from propriety.storage.parquet_files import pyarrow
 from propriety.tables.frames import first_repeated
 
-LONGEST = 2**30  # Bytes of the decompressed content of a file.
+MOST_CONTENT = 2**30  # Bytes of the decompressed content of a file.
+MOST_CELLS = 20_000_000  # Of the rectangle that holds all cells, empty ones too, which fill the memory alike.
 LARGEST = 2.0**63  # Integers below it have 64 bits.
+BLOCK = 2**20
+SHEET_DATA = b"sheetData"  # The element with the cells.
+CELL = re.compile(r"([A-Za-z]{1,7})([0-9]{1,9})")
 
 
 def read_sheets(
@@ -66,9 +72,10 @@ def _rows(path: Path, sheet: str | None) -> list[list[Any]]:
     except ImportError as error:
         law, hint = "Excel files need python-calamine", 'pip install "propriety[excel]", or save the sheet as CSV.'
         raise MissingDependencyError(law, hint=hint) from error
-    _check_length(path)
+    _check_extents(path)
     try:
-        with calamine.load_workbook(path) as book:
+        # As a file without a name, whose format is told by its content.
+        with path.open("rb") as file, calamine.load_workbook(file) as book:
             names = book.sheet_names
             if sheet is not None and sheet not in names:
                 law = f"must name a sheet of {shown(path)}"
@@ -84,24 +91,77 @@ def _rows(path: Path, sheet: str | None) -> list[list[Any]]:
     return list(rows)
 
 
-def _check_length(path: Path) -> None:
-    """Raise an error for a small file that would fill the memory."""
+def _check_extents(path: Path) -> None:
+    """Raise an error for a small file that would fill the memory, before its cells are loaded."""
+    problem = f"{shown(path)} is not a complete Excel file"
     try:
         with zipfile.ZipFile(path) as packed:
-            length = sum(one.file_size for one in packed.infolist())
-    except zipfile.BadZipFile as error:
-        raise InputValueError(f"{shown(path)} is not a complete Excel file") from error
-    if length > LONGEST:
-        law = f"Excel files must have at most {LONGEST // 2**20:,} MB of content; {shown(path)} has more"
-        raise InputValueError(law, hint="save the sheet as CSV or Parquet.")
+            members = packed.infolist()
+            if sum(member.file_size for member in members) > MOST_CONTENT:
+                law = f"Excel files must have at most {MOST_CONTENT // 2**20:,} MB of content; {shown(path)} has more"
+                raise InputValueError(law, hint="save the sheet as CSV or Parquet.")
+            for member in members:
+                with packed.open(member) as document:
+                    is_sheet = _holds(document, SHEET_DATA)
+                if is_sheet:
+                    with packed.open(member) as document:
+                        _Extent(path).read(document)
+    except (zipfile.BadZipFile, expat.ExpatError, NotImplementedError, RuntimeError, EOFError) as error:
+        raise InputValueError(problem) from error
+
+
+def _holds(document: Any, word: bytes) -> bool:
+    """Return whether a word occurs in a document."""
+    before = b""
+    while block := document.read(BLOCK):
+        if word in before + block:
+            return True
+        before = block[-len(word) :]
+    return False
+
+
+class _Extent:
+    """The rectangle from the first cell of a sheet to the last one that is filled."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.row = self.column = self.rows = self.columns = 0
+
+    def read(self, document: Any) -> None:
+        """Read the places of the cells; raise an error if there are too many within."""
+        parser = expat.ParserCreate()
+        parser.StartElementHandler = self._start
+        parser.StartDoctypeDeclHandler = self._refuse_entities
+        parser.ParseFile(document)
+
+    def _start(self, element: str, attributes: dict[str, str]) -> None:
+        name = element if ":" not in element else element.rpartition(":")[2]
+        if name == "c":
+            place = CELL.fullmatch(attributes.get("r", ""))
+            if place is None:
+                self.column += 1
+            else:
+                self.column, self.row = column_number(place[1]), int(place[2])
+        elif name == "row":
+            given = attributes.get("r", "")
+            self.row, self.column = int(given) if given.isdecimal() else self.row + 1, 0
+        elif name in ("v", "is"):  # Cells that are only formatted are not loaded.
+            if self.row <= self.rows and self.column <= self.columns:
+                return
+            self.rows, self.columns = max(self.rows, self.row), max(self.columns, self.column)
+            if self.rows * self.columns > MOST_CELLS:
+                cell = f"{letters(self.columns - 1)}{self.rows}"
+                law = f"sheets must have at most {MOST_CELLS:,} cells; one of {shown(self.path)} reaches {cell}"
+                raise InputValueError(law, hint="delete what is far from the cases, or save the sheet as CSV.")
+
+    def _refuse_entities(self, *_: object) -> None:
+        raise InputValueError(f"{shown(self.path)} is not an Excel file; it declares entities of XML")
 
 
 def _check_numbers(cells: Sequence[Any], name: str, place: int, path: Path) -> None:
     for row, cell in enumerate(cells, 2):
         if cell is not None and (isinstance(cell, bool) or not isinstance(cell, int | float)):
-            law = (
-                f"column {name!r} must contain numbers; cell {_letters(place)}{row} of {shown(path)} has {str(cell)!r}"
-            )
+            law = f"column {name!r} must contain numbers; cell {letters(place)}{row} of {shown(path)} has {str(cell)!r}"
             hint = "turn text into numbers in the sheet; --null names text that means a missing value."
             raise InputValueError(law, hint=hint)
 
@@ -136,17 +196,32 @@ def _midnight(day: dt.date) -> dt.datetime:
     return dt.datetime.combine(day, dt.time())
 
 
-def _letters(place: int) -> str:
+def letters(place: int) -> str:
     """Return the letters of a column, as a sheet shows them.
 
     Examples
     --------
-    >>> _letters(0), _letters(25), _letters(26), _letters(702)
+    >>> letters(0), letters(25), letters(26), letters(702)
     ('A', 'Z', 'AA', 'AAA')
     """
-    letters = ""
+    written = ""
     place += 1
     while place:
         place, rest = divmod(place - 1, 26)
-        letters = chr(ord("A") + rest) + letters
-    return letters
+        written = chr(ord("A") + rest) + written
+    return written
+
+
+@lru_cache(maxsize=16_384)
+def column_number(written: str) -> int:
+    """Return the number of a column from 1.
+
+    Examples
+    --------
+    >>> column_number("A"), column_number("AA"), column_number("XFD")
+    (1, 27, 16384)
+    """
+    number = 0
+    for letter in written.upper():
+        number = 26 * number + ord(letter) - ord("A") + 1
+    return number
