@@ -94,7 +94,7 @@ def test_more_rows_than_fit_into_the_bytes_are_not_looked_for(folder, refusal, p
 def test_a_footer_that_fills_the_memory_is_refused_unread(folder, refusal, monkeypatch):
     cases = pa.table({"y": [0, 1], "p": [0.2, 0.8]}).replace_schema_metadata({"a": "x" * 2**20})
     parquet.write_table(cases, folder / "x.parquet")
-    monkeypatch.setattr("propriety.cli.footers.LARGEST", 2**20)
+    monkeypatch.setattr("propriety.cli.inputs.LARGEST", 2**20)
     monkeypatch.setattr("pyarrow.parquet.read_metadata", lambda path: pytest.fail("it was read"))
     assert "the footer of x.parquet must have at most 1 MB; it has 2 MB" in refusal("evaluate", "x.parquet", *COLUMNS)
 
@@ -107,6 +107,6 @@ def stream(table, path):
 @pytest.mark.parametrize("write", [parquet.write_table, feather.write_feather, stream])
 def test_so_many_columns_are_refused(folder, refusal, monkeypatch, write):
     write(pa.table({"y": [0, 1], "p": [0.2, 0.8], **{f"c{place}": [1, 1] for place in range(9)}}), folder / "x")
-    monkeypatch.setattr("propriety.cli.footers.MOST_COLUMNS", 10)
+    monkeypatch.setattr("propriety.cli.inputs.MOST_COLUMNS", 10)
     told = refusal("evaluate", "x", *COLUMNS)
     assert "files must have at most 10 columns; got 11. Hint: keep only the columns" in told

@@ -18,7 +18,7 @@ import pytest
 import propriety as pr
 import propriety.recalibration as maps
 from propriety.cli.messages import visible
-from propriety.cli.openmetrics import openmetrics
+from propriety.cli.monitor import openmetrics
 
 NAMES = [
     "<script>alert(1)</script>",

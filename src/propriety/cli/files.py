@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 
-from propriety.cli.footers import check_columns, checked_footer
-from propriety.cli.inputs import Format, format_of, shown
+from propriety.cli.inputs import Format, check_columns, checked_footer, format_of, shown
 from propriety.cli.spreadsheets import read_sheets
 from propriety.cli.text_heads import Compression, Dialect, line_too_long, names_in_queries
 from propriety.cli.texts import Role, Texts, literal

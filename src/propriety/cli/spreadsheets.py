@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 from xml.parsers import expat  # nosec B407  (documents that declare entities are refused)
 
-from propriety.cli.footers import check_columns
-from propriety.cli.inputs import shown
+from propriety.cli.inputs import check_columns, shown
 from propriety.cli.texts import MOST_WORDS, PATTERNS
 from propriety.errors import InputValueError, MissingDependencyError
 from propriety.inference.segment_columns import MOST_LABELS

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from propriety.cli.footers import check_columns
-from propriety.cli.inputs import shown
+from propriety.cli.inputs import check_columns, shown
 from propriety.errors import InputValueError
 from propriety.storage.parquet_files import pyarrow
 from propriety.tables.frames import first_repeated
