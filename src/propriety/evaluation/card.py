@@ -7,10 +7,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from propriety.evaluation.answer import Findings, answer_of, sentences_of
+from propriety.evaluation.answer import Evidence, answer_of
 from propriety.evaluation.card_html import notebook_html
 from propriety.evaluation.card_layout import MOST_DOWN, WIDE, Table, tables_of
-from propriety.evaluation.rows import Row, ends_of, lines_of, rows_of
+from propriety.evaluation.card_rows import ends_of, rows_of
+from propriety.evaluation.card_sentences import sentences_of
+from propriety.evaluation.rows import Row, lines_of
 from propriety.evaluation.words import cases_words, thresholds_words
 from propriety.inference.number_words import percent
 
@@ -104,14 +106,14 @@ def card_of(evaluation: Evaluation) -> Card:
     """Return the card of an evaluation."""
     rows = tuple(rows_of(evaluation))
     lines = lines_of(rows)
-    found = Findings(evaluation, lines)
-    sentences = tuple(sentences_of(found))
+    evidence = Evidence(evaluation, lines)
+    sentences = tuple(sentences_of(evidence))
     sentences = tuple(sorted(sentences, key=lambda sentence: not sentence.warns))
     return Card(
-        answer=answer_of(found, sentences),
+        answer=answer_of(evidence, sentences),
         about=cases_words(evaluation),
         rows=rows,
-        tables=tables_of(found, lines),
+        tables=tables_of(evidence, lines),
         sentences=tuple(sentence.text for sentence in sentences),
         notes=tuple(_notes(evaluation)),
     )

@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from propriety.evaluation.rows import Cell, question_of_groups
+from propriety.evaluation.card_rows import question_of_groups
+from propriety.evaluation.rows import Cell
 from propriety.inference.shown_names import short_names
 
 if TYPE_CHECKING:
-    from propriety.evaluation.answer import Findings
+    from propriety.evaluation.answer import Evidence
 
 WIDE = 100
 MOST_ACROSS = 2  # With more models, there is a line for each.
@@ -67,54 +68,55 @@ class Table:
         return _by_model(self) if self.is_by_model else _by_measure(self)
 
 
-def tables_of(found: Findings, lines: Mapping[tuple[str, str], Sequence[Cell]]) -> tuple[Table, ...]:
+def tables_of(evidence: Evidence, lines: Mapping[tuple[str, str], Sequence[Cell]]) -> tuple[Table, ...]:
     """Return the tables of an evaluation from the cells of its rows."""
-    if len(found.models) <= MOST_ACROSS:
-        return (_across(found, lines),)
-    return tuple(_down(found, lines))
+    if len(evidence.models) <= MOST_ACROSS:
+        return (_across(evidence, lines),)
+    return tuple(_down(evidence, lines))
 
 
-def _across(found: Findings, lines: Mapping[tuple[str, str], Sequence[Cell]]) -> Table:
+def _across(evidence: Evidence, lines: Mapping[tuple[str, str], Sequence[Cell]]) -> Table:
     """Return the table with questions down and models across."""
     laid = []
     for (question, measure), cells in lines.items():
         of_model = {cell.row.model: cell for cell in cells}
         label, better = measure, cells[0].row.better
         if cells[0].row.short == "difference":
-            named = "  {} less {}, paired".format(*found.names.values())
+            named = "  {} less {}, paired".format(*evidence.names.values())
             label = named if len(named) <= LONGEST_DIFFERENCE else measure
-        laid.append((question, Line(label, f"({better})" if better else "", tuple(map(of_model.get, found.models)))))
+        laid.append((question, Line(label, f"({better})" if better else "", tuple(map(of_model.get, evidence.models)))))
     blocks = tuple((question, tuple(line for _, line in own)) for question, own in groupby(laid, lambda one: one[0]))
-    return Table(tuple(found.names.values()), blocks)
+    return Table(tuple(evidence.names.values()), blocks)
 
 
-def _down(found: Findings, lines: Mapping[tuple[str, str], Sequence[Cell]]) -> Iterator[Table]:
+def _down(evidence: Evidence, lines: Mapping[tuple[str, str], Sequence[Cell]]) -> Iterator[Table]:
     """Yield the tables with models down and measures across: of all cases, and of the groups."""
-    slices = found.evaluation.slices
-    about_groups = "" if slices is None else question_of_groups(found.evaluation, slices)
+    slices = evidence.evaluation.slices
+    about_groups = "" if slices is None else question_of_groups(evidence.evaluation, slices)
     columns: dict[bool, dict[str, Sequence[Cell]]] = {False: {}, True: {}}
     for (question, measure), cells in lines.items():
         short, of_groups = cells[0].row.short, question == about_groups
         is_single_group = of_groups and measure.startswith("  ")
         if short not in LEFT_OUT and not is_single_group:
             columns[of_groups][short] = cells
-    models = _ordered(found)[:MOST_DOWN]
+    models = _ordered(evidence)[:MOST_DOWN]
     for of_groups, own in columns.items():
         cells_of_model = {(short, cell.row.model): cell for short, column in own.items() for cell in column}
-        laid = tuple(
-            Line(found.names[model], "" if of_groups else rank, tuple(cells_of_model.get((one, model)) for one in own))
-            for model, rank in models
-        )
+        laid = []
+        for model, rank in models:
+            of_model = tuple(cells_of_model.get((short, model)) for short in own)
+            laid.append(Line(evidence.names[model], "" if of_groups else rank, of_model))
         if own:
-            yield _narrowed(Table(tuple(own), ((about_groups if of_groups else "", laid),), is_by_model=True))
+            question = about_groups if of_groups else ""
+            yield _narrowed(Table(tuple(own), ((question, tuple(laid)),), is_by_model=True))
 
 
-def _ordered(found: Findings) -> list[tuple[str, str]]:
+def _ordered(evidence: Evidence) -> list[tuple[str, str]]:
     """Return the models, the best first, with the ranks that the tests leave open."""
-    compared = found.evaluation.comparison
+    compared = evidence.evaluation.comparison
     if compared is None:
-        score = found.evaluation.problem.headline.key
-        models = sorted(found.models, key=lambda model: found.evaluation.estimates[model][score].value)
+        score = evidence.evaluation.problem.headline.key
+        models = sorted(evidence.models, key=lambda model: evidence.evaluation.estimates[model][score].value)
         return [(model, "") for model in models]
     ranked = compared.standings
     ranks = zip(ranked.best_rank.tolist(), ranked.worst_rank.tolist(), strict=True)

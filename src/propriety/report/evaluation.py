@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from propriety.evaluation.card_html import page_html
+from propriety.evaluation.card_rows import ALONE, ASKED, DECISIONS, FORECASTS, ORDER, question_of_groups
 from propriety.evaluation.evaluation import Evaluation
-from propriety.evaluation.rows import ALONE, ASKED, DECISIONS, FORECASTS, ORDER, question_of_groups
 from propriety.report import texts
 from propriety.report.about import description_of, title_of
 from propriety.report.abstention import abstention
