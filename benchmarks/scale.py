@@ -109,7 +109,7 @@ def steps(rows: int, folder: str) -> dict[str, Any]:
         (evaluated, _), _ = timed(lambda: str(pr.evaluate(pr.Ledger.from_parquet(Path(store) / "ledger"), seed=1)))
     (mended, _), _ = timed(lambda: pr.recalibrate(ledger, model="b", folds="fold"))
     print(f"evaluated in {evaluated:.1f} s, recalibrated in {mended:.1f} s", flush=True)
-    (searched, _), found = timed(lambda: pr.find_segments(cases, "a", outcome="y", by=list(COLUMNS), seed=1))
+    (searched, _), found = timed(lambda: pr.find_segments(pr.cases(cases, "a", outcome="y", by=list(COLUMNS)), seed=1))
     (grouped, _), _ = timed(bare)
     print(f"searched in {searched:.1f} s, bare GROUP BYs {grouped:.1f} s", flush=True)
     return {

@@ -115,7 +115,7 @@ def main() -> None:
         frame, bare = (on_duckdb if options.engine == "duckdb" else on_spark)(path)
 
         def ours() -> Any:
-            return pr.find_segments(frame, "p", outcome="y", by=COLUMNS, seed=1)
+            return pr.find_segments(pr.cases(frame, "p", outcome="y", by=COLUMNS), seed=1)
 
         times = []
         for _ in range(options.rounds):

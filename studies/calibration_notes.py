@@ -118,7 +118,7 @@ def rows_of_times(samples: int) -> Iterator[dict[str, Any]]:
         shares = []
         for seed in range(samples):
             y, p, time = draw(generator)
-            found = pr.calibration_summary(y, p, time=time, n_resamples=500, seed=seed)
+            found = pr.calibration_summary(y, p, period=time, n_resamples=500, seed=seed)
             shares.append([found.p_value <= LEVEL, "the test may reject too often" in found.note])
         size, noted = np.mean(shares, axis=0).round(4).tolist()
         yield {"question": "times", "design": name, "samples": samples, "called miscalibrated": size, "noted": noted}

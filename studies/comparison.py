@@ -128,7 +128,7 @@ def estimate(method: str, differences: np.ndarray) -> Estimates:
 def check(method: str, rule: pr.Rule, y: np.ndarray, pair: dict[str, np.ndarray], found: Estimates) -> None:
     """Stop if `compare` says something else of the first replicate."""
     places = np.arange(len(y))
-    shared = {"cluster": {"cluster": places % CLUSTERS}, "diebold-mariano": {"time": places}}.get(method, {})
+    shared = {"cluster": {"cluster": places % CLUSTERS}, "diebold-mariano": {"period": places}}.get(method, {})
     if method == "block bootstrap":
         return  # Other draws.
     result = compare(y[:, 0], {name: p[:, 0] for name, p in pair.items()}, rule, level=LEVEL, **shared)

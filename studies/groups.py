@@ -28,9 +28,9 @@ UNITS, CASES, LEVEL = (50, 200), 6, 0.95
 DESIGNS = (
     ("cluster", "shared", 0.0),
     ("cluster", "apart", 0.0),
-    ("time", "shared", 0.0),
-    ("time", "shared", 0.5),
-    ("time", "shared", 0.8),
+    ("period", "shared", 0.0),
+    ("period", "shared", 0.5),
+    ("period", "shared", 0.8),
 )
 MEASURES = (
     pr.measures.MeanScore(),

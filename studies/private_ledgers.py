@@ -42,7 +42,7 @@ def study(n: int, replicates: int) -> list[dict[str, object]]:
         for site in "ab":
             p = expit(-1.5 + generator.normal(size=n))
             ledger = pr.condense(generator.random(n) < p, p, by={"site": np.full(n, site)})
-            sent.append(pr.coarsen(ledger, minimum=MINIMUM))
+            sent.append(pr.coarsen(ledger, smallest=MINIMUM))
             rows.append(ledger)
         whole, private = sum(rows), sum(sent)
         for measure in MEASURES:

@@ -118,11 +118,11 @@ def test_every_error_is_one_of_python():
 
 def test_values_in_a_sentence_are_not_names_of_parameters():
     """A model or a key may be called as a parameter is."""
-    known = {"time": "--period", "by[{key!r}]": "--by {key!r}", "by['own']": "by['age']"}
-    named = InputValueError(Wording("the forecast of {model!r} is wrong", model="time"))
-    assert named.with_names(known) == "the forecast of 'time' is wrong."
-    keyed = InputValueError("must be known", argument=Wording("by[{key!r}]", key="time"))
-    assert keyed.with_names(known) == "--by 'time' must be known."
+    known = {"period": "--period", "by[{key!r}]": "--by {key!r}", "by['own']": "by['age']"}
+    named = InputValueError(Wording("the forecast of {model!r} is wrong", model="period"))
+    assert named.with_names(known) == "the forecast of 'period' is wrong."
+    keyed = InputValueError("must be known", argument=Wording("by[{key!r}]", key="period"))
+    assert keyed.with_names(known) == "--by 'period' must be known."
     assert InputValueError("must be known", argument="by['own']").with_names(known) == "by['age'] must be known."
 
 

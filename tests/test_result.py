@@ -14,7 +14,7 @@ from propriety import result
 
 
 def test_a_score_is_a_number_that_knows_what_it_is():
-    score = pr.brier_score([0, 1, None], [0.5, 1.0, 0.2], missing="drop")
+    score = pr.brier_score(pr.cases([0, 1, None], [0.5, 1.0, 0.2], missing="drop"))
     assert score == 0.125
     assert f"{score:.3f}" == "0.125"
     assert str(score) == "0.125"
@@ -97,7 +97,9 @@ def test_the_notebook_view_shows_a_table_of_moderate_length_in_full():
 
 
 def test_a_result_without_rows_is_described_in_words():
-    found = pr.find_segments([0, 1] * 300, [0.5] * 600, by={"side": ["left", "right", "right", "left"] * 150}, seed=1)
+    found = pr.find_segments(
+        pr.cases([0, 1] * 300, [0.5] * 600, by={"side": ["left", "right", "right", "left"] * 150}), seed=1
+    )
     assert found._repr_html_() == f"<p>{found}</p>"
     assert str(found).startswith("No segment stands out")
 

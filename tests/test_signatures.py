@@ -21,21 +21,31 @@ SHARED = 7  # Parameters of at least this many functions have a column of their 
 # The declarations of each parameter that has several, with the reason for each.
 DIFFERENT = {
     "y_true": {
-        "ArrayLike | ForecastTable": "analyses of one model read predictions or a forecast table",
-        "ArrayLike": "analyses that need the individual cases, or compare forecasts case by case",
-        "ArrayLike | IntoFrame": "`condense` makes the ledger that other functions read",
-        "ArrayLike | IntoFrame | ForecastTable | Ledger": "analyses of several models also read frames and ledgers",
-        "ArrayLike | IntoFrame | ForecastTable | Mapping[str, ForecastTable] | Ledger": (
-            "`evaluate` also reads the forecast table of each model"
-        ),
-        "ArrayLike | IntoFrame | ForecastTable | Mapping[Any, ForecastTable] | Ledger": (
-            "`recalibrate` also reads the forecast table of each fold"
-        ),
+        "Outcomes": "analyses of one model read predictions, cases or a forecast table",
+        "ArrayLike | Cases": "analyses that need the individual cases, or compare forecasts case by case",
+        "ArrayLike": "`validate` fits learners to the outcomes",
+        "CensoredOutcomes": "`horizon_curve` reads outcomes by several horizons",
+        "Outcomes | Ledger": "tests of calibration, and uncertainty of decisions, also read a ledger",
+        "ArrayLike | IntoFrame": "`cases` reads what all others are given",
+        "Data": "analyses of several models also read frames and ledgers",
+        "Data | Mapping[str, ForecastTable]": "`evaluate` also reads the forecast table of each model",
+        "Data | Mapping[Any, ForecastTable]": "`recalibrate` also reads the forecast table of each fold",
     },
     "time": {
-        "str = 'day'": "`monitor` reads a ledger, and this is the name of one of its keys",
-        "ArrayLike | None = None": "times within which cases may be correlated",
+        "None = None": "what makes statements about cases refuses it, because it could mean two things",
         "ArrayLike": "`censored` reads the time at which the follow-up of each case ended",
+    },
+    "period": {
+        "str = 'day'": "`monitor` and `before_labels` read a ledger, and this is the name of one of its keys",
+        "ArrayLike | None = None": "periods within which cases may be correlated",
+    },
+    "path": {
+        "str | PathLike[str]": "a log of Inspect is one file",
+        "str | PathLike[str] | Sequence[str | PathLike[str]]": "lm-eval writes a file per task",
+    },
+    "smallest": {
+        "int = 50": "a smaller group is not tested",
+        "int = 5": "a smaller count is not disclosed",
     },
     "cells": {
         "int | None = None": "`condense` keeps exact forecasts by default",
@@ -47,15 +57,15 @@ DIFFERENT = {
     },
     "by": {
         "ArrayLike | Mapping[str, ArrayLike] | None = None": "the keys of the cases",
+        "str | Sequence[str] | None = None": "`find_segments` reads cases, and these are names of their keys",
         "str = 'site'": "`meta_analysis` reads a ledger, and this is the name of one of its keys",
     },
     "y_proba": {
         "ArrayLike | None = None": "a forecast table already holds the forecasts",
-        "ArrayLike": "where no forecast table is accepted, forecasts are required",
+        "ArrayLike": "`bayes_decisions` and `estimate_prevalence` read forecasts without outcomes",
     },
     "forecasts": {
         "Forecasts | None = None": "a ledger already holds the forecasts",
-        "Mapping[str, ArrayLike]": "`ranking_map` needs the predictions of two or more named models",
         "Forecasts": "`horizon_curve` reads one column per horizon, and no frame or ledger",
         "ArrayLike | Ledger": "`late_labels` reads reports instead of outcomes",
         "ArrayLike": "`before_labels` has forecasts without outcomes",
@@ -75,10 +85,11 @@ DIFFERENT = {
     },
     "ledger": {
         "Ledger": "functions of the moments and keys of a ledger",
+        "Ledger | Cases | LazyCases": "`monitor` condenses cases by its period",
         "Ledger | ForecastTable": "`at_prevalence` weights the events of tables",
     },
     "correct": {
-        "ArrayLike | ForecastTable": "the answers of one model",
+        "Outcomes": "the answers of one model",
         "Mapping[str, ArrayLike]": "`compare_answers` compares the answers of several models",
     },
     "confidence": {
@@ -115,8 +126,7 @@ DIFFERENT = {
     },
     "reference": {
         "str | None = None": "what models are compared with: one of `forecasts`, by its name",
-        "ArrayLike": "`monitor_comparison` reads two forecasts without names; this is the other one, or a rate",
-        "ArrayLike | None = None": "`skill_score` does the same; the default is the event rate",
+        "ArrayLike | None = None": "`monitor_comparison` and `skill_score` read two forecasts without names",
     },
     "method": {
         "CurveMethod = 'corp'": "ways to estimate a reliability curve",
@@ -221,9 +231,50 @@ def test_parameters_with_one_name_are_declared_alike():
     assert several == {name: set(reasons) for name, reasons in DIFFERENT.items()}
 
 
-@pytest.mark.parametrize("name", ["labels", "level", "missing", "pos_label", "progress", "sample_weight", "tolerance"])
+@pytest.mark.parametrize("name", ["labels", "level", "missing", "pos_label", "progress", "sample_weight"])
 def test_options_of_many_functions_have_no_exception(name):
     assert len(declarations()[name]) == 1
+
+
+READING = {
+    *("outcome", "X", "by", "cluster", "period", "sample_weight", "counts", "ordered", "id", "pos_label", "labels"),
+    *("missing", "time"),
+}
+DOORS = {
+    *(
+        "cases",
+        "condense",
+        "evaluate",
+        "estimate",
+        "compare",
+        "slices",
+        "calibration_summary",
+        "recalibrate",
+        "monitor",
+    ),
+}
+LONG = DOORS | {"plan", "validate", "find_segments", "decision_uncertainty"}
+
+
+def test_only_the_doors_spell_out_how_cases_are_read():
+    for function, parameters in signatures().items():
+        if function not in DOORS | {"censored"}:
+            assert len(READING & set(parameters)) <= 3, function
+        assert ("time" in parameters) == (function in DOORS | {"censored"}), function
+        assert len(parameters) <= 12 or function in LONG, function
+
+
+def test_there_are_few_names_of_parameters():
+    flat = {name: found for name, found in signatures().items() if "." not in name}
+    assert len({name for parameters in flat.values() for name in parameters}) <= 115
+
+
+@pytest.mark.parametrize("name", sorted(DOORS))
+def test_a_door_refuses_time(name):
+    data = pr.condense([0, 1], [0.2, 0.7]) if name == "monitor" else [0, 1]
+    given = () if name == "monitor" else ([0.2, 0.7],)
+    with pytest.raises(pr.errors.InputTypeError, match=r"time= is not an argument.* Surv\(time, status\).* period="):
+        getattr(pr, name)(data, *given, time=[1, 2])
 
 
 def test_the_page_lists_every_parameter():

@@ -112,7 +112,7 @@ def segments() -> Works:
     """Groups of two columns and their pairs whose forecasts are wrong; ours draws 1,000 times to test all together."""
 
     def ours(s):
-        pr.find_segments(s.grouped, "p", outcome="y", by=["country", "device"], seed=1)
+        pr.find_segments(pr.cases(s.grouped, "p", outcome="y", by=["country", "device"]), seed=1)
 
     def mcgrad(s):
         from mcgrad.metrics import MulticalibrationError

@@ -66,7 +66,7 @@ WITHOUT_WEIGHTS: dict[str, Call] = {
     "censored": lambda y, p, _: by_horizon(pr.censored(TIMES, y, horizons=4.0), p),
     "decision_uncertainty": lambda y, p, _: pr.decision_uncertainty(y, {"a": p}, seed=1).n,
     "estimate_prevalence": lambda y, p, _: pr.estimate_prevalence(y, p, unlabelled=HALF).value,
-    "find_segments": lambda y, p, _: pr.find_segments(y, p, by={"group": GROUPS}, seed=1).n_cases,
+    "find_segments": lambda y, p, _: pr.find_segments(pr.cases(y, p, by={"group": GROUPS}), seed=1).n_cases,
     "meta_analysis": lambda y, p, _: pr.meta_analysis(pr.condense(y, p, by={"site": GROUPS})).mean[0],
     "monitor": lambda y, p, _: pr.monitor(pr.condense(y, p, by={"day": DAYS})).days.n.sum(),
     "monitor_calibration": lambda y, p, _: pr.monitor_calibration(y, p).p_value[-1],

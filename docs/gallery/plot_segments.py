@@ -17,4 +17,4 @@ p = rng.beta(1, 8, n)
 wrong = np.where((country == "FR") & (device == "phone"), 1.4, np.where(country == "PL", 0.75, 1.0))
 y = rng.random(n) < np.minimum(wrong * p, 1.0)
 
-ax = pr.find_segments(y, p, by={"country": country, "device": device, "age": age}, seed=1).plot()
+ax = pr.find_segments(pr.cases(y, p, by={"country": country, "device": device, "age": age}), seed=1).plot()

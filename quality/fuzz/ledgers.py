@@ -44,7 +44,7 @@ def sound_files(kind: str) -> Files:
         if kind == "ledger":
             _ledger().to_parquet(root, partition=["day"])
         else:
-            pr.monitor(_ledger(), time="day").to_parquet(root)
+            pr.monitor(_ledger(), period="day").to_parquet(root)
         return {str(path.relative_to(root)): path.read_bytes() for path in sorted(root.rglob("*")) if path.is_file()}
 
 

@@ -70,12 +70,9 @@ def check_cells(cells: object, *, held: int | None = None) -> None:
         raise InputValueError(law)
 
 
-def check_options(missing: object, tolerance: object) -> None:
-    """Raise an error for an unknown treatment of missing values, or a tolerance outside [0, 1)."""
-    if not isinstance(missing, str) or missing not in ("raise", "drop"):
-        raise InputValueError('must be "raise" or "drop"', argument="missing", offender=f"got {missing!r}")
-    if not is_number(tolerance) or not 0.0 <= tolerance < 1.0:  # type: ignore[operator]  # a number
-        raise InputValueError("must lie in [0, 1)", argument="tolerance", offender=f"got {tolerance!r}")
+def check_missing_option(missing: object) -> None:
+    """Raise an error for an unknown treatment of missing values."""
+    check_choice("missing", missing, ("raise", "drop"))
 
 
 def fresh_seed(seed: int | None) -> int:

@@ -65,4 +65,6 @@ from propriety.result import Score as Score
 from propriety.rules.audit import AuditReport as AuditReport
 from propriety.rules.audit import Finding as Finding
 from propriety.rules.search import Counterexample as Counterexample
+from propriety.tables.cases import Cases as Cases
 from propriety.tables.censored_outcomes import CensoredOutcomes as CensoredOutcomes
+from propriety.tables.lazy_cases import LazyCases as LazyCases

@@ -187,7 +187,10 @@ def test_what_cannot_be_tested_is_refused():
 
 
 def test_dropped_rows_are_counted():
-    assert pr.miscalibration_test([0, 1, 1], [0.1, math.nan, 0.7], missing="drop", n_resamples=9, seed=1).dropped == 1
+    assert (
+        pr.miscalibration_test(pr.cases([0, 1, 1], [0.1, math.nan, 0.7], missing="drop"), n_resamples=9, seed=1).dropped
+        == 1
+    )
 
 
 def test_a_bar_is_shown_when_asked_for(capfd):

@@ -44,7 +44,7 @@ def test_a_segment_is_exit_code_1(files, run):
     found = json.loads((files / "s.json").read_text())
     assert (found["schema"], found["version"]) == ("propriety.segments", 1)
     frame = visits(1.7)
-    expected = pr.find_segments(frame, "p", outcome="clicked", by=["country", "device", "age"], seed=1)
+    expected = pr.find_segments(pr.cases(frame, "p", outcome="clicked", by=["country", "device", "age"]), seed=1)
     (segment,) = found["segments"]
     assert segment["observed_expected"] == pytest.approx(expected.observed_expected[0], rel=1e-12)
     assert segment["places"] == [{"column": "country", "label": "FR"}, {"column": "device", "label": "phone"}]
@@ -159,5 +159,5 @@ def test_errors_name_the_option(files, refusal):
     assert "--quantiles must be from 2 to 1,000" in told
     rows = visits(1.0, 60).with_columns(time=pl.when(pl.col("age") > 40).then(pl.lit("a")))
     rows.write_csv(files / "time.csv")
-    told = refusal("evaluate", "time.csv", *CASES, "--by", "time")
+    told = refusal("evaluate", "time.csv", *CASES, "--by", "period")
     assert "--by 'time' must be known for every case" in told

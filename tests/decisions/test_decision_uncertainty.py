@@ -154,7 +154,7 @@ def test_prior_cases_have_the_weights_of_their_outcome():
 
 def test_prior_cases_count_more_in_clusters():
     many = [np.repeat(one, 3) for one in (Y, P, np.arange(N))]
-    copies = pr.decision_uncertainty(*many[:2], thresholds=0.9, cluster=many[2], n_resamples=20_000, seed=1)
+    copies = pr.decision_uncertainty(pr.cases(*many[:2], cluster=many[2]), thresholds=0.9, n_resamples=20_000, seed=1)
     plain = pr.decision_uncertainty(Y, P, thresholds=0.9, n_resamples=20_000, seed=1)
     assert plain.credible_low[0] < 0.0 < plain.credible_high[0]  # No forecast reaches the threshold.
     for limit in ("credible_low", "credible_high", "probability_best"):
@@ -210,10 +210,12 @@ def test_weights_and_clusters():
     double = pr.decision_uncertainty(Y, P, grid=GRID, sample_weight=np.full(N, 2.0), seed=1)
     plain = pr.decision_uncertainty(Y, P, grid=GRID, seed=1)
     np.testing.assert_allclose(double.low, plain.low, atol=1e-14)
-    alone = pr.decision_uncertainty(Y, P, grid=GRID, cluster=np.arange(N), seed=1)
+    alone = pr.decision_uncertainty(pr.cases(Y, P, cluster=np.arange(N)), grid=GRID, seed=1)
     wald = pr.estimate(Y, P, pr.measures.NetBenefit((0.2, 0.2001)), cluster=np.arange(N))
     assert of(alone, "high", "forecast")[1] == pytest.approx(wald.high, abs=5e-4)
-    copies = pr.decision_uncertainty(np.tile(Y, 4), np.tile(P, 4), grid=GRID, cluster=np.tile(np.arange(N), 4), seed=1)
+    copies = pr.decision_uncertainty(
+        pr.cases(np.tile(Y, 4), np.tile(P, 4), cluster=np.tile(np.arange(N), 4)), grid=GRID, seed=1
+    )
     np.testing.assert_allclose(copies.high, alone.high, atol=1e-12)
     np.testing.assert_allclose(copies.credible_high, alone.credible_high, atol=0.004)
 
@@ -369,7 +371,7 @@ def test_the_limits_of_groups_know_the_prevalence_of_each():
 def test_dropped_cases_are_counted():
     gap = np.array(Y, dtype=float)
     gap[:30] = np.nan
-    found = pr.decision_uncertainty(gap, MODELS, grid=GRID, n_resamples=100, seed=1, missing="drop")
+    found = pr.decision_uncertainty(pr.cases(gap, MODELS, missing="drop"), grid=GRID, n_resamples=100, seed=1)
     assert (found.n, found.dropped, found.to_dict()["dropped"]) == (len(gap) - 30, 30, 30)
     assert "dropped=30" in repr(found)
 

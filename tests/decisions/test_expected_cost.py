@@ -130,7 +130,7 @@ def test_rare_classes_are_counted_in_the_scale():
 
 def test_labels_and_missing_cases():
     rows = [[0.6, 0.3, 0.1], [math.nan, 0.5, 0.5], [0.1, 0.2, 0.7]]
-    score = expected_cost(["a", "b", "b"], rows, labels=["a", "b", "c"], missing="drop", cost="linear")
+    score = expected_cost(pr.cases(["a", "b", "b"], rows, labels=["a", "b", "c"], missing="drop"), cost="linear")
     assert (score, score.dropped, score.n) == (0.25, 1, 2)
     assert bayes_decisions([[0.6, 0.4]], labels=["a", "b"]).tolist() == ["a"]
 

@@ -67,5 +67,5 @@ def test_views_and_refusals():
 
 
 def test_dropped_cases_are_told():
-    curve = murphy_curve([0, 1, 0, 1, 1], [0.1, 0.3, 0.4, 0.8, None], missing="drop", parts=False)
+    curve = murphy_curve(pr.cases([0, 1, 0, 1, 1], [0.1, 0.3, 0.4, 0.8, None], missing="drop"), parts=False)
     assert repr(curve).endswith("n=4, dropped=1)")

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import propriety as pr
 from propriety import BoundedBrier, ForecastTable, mean_score
 from propriety.decisions.agreement import quadratic_weighted_kappa
 from propriety.decisions.expected_cost import expected_cost
@@ -56,7 +57,7 @@ def test_missing_values_are_refused_or_dropped_and_counted(analysis):
     y, p = np.append(Y, 1), np.append(P, np.nan)
     with pytest.raises(MissingValuesError):
         analysis(y, p)
-    same(analysis(y, p, missing="drop"), analysis(Y, P), dropped=1)
+    same(analysis(pr.cases(y, p, missing="drop")), analysis(Y, P), dropped=1)
 
 
 def test_the_ranking_map_takes_them_alike():
@@ -72,7 +73,7 @@ def test_the_ranking_map_takes_them_alike():
     gap = {name: np.append(p, np.nan) for name, p in forecasts.items()}
     with pytest.raises(MissingValuesError):
         ranking_map(np.append(Y, 1), gap, grid=grid)
-    same(ranking_map(np.append(Y, 1), gap, grid=grid, missing="drop"), sound, dropped=1)
+    same(ranking_map(pr.cases(np.append(Y, 1), gap, missing="drop"), grid=grid), sound, dropped=1)
 
 
 @pytest.mark.parametrize("measure", [expected_cost, quadratic_weighted_kappa], ids=lambda measure: measure.__name__)
@@ -86,7 +87,7 @@ def test_measures_of_decided_classes_take_them_alike(measure):
     more = np.vstack([rows, [np.nan, 0.5, 0.5]])
     with pytest.raises(MissingValuesError):
         measure(np.append(y, 1), more)
-    dropped = measure(np.append(y, 1), more, missing="drop")
+    dropped = measure(pr.cases(np.append(y, 1), more, missing="drop"))
     assert (dropped, dropped.n, dropped.dropped) == (sound, 5, 1)
     with pytest.raises(InputValueError, match="sum to 1"):
         measure(y, rows * 0.996)
@@ -102,7 +103,7 @@ def test_what_the_curves_tell_of_themselves():
     assert repr(decision_curve(Y, P)) == "DecisionCurve(rows=99, prevalence=0.5, n=8)"
     assert repr(decision_curve(Y, P, harm=0.1)) == "DecisionCurve(rows=99, prevalence=0.5, harm=0.1, n=8)"
     for analysis in (roc_curve, regret_curve, decision_curve):
-        assert repr(analysis(y, p, missing="drop")).endswith(", n=8, dropped=1)")
+        assert repr(analysis(pr.cases(y, p, missing="drop"))).endswith(", n=8, dropped=1)")
         assert "dropped" not in repr(analysis(Y, P))
 
 

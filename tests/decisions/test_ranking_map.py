@@ -179,7 +179,7 @@ def test_a_case_that_one_model_misses_is_dropped_for_all():
     with pytest.raises(MissingValuesError, match="row 3 is missing"):
         ranking_map(Y, gaps)
     for weight in (None, WEIGHT):
-        dropped = ranking_map(Y, gaps, missing="drop", sample_weight=weight)
+        dropped = ranking_map(pr.cases(Y, gaps, missing="drop", sample_weight=weight))
         kept = {name: p[keep] for name, p in MODELS.items()}
         expected = ranking_map(Y[keep], kept, sample_weight=None if weight is None else weight[keep])
         assert dropped.dropped == 3
@@ -236,7 +236,7 @@ def test_no_case_that_all_models_have():
     one, other = P.copy(), P.copy()
     one[:150], other[150:] = np.nan, np.nan
     with pytest.raises(InputValueError, match="missing value in some model"):
-        ranking_map(Y, {"a": one, "b": other}, missing="drop")
+        ranking_map(pr.cases(Y, {"a": one, "b": other}, missing="drop"))
 
 
 def test_models_with_different_indices_are_refused():

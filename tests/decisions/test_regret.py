@@ -194,6 +194,6 @@ def test_forecasts_of_0_and_1_add_no_piece_without_length():
 
 
 def test_what_a_cost_curve_rests_on():
-    curve = cost_curve([0, 1, 0, 1, 1], [0.1, 0.3, 0.4, 0.8, None], missing="drop")
+    curve = cost_curve(pr.cases([0, 1, 0, 1, 1], [0.1, 0.3, 0.4, 0.8, None], missing="drop"))
     assert (curve.event_rate, curve.n, curve.dropped, curve.exact) == (0.5, 4, 1, True)
     assert not cost_curve([0, 1], [0.1, 0.3], grid=[0.5]).exact

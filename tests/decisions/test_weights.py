@@ -164,7 +164,7 @@ def test_tables_and_weights_of_cases():
         assert weighted_regret(table, weight=weight) == pytest.approx(by_case, rel=CLOSE)
         assert weighted_regret(y, p, weight=weight, sample_weight=w) == pytest.approx(by_case, rel=CLOSE)
     assert h_measure(table) == pytest.approx(h_measure(np.repeat(y, w), np.repeat(p, w)), rel=CLOSE)
-    assert weighted_regret([0, 1, None], [0.1, 0.2, 0.3], weight=UniformWeight(), missing="drop").dropped == 1
+    assert weighted_regret(pr.cases([0, 1, None], [0.1, 0.2, 0.3], missing="drop"), weight=UniformWeight()).dropped == 1
 
 
 def test_regret_and_net_benefit_can_rank_models_in_opposite_order(golden):

@@ -270,7 +270,7 @@ def test_the_angle_tells_confidence(factor, over):
 
 
 def test_missing_rows_are_dropped_and_counted():
-    means = probability_means([0, 1, np.nan], [0.2, 0.7, 0.5], missing="drop")
+    means = probability_means(pr.cases([0, 1, np.nan], [0.2, 0.7, 0.5], missing="drop"))
     assert (means.n, means.dropped) == (2, 1)
     assert "dropped=1" in repr(means)
     with pytest.raises(MissingValuesError):

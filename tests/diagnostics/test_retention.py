@@ -211,7 +211,7 @@ def test_missing_cases_are_dropped_when_asked():
     gone = rows.copy()
     gone[3] = np.nan
     left = np.delete(np.arange(20), 3)
-    curve = retention_curve(y, gone, missing="drop")
+    curve = retention_curve(pr.cases(y, gone, missing="drop"))
     np.testing.assert_array_equal(curve.value, retention_curve(y[left], rows[left]).value)
     assert (curve.dropped, curve.n) == (1, 19)
     assert "dropped=1" in repr(curve)

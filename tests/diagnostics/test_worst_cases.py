@@ -24,7 +24,7 @@ samples = st.lists(st.tuples(st.integers(0, K - 1), rows_of_probabilities), min_
 @given(samples, st.integers(1, 15))
 def test_they_are_those_of_a_plain_sort(cases, n):
     y, rows = (np.array([case[part] for case in cases]) for part in (0, 1))
-    worst = worst_cases(y, rows, rule=RULES, n=n)
+    worst = worst_cases(y, rows, rule=RULES, most=n)
     losses = {repr(rule): pr.case_scores(y, rows, rule=rule) for rule in RULES}
     shown = min(n, len(y))
     assert len(worst.case) == shown * len(RULES)
@@ -46,7 +46,7 @@ def test_they_are_those_of_a_plain_sort(cases, n):
 def test_rows_are_those_of_the_data_as_given():
     y = ["low", None, "high", "low"]
     rows = [[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.9, 0.1, 0.0], [0.2, 0.4, 0.4]]
-    worst = worst_cases(y, rows, rule=RULES, n=2, labels=LABELS, missing="drop")
+    worst = worst_cases(pr.cases(y, rows, labels=LABELS, missing="drop"), rule=RULES, most=2)
     assert worst.case.tolist() == [2, 3] * 3
     assert worst.outcome.tolist() == ["high", "low"] * 3
     assert worst.decision.tolist() == ["low", "mid"] * 3
@@ -62,7 +62,7 @@ def test_all_cases_where_there_are_fewer():
 
 def test_views():
     y, rows = ["low", "high"], [[0.2, 0.7, 0.1], [0.6, 0.3, 0.1]]
-    worst = worst_cases(y, rows, rule=RULES[:2], n=1, labels=LABELS)
+    worst = worst_cases(y, rows, rule=RULES[:2], most=1, labels=LABELS)
     assert repr(worst) == "WorstCases(rules=RankedProbability(), Log(), shown=1, n=2)"
     frame = worst.to_frame(backend="pandas")
     assert frame.columns.tolist() == [
@@ -75,7 +75,7 @@ def test_views():
     page = worst._repr_html_()
     assert ">Log()</th>" in page
     assert page.count("case 1: high classified as low") == 2
-    alone = worst_cases(y, rows, n=1, labels=LABELS)
+    alone = worst_cases(y, rows, most=1, labels=LABELS)
     assert "rank by RankedProbability()" not in alone.to_frame(backend="polars").columns
     assert alone.to_dict()["forecast"] == [[0.6, 0.3, 0.1]]
 
@@ -85,7 +85,7 @@ def test_the_notebook_view_escapes_labels():
 
 
 def test_a_right_decision_is_said_to_be():
-    worst = worst_cases(["low", "high"], [[0.5, 0.3, 0.2], [0.1, 0.1, 0.8]], n=2, labels=LABELS)
+    worst = worst_cases(["low", "high"], [[0.5, 0.3, 0.2], [0.1, 0.1, 0.8]], most=2, labels=LABELS)
     assert str(worst).splitlines()[1].startswith("1   case 0: low classified correctly, p 0.5, loss ")
     assert "classified as" not in worst._repr_html_()
 
@@ -93,7 +93,7 @@ def test_a_right_decision_is_said_to_be():
 @pytest.mark.parametrize("n", [0, -1, 1.5, "3", True])
 def test_numbers_of_cases_that_there_are_not(n):
     with pytest.raises(InputValueError, match="n must be a positive whole number"):
-        worst_cases([0, 1], [[0.5, 0.5]] * 2, n=n)
+        worst_cases([0, 1], [[0.5, 0.5]] * 2, most=n)
 
 
 def test_what_is_no_rule():

@@ -141,7 +141,7 @@ KINDS = {
         InputValueError,
         "pos_label must be one of labels",
     ),
-    "missing": ({}, {"missing": "ignore"}, InputValueError, 'missing must be "raise" or "drop"'),
+    "missing": ({}, {"missing": "ignore"}, InputValueError, 'missing must be one of "raise", "drop"'),
     "by": ({}, {"by": []}, InputValueError, "by must name at least one column"),
     "column": ({}, {"by": "z"}, InputValueError, r"it lacks \['z'\]"),
 }

@@ -45,10 +45,10 @@ IN_CLUSTERS = {"cluster": "ward", "sample_weight": "w"}
 PROBLEMS = {
     "event": AN_EVENT | KEYED,
     "event in weighted clusters": AN_EVENT | KEYED | IN_CLUSTERS,
-    "event in time": AN_EVENT | {"time": "day"},
+    "event in time": AN_EVENT | {"period": "day"},
     "classes": CLASSES | KEYED,
     "classes in weighted clusters": CLASSES | IN_CLUSTERS | {"by": "site"},
-    "grades in time": CLASSES | {"ordered": True, "time": "day", "by": "site"},
+    "grades in time": CLASSES | {"ordered": True, "period": "day", "by": "site"},
 }
 MEASURES = [
     pr.Brier(),
@@ -84,11 +84,11 @@ def frame(lazy_engine):
 @pytest.fixture
 def asked(monkeypatch):
     """Return the list of queries that were run."""
-    found = []
+    found, fetched = [], lazy_reading.fetched
 
     def counted(query):
         found.append(query)
-        return lazy_reading.fetched(query)
+        return fetched(query)
 
     for module in (engines, engine_moments, lazy_cases, lazy_reading):
         monkeypatch.setattr(module, "fetched", counted)
@@ -119,7 +119,7 @@ RARE = FRAME.with_columns(
 )
 
 
-@pytest.mark.parametrize("sampling", [{}, {"sample_weight": "w"}, {"cluster": "ward"}, {"time": "day"}], ids=str)
+@pytest.mark.parametrize("sampling", [{}, {"sample_weight": "w"}, {"cluster": "ward"}, {"period": "day"}], ids=str)
 def test_few_events_have_the_verdicts_of_the_arrays(lazy_engine, sampling):
     rules = [pr.Brier(), pr.Log(), pr.measures.NetBenefit(0.02).rule]
     by_engine = pr.condense(lazy_engine(RARE), ["a", "b"], outcome="y", rules=rules, **sampling)
@@ -132,7 +132,7 @@ def test_few_events_have_the_verdicts_of_the_arrays(lazy_engine, sampling):
         one, other = (pr.estimate(ledger, "a", measure) for ledger in (by_engine, by_arrays))
         assert (one.note, one.method) == (other.note, other.method)
         assert (one.low, one.high) == pytest.approx((other.low, other.high), rel=1e-9, nan_ok=True)
-    assert "Few cases determine" in pr.compare(by_engine).note or sampling.get("time")
+    assert "Few cases determine" in pr.compare(by_engine).note or sampling.get("period")
 
 
 @pytest.mark.parametrize("problem", PROBLEMS)
@@ -173,7 +173,7 @@ def test_an_evaluation_is_that_of_the_arrays(frame, problem):
     assert str(found) == str(expected)
 
 
-@pytest.mark.parametrize("shared", [{}, IN_CLUSTERS, {"time": "day"}], ids=["plain", "weighted clusters", "time"])
+@pytest.mark.parametrize("shared", [{}, IN_CLUSTERS, {"period": "day"}], ids=["plain", "weighted clusters", "period"])
 def test_measures_are_those_of_the_arrays(frame, shared):
     ledgers = [pr.condense(cases, **AN_EVENT, **shared, by="site") for cases in (frame, FRAME)]
     for measure in (*MEASURES, Spread(), lambda table: table.mean_forecast):

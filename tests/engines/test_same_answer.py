@@ -98,7 +98,7 @@ OPTIONS = [
     {"sample_weight": "w"},
     {"cluster": "c"},
     {"sample_weight": "w", "cluster": "c"},
-    {"sample_weight": "w", "time": "t"},
+    {"sample_weight": "w", "period": "t"},
 ]
 
 

@@ -32,7 +32,7 @@ SHARED = {
     "weights": {"sample_weight": "w"},
     "clusters": {"cluster": "ward"},
     "weighted clusters": {"sample_weight": "w", "cluster": "ward"},
-    "times": {"time": "ward"},
+    "times": {"period": "ward"},
 }
 CLASSES = {"forecasts": {"m": ["p0", "p1", "p2"]}, "outcome": "grade", "labels": [0, 1, 2]}
 DRAWS = {"seed": 1, "n_resamples": 40}

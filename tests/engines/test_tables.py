@@ -224,11 +224,11 @@ def test_rows_of_classes_must_sum_to_one():
     with pytest.raises(
         InputValueError, match=r"the rows of y_proba must sum to 1 within 1e-06; one sums to 0.6 \(1 of 2 rows\)"
     ):
-        counted(frame.head(2), {"m": ["a", "b"]})
+        counted(frame.head(2), {"m": ["a", "b"]}, labels=[0, 1])
     missing = frame.head(2).with_columns(b=pl.Series([0.5, None]))
     with pytest.raises(MissingValuesError, match=r"y_proba must not hold missing values .*\(1 of 2 rows\)"):
-        counted(missing, {"m": ["a", "b"]})
-    assert counted(missing, {"m": ["a", "b"]}, missing="drop")["m", Event("event")].dropped == 1
+        counted(missing, {"m": ["a", "b"]}, labels=[0, 1])
+    assert counted(missing, {"m": ["a", "b"]}, labels=[0, 1], missing="drop")["m", Event("event")].dropped == 1
 
 
 def test_collected_cases_are_the_same_on_every_engine(lazy_engine):

@@ -49,7 +49,7 @@ CASES = {
     "classes in clusters": WORDED | {"cluster": "ward"},
     "weighted grades in groups of clusters": {"outcome": "y", "sample_weight": "w", "cluster": "ward", "ordered": True}
     | KEYS,
-    "classes in time": {"outcome": "y", "time": "day"} | KEYS,
+    "classes in time": {"outcome": "y", "period": "day"} | KEYS,
 }
 
 
@@ -58,7 +58,7 @@ def of_arrays(case):
     options = dict(CASES[case])
     y = COLUMNS[options.pop("outcome")]
     options |= {"by": {name: COLUMNS[name] for name in options["by"]}} if "by" in options else {}
-    options |= {name: COLUMNS[options[name]] for name in ("cluster", "time", "sample_weight") if name in options}
+    options |= {name: COLUMNS[options[name]] for name in ("cluster", "period", "sample_weight") if name in options}
     return y, MODELS, options
 
 

@@ -34,9 +34,9 @@ SHARED = {
     "keys": {"by": ["site", "shift"]},
     "clusters": {"cluster": "ward"},
     "weights": {"sample_weight": "w"},
-    "times": {"time": "day"},
+    "times": {"period": "day"},
     "keys, clusters, weights": {"by": ["site", "shift"], "cluster": "ward", "sample_weight": "w"},
-    "keys, times, weights": {"by": ["site"], "time": "day", "sample_weight": "w"},
+    "keys, times, weights": {"by": ["site"], "period": "day", "sample_weight": "w"},
 }
 
 
@@ -146,7 +146,7 @@ def test_missing_values_are_dropped_for_all_models(lazily):
 
 def test_few_events_and_clusters_are_told_as_of_the_arrays(lazily):
     frame = FRAME.head(150)
-    for options in ({}, {"cluster": "ward"}, {"time": "day"}):
+    for options in ({}, {"cluster": "ward"}, {"period": "day"}):
         found = pr.evaluate(lazily(frame), MODELS, outcome="y", **options, **DRAWS).scores
         whole = pr.evaluate(frame, MODELS, outcome="y", **options, **DRAWS).scores
         assert "events" in whole.at("honest", "brier")["note"]
@@ -172,7 +172,7 @@ def test_certain_forecasts_that_fail_are_told_as_of_the_arrays(lazily, alike):
     assert str(found) == str(whole)
 
 
-@pytest.mark.parametrize(("key", "argument"), [("ward", "by"), ("ward", "cluster"), ("day", "time")])
+@pytest.mark.parametrize(("key", "argument"), [("ward", "by"), ("ward", "cluster"), ("day", "period")])
 def test_a_label_that_is_missing_is_refused_as_in_arrays(lazily, key, argument):
     frame = FRAME.with_columns(pl.when(pl.int_range(pl.len()) < 7).then(None).otherwise(pl.col(key)).alias(key))
     named = r"by\['ward'\]" if argument == "by" else argument
@@ -184,8 +184,8 @@ def test_a_label_that_is_missing_is_refused_as_in_arrays(lazily, key, argument):
 
 def test_what_a_lazy_frame_cannot_have_is_refused(lazily):
     lazy = lazily(FRAME)
-    with pytest.raises(InputValueError, match="cluster= or time="):
-        pr.evaluate(lazy, ["honest"], outcome="y", cluster="ward", time="day")
+    with pytest.raises(InputValueError, match="cluster= or period="):
+        pr.evaluate(lazy, ["honest"], outcome="y", cluster="ward", period="day")
     with pytest.raises(InputValueError, match="ordered belongs"):
         pr.evaluate(lazy, ["honest"], outcome="y", ordered=True)
 

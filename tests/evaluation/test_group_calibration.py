@@ -22,7 +22,7 @@ SHARED = {
     "weights": {"sample_weight": WEIGHT},
     "clusters": {"cluster": WARD},
     "weighted clusters": {"cluster": WARD, "sample_weight": WEIGHT},
-    "times": {"time": WARD},
+    "times": {"period": WARD},
 }
 
 

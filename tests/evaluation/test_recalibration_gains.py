@@ -23,7 +23,7 @@ SHARED = {
     "independent": {},
     "weights": {"sample_weight": WEIGHT},
     "clusters": {"cluster": CLUSTER},
-    "times": {"time": TIME},
+    "times": {"period": TIME},
 }
 
 

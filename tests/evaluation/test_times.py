@@ -27,7 +27,7 @@ MEANS = ("brier", "log", "regret_at_0.3", "net_benefit_at_0.3")
 
 @pytest.fixture(scope="module")
 def in_time():
-    return pr.evaluate(Y, MODELS, time=np.arange(TIMES), thresholds=0.3, **DRAWS)
+    return pr.evaluate(Y, MODELS, period=np.arange(TIMES), thresholds=0.3, **DRAWS)
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ def test_the_interval_of_the_headline_is_that_of_the_comparison(in_time):
     for model, low, high in zip(standings.model.tolist(), standings.low, standings.high, strict=True):
         row = in_time.scores.at(model, "regret_at_0.3")
         assert (row["low"], row["high"]) == (pytest.approx(low, rel=1e-12), pytest.approx(high, rel=1e-12))
-        assert row["method"] == "Student's t, Bartlett weights over 72 times"
+        assert row["method"] == "Student's t, Bartlett weights over 72 periods"
 
 
 def test_means_are_as_wide_as_their_dependence_makes_them(in_time):
@@ -53,7 +53,7 @@ def test_means_are_as_wide_as_their_dependence_makes_them(in_time):
 
 
 def test_net_benefit_in_time_is_that_of_the_comparison(in_time):
-    found = pr.compare(Y, MODELS, pr.measures.NetBenefit(0.3), time=np.arange(TIMES)).standings
+    found = pr.compare(Y, MODELS, pr.measures.NetBenefit(0.3), period=np.arange(TIMES)).standings
     row = in_time.scores.at("a", "net_benefit_at_0.3")
     place = found.model.tolist().index("a")
     for field in ("value", "low", "high"):
@@ -70,7 +70,7 @@ def test_parts_say_that_they_take_times_for_independent_and_nothing_else_does(in
     [pr.measures.AreaUnderRoc(), pr.measures.ObservedExpected(), pr.measures.CalibrationSlope(), pr.measures.Skill()],
 )
 def test_smooth_measures_are_as_wide_as_their_dependence_makes_them(measure):
-    one, other = (pr.estimate(Y, MODELS["a"], measure, **when) for when in ({"time": np.arange(TIMES)}, {}))
+    one, other = (pr.estimate(Y, MODELS["a"], measure, **when) for when in ({"period": np.arange(TIMES)}, {}))
     assert one.high - one.low > 2.0 * (other.high - other.low)
 
 
@@ -86,7 +86,7 @@ def test_intervals_in_time_hold_the_truth(measure):
         fresh = rng.random(400) < 0.3
         for place in range(1, 400):
             state[place] = state[place - 1] if stays[place] else fresh[place]
-        found = pr.estimate(state, np.full(400, 0.3), measure, time=times)
+        found = pr.estimate(state, np.full(400, 0.3), measure, period=times)
         held += found.low <= truth <= found.high
     assert held >= 85  # As if independent it is about 55.
 
@@ -99,8 +99,8 @@ def test_a_lazy_frame_in_time_gives_the_numbers_and_notes_of_the_arrays(library,
     lazy = frame.lazy() if library == "polars" else duckdb.from_arrow(frame.to_arrow())
     whole = in_time
     if weight is not None:
-        whole = pr.evaluate(Y, MODELS, time=columns["t"], sample_weight=columns["w"], thresholds=0.3, **DRAWS)
-    found = pr.evaluate(lazy, ["a", "b"], outcome="y", time="t", sample_weight=weight, thresholds=0.3, **DRAWS)
+        whole = pr.evaluate(Y, MODELS, period=columns["t"], sample_weight=columns["w"], thresholds=0.3, **DRAWS)
+    found = pr.evaluate(lazy, ["a", "b"], outcome="y", period="t", sample_weight=weight, thresholds=0.3, **DRAWS)
     for place, measure in enumerate(whole.scores.measure.tolist()):
         one, other = (
             {name: column[place] for name, column in each.scores.columns().items()} for each in (found, whole)
@@ -112,21 +112,21 @@ def test_a_lazy_frame_in_time_gives_the_numbers_and_notes_of_the_arrays(library,
 
 
 def test_a_single_time_and_losses_that_do_not_vary_have_no_interval():
-    alone = pr.evaluate([0, 1, 0, 1], [0.2, 0.6, 0.4, 0.8], time=[1, 1, 1, 1], **DRAWS).scores.at("forecast", "brier")
+    alone = pr.evaluate([0, 1, 0, 1], [0.2, 0.6, 0.4, 0.8], period=[1, 1, 1, 1], **DRAWS).scores.at("forecast", "brier")
     assert math.isnan(alone["low"])
-    assert alone["note"] == "a single time has no spread"
-    flat = pr.evaluate([0, 1] * 30, np.full(60, 0.5), time=np.arange(60), **DRAWS).scores.at("forecast", "brier")
+    assert alone["note"] == "a single period has no spread"
+    flat = pr.evaluate([0, 1] * 30, np.full(60, 0.5), period=np.arange(60), **DRAWS).scores.at("forecast", "brier")
     assert (math.isnan(flat["low"]), flat["standard_error"], flat["note"]) == (True, 0.0, NO_SPREAD)
-    sure = pr.evaluate([0, 1] * 30, [0.0, *[0.5] * 59], time=np.arange(60), **DRAWS)
+    sure = pr.evaluate([0, 1] * 30, [0.0, *[0.5] * 59], period=np.arange(60), **DRAWS)
     assert sure.scores.at("forecast", "log")["low"] > 0.0
-    wrong = pr.evaluate([0, 1] * 30, [1.0, *[0.5] * 59], time=np.arange(60), **DRAWS).scores.at("forecast", "log")
+    wrong = pr.evaluate([0, 1] * 30, [1.0, *[0.5] * 59], period=np.arange(60), **DRAWS).scores.at("forecast", "log")
     assert (wrong["value"], math.isnan(wrong["low"])) == (math.inf, True)
     assert "infinite" in wrong["note"]
 
 
 def test_limits_in_time_stay_in_the_range_of_the_score():
     y, p = [0, 1, 1, 0], [0.05, 0.95, 0.4, 0.1]
-    row = pr.evaluate(y, p, time=range(4), **DRAWS).scores.at("forecast", "brier")
+    row = pr.evaluate(y, p, period=range(4), **DRAWS).scores.at("forecast", "brier")
     assert row["low"] == 0.0
     assert row["high"] <= 1.0
 
@@ -180,15 +180,15 @@ def figure_named(title, result):
 def test_clusters_and_times_together_are_refused_at_once(outcome):
     frame = pl.DataFrame({"y": Y, **MODELS, "t": BLOCK})
     given = (Y, MODELS, BLOCK) if outcome is None else (frame, ["a"], "t")
-    with pytest.raises(InputValueError, match="cases have cluster= or time=, not both"):
-        pr.evaluate(*given[:2], outcome=outcome, cluster=given[2], time=given[2])
+    with pytest.raises(InputValueError, match="cases have cluster= or period=, not both"):
+        pr.evaluate(*given[:2], outcome=outcome, cluster=given[2], period=given[2])
 
 
 @pytest.mark.parametrize("lazy", [False, True])
 def test_times_without_an_order_are_refused_at_once(lazy):
     frame = pl.DataFrame({"y": Y, **MODELS, "t": BLOCK.astype(str)})
-    with pytest.raises(InputTypeError, match="time must hold numbers or dates"):
-        pr.evaluate(frame.lazy() if lazy else frame, ["a"], outcome="y", time="t")
+    with pytest.raises(InputTypeError, match="period must hold numbers or dates"):
+        pr.evaluate(frame.lazy() if lazy else frame, ["a"], outcome="y", period="t")
 
 
 @pytest.mark.slow
@@ -196,9 +196,9 @@ def test_groups_of_a_lazy_frame_in_time_are_those_of_the_arrays():
     time = np.arange(TIMES) // 3
     columns = {"y": Y, **MODELS, "t": time, "g": BLOCK % 2}
     lazy = pl.DataFrame(columns).lazy()
-    whole = pr.evaluate(Y, MODELS, time=time, by=BLOCK % 2, **DRAWS)
-    found = pr.evaluate(lazy, ["a", "b"], outcome="y", time="t", by="g", **DRAWS)
-    alone = pr.slices(Y, MODELS, by=BLOCK % 2, time=time)
+    whole = pr.evaluate(Y, MODELS, period=time, by=BLOCK % 2, **DRAWS)
+    found = pr.evaluate(lazy, ["a", "b"], outcome="y", period="t", by="g", **DRAWS)
+    alone = pr.slices(Y, MODELS, by=BLOCK % 2, period=time)
     for result in (whole, found):
         np.testing.assert_allclose(result.slices.p_value, alone.p_value, rtol=1e-9)
         np.testing.assert_allclose(result.group_calibration.p_value, whole.group_calibration.p_value, rtol=1e-9)
@@ -215,7 +215,7 @@ def test_calibration_of_groups_allows_for_neighbouring_times():
             state[:, step] = 0.8 * state[:, step - 1] + 0.6 * state[:, step]
         p = expit(rng.normal(size=600))
         y = ndtr(np.sqrt(0.4) * state[group, time] + np.sqrt(0.6) * rng.normal(size=600)) < p
-        ledger = pr.condense(y, p, by={"group": group}, time=time)
+        ledger = pr.condense(y, p, by={"group": group}, period=time)
         found = calibration_of_groups(ledger, pr.slices(ledger), level=0.95)
         rejected += found.p_value[0] < 0.05
     assert rejected <= 9

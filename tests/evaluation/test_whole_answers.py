@@ -208,7 +208,7 @@ def test_of_many_wrong_classes_the_first_are_named_and_the_others_counted():
 
 def test_calls_have_what_differs_from_the_defaults_and_nothing_else():
     y, p = np.where(Y == 0, "yes", "no"), {"p": TRUTH[:, 0]}
-    found = pr.evaluate(y, p, pos_label="yes", tolerance=1e-3, time=np.arange(N), **DRAWS)
+    found = pr.evaluate(y, p, pos_label="yes", tolerance=1e-3, period=np.arange(N), **DRAWS)
     assert found.call("roc_curve", "p") == "pr.roc_curve(y, forecasts['p'], pos_label='yes')"
     assert found.call("estimate", "p") == "pr.estimate(y, forecasts['p'], time=time, pos_label='yes', tolerance=0.001)"
     assert found.calls.reading == {"pos_label": "yes", "tolerance": 1e-3}
@@ -221,8 +221,8 @@ def test_calls_have_what_differs_from_the_defaults_and_nothing_else():
 def test_the_columns_that_were_used_have_their_names():
     rows = {"y": (Y == 0).astype(int), "p": TRUTH[:, 0], "w": np.ones(N), "day": np.arange(N), "ward": SITE}
     frame = pl.DataFrame(rows)
-    found = pr.evaluate(frame, "p", outcome="y", time="day", sample_weight="w", **DRAWS)
-    assert found.columns_used == {"outcome": "y", "time": "day", "sample_weight": "w"}
+    found = pr.evaluate(frame, "p", outcome="y", period="day", sample_weight="w", **DRAWS)
+    assert found.columns_used == {"outcome": "y", "period": "day", "sample_weight": "w"}
     found = pr.evaluate(frame["y"], frame["p"], cluster=frame["ward"], **DRAWS)
     assert found.columns_used == {"outcome": "y", "cluster": "ward"}
 

@@ -134,7 +134,7 @@ def test_clusters_are_handled_as_for_other_measures():
     table = pr.ForecastTable.from_predictions(right, confidence)
     row, moved = np.searchsorted(table.forecast, confidence), measure.influence(table)
     influence = np.where(right, moved.event[row], moved.non_event[row])
-    found = pr.risk_coverage_curve(right, confidence, cluster=site).aurc
+    found = pr.risk_coverage_curve(pr.cases(right, confidence, cluster=site)).aurc
     error, _ = brute_errors(influence, site)
     assert found.standard_error == pytest.approx(float(error), rel=1e-9)
     assert found.units == 50
@@ -390,8 +390,6 @@ def test_errors_say_what_is_wrong():
         pr.risk_coverage_curve([1, 0], [3.2, 0.4])
     with pytest.raises(InputTypeError, match=r"confidence must be one number per case; got rows of 2 columns"):
         pr.risk_coverage_curve([1, 0], [[0.2, 0.8], [0.5, 0.5]])
-    with pytest.raises(InputTypeError, match=r"does not identify clusters"):
-        pr.risk_coverage_curve(pr.ForecastTable.from_predictions([1, 0], [0.9, 0.4]), cluster=[1, 2])
     with pytest.raises(InputValueError, match="same models in the same order"):
         pr.compare_answers({"a": [1, 0], "b": [1, 0]}, {"a": [0.1, 0.2]})
     with pytest.raises(InputValueError, match="answered the same cases"):

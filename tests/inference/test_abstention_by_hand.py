@@ -40,7 +40,9 @@ class TestAbstention:
         right = ["C" if one else "I" for one in self.RIGHT]
         weight = np.array([1.0, 2.0, 1.0, 1.0, 3.0, 1.0, 1.0, 2.0])
         found = pr.risk_coverage_curve(
-            [None, *right], [0.9, *self.CONFIDENCE], sample_weight=[1.0, *weight], pos_label="C", missing="drop"
+            pr.cases(
+                [None, *right], [0.9, *self.CONFIDENCE], sample_weight=[1.0, *weight], pos_label="C", missing="drop"
+            )
         )
         assert (found.n, found.dropped) == (8, 1)
         assert found.accuracy == pytest.approx(weight[self.RIGHT == 1].sum() / 12.0)
@@ -71,7 +73,7 @@ class TestAbstention:
         assert (
             pr.risk_coverage_curve(table).aurc.value == pr.risk_coverage_curve(self.RIGHT, self.CONFIDENCE).aurc.value
         )
-        for given in ({"confidence": self.CONFIDENCE}, {"cluster": self.RIGHT}, {"sample_weight": self.RIGHT}):
+        for given in ({"confidence": self.CONFIDENCE}, {"sample_weight": self.RIGHT}):
             with pytest.raises(InputTypeError, match="a ForecastTable"):
                 pr.risk_coverage_curve(table, **given)
 

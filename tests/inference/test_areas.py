@@ -206,13 +206,13 @@ def test_times_have_a_long_run_error():
         influences.append(np.bincount(time, influence))
     parts = np.stack([*influences, influences[0] - influences[1]], axis=1)
     error, df = hac(parts)
-    found = estimate(y, p, AreaUnderRoc(), time=time)
+    found = estimate(y, p, AreaUnderRoc(), period=time)
     assert (found.standard_error, found.units) == (pytest.approx(error[0], rel=1e-12), 15)
-    assert found.method == "DeLong, on the logit scale, over 6 times"
-    result = pr.compare(y, {"a": p, "b": q}, AreaUnderRoc(), time=time)
+    assert found.method == "DeLong, on the logit scale, over 6 periods"
+    result = pr.compare(y, {"a": p, "b": q}, AreaUnderRoc(), period=time)
     assert (result.standard_error[0], result.units) == (pytest.approx(error[2], rel=1e-12), 15)
     assert result.df[0] == df[2]
-    assert result.method == "DeLong test robust to times on 43 cases at 15 times"
+    assert result.method == "DeLong test robust to periods on 43 cases at 15 periods"
 
 
 def test_models_that_rank_alike_do_not_differ():

@@ -177,18 +177,18 @@ def test_skill_under_an_improper_rule_is_drawn():
 
 
 def test_neighbours_in_time_count_as_independent_and_the_note_says_so():
-    found = estimate(Y, P, lambda table: table.event_rate, time=np.arange(N), seed=1)
-    assert found.note == "neighbouring times count as independent: the interval may be too narrow"
+    found = estimate(Y, P, lambda table: table.event_rate, period=np.arange(N), seed=1)
+    assert found.note == "neighbouring periods count as independent: the interval may be too narrow"
     assert found.units == N
 
 
 @pytest.mark.parametrize("measure", [pr.Brier(), TopKNetBenefit(k=40, thresholds=0.2)], ids=name)
 def test_times_are_drawn_whole_like_clusters(measure):
     how = {"method": "bootstrap", "n_resamples": 99, "seed": 1}
-    timed, clustered = (estimate(Y, P, measure, **{unit: CLUSTER}, **how) for unit in ("time", "cluster"))
-    assert timed.method == "percentile bootstrap of times"
+    timed, clustered = (estimate(Y, P, measure, **{unit: CLUSTER}, **how) for unit in ("period", "cluster"))
+    assert timed.method == "percentile bootstrap of periods"
     assert (timed.low, timed.high) == (clustered.low, clustered.high)
     pair = {"a": P, "b": np.roll(P, 1)}
-    found = [pr.compare(Y, pair, measure, **{unit: CLUSTER}, **how) for unit in ("time", "cluster")]
+    found = [pr.compare(Y, pair, measure, **{unit: CLUSTER}, **how) for unit in ("period", "cluster")]
     assert found[0].standard_error[0] == found[1].standard_error[0]
     assert found[0].p_value[0] == found[1].p_value[0]

@@ -86,7 +86,7 @@ class TestBounds:
             _area(self.cells(one, one), largest=True)
 
     def test_of_a_measure_that_is_undefined_have_no_value(self):
-        private = pr.coarsen(pr.condense([0, 1, 0, 0], [0.1, 0.1, 0.1, 0.1]), cells=2, minimum=3)
+        private = pr.coarsen(pr.condense([0, 1, 0, 0], [0.1, 0.1, 0.1, 0.1]), cells=2, smallest=3)
         found = pr.measure_bounds(private, pr.measures.AreaUnderRoc())
         assert found.suppressed == 1
 
@@ -105,7 +105,7 @@ class TestBounds:
 
     def test_of_an_inverse_are_turned_round(self):
         assert (_inverse(0.0), _inverse(4.0), _inverse(math.inf)) == (math.inf, 0.25, 0.0)
-        private = pr.coarsen(pr.condense([0, 1, 1, 0, 1], [0.1, 0.6, 0.7, 0.4, 0.9]), cells=4, minimum=1)
+        private = pr.coarsen(pr.condense([0, 1, 1, 0, 1], [0.1, 0.6, 0.7, 0.4, 0.9]), cells=4, smallest=1)
         ratio = pr.measure_bounds(private, pr.measures.ObservedExpected())
         found = pr.measure_bounds(private, pr.measures.PredictedActual())
         assert (found.low, found.high) == pytest.approx((1.0 / ratio.high, 1.0 / ratio.low))

@@ -25,14 +25,18 @@ FIELDS = ("ratio", "ratio_error", "p_value", "information", "slope_gap", "slope_
 FIELDS += ("observed", "expected", "is_rare", "units", "worth")
 
 
-def cases_of(p, y, weight=None, cluster=None, time=None):
+def cases_of(p, y, weight=None, cluster=None, period=None):
     def keys(codes):
         return None if codes is None else Keys(tuple(range(int(max(codes)) + 1)), np.asarray(codes, dtype=np.intp))
 
     weight = None if weight is None else np.asarray(weight, dtype=float)
     forecasts = {"m": np.asarray(p, dtype=float)}
     return Cases(
-        outcome=np.asarray(y, dtype=bool), forecasts=forecasts, weight=weight, cluster=keys(cluster), time=keys(time)
+        outcome=np.asarray(y, dtype=bool),
+        forecasts=forecasts,
+        weight=weight,
+        cluster=keys(cluster),
+        period=keys(period),
     )
 
 
@@ -152,7 +156,7 @@ def test_numbers_of_weighted_cases_are_sums_of_their_weights():
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("kind", ["cluster", "time"])
+@pytest.mark.parametrize("kind", ["cluster", "period"])
 def test_numbers_of_correlated_cases_use_the_sums_of_their_clusters(kind, weighted):
     rng = np.random.default_rng(9)
     samples = weighted_samples() if weighted else SAMPLES
@@ -172,7 +176,7 @@ def test_numbers_of_correlated_cases_use_the_sums_of_their_clusters(kind, weight
             *one,
             log_ratio=None if log_ratio is None else log_ratio[place],
             unit=unit[entry == place],
-            in_time=kind == "time",
+            in_time=kind == "period",
         )
         for place, one in enumerate(samples)
     ]

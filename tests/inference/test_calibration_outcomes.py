@@ -261,12 +261,12 @@ def test_caveats_of_a_summary_are_said_once_each():
     )
     often = "the test may reject too often"
     assert noted(test=timed(worth=24.9, units=300)) == (
-        f"300 correlated times are equivalent to about 25 independent ones: {often}"
+        f"300 correlated periods are equivalent to about 25 independent ones: {often}"
     )
     assert noted(test=timed(worth=0.2, units=300)) == (
-        f"300 correlated times are equivalent to about 1 independent ones: {often}"
+        f"300 correlated periods are equivalent to about 1 independent ones: {often}"
     )
-    unknown = f"times cannot show whether neighbours depend on each other: if they do, {often}"
+    unknown = f"periods cannot show whether neighbours are correlated: if they are, {often}"
     assert noted(test=timed(worth=25.0, units=59)) == f"59 {unknown}"
     assert noted(test=timed(worth=25.0, units=60)) == ""
     assert noted(test=timed(units=30)) == ""

@@ -284,7 +284,7 @@ def test_certain_forecasts_leave_intercept_and_slope_of_the_others():
         assert f"of the {what} a forecast of exactly 0 or 1" in whole.note
 
 
-@pytest.mark.parametrize("options", [{}, {"cluster": np.arange(40) // 2}, {"time": np.arange(40) // 2}], ids=str)
+@pytest.mark.parametrize("options", [{}, {"cluster": np.arange(40) // 2}, {"period": np.arange(40) // 2}], ids=str)
 @pytest.mark.parametrize("weight", [None, np.linspace(1, 2, 40)], ids=["plain", "weights"])
 def test_certain_forecasts_alone_are_judged(options, weight):
     right = summarised([0, 1] * 20, [0.0, 1.0] * 20, sample_weight=weight, **options)
@@ -397,7 +397,7 @@ def test_the_smooth_curve_of_correlated_cases_has_no_limits():
     p = rng.beta(2, 4, 300)
     y, unit = rng.random(300) < p, np.arange(300) // 3
     alone = pr.calibration_summary(y, p, seed=1).smooth
-    for name in ("cluster", "time"):
+    for name in ("cluster", "period"):
         found = pr.calibration_summary(y, p, **{name: unit}, seed=1).smooth
         assert found.ici == alone.ici
         assert np.isnan([found.ici_low, found.ici_high, found.e_max_high, found.p_value, *found.low, *found.high]).all()
@@ -416,7 +416,7 @@ def test_one_dominating_cluster_does_not_make_a_model_consistent():
     assert pr.calibration_summary(y, p, cluster=np.arange(len(y)) % 12).outcome == "miscalibrated"
     rows = np.column_stack([0.5 * (1 - p), 0.5 * (1 - p), p])
     classes = np.where(y == 1, 2, rng.integers(0, 2, len(y)))
-    assert pr.class_calibration(classes, rows, cluster=cluster, seed=1).outcome == "too few events"
+    assert pr.class_calibration(pr.cases(classes, rows, cluster=cluster), seed=1).outcome == "too few events"
 
 
 def test_a_slope_that_one_case_determines_is_tested_by_draws():

@@ -237,7 +237,7 @@ def test_outcomes_of_one_class_have_a_direction():
     assert "too low (observed/expected 1.11)." in told(np.ones(400), np.full(400, 0.9))
 
 
-@pytest.mark.parametrize("name", ["cluster", "time"])
+@pytest.mark.parametrize("name", ["cluster", "period"])
 def test_cases_that_depend_on_each_other_are_tested_as_such(name):
     y, p = sample(4, 500, lambda x: x + 0.25)
     copies = np.repeat(np.arange(500), 8)
@@ -331,7 +331,7 @@ def test_forecasts_that_rank_the_wrong_way_are_reversed_not_too_extreme():
     assert "reversed (slope -" in found.summary()
 
 
-@pytest.mark.parametrize("shared", ["cluster", "time"])
+@pytest.mark.parametrize("shared", ["cluster", "period"])
 @pytest.mark.parametrize(("units", "outcome"), [(1, "too few events"), (9, "too few events"), (30, "consistent")])
 def test_few_clusters_or_times_do_not_clear_a_forecast(shared, units, outcome):
     y, p = sample(4, 3000)

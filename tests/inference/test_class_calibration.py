@@ -82,7 +82,7 @@ def test_equal_weights_and_clusters_of_one_case_change_little():
     plain = pr.class_calibration(y, p)
     for other in (
         pr.class_calibration(y, p, sample_weight=np.full(3000, 2.0)),
-        pr.class_calibration(y, p, cluster=np.arange(3000)),
+        pr.class_calibration(pr.cases(y, p, cluster=np.arange(3000))),
     ):
         assert other.temperature_p_value == pytest.approx(plain.temperature_p_value, abs=0.05)
         np.testing.assert_allclose(other.classes.p_value, plain.classes.p_value, atol=0.05)
@@ -92,7 +92,9 @@ def test_equal_weights_and_clusters_of_one_case_change_little():
 def test_copied_cases_are_no_evidence_if_they_are_clusters():
     y, p = sample(400, 3, power=0.85)
     one, copied = pr.class_calibration(y, p), pr.class_calibration(np.repeat(y, 9), np.repeat(p, 9, axis=0))
-    clustered = pr.class_calibration(np.repeat(y, 9), np.repeat(p, 9, axis=0), cluster=np.repeat(np.arange(400), 9))
+    clustered = pr.class_calibration(
+        pr.cases(np.repeat(y, 9), np.repeat(p, 9, axis=0), cluster=np.repeat(np.arange(400), 9))
+    )
     assert copied.p_value < 1e-8
     assert copied.temperature_p_value < clustered.temperature_p_value / 5
     assert clustered.temperature_p_value == pytest.approx(one.temperature_p_value, abs=0.1)
@@ -123,10 +125,10 @@ def test_engines_give_what_arrays_give(engine, weighted, monkeypatch):
     lazy = frame.lazy() if engine == "polars" else duckdb.from_arrow(frame.to_arrow())
     options = {"sample_weight": "w"} if weighted else {}
     whole = pr.class_calibration(y, p, **({"sample_weight": w} if weighted else {}))
-    inside = pr.class_calibration(lazy, {"m": ["p0", "p1", "p2"]}, outcome="y", labels=[0, 1, 2], **options)
+    inside = pr.class_calibration(pr.cases(lazy, {"m": ["p0", "p1", "p2"]}, outcome="y", labels=[0, 1, 2], **options))
     assert inside.p_value == pytest.approx(whole.p_value, rel=1e-9)
     monkeypatch.setattr(ledgers, "cases_of_engine", lambda *_: None)  # As if the frame had too many rows.
-    found = pr.class_calibration(lazy, {"m": ["p0", "p1", "p2"]}, outcome="y", labels=[0, 1, 2], **options)
+    found = pr.class_calibration(pr.cases(lazy, {"m": ["p0", "p1", "p2"]}, outcome="y", labels=[0, 1, 2], **options))
     for name in ("observed", "expected", "slope", "miscalibration"):
         np.testing.assert_allclose(getattr(found.classes, name), getattr(whole.classes, name), rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(found.classes.p_value, whole.classes.p_value, rtol=1e-9)
@@ -189,7 +191,7 @@ def test_the_scale_of_weights_does_not_matter(scale, cluster):
     p /= p.sum(axis=1, keepdims=True)
     weight = np.random.default_rng(1).gamma(2.0, 0.5, 900)
     one, other = (
-        plain(pr.class_calibration(y, p, sample_weight=own, cluster=cluster, seed=1))
+        plain(pr.class_calibration(pr.cases(y, p, sample_weight=own, cluster=cluster), seed=1))
         for own in (weight, scale * weight)
     )
     for name, value in one.items():
@@ -241,18 +243,20 @@ def test_certain_probabilities_are_not_tested():
 
 def test_few_clusters_are_the_reason_for_few_tests():
     y, p = sample(900, 3)
-    found = pr.class_calibration(y, p, cluster=np.arange(900) % 3, seed=1)
+    found = pr.class_calibration(pr.cases(y, p, cluster=np.arange(900) % 3), seed=1)
     assert "rare" not in found.note
     rng = np.random.default_rng(1)
     copies = np.repeat(rng.dirichlet([1, 1, 1], 3), 300, axis=0)
-    found = pr.class_calibration(np.repeat([0, 1, 2], 300), copies, cluster=np.repeat(np.arange(3), 300), seed=1)
+    found = pr.class_calibration(
+        pr.cases(np.repeat([0, 1, 2], 300), copies, cluster=np.repeat(np.arange(3), 300)), seed=1
+    )
     assert "3 clusters are too few to test 3 of 3 classes separately" in found.note
     assert "rare" not in found.note
 
 
 def test_caveats_of_the_most_likely_class_say_so():
     y, p = sample(300, 3)
-    found = pr.class_calibration(y, p, time=np.arange(300) // 10, seed=1)
+    found = pr.class_calibration(pr.cases(y, p, period=np.arange(300) // 10), seed=1)
     assert "most likely class: 30" in found.note
 
 
@@ -273,7 +277,7 @@ def test_immaterial_errors_are_so_with_and_without_cases(tmp_path):
     y, p = nearly_right(40_000)
     pr.condense(y, p).to_parquet(tmp_path)
     whole, stored = pr.class_calibration(y, p), pr.class_calibration(pr.Ledger.from_parquet(tmp_path))
-    clusters = pr.class_calibration(y, p, cluster=np.arange(40_000))
+    clusters = pr.class_calibration(pr.cases(y, p, cluster=np.arange(40_000)))
     assert [one.outcome for one in (whole, stored, clusters)] == ["immaterial"] * 3
     assert stored.miscalibration_high >= whole.miscalibration_high
     assert "limits of all classes" in clusters.note
@@ -329,7 +333,7 @@ def test_every_verdict_on_classes_has_its_sentence():
 def test_classes_that_are_far_off_are_tested_in_clusters_too(shares):
     """Clusters would seem too few for them if the miscalibration counted as correlation."""
     y = np.random.default_rng(0).choice(3, size=3000, p=shares)
-    found = pr.class_calibration(y, np.full((3000, 3), 1 / 3), cluster=np.arange(3000) % 30, seed=1)
+    found = pr.class_calibration(pr.cases(y, np.full((3000, 3), 1 / 3), cluster=np.arange(3000) % 30), seed=1)
     assert found.outcome == "miscalibrated"
     assert found.p_value < 1e-4
     assert not np.isnan(found.classes.p_value).any()
@@ -380,7 +384,8 @@ def test_clusters_of_a_lazy_frame_are_tested_like_those_of_arrays():
     y, p = sample(300, 3)
     columns = {f"p{place}": p[:, place] for place in range(3)}
     frame = pl.DataFrame({"y": y, "c": np.arange(300) // 3, **columns})
-    how = {"outcome": "y", "cluster": "c", "labels": [0, 1, 2], "n_resamples": 99, "seed": 0}
-    eager, lazy = (pr.class_calibration(one, {"m": list(columns)}, **how) for one in (frame, frame.lazy()))
+    how = {"outcome": "y", "cluster": "c", "labels": [0, 1, 2]}
+    read = (pr.cases(one, {"m": list(columns)}, **how) for one in (frame, frame.lazy()))
+    eager, lazy = (pr.class_calibration(one, n_resamples=99, seed=0) for one in read)
     assert eager.summary() == lazy.summary()
     assert lazy.top.p_value == pytest.approx(eager.top.p_value, nan_ok=True)

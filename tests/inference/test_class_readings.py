@@ -82,23 +82,23 @@ def of_cases(ledger):
     return class_test_of_cases(ledger.cases, class_scores(ledger.cases, ledger.models[0]), LINES)
 
 
-@pytest.mark.parametrize("kind", ["weights", "cluster", "time", "both"])
+@pytest.mark.parametrize("kind", ["weights", "cluster", "period", "both"])
 def test_views_of_cases_compare_sums_with_their_dispersion(kind):
     y, p = sample(power=0.8)
     unit = np.arange(N) // 15
     y[unit % 5 == 0] = y[unit % 5 == 0][0]  # Cases of some units resemble each other.
     weight = np.random.default_rng(2).gamma(2.0, 1.0, N) if kind in ("weights", "both") else None
-    options = {} if kind == "weights" else {"time" if kind == "time" else "cluster": unit}
+    options = {} if kind == "weights" else {"period" if kind == "period" else "cluster": unit}
     ledger = pr.condense(y, p, sample_weight=weight, **options)
     scores = class_scores(ledger.cases, ledger.models[0])
     residuals = standardised(scores.residuals, scores.variance)
     if kind != "weights":
         residuals = np.stack([residuals[unit == one].sum(axis=0) for one in range(40)])
     sums, dispersion, noise = residuals.sum(axis=0), (residuals**2).sum(axis=0), math.inf
-    if kind == "time":
+    if kind == "period":
         dispersion, noise = hac_by_hand(residuals - sums / 40)
     found = of_cases(ledger)
-    assert found.method == ("F" if kind == "time" else "chi-squared")
+    assert found.method == ("F" if kind == "period" else "chi-squared")
     assert found.temperature == pytest.approx(sums[0])
     assert found.p_values["temperature"] == pytest.approx(view_by_hand(sums[:1], dispersion[:1], noise), rel=1e-6)
     assert found.p_values["shape"] == pytest.approx(view_by_hand(sums[1:], dispersion[1:], noise), rel=1e-6)
@@ -107,7 +107,7 @@ def test_views_of_cases_compare_sums_with_their_dispersion(kind):
 
 def test_a_single_time_has_no_span_and_equal_probabilities_no_temperature():
     y, p = sample(200)
-    single = of_cases(pr.condense(y, p, time=np.zeros(200, dtype=int)))
+    single = of_cases(pr.condense(y, p, period=np.zeros(200, dtype=int)))
     alone = of_cases(pr.condense(y, p, cluster=np.zeros(200, dtype=int)))
     assert single.method == "chi-squared"
     assert single.p_values["temperature"] == pytest.approx(alone.p_values["temperature"])
@@ -148,7 +148,7 @@ def test_a_class_with_a_variance_of_50_is_tested():
     assert found.information.tolist() == [50.0, 49.75]
 
 
-@pytest.mark.parametrize("kind", ["cluster", "time"])
+@pytest.mark.parametrize("kind", ["cluster", "period"])
 def test_lines_of_correlated_classes_are_those_of_each_event(kind):
     y, p = sample(power=0.8)
     unit = {kind: np.arange(N) // 3}
@@ -328,7 +328,7 @@ def test_draws_of_rare_classes_follow_number_and_seed():
     assert first.p_values == again.p_values
 
 
-@pytest.mark.parametrize("kind", ["cluster", "time"])
+@pytest.mark.parametrize("kind", ["cluster", "period"])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_dispersion_of_scores_is_that_of_their_sums_by_unit(kind, weighted):
     rng = np.random.default_rng(6)
@@ -367,7 +367,7 @@ def test_times_are_worth_fewer_if_neighbours_resemble_each_other(trend):
     """Of equal forecasts the only sum is the number of events, so that r is its correlation with the time before."""
     events = [9, 8, 7, 6, 5, 4, 3, 2, 1, 0] if trend > 0 else [9, 0] * 5
     y = np.concatenate([np.arange(10) < one for one in events])
-    ledger = pr.condense(y, np.full(100, 0.4), time=np.repeat(np.arange(10), 10))
+    ledger = pr.condense(y, np.full(100, 0.4), period=np.repeat(np.arange(10), 10))
     table = ledger.table(ledger.models[0])
     found = dispersion_of_scores(ledger.cases, table, null_scores(table))
     centred = np.array(events) - 4.5
@@ -378,11 +378,11 @@ def test_times_are_worth_fewer_if_neighbours_resemble_each_other(trend):
 
 def test_times_without_any_spread_are_worth_their_number():
     y = np.tile([True, False], 10)
-    ledger = pr.condense(y, np.full(20, 0.5), time=np.arange(20) // 2)
+    ledger = pr.condense(y, np.full(20, 0.5), period=np.arange(20) // 2)
     table = ledger.table(ledger.models[0])
     found = dispersion_of_scores(ledger.cases, table, null_scores(table))
     assert (found.variance.tolist(), found.worth) == ([0.0], 10.0)
-    single = pr.condense(y, np.full(20, 0.5), time=np.zeros(20, dtype=int))
+    single = pr.condense(y, np.full(20, 0.5), period=np.zeros(20, dtype=int))
     found = dispersion_of_scores(single.cases, table, null_scores(table))
     assert (found.variance.tolist(), found.df, found.worth) == ([0.0], math.inf, math.inf)
 
@@ -432,7 +432,7 @@ def test_units_are_times_if_there_are_any_else_clusters():
     y, p = [0, 1, 1], [0.2, 0.5, 0.6]
     units, codes = units_of_cases(pr.condense(y, p, cluster=["b", "a", "b"]).cases)
     assert (units, codes.tolist()) == (2, [1, 0, 1])
-    units, codes = units_of_cases(pr.condense(y, p, time=[5, 4, 3]).cases)
+    units, codes = units_of_cases(pr.condense(y, p, period=[5, 4, 3]).cases)
     assert (units, codes.tolist()) == (3, [2, 1, 0])
 
 
@@ -496,8 +496,8 @@ def test_caveats_of_classes_are_said_one_by_one():
     assert note(clusters, p_values=(nan, nan, 0.1), uncorrelated=(50.0, 60.0, 60.0)) == (
         f"10 clusters are too few to test 2 of 3 classes separately; {untold}"
     )
-    single = pr.condense(y, p, time=np.zeros(40, dtype=int))
-    assert note(single, p_values=(nan, 0.1, 0.1)) == f"1 time is too few to test 1 of 3 classes separately; {untold}"
+    single = pr.condense(y, p, period=np.zeros(40, dtype=int))
+    assert note(single, p_values=(nan, 0.1, 0.1)) == f"1 period is too few to test 1 of 3 classes separately; {untold}"
     assert note(clusters, top=SimpleNamespace(note="few")) == f"{untold}; most likely class: few"
     assert note(clusters, top=SimpleNamespace(note="")) == untold
     assert note(whole, top=SimpleNamespace(note="few")) == ""
@@ -607,8 +607,8 @@ def test_views_that_are_not_tested_are_not_a_number():
 
 def test_correlated_classes_have_no_miscalibration_and_need_enough_clusters():
     y, p = sample(600)
-    few = pr.class_calibration(y, p, cluster=np.arange(600) // 100, seed=1)
-    many = pr.class_calibration(y, p, cluster=np.arange(600), seed=1)
+    few = pr.class_calibration(pr.cases(y, p, cluster=np.arange(600) // 100), seed=1)
+    many = pr.class_calibration(pr.cases(y, p, cluster=np.arange(600)), seed=1)
     assert np.isnan(few.classes.miscalibration).all()
     assert np.isnan([few.miscalibration, few.miscalibration_low, few.miscalibration_high]).all()
     assert many.outcome == "consistent"

@@ -351,10 +351,10 @@ def test_one_cluster_is_one_unit_whatever_is_compared():
 
 
 def test_neighbours_in_time_are_told_to_count_as_independent_where_they_do():
-    found = compare(Y, MODELS, lambda table: table.mean_forecast, time=np.arange(N) // 2, n_resamples=40, seed=1)
-    assert found.note == "Neighbouring times count as independent: intervals may be too narrow."
+    found = compare(Y, MODELS, lambda table: table.mean_forecast, period=np.arange(N) // 2, n_resamples=40, seed=1)
+    assert found.note == "Neighbouring periods count as independent: intervals may be too narrow."
     assert found.units == 200
-    assert compare(Y, MODELS, pr.measures.AreaUnderRoc(), time=np.arange(N) // 2).note == ""
+    assert compare(Y, MODELS, pr.measures.AreaUnderRoc(), period=np.arange(N) // 2).note == ""
 
 
 @pytest.mark.slow
@@ -383,7 +383,7 @@ def test_tables_of_models_are_compared_by_value_only():
     assert found.difference[0] == pytest.approx(compare(Y, MODELS, pr.measures.AreaUnderRoc()).difference[0], rel=1e-12)
     with pytest.raises(InputValueError, match=r"the ledger has no moments of Brier\(\)"):
         compare(tables)
-    with pytest.raises(InputTypeError, match="pass it without sample_weight"):
+    with pytest.raises(InputTypeError, match="pass them without sample_weight"):
         compare(tables, sample_weight=WEIGHT)
 
 

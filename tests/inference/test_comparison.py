@@ -66,7 +66,7 @@ def test_diebold_mariano_is_that_of_scores(horizon, statistic, low, high):
     found = student(d.mean()[None], error, df, 0.95)
     assert d.mean() / error[0] == pytest.approx(statistic, rel=1e-10)
     assert [found.low[0], found.high[0]] == pytest.approx([low, high], rel=1e-8)
-    result = compare(OUTCOMES, {"a": ONE, "b": OTHER}, time=range(24), horizon=horizon)
+    result = compare(OUTCOMES, {"a": ONE, "b": OTHER}, period=range(24), horizon=horizon)
     assert result.difference[0] == pytest.approx(-0.08083333333333333, rel=1e-12)
     assert result.df[0] == 23
     # With 10 events the interval is wider, because the sum of so few differences is skewed.
@@ -110,14 +110,14 @@ def test_clusters_by_brute_force(seed):
 def test_a_cluster_for_each_case_and_horizon_one_are_the_paired_t_test():
     plain = compare(Y, MODELS)
     assert_same(compare(Y, MODELS, cluster=np.arange(N)), plain)
-    assert_same(compare(Y, MODELS, time=np.arange(N), horizon=1), plain)
+    assert_same(compare(Y, MODELS, period=np.arange(N), horizon=1), plain)
 
 
 def test_time_is_sorted_and_cases_of_one_time_are_one_observation():
     days = np.repeat(np.arange(40), 10)
-    result = compare(Y, MODELS, time=days)
+    result = compare(Y, MODELS, period=days)
     shuffled = RNG.permutation(N)
-    mixed = compare(Y[shuffled], {name: p[shuffled] for name, p in MODELS.items()}, time=days[shuffled])
+    mixed = compare(Y[shuffled], {name: p[shuffled] for name, p in MODELS.items()}, period=days[shuffled])
     assert_same(mixed, result)
     # Equally many cases a day: the same as the daily means.
     daily = differences().reshape(40, 10).mean(axis=1)
@@ -129,23 +129,23 @@ def test_time_is_sorted_and_cases_of_one_time_are_one_observation():
     kept = 1 - (1 + 2 * np.sum(weights[1:] * (1 - np.arange(1, span) / 40))) / 40
     assert result.standard_error[1] == pytest.approx(np.sqrt(total / kept), rel=1e-9)
     assert result.units == 40
-    assert result.method.startswith("Diebold-Mariano test (Bartlett weights over 9 times) on 400 cases at 40 times")
+    assert result.method.startswith("Diebold-Mariano test (Bartlett weights over 9 periods) on 400 cases at 40 periods")
 
 
 def test_dates_order_as_numbers_do():
     dates = [dt.date(2024, 1, 1) + dt.timedelta(days=day) for day in range(N)]
-    expected = compare(Y, MODELS, time=np.arange(N))
+    expected = compare(Y, MODELS, period=np.arange(N))
     for times in (dates, np.array(dates, dtype="datetime64[D]"), pd.Series(pd.to_datetime(dates))):
-        assert_same(compare(Y, MODELS, time=times), expected)
+        assert_same(compare(Y, MODELS, period=times), expected)
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"cluster": True}, {"time": True}, {"time": True, "method": "block bootstrap"}]
+    "options", [{}, {"cluster": True}, {"period": True}, {"period": True, "method": "block bootstrap"}]
 )
 def test_ledgers_of_shards_give_the_same_answer(options):
     keys = RNG.integers(0, 40, N)
-    names = {"cluster", "time"} & set(options)
-    method = options.get("method", "diebold-mariano" if "time" in options else "auto")
+    names = {"cluster", "period"} & set(options)
+    method = options.get("method", "diebold-mariano" if "period" in options else "auto")
     whole = compare(Y, MODELS, method=method, seed=3, **dict.fromkeys(names, keys))
     parts = []
     for shard in np.array_split(RNG.permutation(N), 4):
@@ -157,12 +157,12 @@ def test_ledgers_of_shards_give_the_same_answer(options):
 
 
 def test_block_bootstrap_keeps_its_seed_and_its_draws():
-    result = compare(Y, MODELS, time=np.arange(N), method="block bootstrap", n_resamples=499)
-    again = compare(Y, MODELS, time=np.arange(N), method="block bootstrap", n_resamples=499, seed=result.seed)
+    result = compare(Y, MODELS, period=np.arange(N), method="block bootstrap", n_resamples=499)
+    again = compare(Y, MODELS, period=np.arange(N), method="block bootstrap", n_resamples=499, seed=result.seed)
     assert_same(result, again)
     assert result.n_resamples == 499
     assert np.isnan(result.df).all()
-    assert result.method.startswith("Block bootstrap (499 draws of blocks of 26 times) on 400 cases")
+    assert result.method.startswith("Block bootstrap (499 draws of blocks of 26 periods) on 400 cases")
     assert compare(Y, MODELS).seed is None
     plain = compare(Y, MODELS)  # Cases are independent, so it says about the same.
     np.testing.assert_allclose(result.high - result.low, plain.high - plain.low, rtol=0.5)
@@ -228,7 +228,7 @@ def test_models_that_score_the_same():
 
 @pytest.mark.parametrize("method", ["diebold-mariano", "block bootstrap"])
 def test_models_that_score_the_same_in_time(method):
-    result = compare(Y, {"a": NEAR, "b": NEAR}, time=np.arange(N), method=method, n_resamples=99, seed=1)
+    result = compare(Y, {"a": NEAR, "b": NEAR}, period=np.arange(N), method=method, n_resamples=99, seed=1)
     assert result.verdict.tolist() == ["same"]
     assert result.p_value[0] == 1.0
 
@@ -294,7 +294,7 @@ def test_infinite_losses_are_said_and_not_tested():
     assert ranked.rank.tolist() == [1, 2, 3, 3]
     assert ranked.value[2:].tolist() == [np.inf, np.inf]
     for method in ("diebold-mariano", "block bootstrap"):
-        timed = compare(Y, {"near": NEAR, "sure": sure}, pr.Log(), time=np.arange(N), method=method, n_resamples=99)
+        timed = compare(Y, {"near": NEAR, "sure": sure}, pr.Log(), period=np.arange(N), method=method, n_resamples=99)
         assert timed.verdict.tolist() == ["infinite"]
 
 
@@ -357,7 +357,7 @@ def test_classes_and_ordered_classes():
 def test_one_class_says_nothing_of_the_others_so_that_there_is_no_test():
     generator = np.random.default_rng(1)
     forecasts = {"a": generator.dirichlet(np.ones(3), 200), "b": generator.dirichlet([3.0, 1.0, 1.0], 200)}
-    for options in ({}, {"cluster": np.arange(200) // 2}, {"time": np.arange(200)}):
+    for options in ({}, {"cluster": np.arange(200) // 2}, {"period": np.arange(200)}):
         found = compare(np.zeros(200, dtype=int), forecasts, pr.Log(), **options)
         assert found.verdict.tolist() == ["not tested"]
         assert np.isnan([found.p_value, found.low, found.high]).all()
@@ -379,7 +379,7 @@ def test_weights_and_dropped_rows():
 
 def test_indices_of_clusters_and_times_are_compared_with_the_forecasts():
     models = {"a": pd.Series(TRUTH, index=np.arange(N)[::-1]), "b": FAR}
-    for argument in ("cluster", "time"):
+    for argument in ("cluster", "period"):
         with pytest.raises(InputValueError, match=f"the forecasts and {argument} carry different indices"):
             compare(Y, models, **{argument: pd.Series(np.arange(N))})
     with pytest.raises(InputValueError, match="the forecasts and by carry different indices"):
@@ -413,7 +413,7 @@ def test_few_clusters_and_events_are_told():
     few = int((weight[~Y] > 0.0).sum())
     assert f"Based on {few} non-events:" in compare(Y, MODELS, sample_weight=weight).note
     # Times are not clusters, identical models are not tested, and the warnings of a rule stay.
-    assert compare(Y, MODELS, time=np.arange(N) % 20).note == ""
+    assert compare(Y, MODELS, period=np.arange(N) % 20).note == ""
     assert compare(rare, {"a": TRUTH, "b": TRUTH}).note == ""
     both = compare(rare, MODELS, pr.ShiftedBrier(0.2, weighted=False)).note
     assert both.endswith("lower need not mean better. Based on 7 events: intervals may be too narrow.")
@@ -441,24 +441,32 @@ def test_frames_dicts_and_views():
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"cluster": Y, "time": Y}, InputValueError, "cluster= or time=, not both. Hint: pass only cluster= to allow"),
+        (
+            {"cluster": Y, "period": Y},
+            InputValueError,
+            "cluster= or period=, not both. Hint: pass only cluster= to allow",
+        ),
         (
             {"method": "cluster"},
             InputValueError,
-            "method='cluster' is for cases in clusters; neither cluster= nor time= is given",
+            "method='cluster' is for cases in clusters; neither cluster= nor period= is given",
         ),
         (
             {"method": "diebold-mariano", "cluster": Y},
             InputValueError,
-            "is for cases in times; the cases are in clusters",
+            "is for cases in periods; the cases are in clusters",
         ),
-        ({"method": "paired t", "time": range(N)}, InputValueError, "is for independent cases; the cases are in times"),
+        (
+            {"method": "paired t", "period": range(N)},
+            InputValueError,
+            "is for independent cases; the cases are in periods",
+        ),
         ({"method": "t"}, InputValueError, "method must be one of"),
         ({"method": ["cluster"]}, InputValueError, "method must be one of"),
         ({"horizon": 2}, InputValueError, "horizon is for method=\"diebold-mariano\"; the method is 'paired t'"),
-        ({"horizon": 2, "time": range(N), "method": "block bootstrap"}, InputValueError, "horizon is for"),
-        ({"horizon": N, "time": range(N)}, InputValueError, "horizon must be a whole number from 1 to"),
-        ({"time": ["1/2/2024"] * N}, InputTypeError, "time must hold numbers or dates; '1/2/2024' is text"),
+        ({"horizon": 2, "period": range(N), "method": "block bootstrap"}, InputValueError, "horizon is for"),
+        ({"horizon": N, "period": range(N)}, InputValueError, "horizon must be a whole number from 1 to"),
+        ({"period": ["1/2/2024"] * N}, InputTypeError, "period must hold numbers or dates; '1/2/2024' is text"),
         ({"reference": "none"}, InputValueError, r"reference must be one of the models \['truth', 'near', 'far'\]"),
         ({"level": 1.0}, InputValueError, "level must lie strictly between 0 and 1"),
         ({"n_resamples": 0}, InputValueError, "n_resamples must be a positive whole number"),

@@ -89,8 +89,8 @@ INTERVAL = "the difference in Brier score is -0.0010, 95% CI -0.0025 to 0.0005."
         ),
         pytest.param(
             SEEN,
-            On(1200, 400, "time", 1, 0.95, MeanScore()),
-            f"{UNDECIDED} on 1,200 cases at 400 times: {INTERVAL}",
+            On(1200, 400, "period", 1, 0.95, MeanScore()),
+            f"{UNDECIDED} on 1,200 cases at 400 periods: {INTERVAL}",
             id="times",
         ),
         pytest.param(
@@ -244,16 +244,16 @@ def test_samples_and_ranks_in_words():
         return method_in_words("paired t", None, 0, On(*tested, 1, 0.95, MeanScore()))
 
     assert words(1, 1, "case") == "Paired t test on 1 case"
-    assert words(365, 365, "time") == "Paired t test on 365 cases"
-    assert words(7300, 365, "time") == "Paired t test on 7,300 cases at 365 times"
+    assert words(365, 365, "period") == "Paired t test on 365 cases"
+    assert words(7300, 365, "period") == "Paired t test on 7,300 cases at 365 periods"
     assert words(200, 1, "cluster") == "Paired t test on 200 cases in 1 cluster"
     assert [ranks_in_words(2, 2), ranks_in_words(1, 3)] == ["rank 2", "ranks 1 to 3"]
     assert [listed(["a"]), listed(["a", "b"]), listed(["a", "b", "c"])] == ["a", "a and b", "a, b and c"]
 
 
 def test_one_is_no_plural():
-    single = On(200, 1, "time", 1, 0.95, MeanScore())
-    words = "Diebold-Mariano test (Bartlett weights over 1 time) on 200 cases at 1 time"
+    single = On(200, 1, "period", 1, 0.95, MeanScore())
+    words = "Diebold-Mariano test (Bartlett weights over 1 period) on 200 cases at 1 period"
     assert method_in_words("diebold-mariano", None, 0, single) == words
 
 
@@ -261,14 +261,14 @@ def test_one_is_no_plural():
     ("method", "horizon", "words"),
     [
         ("diebold-mariano", 3, "Diebold-Mariano test (horizon 3)"),
-        ("block bootstrap", None, "Block bootstrap (999 draws of blocks of 26 times)"),
-        ("delong", None, "DeLong test robust to times"),
+        ("block bootstrap", None, "Block bootstrap (999 draws of blocks of 26 periods)"),
+        ("delong", None, "DeLong test robust to periods"),
         ("influence", None, "Influence-function test"),
         ("bootstrap", None, "Paired bootstrap (999 draws)"),
         ("none", None, "No test"),
     ],
 )
 def test_methods_in_words(method, horizon, words):
-    tested = On(800, 400, "time", 3, 0.95, MeanScore())
-    told = f"{words} on 800 cases at 400 times; verdicts adjusted for 3 pairs"
+    tested = On(800, 400, "period", 3, 0.95, MeanScore())
+    told = f"{words} on 800 cases at 400 periods; verdicts adjusted for 3 pairs"
     assert method_in_words(method, horizon, 999, tested) == told

@@ -12,7 +12,7 @@ from scipy.special import expit, logit
 
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError
-from propriety.inference.dependence import block_bootstrap, check_times, hac, independent_times, span_of, student
+from propriety.inference.dependence import block_bootstrap, check_periods, hac, independent_periods, span_of, student
 
 RNG = np.random.default_rng(3)
 
@@ -166,7 +166,7 @@ def test_the_bootstrap_covers_dependent_series():
 
 def test_too_few_times_or_draws_are_refused():
     x = RNG.normal(size=19)
-    with pytest.raises(InputValueError, match=r'needs 20 times or more; got 19\. Hint: use method="diebold-mariano"'):
+    with pytest.raises(InputValueError, match=r'needs 20 periods or more; got 19\. Hint: use method="diebold-mariano"'):
         block_bootstrap(x.mean()[None], parts_of(x), level=0.95, n_resamples=99, seed=1)
     x = RNG.normal(size=20)
     with pytest.raises(InputValueError, match=r"n_resamples must be at least 19 for a level of 0.95; got 18"):
@@ -179,38 +179,38 @@ def test_too_few_times_or_draws_are_refused():
     "times", [[1, 2, 3], [0.5, 2.0], [dt.date(2024, 1, 1), dt.date(2024, 1, 2)]], ids=["int", "float", "date"]
 )
 def test_times_in_order_are_let_through(times):
-    check_times(times, None)
-    check_times(times, 1)
+    check_periods(times, None)
+    check_periods(times, 1)
 
 
 @pytest.mark.parametrize("times", [["1/2/2024", "2/1/2024"], [1, "2"], [2, 1]], ids=["text", "mixed", "unordered"])
 def test_times_without_an_order_are_refused(times):
     with pytest.raises(
-        InputTypeError, match=r"time must hold numbers or dates; .* Hint: write all dates as 2026-01-31"
+        InputTypeError, match=r"period must hold numbers or dates; .* Hint: write all dates as 2026-01-31"
     ):
-        check_times(times, None)
+        check_periods(times, None)
 
 
 @pytest.mark.parametrize("horizon", [0, 3, -1, 1.0, True, "1"])
 def test_a_horizon_beyond_the_times_is_refused(horizon):
     with pytest.raises(InputValueError, match=r"horizon must be a whole number from 1 to .* minus one, 2; got"):
-        check_times([1, 2, 3], horizon)
+        check_periods([1, 2, 3], horizon)
 
 
 @pytest.mark.parametrize(
     "judge",
     [
         pr.estimate,
-        lambda y, p, time: pr.estimate(y, p, pr.measures.AreaUnderRoc(), time=time),
-        lambda y, p, time: pr.calibration_summary(y, p, time=time),
+        lambda y, p, period: pr.estimate(y, p, pr.measures.AreaUnderRoc(), period=period),
+        lambda y, p, period: pr.calibration_summary(y, p, period=period),
     ],
     ids=["mean", "influence", "calibration"],
 )
 def test_texts_are_not_taken_for_times_in_order(judge):
     y, p = np.arange(60) % 2, np.linspace(0.1, 0.9, 60)
     days = [(dt.date(2026, 1, 20) + dt.timedelta(days=day)).strftime("%d.%m.%Y") for day in range(60)]
-    with pytest.raises(InputTypeError, match=r"time must hold numbers or dates; '01.02.2026' is text"):
-        judge(y, p, time=days)
+    with pytest.raises(InputTypeError, match=r"period must hold numbers or dates; '01.02.2026' is text"):
+        judge(y, p, period=days)
 
 
 class TestIndependentTimes:
@@ -231,21 +231,23 @@ class TestIndependentTimes:
         parts = np.random.default_rng(1).normal(size=(40, 3))
         parts -= parts.mean(axis=0)
         error, _ = hac(parts)
-        worth = independent_times(parts, error)
+        worth = independent_periods(parts, error)
         variance = parts.var(axis=0, ddof=1)
         assert np.sqrt(40 * variance * 40 / worth) == pytest.approx(error)
 
     @pytest.mark.parametrize("measure", [pr.Brier(), pr.Log(), pr.measures.ObservedExpected()])
     def test_few_are_noted(self, measure):
         y, p, q, time = self.cases(0.95)
-        found = pr.estimate(y, p, measure, time=time)
-        number = int(re.fullmatch(r"based on 60 times \(worth (\d+) independent ones\): .* too narrow", found.note)[1])
+        found = pr.estimate(y, p, measure, period=time)
+        number = int(
+            re.fullmatch(r"based on 60 periods \(worth (\d+) independent ones\): .* too narrow", found.note)[1]
+        )
         assert 3 <= number <= 15
-        both = pr.compare(y, {"p": p, "q": q}, measure, time=time)
-        assert re.search(r"60 times \(worth \d+ independent ones\): intervals may be too narrow\.", both.note)
+        both = pr.compare(y, {"p": p, "q": q}, measure, period=time)
+        assert re.search(r"60 periods \(worth \d+ independent ones\): intervals may be too narrow\.", both.note)
 
     @pytest.mark.parametrize("measure", [pr.Brier(), pr.measures.ObservedExpected()])
-    def test_independent_times_are_not_noted(self, measure):
+    def test_independent_periods_are_not_noted(self, measure):
         y, p, q, time = self.cases(0.0)
-        assert pr.estimate(y, p, measure, time=time).note == ""
-        assert "times" not in pr.compare(y, {"p": p, "q": q}, measure, time=time).note
+        assert pr.estimate(y, p, measure, period=time).note == ""
+        assert "periods" not in pr.compare(y, {"p": p, "q": q}, measure, period=time).note

@@ -32,7 +32,7 @@ def regression(y, p, part="miscalibration", **options):
         seen.append((given, spread_of_regression(cases, table, given)))
         return seen[-1][1]
 
-    keys = cases.cluster if cases.time is None else cases.time
+    keys = cases.cluster if cases.period is None else cases.period
     distance = squared_distance(table, part, level=0.95, units=len(keys), spread_of=noted)
     return *seen[0], distance, table
 
@@ -61,7 +61,7 @@ def test_copies_in_a_cluster_spread_as_what_they_copy():
 
 def test_the_dispersion_of_copies_is_their_number():
     copies = np.repeat(np.arange(N), 4)
-    for key in ("cluster", "time"):
+    for key in ("cluster", "period"):
         cases, table = opened(Y[copies], P[copies], **{key: copies})
         dispersion = dispersion_of_scores(cases, table, null_scores(table)).variance
         assert dispersion[:2].mean() == pytest.approx(4.0, rel=0.3)
@@ -130,7 +130,7 @@ def in_time(rng, times, each, correlation):
 def test_the_level_holds_with_few_times():
     rng = np.random.default_rng(31)
     samples = [in_time(rng, 30, 20, 0.0) for _ in range(200)]
-    found = [pr.calibration_summary(y, p, time=time, **DRAWS) for y, p, time in samples]
+    found = [pr.calibration_summary(y, p, period=time, **DRAWS) for y, p, time in samples]
     assert np.mean([one.p_value <= 0.05 for one in found]) <= 0.08  # By the law of chi-squared 10%.
     assert found[0].test.method == "F"
 
@@ -140,8 +140,8 @@ def test_few_times_that_depend_on_each_other_are_told():
     notes = {}
     for times, correlation in ((40, 0.6), (60, 0.0), (400, 0.5)):
         y, p, time = in_time(rng, times, 20, correlation)
-        notes[times] = pr.calibration_summary(y, p, time=time, **DRAWS).note
-    assert notes[40].startswith("40 correlated times are equivalent to about ")
+        notes[times] = pr.calibration_summary(y, p, period=time, **DRAWS).note
+    assert notes[40].startswith("40 correlated periods are equivalent to about ")
     assert "the test may reject too often" in notes[40]
     assert "depend on each other" not in notes[60] + notes[400]
 
@@ -151,7 +151,10 @@ def test_times_too_few_to_show_their_dependence_are_always_told():
     rng = np.random.default_rng(33)
     for _ in range(15):
         y, p, time = in_time(rng, 40, 20, 0.5)
-        assert "the test may reject too often" in pr.calibration_summary(y, p, time=time, **DRAWS).note
+        assert "the test may reject too often" in pr.calibration_summary(y, p, period=time, **DRAWS).note
     y, p, time = in_time(rng, 40, 20, -0.5)
-    assert "40 times cannot show whether neighbours depend" in pr.calibration_summary(y, p, time=time, **DRAWS).note
+    assert (
+        "40 periods cannot show whether neighbours are correlated"
+        in pr.calibration_summary(y, p, period=time, **DRAWS).note
+    )
     assert "reject" not in pr.calibration_summary(y, p, cluster=time, **DRAWS).note

@@ -239,9 +239,9 @@ def test_one_cluster_has_no_interval(measure, method):
 
 def test_one_time_has_no_interval():
     for measure in (pr.Brier(), Skill(), AreaUnderRoc()):
-        found = estimate(Y, P, measure, time=np.zeros(N))
+        found = estimate(Y, P, measure, period=np.zeros(N))
         assert np.isnan([found.low, found.high]).all()
-        assert (found.note, found.units) == ("a single time has no spread", 1)
+        assert (found.note, found.units) == ("a single period has no spread", 1)
 
 
 @pytest.mark.parametrize("method", ["auto", "bootstrap"])
@@ -306,7 +306,7 @@ def test_missing_values_are_dropped_from_everything():
         estimate(y, [0.5, *P])
 
 
-@pytest.mark.parametrize("key", ["cluster", "time"])
+@pytest.mark.parametrize("key", ["cluster", "period"])
 def test_cases_without_weight_do_not_count(key):
     kept = np.arange(N) < 300
     weight = np.where(kept, 1.0, 0.0)
@@ -326,10 +326,10 @@ def test_indices_of_clusters_are_compared_with_the_forecasts():
 
 def test_times_depend_on_their_neighbours():
     time = np.arange(N) // 4
-    found = estimate(Y, P, time=time)
-    compared = pr.compare(Y, {"a": P, "b": P + 0.5 * (0.5 - P)}, time=time)
+    found = estimate(Y, P, period=time)
+    compared = pr.compare(Y, {"a": P, "b": P + 0.5 * (0.5 - P)}, period=time)
     place = compared.standings.model.tolist().index("a")
-    assert (found.units, found.method) == (100, "Student's t, Bartlett weights over 13 times")
+    assert (found.units, found.method) == (100, "Student's t, Bartlett weights over 13 periods")
     assert found.standard_error == pytest.approx(compared.standings.standard_error[place], rel=1e-12)
     assert found.low == pytest.approx(compared.standings.low[place], rel=1e-12)
 
@@ -372,7 +372,7 @@ def test_a_rule_for_rows_scores_one_event(given):
     assert rows.standard_error == pytest.approx(event.standard_error, rel=1e-9)
 
 
-@pytest.mark.parametrize("key", ["cluster", "time"])
+@pytest.mark.parametrize("key", ["cluster", "period"])
 def test_a_stored_ledger_knows_its_clusters_and_times(key, tmp_path):
     pr.condense(Y, {"a": P}, **{key: CLUSTER}).to_parquet(tmp_path / "l")
     ledger = pr.Ledger.from_parquet(tmp_path / "l")

@@ -67,7 +67,7 @@ def test_the_p_value_is_the_larger_of_two(rule):
 
 
 @settings(max_examples=40)
-@given(st.integers(0, 2**32 - 1), st.integers(20, 300), st.sampled_from(["plain", "cluster", "time"]))
+@given(st.integers(0, 2**32 - 1), st.integers(20, 300), st.sampled_from(["plain", "cluster", "period"]))
 def test_verdict_and_interval_agree(seed, n, kind):
     y, models = rare_sample(seed, n, rate=0.05)
     sampling = {} if kind == "plain" else {kind: np.arange(n) // 2}
@@ -193,10 +193,10 @@ def test_rare_events_in_time_are_told(horizon):
         y = generator.random(horizon) < p
         if not y.any():
             continue
-        found = pr.compare(y, {"p": p, "rate": np.full(horizon, 0.01)}, time=np.arange(horizon))
+        found = pr.compare(y, {"p": p, "rate": np.full(horizon, 0.01)}, period=np.arange(horizon))
         tested += 1
         noted += "intervals may be too narrow" in found.note
-        assert "the interval may be too narrow" in pr.estimate(y, p, time=np.arange(horizon)).note
+        assert "the interval may be too narrow" in pr.estimate(y, p, period=np.arange(horizon)).note
     assert noted == tested > 0
 
 
@@ -220,7 +220,7 @@ def test_a_ledger_says_what_arrays_say(kind, rule, tmp_path):
         "plain": {},
         "weights": {"sample_weight": np.arange(900) % 3 + 0.5},
         "clusters": {"cluster": np.arange(900) // 7},
-        "times": {"time": np.arange(900)},
+        "times": {"period": np.arange(900)},
     }[kind]
     expected = pr.compare(y, models, rule, **options)
     day = np.arange(900) % 2

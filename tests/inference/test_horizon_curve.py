@@ -98,7 +98,7 @@ def test_rows_of_another_order_are_rejected():
     frame = pandas.DataFrame(p)
     shuffled = frame.sample(frac=1, random_state=1)
     assert pr.horizon_curve(outcomes, frame).value.tolist() == pr.horizon_curve(outcomes, p).value.tolist()
-    with pytest.raises(InputValueError, match=r"outcomes and forecasts\['forecast'\] carry different indices"):
+    with pytest.raises(InputValueError, match=r"y_true and forecasts\['forecast'\] carry different indices"):
         pr.horizon_curve(outcomes, shuffled)
     with pytest.raises(InputValueError, match=r"forecasts\['a'\] and forecasts\['b'\] carry different indices"):
         pr.horizon_curve(pr.censored(time, event, horizons=HORIZONS), {"a": frame, "b": shuffled})

@@ -202,7 +202,7 @@ def test_a_calibrated_slope_has_the_error_of_the_fit():
 
 def test_times_are_followed_through_their_neighbours():
     time = np.arange(N) // 5
-    found = pr.estimate(Y, P, MeanForecast(), time=time)
+    found = pr.estimate(Y, P, MeanForecast(), period=time)
     sums = np.bincount(time, P - P.mean()) / N
     error, df = hac(sums[:, None])
     assert found.standard_error == pytest.approx(error[0], rel=1e-12)

@@ -102,7 +102,7 @@ def test_cases_without_weight_contribute_nothing_even_if_their_influence_is_infi
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("kind", ["cluster", "time"])
+@pytest.mark.parametrize("kind", ["cluster", "period"])
 def test_errors_of_correlated_cases_ignore_units_without_weight(kind, weighted):
     rng = np.random.default_rng(14)
     weight = np.where(UNIT == 7, 0.0, WEIGHT) if weighted else None
@@ -226,7 +226,7 @@ class MeanForecast:
         (AUC, {"cluster": UNIT}, None, "DeLong, on the logit scale, cluster-robust"),
         (AUC, {}, 0.1, "DeLong, on the logit scale, by outcome"),
         (RATIO, {}, None, "influence function, on the log scale"),
-        (RATIO, {"time": UNIT}, None, "influence function, on the log scale, over 8 times"),
+        (RATIO, {"period": UNIT}, None, "influence function, on the log scale, over 8 periods"),
         (RATIO, {}, 0.1, "influence function, on the log scale, by outcome"),
         (SLOPE, {}, None, FITTED),
         (SLOPE, {"cluster": UNIT}, None, f"{FITTED}, cluster-robust"),
@@ -318,8 +318,8 @@ def test_units_are_clusters_or_times_with_weight():
     assert units_of(pr.condense(Y, P)) == N
     assert units_of(pr.condense(Y, P, cluster=UNIT)) == 30
     assert units_of(pr.condense(Y, P, cluster=UNIT, sample_weight=weight)) == 29
-    assert units_of(pr.condense(Y, P, time=UNIT, sample_weight=weight)) == 29
-    assert units_of(pr.condense(Y, P, time=UNIT, sample_weight=weight, rules=[pr.Brier()])) == 29
+    assert units_of(pr.condense(Y, P, period=UNIT, sample_weight=weight)) == 29
+    assert units_of(pr.condense(Y, P, period=UNIT, sample_weight=weight, rules=[pr.Brier()])) == 29
 
 
 def test_small_samples_are_described_from_the_ledger():
@@ -339,7 +339,7 @@ def test_small_samples_are_described_from_the_ledger():
     assert few(pr.condense(y, p, cluster=unequal), fewest=10) == (
         f"based on 4 clusters (worth {equal:.0f} of equal size){narrow}"
     )
-    assert few(pr.condense(y, p, time=unequal), fewest=10) == ""
+    assert few(pr.condense(y, p, period=unequal), fewest=10) == ""
     classes = pr.condense(np.repeat([0, 1, 2], [60, 20, 10]), np.full((90, 3), 1 / 3), rules=[pr.Brier()])
     assert few(classes) == f"based on 30 cases outside the most frequent class{narrow}"
     assert few(classes, fewest=30) == ""
@@ -359,7 +359,7 @@ def test_small_samples_are_described_from_the_ledger():
 
 def test_clusters_without_moments_are_counted_from_their_cases():
     weight = np.where(UNIT == 7, 0.0, 1.0) * WEIGHT
-    for kind in ("cluster", "time"):
+    for kind in ("cluster", "period"):
         whole = pr.condense(Y, P, sample_weight=weight, **{kind: UNIT})
         bare = Ledger.of_source(whole.cases, (Event("event"),))
         assert bare.rules == ()
@@ -406,7 +406,7 @@ def test_notes_on_censoring_name_the_followed_and_what_it_depends_on():
     [
         (math.inf, 0.1, {}, N, "an outcome with a forecast of 0 happened, so the mean is infinite"),
         (0.5, 0.1, {}, 1, "a single case or cluster has no spread"),
-        (0.5, 0.1, {"time": UNIT}, 1, "a single time has no spread"),
+        (0.5, 0.1, {"period": UNIT}, 1, "a single period has no spread"),
         (0.5, math.nan, {}, 2, "a single event, non-event or cluster has no spread"),
         (0.5, 0.0, {}, N, "nothing varies in the sample, so there is no interval"),
         (1.0, 1e-12 / 2.0, {}, 4, "nothing varies in the sample, so there is no interval"),

@@ -316,7 +316,7 @@ def test_every_column_of_the_results_is_refused_as_a_key(two_models):
     watch = pr.monitor(two_models.where(day=[0, 1]))
     assert {*watch.columns(), *watch.days.columns()} - {"day", "site"} == OF_DAYS | OF_STREAMS
     ledger = pr.condense([0, 1, 1, 0], {"m": [0.2, 0.7, 0.4, 0.3]}, by={"days": [1, 1, 2, 2]})
-    assert pr.monitor(ledger, time="days").days.to_frame(backend="pandas")["days"].tolist() == [1, 2]
+    assert pr.monitor(ledger, period="days").days.to_frame(backend="pandas")["days"].tolist() == [1, 2]
 
 
 def test_numbers_as_text_are_not_times():
@@ -330,9 +330,9 @@ def test_texts_that_do_not_sort_in_the_order_of_time_are_refused():
         return pr.condense([0, 1] * len(labels), [0.3, 0.6] * len(labels), by={"week": np.repeat(labels, 2)})
 
     with pytest.raises(InputValueError, match="'week 10' sorts before 'week 9'"):
-        pr.monitor(of(["week 9", "week 10"]), time="week")
-    assert pr.monitor(of(["week 09", "week 10"]), time="week").times == ("week 09", "week 10")
-    assert len(pr.monitor(of(["2026-W09", "2026-W10", "2027-W01"]), time="week").times) == 3
+        pr.monitor(of(["week 9", "week 10"]), period="week")
+    assert pr.monitor(of(["week 09", "week 10"]), period="week").times == ("week 09", "week 10")
+    assert len(pr.monitor(of(["2026-W09", "2026-W10", "2027-W01"]), period="week").times) == 3
 
 
 @pytest.mark.parametrize(
@@ -571,9 +571,9 @@ def test_moments_must_sort_as_time_does_whatever_their_offsets():
     hours = ["2024-10-27T01:00+02:00", "2024-10-27T02:00+02:00", "2024-10-27T02:00+01:00", "2024-10-27T03:00+01:00"]
     y, p = [0, 1] * 20, np.linspace(0.1, 0.9, 40)
     with pytest.raises(InputValueError, match="must sort in the order of time"):
-        pr.monitor(pr.condense(y, p, by={"hour": np.repeat(hours, 10)}), time="hour")
+        pr.monitor(pr.condense(y, p, by={"hour": np.repeat(hours, 10)}), period="hour")
     one = [hour.replace("+02:00", "+01:00") for hour in ("2024-10-27T01:00+02:00", "2024-10-27T02:00+02:00")]
-    assert pr.monitor(pr.condense(y, p, by={"hour": np.repeat(one, 20)}), time="hour").times == tuple(one)
+    assert pr.monitor(pr.condense(y, p, by={"hour": np.repeat(one, 20)}), period="hour").times == tuple(one)
 
 
 def test_the_last_days_of_a_model_that_expects_nothing_have_no_ratio():

@@ -58,7 +58,7 @@ def test_means_of_clusters_and_times_have_errors_of_their_sums(weight):
     np.testing.assert_allclose(clusters.standard_error, brute[:, 0])
     np.testing.assert_allclose(clusters.df, brute[:, 1])
     np.testing.assert_allclose(clusters.inflation, np.maximum((brute[:, 0] / alone) ** 2, 1.0))
-    moments = measured_moments(pr.condense(Y, MODELS, sample_weight=weight, time=UNIT), MeanScore())
+    moments = measured_moments(pr.condense(Y, MODELS, sample_weight=weight, period=UNIT), MeanScore())
     parts = np.zeros((30, 3))
     for column, x in enumerate(brier_series()):
         for time in range(30):
@@ -170,8 +170,8 @@ def test_moments_of_one_model_come_from_its_exact_table():
         ({}, Skill(), "delta method, Student's t"),
         ({"cluster": UNIT}, MeanScore(), "Student's t, cluster-robust"),
         ({"cluster": UNIT}, Skill(), "delta method, Student's t, cluster-robust"),
-        ({"time": UNIT}, MeanScore(), "Student's t, Bartlett weights over 8 times"),
-        ({"time": np.zeros(N, dtype=int)}, MeanScore(), "Student's t, Bartlett weights over 1 time"),
+        ({"period": UNIT}, MeanScore(), "Student's t, Bartlett weights over 8 periods"),
+        ({"period": np.zeros(N, dtype=int)}, MeanScore(), "Student's t, Bartlett weights over 1 period"),
         ({}, NetBenefit(0.3), "normal, one event and one non-event added"),
         ({"cluster": UNIT}, NetBenefit(0.3), "Student's t, cluster-robust"),
     ],

@@ -44,7 +44,7 @@ def possible_values(private, measure):
 def test_bounds_are_the_extremes_of_all_possible_cases(measure):
     y = [0] * 5 + [1] * 2 + [0] * 2 + [1] * 4
     p = [0.3] * 5 + [0.45] * 2 + [0.6] * 2 + [0.7] * 4
-    private = pr.coarsen(pr.condense(y, p), cells=4, minimum=4)
+    private = pr.coarsen(pr.condense(y, p), cells=4, smallest=4)
     bounds = pr.measure_bounds(private, measure)
     values = list(possible_values(private, measure))
     assert bounds.low == pytest.approx(min(values), rel=1e-6, abs=1e-9)
@@ -52,7 +52,7 @@ def test_bounds_are_the_extremes_of_all_possible_cases(measure):
     assert bounds.suppressed == 2
 
 
-@pytest.mark.parametrize("options", [{"minimum": 1}, {"minimum": 6}], ids=str)
+@pytest.mark.parametrize("options", [{"smallest": 1}, {"smallest": 6}], ids=str)
 def test_the_truth_is_within_its_bounds(options):
     missed = np.zeros(len(MEASURES))
     for draw in range(12):
@@ -73,7 +73,7 @@ def test_sites_with_different_minima_are_bounded_together():
     p, site = expit(rng.normal(size=3000) - 1), np.arange(3000) % 2
     y = rng.random(3000) < p
     ledger = pr.condense(y, p, by={"site": site})
-    both = pr.coarsen(ledger.where(site=0), minimum=5) + pr.coarsen(ledger.where(site=1), minimum=1)
+    both = pr.coarsen(ledger.where(site=0), smallest=5) + pr.coarsen(ledger.where(site=1), smallest=1)
     for measure in MEASURES:
         bounds = pr.measure_bounds(both, measure)
         assert bounds.low <= measure.value(ledger.table()) <= bounds.high
@@ -86,13 +86,13 @@ def test_finer_cells_without_suppression_give_narrower_bounds():
     p = expit(rng.normal(size=500) - 1)
     ledger = pr.condense(rng.random(500) < p, p)
     for measure in MEASURES:
-        found = [pr.measure_bounds(pr.coarsen(ledger, cells=cells, minimum=1), measure) for cells in (8, 32, 128)]
+        found = [pr.measure_bounds(pr.coarsen(ledger, cells=cells, smallest=1), measure) for cells in (8, 32, 128)]
         assert all(one.low <= two.low + 1e-12 for one, two in itertools.pairwise(found))
         assert all(one.high >= two.high - 1e-12 for one, two in itertools.pairwise(found))
 
 
 def test_measures_without_bounds_are_refused():
-    private = pr.coarsen(pr.condense([0, 1, 0, 1], [0.1, 0.8, 0.3, 0.6]), minimum=1)
+    private = pr.coarsen(pr.condense([0, 1, 0, 1], [0.1, 0.8, 0.3, 0.6]), smallest=1)
     for measure in (pr.measures.CalibrationSlope(), lambda table: table.event_rate):
         with pytest.raises(InputTypeError, match="must be one of a proper rule"):
             pr.measure_bounds(private, measure)
@@ -101,10 +101,10 @@ def test_measures_without_bounds_are_refused():
 
 
 def test_measures_without_finite_bounds_have_words():
-    private = pr.coarsen(pr.condense([1, 1, 1], [0.1, 0.1, 0.1]), cells=4, minimum=1)
+    private = pr.coarsen(pr.condense([1, 1, 1], [0.1, 0.1, 0.1]), cells=4, smallest=1)
     assert "is at least" in str(pr.measure_bounds(private, pr.measures.ObservedExpected()))
 
 
 def test_a_score_that_is_certainly_infinite_is_said_to_be():
-    private = pr.coarsen(pr.condense([1, 0, 1], [0.0, 0.5, 0.5]), cells=2, minimum=1)
+    private = pr.coarsen(pr.condense([1, 0, 1], [0.0, 0.5, 0.5]), cells=2, smallest=1)
     assert str(pr.measure_bounds(private, pr.Log())) == "Log score of forecast is infinite."

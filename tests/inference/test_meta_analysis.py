@@ -290,8 +290,8 @@ def test_names_of_keys_and_models_must_be_texts(wrong):
     ledger = pr.condense([0, 1] * 20, np.linspace(0.1, 0.9, 40), by={"site": np.arange(40) // 20})
     for call in (
         lambda: pr.meta_analysis(ledger, by=wrong),
-        lambda: pr.monitor(ledger, time=wrong),
-        lambda: pr.before_labels([0.2], past=ledger, day=wrong),
+        lambda: pr.monitor(ledger, period=wrong),
+        lambda: pr.before_labels([0.2], past=ledger, period=wrong),
         lambda: pr.meta_analysis(ledger).row(model=wrong if wrong is not None else "site"),
         lambda: ledger.one_model(wrong if wrong is not None else "site"),
     ):

@@ -380,13 +380,14 @@ def test_the_answer_does_not_depend_on_the_blocks(monkeypatch):
 
 def test_options_and_counts_stay_with_the_stream():
     y, p = ["no", "yes", None, "yes"], [0.2, None, 0.5, 0.7]
-    result = monitor_comparison(y, p, [0.5, 0.5, 0.5, 0.4], pos_label="yes", missing="drop", level=0.8)
+    result = monitor_comparison(pr.cases(y, p, pos_label="yes", missing="drop"), [0.5, 0.5, 0.5, 0.4], level=0.8)
     assert (result.n, result.dropped) == (2, 2)
-    longer = result.extend(["yes", "no"], [0.6, 0.1], [0.5, None])
+    more = pr.cases(["yes", "no"], {"m": [0.6, 0.1], "r": [0.5, None]}, pos_label="yes", missing="drop")
+    longer = result.extend(more)
     assert (longer.n, longer.dropped, longer.level) == (3, 3, 0.8)
     assert longer.difference[-1] == pytest.approx(np.mean([0.04 - 0.25, 0.09 - 0.36, 0.16 - 0.25]))
-    calibration = monitor_calibration(y, p, pos_label="yes", missing="drop").extend(["no", None], [0.3, 0.4])
-    assert (calibration.n, calibration.dropped) == (3, 3)
+    calibration = monitor_calibration(pr.cases(y, p, pos_label="yes", missing="drop")).extend(["no"], [0.3])
+    assert (calibration.n, calibration.dropped) == (3, 2)
 
 
 def test_a_stream_goes_on_with_forecasts_of_the_same_kind():

@@ -62,11 +62,11 @@ def test_mean_scores_are_compared_by_a_paired_t_test():
     assert not paired.allowed
 
 
-@pytest.mark.parametrize("kind", ["cluster", "time"])
+@pytest.mark.parametrize("kind", ["cluster", "period"])
 def test_mean_scores_of_correlated_cases_are_compared_with_their_errors(kind):
     ledger = pr.condense(Y, MODELS, **{kind: UNIT})
-    errors = errors_of_means(measured_moments(ledger, MeanScore()), 2 if kind == "time" else None)
-    paired = paired_by_moments(ledger, MeanScore(), "", 2 if kind == "time" else None, 0.9, DRAWING)
+    errors = errors_of_means(measured_moments(ledger, MeanScore()), 2 if kind == "period" else None)
+    paired = paired_by_moments(ledger, MeanScore(), "", 2 if kind == "period" else None, 0.9, DRAWING)
     assert_students(paired, [x.mean() for x in brier_series()], errors.standard_error, errors.df)
     assert (paired.units, paired.fewest) == (30, 50)
     assert paired.inflation == pytest.approx(errors.inflation[2])
@@ -174,7 +174,7 @@ def test_rare_events_widen_the_errors_and_have_limits_of_their_own():
 
 
 def test_the_block_bootstrap_is_that_of_the_parts_in_time():
-    ledger = pr.condense(Y, MODELS, time=UNIT)
+    ledger = pr.condense(Y, MODELS, period=UNIT)
     paired = paired_by_moments(ledger, MeanScore(), "block bootstrap", None, 0.9, DRAWING)
     moments = ledger.moments(pr.Brier())
     drawn = block_bootstrap(moments.means, parts_in_time(moments), level=0.9, n_resamples=60, seed=3)

@@ -171,12 +171,12 @@ def test_the_order_of_the_cases_does_not_matter(measure, weight):
 
 @pytest.mark.parametrize("measure", [Discrimination(), Discrimination(pr.Log())], ids=name)
 def test_neighbours_in_time_count_as_independent_and_the_note_says_so(measure):
-    found = estimate(Y, P, measure, time=np.arange(N) // 2, n_resamples=40, seed=1)
-    assert found.note == "neighbouring times count as independent: the interval may be too narrow"
+    found = estimate(Y, P, measure, period=np.arange(N) // 2, n_resamples=40, seed=1)
+    assert found.note == "neighbouring periods count as independent: the interval may be too narrow"
     assert estimate(Y, P, measure, n_resamples=40, seed=1).note == ""
 
 
-@pytest.mark.parametrize("key", ["cluster", "time"])
+@pytest.mark.parametrize("key", ["cluster", "period"])
 def test_what_happens_twice_at_a_time_or_in_a_cluster_is_known_once(key):
     twice = np.repeat(np.arange(N), 2)
     found = estimate(Y[twice], P[twice], Miscalibration(), **{key: twice})
@@ -185,7 +185,7 @@ def test_what_happens_twice_at_a_time_or_in_a_cluster_is_known_once(key):
     assert found.high == pytest.approx(alone.high, rel=0.05)
     assert found.high > naive.high
     assert found.units == N
-    assert found.method.endswith("cluster-robust" if key == "cluster" else "robust within times")
+    assert found.method.endswith("cluster-robust" if key == "cluster" else "robust within periods")
 
 
 @pytest.mark.parametrize("rule", [pr.Brier(), pr.Log()], ids=repr)

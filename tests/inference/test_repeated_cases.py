@@ -62,7 +62,7 @@ CALLS = {
     },
     "estimate by bootstrap": lambda y, p, q, rows, k, g, **unit: pr.estimate(y, p, method="bootstrap", **DRAWN, **unit),
     "calibration_summary": lambda y, p, q, rows, k, g, **unit: pr.calibration_summary(y, p, **DRAWN, **unit),
-    "class_calibration": lambda y, p, q, rows, k, g, **unit: pr.class_calibration(k, rows, **DRAWN, **unit),
+    "class_calibration": lambda y, p, q, rows, k, g, **unit: pr.class_calibration(pr.cases(k, rows, **unit), **DRAWN),
     "recalibrate": lambda y, p, q, rows, k, g, **unit: pr.recalibrate(y, p, seed=1, **unit).verdict,
     "recalibrate classes": lambda y, p, q, rows, k, g, **unit: pr.recalibrate(k, rows, seed=1, **unit).verdict,
     "slices": lambda y, p, q, rows, k, g, **unit: pr.slices(y, p, by=g, **DRAWN, **unit),
@@ -104,7 +104,7 @@ def numbers(result, path=""):
             yield name, value
 
 
-@pytest.mark.parametrize("unit", ["cluster", "time"])
+@pytest.mark.parametrize("unit", ["cluster", "period"])
 @pytest.mark.parametrize("name", CALLS)
 def test_repeated_cases_are_no_more_evidence(name, unit):
     data = (Y, P, OTHER, ROWS, CLASS, GROUP)

@@ -18,7 +18,7 @@ FRAME = pd.DataFrame({"y": Y, "p": P, "age": AGE, "site": SITE})
 
 
 def searched(frame, by, **options):
-    return pr.find_segments(frame, "p", by=by, outcome="y", seed=1, n_resamples=200, **options)
+    return pr.find_segments(pr.cases(frame, "p", by=by, outcome="y", **options), seed=1, n_resamples=200)
 
 
 def with_missing(columns, kind):
@@ -54,7 +54,7 @@ def test_rows_that_are_left_out_do_not_keep_numbers_from_being_cut(kind):
 
 def test_a_column_that_is_mostly_its_largest_number_is_cut_below_it():
     most = np.where(AGE > 76, AGE / 100.0, 100.5)
-    above, below = (pr.find_segments(Y, P, by={"x": x}, seed=1, n_resamples=200) for x in (most, -most))
+    above, below = (pr.find_segments(pr.cases(Y, P, by={"x": x}), seed=1, n_resamples=200) for x in (most, -most))
     assert above.segment[0].startswith("x = up to 0.8")
     assert below.segment[0] == "x = above -100.5"
     assert above.n[0] == below.n[0] == (AGE > 76).sum()
@@ -68,19 +68,19 @@ def test_numbers_are_cut_into_2_to_1000_parts():
 
 
 def test_columns_may_have_the_names_that_ledgers_use():
-    named = FRAME.rename(columns={"age": "time", "site": "cluster"}).assign(outcome=SITE)
-    by = ["cluster", "time", "outcome"]
+    named = FRAME.rename(columns={"age": "period", "site": "cluster"}).assign(outcome=SITE)
+    by = ["cluster", "period", "outcome"]
     found = searched(named, by)
     assert found.by == tuple(by)
     expected = searched(FRAME.assign(other=SITE), ["site", "age", "other"])
     assert found.tested == expected.tested
-    assert found.segment.tolist() == [text.replace("age", "time") for text in expected.segment]
+    assert found.segment.tolist() == [text.replace("age", "period") for text in expected.segment]
     lazy = searched(pl.LazyFrame(named), by)
     assert lazy.segment.tolist() == found.segment.tolist()
-    arrays = pr.find_segments(Y, P, by={name: named[name].to_numpy() for name in by}, seed=1, n_resamples=200)
+    arrays = pr.find_segments(pr.cases(Y, P, by={name: named[name].to_numpy() for name in by}), seed=1, n_resamples=200)
     assert arrays.segment.tolist() == found.segment.tolist()
-    recalibrated = pr.recalibrate(named, "p", outcome="y", by=["cluster", "time"], method="logistic", seed=1)
-    assert "'time', [" in str(recalibrated.map.to_dict())
+    recalibrated = pr.recalibrate(named, "p", outcome="y", by=["cluster", "period"], method="logistic", seed=1)
+    assert "'period', [" in str(recalibrated.map.to_dict())
 
 
 @pytest.mark.parametrize("kind", [pd.DataFrame, pl.LazyFrame], ids=["eager", "lazy"])

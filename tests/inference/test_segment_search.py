@@ -13,7 +13,7 @@ from scipy.special import expit, logit
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError
 from propriety.inference import segment_lattice, segment_source, segment_sums, segments
-from propriety.inference.segment_columns import Cut, cut_arrays, cut_of_numbers
+from propriety.inference.segment_columns import Cut, cut_of_numbers
 from propriety.inference.segment_lattice import Lattice, check_size
 from propriety.inference.segment_law import SMALLEST, deviations, evidence, largest_deviations
 from propriety.inference.segment_search import (
@@ -25,7 +25,7 @@ from propriety.inference.segment_search import (
     critical_deviation,
     search,
 )
-from propriety.inference.segment_source import _cut_source, with_names
+from propriety.inference.segment_source import cut_cases
 from propriety.inference.segment_sums import SegmentCases, SegmentSums, cases_of_arrays, cases_of_engine
 from propriety.inference.segments import Segments, _decimal, _in_words, _intercept, _note, _ratio, _times, _wider
 from propriety.tables.forecast_table import ForecastTable
@@ -366,20 +366,19 @@ class TestCuts:
         assert cut_of_numbers(np.array([0.5, 1.0] + [1.5] * 8), 2).edges.tolist() == [1.0]
 
     def test_columns_of_labels_stay_and_columns_of_numbers_become_parts(self):
-        by = {"x": [0.5, 1.5, 2.5, 3.5], "g": ["a", "b", "a", "b"], "k": [1, 2, 3, 4], "y": [0.1, np.nan, 0.3, 0.4]}
-        columns, cuts = cut_arrays(by, 2)
-        assert columns["x"].tolist() == [0, 0, 1, 1]
-        assert [columns[name] for name in "gk"] == [by[name] for name in "gk"]
-        np.testing.assert_array_equal(columns["y"], [0.0, np.nan, 0.0, 1.0])
-        assert list(cuts) == ["x", "y"]
+        by = {"x": [0.5, 1.5, 2.5, 3.5], "g": ["a", "b", "a", "b"], "k": [1, 2, 3, 4], "t": [(1, 2)] * 4}
+        cases = pr.cases([0, 1, 0, 1], [0.1, 0.4, 0.2, 0.6], by=by)
+        found, cuts = cut_cases(cases, 2)
+        assert found.keys["x"].codes.tolist() == [0, 0, 1, 1]
+        assert [found.keys[name] for name in "gkt"] == [cases.keys[name] for name in "gkt"]
+        assert list(cuts) == ["x"]
         assert cuts["x"].edges.tolist() == [1.5]
 
     def test_infinite_numbers_are_refused_if_limits_are_stored(self):
-        by = {"x": [0.5, 1.5, np.inf, -np.inf]}
-        assert cut_arrays(by, 2)[0]["x"].tolist() == [0, 1, 1, 0]
+        cases = pr.cases([0, 1, 0, 1], [0.1, 0.4, 0.2, 0.6], by={"x": [0.5, 1.5, np.inf, -np.inf]})
+        assert cut_cases(cases, 2)[0].keys["x"].codes.tolist() == [0, 1, 1, 0]
         with pytest.raises(InputValueError, match=r"by\['x'\] must be finite.*row 2 is inf"):
-            cut_arrays(by, 2, finite=True)
-        assert cut_arrays({"x": [0.5, 1.5, 2.5]}, 3, finite=True)[0]["x"].tolist() == [0, 1, 2]
+            cut_cases(cases, 2, finite=True)
 
 
 class TestLattice:
@@ -437,9 +436,7 @@ class TestCases:
 
     def test_labels_are_those_of_the_columns(self):
         by = {"g": np.array(["b", "a", "b", "a"]), "k": np.array([3, 3, 1, 3])}
-        source, *_ = segment_source.segment_source(
-            [0, 1, 1, 0], [0.1, 0.2, 0.3, 0.4], by, 5, 1, None, None, None, "raise"
-        )
+        source, *_ = segment_source.segment_source(pr.cases([0, 1, 1, 0], [0.1, 0.2, 0.3, 0.4], by=by), None, 5, 1)
         cases, sample, labels = cases_of_arrays(source, 2, 3, 7)
         assert labels == [("a", "b"), (1, 3)]
         assert [own.tolist() for own in cases.codes] == [[1, 0, 1, 0], [1, 1, 0, 1]]
@@ -449,48 +446,40 @@ class TestCases:
 
 
 class TestSources:
-    def test_of_a_frame_has_parts_in_columns_of_their_own(self):
-        frame = pd.DataFrame(
-            {"y": [0, 1, 0, 1], "x": [0.5, 1.5, 2.5, 3.5], "g": list("abab"), "z": [3.5, 0.1, 0.2, 0.3]}
-        )
-        found, names, cuts = _cut_source(frame, ["g", "x", "z"], 2, "y", finite=False)
-        assert names == ["g", "__0", "__1"]
-        assert found["__0"].tolist() == [0, 0, 1, 1]
-        assert found["__1"].tolist() == [1, 0, 0, 1]
-        assert found["x"].tolist() == [0.5, 1.5, 2.5, 3.5]
-        assert list(cuts) == ["x", "z"]
-
     def test_keys_have_the_names_given(self):
         frame = pd.DataFrame(
             {"y": [0, 1, 0, 1], "p": [0.1, 0.4, 0.2, 0.6], "age": [0.5, 1.5, 2.5, 3.5], "g": list("abab")}
         )
-        cases, ledger, cuts = segment_source.segment_source(frame, "p", ["g", "age"], 2, 1, "y", None, None, "raise")
+        read = pr.cases(frame, "p", outcome="y", by=["g", "age"])
+        cases, ledger, cuts = segment_source.segment_source(read, None, 2, 1)
         assert list(cases.keys) == ["g", "age"]
         assert ledger.n == 4
         assert cuts["age"].edges.tolist() == [1.5]
-        assert list(with_names(cases, {"one": 0, "two": 0}).keys) == ["one", "two"]
+        assert list(segment_source.segment_source(read, "age", 2, 1)[0].keys) == ["age"]
 
-    @pytest.mark.parametrize(
-        ("by", "text"),
-        [(["g"], "by must be a mapping of names to arrays.*got list"), ({}, "by must be a mapping.*it is empty")],
-    )
-    def test_of_arrays_need_a_mapping(self, by, text):
-        with pytest.raises(InputTypeError, match=text):
-            _cut_source([0, 1], by, 2, None, finite=False)
+    @pytest.mark.parametrize("lazy", [False, True])
+    def test_need_keys(self, lazy):
+        pl = pytest.importorskip("polars")
+        frame = pl.DataFrame({"y": [0, 1], "p": [0.2, 0.7], "g": ["a", "b"]})
+        frame = frame.lazy() if lazy else frame
+        with pytest.raises(InputTypeError, match=r"by must name one key or more.*got none"):
+            pr.find_segments(pr.cases(frame, "p", outcome="y"))
+        with pytest.raises(InputValueError, match=r"'h' is none; there are \['g'\]"):
+            pr.find_segments(pr.cases(frame, "p", outcome="y", by="g"), by="h")
 
-    def test_of_a_frame_need_a_column(self):
-        with pytest.raises(InputTypeError, match=r"by must name one column or more.*got none"):
-            _cut_source(pd.DataFrame({"y": [0, 1]}), [], 2, "y", finite=False)
+    def test_need_cases(self):
+        with pytest.raises(InputTypeError, match=r"searched in cases.*got list. Hint: pass propriety.cases\("):
+            pr.find_segments([0, 1])
 
-    def test_need_known_outcomes_of_one_event_and_one_model(self):
+    def test_need_known_outcomes_of_one_event_and_one_model_without_weights(self):
         by = {"g": ["a", "b"] * 20}
         outcomes = pr.censored(np.arange(1.0, 41.0), np.arange(40) % 3 == 0, horizons=20.0)
         with pytest.raises(InputTypeError, match="segments need known outcomes"):
-            segment_source.segment_source(outcomes, np.full(40, 0.3), by, 2, 1, None, None, None, "raise")
+            pr.find_segments(pr.cases(outcomes, np.full(40, 0.3), by=by))
         with pytest.raises(InputValueError, match=r"forecasts must be those of one model.*got 2"):
-            segment_source.segment_source(
-                [0, 1] * 20, {"a": [0.3] * 40, "b": [0.3] * 40}, by, 2, 1, None, None, None, "raise"
-            )
+            pr.find_segments(pr.cases([0, 1] * 20, {"a": [0.3] * 40, "b": [0.3] * 40}, by=by))
+        with pytest.raises(InputValueError, match="without weights"):
+            pr.find_segments(pr.cases([0, 1] * 20, [0.3] * 40, by=by, sample_weight=np.arange(1, 41)))
 
 
 def result(**changes):
@@ -612,7 +601,9 @@ class TestNumbers:
         site, age = rng.choice(["a", "b", "c"], 600), rng.uniform(20.0, 80.0, 600)
         p = rng.uniform(0.2, 0.6, 600)
         y = rng.random(600) < np.where(site == "b", 0.85, p)
-        found = pr.find_segments(y, p, by={"site": site, "age": age}, quantiles=2, level=0.9, n_resamples=50, seed=4)
+        found = pr.find_segments(
+            pr.cases(y, p, by={"site": site, "age": age}), quantiles=2, level=0.9, n_resamples=50, seed=4
+        )
         inside = site == "b"
         assert found.segment.tolist() == ["site = b"]
         assert found.places.tolist() == [(("site", "b"),)]
@@ -639,7 +630,7 @@ class TestNumbers:
 
     def test_of_a_search_of_one_column_are_limited_to_it(self):
         y, p = np.arange(200) % 2 == 0, np.full(200, 0.5)
-        found = pr.find_segments(y, p, by={"g": np.arange(200) % 5}, depth=3, n_resamples=50, seed=1)
+        found = pr.find_segments(pr.cases(y, p, by={"g": np.arange(200) % 5}), depth=3, n_resamples=50, seed=1)
         assert (found.depth, found.tested, found.by) == (1, 5, ("g",))
 
     @pytest.mark.parametrize(
@@ -655,11 +646,11 @@ class TestNumbers:
     )
     def test_arguments_are_checked(self, options, text):
         with pytest.raises(InputValueError, match=text):
-            pr.find_segments([0, 1], [0.2, 0.6], by={"g": ["a", "b"]}, **options)
+            pr.find_segments(pr.cases([0, 1], [0.2, 0.6], by={"g": ["a", "b"]}), **options)
 
     def test_just_enough_draws_are_accepted(self):
         y, p = np.arange(100) % 2 == 0, np.full(100, 0.5)
-        found = pr.find_segments(y, p, by={"g": np.arange(100) % 2}, level=0.75, n_resamples=10, seed=1)
+        found = pr.find_segments(pr.cases(y, p, by={"g": np.arange(100) % 2}), level=0.75, n_resamples=10, seed=1)
         assert segments.FEWEST_BEYOND == 2.5
         assert found.segment.tolist() == ["g = 0", "g = 1"]
 
@@ -668,9 +659,9 @@ class TestNumbers:
         site, device = rng.choice(["a", "b", "c"], 900), rng.choice(["x", "y"], 900)
         p = rng.uniform(0.2, 0.6, 900)
         y = ((site == "b") & (device == "x")) | (rng.random(900) < np.where(site == "c", 0.1 * p, p))
-        options = {"by": {"site": site, "device": device}, "n_resamples": 50, "seed": 4, "control": "discovery"}
-        longer = options | {"by": {"site": ["a", *site], "device": ["x", *device]}}
-        found = pr.find_segments([None, *y], [0.3, *p], **longer, most=2, missing="drop")
+        options = {"n_resamples": 50, "seed": 4, "control": "discovery"}
+        longer = {"site": ["a", *site], "device": ["x", *device]}
+        found = pr.find_segments(pr.cases([None, *y], [0.3, *p], by=longer, missing="drop"), **options, most=2)
         assert found.segment.tolist() == ["site = c", "site = b and device = x"]
         assert found.note == "There may be more segments than the 2 reported."
         assert (found.control, found.dropped, found.n_cases) == ("discovery", 1, 900)
@@ -680,7 +671,7 @@ class TestNumbers:
         assert found.critical == pytest.approx(_discovered(evidence(sums), 0.05))
         assert [one.segment for one in found.wider] == ["site = b", "device = x"]
         assert [one.found for one in found.wider] == [1, 1]
-        full = pr.find_segments(y, p, **options)
+        full = pr.find_segments(pr.cases(y, p, by={"site": site, "device": device}), **options)
         assert full.segment.tolist()[:2] == found.segment.tolist()
         assert full.note == ""
 
@@ -688,7 +679,7 @@ class TestNumbers:
         rng = np.random.default_rng(6)
         age, p = rng.permutation(np.arange(0.5, 600.0)), rng.uniform(0.2, 0.6, 600)
         y = rng.random(600) < np.where(age > 400.0, 0.9, p)
-        found = pr.find_segments(y, p, by={"age": age}, quantiles=3, n_resamples=50, seed=4)
+        found = pr.find_segments(pr.cases(y, p, by={"age": age}), quantiles=3, n_resamples=50, seed=4)
         assert found.segment.tolist() == ["age = above 399.5"]
         assert found.places.tolist() == [(("age", "above 399.5"),)]
 
@@ -707,12 +698,9 @@ class TestEngines:
 
     def both(self, by=("site", "k"), seed=3):
         lazy, columns = self.frame()
-        given = {"p": "p"}
-        source, _, cuts = segment_source.segment_source(lazy, given, list(by), 2, seed, "y", None, None, "raise")
+        source, _, cuts = segment_source.segment_source(pr.cases(lazy, "p", outcome="y", by=list(by)), None, 2, seed)
         held = {name: columns[name] for name in by}
-        arrays, _, same = segment_source.segment_source(
-            columns["y"], columns["p"], held, 2, seed, None, None, None, "raise"
-        )
+        arrays, _, same = segment_source.segment_source(pr.cases(columns["y"], columns["p"], by=held), None, 2, seed)
         assert list(cuts) == list(same)
         for name, cut in cuts.items():
             np.testing.assert_array_equal(cut.edges, same[name].edges)
@@ -754,8 +742,10 @@ class TestEngines:
         lazy, columns = self.frame()
         by = ["site", "k", "x"]
         options = {"n_resamples": 50, "seed": 2, "quantiles": 3}
-        found = pr.find_segments(lazy, "p", outcome="y", by=by, **options)
-        expected = pr.find_segments(columns["y"], columns["p"], by={name: columns[name] for name in by}, **options)
+        found = pr.find_segments(pr.cases(lazy, "p", outcome="y", by=by), **options)
+        expected = pr.find_segments(
+            pr.cases(columns["y"], columns["p"], by={name: columns[name] for name in by}), **options
+        )
         assert found.segment.tolist() == expected.segment.tolist() != []
         for name in ("n", "events", "expected", "observed_expected", "low", "deviation", "kuiper"):
             np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-9)
@@ -766,4 +756,4 @@ class TestEngines:
         pl = pytest.importorskip("polars")
         lazy = pl.DataFrame({"y": [0, 1, 0], "p": [0.1, 0.5, 0.3], "g": ["a", None, "b"]}).lazy()
         with pytest.raises(InputValueError, match=r"by\['g'\] must be known for every case"):
-            pr.find_segments(lazy, "p", outcome="y", by=["g"], n_resamples=50)
+            pr.find_segments(pr.cases(lazy, "p", outcome="y", by=["g"]), n_resamples=50)

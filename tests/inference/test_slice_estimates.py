@@ -22,7 +22,7 @@ DAY = RNG.integers(0, 2, N)
 Y = RNG.random(N) < P
 WEIGHT = RNG.gamma(2.0, 1.0, N)
 CLUSTER = RNG.integers(0, 60, N)
-SAMPLING = [{}, {"sample_weight": WEIGHT}, {"cluster": CLUSTER}, {"time": CLUSTER}]
+SAMPLING = [{}, {"sample_weight": WEIGHT}, {"cluster": CLUSTER}, {"period": CLUSTER}]
 KINDS = ["plain", "weights", "clusters", "times"]
 COLUMNS = ("value", "low", "high", "difference", "p_value", "p_adjusted", "miscalibration", "excess", "excess_low")
 FRAME = pl.DataFrame({"y": Y, **MODELS, "site": SITE, "day": DAY, "w": WEIGHT, "c": CLUSTER})
@@ -83,20 +83,20 @@ def test_groups_that_share_clusters_are_tested_by_the_contributions_of_the_clust
 
 
 @pytest.mark.simulation
-@pytest.mark.parametrize("unit", ["cluster", "time"])
+@pytest.mark.parametrize("unit", ["cluster", "period"])
 @pytest.mark.parametrize(
     "measure",
     [pr.Brier(), pr.measures.Skill(), pr.measures.AreaUnderRoc(), pr.measures.ObservedExpected()],
     ids=lambda one: type(one).__name__,
 )
 def test_two_groups_that_share_clusters_or_times_differ_as_often_as_chance_allows(measure, unit):
-    """Both groups have a common and an own state in each cluster or time, and neighbouring times are alike."""
+    """Both groups have a common and an own state in each cluster or time, and neighbouring periods are alike."""
     rng = np.random.default_rng(5)
     code, group = np.repeat(np.arange(90), 6), np.tile(np.arange(6) % 2, 90)
     rejected = 0
     for _ in range(60):
         state = rng.normal(size=(3, 90))
-        for step in range(1, 90 if unit == "time" else 0):
+        for step in range(1, 90 if unit == "period" else 0):
             state[:, step] = 0.7 * state[:, step - 1] + 0.7 * state[:, step]
         p = expit(rng.normal(size=540))
         y = rng.random(540) < expit(logit(p) + state[0, code] + 0.7 * state[1 + group, code])
@@ -108,7 +108,7 @@ def test_calibration_in_the_large_of_groups_allows_for_neighbouring_times():
     """Days that follow each other are alike: with times as independent, a third of the intervals would miss."""
     rng = np.random.default_rng(6)
     code, group = np.repeat(np.arange(120), 6), np.tile(np.arange(6) % 2, 120)
-    covered = {"time": 0, "cluster": 0}
+    covered = {"period": 0, "cluster": 0}
     for _ in range(60):
         state = rng.normal(size=(2, 120))
         for step in range(1, 120):
@@ -117,18 +117,18 @@ def test_calibration_in_the_large_of_groups_allows_for_neighbouring_times():
         for unit in covered:
             found = slices(y, np.full(720, 0.5), by=group, **{unit: code})
             covered[unit] += found.excess_low[0] < 0.0 < found.excess_high[0]
-    assert covered["time"] >= 50
+    assert covered["period"] >= 50
     assert covered["cluster"] <= 45
 
 
 def test_the_limits_of_a_group_in_time_are_those_of_its_cases_alone():
     own = SITE == "b"
-    found, alone = slices(Y, P, by=SITE, time=CLUSTER), estimate(Y[own], P[own], time=CLUSTER[own])
+    found, alone = slices(Y, P, by=SITE, period=CLUSTER), estimate(Y[own], P[own], period=CLUSTER[own])
     assert [found.low[1], found.high[1]] == pytest.approx([alone.low, alone.high], rel=1e-10)
 
 
 def test_groups_that_share_clusters_have_no_test_if_the_influence_of_cases_is_not_known(tmp_path):
-    across, hint = slices(Y, P, pr.measures.Miscalibration(), by=SITE, cluster=CLUSTER), "shares clusters or times"
+    across, hint = slices(Y, P, pr.measures.Miscalibration(), by=SITE, cluster=CLUSTER), "shares clusters or periods"
     assert all(hint in note for note in across.note[:3])
     assert np.isfinite(across.difference[:3]).all()
     assert not across.is_too_small[:3].any()
@@ -147,7 +147,7 @@ def test_parts_of_scores_are_corrected_for_noise_in_small_groups_and_overall_too
     assert found.overall["forecast"] == pytest.approx(estimate(Y, P, measure, n_resamples=99, seed=1).value)
 
 
-@pytest.mark.parametrize("unit", ["cluster", "time"])
+@pytest.mark.parametrize("unit", ["cluster", "period"])
 def test_skill_in_groups_that_share_clusters_or_times_is_tested_from_a_stored_ledger_and_for_classes(unit, tmp_path):
     pr.condense(Y, MODELS, by={"site": SITE}, **{unit: CLUSTER}).to_parquet(tmp_path / "ledger")
     stored = slices(pr.Ledger.from_parquet(tmp_path / "ledger"), None, pr.measures.Skill())
@@ -227,7 +227,7 @@ def test_frames_and_stored_ledgers_have_the_groups_of_arrays(measure, engine, tm
 
 
 @pytest.mark.parametrize(
-    "sampling", [{"cluster": "c"}, {"time": "c"}, {"sample_weight": "w"}], ids=lambda one: next(iter(one))
+    "sampling", [{"cluster": "c"}, {"period": "c"}, {"sample_weight": "w"}], ids=lambda one: next(iter(one))
 )
 @pytest.mark.parametrize("measure", [pr.Brier(), pr.measures.AreaUnderRoc()], ids=name)
 def test_lazy_frames_keep_clusters_times_and_weights(measure, sampling):
@@ -264,7 +264,7 @@ def test_classes_in_groups(measure):
 
 
 def test_few_times_are_not_called_clusters():
-    assert slices(Y, P, by=SITE, time=np.arange(N) % 5).note.tolist()[0] == "too few to test: 5 times"
+    assert slices(Y, P, by=SITE, period=np.arange(N) % 5).note.tolist()[0] == "too few to test: 5 periods"
 
 
 def answers_in_groups(wrong, size=60, seed=3):
@@ -344,11 +344,11 @@ def test_lazy_frames_are_tested_if_their_groups_share_no_clusters():
 def test_draws_in_time_say_that_neighbours_count_as_independent():
     time = np.arange(N) // 10
     apart, across = (
-        slices(Y, P, lambda table: table.mean_forecast, by=by, time=time, n_resamples=60, seed=1).note.tolist()
+        slices(Y, P, lambda table: table.mean_forecast, by=by, period=time, n_resamples=60, seed=1).note.tolist()
         for by in (time >= N // 20, SITE)
     )
-    assert apart == ["neighbouring times count as independent: the interval may be too narrow"] * 2
-    assert across[0].startswith("not tested, because it shares clusters or times with other groups; neighbouring")
+    assert apart == ["neighbouring periods count as independent: the interval may be too narrow"] * 2
+    assert across[0].startswith("not tested, because it shares clusters or periods with other groups; neighbouring")
 
 
 def test_draws_without_an_error_are_not_said_to_share_clusters():
@@ -357,7 +357,7 @@ def test_draws_without_an_error_are_not_said_to_share_clusters():
     assert set(found.note[:3]) == {"not tested, because it or the rest has no interval"}
 
 
-@pytest.mark.parametrize("unit", ["cluster", "time"])
+@pytest.mark.parametrize("unit", ["cluster", "period"])
 @pytest.mark.parametrize("weight", [1.0, 0.7])
 def test_groups_of_the_same_cases_do_not_differ(weight, unit):
     for measure in (pr.Brier(), pr.measures.Skill(), pr.measures.ObservedExpected(), pr.measures.AreaUnderRoc()):
@@ -371,5 +371,5 @@ def test_groups_of_the_same_cases_do_not_differ(weight, unit):
 
 
 def test_a_rest_that_has_no_weight_beside_a_group_leaves_the_other_groups():
-    found = slices(Y, P, by=SITE, sample_weight=np.where(SITE == "a", 1e17, 1.0), time=CLUSTER)
+    found = slices(Y, P, by=SITE, sample_weight=np.where(SITE == "a", 1e17, 1.0), period=CLUSTER)
     assert np.isfinite(found.p_value[1:3]).all()

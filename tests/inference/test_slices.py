@@ -301,14 +301,14 @@ def test_what_is_refused():
         slices(Y, P, by=SITE, smallest=0)
     with pytest.raises(InputValueError, match="thresholds must lie strictly between 0 and 1"):
         slices(Y, P, by=SITE, thresholds=1.0)
-    with pytest.raises(InputTypeError, match=r"a ForecastTable holds .* already; pass it without by"):
+    with pytest.raises(InputTypeError, match=r"by must name keys of the cases, which were read before; got ndarray"):
         slices(pr.ForecastTable.from_predictions(Y, P), by=SITE)
     with pytest.raises(InputTypeError, match="measure must be a rule, a measure or a function"):
         slices(Y, P, "brier", by=SITE)
     with pytest.raises(InputValueError, match="slices needs by=, the group of each case"):
         slices(Y, P)
     ledger = pr.condense(Y, {"p": P})
-    with pytest.raises(InputValueError, match="the ledger has no keys that define groups"):
+    with pytest.raises(InputValueError, match="the cases have no keys that define groups"):
         slices(ledger)
     with pytest.raises(InputValueError, match=r"the ledger has no key 'day'; its keys are \['site'\]"):
         slices(pr.condense(Y, {"p": P}, by={"site": SITE}), by="day")

@@ -29,7 +29,7 @@ CALLS = {
     "estimates": lambda p: [pr.estimate(y, p, measure) for y in (Y, CENSORED) for measure in MEASURES[:-1]],
     "comparisons": lambda p: [pr.compare(Y, {"p": p, "q": np.full(60, 0.5)}, measure) for measure in MEASURES[:-1]],
     "before_labels": lambda p: pr.before_labels(p, past=pr.condense(Y, p, by={"day": PLACE // 10})),
-    "find_segments": lambda p: pr.find_segments(Y, p, by={"group": PLACE % 3}, n_resamples=100, seed=1),
+    "find_segments": lambda p: pr.find_segments(pr.cases(Y, p, by={"group": PLACE % 3}), n_resamples=100, seed=1),
     "plan": lambda p: pr.plan(p, seed=1),
     "estimate_prevalence": lambda p: pr.estimate_prevalence(Y, p, unlabelled=np.full(60, 0.5), method="em"),
     "monitor": lambda p: pr.monitor(pr.condense(Y, p, by={"day": PLACE // 10}), reference_days=2).summary(),
@@ -45,7 +45,9 @@ def test_answers_and_refusals_come_without_warnings(call, p):
 
 
 def test_the_segment_of_tiny_forecasts_stands_out():
-    found = pr.find_segments(Y, np.where(PLACE % 3 == 0, 1e-100, 0.5), by={"group": PLACE % 3}, n_resamples=200, seed=1)
+    found = pr.find_segments(
+        pr.cases(Y, np.where(PLACE % 3 == 0, 1e-100, 0.5), by={"group": PLACE % 3}), n_resamples=200, seed=1
+    )
     assert "1 segment stands out" in str(found)
 
 

@@ -77,7 +77,7 @@ def test_epochs_are_repeats_of_an_item_and_clusters_come_from_metadata(folder):
     assert list(grouped.cluster[:6]) == ["0", "0", "0", "0", "1", "1"]
     with pytest.raises(InputValueError, match="'page' of type"):
         pr.read_inspect(folder / "choices.eval", cluster_from="page")
-    curve = pr.risk_coverage_curve(answers.correct, answers.confidence, cluster=answers.cluster)
+    curve = pr.risk_coverage_curve(pr.cases(answers.correct, answers.confidence, cluster=answers.cluster))
     assert curve.aurc.units == 8
 
 

@@ -41,7 +41,9 @@ def test_probabilities_of_choices_go_into_evaluate_and_recalibrate(exam):
 
 
 def test_answers_go_into_functions_of_abstention(exam):
-    curve = pr.risk_coverage_curve(exam["small"].correct, exam["small"].confidence, cluster=exam["small"].cluster)
+    curve = pr.risk_coverage_curve(
+        pr.cases(exam["small"].correct, exam["small"].confidence, cluster=exam["small"].cluster)
+    )
     assert curve.accuracy == exam["small"].correct.mean()
     compared = pr.compare_answers(
         {name: own.correct for name, own in exam.items()},

@@ -64,7 +64,7 @@ def _draw(draw):
     if draw(st.booleans()):
         options["sample_weight"] = column(st.sampled_from([0.0, 0.5, 1.0, 2.0, 3.0]))
         options["sample_weight"][0] = 1.0
-    dependence = draw(st.sampled_from([None, "cluster", "time"]))
+    dependence = draw(st.sampled_from([None, "cluster", "period"]))
     if dependence is not None:
         options[dependence] = column(st.integers(0, 3))
     keys = {"site": column(st.sampled_from("xyz")), "day": column(st.integers(0, 2)), "flag": column(st.booleans())}

@@ -64,7 +64,7 @@ def queries(monkeypatch):
     return asked
 
 
-SAMPLING = {"plain": {}, "weights": {"sample_weight": "w"}, "clusters": {"cluster": "ward"}, "times": {"time": "day"}}
+SAMPLING = {"plain": {}, "weights": {"sample_weight": "w"}, "clusters": {"cluster": "ward"}, "times": {"period": "day"}}
 
 
 def condensed(frame, kind, sampling):
@@ -130,7 +130,7 @@ def test_grids_fit_the_budget_and_the_cases_of_a_key(keys, tables):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "sampling", [{}, {"sample_weight": "w", "cluster": "ward"}, {"time": "day"}], ids=["plain", "clusters", "times"]
+    "sampling", [{}, {"sample_weight": "w", "cluster": "ward"}, {"period": "day"}], ids=["plain", "clusters", "times"]
 )
 @pytest.mark.parametrize("models", [1, 4])
 def test_an_engine_is_asked_three_times_at_most(engine, queries, models, sampling):
@@ -217,7 +217,7 @@ def test_cases_that_are_too_many_are_left_where_they_are(engine, monkeypatch):
 )
 @pytest.mark.parametrize(
     "sampling",
-    [{}, {"sample_weight": "w"}, {"cluster": "ward"}, {"time": "ward"}],
+    [{}, {"sample_weight": "w"}, {"cluster": "ward"}, {"period": "ward"}],
     ids=["plain", "weights", "clusters", "times"],
 )
 def test_every_answer_is_that_of_arrays(engine, call, sampling):

@@ -28,7 +28,7 @@ FRAME = pl.DataFrame(
         "day": RNG.integers(0, 5, N),
     }
 )
-KEYED = {"weight": "w", "by": ["class", "cluster"], "cluster": "ward", "time": "day"}
+KEYED = {"weight": "w", "by": ["class", "cluster"], "cluster": "ward", "period": "day"}
 RULES = [pr.Brier(), pr.Log()]
 
 
@@ -42,7 +42,7 @@ def expected_of(own, forecasts, outcome, rule):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("dependent", [None, "cluster", "time"])
+@pytest.mark.parametrize("dependent", [None, "cluster", "period"])
 def test_the_sums_of_an_event_are_by_any_keys(lazy, dependent):
     cases = read_lazy_cases(lazy, {"a": "a", "b": "b"}, outcome="y", **KEYED)
     for keys in ([], ["cluster"], ["cluster", "class"]):
@@ -50,7 +50,7 @@ def test_the_sums_of_an_event_are_by_any_keys(lazy, dependent):
         assert list(sums.keys) == keys
         assert (sums.units is None) == (dependent is None)
         assert sums.n.sum() == N
-        units = {"cluster": "ward", "time": "day"}
+        units = {"cluster": "ward", "period": "day"}
         for cell, n in enumerate(sums.n):
             own = FRAME.filter(
                 pl.col("y") == sums.classes[cell], *(pl.col(key) == sums.keys[key][cell] for key in keys)
@@ -80,7 +80,7 @@ def test_the_sums_of_classes_are_by_any_keys(lazy):
             np.testing.assert_allclose(found.mean[cell], expected.mean[0], rtol=1e-11, atol=1e-13)
 
 
-@pytest.mark.parametrize("dependent", [None, "cluster", "time"])
+@pytest.mark.parametrize("dependent", [None, "cluster", "period"])
 def test_moments_are_by_outcome_every_key_and_what_depends(lazy, dependent):
     beside = {} if dependent is None else {dependent: "ward"}
     cases = read_lazy_cases(lazy, {"a": "a", "b": "b"}, outcome="y", weight="w", by=["class", "day"], **beside)

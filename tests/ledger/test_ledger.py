@@ -275,7 +275,7 @@ def test_what_is_missing_is_said():
         ),
         (lambda: pr.Ledger.merge([]), "at least one ledger is needed"),
         (lambda: pr.condense(Y, {"a": P}, ordered=True), "ordered belongs to three or more classes"),
-        (lambda: pr.condense(Y, {"a": P}, cluster=DAY, time=DAY), "cases have cluster= or time=, not both"),
+        (lambda: pr.condense(Y, {"a": P}, cluster=DAY, period=DAY), "cases have cluster= or period=, not both"),
         (lambda: pr.condense(Y, {}), "forecasts must hold one model or more"),
         (lambda: pr.condense(Y, {"a": P}, cells=3), "cells must be a power of two"),
     ):
@@ -294,7 +294,7 @@ def test_what_is_missing_is_said():
         ledger + 1
 
 
-@pytest.mark.parametrize("name", ["outcome", "cluster", "time"])
+@pytest.mark.parametrize("name", ["outcome", "cluster", "period"])
 def test_a_key_is_not_called_as_the_cells_of_moments_are(name):
     law = f"by cannot have a key called '{name}'"
     with pytest.raises(InputValueError, match=law):
@@ -328,7 +328,7 @@ def test_what_a_measure_says_of_a_sum_it_says_of_the_cases(data, drawn_cases):
         assert (mine.note, mine.method) == (theirs.note, theirs.method)
 
 
-@pytest.mark.parametrize("dependence", ["cluster", "time"])
+@pytest.mark.parametrize("dependence", ["cluster", "period"])
 def test_cases_of_a_lazy_frame_are_those_of_its_columns(dependence):
     frame = pl.LazyFrame({"y": Y, "p": P, "site": SITE, "day": DAY})
     ledger = pr.condense(frame, ["p"], outcome="y", by="site", **{dependence: "day"})
@@ -338,9 +338,9 @@ def test_cases_of_a_lazy_frame_are_those_of_its_columns(dependence):
     for own, other in pairs:
         assert list(own.labels) == list(other.labels)
         np.testing.assert_array_equal(own.codes[order], other.codes[place])
-    assert {cases.cluster is None, cases.time is None} == {True, False}
-    if dependence == "time":
-        assert ledger.times() == [1, 2, 3] == forgetful(ledger).times()
+    assert {cases.cluster is None, cases.period is None} == {True, False}
+    if dependence == "period":
+        assert ledger.periods() == [1, 2, 3] == forgetful(ledger).periods()
 
 
 def test_one_event_of_stored_classes_has_their_dependence():
@@ -357,7 +357,7 @@ def test_an_engine_computes_every_rule_of_classes_and_returns_the_cases():
     rows, grade = RNG.dirichlet([1, 1, 1], N), RNG.choice(["low", "mid", "top"], N)
     columns = {f"p{place}": rows[:, place] for place in range(3)}
     frame = pl.LazyFrame({"y": grade, **columns})
-    options = {"labels": ["low", "mid", "top"], "tolerance": 1e-9}
+    options = {"labels": ["low", "mid", "top"]}
     found = pr.condense(frame, {"m": list(columns)}, outcome="y", ordered=True, **options)
     expected = pr.condense(grade, {"m": rows}, ordered=True, **options)
     rules = [rule for rule in RULES if isinstance(rule, pr.ClassRule)]

@@ -32,7 +32,7 @@ KINDS = {
     "plain": {},
     "keys": {"by": {"site": SITE, "day": DAY}},
     "clusters": {"cluster": PATIENT},
-    "times": {"by": {"site": SITE}, "time": DAY},
+    "times": {"by": {"site": SITE}, "period": DAY},
     "weights": {"by": {"site": SITE}, "sample_weight": WEIGHT},
 }
 

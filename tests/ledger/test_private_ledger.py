@@ -20,12 +20,12 @@ def cases(n=900, *, seed=1, models=("a",), sites=3):
 
 def test_without_suppression_the_sum_of_sites_is_that_of_all_rows():
     y, p, site = cases(models=("a", "b"))
-    whole = pr.coarsen(pr.condense(y, p, by={"site": site}), minimum=1)
+    whole = pr.coarsen(pr.condense(y, p, by={"site": site}), smallest=1)
     parts = []
     for one in np.unique(site):
         own = site == one
         ledger = pr.condense(y[own], {name: q[own] for name, q in p.items()}, by={"site": site[own]})
-        parts.append(pr.PrivateLedger.from_json(pr.coarsen(ledger, minimum=1).to_json()))
+        parts.append(pr.PrivateLedger.from_json(pr.coarsen(ledger, smallest=1).to_json()))
     summed = sum(parts)
     np.testing.assert_array_equal(summed.published, whole.published)
     grid = pr.condense(y, p, by={"site": site}, cells=32)
@@ -66,7 +66,7 @@ def test_labels_that_json_does_not_know_are_refused():
 
 
 def test_forecasts_are_in_the_middle_of_their_cells():
-    private = pr.coarsen(pr.condense([0, 1, 1, 0], [0.0, 0.3, 0.6, 1.0]), cells=4, minimum=1)
+    private = pr.coarsen(pr.condense([0, 1, 1, 0], [0.0, 0.3, 0.6, 1.0]), cells=4, smallest=1)
     assert private.ledger.table().forecast.tolist() == [0.0, 0.375, 0.625, 1.0]
     assert private.to_frame(backend="pyarrow").to_pydict()["cell"] == [-1, 1, 2, 4]
 
@@ -74,10 +74,10 @@ def test_forecasts_are_in_the_middle_of_their_cells():
 @pytest.mark.parametrize("minimum", [1, 5, 20])
 def test_no_positive_count_below_the_minimum_is_disclosed(minimum):
     y, p, site = cases()
-    private = pr.coarsen(pr.condense(y, p, by={"site": site}), minimum=minimum)
+    private = pr.coarsen(pr.condense(y, p, by={"site": site}), smallest=minimum)
     stored = np.array(json.loads(private.to_json())["published"])
     assert not ((stored > 0) & (stored < minimum)).any()
-    true = pr.coarsen(pr.condense(y, p, by={"site": site}), minimum=1).published
+    true = pr.coarsen(pr.condense(y, p, by={"site": site}), smallest=1).published
     low, high = private.limits()
     hidden = private.is_suppressed
     assert ((low == np.where(hidden, 1, true)) & (high == np.where(hidden, minimum - 1, true))).all()
@@ -96,7 +96,7 @@ def test_moments_and_exact_forecasts_do_not_leave():
 def test_parts_keep_their_own_minimum():
     y, p, site = cases()
     ledger = pr.condense(y, p, by={"site": site})
-    both = pr.coarsen(ledger.where(site="north"), minimum=7) + pr.coarsen(ledger.where(site="south"), minimum=1)
+    both = pr.coarsen(ledger.where(site="north"), smallest=7) + pr.coarsen(ledger.where(site="south"), smallest=1)
     assert both.keys == {"site": ("north", "south")}
     assert both.minimum.tolist() == [7, 1]
     assert not both.where(site="south").is_suppressed.any()
@@ -145,15 +145,15 @@ def test_stored_data_are_checked(change, said):
 @pytest.mark.parametrize("minimum", [2, 10**30])
 def test_a_minimum_that_hides_nothing_is_rejected(minimum):
     with pytest.raises(InputValueError, match="must be 1, or from 3"):
-        pr.coarsen(pr.condense(*cases()[:2]), minimum=minimum)
+        pr.coarsen(pr.condense(*cases()[:2]), smallest=minimum)
 
 
 def test_one_case_moves_one_count_per_model():
     y, p, _ = cases(models=("a", "b"))
-    whole = pr.coarsen(pr.condense(y, p), minimum=1).published
+    whole = pr.coarsen(pr.condense(y, p), smallest=1).published
     for row in range(20):
         kept = np.arange(len(y)) != row
-        less = pr.coarsen(pr.condense(y[kept], {name: q[kept] for name, q in p.items()}), minimum=1).published
+        less = pr.coarsen(pr.condense(y[kept], {name: q[kept] for name, q in p.items()}), smallest=1).published
         assert np.abs(whole - less).sum(axis=(1, 2, 3)).tolist() == [1, 1]
 
 
@@ -167,7 +167,7 @@ def test_suppressed_counts_need_a_minimum():
     "models", [["a", "a"], ["a", ""], ["a", None], ["a", 1], [], "ab", None, [["a"], ["b"]]], ids=repr
 )
 def test_models_without_different_names_are_refused(models):
-    stored = pr.coarsen(pr.condense(*cases(models=("a", "b"))[:2]), cells=4, minimum=3).to_dict()
+    stored = pr.coarsen(pr.condense(*cases(models=("a", "b"))[:2]), cells=4, smallest=3).to_dict()
     with pytest.raises(InputValueError, match="must be different names"):
         pr.PrivateLedger.from_dict(stored | {"models": models})
 
@@ -175,8 +175,8 @@ def test_models_without_different_names_are_refused(models):
 @pytest.mark.parametrize("sites", [2, 3, 5])
 def test_parts_without_keys_add_up(sites):
     y, p, _ = cases()
-    parts = [pr.coarsen(pr.condense(y[one::sites], p["a"][one::sites]), cells=8, minimum=1) for one in range(sites)]
-    summed, whole = sum(parts), pr.coarsen(pr.condense(y, p["a"]), cells=8, minimum=1)
+    parts = [pr.coarsen(pr.condense(y[one::sites], p["a"][one::sites]), cells=8, smallest=1) for one in range(sites)]
+    summed, whole = sum(parts), pr.coarsen(pr.condense(y, p["a"]), cells=8, smallest=1)
     assert summed.ledger.n == len(y)
     assert pr.brier_score(summed.ledger.table()) == pytest.approx(float(pr.brier_score(whole.ledger.table())))
     assert pr.measure_bounds(summed).low == pytest.approx(pr.measure_bounds(whole).low)
@@ -185,7 +185,7 @@ def test_parts_without_keys_add_up(sites):
 def test_a_part_keeps_what_was_suppressed():
     y, p, site = cases()
     ledger = pr.condense(y, p, by={"site": site})
-    parts = {one: pr.coarsen(ledger.where(site=one), minimum=minimum) for one, minimum in (("north", 4), ("west", 9))}
+    parts = {one: pr.coarsen(ledger.where(site=one), smallest=minimum) for one, minimum in (("north", 4), ("west", 9))}
     both = parts["north"] + parts["west"]
     for one, private in parts.items():
         part = both.where(site=one)

@@ -83,9 +83,9 @@ def test_a_ledger_of_tables_has_their_facts():
 
 def test_times_are_known_with_and_without_the_cases():
     day = np.array([3, 1, 2, 1, 3, 2, 2, 1])
-    ledger = pr.condense(Y, {"p": P}, time=day, rules=[pr.Brier()])
-    assert ledger.times() == [1, 2, 3]
-    assert ledger.grid(4).times() == [1, 2, 3]
+    ledger = pr.condense(Y, {"p": P}, period=day, rules=[pr.Brier()])
+    assert ledger.periods() == [1, 2, 3]
+    assert ledger.grid(4).periods() == [1, 2, 3]
 
 
 def test_tables_of_weighted_and_plain_cases_are_added_with_their_squares():
@@ -120,7 +120,7 @@ def test_unusual_minimums_are_explained():
     with pytest.raises(
         InputValueError, match=r"minimum must be 1, or from 3 to .*got 2.*Hint: with 2, every suppressed"
     ):
-        pr.coarsen(ledger, cells=4, minimum=2)
+        pr.coarsen(ledger, cells=4, smallest=2)
 
 
 RNG = np.random.default_rng(6)
@@ -134,7 +134,7 @@ MANY = pl.DataFrame(
 )
 SHARED = [
     {},
-    {"time": "ward"},
+    {"period": "ward"},
     {"cluster": "ward"},
     {"sample_weight": "w", "by": "ward"},
     {"cluster": "ward", "by": "half"},
@@ -159,8 +159,8 @@ def test_an_engine_fills_the_ledger_of_the_arrays(shared, classes):
         expected.dependence,
     )
     assert (found.is_weighted, found.rates) == (expected.is_weighted, pytest.approx(expected.rates))
-    if "time" in shared:
-        assert found.times() == expected.times() == sorted(MANY["ward"].unique().to_list())
+    if "period" in shared:
+        assert found.periods() == expected.periods() == sorted(MANY["ward"].unique().to_list())
     for rule in rules:
         one, other = found.moments(rule), expected.moments(rule)
         assert one.index.names == other.index.names
@@ -177,7 +177,7 @@ def test_an_engine_fills_the_ledger_of_the_arrays(shared, classes):
             np.testing.assert_allclose(one.non_events, other.non_events, rtol=1e-12)
 
 
-ROLES = [{"by": "y"}, {"by": ["g", "y"]}, {"cluster": "y"}, {"time": "y"}, {"sample_weight": "y"}, {"forecasts": "y"}]
+ROLES = [{"by": "y"}, {"by": ["g", "y"]}, {"cluster": "y"}, {"period": "y"}, {"sample_weight": "y"}, {"forecasts": "y"}]
 
 
 @pytest.mark.parametrize("lazy", [False, True], ids=["eager", "lazy"])
@@ -191,7 +191,7 @@ def test_the_outcome_has_no_other_role(role, lazy):
             frame, role.get("forecasts", "p"), outcome="y", **{k: v for k, v in role.items() if k != "forecasts"}
         )
     if name == "by":
-        for function in (pr.find_segments, pr.recalibrate, pr.slices):
+        for function in (pr.cases, pr.recalibrate, pr.slices):
             with pytest.raises(InputValueError, match="by must not name 'y'"):
                 function(frame, "p", outcome="y", by=role["by"])
 

@@ -7,7 +7,9 @@ import pytest
 
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError
-from propriety.ledger.sources import check_condensed, columns_of_models, key_columns, open_ledger, refuse_frame
+from propriety.ledger.sources import open_ledger
+from propriety.tables.cases import check_nothing_beside
+from propriety.tables.reading import columns_of_models, key_columns, refuse_frame
 
 RNG = np.random.default_rng(14)
 N = 50
@@ -43,7 +45,9 @@ def same(found, expected):
             np.testing.assert_allclose(own, getattr(expected.table(model), name), rtol=1e-12)
 
 
-@pytest.mark.parametrize("dependence", [{}, {"cluster": "patient"}, {"time": "day"}], ids=["none", "cluster", "time"])
+@pytest.mark.parametrize(
+    "dependence", [{}, {"cluster": "patient"}, {"period": "day"}], ids=["none", "cluster", "period"]
+)
 @pytest.mark.parametrize("by", [None, "site", ["site", "day"], ("site",)], ids=repr)
 @pytest.mark.parametrize("weight", [None, "w"])
 def test_columns_of_a_frame_are_arrays(frame, dependence, by, weight):
@@ -110,10 +114,10 @@ def test_names_of_columns_are_texts(wrong, frame):
         (((), {"cluster": "y"}), InputValueError, "cluster must not name 'y', the column of the outcomes"),
         (((), {"sample_weight": "y"}), InputValueError, "sample_weight must not name 'y'"),
         (((), {"cluster": COLUMNS["patient"]}), InputTypeError, "cluster must be the name of a column.*is ndarray"),
-        (((), {"time": 3}), InputTypeError, "time must be the name of a column.*it is int"),
+        (((), {"period": 3}), InputTypeError, "period must be the name of a column.*it is int"),
         (((), {"sample_weight": COLUMNS["w"]}), InputTypeError, "sample_weight must be the name of a column"),
         (((), {"outcome": 3}), InputTypeError, "outcome must be the name of a column"),
-        (((), {"cluster": "patient", "time": "day"}), InputValueError, "cases have cluster= or time=, not both"),
+        (((), {"cluster": "patient", "period": "day"}), InputValueError, "cases have cluster= or period=, not both"),
         (((), {"ordered": True}), InputValueError, "ordered belongs to three or more classes"),
         (((), {"fewest": 2}), InputValueError, "forecasts must hold two models or more; got 1"),
         (((), {"forecasts": ["nobody"]}), InputValueError, "nobody"),
@@ -173,18 +177,18 @@ def test_tables_and_ledgers_are_opened_as_they_are():
 )
 @pytest.mark.parametrize(
     "beside",
-    ["forecasts", "by", "cluster", "time", "sample_weight", "outcome", "pos_label", "labels"],
+    ["forecasts", "cluster", "period", "sample_weight", "outcome", "pos_label", "labels"],
 )
 def test_condensed_cases_have_nothing_beside_them(given, what, beside):
-    law = f"{what} holds outcomes, forecasts, weights and keys already; pass it without {beside}"
+    law = rf"{what} holds? outcomes, forecasts, weights and keys already; pass (it|them) without {beside}"
     with pytest.raises(InputTypeError, match=law):
         open_ledger(given, **{beside: "x"})
 
 
 def test_nothing_beside_condensed_cases_is_lawful():
-    check_condensed("a Ledger", {"by": None, "cluster": None})
+    check_nothing_beside("a Ledger", {"by": None, "cluster": None})
     with pytest.raises(InputTypeError, match="pass it without cluster"):
-        check_condensed("a Ledger", {"by": None, "cluster": 0})
+        check_nothing_beside("a Ledger", {"by": None, "cluster": 0})
 
 
 @pytest.mark.parametrize("name", ["lazy", "pandas"])

@@ -58,7 +58,7 @@ def watched():
 def segments():
     y = np.where(NAMES[1] == GROUP, 1, Y)
     found = pr.find_segments(
-        np.tile(y, 9), np.tile(P, 9), by={"$a$ and $b$": np.tile(GROUP, 9)}, seed=1, n_resamples=99
+        pr.cases(np.tile(y, 9), np.tile(P, 9), by={"$a$ and $b$": np.tile(GROUP, 9)}), seed=1, n_resamples=99
     )
     return found.plot()
 
@@ -114,7 +114,7 @@ FIGURES = {
     "monitor": lambda: watched().plot(),
     "sites": lambda: pr.meta_analysis(pr.condense(Y, P, by={"site": GROUP})).plot(),
     "confusion": lambda: next(iter(pr.evaluate(CLASSES, ROWS, labels=NAMES, seed=1).confusion.values())).plot(),
-    "worst cases": lambda: pr.worst_cases(CLASSES, ROWS, labels=NAMES, n=2).plot(),
+    "worst cases": lambda: pr.worst_cases(CLASSES, ROWS, labels=NAMES, most=2).plot(),
 }
 
 

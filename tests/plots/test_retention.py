@@ -84,7 +84,7 @@ def bars(ax):
 
 
 def test_worst_cases_are_bars_with_what_happened_in_colour():
-    worst = worst_cases(np.array(LABELS)[Y], ROWS, rule=RULES, n=5, labels=LABELS)
+    worst = worst_cases(np.array(LABELS)[Y], ROWS, rule=RULES, most=5, labels=LABELS)
     ax = worst.plot(n=3, label="a title")
     drawn = bars(ax)
     assert len(drawn) == len(RULES) * 3 * 4
@@ -106,7 +106,7 @@ def test_worst_cases_are_bars_with_what_happened_in_colour():
 
 def test_pictures_go_on_the_callers_axes_and_change_no_settings():
     before = dict(mpl.rcParams)
-    for result in (retention_curve(Y, ROWS), worst_cases(Y, ROWS, n=2)):
+    for result in (retention_curve(Y, ROWS), worst_cases(Y, ROWS, most=2)):
         figure, ax = plt.subplots()
         assert result.plot(ax) is ax
         assert figure.axes == [ax]

@@ -17,7 +17,7 @@ Y = RNG.random(len(SITE)) < P
 
 
 def drawn(y, p):
-    found = pr.find_segments(y, p, by={"site": SITE}, seed=1, n_resamples=100)
+    found = pr.find_segments(pr.cases(y, p, by={"site": SITE}), seed=1, n_resamples=100)
     return found, found.plot()
 
 

@@ -174,7 +174,7 @@ def test_times_go_to_folds_in_blocks():
     parts = folds_of(y, p, folds=10, id=None, model=None, seed=1, time=day)
     assert (np.diff(parts.codes) >= 0).all()
     assert all(len(set(parts.codes[day == one])) == 1 for one in range(len(y) // 5))
-    assert pr.recalibrate(y, p, time=day).verdict.outcome == "gain"
+    assert pr.recalibrate(y, p, period=day).verdict.outcome == "gain"
 
 
 def test_clusters_that_are_not_at_hand_leave_gains_without_intervals(tmp_path):
@@ -382,7 +382,7 @@ def test_identifiers_beyond_63_bits_are_hashed_on_the_engine(engine):
 BESIDE = {
     "forecasts": np.full(100, 0.5),
     "cluster": np.arange(100),
-    "time": np.arange(100),
+    "period": np.arange(100),
     "sample_weight": np.ones(100),
     "id": np.arange(100),
     "pos_label": 1,
@@ -561,7 +561,7 @@ def test_a_rule_for_classes_only_is_refused_for_one_event():
         pr.recalibrate([0, 1] * 20, [0.2, 0.7] * 20, rule=pr.RankedProbability())
 
 
-@pytest.mark.parametrize("unit", ["cluster", "time"])
+@pytest.mark.parametrize("unit", ["cluster", "period"])
 def test_repeated_cases_are_no_more_evidence(unit):
     rng = np.random.default_rng(1)
     p = rng.beta(2, 3, 300)
@@ -585,7 +585,7 @@ def test_repeated_cases_of_classes_are_no_more_evidence():
     assert pr.recalibrate(y[again], p[again], seed=1).map.shares.max() > 0.3
 
 
-@pytest.mark.parametrize("given", ["cluster", "time"])
+@pytest.mark.parametrize("given", ["cluster", "period"])
 def test_folds_that_split_clusters_are_refused(given):
     y, p, _ = sample(21, n=200)
     unit, folds = np.repeat(np.arange(20), 10), np.arange(200) % 5

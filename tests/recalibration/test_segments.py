@@ -182,7 +182,9 @@ def test_frames_give_what_arrays_do(fixed):
 
 
 @pytest.mark.parametrize("kind", [pl.DataFrame.clone, pl.DataFrame.to_pandas, pl.DataFrame.lazy])
-@pytest.mark.parametrize("options", [{"by": ["p"]}, {"by": ["age"], "cluster": "age"}, {"by": ["age"], "time": "age"}])
+@pytest.mark.parametrize(
+    "options", [{"by": ["p"]}, {"by": ["age"], "cluster": "age"}, {"by": ["age"], "period": "age"}]
+)
 def test_a_column_of_segments_may_hold_the_forecasts_clusters_or_times(kind, options):
     y, p, by = cases(1_500)
     columns = {"p": p, "age": by["age"].round(1)}

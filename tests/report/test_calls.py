@@ -50,8 +50,8 @@ CASES = {
         DATA | {"sample_weight": WEIGHT, "cluster": CLUSTER, "by": SITE},
         {"thresholds": (0.2, 0.4), "level": 0.9},
     ),
-    "times": (DATA | {"time": TIME, "by": SITE}, {"thresholds": 0.3}),
-    "one model in time": ({"y": Y, "forecasts": {"honest": TRUTH}, "time": TIME}, {"level": 0.8}),
+    "times": (DATA | {"period": TIME, "by": SITE}, {"thresholds": 0.3}),
+    "one model in time": ({"y": Y, "forecasts": {"honest": TRUTH}, "period": TIME}, {"level": 0.8}),
     "level": (DATA | {"by": SITE}, {"level": 0.8}),
     "threshold": (DATA | {"by": SITE}, {"thresholds": np.float64(0.3)}),
     "interval": (DATA, {"thresholds": (0.1, 0.35)}),
@@ -71,7 +71,7 @@ CASES = {
         {"y": PLACES, "forecasts": ROWS, "sample_weight": WEIGHT, "cluster": CLUSTER},
         {"tolerance": 1e-3},
     ),
-    "grades": ({"y": GRADE, "forecasts": ROWS, "time": TIME}, {"labels": GRADES, "ordered": True}),
+    "grades": ({"y": GRADE, "forecasts": ROWS, "period": TIME}, {"labels": GRADES, "ordered": True}),
     "classes in groups": ({"y": PLACES, "forecasts": ROWS, "by": SITE}, {}),
     "keys": (DATA | {"by": {"site": SITE, "half": np.arange(N) % 2}}, {"thresholds": 0.3}),
     "one model of grades": ({"y": PLACES, "forecasts": {"sharp": ROWS["sharp"]}}, {"ordered": True}),
@@ -187,7 +187,7 @@ LEDGERS = {
     "groups": ({"by": SITE}, {"thresholds": 0.3}),
     "clusters": ({"by": {"site": SITE, "half": np.arange(N) % 2}, "cluster": CLUSTER}, {"thresholds": (0.1, 0.3)}),
     "weights": ({"sample_weight": WEIGHT}, {"thresholds": (0.1, 0.3)}),
-    "times": ({"time": TIME}, {}),
+    "times": ({"period": TIME}, {}),
 }
 
 

@@ -85,7 +85,7 @@ def monitors():
         pair = names or [NAMES[0], NAMES[7]]
         labels = ["a", "b", "c", "d"] if names else [NAMES[1], NAMES[5], NAMES[10], NAMES[12]]
         by = {"day": np.repeat([1, 2, 3, 4], 50), "site": np.resize(np.array(labels, dtype=object), len(Y))}
-        found.append(pr.monitor(pr.condense(Y, {pair[0]: P, pair[1]: P**2}, by=by), time="day"))
+        found.append(pr.monitor(pr.condense(Y, {pair[0]: P, pair[1]: P**2}, by=by), period="day"))
     return found
 
 

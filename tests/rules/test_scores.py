@@ -55,7 +55,7 @@ def test_a_score_of_an_event_reads_its_arguments_as_case_scores_does(score, rule
     assert score(pr.ForecastTable.from_predictions(Y, P)) == pytest.approx(plain, rel=1e-14)
     with pytest.raises(MissingValuesError):
         score(np.append(Y, 1), np.append(P, np.nan))
-    dropped = score(np.append(Y, 1), np.append(P, np.nan), missing="drop")
+    dropped = score(pr.cases(np.append(Y, 1), np.append(P, np.nan), missing="drop"))
     assert (dropped, dropped.n, dropped.dropped) == (plain, 6, 1)
 
 
@@ -71,12 +71,11 @@ def test_a_score_of_classes_reads_its_arguments_as_case_scores_does(score, rule)
     rows = np.vstack([ROWS, [np.nan, 0.5, 0.5]])
     with pytest.raises(MissingValuesError):
         score(np.append(LEVELS, 1), rows)
-    dropped = score(np.append(LEVELS, 1), rows, missing="drop")
+    dropped = score(pr.cases(np.append(LEVELS, 1), rows, missing="drop"))
     assert (dropped, dropped.n, dropped.dropped) == (plain, 5, 1)
     rough = ROWS * 1.004
     with pytest.raises(pr.errors.InputValueError, match="sum to 1"):
         score(LEVELS, rough)
-    assert score(LEVELS, rough, tolerance=0.01) == pytest.approx(plain, rel=0.05)
 
 
 def test_the_options_of_the_named_scores_reach_the_rule():
@@ -106,9 +105,11 @@ def test_the_bounded_net_benefit_is_what_acting_gains_over_never_acting(options)
     cases = {name: value for name, value in options.items() if name != "normalize"}
     kept = np.isfinite(p)
     weight = np.asarray(cases.pop("sample_weight", np.ones(6)))[kept]
-    never = pr.case_scores(Y, np.where(kept, 0.0, np.nan), rule=rule, **cases)[kept]
-    acting = pr.case_scores(Y, p, rule=rule, **cases)[kept]
-    benefit = pr.bounded_net_benefit(Y, p, thresholds=(0.2, 0.7), **options)
+    never = pr.case_scores(pr.cases(Y, np.where(kept, 0.0, np.nan), **cases), rule=rule)[kept]
+    acting = pr.case_scores(pr.cases(Y, p, **cases), rule=rule)[kept]
+    reading = {name: value for name, value in options.items() if name != "normalize"}
+    scale = {name: value for name, value in options.items() if name == "normalize"}
+    benefit = pr.bounded_net_benefit(pr.cases(Y, p, **reading), thresholds=(0.2, 0.7), **scale)
     assert benefit == pytest.approx(np.average(never - acting, weights=weight), rel=1e-12)
     assert benefit.dropped == np.count_nonzero(~kept)
     assert benefit.scale == "at most the prevalence" + " times the width of the interval" * ("normalize" in options)
@@ -137,7 +138,9 @@ def test_case_scores_and_skill_read_names(options):
 
 def test_case_scores_stay_beside_their_cases():
     y, p = [1, 0, 1], [0.75, math.nan, 0.5]
-    np.testing.assert_array_equal(pr.case_scores(y, p, rule=pr.Brier(), missing="drop"), [0.0625, math.nan, 0.25])
+    np.testing.assert_array_equal(
+        pr.case_scores(pr.cases(y, p, missing="drop"), rule=pr.Brier()), [0.0625, math.nan, 0.25]
+    )
     with pytest.raises(MissingValuesError):
         pr.case_scores(y, p, rule=pr.Brier())
     with pytest.raises(InputTypeError, match="case scores need predictions"):
@@ -145,5 +148,3 @@ def test_case_scores_stay_beside_their_cases():
     rough = ROWS * 1.004
     with pytest.raises(pr.errors.InputValueError, match="sum to 1"):
         pr.case_scores(LEVELS, rough, rule=pr.Brier())
-    assert len(pr.case_scores(LEVELS, rough, rule=pr.Brier(), tolerance=0.01)) == 5
-    assert pr.skill_score(LEVELS, rough, rule=pr.Brier(), tolerance=0.01) < 1.0

@@ -84,7 +84,7 @@ def test_what_skill_refuses():
     with pytest.raises(InputValueError, match="one rate per class, or a forecast of the same cases"):
         pr.skill_score(LEVELS, ROWS, rule=pr.Brier(), reference=[[0.5, 0.5]] * 4)
     with pytest.raises(InputValueError, match="forecast of the same cases"):
-        pr.skill_score(Y, P, rule=pr.Brier(), reference=[0.5, None, 0.5, 0.5], missing="drop")
+        pr.skill_score(pr.cases(Y, P, missing="drop"), rule=pr.Brier(), reference=[0.5, None, 0.5, 0.5])
 
 
 def test_the_kind_of_rule_must_fit_the_forecast():
@@ -259,6 +259,6 @@ def test_a_table_comes_alone(function, options):
 def test_a_reference_that_lacks_other_cases_than_the_forecast_is_refused():
     y, p, reference = [0, 1, 1, 0], [0.2, None, 0.7, 0.4], [0.5, 0.5, None, 0.5]
     with pytest.raises(InputValueError, match="a forecast of the same cases as y_proba"):
-        pr.skill_score(y, p, rule=pr.Brier(), reference=reference, missing="drop")
+        pr.skill_score(pr.cases(y, p, missing="drop"), rule=pr.Brier(), reference=reference)
     with pytest.raises(InputValueError, match="reference must lie in"):
         pr.skill_score([0, 1], [0.2, 0.7], rule=pr.Brier(), reference=[0.5, 1.5])

@@ -56,7 +56,7 @@ def ledgers():
         "keyed": pr.condense(CASES["y"], models, by=keys, rules=rules, **shared),
         "grid": pr.condense([*CASES["y"], None], {"a": [*CASES["a"], 0.5]}, missing="drop", cells=8),
         "grades": pr.condense(
-            CASES["grade"], {"g": CASES["rows"]}, labels=["low", "mid", "high"], ordered=True, time=CASES["patient"]
+            CASES["grade"], {"g": CASES["rows"]}, labels=["low", "mid", "high"], ordered=True, period=CASES["patient"]
         ),
     }
 
@@ -71,7 +71,7 @@ def private_ledger():
     """Return a private ledger of two sites with suppressed counts."""
     ledger = pr.condense(CASES["y"], {"a": CASES["a"], "b": CASES["b"]}, by={"site": CASES["site"]})
     north, south = (ledger.where(site=one) for one in ("north", "south"))
-    return pr.coarsen(north, cells=4, minimum=3) + pr.coarsen(south, cells=4, minimum=4)
+    return pr.coarsen(north, cells=4, smallest=3) + pr.coarsen(south, cells=4, smallest=4)
 
 
 PARTITIONS = {"keyed": ["day"]}
@@ -82,7 +82,9 @@ def documents():
     models = {"a": CASES["a"], "b": CASES["b"]}
     many = {name: 5 * CASES[name] for name in ("y", "a", "b", "site")}  # Enough for the gain of recalibration.
     evaluation = pr.evaluate(many["y"], {"a": many["a"], "b": many["b"]}, by=many["site"], n_resamples=50, seed=1)
-    found = pr.find_segments(20 * CASES["y"], 20 * CASES["b"], by={"site": 20 * CASES["site"]}, n_resamples=100, seed=1)
+    found = pr.find_segments(
+        pr.cases(20 * CASES["y"], 20 * CASES["b"], by={"site": 20 * CASES["site"]}), n_resamples=100, seed=1
+    )
     plan = pr.plan(prevalence=0.1, auc=0.8)
     return {
         "evaluation": evaluation_document(evaluation, []),

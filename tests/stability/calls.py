@@ -150,10 +150,10 @@ OF_MODELS: dict[str, Callable[[Data], Any]] = {
     "compare": lambda d: pr.compare(d.y, d.models, **d.binary),
     "compare with clusters": lambda d: pr.compare(d.y, d.models, cluster=d.cluster, **d.binary),
     "compare over time": lambda d: pr.compare(
-        d.y, d.models, time=d.cluster, method="block bootstrap", n_resamples=DRAWS, seed=7, **d.binary
+        d.y, d.models, period=d.cluster, method="block bootstrap", n_resamples=DRAWS, seed=7, **d.binary
     ),
     "compare of a ledger": lambda d: pr.compare(
-        pr.condense(d.y, d.models, time=d.cluster, **d.binary), method="block bootstrap", n_resamples=DRAWS, seed=7
+        pr.condense(d.y, d.models, period=d.cluster, **d.binary), method="block bootstrap", n_resamples=DRAWS, seed=7
     ),
     "compare_answers": lambda d: pr.compare_answers(
         {"p": d.y, "q": d.y}, d.models, pr.measures.AreaUnderGeneralizedRiskCoverage(), cluster=d.cluster, **d.binary
@@ -172,7 +172,7 @@ OF_MODELS: dict[str, Callable[[Data], Any]] = {
     "evaluate of tables": lambda d: pr.evaluate({"p": table(d)}, n_resamples=DRAWS, seed=7),
     "evaluate": lambda d: pr.evaluate(d.y, d.models, by=d.group, n_resamples=DRAWS, seed=7, **d.binary),
     "estimate with clusters": lambda d: pr.estimate(d.y, d.p, cluster=d.cluster, n_resamples=DRAWS, seed=7, **d.binary),
-    "estimate of an area": lambda d: pr.estimate(d.y, d.p, pr.measures.AreaUnderRoc(), time=d.cluster, **d.binary),
+    "estimate of an area": lambda d: pr.estimate(d.y, d.p, pr.measures.AreaUnderRoc(), period=d.cluster, **d.binary),
     "estimate of a slope": lambda d: pr.estimate(
         d.y, d.p, pr.measures.CalibrationSlope(), cluster=d.cluster, **d.binary
     ),
@@ -225,7 +225,7 @@ OF_CASES_IN_ORDER: dict[str, Callable[[Data], Any]] = {
     "monitor": _monitored,
     "monitor_calibration": lambda d: pr.monitor_calibration(d.y, d.p, **_no_weight(d.binary)),
     "monitor_comparison": lambda d: pr.monitor_comparison(d.y, d.p, d.q, **_no_weight(d.binary)),
-    "worst_cases": lambda d: pr.worst_cases(d.grade, d.rows, n=5, **_no_weight(d.classes)),
+    "worst_cases": lambda d: pr.worst_cases(d.grade, d.rows, most=5, **_no_weight(d.classes)),
 }
 OF_NO_CASES: dict[str, Callable[[Data], Any]] = {
     "advise": lambda d: pr.advise(thresholds=(0.05, 0.2), rare=True),

@@ -34,7 +34,7 @@ MEASURES = (
     *(own.AccuracyAtCoverage(0.8), own.CoverageAtAccuracy(0.8), own.AreaUnderRiskCoverage()),
     own.AreaUnderGeneralizedRiskCoverage(),
 )
-UNITS = {"": None, " in clusters": "cluster", " over time": "time"}
+UNITS = {"": None, " in clusters": "cluster", " over time": "period"}
 
 
 def _told(call, *given, **options):

@@ -164,10 +164,10 @@ OPTIONS: dict[str, Callable[[Given], Any]] = {
     "top_k": lambda g: pr.top_k(g.data.y, g.data.p, k=g([10, 50])),
     "weighted_regret": lambda g: pr.weighted_regret(g.data.y, g.data.p, weight=(g([0.1, 0.5]), g([1.0, 2.0]))),
     "condense counts": lambda g: pr.condense(g.data.y, g.data.models, counts=g.data.grade, by=g.data.group),
-    "condense over time": lambda g: pr.condense(g.data.y, g.data.models, time=g.data.cluster),
+    "condense over time": lambda g: pr.condense(g.data.y, g.data.models, period=g.data.cluster),
     "condense by times": lambda g: pr.condense(g.data.y, g.data.p, by={"day": g(np.arange(N).astype("datetime64[D]"))}),
     "condense in two columns": lambda g: pr.condense(g.data.y, g(np.stack([1 - cases(N).p, cases(N).p], axis=1))),
-    "evaluate in order of time": lambda g: pr.evaluate(g.data.y, g.data.models, time=g.data.cluster, seed=7),
+    "evaluate in order of time": lambda g: pr.evaluate(g.data.y, g.data.models, period=g.data.cluster, seed=7),
     "recalibrate with folds": lambda g: pr.recalibrate(
         g.data.y, g.data.p, cluster=g.data.cluster, by={"group": g.data.group}, seed=7
     ),
@@ -350,7 +350,7 @@ def _held(value: Any) -> list[tuple[str, Any]]:
 # The parameters of public functions that take arrays; each is handed over by a call above.
 HANDED_OVER = {
     *("y_true", "y_proba", "y_pred", "forecasts", "reference", "unlabelled", "correct", "confidence"),
-    *("sample_weight", "counts", "by", "cluster", "time", "id", "made", "reported"),
+    *("sample_weight", "counts", "by", "cluster", "period", "id", "made", "reported"),
     *("event", "competing", "entry", "groups", "forecast", "weights"),
     *("grid", "weight", "cost", "metric", "removed", "bins", "exponents", "k", "truth", "entries"),
 }

@@ -123,13 +123,13 @@ masks = st.lists(st.booleans(), min_size=4, max_size=4).map(lambda kept: np.arra
 @given(masks, masks)
 def test_some_of_the_cases_are_what_reading_them_alone_gives(first, second):
     site, day = np.array(["b", "a", "b", "c"]), np.array([3, 1, 2, 1])
-    whole = read_cases(Y, {"a": P, "b": Q}, by={"site": site}, cluster=day, time=day, sample_weight=[1, 0, 2, 3])
+    whole = read_cases(Y, {"a": P, "b": Q}, by={"site": site}, cluster=day, period=day, sample_weight=[1, 0, 2, 3])
     some = whole.where(first).where(second[first])
     kept = first & second
     assert len(some) == kept.sum()
     assert some.rows.tolist() == np.flatnonzero(kept).tolist()
     assert some.n == np.count_nonzero(np.array([1, 0, 2, 3])[kept])
-    for keys, values in ((some.keys["site"], site), (some.cluster, day), (some.time, day)):
+    for keys, values in ((some.keys["site"], site), (some.cluster, day), (some.period, day)):
         labels, codes = np.unique(values[kept], return_inverse=True)
         assert keys.labels == tuple(labels.tolist())
         assert keys.codes.tolist() == codes.tolist()
@@ -196,9 +196,8 @@ def test_a_result_is_no_outcomes():
         (np.ma.array(ROWS, mask=ROWS == 0.8), {}, "y_proba must not hold missing values"),
         (ROWS * 2, {}, r"y_proba must lie in \[0, 1\]"),
         (ROWS, {"labels": ["a", "b"]}, "got 2 labels for 3 columns"),
-        (ROWS, {"tolerance": 2}, "tolerance must lie in"),
     ],
-    ids=["three dimensions", "empty", "missing", "outside", "labels", "tolerance"],
+    ids=["three dimensions", "empty", "missing", "outside", "labels"],
 )
 def test_forecasts_alone_are_checked_as_well(rows, options, message):
     with pytest.raises(InputValueError, match=message):

@@ -49,7 +49,7 @@ def test_whole_numbers_of_128_bits_are_labels_whatever_their_size():
 
 def test_large_labels_are_told_apart_beside_missing_ones():
     y = [2**53 + 1, float("nan"), 2**53]
-    losses = pr.case_scores(y, [1.0, 0.5, 0.0], rule=pr.Brier(), pos_label=2**53 + 1, missing="drop")
+    losses = pr.case_scores(pr.cases(y, [1.0, 0.5, 0.0], pos_label=2**53 + 1, missing="drop"), rule=pr.Brier())
     np.testing.assert_array_equal(losses, [0.0, np.nan, 0.0])
     with pytest.raises(MissingValuesError, match="row 1 is missing"):
         pr.brier_score(y, [1.0, 0.5, 0.0], pos_label=2**53)
@@ -75,7 +75,7 @@ def test_a_label_that_is_no_number_is_not_one_of_numbers(label):
 
 def test_rows_with_gaps_are_dropped_from_lists_as_well():
     rows = [[0.3, 0.7], [None, 0.5], [0.5, 0.5]]
-    score = pr.brier_score([1, 0, 0], rows, missing="drop")
+    score = pr.brier_score(pr.cases([1, 0, 0], rows, missing="drop"))
     assert (score, score.dropped) == (pr.brier_score([1, 0], [rows[0], rows[2]]), 1)
 
 

@@ -44,14 +44,16 @@ MISALIGNED = {
     "slices, keys": lambda: pr.slices(Y, P, by={"a": rows(CLUSTER % 2), "b": other(CLUSTER % 3)}, smallest=1),
     "slices, cluster": lambda: pr.slices(Y, P, by=rows(CLUSTER % 2), cluster=other(CLUSTER), smallest=1),
     "condense, keys": lambda: pr.condense(Y, P, by={"a": rows(CLUSTER % 2), "b": CLUSTER, "c": other(CLUSTER % 3)}),
-    "condense, time": lambda: pr.condense(Y, P, by={"a": rows(CLUSTER % 2)}, time=other(CLUSTER)),
+    "condense, time": lambda: pr.condense(Y, P, by={"a": rows(CLUSTER % 2)}, period=other(CLUSTER)),
     "evaluate": lambda: pr.evaluate(Y, P, by=rows(CLUSTER % 2), cluster=other(CLUSTER), **DRAWS),
     "estimate": lambda: pr.estimate(Y, P, sample_weight=rows(WEIGHT), cluster=other(CLUSTER)),
     "censored outcomes": lambda: pr.slices(
         FOLLOW_UP, P, by={"a": rows(CLUSTER % 2), "b": other(CLUSTER % 2)}, smallest=1
     ),
-    "find_segments": lambda: pr.find_segments(rows(Y), P, by={"a": other(NUMBER)}, **DRAWS),
-    "find_segments, columns": lambda: pr.find_segments(Y, P, by={"a": rows(NUMBER), "b": other(NUMBER)}, **DRAWS),
+    "find_segments": lambda: pr.find_segments(pr.cases(rows(Y), P, by={"a": other(NUMBER)}), **DRAWS),
+    "find_segments, columns": lambda: pr.find_segments(
+        pr.cases(Y, P, by={"a": rows(NUMBER), "b": other(NUMBER)}), **DRAWS
+    ),
     "skill_score": lambda: pr.skill_score(Y, rows(P), rule=pr.Brier(), reference=other(Q)),
     "monitor_comparison": lambda: pr.monitor_comparison(Y, rows(P), other(Q)),
     "quadratic_weighted_kappa": lambda: pr.quadratic_weighted_kappa(rows(Y), other((P > 0.5) * 1).to_frame()),
@@ -71,7 +73,7 @@ ALIGNED = {
         {"a": of(Y), "b": Y}, {"a": of(P), "b": Q}, cluster=of(CLUSTER), sample_weight=WEIGHT
     ),
     "slices": lambda of: pr.slices(Y, P, by={"a": of(CLUSTER % 2), "b": CLUSTER % 3}, smallest=1),
-    "find_segments": lambda of: pr.find_segments(of(Y), P, by={"a": of(NUMBER), "b": CLUSTER}, **DRAWS),
+    "find_segments": lambda of: pr.find_segments(pr.cases(of(Y), P, by={"a": of(NUMBER), "b": CLUSTER}), **DRAWS),
     "skill_score": lambda of: pr.skill_score(Y, of(P), rule=pr.Brier(), reference=Q),
 }
 

@@ -52,7 +52,7 @@ def as_given(keys):
 @pytest.mark.parametrize("container", WITH_A_GAP)
 def test_large_labels_of_outcomes_are_told_apart_beside_a_missing_one(container):
     outcome = WITH_A_GAP[container](LARGE.tolist())
-    score = pr.brier_score(outcome, np.r_[0.5, P], labels=LABELS, missing="drop")
+    score = pr.brier_score(pr.cases(outcome, np.r_[0.5, P], labels=LABELS, missing="drop"))
     assert float(score) == pytest.approx(0.04, abs=1e-15)
     assert (score.n, score.dropped) == (200, 1)
 
@@ -283,7 +283,7 @@ def test_what_is_missing_among_objects_is_no_label(labels):
 
 def test_nat_is_a_missing_outcome_and_forecast():
     missing = np.array([0.5, np.datetime64("NaT")], dtype=object)
-    assert pr.brier_score([1, 0], missing, missing="drop").dropped == 1
+    assert pr.brier_score(pr.cases([1, 0], missing, missing="drop")).dropped == 1
     labels = np.array(["yes", np.timedelta64("NaT")], dtype=object)
     with pytest.raises(MissingValuesError, match="y_true must not hold missing values"):
         pr.brier_score(labels, [0.5, 0.5], pos_label="yes")

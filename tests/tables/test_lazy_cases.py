@@ -36,7 +36,7 @@ FRAME = pl.DataFrame(
     }
 )
 MODELS = {"first": "a", "second": "b"}
-KEYED = {"outcome": "y", "weight": "w", "by": ["site", "age"], "cluster": "ward", "time": "day"}
+KEYED = {"outcome": "y", "weight": "w", "by": ["site", "age"], "cluster": "ward", "period": "day"}
 CLASSES = {"outcome": "word", "labels": ["low", "mid", "high"]}
 
 
@@ -51,7 +51,7 @@ def lazy(request):
 def rows_of(columns):
     """Return the cases of collected columns as a list of tuples, in their order."""
     parts = [columns.outcome.tolist(), *(column.tolist() for column in columns.forecasts.values())]
-    parts += [column for column in (columns.cluster, columns.time, *columns.keys.values()) if column is not None]
+    parts += [column for column in (columns.cluster, columns.period, *columns.keys.values()) if column is not None]
     parts += [] if columns.weight is None else [columns.weight.tolist()]
     return list(zip(*parts, strict=True))
 
@@ -61,7 +61,7 @@ def test_collected_cases_are_those_of_the_frame(lazy):
     expected = FRAME.select("y", "a", "b", "ward", "day", "site", "age", "w").rows()
     assert sorted(rows_of(found), key=repr) == sorted(expected, key=repr)
     assert (found.outcome.dtype, list(found.keys)) == (np.int64, ["site", "age"])
-    assert isinstance(found.time[0], dt.date)
+    assert isinstance(found.period[0], dt.date)
     assert None in found.cluster
 
 
@@ -77,7 +77,7 @@ def test_the_order_of_collected_cases_is_their_own(lazy):
 def test_collected_cases_are_ordered_by_their_columns(lazy):
     found = read_lazy_cases(lazy(FRAME), MODELS, outcome="y", by="age").collected()
     assert rows_of(found) == sorted(zip(*FRAME.select("y", "a", "b", "age"), strict=True))
-    assert (found.weight, found.cluster, found.time) == (None, None, None)
+    assert (found.weight, found.cluster, found.period) == (None, None, None)
 
 
 def test_collected_classes_are_places_and_rows(lazy):
@@ -177,8 +177,7 @@ def test_an_empty_frame_is_refused_for_any_number_of_models(lazy):
         ({"a": []}, {}, InputTypeError, "forecasts must name columns"),
         (MODELS, {"ordered": True}, InputValueError, "ordered belongs to three or more classes"),
         (MODELS, {"by": ["site", "site"]}, InputValueError, "by must name each column once; 'site' occurs twice"),
-        (MODELS, {"tolerance": 2.0}, InputValueError, r"tolerance must lie in \[0, 1\)"),
-        (MODELS, {"missing": "skip"}, InputValueError, 'missing must be "raise" or "drop"'),
+        (MODELS, {"missing": "skip"}, InputValueError, 'missing must be one of "raise", "drop"'),
         (MODELS, {"cluster": "nobody"}, InputValueError, r"it lacks \['nobody'\]"),
         ({"a": ["r0", "r1"]}, {"labels": [None, "b"]}, InputValueError, "y_true must hold labels of the same type"),
         ({"a": ["r0", "r1", "r2"]}, {"pos_label": 1}, InputValueError, "pos_label belongs to a binary outcome"),

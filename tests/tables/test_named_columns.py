@@ -164,7 +164,7 @@ def test_structs_in_a_frame_are_read_by_name():
 
 def test_missing_structs_are_missing():
     columns = polars_struct({"yes": [0.2, None, 0.5], "no": [0.8, None, 0.5]})
-    assert pr.brier_score(["yes", "no", "no"], columns, missing="drop").dropped == 1
+    assert pr.brier_score(pr.cases(["yes", "no", "no"], columns, missing="drop")).dropped == 1
 
 
 @pytest.mark.parametrize("make", [pl.DataFrame, polars_struct], ids=["frame", "struct"])

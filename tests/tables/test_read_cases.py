@@ -265,14 +265,14 @@ def test_keys_with_another_index_than_the_forecasts_are_refused(forecast):
 
 def test_keys_with_another_index_than_the_weights_are_refused():
     weight = pd.Series([1.0, 2.0, 3.0, 4.0])
-    with pytest.raises(InputValueError, match="sample_weight and time carry different indices"):
-        read_cases(Y, P, sample_weight=weight, time=weight[::-1])
+    with pytest.raises(InputValueError, match="sample_weight and period carry different indices"):
+        read_cases(Y, P, sample_weight=weight, period=weight[::-1])
 
 
 def test_several_keys_are_read_by_name():
-    cases = read_cases(Y, P, by={"site": list("abab"), "day": [2, 1, 2, 2]}, time=[1, 2, 3, 4])
+    cases = read_cases(Y, P, by={"site": list("abab"), "day": [2, 1, 2, 2]}, period=[1, 2, 3, 4])
     assert {name: key.labels for name, key in cases.keys.items()} == {"site": ("a", "b"), "day": (1, 2)}
-    assert cases.time.labels == (1, 2, 3, 4)
+    assert cases.period.labels == (1, 2, 3, 4)
     with pytest.raises(InputValueError, match=r"by\['day'\] must have one entry per case"):
         read_cases(Y, P, by={"site": list("abab"), "day": [1]})
 

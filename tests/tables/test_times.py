@@ -9,7 +9,7 @@ import pytest
 
 import propriety as pr
 from propriety.errors import InputTypeError
-from propriety.tables.keys import check_time_labels
+from propriety.tables.keys import check_period_labels
 
 RNG = np.random.default_rng(3)
 DAYS = [dt.date(2026, 1, 20) + dt.timedelta(int(one)) for one in np.repeat(np.arange(30), 4)]
@@ -20,9 +20,9 @@ Y = (RNG.random(120) < P).astype(int)
 @pytest.mark.parametrize("form", ["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%MZ"])
 @pytest.mark.parametrize("lazy", [False, True])
 def test_iso_texts_give_the_numbers_of_dates(form, lazy):
-    expected = pr.estimate(Y, P, time=DAYS)
+    expected = pr.estimate(Y, P, period=DAYS)
     frame = pl.DataFrame({"y": Y, "p": P, "t": [day.strftime(form) for day in DAYS]})
-    found = pr.estimate(frame.lazy() if lazy else frame, "p", outcome="y", time="t")
+    found = pr.estimate(frame.lazy() if lazy else frame, "p", outcome="y", period="t")
     np.testing.assert_allclose((found.low, found.high), (expected.low, expected.high), rtol=1e-12)
 
 
@@ -37,27 +37,27 @@ def test_other_texts_are_refused_by_every_analysis(form, lazy):
     for call in calls if lazy else [*calls, pr.recalibrate]:  # Lazy frames have folds of their own.
         models = ["p", "q"] if call is pr.compare else "p"
         with pytest.raises(
-            InputTypeError, match=r"^time must hold numbers or dates; .* is text\. Hint: write all dates"
+            InputTypeError, match=r"^period must hold numbers or dates; .* is text\. Hint: write all dates"
         ):
-            call(frame, models, outcome="y", time="t")
+            call(frame, models, outcome="y", period="t")
 
 
 FLAGS = np.arange(120) % 2 == 0
 FLAGGED = {
-    "estimate": lambda flags: pr.estimate(Y, P, time=flags),
-    "objects": lambda flags: pr.estimate(Y, P, time=flags.astype(object)),
-    "nullable": lambda flags: pr.compare(Y, {"a": P, "b": P}, time=pd.Series(flags, dtype="boolean")),
-    "one time": lambda flags: pr.calibration_summary(Y, P, time=flags | True),
-    "evaluate": lambda flags: pr.evaluate(Y, P, time=flags),
-    "recalibrate": lambda flags: pr.recalibrate(Y, P, time=flags, seed=1),
-    "frame": lambda flags: pr.condense(pl.DataFrame({"y": Y, "p": P, "t": flags}), ["p"], outcome="y", time="t"),
-    "lazy frame": lambda flags: pr.condense(pl.LazyFrame({"y": Y, "p": P, "t": flags}), ["p"], outcome="y", time="t"),
+    "estimate": lambda flags: pr.estimate(Y, P, period=flags),
+    "objects": lambda flags: pr.estimate(Y, P, period=flags.astype(object)),
+    "nullable": lambda flags: pr.compare(Y, {"a": P, "b": P}, period=pd.Series(flags, dtype="boolean")),
+    "one time": lambda flags: pr.calibration_summary(Y, P, period=flags | True),
+    "evaluate": lambda flags: pr.evaluate(Y, P, period=flags),
+    "recalibrate": lambda flags: pr.recalibrate(Y, P, period=flags, seed=1),
+    "frame": lambda flags: pr.condense(pl.DataFrame({"y": Y, "p": P, "t": flags}), ["p"], outcome="y", period="t"),
+    "lazy frame": lambda flags: pr.condense(pl.LazyFrame({"y": Y, "p": P, "t": flags}), ["p"], outcome="y", period="t"),
 }
 
 
 @pytest.mark.parametrize("call", FLAGGED.values(), ids=FLAGGED)
 def test_booleans_are_no_times(call):
-    with pytest.raises(InputTypeError, match=r"^time must hold numbers or dates; got booleans\. Hint: .*censored"):
+    with pytest.raises(InputTypeError, match=r"^period must hold numbers or dates; got booleans\. Hint: .*censored"):
         call(FLAGS)
 
 
@@ -85,11 +85,11 @@ def test_booleans_are_no_follow_up_and_no_days():
     ids=range(6),
 )
 def test_times_of_several_forms_are_refused(times):
-    with pytest.raises(InputTypeError, match="time must hold numbers or dates"):
-        check_time_labels(times)
+    with pytest.raises(InputTypeError, match="period must hold numbers or dates"):
+        check_period_labels(times)
 
 
 def test_ledgers_of_other_times_are_not_added():
-    parts = [pr.condense(Y, P, time=time) for time in (DAYS, np.arange(120))]
+    parts = [pr.condense(Y, P, period=time) for time in (DAYS, np.arange(120))]
     with pytest.raises(InputTypeError, match="got date and int without an order"):
         pr.Ledger.merge(parts)

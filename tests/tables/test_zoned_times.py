@@ -56,8 +56,8 @@ def test_every_hour_is_a_key(hours):
     for label in (*UTC[TWICE], *LOCAL[TWICE], *CONTAINERS["Timestamps"][TWICE]):
         assert ledger.where(hour=label).n == 1
     assert ledger.where(hour=LOCAL[TWICE]).n == 2
-    found = pr.condense(Y, P, time=hours)
-    assert found.times() == UTC
+    found = pr.condense(Y, P, period=hours)
+    assert found.periods() == UTC
 
 
 @pytest.mark.parametrize("engine", ["Polars", "DuckDB"])

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from propriety.calibration.pav import Blocks, pool_adjacent_violators
 from propriety.calibration.score_parts import parts_of, proper_binary_rule, scores_of
 from propriety.result import Result
 from propriety.rules.families import BRIER
 from propriety.rules.rule import Rule
-from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.forecast_table import ForecastTable, Outcomes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -41,7 +42,9 @@ class CalibrationBracket(Result):
     cells: int | None = None
 
 
-def calibration_bracket(table: ForecastTable, *, rule: Rule = BRIER) -> CalibrationBracket:
+def calibration_bracket(
+    y_true: Outcomes, y_proba: ArrayLike | None = None, *, rule: Rule = BRIER
+) -> CalibrationBracket:
     r"""Bound the miscalibration and the discrimination of the cases behind a grid.
 
     Recalibration of the cells gives the lower bounds, because it cannot separate the cases of a cell. The upper bounds
@@ -54,8 +57,9 @@ def calibration_bracket(table: ForecastTable, *, rule: Rule = BRIER) -> Calibrat
 
     Parameters
     ----------
-    table : ForecastTable
-        A plain grid. The bounds of an exact or a refined table are equal, because its blocks are known.
+    y_true, y_proba
+        As in `propriety.mean_score`, in general a ForecastTable on a plain grid. The bounds of an exact or a refined
+        table are equal, because its blocks are known.
     rule : Rule
         Any proper rule for one event.
 
@@ -74,6 +78,7 @@ def calibration_bracket(table: ForecastTable, *, rule: Rule = BRIER) -> Calibrat
     0.125
     """
     binary = proper_binary_rule(rule)
+    table = ForecastTable.of(y_true, y_proba)
     blocks = pool_adjacent_violators(table)
     corners = blocks if table.cells is None or table.refined else _corners(table)
     scores = np.array([scores_of(table, blocks, binary), scores_of(table, corners, binary)])

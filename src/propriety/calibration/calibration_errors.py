@@ -14,12 +14,12 @@ from scipy.special import erf
 from propriety.calibration.binning import Strategy, bin_starts
 from propriety.checks import check_choice, check_positive
 from propriety.result import Floats, Result
-from propriety.tables.cases import TOLERANCE, Cases
+from propriety.tables.cases import Cases
 from propriety.tables.events import TOP
-from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.forecast_table import ForecastTable, Outcomes
 from propriety.tables.labels import Labels
 from propriety.tables.laws import quantile_of_sorted
-from propriety.tables.validation import Missing, read_cases
+from propriety.tables.validation import read_cases
 
 Norm: TypeAlias = Literal["l1", "l2", "max"]
 NAMES = {"l1": "an ECE", "max": "a maximum calibration error"}
@@ -83,7 +83,7 @@ class CalibrationError(Result):
 
 
 def expected_calibration_error(
-    y_true: ArrayLike | ForecastTable,
+    y_true: Outcomes,
     y_proba: ArrayLike | None = None,
     *,
     bins: int = 15,
@@ -92,8 +92,6 @@ def expected_calibration_error(
     sample_weight: ArrayLike | None = None,
     pos_label: Hashable | None = None,
     labels: Labels | None = None,
-    missing: Missing = "raise",
-    tolerance: float = TOLERANCE,
 ) -> CalibrationError:
     r"""Compute the binned calibration error: ECE, its root mean square, or its maximum.
 
@@ -116,7 +114,7 @@ def expected_calibration_error(
 
     Parameters
     ----------
-    y_true, y_proba, sample_weight, pos_label, labels, missing, tolerance
+    y_true, y_proba, sample_weight, pos_label, labels
         As in `propriety.mean_score`; a ForecastTable replaces binary predictions.
     bins : int
         Number of bins.
@@ -166,11 +164,11 @@ def expected_calibration_error(
     check_choice("norm", norm, get_args(Norm))
     check_choice("strategy", strategy, get_args(Strategy))
     check_positive("bins", bins)
-    options = {"sample_weight": sample_weight, "pos_label": pos_label, "labels": labels, "missing": missing}
+    options = {"sample_weight": sample_weight, "pos_label": pos_label, "labels": labels}
     if isinstance(y_true, ForecastTable):
         source: ForecastTable | Cases = ForecastTable.of(y_true, y_proba, **options)
     else:
-        source = read_cases(y_true, y_proba, tolerance=tolerance, **options)  # type: ignore[arg-type]  # by name
+        source = read_cases(y_true, y_proba, **options)  # type: ignore[arg-type]  # by name
     of_classes = isinstance(source, Cases) and source.labels is not None
     sums = _bin_sums(source, bins, strategy)
     share, rate, forecast = sums.weight / sums.weight.sum(), sums.events / sums.weight, sums.forecasts / sums.weight

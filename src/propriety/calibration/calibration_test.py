@@ -17,7 +17,7 @@ from propriety.tables.forecast_table import ForecastTable
 
 # Shares of the level of the test for one, two or three components.
 SHARES = {1: (1.0,), 2: (0.8, 0.2), 3: (0.8, 0.12, 0.08)}
-FEWEST_UNITS = 10  # With fewer clusters or times, hardly any miscalibration could be found.
+FEWEST_UNITS = 10  # With fewer clusters or periods, hardly any miscalibration could be found.
 FEWEST_EQUAL = 8.0  # The same for the number of clusters of equal size that they are worth.
 ENOUGH_REACH, MOST_DRAWS = 10, 20  # Draws that must reach the statistic; the factor by which draws may grow for that.
 WORK = 20_000_000  # Most group outcomes drawn beyond the requested draws, about a second.
@@ -41,18 +41,18 @@ class CalibrationTest(Result):
         :math:`\sum p (1 - p)`, the variance of the number of events if calibrated; with weights or clusters, that of
         the effective number of cases.
     dispersion : float
-        Factor by which clusters or times increase the variance of intercept and slope; 1 for independent cases.
+        Factor by which clusters or periods increase the variance of intercept and slope; 1 for independent cases.
     n_certain, n_refuted : float
         Number (weight, if weighted) of cases with a forecast of exactly 0 or 1, and of those where the forecast was
         wrong.
     n, units : int
-        Number of cases, and of independent units: clusters or times if there are any, else cases.
+        Number of cases, and of independent units: clusters or periods if there are any, else cases.
     is_weighted : bool
         Whether the cases have weights.
     method : str
         Reference distribution of the statistics.
     worth : float
-        Effective number of independent times, if there are times.
+        Effective number of independent periods, if there are periods.
     equal_units : float
         Number of clusters of equal information that they are worth, if there are clusters.
     depends_on_few : bool
@@ -81,7 +81,7 @@ class CalibrationTest(Result):
 
     @property
     def has_enough_units(self) -> bool:
-        """Whether there are enough clusters or times: a statistic cannot exceed their number, whatever the errors."""
+        """Whether there are enough clusters or periods: a statistic cannot exceed their number, whatever the errors."""
         return self.units >= FEWEST_UNITS and self.equal_units >= FEWEST_EQUAL
 
     @property
@@ -132,15 +132,15 @@ def calibration_test(
     scores : NullScores, optional
         The null scores of the table, if already computed.
     dispersion : ndarray, optional
-        Variance of each sum under clusters or times. A statistic is divided by the mean over its component, but by no
+        Variance of each sum under clusters or periods. A statistic is divided by the mean over its component, but by no
         less than 1, and has fewer degrees of freedom if the variances of a component differ (Rao and Scott).
     around_mean : ndarray, optional
         The same around the mean residual. It gives the information, which would seem small if the forecasts are wrong.
     dispersion_df : float
-        Degrees of freedom of each of these variances, if their own noise matters, as with few times; the statistics
+        Degrees of freedom of each of these variances, if their own noise matters, as with few periods; the statistics
         then have an F distribution.
     units : int, optional
-        Number of clusters or times, if cases are correlated within them.
+        Number of clusters or periods, if cases are correlated within them.
 
     Notes
     -----

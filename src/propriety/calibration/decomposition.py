@@ -25,11 +25,10 @@ from propriety.rules.families import BRIER, Brier
 from propriety.rules.ordinal import RankedProbability
 from propriety.rules.rule import Rule
 from propriety.rules.weights import read_grid
-from propriety.tables.cases import TOLERANCE
-from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.forecast_table import ForecastTable, Outcomes
 from propriety.tables.labels import Labels
 from propriety.tables.pooling import running_sum
-from propriety.tables.validation import Missing, read_cases
+from propriety.tables.validation import read_cases
 
 PARTS = ("score", "miscalibration", "discrimination", "uncertainty")
 
@@ -93,15 +92,13 @@ class Decomposition(Result):
 
 
 def decompose(
-    y_true: ArrayLike | ForecastTable,
+    y_true: Outcomes,
     y_proba: ArrayLike | None = None,
     *,
     rule: Rule = BRIER,
     sample_weight: ArrayLike | None = None,
     pos_label: Hashable | None = None,
     labels: Labels | None = None,
-    missing: Missing = "raise",
-    tolerance: float = TOLERANCE,
     curve: bool = False,
     grid: ArrayLike | None = None,
 ) -> Decomposition:
@@ -118,7 +115,7 @@ def decompose(
 
     Parameters
     ----------
-    y_true, y_proba, sample_weight, pos_label, labels, missing, tolerance
+    y_true, y_proba, sample_weight, pos_label, labels
         As in `propriety.mean_score`; a ForecastTable replaces binary predictions.
     rule : Rule
         Any proper rule for one event. For classes, ``Brier()``, which is decomposed class by class and summed, or
@@ -154,11 +151,11 @@ def decompose(
     >>> pr.decompose([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8], grid=[0.5]).miscalibration_curve
     array([0.])
     """
-    options: dict[str, Any] = {"sample_weight": sample_weight, "labels": labels, "missing": missing}
+    options: dict[str, Any] = {"sample_weight": sample_weight, "labels": labels}
     if isinstance(y_true, ForecastTable):
         table = ForecastTable.of(y_true, y_proba, pos_label=pos_label, **options)
         return decompose_table(table, rule, curve=curve, grid=grid)
-    cases = read_cases(y_true, y_proba, pos_label=pos_label, tolerance=tolerance, **options)
+    cases = read_cases(y_true, y_proba, pos_label=pos_label, **options)
     if cases.classes is None:
         return decompose_table(ForecastTable.from_cases(cases), rule, curve=curve, grid=grid)
     if curve or grid is not None:

@@ -19,9 +19,9 @@ from propriety.result import Floats, Result
 from propriety.rules.families import BRIER
 from propriety.rules.rule import Rule
 from propriety.tables.censored_outcomes import check_known
-from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.forecast_table import ForecastTable, Outcomes
 from propriety.tables.labels import Labels
-from propriety.tables.validation import Missing, read_cases
+from propriety.tables.validation import read_cases
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -60,7 +60,7 @@ class MiscalibrationTest(Result):
 
 
 def miscalibration_test(
-    y_true: ArrayLike | ForecastTable,
+    y_true: Outcomes,
     y_proba: ArrayLike | None = None,
     *,
     rule: Rule = BRIER,
@@ -69,7 +69,6 @@ def miscalibration_test(
     sample_weight: ArrayLike | None = None,
     pos_label: Hashable | None = None,
     labels: Labels | None = None,
-    missing: Missing = "raise",
     progress: bool = False,
 ) -> MiscalibrationTest:
     r"""Test whether forecasts are calibrated, or deviate from the event rates by more than chance explains.
@@ -88,7 +87,7 @@ def miscalibration_test(
 
     Parameters
     ----------
-    y_true, y_proba, sample_weight, pos_label, labels, missing
+    y_true, y_proba, sample_weight, pos_label, labels
         As in `propriety.mean_score`: binary predictions, or a ForecastTable.
     rule : Rule
         Any proper rule for one event.
@@ -123,7 +122,7 @@ def miscalibration_test(
     binary = proper_binary_rule(rule)
     check_resamples(n_resamples)
     check_known(y_true, hint="use calibration_summary.")
-    options = {"sample_weight": sample_weight, "pos_label": pos_label, "labels": labels, "missing": missing}
+    options = {"sample_weight": sample_weight, "pos_label": pos_label, "labels": labels}
     table = ForecastTable.of(y_true, y_proba, **options)
     cells = _weighted_cells(table, y_true, y_proba, options) if table.is_weighted else _cells(table)
     seed = fresh_seed(seed)

@@ -24,10 +24,9 @@ from propriety.result import Floats, Result
 from propriety.rules.families import Brier
 from propriety.rules.scoring import mean_score
 from propriety.tables.censored_outcomes import check_known
-from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.forecast_table import ForecastTable, Outcomes
 from propriety.tables.labels import Labels
 from propriety.tables.pooling import running_sum
-from propriety.tables.validation import Missing
 
 CurveMethod: TypeAlias = Literal["corp", "bins", "smooth"]
 BINS = 10
@@ -273,7 +272,7 @@ class ReliabilityCurve(Result):
 
 
 def reliability_curve(
-    y_true: ArrayLike | ForecastTable,
+    y_true: Outcomes,
     y_proba: ArrayLike | None = None,
     *,
     method: CurveMethod = "corp",
@@ -282,13 +281,12 @@ def reliability_curve(
     sample_weight: ArrayLike | None = None,
     pos_label: Hashable | None = None,
     labels: Labels | None = None,
-    missing: Missing = "raise",
 ) -> ReliabilityCurve:
     """Estimate the event rate as a function of the forecast, by default with the CORP approach.
 
     Parameters
     ----------
-    y_true, y_proba, sample_weight, pos_label, labels, missing
+    y_true, y_proba, sample_weight, pos_label, labels
         As in `propriety.mean_score`: binary outcomes and the probability of the event, or a ForecastTable.
     method : {"corp", "bins", "smooth"}
         "corp" pools adjacent violators: consistent, optimally binned, reproducible, and without tuning parameters. For
@@ -315,9 +313,7 @@ def reliability_curve(
         if given is not None and method != "bins":
             law, hint = f'{name} is for method="bins"', f'pass method="bins" too, or leave {name} out.'
             raise InputValueError(law, offender=f"the method is {method!r}", hint=hint)
-    table = ForecastTable.of(
-        y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels, missing=missing
-    )
+    table = ForecastTable.of(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels)
     blocks = pool_adjacent_violators(table)
     if method == "smooth":
         forecast, rate = smooth_recalibration(table)
@@ -388,7 +384,7 @@ class ClassicalDecomposition(Result):
 
 
 def classical_decomposition(
-    y_true: ArrayLike | ForecastTable,
+    y_true: Outcomes,
     y_proba: ArrayLike | None = None,
     *,
     bins: int = 10,
@@ -396,7 +392,6 @@ def classical_decomposition(
     sample_weight: ArrayLike | None = None,
     pos_label: Hashable | None = None,
     labels: Labels | None = None,
-    missing: Missing = "raise",
 ) -> ClassicalDecomposition:
     r"""Decompose the Brier score into reliability, resolution and uncertainty of binned forecasts.
 
@@ -411,7 +406,7 @@ def classical_decomposition(
 
     Parameters
     ----------
-    y_true, y_proba, sample_weight, pos_label, labels, missing
+    y_true, y_proba, sample_weight, pos_label, labels
         As in `propriety.mean_score`: binary predictions, or a ForecastTable.
     bins : int
         Number of bins, for the first two strategies.
@@ -430,9 +425,7 @@ def classical_decomposition(
     ClassicalDecomposition(score=0.175, reliability=0.175, resolution=0.25, uncertainty=0.25, within_bin=0,
                            strategy=distinct, bins=4, n=4, dropped=0)
     """
-    table = ForecastTable.of(
-        y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels, missing=missing
-    )
+    table = ForecastTable.of(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels)
     check_choice("strategy", strategy, (*get_args(Strategy), "distinct"))
     start = np.arange(len(table)) if strategy == "distinct" else bin_starts(table, bins=bins, strategy=strategy)
     share = table.weights / table.weight
@@ -497,13 +490,12 @@ class CumulativeCalibrationError(Result):
 
 
 def cumulative_calibration_error(
-    y_true: ArrayLike | ForecastTable,
+    y_true: Outcomes,
     y_proba: ArrayLike | None = None,
     *,
     sample_weight: ArrayLike | None = None,
     pos_label: Hashable | None = None,
     labels: Labels | None = None,
-    missing: Missing = "raise",
 ) -> CumulativeCalibrationError:
     r"""Compute the cumulative calibration error, ECCE, which needs no bins.
 
@@ -521,7 +513,7 @@ def cumulative_calibration_error(
 
     Parameters
     ----------
-    y_true, y_proba, sample_weight, pos_label, labels, missing
+    y_true, y_proba, sample_weight, pos_label, labels
         As in `propriety.mean_score`; a ForecastTable replaces predictions.
 
     Notes
@@ -530,8 +522,8 @@ def cumulative_calibration_error(
     takes a step for each row, so its values depend on the order of the rows and are at least as large as these.
 
     Steps of discrete forecasts make the p-values conservative. Cases are independent, and weights carry no information
-    about outcomes. The test of `propriety.calibration_summary` also allows for clusters, times and weights of cases and
-    controls, and says in which direction the forecasts are wrong.
+    about outcomes. The test of `propriety.calibration_summary` also allows for clusters, periods and weights of cases
+    and controls, and says in which direction the forecasts are wrong.
 
     References
     ----------
@@ -548,9 +540,7 @@ def cumulative_calibration_error(
     (0.0375, True, 4.1)
     """
     check_known(y_true, hint="use calibration_summary.")
-    table = ForecastTable.of(
-        y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels, missing=missing
-    )
+    table = ForecastTable.of(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels)
     difference = running_sum(table.events - table.weights * table.forecast) / table.weight
     squares = table.event_squares + table.non_event_squares
     variance = float(squares @ (table.forecast * (1.0 - table.forecast)))

@@ -15,7 +15,7 @@ import click
 import narwhals as nw
 
 from propriety.cli.files import open_relation
-from propriety.cli.options import PERIOD, taken
+from propriety.cli.options import taken
 from propriety.cli.text_heads import Dialect
 from propriety.cli.texts import Role
 from propriety.errors import InputValueError
@@ -101,7 +101,7 @@ class Cases:
         Many rows stay in their files and are counted by DuckDB; few are read, because some analyses need every case.
         """
         models = self._models(frame)
-        shared = {"cluster": self.cluster, PERIOD: self.period, "sample_weight": self.weight}
+        shared = {"cluster": self.cluster, "period": self.period, "sample_weight": self.weight}
         by = self._keys(frame)
         needed = self._needed(frame, models, by, shared.values())
         rows = int(frame.select(nw.len()).collect().item())

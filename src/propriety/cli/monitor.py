@@ -16,7 +16,7 @@ import numpy as np
 from propriety.cli.inputs import condensed_kind, found_files
 from propriety.cli.machine import monitor_document, written
 from propriety.cli.messages import say, show_table, stage
-from propriety.cli.options import FILE, FILES, JSON, PERIOD, Group, command, option
+from propriety.cli.options import FILE, FILES, JSON, Group, command, option
 from propriety.cli.outputs import STDOUT, check_targets, write
 from propriety.errors import InputValueError
 from propriety.inference.ledger_monitor import LedgerMonitor
@@ -112,7 +112,7 @@ def monitor(
             raise InputValueError("monitor reads ledgers", hint="`propriety condense --by day` makes one.")
         with stage("reading"):
             ledger = Ledger.merge(map(Ledger.from_parquet, paths))
-    given = {name: value for name, value in {PERIOD: period, **options}.items() if value is not None}
+    given = {name: value for name, value in {"period": period, **options}.items() if value is not None}
     with stage("monitoring"):
         result = _monitored(ledger, state, given)
     if state is not None:
@@ -145,10 +145,11 @@ def _monitored(ledger: Ledger, state: str | None, options: dict[str, Any]) -> Le
     if state is None or not (Path(state) / FACTS).exists():
         return monitor_ledger(ledger, **options)
     before = LedgerMonitor.from_parquet(state)
-    other = next((name for name, value in options.items() if getattr(before, name) != value), None)
+    stored = {name: before.time if name == "period" else getattr(before, name) for name in options}
+    other = next((name for name, value in options.items() if stored[name] != value), None)
     if other is not None:
-        law = f"{state} was made with another --{'period' if other == PERIOD else other.replace('_', '-')}"
-        offender = f"it has {getattr(before, other)!r}"
+        law = f"{state} was made with another --{other.replace('_', '-')}"
+        offender = f"it has {stored[other]!r}"
         raise InputValueError(law, offender=offender, hint="leave the option out, or name another folder.")
     return before.extend(ledger)
 

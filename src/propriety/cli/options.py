@@ -19,7 +19,6 @@ else:
 Function: TypeAlias = Callable[..., None]
 Holder = TypeVar("Holder")
 
-PERIOD = "time"  # What the Python functions call the period.
 FILE = click.Path(allow_dash=True)
 TAKES_NUMBERS = "--thresholds"  # Followed by one number or two.
 

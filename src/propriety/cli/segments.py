@@ -15,6 +15,7 @@ from propriety.cli.options import COLUMNS, DIALECT, EVENT, FILE, FILES, JSON, SE
 from propriety.cli.outputs import STDOUT, check_targets, write
 from propriety.errors import InputValueError
 from propriety.inference.segments import Segments, find_segments
+from propriety.tables.reading import read_source
 
 BY = option(
     "--by",
@@ -87,7 +88,7 @@ def segments(files: Sequence[str], html: str | None, json_file: str | None, **op
             with stage("reading"):
                 arguments = cases.arguments(frame)
             with stage("searching"):
-                result = find_segments(**arguments, **options)
+                result = find_segments(read_source(**arguments), **options)
     if html is not None:
         write(html, result.to_html())
     if json_file is not None:

@@ -13,10 +13,10 @@ from propriety.errors import InputTypeError, InputValueError, ProprietyError, Wo
 from propriety.result import Floats, Score
 from propriety.tables import laws
 from propriety.tables.arrays import Reading, missing_cases, read_array
-from propriety.tables.cases import TOLERANCE
+from propriety.tables.cases import Cases
 from propriety.tables.censored_outcomes import check_known
 from propriety.tables.labels import Labels
-from propriety.tables.validation import Missing, read_cases, read_outcomes
+from propriety.tables.validation import read_cases, read_outcomes
 
 CLASSES_HINT = Wording("pass {labels=}, the classes in order.")
 MANY = 1000  # Larger numbers are not class indices, and their confusion matrix would not fit in memory.
@@ -45,13 +45,11 @@ class DecidedCases:
 
 
 def quadratic_weighted_kappa(
-    y_true: ArrayLike,
-    y_pred: ArrayLike,
+    y_true: ArrayLike | Cases,
+    y_pred: ArrayLike | None = None,
     *,
     sample_weight: ArrayLike | None = None,
     labels: Labels | None = None,
-    missing: Missing = "raise",
-    tolerance: float = TOLERANCE,
 ) -> Score:
     r"""Agreement of decisions with ordered outcomes beyond chance, weighting far misses most; **higher is better**.
 
@@ -64,12 +62,12 @@ def quadratic_weighted_kappa(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,)
-        Outcomes.
+    y_true : array-like of shape (n,), or Cases
+        Outcomes, or cases with the probabilities of one model.
     y_pred : array-like of shape (n,) or (n, K)
         Decided classes, or class probabilities, from which the most probable class is decided on, the first of them in
         a tie.
-    sample_weight, missing, tolerance
+    sample_weight
         As in `propriety.mean_score`.
     labels : sequence, optional
         The classes in order; needed unless they are 0, ..., K - 1.
@@ -97,9 +95,7 @@ def quadratic_weighted_kappa(
     >>> float(quadratic_weighted_kappa(["low", "high"], rows, labels=["low", "mid", "high"]))
     1.0
     """
-    cases = read_decisions(
-        y_true, y_pred, sample_weight=sample_weight, labels=labels, missing=missing, tolerance=tolerance
-    )
+    cases = read_decisions(y_true, y_pred, sample_weight=sample_weight, labels=labels)
     return cases.score(
         float(kappa_of(cases.confusion)),
         rule="quadratic_weighted_kappa",
@@ -161,7 +157,6 @@ def read_decisions(
     decide: Callable[[Floats, tuple[Any, ...]], NDArray[np.intp]] | None = None,
     classes: int | None = None,
     labels: Labels | None = None,
-    missing: Missing,
     **options: Any,
 ) -> DecidedCases:
     """Read outcomes with decisions, or with class probabilities, from which decisions are made.
@@ -170,27 +165,35 @@ def read_decisions(
     numbers need no labels. They are then the indices of K `classes`, or of as many as occur.
     """
     check_known(y_true)
+    if isinstance(y_true, Cases):
+        cases = read_cases(y_true, y_pred, labels=labels, kind="classes", **options)
+        return _decided_from(cases, decide)
     decided = read_array(y_pred, "y_pred", role="outcomes")
     if decided.values.ndim == 2 and decided.values.shape[1] == 1:
         missing_entries = None if decided.missing is None else decided.missing[:, 0]
         decided = replace(decided, values=decided.values[:, 0], missing=missing_entries, names=None)
     if decided.values.ndim != 1:
         try:
-            cases = read_cases(y_true, y_pred, labels=labels, missing=missing, kind="classes", **options)
-            forecast, outcomes, weight = cases.gathered()
+            cases = read_cases(y_true, y_pred, labels=labels, kind="classes", **options).checked()
         except ProprietyError as error:
             error.aliases["y_proba"] = "y_pred"
             raise
-        columns = cases.labels or ()
-        decision = first_argmax(forecast) if decide is None else decide(forecast, columns)
-        return DecidedCases(outcomes, decision, weight, columns, dropped=cases.dropped)
+        return _decided_from(cases, decide)
     outcome = read_array(y_true, "y_true", role="outcomes")
     labels = None if labels is None else _listed(labels)
     names = _names(outcome, decided, classes) if labels is None else labels
-    cases = read_outcomes(outcome, len(names), beside=decided, labels=labels, missing=missing, **options)
+    cases = read_outcomes(outcome, len(names), beside=decided, labels=labels, **options)
     decision = _places(decided, names, cases.rows)
     happened = _places(outcome, names, cases.rows) if labels is None else cases.outcomes()
     return DecidedCases(happened, decision, cases.weights(), cases.labels or (), dropped=cases.dropped)
+
+
+def _decided_from(cases: Cases, decide: Callable[[Floats, tuple[Any, ...]], NDArray[np.intp]] | None) -> DecidedCases:
+    """Return cases with the decisions made from their class probabilities."""
+    forecast, outcomes, weight = cases.gathered()
+    columns = cases.labels or ()
+    decision = first_argmax(forecast) if decide is None else decide(forecast, columns)
+    return DecidedCases(outcomes, decision, weight, columns, dropped=cases.dropped)
 
 
 def _names(outcome: Reading, decided: Reading, classes: int | None) -> tuple[Any, ...]:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-from narwhals.typing import IntoFrame
 from numpy.typing import ArrayLike, NDArray
 
 from propriety.checks import check_level, check_positive, check_resamples, fresh_seed
@@ -19,9 +18,10 @@ from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import open_ledger
 from propriety.result import Floats, Result
 from propriety.rules.weights import Thresholds, read_grid, read_thresholds
-from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.forecast_table import Outcomes
 from propriety.tables.labels import Labels
-from propriety.tables.validation import Forecasts, Missing
+from propriety.tables.reading import refuse_frame
+from propriety.tables.validation import Forecasts
 
 ALL, NONE = "treat all", "treat none"
 DEFAULT = "treating all or none"
@@ -120,22 +120,19 @@ class DecisionUncertainty(Result):
 
 
 def decision_uncertainty(  # noqa: PLR0913  (the data, the thresholds, and the draws)
-    y_true: ArrayLike | IntoFrame | ForecastTable | Ledger,
+    y_true: Outcomes | Ledger,
     forecasts: Forecasts | None = None,
     *,
-    outcome: str | None = None,
     thresholds: Thresholds | None = None,
     grid: ArrayLike | None = None,
     reference: str | None = None,
     more_cases: int | None = None,
-    cluster: ArrayLike | None = None,
     level: float = 0.95,
     n_resamples: int = RESAMPLES,
     seed: int | None = None,
     sample_weight: ArrayLike | None = None,
     pos_label: Hashable | None = None,
     labels: Labels | None = None,
-    missing: Missing = "raise",
 ) -> DecisionUncertainty:
     r"""Quantify how certain decision curves are, and whether more cases could change the decision.
 
@@ -158,8 +155,9 @@ def decision_uncertainty(  # noqa: PLR0913  (the data, the thresholds, and the d
 
     Parameters
     ----------
-    y_true, forecasts, outcome, cluster, sample_weight, pos_label, labels, missing
-        As in `propriety.compare`; one model or more. A table or a ledger without cases must have one model, because the
+    y_true, forecasts, sample_weight, pos_label, labels
+        Outcomes and forecasts of one model or more, or cases, whose clusters are allowed for; see `propriety.cases`. A
+        table or a ledger without cases must have one model, because the
         strategies are compared case by case.
     thresholds : float or (float, float), optional
         The probability at which somebody would act, or its range, over which the bands then hold.
@@ -211,6 +209,7 @@ def decision_uncertainty(  # noqa: PLR0913  (the data, the thresholds, and the d
     """
     check_level(level)
     check_resamples(n_resamples)
+    refuse_frame(y_true, forecasts)
     if more_cases is not None:
         check_positive("more_cases", more_cases)
     seed, asked = fresh_seed(seed), read_thresholds(thresholds)
@@ -218,12 +217,9 @@ def decision_uncertainty(  # noqa: PLR0913  (the data, the thresholds, and the d
     ledger = open_ledger(
         y_true,
         forecasts,
-        outcome=outcome,
-        cluster=cluster,
         sample_weight=sample_weight,
         pos_label=pos_label,
         labels=labels,
-        missing=missing,
     )
     rate = _check(ledger)
     points = _grid(asked, rate) if points is None else points
@@ -322,8 +318,8 @@ def _check(ledger: Ledger) -> float:
     """Check that strategies can be compared on the cases of a ledger, and return the event rate."""
     if ledger.labels is not None:
         raise InputTypeError("decision curves are of one event; the forecasts are of classes")
-    if ledger.dependence == "time":
-        raise InputTypeError("decision curves of cases in time are not supported", hint="pass the times as clusters.")
+    if ledger.dependence == "period":
+        raise InputTypeError("decision curves of cases in time are not supported", hint="pass the periods as clusters.")
     if ledger.cases is None and (len(ledger.models) > 1 or ledger.dependence is not None):
         law = "strategies are compared case by case, and a ledger without cases cannot do that for several models"
         raise InputTypeError(law, hint="pass the cases, or the table of one model: ledger.table(model).")

@@ -16,12 +16,12 @@ from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.result import Floats, Result, Score
 from propriety.tables.arguments import about
 from propriety.tables.arrays import Reading, read_array, read_forecasts
-from propriety.tables.cases import TOLERANCE
+from propriety.tables.cases import Cases
 from propriety.tables.forecast_columns import places_of_columns
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.labels import Labels
 from propriety.tables.pooling import running_sum
-from propriety.tables.validation import Missing, read_forecast
+from propriety.tables.validation import read_forecast
 
 Cost: TypeAlias = Literal["zero-one", "linear", "quadratic"] | ArrayLike
 POWERS = {"zero-one": 0, "linear": 1, "quadratic": 2}
@@ -29,16 +29,14 @@ NOISE = 1e-12  # Expected costs closer than this share of the largest cost are t
 
 
 def expected_cost(
-    y_true: ArrayLike,
-    y_pred: ArrayLike,
+    y_true: ArrayLike | Cases,
+    y_pred: ArrayLike | None = None,
     *,
     cost: Cost = "zero-one",
     decision_rule: Literal["bayes", "argmax"] = "bayes",
     normalize: Literal["none", "constant"] = "none",
     sample_weight: ArrayLike | None = None,
     labels: Labels | None = None,
-    missing: Missing = "raise",
-    tolerance: float = TOLERANCE,
 ) -> Score:
     r"""Mean cost of decisions among classes; lower is better.
 
@@ -50,8 +48,8 @@ def expected_cost(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,)
-        Outcomes.
+    y_true : array-like of shape (n,), or Cases
+        Outcomes, or cases with the probabilities of one model.
     y_pred : array-like of shape (n,) or (n, K)
         Decided classes, or rows of probabilities.
     cost : {"zero-one", "linear", "quadratic"} or array-like of shape (K, K)
@@ -63,7 +61,7 @@ def expected_cost(
     normalize : {"none", "constant"}
         "constant" divides by the cost of the best constant decision, which needs no forecasts: below 1, forecasts are
         useful. If that decision costs nothing, the ratio is infinite, or NaN (0/0).
-    sample_weight, missing, tolerance
+    sample_weight
         As in `propriety.mean_score`.
     labels : sequence, optional
         The classes in order; needed unless they are 0, ..., K - 1. For decided classes with linear or quadratic costs
@@ -87,7 +85,13 @@ def expected_cost(
     check_choice("decision_rule", decision_rule, ("bayes", "argmax"))
     check_choice("normalize", normalize, ("none", "constant"))
     classes = None if isinstance(cost, str) else len(cost_matrix(cost))
-    if classes is None and labels is None and cost != "zero-one" and _is_column(y_pred):
+    if (
+        classes is None
+        and labels is None
+        and cost != "zero-one"
+        and not isinstance(y_true, Cases)
+        and _is_column(y_pred)
+    ):
         law = f"must be given with decisions and {cost} costs, which depend on the number of classes"
         raise InputValueError(
             law, argument="labels", hint=Wording("pass the classes in order, such as {labels}=range(5).")
@@ -99,8 +103,6 @@ def expected_cost(
         classes=classes,
         sample_weight=sample_weight,
         labels=labels,
-        missing=missing,
-        tolerance=tolerance,
     )
     matrix = cost_matrix(cost, cases.labels)
     value, constant = float(cost_of(cases.confusion, matrix)), float(constant_cost_of(cases.confusion, matrix))
@@ -117,9 +119,7 @@ def _is_column(y_pred: object) -> bool:
     return read_forecasts(y_pred, "y_pred").values.ndim == 1
 
 
-def bayes_decisions(
-    y_proba: ArrayLike, *, cost: Cost = "zero-one", labels: Labels | None = None, tolerance: float = TOLERANCE
-) -> NDArray[Any]:
+def bayes_decisions(y_proba: ArrayLike, *, cost: Cost = "zero-one", labels: Labels | None = None) -> NDArray[Any]:
     r"""Decide for the class with the least expected cost, :math:`\arg\min_d \sum_k p_k\, c(k, d)`.
 
     Parameters
@@ -131,8 +131,6 @@ def bayes_decisions(
         the class closest to the mean.
     labels : sequence, optional
         The label of each column in order; 0, ..., K - 1 if not given.
-    tolerance : float
-        Allowed deviation of a row of class probabilities from summing to one.
 
     Returns
     -------
@@ -152,7 +150,7 @@ def bayes_decisions(
     >>> bayes_decisions(rows, cost=[[0, 1, 1], [1, 0, 1], [9, 4, 0]], labels=["low", "mid", "high"]).tolist()
     ['high', 'high']
     """
-    forecast, columns = read_forecast(y_proba, labels=labels, tolerance=tolerance)
+    forecast, columns = read_forecast(y_proba, labels=labels)
     return labels_at(columns, _least_expected(forecast, columns, cost=cost))
 
 

@@ -26,9 +26,8 @@ from propriety.rules.weights import (
     read_range,
     read_thresholds,
 )
-from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.forecast_table import ForecastTable, Outcomes
 from propriety.tables.labels import Labels
-from propriety.tables.validation import Missing
 
 NetBenefitAxis: TypeAlias = Literal["linear", "quadratic", "logarithmic"]
 
@@ -223,7 +222,7 @@ class DecisionCurve(Result):
 
 
 def decision_curve(
-    y_true: ArrayLike | ForecastTable,
+    y_true: Outcomes,
     y_proba: ArrayLike | None = None,
     *,
     thresholds: Thresholds | None = None,
@@ -233,7 +232,6 @@ def decision_curve(
     sample_weight: ArrayLike | None = None,
     pos_label: Hashable | None = None,
     labels: Labels | None = None,
-    missing: Missing = "raise",
 ) -> DecisionCurve:
     r"""Compute the net benefit of acting on forecasts that reach a threshold.
 
@@ -246,7 +244,7 @@ def decision_curve(
 
     Parameters
     ----------
-    y_true, y_proba, sample_weight, pos_label, labels, missing
+    y_true, y_proba, sample_weight, pos_label, labels
         As in `propriety.mean_score`; a ForecastTable replaces predictions.
     thresholds : float or (float, float), optional
         The probability at which one would act, or its range. The curve is drawn around it.
@@ -274,9 +272,7 @@ def decision_curve(
     >>> curve.interventions_avoided
     array([25., 25.])
     """
-    table = ForecastTable.of(
-        y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels, missing=missing
-    )
+    table = ForecastTable.of(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels)
     thresholds = read_thresholds(thresholds)
     rate = table.event_rate if prevalence is None else _read_prevalence(prevalence, table)
     cost = _default_grid(thresholds, rate) if grid is None else below_one(read_grid(grid))

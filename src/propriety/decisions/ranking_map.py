@@ -19,7 +19,7 @@ from propriety.rules.families import BoundedBrier, BoundedLog
 from propriety.rules.weights import IntervalWeight, read_grid, read_range
 from propriety.tables.cases import Cases
 from propriety.tables.labels import Labels
-from propriety.tables.validation import Missing, read_cases
+from propriety.tables.validation import Forecasts, read_cases
 
 Names: TypeAlias = NDArray[np.str_]
 
@@ -122,8 +122,8 @@ class RankingMap(Result):
 
 
 def ranking_map(
-    y_true: ArrayLike,
-    forecasts: Mapping[str, ArrayLike],
+    y_true: ArrayLike | Cases,
+    forecasts: Forecasts | None = None,
     *,
     thresholds: tuple[float, float] | None = None,
     grid: ArrayLike | None = None,
@@ -132,7 +132,6 @@ def ranking_map(
     sample_weight: ArrayLike | None = None,
     pos_label: Hashable | None = None,
     labels: Labels | None = None,
-    missing: Missing = "raise",
 ) -> RankingMap:
     r"""Rank models on every interval of thresholds by their mean regret over it.
 
@@ -146,8 +145,8 @@ def ranking_map(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,)
-        Outcomes.
+    y_true : array-like of shape (n,), or Cases
+        Outcomes, or cases with the forecasts of two models or more; see `propriety.cases`.
     forecasts : mapping of str to array-like of shape (n,)
         Probability of the event by each model; two models or more.
     thresholds : (float, float), optional
@@ -159,8 +158,8 @@ def ranking_map(
         The axis on which thresholds are weighted uniformly.
     level : float
         Level at which a margin is distinguished from noise, strictly between 0 and 1.
-    sample_weight, pos_label, labels, missing
-        As in `propriety.mean_score`; ``missing="drop"`` drops a case with a missing value in any model.
+    sample_weight, pos_label, labels
+        As in `propriety.mean_score`.
 
     Returns
     -------
@@ -202,7 +201,6 @@ def ranking_map(
         sample_weight=sample_weight,
         pos_label=pos_label,
         labels=labels,
-        missing=missing,
         fewest=2,
         kind="event",
     )

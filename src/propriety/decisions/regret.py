@@ -31,9 +31,8 @@ from propriety.rules.weights import (
     read_range,
     read_thresholds,
 )
-from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.forecast_table import ForecastTable, Outcomes
 from propriety.tables.labels import Labels
-from propriety.tables.validation import Missing
 
 ThresholdAxis: TypeAlias = Literal["linear", "log-odds"]
 WEIGHTS: dict[ThresholdAxis, type[IntervalWeight]] = {"linear": UniformWeight, "log-odds": LogOddsWeight}
@@ -145,7 +144,7 @@ class CostCurve(Result):
 
 
 def regret_curve(
-    y_true: ArrayLike | ForecastTable,
+    y_true: Outcomes,
     y_proba: ArrayLike | None = None,
     *,
     thresholds: Thresholds | None = None,
@@ -154,7 +153,6 @@ def regret_curve(
     sample_weight: ArrayLike | None = None,
     pos_label: Hashable | None = None,
     labels: Labels | None = None,
-    missing: Missing = "raise",
 ) -> RegretCurve:
     r"""Compute the regret at every cost ratio: the mean cost of acting on forecasts that reach it.
 
@@ -165,7 +163,7 @@ def regret_curve(
 
     Parameters
     ----------
-    y_true, y_proba, sample_weight, pos_label, labels, missing
+    y_true, y_proba, sample_weight, pos_label, labels
         As in `propriety.mean_score`; a ForecastTable replaces predictions.
     thresholds : float or (float, float), optional
         The probability at which one would act, or its range. The curve is drawn around it.
@@ -190,9 +188,7 @@ def regret_curve(
     >>> regret_curve(y, p)
     RegretCurve(rows=10, area=0.0875, n=4)
     """
-    table = ForecastTable.of(
-        y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels, missing=missing
-    )
+    table = ForecastTable.of(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels)
     if act_at is not None:
         act_at = _read_act_at(act_at)
     thresholds = read_thresholds(thresholds)
@@ -217,7 +213,7 @@ def regret_curve(
 
 
 def cost_curve(
-    y_true: ArrayLike | ForecastTable,
+    y_true: Outcomes,
     y_proba: ArrayLike | None = None,
     *,
     thresholds: Thresholds | None = None,
@@ -225,7 +221,6 @@ def cost_curve(
     sample_weight: ArrayLike | None = None,
     pos_label: Hashable | None = None,
     labels: Labels | None = None,
-    missing: Missing = "raise",
 ) -> CostCurve:
     r"""Compute the least regret at every cost ratio, with the threshold on the forecasts chosen in hindsight.
 
@@ -236,7 +231,7 @@ def cost_curve(
 
     Parameters
     ----------
-    y_true, y_proba, sample_weight, pos_label, labels, missing
+    y_true, y_proba, sample_weight, pos_label, labels
         As in `propriety.mean_score`; a ForecastTable replaces predictions.
     thresholds : float or (float, float), optional
         The probability at which one would act, or its range. The curve is drawn around it.
@@ -254,9 +249,7 @@ def cost_curve(
     >>> curve.regret, curve.act_at
     (array([0.05 , 0.125, 0.025]), array([0.3, 0.3, 0.8]))
     """
-    table = ForecastTable.of(
-        y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels, missing=missing
-    )
+    table = ForecastTable.of(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels)
     blocks = pool_adjacent_violators(table)
     rate = table.event_rate
     corners = np.unique(np.concatenate([[0.0, 1.0, rate], blocks.event_rate]))
@@ -373,7 +366,7 @@ class WeightedRegret(BinaryRule):
 
 
 def weighted_regret(
-    y_true: ArrayLike | ForecastTable,
+    y_true: Outcomes,
     y_proba: ArrayLike | None = None,
     *,
     weight: ThresholdWeight | Callable[[Floats], Any] | tuple[ArrayLike, ArrayLike],
@@ -381,7 +374,6 @@ def weighted_regret(
     sample_weight: ArrayLike | None = None,
     pos_label: Hashable | None = None,
     labels: Labels | None = None,
-    missing: Missing = "raise",
 ) -> Score:
     r"""Regret integrated over thresholds with a weight; lower is better.
 
@@ -391,7 +383,7 @@ def weighted_regret(
 
     Parameters
     ----------
-    y_true, y_proba, sample_weight, pos_label, labels, missing
+    y_true, y_proba, sample_weight, pos_label, labels
         As in `propriety.mean_score`: binary outcomes and the probability of the event, or a ForecastTable.
     weight : ThresholdWeight, callable, or (grid, densities)
         ``UniformWeight``, ``LogOddsWeight``, ``NetBenefitWeight``, ``BetaWeight`` and points, which are interpolated
@@ -416,14 +408,12 @@ def weighted_regret(
     0.010833
     """
     rule = WeightedRegret(read_weight(weight), normalize=normalize)
-    table = ForecastTable.of(
-        y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels, missing=missing
-    )
+    table = ForecastTable.of(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels)
     return mean_score(table, rule=rule)
 
 
 def h_measure(
-    y_true: ArrayLike | ForecastTable,
+    y_true: Outcomes,
     y_proba: ArrayLike | None = None,
     *,
     alpha: float = 2.0,
@@ -431,7 +421,6 @@ def h_measure(
     sample_weight: ArrayLike | None = None,
     pos_label: Hashable | None = None,
     labels: Labels | None = None,
-    missing: Missing = "raise",
 ) -> Score:
     r"""Hand's H-measure: how well forecasts rank, for thresholds drawn from a Beta distribution; **higher is better**.
 
@@ -444,7 +433,7 @@ def h_measure(
 
     Parameters
     ----------
-    y_true, y_proba, sample_weight, pos_label, labels, missing
+    y_true, y_proba, sample_weight, pos_label, labels
         As in `propriety.mean_score`: binary outcomes and the probability of the event, or a ForecastTable.
     alpha, beta : float
         Parameters of the distribution of thresholds. Beta(2, 2) is Hand's first proposal. For rare events Hand and
@@ -461,9 +450,7 @@ def h_measure(
     0.5
     """
     rule = BetaRegret(alpha, beta)
-    table = ForecastTable.of(
-        y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels, missing=missing
-    )
+    table = ForecastTable.of(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels)
     if not (table.events.any() and table.non_events.any()):
         law = Wording("the H-measure needs events and non-events; {y_true} holds one class only")
         raise InputValueError(law)
@@ -532,7 +519,7 @@ class MurphyCurve(Result):
 
 
 def murphy_curve(
-    y_true: ArrayLike | ForecastTable,
+    y_true: Outcomes,
     y_proba: ArrayLike | None = None,
     *,
     thresholds: Thresholds | None = None,
@@ -542,7 +529,6 @@ def murphy_curve(
     sample_weight: ArrayLike | None = None,
     pos_label: Hashable | None = None,
     labels: Labels | None = None,
-    missing: Missing = "raise",
 ) -> MurphyCurve:
     r"""Compute the mean elementary score at every threshold, with its miscalibration and discrimination.
 
@@ -552,7 +538,7 @@ def murphy_curve(
 
     Parameters
     ----------
-    y_true, y_proba, sample_weight, pos_label, labels, missing
+    y_true, y_proba, sample_weight, pos_label, labels
         As in `propriety.mean_score`; a ForecastTable replaces predictions.
     thresholds : float or (float, float), optional
         The probability at which one would act, or its range. The curves are drawn around it.
@@ -581,9 +567,7 @@ def murphy_curve(
     (array([0.25]), array([0.175]))
     """
     check_choice("normalize", normalize, get_args(MurphyNormalize))
-    table = ForecastTable.of(
-        y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels, missing=missing
-    )
+    table = ForecastTable.of(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels)
     factor, given = FACTORS[normalize], None if grid is None else read_grid(grid)
     facts: dict[str, Any] = {"normalize": normalize, "exact": given is None, "thresholds": read_thresholds(thresholds)}
     facts |= {"n": table.n, "dropped": table.dropped}

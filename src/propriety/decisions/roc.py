@@ -19,10 +19,9 @@ from propriety.errors import InputTypeError, InputValueError
 from propriety.result import Floats, Result
 from propriety.rules.scoring import weighted_sum
 from propriety.rules.weights import Thresholds, read_range, read_thresholds
-from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.forecast_table import ForecastTable, Outcomes
 from propriety.tables.labels import Labels
 from propriety.tables.pooling import running_sum
-from propriety.tables.validation import Missing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -171,14 +170,13 @@ class RocCurve(Result):
 
 
 def roc_curve(
-    y_true: ArrayLike | ForecastTable,
+    y_true: Outcomes,
     y_proba: ArrayLike | None = None,
     *,
     thresholds: Thresholds | None = None,
     sample_weight: ArrayLike | None = None,
     pos_label: Hashable | None = None,
     labels: Labels | None = None,
-    missing: Missing = "raise",
 ) -> RocCurve:
     r"""Compute the ROC curve: the share of events against the share of non-events acted on, at every threshold.
 
@@ -190,7 +188,7 @@ def roc_curve(
 
     Parameters
     ----------
-    y_true, y_proba, sample_weight, pos_label, labels, missing
+    y_true, y_proba, sample_weight, pos_label, labels
         As in `propriety.mean_score`; a ForecastTable replaces predictions.
     thresholds : float or (float, float), optional
         The probability at which one would act, or its range, marked on the curve.
@@ -208,9 +206,7 @@ def roc_curve(
     >>> curve.threshold, curve.true_positive_rate
     (array([inf, 0.8, 0.4, 0.3, 0.1]), array([0. , 0.5, 0.5, 1. , 1. ]))
     """
-    table = ForecastTable.of(
-        y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels, missing=missing
-    )
+    table = ForecastTable.of(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels)
     for name, weight in (("events", table.events), ("non-events", table.non_events)):
         if not weight.any():
             raise InputValueError(f"a ROC curve needs cases with and without the event; there are no {name}")
@@ -460,7 +456,7 @@ class TopK(Result):
 
 
 def top_k(
-    y_true: ArrayLike | ForecastTable,
+    y_true: Outcomes,
     y_proba: ArrayLike | None = None,
     *,
     k: ArrayLike,
@@ -468,7 +464,6 @@ def top_k(
     sample_weight: ArrayLike | None = None,
     pos_label: Hashable | None = None,
     labels: Labels | None = None,
-    missing: Missing = "raise",
 ) -> TopK:
     r"""Evaluate acting on the k cases with the highest forecasts.
 
@@ -485,7 +480,7 @@ def top_k(
 
     Parameters
     ----------
-    y_true, y_proba, sample_weight, pos_label, labels, missing
+    y_true, y_proba, sample_weight, pos_label, labels
         As in `propriety.mean_score`: binary outcomes and the probability of the event, or a ForecastTable.
     k : int or array-like of int
         Capacity, from 1 to the number of cases. With weights it is a capacity in weight: any positive number up to the
@@ -513,9 +508,7 @@ def top_k(
     >>> top_k(y, p, k=[1, 3, 6]).recall.round(6)
     array([0.333333, 0.666667, 1.      ])
     """
-    table = ForecastTable.of(
-        y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels, missing=missing
-    )
+    table = ForecastTable.of(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels)
     cost = _read_cost(thresholds)
     capacity = _read_capacity(k, table)
     taken, found = (np.append(0.0, running_sum(column[::-1])) for column in (table.weights, table.events))

@@ -17,10 +17,9 @@ from propriety.checks import check_choice, is_number
 from propriety.errors import InputTypeError, InputValueError
 from propriety.result import Floats, Result
 from propriety.tables.arrays import read_array
-from propriety.tables.cases import TOLERANCE
-from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.forecast_table import ForecastTable, Outcomes
 from propriety.tables.labels import Labels
-from propriety.tables.validation import Missing, read_cases
+from propriety.tables.validation import read_cases
 
 Source: TypeAlias = Literal["pav", "bins", "none"]
 EXPONENTS = (1.0, 0.0, -2.0 / 3.0)  # Decisiveness, accuracy, robustness.
@@ -146,7 +145,7 @@ class ProbabilityMeans(Result):
 
 
 def probability_means(
-    y_true: ArrayLike | ForecastTable,
+    y_true: Outcomes,
     y_proba: ArrayLike | None = None,
     *,
     source: Source = "pav",
@@ -155,8 +154,6 @@ def probability_means(
     sample_weight: ArrayLike | None = None,
     pos_label: Hashable | None = None,
     labels: Labels | None = None,
-    missing: Missing = "raise",
-    tolerance: float = TOLERANCE,
 ) -> ProbabilityMeans:
     r"""Average the probabilities of what happened, as the model gave them and as they should have been.
 
@@ -183,7 +180,7 @@ def probability_means(
 
     Parameters
     ----------
-    y_true, y_proba, sample_weight, pos_label, labels, missing, tolerance
+    y_true, y_proba, sample_weight, pos_label, labels
         As in `propriety.mean_score`: the probability of one event, class probabilities, or a ForecastTable of one
         event.
     source : {"pav", "bins", "none"}
@@ -231,8 +228,7 @@ def probability_means(
         y_true,
         y_proba,
         pos_label=pos_label,
-        tolerance=tolerance,
-        options={"sample_weight": sample_weight, "labels": labels, "missing": missing},
+        options={"sample_weight": sample_weight, "labels": labels},
     )
     if precision is not None:
         tables = {label: clipped(table, float(precision)) for label, table in tables.items()}
@@ -305,12 +301,12 @@ def _means(probabilities: tuple[Floats, Floats, Floats], exponent: Floats, metho
 
 
 def _read_tables(
-    y_true: object, y_proba: object, *, pos_label: object, tolerance: float, options: dict[str, Any]
+    y_true: object, y_proba: object, *, pos_label: object, options: dict[str, Any]
 ) -> dict[Any, ForecastTable]:
     """Return the table of each class, or only that of the event if there is one event."""
     if isinstance(y_true, ForecastTable):
         return {"event": ForecastTable.of(y_true, y_proba, pos_label=pos_label, **options)}
-    cases = read_cases(y_true, y_proba, pos_label=pos_label, tolerance=tolerance, **options)
+    cases = read_cases(y_true, y_proba, pos_label=pos_label, **options)
     if cases.labels is None:
         return {"event": ForecastTable.from_cases(cases)}
     return dict(zip(cases.labels, map(ForecastTable.from_cases, cases.events("class")), strict=True))

@@ -23,11 +23,11 @@ from propriety.result import Floats, Result
 from propriety.rules.ordinal import RankedProbability
 from propriety.rules.rule import Rule
 from propriety.tables.arrays import read_array
-from propriety.tables.cases import TOLERANCE
+from propriety.tables.cases import Cases
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.labels import Labels
 from propriety.tables.pooling import running_sum
-from propriety.tables.validation import Missing, read_cases
+from propriety.tables.validation import read_cases
 
 Metric: TypeAlias = Literal["qwk", "accuracy", "linear cost", "quadratic cost"] | ArrayLike
 Names: TypeAlias = NDArray[np.str_]
@@ -192,16 +192,14 @@ class RetentionCurve(Result):
 
 
 def retention_curve(
-    y_true: ArrayLike,
-    y_proba: ArrayLike,
+    y_true: ArrayLike | Cases,
+    y_proba: ArrayLike | None = None,
     *,
     rule: Rule | Sequence[Rule] = RANKED_PROBABILITY,
     metric: Metric = "qwk",
     removed: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     labels: Labels | None = None,
-    missing: Missing = "raise",
-    tolerance: float = TOLERANCE,
 ) -> RetentionCurve:
     r"""Remove the cases with the largest loss and evaluate the decisions on the rest.
 
@@ -214,7 +212,7 @@ def retention_curve(
 
     Parameters
     ----------
-    y_true, y_proba, labels, missing, tolerance
+    y_true, y_proba, labels
         As in `propriety.mean_score`, the classes in order. The forecast of one event stands for the row (1 - p, p).
     rule : Rule, or sequence of rules
         The rule that orders the cases: any rule for classes, or several to compare.
@@ -261,8 +259,6 @@ def retention_curve(
         y_proba,
         sample_weight=sample_weight,
         labels=labels,
-        missing=missing,
-        tolerance=tolerance,
     )
     rows = cases.as_rows()
     labels_of_rows = rows.labels or ()

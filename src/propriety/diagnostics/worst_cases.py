@@ -17,9 +17,9 @@ from propriety.result import Floats, Result, html_table
 from propriety.rules.families import BRIER
 from propriety.rules.rule import Rule, check_rule
 from propriety.rules.scoring import losses_of
-from propriety.tables.cases import TOLERANCE, Cases
+from propriety.tables.cases import Cases
 from propriety.tables.labels import Labels
-from propriety.tables.validation import Missing, read_cases
+from propriety.tables.validation import read_cases
 
 Names: TypeAlias = NDArray[np.str_]
 Whole: TypeAlias = NDArray[np.intp]
@@ -118,14 +118,12 @@ class WorstCases(Result):
 
 
 def worst_cases(
-    y_true: ArrayLike,
-    y_proba: ArrayLike,
+    y_true: ArrayLike | Cases,
+    y_proba: ArrayLike | None = None,
     *,
     rule: Rule | Sequence[Rule] = BRIER,
-    n: int = 10,
+    most: int = 10,
     labels: Labels | None = None,
-    missing: Missing = "raise",
-    tolerance: float = TOLERANCE,
 ) -> WorstCases:
     """Find the cases with the largest loss under each rule.
 
@@ -134,11 +132,11 @@ def worst_cases(
 
     Parameters
     ----------
-    y_true, y_proba, labels, missing, tolerance
+    y_true, y_proba, labels
         As in `propriety.mean_score`. The forecast of one event stands for the row (1 - p, p).
     rule : Rule, or sequence of rules
         Any rule for classes, or several to compare; ``RankedProbability()`` takes the order of classes into account.
-    n : int
+    most : int
         Number of cases to find for each rule; all if there are fewer.
 
     Notes
@@ -150,7 +148,7 @@ def worst_cases(
     >>> import propriety as pr
     >>> y = ["low", "high", "low", "mid"]
     >>> rows = [[0.8, 0.1, 0.1], [0.6, 0.3, 0.1], [0.05, 0.9, 0.05], [0.5, 0.1, 0.4]]
-    >>> worst = worst_cases(y, rows, rule=[pr.RankedProbability(), pr.Log()], n=2, labels=["low", "mid", "high"])
+    >>> worst = worst_cases(y, rows, rule=[pr.RankedProbability(), pr.Log()], most=2, labels=["low", "mid", "high"])
     >>> worst
     WorstCases(rules=RankedProbability(), Log(), shown=2, n=4)
     >>> print(worst)
@@ -158,16 +156,16 @@ def worst_cases(
     1   case 1: high classified as low, p 0.1, loss 0.585   case 2: low classified as mid, p 0.05, loss 3
     2   case 2: low classified as mid, p 0.05, loss 0.452   case 1: high classified as low, p 0.1, loss 2.3
     """
-    check_positive("n", n)
+    check_positive("most", most)
     rules = read_rules(rule)
-    cases = read_cases(y_true, y_proba, labels=labels, missing=missing, tolerance=tolerance)
+    cases = read_cases(y_true, y_proba, labels=labels)
     rows = cases.as_rows()
     forecast, outcome, _ = rows.gathered()
     columns = rows.labels or ()
     losses = np.stack([checked_losses(cases, one) for one in rules])
     # In increasing order, the cases with a larger loss are those after the last equal one.
     ranks = np.stack([1 + len(line) - np.searchsorted(np.sort(line), line, side="right") for line in losses], axis=1)
-    shown = min(int(n), len(cases))
+    shown = min(int(most), len(cases))
     # The earlier of equal losses come first, as in a stable sort of the negated losses.
     found = np.concatenate([np.argsort(-line, kind="stable")[:shown] for line in losses])
     own = np.repeat(np.arange(len(rules)), shown)

@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -16,32 +16,33 @@ from propriety.rules.rule import Rule
 
 EACH = object()  # In place of a model: the call is written for each model, by name.
 OF_SEVERAL = ("evaluate", "compare", "slices", "ranking_map", "condense")
+Data: TypeAlias = Literal["arrays", "cases", "ledger"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calls:
-    """The names of the data in calls: ``y`` and ``forecasts`` with shared arguments, or ``ledger``.
+    """The names of the data in calls: ``y`` and ``forecasts`` with shared arguments, ``cases`` or ``ledger``.
 
     Parameters
     ----------
     shared : tuple of str
-        Which of `sample_weight`, `by`, `cluster` and `time` were given, and `labels` if there are many.
+        Which of `sample_weight`, `by`, `cluster` and `period` were given, and `labels` if there are many.
     reading : mapping of str to object
-        Options for reading the cases that differ from their defaults: `pos_label`, `labels`, `tolerance`.
-    is_ledger : bool
-        Whether there is a ledger and no cases.
+        Options for reading the cases that differ from their defaults: `pos_label`, `labels`.
+    data : {"arrays", "cases", "ledger"}
+        What the data were given as.
 
     Examples
     --------
     >>> Calls(shared=("sample_weight", "cluster"), reading={"pos_label": "yes"}).write("roc_curve", "a")
     "pr.roc_curve(y, forecasts['a'], sample_weight=sample_weight, pos_label='yes')"
-    >>> Calls(is_ledger=True).write("roc_curve", "a")
+    >>> Calls(data="ledger").write("roc_curve", "a")
     "pr.roc_curve(ledger.table('a'))"
     """
 
     shared: tuple[str, ...] = ()
     reading: Mapping[str, Any] = field(default_factory=dict)
-    is_ledger: bool = False
+    data: Data = "arrays"
 
     def with_labels(self, written_as: Mapping[Any, Any]) -> Calls:
         """Return the calls with other labels, such as those of the file if it was read with different ones.
@@ -67,20 +68,22 @@ class Calls:
 
     def _data(self, function: str, model: object) -> str:
         name = "name" if model is EACH else repr(model)
-        if self.is_ledger:
+        if self.data != "arrays":
             if function in OF_SEVERAL or model is None:
-                return "ledger"
+                return self.data
             if function == "recalibrate":
-                return f"ledger, model={name}"
-            return f"ledger, {name}" if function == "estimate" else f"ledger.table({name})"
+                return f"{self.data}, model={name}"
+            if function == "estimate":
+                return f"{self.data}, {name}"
+            return f"ledger.table({name})" if self.data == "ledger" else f"cases.of({name})"
         return "y, forecasts" if model is None else f"y, forecasts[{name}]"
 
     def _taken(self, function: str) -> list[str]:
-        if self.is_ledger:
+        if self.data != "arrays":
             return []
         # With `by`, `recalibrate` fits shifts for the labels, and an evaluation has one map for all cases.
         known = takes(function) - ({"by"} if function == "recalibrate" else set())
-        shared = [name for name in ("sample_weight", "by", "cluster", "time", "labels") if name in self.shared]
+        shared = [name for name in ("sample_weight", "by", "cluster", "period", "labels") if name in self.shared]
         return [
             *(f"{name}={name}" for name in shared if name in known),
             *_named({name: value for name, value in self.reading.items() if name in known}),

@@ -109,7 +109,7 @@ class Evaluation(ClassAnalyses, Result):
 
     @property
     def dependence(self) -> str | None:
-        """What cases may be correlated within: "cluster", "time" or None."""
+        """What cases may be correlated within: "cluster", "period" or None."""
         return None if self.ledger.dependence is None else f"{self.ledger.dependence}s"
 
     @cached_property
@@ -193,8 +193,8 @@ class Evaluation(ClassAnalyses, Result):
     def ranking(self) -> RankingMap | None:
         """The best model on every threshold range, for several models of binary outcomes with available cases.
 
-        With clusters or times, its standard errors are NaN and every margin is marked as possible noise: they are known
-        only for independent cases.
+        With clusters or periods, its standard errors are NaN and every margin is marked as possible noise: they are
+        known only for independent cases.
         """
         if self.kind != "binary" or len(self.models) < 2 or (cases := self.ledger.cases) is None:
             return None

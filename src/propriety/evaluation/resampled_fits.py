@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.errors import InputTypeError, InputValueError, MissingDependencyError, ProprietyError
-from propriety.evaluation.estimators import index_of, predicted
 from propriety.inference.answers_ledger import as_measured
 from propriety.inference.mean_estimates import measured_moments
 from propriety.inference.measures import Mean, Measure, Skill
@@ -23,6 +22,7 @@ from propriety.tables.arguments import Arguments, check_indices
 from propriety.tables.arrays import Reading, missing_cases, read_array
 from propriety.tables.cases import Keys
 from propriety.tables.censored_outcomes import check_known
+from propriety.tables.estimators import index_of, predicted
 from propriety.tables.keys import read_keys
 
 Rows = NDArray[np.intp]

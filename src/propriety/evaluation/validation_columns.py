@@ -227,11 +227,11 @@ def _notes_on_values(work: Work, values: Floats, kind: str) -> list[str]:
 
 def _notes_on_tests(folds: list[Fold], n: int, n_repeats: int) -> list[str]:
     """Say if cases are never tested, or more often than once in a repeat."""
-    times = np.bincount(np.concatenate([fold.test for fold in folds]), minlength=n)
-    never, most = int((times == 0).sum()), int(times.max())
+    periods = np.bincount(np.concatenate([fold.test for fold in folds]), minlength=n)
+    never, most = int((periods == 0).sum()), int(periods.max())
     notes = [f"{never:,} of {n:,} cases {'is' if never == 1 else 'are'} never tested."] if never else []
     if most > n_repeats:
-        alike = bool((times == most).all())
+        alike = bool((periods == most).all())
         notes.append(f"{'Each case is tested' if alike else 'Cases are tested up to'} {most:,} times.")
     return notes
 

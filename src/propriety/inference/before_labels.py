@@ -156,7 +156,7 @@ def before_labels(
     forecasts: ArrayLike,
     *,
     past: Ledger | None = None,
-    day: str = "day",
+    period: str = "day",
     measures: Sequence[Measure | Rule] = (BRIER, ObservedExpected(), AreaUnderRoc()),
     level: float = 0.95,
 ) -> BeforeLabels:
@@ -178,7 +178,7 @@ def before_labels(
         Forecasts of the event without labels.
     past : Ledger, optional
         Past cases of the same model, with a key for the day or batch.
-    day : str
+    period : str
         The name of that key.
     measures : sequence of Measure or Rule
         What to expect: rules, and measures that are means or have an influence function, such as `NetBenefit`.
@@ -222,7 +222,7 @@ def before_labels(
     distinct, number_of_cases = np.unique(values + 0.0, return_counts=True)
     count = number_of_cases.astype(np.float64)
     table = expected_table(distinct, count, count)
-    days, line = ([], CALIBRATED) if past is None else _past_days(past, day)
+    days, line = ([], CALIBRATED) if past is None else _past_days(past, period)
     recalibrated = expected_table(distinct, count, count, _rates(distinct, line))
     rows = [_row(measure, table, recalibrated, days, level) for measure in asked]
     names = ("expected", "chance_low", "chance_high", "past_difference", "low", "high", "days")

@@ -1,4 +1,4 @@
-"""Resampling with replacement: counts of cells of a table or a loss, of cases, clusters or times, in bounded memory."""
+"""Resampling with replacement, in bounded memory: counts of table cells or losses, of cases, clusters or periods."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ def canonical_order(cases: Cases, within: Sequence[NDArray[np.intp]] = ()) -> ND
     """Return the order of cases by their values; cases with the same values in the order of further columns."""
     columns = [np.asarray(cases.forecasts[model]) for model in cases.models]
     flat = [column if column.ndim == 1 else place for column in columns for place in np.atleast_2d(column.T)]
-    extra = [one.codes for one in (cases.cluster, cases.time) if one is not None]
+    extra = [one.codes for one in (cases.cluster, cases.period) if one is not None]
     weight = [] if cases.weight is None else [np.asarray(cases.weight)]
     return np.lexsort([*within, *extra, *weight, np.asarray(cases.outcome), *flat[::-1]])
 
@@ -208,7 +208,7 @@ def draw_from_table(table: ForecastTable) -> DrawTables:
 
 
 def draw_from_cases(cases: Cases, tables: tuple[ForecastTable, ...]) -> DrawTables:
-    """Return a function that draws cases, clusters or times with replacement and makes the table of every model.
+    """Return a function that draws cases, clusters or periods with replacement and makes the table of every model.
 
     `cases` are in canonical order, and `tables` are their tables, one per model.
     """

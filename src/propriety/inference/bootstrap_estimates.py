@@ -157,7 +157,7 @@ def _percentiles(
         elif are_biased(defined[:, None], np.array([value]))[0]:
             way = "higher" if defined.mean() > value else "lower"
             note = "; ".join(filter(None, (f"draws are {way} than the value: the interval is not valid", note)))
-    if ledger.dependence == "time" and not math.isnan(low):
+    if ledger.dependence == "period" and not math.isnan(low):
         note = "; ".join(part for part in (note, INDEPENDENT) if part)
     if not math.isnan(low):
         note = "; ".join(part for part in (note, censoring_note(ledger)) if part)

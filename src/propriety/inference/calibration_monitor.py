@@ -12,9 +12,11 @@ from numpy.typing import ArrayLike
 
 from propriety.checks import check_level
 from propriety.inference.betting import RECALIBRATIONS, CalibrationBets, bet_on_recalibration
+from propriety.inference.comparison_monitor import options_of
 from propriety.inference.e_process import EProcess, anytime_p_values, first_reached, log_threshold, refuse_table
+from propriety.tables.cases import Cases
 from propriety.tables.labels import Labels
-from propriety.tables.validation import Missing, read_cases
+from propriety.tables.validation import read_cases
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -23,7 +25,7 @@ class MonitoredCalibration(EProcess):
 
     bets: tuple[CalibrationBets, ...] = field(metadata={"hidden": True})
 
-    def extend(self, y_true: object, y_proba: object) -> MonitoredCalibration:
+    def extend(self, y_true: object, y_proba: object = None) -> MonitoredCalibration:
         """Return the whole stream, continued by further cases; the options do not change.
 
         The result is the same as for all cases at once.
@@ -40,13 +42,12 @@ class MonitoredCalibration(EProcess):
 
 
 def monitor_calibration(
-    y_true: ArrayLike,
-    y_proba: ArrayLike,
+    y_true: ArrayLike | Cases,
+    y_proba: ArrayLike | None = None,
     *,
     level: float = 0.95,
     pos_label: Hashable | None = None,
     labels: Labels | None = None,
-    missing: Missing = "raise",
 ) -> MonitoredCalibration:
     r"""Test, after every case, whether forecasts are calibrated.
 
@@ -63,7 +64,7 @@ def monitor_calibration(
 
     Parameters
     ----------
-    y_true, y_proba, pos_label, labels, missing
+    y_true, y_proba, pos_label, labels
         As in `propriety.mean_score`: binary outcomes, in the order in which they became known, and the probability of
         the event.
     level : float
@@ -103,7 +104,8 @@ def monitor_calibration(
     MonitoredCalibration(n=60, e_value=22975.9, p_value=4.35238e-05, alarm=32, level=0.95)
     """
     check_level(level)
-    options = {"pos_label": pos_label, "labels": labels, "missing": missing}
+    options = {"pos_label": pos_label, "labels": labels}
+    options = options_of(y_true) if isinstance(y_true, Cases) else options
     return _calibrated(y_true, y_proba, level, options, None)
 
 
@@ -112,7 +114,7 @@ def _calibrated(
 ) -> MonitoredCalibration:
     """Bet on the lines and on the bins, starting from the end of the previous stream."""
     refuse_table(y_true)
-    cases = read_cases(y_true, y_proba, kind="event", **options)
+    cases = read_cases(y_true, y_proba, kind="event", **({} if isinstance(y_true, Cases) else options))
     forecast, event, _ = cases.gathered()
     open_to_doubt = (forecast > 0.0) & (forecast < 1.0)
     bets = tuple(map(CalibrationBets.start, RECALIBRATIONS)) if before is None else before.bets

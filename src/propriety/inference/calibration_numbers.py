@@ -42,7 +42,7 @@ class CalibrationNumbers(NamedTuple):
     observed: Floats  # Observed and expected events, in terms of independent cases of equal weight.
     expected: Floats
     is_rare: NDArray[np.bool_]  # Whether only the number of events is tested.
-    units: Floats  # Clusters or times, and their effective number; infinite if cases are independent.
+    units: Floats  # Clusters or periods, and their effective number; infinite if cases are independent.
     worth: Floats
 
     @property
@@ -61,7 +61,7 @@ class Centres(NamedTuple):
 
 
 class Spreads(NamedTuple):
-    """For each table, from clusters or times: variances of the sums, and the number of clusters.
+    """For each table, from clusters or periods: variances of the sums, and the number of clusters.
 
     `ratio` is that of observed events minus expected ones at the observed ratio, `sums` are those of level and slope,
     `sign` is that of residuals from the event rate times the log-odds. `units` has the number of clusters and their
@@ -182,7 +182,7 @@ def _tail_of_number(excess: Floats, variance: Floats, third: Floats, copies: Flo
 
 
 def spreads(cases: Cases, entry: NDArray[np.intp], tables: int, given: Centres) -> Spreads:
-    """Return the spreads of the sums over clusters or times of the cases of one event, by the table of each case."""
+    """Return the spreads of the sums over clusters or periods of the cases of one event, by the table of each case."""
     forecast, event, weight = cases.gathered()
     keys = cases.units
     assert keys is not None  # noqa: S101  (for the type checker; such cases have them)
@@ -199,7 +199,7 @@ def spreads(cases: Cases, entry: NDArray[np.intp], tables: int, given: Centres) 
     )
     own = pair // len(keys)
     sums = sums_of_units(np.stack(parts), place, len(pair))
-    if cases.time is not None:
+    if cases.period is not None:
         squares = np.stack([_squares_in_time(sums[:, at]) for at in places_of_groups(own, tables)], axis=1)
     else:
         squares = sums_of_units(sums**2, own, tables)
@@ -210,9 +210,9 @@ def spreads(cases: Cases, entry: NDArray[np.intp], tables: int, given: Centres) 
 
 
 def _squares_in_time(sums: Floats) -> Floats:
-    """Return the variances of sums over times, larger by what Student's t adds to limits at 95%.
+    """Return the variances of sums over periods, larger by what Student's t adds to limits at 95%.
 
-    The sums, of shape (numbers, times), are centred, as in the test of all cases.
+    The sums, of shape (numbers, periods), are centred, as in the test of all cases.
     """
     error, df = hac((sums - sums.mean(axis=1, keepdims=True)).T)
     return np.asarray((error * stdtrit(df, 0.975) / ndtri(0.975)) ** 2)

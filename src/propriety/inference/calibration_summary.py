@@ -26,13 +26,14 @@ from propriety.inference.recalibration_gain import RecalibrationGain
 from propriety.inference.uncertain_forecasts import without_certain
 from propriety.inference.verdicts import holm
 from propriety.ledger.ledger import Ledger
-from propriety.ledger.sources import open_ledger, refuse_frame
+from propriety.ledger.sources import open_ledger
 from propriety.result import Result
 from propriety.rules.families import Brier
 from propriety.rules.scoring import mean_score
 from propriety.tables import laws
-from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.forecast_table import ForecastTable, Outcomes
 from propriety.tables.labels import Labels
+from propriety.tables.reading import refuse_frame, refuse_time
 from propriety.tables.validation import Missing
 
 CalibrationOutcome: TypeAlias = Literal["consistent", "miscalibrated", "immaterial", "too few events", "not tested"]
@@ -50,8 +51,8 @@ AS_NUMBER: dict[CalibrationOutcome, float] = {
 }
 # Miscalibration within these margins is called immaterial.
 RATIO_MARGIN, SLOPE_MARGIN, COST_MARGIN = 0.05, 0.1, 0.005
-# Effective number of times that the test needs to keep its level, and number of times needed to estimate it.
-FEWEST_TIMES, TELLING_TIMES = 25.0, 60
+# Effective number of periods that the test needs to keep its level, and number of periods needed to estimate it.
+FEWEST_PERIODS, TELLING_PERIODS = 25.0, 60
 ESTIMATES = ("observed_expected", "intercept", "slope", "miscalibration")
 
 
@@ -143,18 +144,19 @@ class CalibrationSummary(Result):
 
 
 def calibration_summary(  # noqa: PLR0913  (the data, and what cases share)
-    y_true: ArrayLike | ForecastTable,
+    y_true: Outcomes | Ledger,
     y_proba: ArrayLike | None = None,
     *,
     level: float = 0.95,
     cluster: ArrayLike | None = None,
-    time: ArrayLike | None = None,
+    period: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     pos_label: Hashable | None = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
     n_resamples: int = 1000,
     seed: int | None = None,
+    time: None = None,
 ) -> CalibrationSummary:
     r"""Assess the calibration of forecasts of an event by a test and by a few numbers with intervals.
 
@@ -167,8 +169,8 @@ def calibration_summary(  # noqa: PLR0913  (the data, and what cases share)
       for the slope, and the cost is at most 0.5% of the uncertainty; for `propriety.evaluate` the cost is the gain of
       recalibration, unless miscalibration is shown to cost more;
     - **too few events** to tell: nothing was found, and the variance of the number of events is below 20, or there are
-      fewer than ten clusters or times or clusters worth fewer than eight of equal size, so that only gross errors could
-      have been found.
+      fewer than ten clusters or periods or clusters worth fewer than eight of equal size, so that only gross errors
+      could have been found.
 
     The numbers, with event rate :math:`\bar y` and mean forecast :math:`\bar p`, are
 
@@ -182,13 +184,13 @@ def calibration_summary(  # noqa: PLR0913  (the data, and what cases share)
 
     Parameters
     ----------
-    y_true, y_proba, sample_weight, pos_label, labels, missing
-        As in `propriety.mean_score`: binary outcomes and the probability of the event; or a ForecastTable, or a
-        ledger of one model.
+    y_true, y_proba, sample_weight, pos_label, labels, missing, time
+        Binary outcomes and the probability of the event, or cases; see `propriety.cases`. A ForecastTable, or a ledger
+        of one model, replaces all data.
     level : float
         Level of the intervals and of the test, strictly between 0 and 1.
-    cluster, time : array-like of shape (n,), optional
-        Cluster or time within which cases may be correlated; the test and the intervals allow for it. The limits and
+    cluster, period : array-like of shape (n,), optional
+        Cluster or period within which cases may be correlated; the test and the intervals allow for it. The limits and
         the test of the smooth curve are then not given, because they are only known for independent cases.
     n_resamples, seed : int, optional
         Number and seed of the draws that the test uses if there are few events.
@@ -208,8 +210,8 @@ def calibration_summary(  # noqa: PLR0913  (the data, and what cases share)
     design, as in case-control studies, they are too wide, and the note says so.
 
     The level holds in `studies/calibration_verdict.py`, for 200 to 5 million cases, rare events, ties, weights and
-    clusters. With fewer than 60 times, or an effective number of times below 25, the note says that the test may reject
-    too often; see `studies/calibration_notes.py`.
+    clusters. With fewer than 60 periods, or an effective number of periods below 25, the note says that the test may
+    reject too often; see `studies/calibration_notes.py`.
 
     References
     ----------
@@ -229,12 +231,13 @@ def calibration_summary(  # noqa: PLR0913  (the data, and what cases share)
     """
     check_level(level)
     check_resamples(n_resamples)
+    refuse_time(time)
     refuse_frame(y_true, y_proba)
     ledger = open_ledger(
         y_true,
         y_proba,
         cluster=cluster,
-        time=time,
+        period=period,
         sample_weight=sample_weight,
         pos_label=pos_label,
         labels=labels,
@@ -381,12 +384,12 @@ def _note(ledger: Ledger, table: ForecastTable, test: CalibrationTest | None, nu
         told.append(f"{certain}{left[len(fitted)]}")
     if test is not None and test.depends_on_few:
         told.append("few cases determine the slope: the test may reject too often")
-    if test is not None and test.worth < FEWEST_TIMES:
-        worth = f"{test.units} correlated times are equivalent to about {max(round(test.worth), 1)}"
+    if test is not None and test.worth < FEWEST_PERIODS:
+        worth = f"{test.units} correlated periods are equivalent to about {max(round(test.worth), 1)}"
         told.append(f"{worth} independent ones: the test may reject too often")
-    elif test is not None and math.isfinite(test.worth) and test.units < TELLING_TIMES:
+    elif test is not None and math.isfinite(test.worth) and test.units < TELLING_PERIODS:
         told.append(
-            f"{test.units} times cannot show whether neighbours depend on each other: if they do, the test may reject "
+            f"{test.units} periods cannot show whether neighbours are correlated: if they are, the test may reject "
             "too often"
         )
     if ledger.prevalence is None and _weighted_by_outcome(table):

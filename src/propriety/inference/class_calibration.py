@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from narwhals.typing import IntoFrame
 from numpy.typing import ArrayLike, NDArray
 
 from propriety.calibration.class_test import ENOUGH_REACH, SHARES, ClassTest, View
@@ -27,11 +26,11 @@ from propriety.inference.class_readings import ClassReading
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import open_ledger
 from propriety.result import Floats, Result, Tuples, tuples_of
-from propriety.tables.cases import TOLERANCE
 from propriety.tables.events import TOP
-from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.forecast_table import Outcomes
 from propriety.tables.labels import Labels
-from propriety.tables.validation import Forecasts, Missing
+from propriety.tables.reading import refuse_frame
+from propriety.tables.validation import Forecasts
 
 DecidedBy: TypeAlias = Literal["class-wise", "temperature", "shape", "refuted"]
 Temperature: TypeAlias = Literal["too extreme", "too timid", "reversed", ""]
@@ -150,18 +149,13 @@ class ClassCalibration(Result):
         return self.summary()
 
 
-def class_calibration(  # noqa: PLR0913  (the data, what cases share, and how they are tested)
-    y_true: ArrayLike | IntoFrame | ForecastTable | Ledger,
+def class_calibration(
+    y_true: Outcomes | Ledger,
     forecasts: Forecasts | None = None,
     *,
-    outcome: str | None = None,
     level: float = 0.95,
-    cluster: ArrayLike | None = None,
-    time: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     labels: Labels | None = None,
-    missing: Missing = "raise",
-    tolerance: float = TOLERANCE,
     n_resamples: int = 1000,
     seed: int | None = None,
 ) -> ClassCalibration:
@@ -188,13 +182,11 @@ def class_calibration(  # noqa: PLR0913  (the data, what cases share, and how th
 
     Parameters
     ----------
-    y_true, forecasts, outcome
-        As in `propriety.condense`, with the probabilities of one model: outcomes and rows with one probability per
-        class; a data frame or lazy frame with the names of its columns; or a ledger. The classes may be ordered.
+    y_true, forecasts, sample_weight, labels
+        Outcomes and rows with one probability per class, of one model; or cases, whose clusters and periods are allowed
+        for; see `propriety.cases`; or a ledger. The classes may be ordered.
     level : float
         Level of the verdict and the limits, strictly between 0 and 1.
-    cluster, time, sample_weight, labels, missing, tolerance
-        As in `propriety.condense`.
     n_resamples, seed : int, optional
         Number and seed of the draws of outcomes, if a class is rare. If hardly any draw reaches the statistic, more
         are made where the level needs them.
@@ -209,8 +201,8 @@ def class_calibration(  # noqa: PLR0913  (the data, what cases share, and how th
     A probability of exactly 0 adds nothing to the sums if its class did not happen. If it did, the probabilities are
     refuted.
 
-    Weights enter through the variance of the sums, clusters and times through the dispersion of their sums over
-    clusters or times. Distributions of rare classes need draws, which need independent cases in memory without
+    Weights enter through the variance of the sums, clusters and periods through the dispersion of their sums over
+    clusters or periods. Distributions of rare classes need draws, which need independent cases in memory without
     weights; otherwise classes with a variance below 50 are not tested, and the note says so. If the cases are not in
     memory, the shape is not tested, and the other two views have half of the level each. Of a stored ledger, the test
     of the temperature is conservative: its tables contain only a bound on the variance.
@@ -238,16 +230,12 @@ def class_calibration(  # noqa: PLR0913  (the data, what cases share, and how th
     """
     check_level(level)
     check_resamples(n_resamples)
+    refuse_frame(y_true, forecasts)
     ledger = open_ledger(
         y_true,
         forecasts,
-        outcome=outcome,
-        cluster=cluster,
-        time=time,
         sample_weight=sample_weight,
         labels=labels,
-        missing=missing,
-        tolerance=tolerance,
     )
     if ledger.labels is None:
         law = "class_calibration needs probabilities of classes; the forecasts are of one event"
@@ -298,7 +286,7 @@ def class_calibration_of(ledger: Ledger, model: str, *, level: float, drawing: D
         top = calibration_of(ledger.of_event(model, TOP), model, level=level, drawing=drawing)
     verdict = _outcome(result, near, named, test, float(read.lines.information.sum()) / 2.0, level)
     if verdict == "consistent" and ledger.dependence and top and top.test and not top.test.is_enough:
-        verdict = "too few events"  # There are too few clusters or times.
+        verdict = "too few events"  # There are too few clusters or periods.
     return ClassCalibration(
         outcome=verdict,
         **result,

@@ -36,7 +36,7 @@ def class_note(
 
 
 def _untested_classes(ledger: Ledger, test: ClassTest, lines: Lines) -> list[str]:
-    """Say how many classes are not tested by themselves, because they are rare or because of clusters or times."""
+    """Say how many classes are not tested by themselves, because they are rare or because of clusters or periods."""
     left_out, classes = np.isnan(test.class_p_values), len(test.class_p_values)
     rare = int(np.count_nonzero(left_out & (lines.uncorrelated > 0.0) & (lines.uncorrelated < SMALLEST)))
     correlated = int(np.count_nonzero(left_out & (lines.uncorrelated >= SMALLEST)))

@@ -57,7 +57,7 @@ def lines_of(tables: Iterable[tuple[ForecastTable, Cases | None]], drawing: Draw
 def _line(table: ForecastTable, own: Cases | None, drawing: Drawing) -> tuple[float, float, float]:
     sums, variance, uncorrelated = line_of_table(table)
     p_value, information = float(line_p_values(sums, variance, uncorrelated)), uncorrelated
-    if own is not None and (own.cluster is not None or own.time is not None):
+    if own is not None and (own.cluster is not None or own.period is not None):
         test = calibration_test_of(Ledger.of_source(own, (Event("event"),)), own.models[0], drawing)
         assert test is not None  # noqa: S101  (for the type checker; the cases are available)
         information, p_value = test.information, test.line_p_value
@@ -65,16 +65,16 @@ def _line(table: ForecastTable, own: Cases | None, drawing: Drawing) -> tuple[fl
 
 
 def class_test_of_cases(cases: Cases, scores: ClassScores, lines: Lines) -> ClassTest:
-    """Test the probabilities of cases whose weights, clusters or times enter through the dispersion of the sums.
+    """Test the probabilities of cases whose weights, clusters or periods enter through the dispersion of the sums.
 
     With weights, the variance of the sums of temperature and shape is at least that of the weighted residuals.
     """
     residuals, noise_df = standardised(scores.residuals, scores.variance), math.inf
-    if cases.cluster is not None or cases.time is not None:
+    if cases.cluster is not None or cases.period is not None:
         units, codes = units_of_cases(cases)
         residuals = sums_of_units(residuals.T, codes, units).T
     dispersion: Floats = (residuals**2).sum(axis=0)
-    if cases.time is not None and len(residuals) > 1:
+    if cases.period is not None and len(residuals) > 1:
         error, df = hac(residuals - residuals.mean(axis=0))
         dispersion, noise_df = error**2, float(df[0])
     sums = residuals.sum(axis=0)

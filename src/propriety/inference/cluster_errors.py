@@ -42,7 +42,7 @@ class ClusterErrors(NamedTuple):
 
 
 def sums_by_cluster(moments: Moments) -> ClusterSums:
-    """Return the sums of each cluster, or time, of moments."""
+    """Return the sums of each cluster, or period, of moments."""
     assert moments.dependence is not None  # noqa: S101  (for the type checker; used with clusters only)
     units = moments.over(moments.dependence)
     with np.errstate(invalid="ignore"):  # Infinite losses.

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-from narwhals.typing import IntoFrame
 from numpy.typing import ArrayLike, NDArray
 
 from propriety.checks import check_level, check_resamples, fresh_seed
@@ -16,7 +15,7 @@ from propriety.inference.answers_ledger import as_measured
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.comparison_methods import CompareMethod, method_for
 from propriety.inference.comparison_words import comparison_words, method_in_words, rule_sentence
-from propriety.inference.dependence import check_times
+from propriety.inference.dependence import check_periods
 from propriety.inference.estimates import (
     KNOWN_WEIGHTS,
     NEIGHBOURS,
@@ -41,13 +40,12 @@ from propriety.inference.paired_tests import (
 )
 from propriety.inference.verdicts import Names, Pair, Standings, VerdictBasis, standings_of, verdicts_of
 from propriety.ledger.ledger import Ledger
-from propriety.ledger.sources import open_ledger
+from propriety.ledger.sources import Data, open_ledger
 from propriety.result import Floats, Result
 from propriety.rules.families import BRIER
 from propriety.rules.rule import Rule
-from propriety.tables.cases import TOLERANCE
-from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.labels import Labels
+from propriety.tables.reading import refuse_time
 from propriety.tables.validation import Forecasts, Missing
 
 RESAMPLES = 9999
@@ -81,7 +79,7 @@ class Comparison(Result):
     models, measure, method, level
         Names in the order given, the measure, the test in words, and the level.
     n, units : int
-        Number of cases, and of clusters or times, or cases if there are neither.
+        Number of cases, and of clusters or periods, or cases if there are neither.
     dropped : int
         Rows left out because of missing values.
     note : str
@@ -154,14 +152,14 @@ class Comparison(Result):
 
 
 def compare(  # noqa: PLR0913  (the data, what their cases share, and the test)
-    y_true: ArrayLike | IntoFrame | ForecastTable | Ledger,
+    y_true: Data,
     forecasts: Forecasts | None = None,
     measure: Measure | Rule = BRIER,
     *,
     outcome: str | None = None,
     reference: str | None = None,
     cluster: ArrayLike | None = None,
-    time: ArrayLike | None = None,
+    period: ArrayLike | None = None,
     method: CompareMethod = "auto",
     horizon: int | None = None,
     level: float = 0.95,
@@ -171,7 +169,7 @@ def compare(  # noqa: PLR0913  (the data, what their cases share, and the test)
     pos_label: Hashable | None = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
-    tolerance: float = TOLERANCE,
+    time: None = None,
 ) -> Comparison:
     r"""Compare models on the same cases: the difference in a measure, its interval, and a test.
 
@@ -184,10 +182,10 @@ def compare(  # noqa: PLR0913  (the data, what their cases share, and the test)
     - ``"cluster"``, with `cluster`: cases of one cluster (a patient, a site) may be correlated in any way; the same
       with sums over clusters instead of cases. The factor and the degrees of freedom allow for clusters of unequal
       size: see `cluster_errors`. They are G / (G - 1) and G - 1 if the sizes are equal.
-    - ``"diebold-mariano"``, with `time`: neighbours in time are correlated. The variance is that of `hac` with
-      its correction by Harvey, Leybourne and Newbold: by default Bartlett weights over :math:`1.3 \sqrt{T}` times;
+    - ``"diebold-mariano"``, with `period`: neighbouring periods are correlated. The variance is that of `hac` with
+      its correction by Harvey, Leybourne and Newbold: by default Bartlett weights over :math:`1.3 \sqrt{T}` periods;
       with `horizon` the classical test with horizon - 1 lags and T - 1 degrees of freedom.
-    - ``"block bootstrap"``, with `time`: blocks of :math:`1.3 \sqrt{T}` neighbouring times are drawn; see
+    - ``"block bootstrap"``, with `period`: blocks of :math:`1.3 \sqrt{T}` neighbouring periods are drawn; see
       `block_bootstrap`.
 
     With few events, a few cases determine the mean difference, and :math:`t` is far from its distribution. If both
@@ -199,40 +197,33 @@ def compare(  # noqa: PLR0913  (the data, what their cases share, and the test)
 
     The area under the ROC curve is compared by DeLong's test, with Welch's degrees of freedom for events and
     non-events. Other measures with an influence function are compared by that function, and all others by drawing
-    cases, clusters or times with replacement, the same ones for all models. Miscalibration, discrimination and the
+    cases, clusters or periods with replacement, the same ones for all models. Miscalibration, discrimination and the
     integrated calibration index have values and differences, but no test: they are inflated by noise, for each model
     differently, and draws add to it. Compare the score instead. The same holds for any measure whose draws are
     biased by more than three quarters of their standard deviation.
 
     Parameters
     ----------
-    y_true : array-like of shape (n,), data frame or Ledger
-        Outcomes; with `outcome`, a frame with one row per case, eager or lazy; or a ledger.
-    forecasts : mapping of str to array-like of shape (n,) or (n, K)
-        Forecasts of the same cases by each model; two models or more. With a frame, the names of the columns.
+    y_true, forecasts, outcome, cluster, sample_weight, pos_label, labels, missing, time
+        The cases, or what describes them, with the forecasts of two models or more; see `propriety.cases`. A ledger
+        replaces all data.
     measure : Rule, measure or callable
         What to compare: a rule for its mean score, a measure, or any function of a ForecastTable. A function does not
         say whether higher is better, so that no model is called better; a class with `higher_is_better` does.
-    outcome : str, optional
-        With a frame, the column of the outcomes.
     reference : str, optional
         The model with which the others are compared; by default every pair is compared.
-    cluster : array-like of shape (n,), or str with a frame, optional
-        Cluster of each case.
-    time : array-like of shape (n,), or str with a frame, optional
-        Time of each case, numbers or dates in any order. Cases of one time count as one observation, so they may be
-        correlated in any way; times are treated as evenly spaced.
+    period : array-like of shape (n,), or str with a frame, optional
+        Period of each case: numbers or dates in any order. Cases of one period count as one observation, so they may be
+        correlated in any way; periods are treated as evenly spaced.
     method : {"auto", "paired t", "cluster", "diebold-mariano", "block bootstrap", "bootstrap"}
-        By default the first of these that fits `cluster` and `time`; "bootstrap" draws cases, clusters or
-        times, for any measure.
+        By default the first of these that fits `cluster` and `period`; "bootstrap" draws cases, clusters or
+        periods, for any measure.
     horizon : int, optional
         Number of steps ahead of the forecasts, for "diebold-mariano".
     level : float
         Level of the intervals; models are distinguishable if the adjusted p-value is at most 1 - level.
     n_resamples, seed : int
         Number and seed of the draws; without a seed, a new one is drawn and stored in the result.
-    sample_weight, pos_label, labels, missing, tolerance
-        As in `propriety.mean_score`; ``missing="drop"`` drops a case with a missing value in any model.
 
     Returns
     -------
@@ -249,10 +240,10 @@ def compare(  # noqa: PLR0913  (the data, what their cases share, and the test)
 
     Clusters of very unequal size are equivalent to few equal ones, which `note` reports below 20. Events that come in
     clusters or runs are equivalent to fewer independent ones, which it reports below 50, or below 10 for independent
-    cases. If neighbouring differences in time have a correlation of 0.65, the interval of "diebold-mariano" has a
-    coverage of 88% with 200 times and 93% with 1,000, that of "block bootstrap" 92% and 93%. For rare events with a
-    correlation of 0.3, coverage is 86% and 90% with 1,000 times, and 94% with 10,000. Forecasts of classes are compared
-    by t only.
+    cases. If differences of neighbouring periods have a correlation of 0.65, the interval of "diebold-mariano" has a
+    coverage of 88% with 200 periods and 93% with 1,000, that of "block bootstrap" 92% and 93%. For rare events with a
+    correlation of 0.3, coverage is 86% and 90% with 1,000 periods, and 94% with 10,000. Forecasts of classes are
+    compared by t only.
 
     Losses that differ by the same amount in every case have no spread, and infinite losses no error: neither is tested.
 
@@ -263,7 +254,7 @@ def compare(  # noqa: PLR0913  (the data, what their cases share, and the test)
     ----------
     Diebold & Mariano (1995), doi:10.1080/07350015.1995.10524599; Harvey, Leybourne & Newbold (1997),
     doi:10.1016/S0169-2070(96)00719-4; Driscoll & Kraay (1998), doi:10.1162/003465398557825, for several cases of one
-    time; Cameron & Miller (2015), doi:10.3368/jhr.50.2.317, for clusters, and Imbens & Kolesár (2016),
+    period; Cameron & Miller (2015), doi:10.3368/jhr.50.2.317, for clusters, and Imbens & Kolesár (2016),
     doi:10.1162/REST_a_00552, for their degrees of freedom; Holm (1979), jstor:4615733; Mogstad, Romano, Shaikh &
     Wilhelm (2024), doi:10.1093/restud/rdad006, for ranks.
 
@@ -288,17 +279,17 @@ def compare(  # noqa: PLR0913  (the data, what their cases share, and the test)
     asked = read_measure(measure)
     check_level(level)
     check_resamples(n_resamples)
+    refuse_time(time)
     ledger = open_ledger(
         y_true,
         forecasts,
         outcome=outcome,
         cluster=cluster,
-        time=time,
+        period=period,
         sample_weight=sample_weight,
         pos_label=pos_label,
         labels=labels,
         missing=missing,
-        tolerance=tolerance,
         fewest=2,
     )
     drawing = Drawing(n_resamples, fresh_seed(seed))
@@ -322,8 +313,8 @@ def compare_of(
     if horizon is not None and chosen != "diebold-mariano":
         law = 'horizon is for method="diebold-mariano"'
         raise InputValueError(law, offender=f"the method is {chosen!r}")
-    if ledger.dependence == "time":
-        check_times(ledger.times(), horizon)
+    if ledger.dependence == "period":
+        check_periods(ledger.periods(), horizon)
     places, signs = pairs_of(ledger.models, reference)
     if isinstance(measure, FittedDistance):
         paired = paired_by_value(ledger, measure)
@@ -367,12 +358,12 @@ def _note(ledger: Ledger, measure: Measure, paired: Paired, statistic: Floats, *
     """Return warnings about an improper rule and intervals that are too narrow, or why there is no test."""
     said = [paired.untested]
     if np.isfinite(statistic).any():
-        alone = ledger.dependence == "time" and not in_order
+        alone = ledger.dependence == "period" and not in_order
         said += [SKEWED if paired.allowed else ""]
         caveat = getattr(measure, "caveat", None)
         said += [] if caveat is None else [next(filter(None, (caveat(ledger.table(one)) for one in ledger.models)), "")]
         fewest = paired.fewest if caveat is None else 0
-        correlated = {"inflation": paired.inflation, "independent_times": paired.independent_times}
+        correlated = {"inflation": paired.inflation, "independent_periods": paired.independent_periods}
         said += [few(ledger, fewest=fewest, what="intervals", **correlated)]
         said += [too_narrow(NEIGHBOURS, "intervals") if alone else "", censoring_note(ledger)]
         fixed = ledger.prevalence is not None and ledger.dependence is None and in_order

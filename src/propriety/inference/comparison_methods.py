@@ -11,11 +11,11 @@ from propriety.ledger.ledger import Ledger
 
 CompareMethod: TypeAlias = Literal["auto", "paired t", "cluster", "diebold-mariano", "block bootstrap", "bootstrap"]
 
-SUITS = {"paired t": None, "cluster": "cluster", "diebold-mariano": "time", "block bootstrap": "time"}
+SUITS = {"paired t": None, "cluster": "cluster", "diebold-mariano": "period", "block bootstrap": "period"}
 
 
 def method_for(method: CompareMethod, ledger: Ledger, measure: Measure) -> str:
-    """Return the method for a measure of independent cases, or of cases in clusters or times; "none" without a test."""
+    """Return the method for a measure of independent cases, or of clusters or periods; "none" without a test."""
     check_choice("method", method, get_args(CompareMethod))
     if method == "auto":
         return _automatic(ledger, measure)
@@ -37,7 +37,7 @@ def method_for(method: CompareMethod, ledger: Ledger, measure: Measure) -> str:
         law = (
             f"method={method!r} is for {'independent cases' if SUITS[method] is None else f'cases in {SUITS[method]}s'}"
         )
-        unfit = Wording("neither {cluster=} nor {time=} is given")
+        unfit = Wording("neither {cluster=} nor {period=} is given")
         offender = unfit if ledger.dependence is None else f"the cases are in {ledger.dependence}s"
         raise InputValueError(law, offender=offender)
     return method

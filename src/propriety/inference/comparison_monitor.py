@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from propriety.checks import check_level
-from propriety.errors import ImproperRuleError, InputValueError
+from propriety.errors import ImproperRuleError, InputValueError, Wording
 from propriety.inference.betting import MeanBets, bet_on_mean
 from propriety.inference.e_process import EProcess, anytime_p_values, first_reached, log_threshold, refuse_table
 from propriety.inference.estimates import counted
@@ -19,9 +19,11 @@ from propriety.result import Floats
 from propriety.rules.families import BRIER
 from propriety.rules.rule import Rule, check_rule
 from propriety.rules.scoring import losses_of
-from propriety.tables.cases import TOLERANCE, Cases
+from propriety.tables.arrays import PAIR
+from propriety.tables.cases import Cases
 from propriety.tables.labels import Labels
-from propriety.tables.validation import Missing, read_cases, read_rates
+from propriety.tables.reading import outcomes_by_row
+from propriety.tables.validation import read_cases, read_rates
 
 Standing: TypeAlias = Literal["better", "worse", "not distinguishable"]
 
@@ -91,7 +93,7 @@ class MonitoredComparison(EProcess):
         now = f"it is {self.standing}" if self.standing != "not distinguishable" else "they are not distinguishable"
         return f"{first}, and over all {self.n:,} {now}."
 
-    def extend(self, y_true: object, y_proba: object, reference: object) -> MonitoredComparison:
+    def extend(self, y_true: object, y_proba: object = None, reference: object = None) -> MonitoredComparison:
         """Return the whole stream, continued by further cases; the options do not change.
 
         The result is the same as for all cases at once.
@@ -104,21 +106,19 @@ class MonitoredComparison(EProcess):
         >>> tuesday.n, tuesday.alarm == monitor_comparison(y + y, p + p, 0.75).alarm
         (200, True)
         """
-        cases = _read_pair(y_true, y_proba, reference, self.options)
+        cases = _read_pair(y_true, y_proba, reference, {} if isinstance(y_true, Cases) else self.options)
         return _compared(cases, self.scored_by, self.level, self.options, self)
 
 
 def monitor_comparison(
-    y_true: ArrayLike,
-    y_proba: ArrayLike,
-    reference: ArrayLike,
+    y_true: ArrayLike | Cases,
+    y_proba: ArrayLike | None = None,
+    reference: ArrayLike | None = None,
     *,
     rule: Rule = BRIER,
     level: float = 0.95,
     pos_label: Hashable | None = None,
     labels: Labels | None = None,
-    missing: Missing = "raise",
-    tolerance: float = TOLERANCE,
 ) -> MonitoredComparison:
     r"""Test, after every case, whether a model is worse than a reference.
 
@@ -139,8 +139,9 @@ def monitor_comparison(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,)
-        Outcomes, in the order in which they became known.
+    y_true : array-like of shape (n,), or Cases
+        Outcomes, in the order in which they became known. Cases replace outcomes and forecasts; of two models, the
+        second is the reference.
     y_proba : array-like of shape (n,) or (n, K)
         Forecasts of the model.
     reference : array-like of the shape of `y_proba`, float, or array-like of shape (K,)
@@ -150,8 +151,8 @@ def monitor_comparison(
     level : float
         One minus the probability that a bound is ever wrong, strictly between 0 and 1, for outcomes that become known
         one after another.
-    pos_label, labels, missing, tolerance
-        As in `propriety.mean_score`; ``missing="drop"`` drops a case with a missing value in either forecast.
+    pos_label, labels
+        As in `propriety.mean_score`.
 
     Returns
     -------
@@ -192,8 +193,9 @@ def monitor_comparison(
     (np.float64(0.288), np.float64(0.227), np.float64(0.367))
     """
     check_level(level)
-    options = {"pos_label": pos_label, "labels": labels, "missing": missing, "tolerance": tolerance}
-    return _compared(_read_pair(y_true, y_proba, reference, options), rule, level, options, None)
+    options = {"pos_label": pos_label, "labels": labels}
+    cases = _read_pair(y_true, y_proba, reference, options)
+    return _compared(cases, rule, level, options_of(cases) if isinstance(y_true, Cases) else options, None)
 
 
 def _compared(
@@ -251,11 +253,39 @@ def _compared(
 def _read_pair(y_true: object, y_proba: object, reference: object, options: Mapping[str, Any]) -> Cases:
     """Read both forecasts, for the cases that both have."""
     refuse_table(y_true)
+    if isinstance(y_true, Cases):
+        return _pair_of(read_cases(y_true, y_proba), reference)
     model = read_cases(y_true, y_proba, **options)
     rates = read_rates(reference, model)
     if rates is not None:
         reference = np.broadcast_to(rates, (len(model) + model.dropped, *rates.shape))
     return read_cases(y_true, {"y_proba": y_proba, "reference": reference}, **options)
+
+
+def _pair_of(cases: Cases, reference: object) -> Cases:
+    """Return cases with the forecasts of two models, or of one and a reference."""
+    if len(cases.models) != (PAIR if reference is None else 1):
+        law = "must be those of two models, of which the second is the reference, or of one beside {reference=}"
+        raise InputValueError(Wording(law), argument="forecasts", offender=f"got {list(cases.models)}")
+    if reference is None:
+        return cases
+    (forecast,) = cases.forecasts.values()
+    against = read_rates(reference, cases)
+    if against is None:
+        outcome, labels = outcomes_by_row(cases)
+        read = read_cases(outcome, reference, labels=labels, missing="drop").checked()
+        (against,) = read.forecasts.values()
+        if len(read) != len(cases) or against.shape != forecast.shape:
+            law = "must be a rate, one rate per class, or a forecast of each of the {cases:,} cases"
+            raise InputValueError(Wording(law, cases=len(cases)), argument="reference")
+    pair = {"y_proba": forecast, "reference": np.broadcast_to(against, forecast.shape)}
+    return replace(cases, forecasts=pair, arguments={name: name for name in pair})
+
+
+def options_of(cases: Cases) -> dict[str, Any]:
+    """Return the labels with which a stream is continued that began with cases."""
+    labels = cases.sides if cases.labels is None else cases.labels
+    return {"pos_label": None, "labels": None if labels == tuple(range(len(labels))) else labels}
 
 
 def range_of(rule: Rule, classes: int | None) -> tuple[float, float]:

@@ -166,12 +166,12 @@ def method_in_words(method: str, horizon: int | None, n_resamples: int, tested: 
     'Paired t test on 1,204 cases; verdicts adjusted for 3 pairs'
     """
     span = span_of(tested.units)
-    lags = f"horizon {horizon}" if horizon else f"Bartlett weights over {counted(span, 'time')}"
+    lags = f"horizon {horizon}" if horizon else f"Bartlett weights over {counted(span, 'period')}"
     words = {
         "paired t": "Paired t test",
         "cluster": "Cluster-robust t test",
         "diebold-mariano": f"Diebold-Mariano test ({lags})",
-        "block bootstrap": f"Block bootstrap ({n_resamples:,} draws of blocks of {counted(span, 'time')})",
+        "block bootstrap": f"Block bootstrap ({n_resamples:,} draws of blocks of {counted(span, 'period')})",
         "delong": "DeLong test" if tested.unit == "case" else f"DeLong test robust to {tested.unit}s",
         "influence": "Influence-function test",
         "bootstrap": f"Paired bootstrap ({n_resamples:,} draws)",
@@ -192,9 +192,9 @@ def _counted_beyond(names: Sequence[str]) -> str:
 
 
 def _sample(tested: VerdictBasis) -> str:
-    """Return the number of cases, and of clusters or times."""
+    """Return the number of cases, and of clusters or periods."""
     cases = counted(tested.n, "case")
-    if tested.unit == "case" or (tested.unit == "time" and tested.units == tested.n):
+    if tested.unit == "case" or (tested.unit == "period" and tested.units == tested.n):
         return cases
     return f"{cases} {'in' if tested.unit == 'cluster' else 'at'} {counted(tested.units, tested.unit)}"
 

@@ -1,4 +1,4 @@
-"""Standard errors of means of correlated times: a long-run variance and a block bootstrap."""
+"""Standard errors of means of correlated periods: a long-run variance and a block bootstrap."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from scipy.special import stdtr, stdtrit
 
 from propriety.errors import InputValueError
 from propriety.result import Floats
-from propriety.tables.keys import check_time_labels
+from propriety.tables.keys import check_period_labels
 
-FEWEST_TIMES = 20  # With fewer times, a resample has at most three blocks.
+FEWEST_PERIODS = 20  # With fewer periods, a resample has at most three blocks.
 BLOCK = 2**21  # Block means computed at a time, which bounds the memory.
 
 
@@ -51,31 +51,31 @@ def student(mean: Floats, standard_error: Floats, df: Floats | float, level: flo
         return Estimates(standard_error, degrees, mean - half_width, mean + half_width, p_value)
 
 
-def span_of(times: int) -> int:
-    r"""Return the span of times over which correlation is considered, :math:`\lceil 1.3 \sqrt{T} \rceil`, at most all.
+def span_of(periods: int) -> int:
+    r"""Return the number of periods over which correlation is considered, :math:`\min(T, \lceil 1.3 \sqrt{T} \rceil)`.
 
     Examples
     --------
     >>> span_of(50), span_of(1000)
     (10, 42)
     """
-    return min(math.ceil(1.3 * math.sqrt(times)), times)
+    return min(math.ceil(1.3 * math.sqrt(periods)), periods)
 
 
-def check_times(times: Sequence[Any], horizon: int | None) -> None:
-    """Raise an error for times without a natural order, or a horizon beyond them."""
-    check_time_labels(times)
+def check_periods(periods: Sequence[Any], horizon: int | None) -> None:
+    """Raise an error for periods without a natural order, or a horizon beyond them."""
+    check_period_labels(periods)
     if horizon is None:
         return
-    if isinstance(horizon, bool) or not isinstance(horizon, int | np.integer) or not 1 <= horizon < len(times):
-        law = f"horizon must be a whole number from 1 to the number of times minus one, {len(times) - 1:,}"
+    if isinstance(horizon, bool) or not isinstance(horizon, int | np.integer) or not 1 <= horizon < len(periods):
+        law = f"horizon must be a whole number from 1 to the number of periods minus one, {len(periods) - 1:,}"
         raise InputValueError(f"{law}; got {horizon!r}")
 
 
 def hac(parts: Floats, *, horizon: int | None = None) -> tuple[Floats, Floats]:
     r"""Return the standard error of sums over time, and their degrees of freedom.
 
-    With :math:`c_t` the contribution of time :math:`t` of :math:`T` to the deviation of a mean, so that the
+    With :math:`c_t` the contribution of period :math:`t` of :math:`T` to the deviation of a mean, so that the
     contributions sum to zero, the squared error is
 
     .. math::
@@ -91,7 +91,7 @@ def hac(parts: Floats, *, horizon: int | None = None) -> tuple[Floats, Floats]:
 
     Parameters
     ----------
-    parts : ndarray of shape (times, series)
+    parts : ndarray of shape (periods, series)
         The contributions :math:`c_t` in the order of time.
     horizon : int, optional
         Number of steps ahead of the forecasts.
@@ -115,36 +115,36 @@ def hac(parts: Floats, *, horizon: int | None = None) -> tuple[Floats, Floats]:
     >>> bool(np.isclose(error[0], x.std(ddof=1) / 2))
     True
     """
-    times = len(parts)
-    if times < 2:
+    periods = len(parts)
+    if periods < 2:
         return np.full(parts.shape[1], np.nan), np.full(parts.shape[1], np.nan)
-    span = span_of(times) if horizon is None else horizon
+    span = span_of(periods) if horizon is None else horizon
     bartlett = 1.0 - np.arange(span) / span
     with np.errstate(invalid="ignore"):  # Contributions to an infinite mean.
-        falling = _falling(parts, span) / _kept(bartlett, times)
+        falling = _falling(parts, span) / _kept(bartlett, periods)
         if horizon is None:
-            return np.sqrt(falling), np.full(parts.shape[1], times / _two_sided(bartlett**2))
-        level = _level(parts, span) / _kept(np.ones(span), times)
-        return np.sqrt(np.where(level > 0.0, level, falling)), np.full(parts.shape[1], times - 1.0)
+            return np.sqrt(falling), np.full(parts.shape[1], periods / _two_sided(bartlett**2))
+        level = _level(parts, span) / _kept(np.ones(span), periods)
+        return np.sqrt(np.where(level > 0.0, level, falling)), np.full(parts.shape[1], periods - 1.0)
 
 
-def independent_times(parts: Floats, standard_error: Floats) -> Floats:
-    """Return how many independent times would give sums over time their standard errors by `hac`.
+def independent_periods(parts: Floats, standard_error: Floats) -> Floats:
+    """Return how many independent periods would give sums over time their standard errors by `hac`.
 
     Examples
     --------
     >>> x = np.repeat(np.random.default_rng(1).normal(size=(50, 1)), 3, axis=0)
-    >>> independent_times(x - x.mean(), hac(x - x.mean())[0]).round()
+    >>> independent_periods(x - x.mean(), hac(x - x.mean())[0]).round()
     array([56.])
     """
-    times = len(parts)
+    periods = len(parts)
     with np.errstate(divide="ignore", invalid="ignore"):  # Infinite means, and those that do not vary.
-        found: Floats = times * (parts**2).sum(axis=0) * times / (times - 1.0) / standard_error**2
+        found: Floats = periods * (parts**2).sum(axis=0) * periods / (periods - 1.0) / standard_error**2
     return found
 
 
 def error_of_difference(errors: tuple[Errors, Errors], parts: tuple[Floats, Floats], *, in_time: bool) -> Errors:
-    r"""Return the errors of differences between numbers of two groups of cases, which may share clusters or times.
+    r"""Return the errors of differences between numbers of two groups of cases, which may share clusters or periods.
 
     With the errors :math:`s_1, s_2` of both sides and the contributions :math:`a_u, b_u` of the clusters, the squared
     error is :math:`s_1^2 + s_2^2 - 2 \sum_u a_u b_u`. In time, the covariance is that of `hac`. The square is at least
@@ -156,10 +156,10 @@ def error_of_difference(errors: tuple[Errors, Errors], parts: tuple[Floats, Floa
     errors : tuple of Errors
         Standard errors and degrees of freedom of both sides, of shape (series,).
     parts : tuple of ndarray of shape (units, series)
-        Contributions of all clusters, or of all times in order, to the deviation of either side; 0 where a side has no
-        cases.
+        Contributions of all clusters, or of all periods in order, to the deviation of either side; 0 where a side has
+        no cases.
     in_time : bool
-        Whether the units are times.
+        Whether the units are periods.
 
     References
     ----------
@@ -189,11 +189,11 @@ def error_of_difference(errors: tuple[Errors, Errors], parts: tuple[Floats, Floa
 
 
 def block_bootstrap(mean: Floats, parts: Floats, *, level: float, n_resamples: int, seed: int) -> Estimates:
-    r"""Draw blocks of neighbouring times and return intervals and p-values from the draws.
+    r"""Draw blocks of neighbouring periods and return intervals and p-values from the draws.
 
-    A block is `span_of` times long, and the last time is followed by the first, so that each time is drawn equally
-    often. A draw of :math:`k = \lceil T / S \rceil` blocks gives :math:`t^* = m^* / s^*`, from the mean of its block
-    means and the standard error of that mean by their spread; the sample gives :math:`t = m / s`, with the error
+    A block is `span_of` periods long, and the last period is followed by the first, so that each period is drawn
+    equally often. A draw of :math:`k = \lceil T / S \rceil` blocks gives :math:`t^* = m^* / s^*`, from the mean of its
+    block means and the standard error of that mean by their spread; the sample gives :math:`t = m / s`, with the error
     :math:`s` of `hac`. The interval is :math:`m \pm q s`, with :math:`q` the quantile of :math:`|t^*|` at the level,
     and the p-value is the share of :math:`|t^*|` that reach :math:`|t|`, counting the sample itself. The interval
     contains 0 if and only if the p-value is above one minus the level.
@@ -202,8 +202,8 @@ def block_bootstrap(mean: Floats, parts: Floats, *, level: float, n_resamples: i
     ----------
     mean : ndarray of shape (series,)
         The means.
-    parts : ndarray of shape (times, series)
-        Contribution of each time to the deviation of the means, as in `hac`.
+    parts : ndarray of shape (periods, series)
+        Contribution of each period to the deviation of the means, as in `hac`.
     level, n_resamples, seed
         Level of the intervals, number and seed of the draws.
 
@@ -222,9 +222,9 @@ def block_bootstrap(mean: Floats, parts: Floats, *, level: float, n_resamples: i
     >>> bool(found.low[0] < mean[0] < found.high[0])
     True
     """
-    times = len(parts)
-    if times < FEWEST_TIMES:
-        law = f"the block bootstrap needs {FEWEST_TIMES} times or more; got {times}"
+    periods = len(parts)
+    if periods < FEWEST_PERIODS:
+        law = f"the block bootstrap needs {FEWEST_PERIODS} periods or more; got {periods}"
         raise InputValueError(law, hint='use method="diebold-mariano".')
     beyond = math.floor((1.0 - level) * (n_resamples + 1) + 1e-9)
     if beyond < 1:
@@ -256,9 +256,9 @@ def _level(parts: Floats, span: int) -> Floats:
     return total
 
 
-def _kept(weights: Floats, times: int) -> float:
-    """Return the share of the variance of independent times that remains after subtracting the mean."""
-    return 1.0 - _two_sided(weights * (1.0 - np.arange(len(weights)) / times)) / times
+def _kept(weights: Floats, periods: int) -> float:
+    """Return the share of the variance of independent periods that remains after subtracting the mean."""
+    return 1.0 - _two_sided(weights * (1.0 - np.arange(len(weights)) / periods)) / periods
 
 
 def _two_sided(weights: Floats) -> float:
@@ -267,9 +267,9 @@ def _two_sided(weights: Floats) -> float:
 
 def _drawn(parts: Floats, n_resamples: int, seed: int) -> Floats:
     """Return the statistic of each draw, shape (draws, series)."""
-    times, series = parts.shape
-    span = span_of(times)
-    blocks = math.ceil(times / span)
+    periods, series = parts.shape
+    span = span_of(periods)
+    blocks = math.ceil(periods / span)
     running = np.cumsum(np.concatenate([np.zeros((1, series)), parts, parts[: span - 1]]), axis=0)
     with np.errstate(invalid="ignore"):  # Contributions to an infinite mean.
         sums = running[span:] - running[:-span]
@@ -277,7 +277,7 @@ def _drawn(parts: Floats, n_resamples: int, seed: int) -> Floats:
     statistic = np.empty((n_resamples, series))
     size = max(BLOCK // (blocks * series), 1)
     for start in range(0, n_resamples, size):
-        begins = generator.integers(times, size=(min(size, n_resamples - start), blocks))
+        begins = generator.integers(periods, size=(min(size, n_resamples - start), blocks))
         with np.errstate(divide="ignore", invalid="ignore"):  # Equal blocks have no spread.
             drawn = sums[begins]
             average = drawn.mean(axis=1)
@@ -287,7 +287,7 @@ def _drawn(parts: Floats, n_resamples: int, seed: int) -> Floats:
 
 
 def places_of_groups(group: NDArray[np.intp], groups: int) -> list[slice]:
-    """Return where the entries of each group are; they are sorted by group, and within groups by time.
+    """Return where the entries of each group are; they are sorted by group, and within groups by period.
 
     Examples
     --------
@@ -298,7 +298,7 @@ def places_of_groups(group: NDArray[np.intp], groups: int) -> list[slice]:
 
 
 def sums_of_units(parts: Floats, codes: NDArray[np.intp], units: int) -> Floats:
-    """Return the sum of each row of numbers over the cases of every cluster or time.
+    """Return the sum of each row of numbers over the cases of every cluster or period.
 
     Examples
     --------

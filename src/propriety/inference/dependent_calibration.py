@@ -1,4 +1,4 @@
-"""Variance of the sums used in calibration tests if cases of one cluster or time are correlated."""
+"""Variance of the sums used in calibration tests if cases of one cluster or period are correlated."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class Dispersion(NamedTuple):
     df : float
         Degrees of freedom of the variances over time; infinite for clusters.
     worth : float
-        Effective number of independent times; infinite for clusters.
+        Effective number of independent periods; infinite for clusters.
     equal_units : float
-        Number of clusters of equal information that they are worth; infinite for times.
+        Number of clusters of equal information that they are worth; infinite for periods.
     """
 
     variance: Floats
@@ -43,7 +43,7 @@ class Dispersion(NamedTuple):
 
 
 def dispersion_of_scores(cases: Cases, table: ForecastTable, scores: NullScores) -> Dispersion:
-    """Return the variance of each sum of residuals under clusters, or under times over a span of neighbours."""
+    """Return the variance of each sum of residuals under clusters, or under periods over a span of neighbours."""
     if not scores.sums.size:
         return Dispersion(np.empty(0), np.empty(0))
     forecast, event, weight = cases.gathered()
@@ -60,7 +60,7 @@ def dispersion_of_scores(cases: Cases, table: ForecastTable, scores: NullScores)
         units, parts = int(codes.max()) + 1, cases.censoring.influence(parts)
     # If the forecasts are calibrated, the sums have mean 0: nothing is fitted, so there is nothing to correct for.
     sums = sums_of_units(parts, codes, units)
-    if cases.time is not None and units > 1:
+    if cases.period is not None and units > 1:
         centred = sums - sums.mean(axis=1)[:, None]
         error, df = hac(centred.T)
         return Dispersion(error**2, error**2, float(df[0]), _worth(centred[: scores.sizes[0]]))
@@ -73,17 +73,18 @@ def dispersion_of_scores(cases: Cases, table: ForecastTable, scores: NullScores)
 
 
 def _worth(centred: Floats) -> float:
-    r"""Return :math:`T (1 - r) / (1 + r)`, with the correlation r of neighbouring times, at most T, for both sums.
+    r"""Return :math:`T (1 - r) / (1 + r)`, with the correlation r of neighbouring periods, at most T, for both sums.
 
-    That many independent times estimate a mean as well as times whose correlation decreases by a factor r at each step.
+    That many independent periods estimate a mean as well as periods whose correlation decreases by a factor r at each
+    step.
     """
-    times = centred.shape[1]
+    periods = centred.shape[1]
     r = float((centred[:, 1:] * centred[:, :-1]).sum()) / max(float((centred**2).sum()), np.finfo(np.float64).tiny)
-    return times * (1.0 - r) / (1.0 + r) if r > 0.0 else float(times)
+    return periods * (1.0 - r) / (1.0 + r) if r > 0.0 else float(periods)
 
 
 def spread_of_regression(cases: Cases, table: ForecastTable, given: Regression) -> Spread:
-    """Return the spread of regressed residuals from their sums over clusters or times."""
+    """Return the spread of regressed residuals from their sums over clusters or periods."""
     forecast, event, weight = cases.gathered()
     row = rows_of(table, forecast)
     group = np.searchsorted(given.start, row, side="right") - 1
@@ -102,7 +103,7 @@ def spread_of_regression(cases: Cases, table: ForecastTable, given: Regression) 
 
 
 def units_of_cases(cases: Cases) -> tuple[int, NDArray[np.intp]]:
-    """Return the number of clusters or times, and the code of each case."""
+    """Return the number of clusters or periods, and the code of each case."""
     keys = cases.units
     assert keys is not None  # noqa: S101  (for the type checker; such cases have them)
     return len(keys), keys.codes

@@ -19,7 +19,7 @@ def design_effect(cases: Cases) -> float:
 
     .. math:: \sum_u \Big(\sum_{i \in u} w_i r_i\Big)^2 \Big/ \sum_i w_i^2 r_i^2
 
-    with clusters or times u. The residuals are those of the isotonic curve, so that miscalibration does not count as
+    with clusters or periods u. The residuals are those of the isotonic curve, so that miscalibration does not count as
     correlation; both sums are also over the classes, each of which has a curve.
 
     Examples

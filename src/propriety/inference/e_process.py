@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.errors import InputTypeError
+from propriety.errors import InputTypeError, InputValueError
 from propriety.inference.estimates import counted
 from propriety.result import Floats, Result
+from propriety.tables.cases import Cases
 from propriety.tables.censored_outcomes import CensoredOutcomes
 from propriety.tables.forecast_table import ForecastTable
 
@@ -112,5 +113,7 @@ def refuse_table(y_true: object) -> None:
     if isinstance(y_true, ForecastTable):
         law = "monitoring needs predictions in order of arrival; a ForecastTable holds no individual cases"
         raise InputTypeError(law)
-    if isinstance(y_true, CensoredOutcomes):
+    if isinstance(y_true, CensoredOutcomes) or (isinstance(y_true, Cases) and y_true.censoring is not None):
         raise InputTypeError("monitoring needs known outcomes; those by a horizon are weighted for censoring")
+    if isinstance(y_true, Cases) and y_true.weight is not None:
+        raise InputValueError("monitoring needs cases without weights, because its tests count cases")

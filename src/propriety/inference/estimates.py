@@ -27,10 +27,11 @@ FEWEST_FOLLOWED = 30  # With fewer cases of a censoring curve followed up, inter
 FEWEST_WORTH = 3  # Effective number of weighted cases; below it, 95% intervals held the truth in 0 to 60% of samples.
 TOO_LITTLE = f"the cases are worth fewer than {FEWEST_WORTH} of equal weight"
 VARIED = 1.5  # Events count by their effective number if their weights reduce it by this factor or more.
-# Times are noted if correlation reduces their number by this factor or more, and they are worth few (`studies/times`).
-CORRELATED, FEWEST_TIMES = 2.0, 40
+# Periods are noted if correlation reduces their number by this factor or more, and they are worth few
+# (`studies/times`).
+CORRELATED, FEWEST_PERIODS = 2.0, 40
 ROUNDING = 1e-12  # Differences and spreads below this share of the values are rounding error.
-NEIGHBOURS = "neighbouring times count as independent"
+NEIGHBOURS = "neighbouring periods count as independent"
 INDEPENDENT = f"{NEIGHBOURS}: the interval may be too narrow"
 DEPENDENT = 0.01  # A smaller p-value of the test of whether censoring depends on the forecasts is reported.
 KNOWN_WEIGHTS = "with censoring weights taken as known"
@@ -61,7 +62,7 @@ class Estimate(Result):
     n : int
         Number of cases.
     units : int
-        Number of independent units: the cases, clusters or times.
+        Number of independent units: the cases, clusters or periods.
     note : str
         A caveat, if any.
     dropped : int
@@ -152,7 +153,7 @@ def few_in_words(
     what: str = "the interval",
     cases: tuple[int, float] | None = None,
     effective: tuple[float, float] | None = None,
-    times: tuple[int, float] | None = None,
+    periods: tuple[int, float] | None = None,
 ) -> str:
     """Say which numbers are too small for an interval to be reliable; "" if all are large enough.
 
@@ -174,8 +175,8 @@ def few_in_words(
         For independent cases with weights, their number, and their effective number if they were of equal weight.
     effective : (float, float), optional
         The effective numbers of events and of non-events.
-    times : (int, float), optional
-        Number of times, and the number of independent ones that would have the same error.
+    periods : (int, float), optional
+        Number of periods, and the number of independent ones that would have the same error.
 
     Examples
     --------
@@ -185,8 +186,8 @@ def few_in_words(
     'based on 200 events (worth 40 independent ones): the interval may be too narrow'
     >>> few_in_words((100, 1900), None, fewest=10, effective=(21.4, 1900.0))
     'based on 100 events (worth 21 of equal weight): the interval may be too narrow'
-    >>> few_in_words((200, 9800), None, times=(60, 12.3))
-    'based on 60 times (worth 12 independent ones): the interval may be too narrow'
+    >>> few_in_words((200, 9800), None, periods=(60, 12.3))
+    'based on 60 periods (worth 12 independent ones): the interval may be too narrow'
     """
     parts = []
     few_cases = cases is not None and round(cases[1]) < min(cases[0], FEWEST_CLUSTERS)
@@ -209,8 +210,8 @@ def few_in_words(
         parts.append(counted(number, "cluster") + f" (worth {equal:.0f} of equal size)" * (round(equal) < number))
     if cases is not None and few_cases:
         parts.append(f"{counted(cases[0], 'case')} (worth {cases[1]:.0f} of equal weight)")
-    if times is not None and times[1] < min(FEWEST_TIMES, times[0] / CORRELATED):
-        parts.append(f"{counted(times[0], 'time')} (worth {counted(max(round(times[1]), 1), 'independent one')})")
+    if periods is not None and periods[1] < min(FEWEST_PERIODS, periods[0] / CORRELATED):
+        parts.append(f"{counted(periods[0], 'period')} (worth {counted(max(round(periods[1]), 1), 'independent one')})")
     listed = " and ".join(filter(None, [", ".join(parts[:-1]), *parts[-1:]]))
     return too_narrow(f"based on {listed}", what) if parts else ""
 
@@ -249,7 +250,7 @@ def censoring_note(ledger: Ledger, consequence: str = "the interval may be too n
 
 
 def units_of(ledger: Ledger) -> int:
-    """Return the number of clusters or times with weight, or of cases; from moments if the cases are not available."""
+    """Return the number of clusters or periods with weight, or of cases; from moments if there are no cases."""
     if ledger.dependence is None:
         return ledger.n
     weights = _unit_weights(ledger)
@@ -262,13 +263,13 @@ def few(
     inflation: float = 1.0,
     fewest: int = FEWEST,
     what: str = "the interval",
-    independent_times: float = math.nan,
+    independent_periods: float = math.nan,
 ) -> str:
     """Say which numbers are too small for an interval to be reliable; see `few_in_words`."""
     weights = _unit_weights(ledger) if ledger.dependence == "cluster" else None
     clusters = None if weights is None else (len(weights), effective_number(weights))
-    times = None if math.isnan(independent_times) else (units_of(ledger), independent_times)
-    said = partial(few_in_words, clusters=clusters, inflation=inflation, fewest=fewest, what=what, times=times)
+    periods = None if math.isnan(independent_periods) else (units_of(ledger), independent_periods)
+    said = partial(few_in_words, clusters=clusters, inflation=inflation, fewest=fewest, what=what, periods=periods)
     weighted = _has_own_weights(ledger)
     if ledger.labels is not None and not weighted:
         return said(None, others=_beside_the_most_frequent(ledger))
@@ -318,10 +319,10 @@ def _beside_the_most_frequent(ledger: Ledger) -> int | None:
 
 
 def _unit_weights(ledger: Ledger) -> Floats | None:
-    """Return the weight of each cluster or time; None if not known."""
+    """Return the weight of each cluster or period; None if not known."""
     if ledger.rules:
         moments = ledger.moments(ledger.rules[0])
-        assert moments.dependence is not None  # noqa: S101  (for the type checker; the ledger has clusters or times)
+        assert moments.dependence is not None  # noqa: S101  (for the type checker; the ledger has clusters or periods)
         return moments.over(moments.dependence).weight
     cases = ledger.cases
     if cases is None:
@@ -345,7 +346,7 @@ def make_estimate(  # noqa: PLR0913  (a number, its error, and what it rests on)
     scale: str = "identity",
     inflation: float = 1.0,
     fewest: int = FEWEST,
-    independent_times: float = math.nan,
+    independent_periods: float = math.nan,
     **facts: Any,
 ) -> Estimate:
     """Make an estimate with its interval, except for an infinite mean, a single unit, or values that do not vary."""
@@ -360,7 +361,9 @@ def make_estimate(  # noqa: PLR0913  (a number, its error, and what it rests on)
     elif units == 1 or math.isnan(error):
         low = high = error = math.nan
         note = (
-            "a single time has no spread" if ledger.dependence == "time" else "a single case or cluster has no spread"
+            "a single period has no spread"
+            if ledger.dependence == "period"
+            else "a single case or cluster has no spread"
         )
         note = note if units == 1 else "a single event, non-event or cluster has no spread"
     elif is_worth_too_little(ledger):
@@ -369,7 +372,7 @@ def make_estimate(  # noqa: PLR0913  (a number, its error, and what it rests on)
     elif error * math.sqrt(units) <= ROUNDING * abs(value):
         low, high, error, note = math.nan, math.nan, 0.0, NO_SPREAD
     else:
-        few_there = few(ledger, inflation=inflation, fewest=fewest, independent_times=independent_times)
+        few_there = few(ledger, inflation=inflation, fewest=fewest, independent_periods=independent_periods)
         note = "; ".join(filter(None, (few_there, censoring_note(ledger))))
     return Estimate(
         value=value,

@@ -7,7 +7,6 @@ from collections.abc import Hashable
 from dataclasses import replace
 from typing import Literal, TypeAlias, get_args
 
-from narwhals.typing import IntoFrame
 from numpy.typing import ArrayLike
 
 from propriety.checks import check_choice, check_level, check_positive, check_resamples, fresh_seed
@@ -24,20 +23,22 @@ from propriety.inference.measure_reading import read_measure
 from propriety.inference.measures import Mean, MeanScore, Measure, Regret, Skill, Smooth
 from propriety.inference.part_estimates import estimate_part, is_part
 from propriety.ledger.ledger import Ledger
-from propriety.ledger.sources import open_ledger
+from propriety.ledger.sources import Data, open_ledger
 from propriety.rules.families import BRIER, Elementary
 from propriety.rules.rule import Rule
 from propriety.tables import laws
-from propriety.tables.cases import TOLERANCE
+from propriety.tables.cases import Cases
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.labels import Labels
+from propriety.tables.lazy_cases import LazyCases
+from propriety.tables.reading import refuse_time
 from propriety.tables.validation import Forecasts, Missing
 
 EstimateMethod: TypeAlias = Literal["auto", "analytic", "bootstrap"]
 
 
 def estimate(  # noqa: PLR0913  (the data, what is estimated, and how it is drawn)
-    y_true: ArrayLike | IntoFrame | ForecastTable | Ledger,
+    y_true: Data,
     forecasts: Forecasts | None = None,
     measure: Measure | Rule = BRIER,
     *,
@@ -45,7 +46,7 @@ def estimate(  # noqa: PLR0913  (the data, what is estimated, and how it is draw
     method: EstimateMethod = "auto",
     level: float = 0.95,
     cluster: ArrayLike | None = None,
-    time: ArrayLike | None = None,
+    period: ArrayLike | None = None,
     n_resamples: int = 1000,
     seed: int | None = None,
     workers: int = 1,
@@ -54,7 +55,7 @@ def estimate(  # noqa: PLR0913  (the data, what is estimated, and how it is draw
     pos_label: Hashable | None = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
-    tolerance: float = TOLERANCE,
+    time: None = None,
 ) -> Estimate:
     r"""Estimate a measure of forecasts with a confidence interval.
 
@@ -62,7 +63,7 @@ def estimate(  # noqa: PLR0913  (the data, what is estimated, and how it is draw
 
     - a mean score, and net benefit: Student's t, limited to the range of the rule, with the standard error of the mean,
       :math:`\frac{1}{W} \sqrt{\frac{n}{n - 1} \sum_i w_i^2 (l_i - \bar l)^2}`. With `cluster` the same for sums over
-      clusters, with a factor and degrees of freedom that allow for unequal sizes (`cluster_errors`); with `time` the
+      clusters, with a factor and degrees of freedom that allow for unequal sizes (`cluster_errors`); with `period` the
       long-run variance of `propriety.compare`. If an outcome has fewer than 50 cases, and at most a fifth of all, the
       limits are those of a sum of rare events, from the gamma distribution (`limits_of_rare`). Net benefit at one
       threshold, of independent, unweighted cases, has normal limits that count one more event and one more non-event
@@ -84,28 +85,24 @@ def estimate(  # noqa: PLR0913  (the data, what is estimated, and how it is draw
     - the integrated calibration index: draws of the coefficients of its smooth curve; see `ReliabilityCurve.smooth`.
 
     Everything else, or everything with ``method="bootstrap"``, has the percentile interval of draws with replacement:
-    of counts per forecast and outcome or, with weights, clusters or times, of cases, whole clusters or whole times. The
-    intervals of the area under the ROC curve, of the net benefit of the highest forecasts, of accuracy at a coverage
-    and of coverage at an accuracy also contain limits that do not depend on the draws, all of which may lack the rare
-    cases that the sample lacks.
+    of counts per forecast and outcome or, with weights, clusters or periods, of cases, whole clusters or whole periods.
+    The intervals of the area under the ROC curve, of the net benefit of the highest forecasts, of accuracy at a
+    coverage and of coverage at an accuracy also contain limits that do not depend on the draws, all of which may lack
+    the rare cases that the sample lacks.
 
     Parameters
     ----------
-    y_true : array-like of shape (n,), data frame, ForecastTable or Ledger
-        Outcomes; with `outcome`, a frame with one row per case, eager or lazy; or condensed cases.
+    y_true, outcome, cluster, period, sample_weight, pos_label, labels, missing, time
+        The cases, or what describes them; see `propriety.cases`. A ledger or a ForecastTable replaces all data.
     forecasts : array-like of shape (n,) or (n, K), or str
-        Probability of the event, or of each class. With a frame, the name of its column; with a ledger, the name of the
-        model, unless there is only one.
+        Probability of the event, or of each class. With a frame, the name of its column; with cases or a ledger, the
+        name of the model, unless there is only one.
     measure : Rule, measure or callable
         What to estimate: a rule for its mean score, a measure, or any function of a ForecastTable.
-    outcome : str, optional
-        With a frame, the column of the outcomes.
     method : {"auto", "analytic", "bootstrap"}
         A formula if there is one; only a formula; or draws.
     level : float
         Confidence level of the interval.
-    cluster, time : array-like of shape (n,), or str with a frame, optional
-        Cluster (patient, site, day) within which cases may be correlated, or their time.
     n_resamples, seed : int, optional
         Number and seed of the draws; without a seed, a new one is drawn and stored in the result. Percentiles need at
         least :math:`2 / (1 - \text{level}) - 1` draws.
@@ -113,21 +110,19 @@ def estimate(  # noqa: PLR0913  (the data, what is estimated, and how it is draw
         Number of threads; the result does not depend on it.
     progress : bool
         Whether to show a progress bar.
-    sample_weight, pos_label, labels, missing, tolerance
-        As in `propriety.mean_score`.
 
     Notes
     -----
     Limits of the method: intervals may be too narrow if they rest on few events, non-events or clusters, and `note`
     says so. Scores, net benefit and AUC of independent cases need 10 of either outcome, all others 50, in terms of
-    their effective number if they come in clusters or runs; clusters need an effective number of 20, and times
+    their effective number if they come in clusters or runs; clusters need an effective number of 20, and periods
     whose neighbours are correlated must be worth 40 independent ones. With a correlation of 0.8 between neighbours, 95%
-    intervals over 60 times had a coverage of 87%, and over 365 times 93% (`studies/times.py`). Scores of almost perfect
-    models depend on the few outcomes that they did not expect, and need 10 of these. In
-    `studies/intervals.py`, 95% intervals by formula of scores, skill, net benefit and AUC had a coverage of 93 to 97%
-    in samples of 200 cases and more with as many events as non-events, also with 20 equal clusters. With 1% events
-    (`studies/few_events.py`), coverage was 95 to 98% for scores with 2 to 50 events, and 97 to 99% for AUC, also for
-    areas of 0.98 and 0.99 with 10 to 50 events.
+    intervals over 60 periods had a coverage of 87%, and over 365 periods 93% (`studies/times.py`). Scores of almost
+    perfect models depend on the few outcomes that they did not expect, and need 10 of these. In `studies/intervals.py`,
+    95% intervals by formula of scores, skill, net benefit and AUC had a coverage of 93 to 97% in samples of 200 cases
+    and more with as many events as non-events, also with 20 equal clusters. With 1% events (`studies/few_events.py`),
+    coverage was 95 to 98% for scores with 2 to 50 events, and 97 to 99% for AUC, also for areas of 0.98 and 0.99 with
+    10 to 50 events.
 
     For intervals of miscalibration and discrimination under the Brier score, see `studies/calibration_verdict.py`. They
     assume that the event rate is a smooth function of the forecast. If it seems to jump, the upper limit is higher, and
@@ -162,18 +157,19 @@ def estimate(  # noqa: PLR0913  (the data, what is estimated, and how it is draw
     check_resamples(n_resamples)
     check_positive("workers", workers)
     check_choice("method", method, get_args(EstimateMethod))
-    model = forecasts if isinstance(y_true, Ledger) else None
+    refuse_time(time)
+    named = isinstance(y_true, Ledger | Cases | LazyCases)
+    model = forecasts if named else None
     ledger = open_ledger(
         y_true,
-        None if isinstance(y_true, Ledger) else forecasts,
+        None if named else forecasts,
         outcome=outcome,
         cluster=cluster,
-        time=time,
+        period=period,
         sample_weight=sample_weight,
         pos_label=pos_label,
         labels=labels,
         missing=missing,
-        tolerance=tolerance,
     )
     drawing = Drawing(n_resamples, fresh_seed(seed), workers, progress)
     return estimate_of(ledger, asked, model=model, method=method, level=level, drawing=drawing)  # type: ignore[arg-type]  # a name

@@ -28,7 +28,7 @@ FEWEST_WORTH = 20.0  # The same for the number of cases of equal weight that wei
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counts:
-    """Number of cases, of clusters or times, and the effective number of these or of weighted cases, of one side."""
+    """Number of cases, of clusters or periods, and the effective number of these or of weighted cases, of one side."""
 
     n: NDArray[np.int64]
     unit: str = "case"

@@ -33,7 +33,7 @@ class GroupMeans(NamedTuple):
 
 
 def group_means(moments: Moments, by: tuple[str, ...]) -> GroupMeans:
-    """Return the mean of every group; cases of one cluster may be correlated, and those of one time or of near ones."""
+    """Return the mean of every group; cases of one cluster, or of one period or near ones, may be correlated."""
     models, groups = len(moments.models), moments.over(*by)
     mean = groups.mean[:, :models]
     if moments.dependence is None:
@@ -47,7 +47,7 @@ def group_means(moments: Moments, by: tuple[str, ...]) -> GroupMeans:
     with np.errstate(divide="ignore", invalid="ignore"):  # Infinite losses, or a single unit.
         sums = cells.weight[:, None] * (cells.mean[:, :models] - mean[group])
     units = np.bincount(group, minlength=len(mean))
-    if moments.dependence == "time":
+    if moments.dependence == "period":
         parts = sums / groups.weight[group][:, None]
         error, df = np.stack([hac(parts[own]) for own in places_of_groups(group, len(mean))], axis=1)
         return GroupMeans(mean, error, units, df, error**2)
@@ -59,8 +59,8 @@ def group_means(moments: Moments, by: tuple[str, ...]) -> GroupMeans:
 def against_the_rest(moments: Moments, by: tuple[str, ...]) -> tuple[Floats, Floats]:
     """Return the difference between each group and all other cases, and its p-value, of shape (groups, models).
 
-    Independent cases are tested by Welch's statistic, clusters and times by the contribution of each to the difference,
-    on either side or on both. The result is NaN if a group contains all cases, or if nothing varies.
+    Independent cases are tested by Welch's statistic, clusters and periods by the contribution of each to the
+    difference, on either side or on both. The result is NaN if a group contains all cases, or if nothing varies.
     """
     models, groups = len(moments.models), moments.over(*by)
     count = len(groups.n)
@@ -82,8 +82,8 @@ def against_the_rest(moments: Moments, by: tuple[str, ...]) -> tuple[Floats, Flo
         difference = shift - rest
         if moments.dependence is None:
             error, freedom = _welch(groups, spread, lean, rest, others)
-        elif moments.dependence == "time":
-            error, freedom = _across_times(moments, by, centre, shift, rest, others)
+        elif moments.dependence == "period":
+            error, freedom = _across_periods(moments, by, centre, shift, rest, others)
         else:
             error, freedom = _across(moments, by, centre, shift, rest, others)
         noise = ROUNDING * np.maximum(np.abs(groups.mean[:, :models]), np.abs(rest + centre))
@@ -149,17 +149,17 @@ def _across(
     return np.sqrt(total), total**2 / (own_squares**2 / own.df + rest_squares**2 / rest_df)
 
 
-def _across_times(
+def _across_periods(
     moments: Moments, by: tuple[str, ...], centre: Floats, own_mean: Floats, rest: Floats, others: Floats
 ) -> tuple[Floats, Floats]:
-    """Return the same from the contributions of the times, of which near ones may be correlated."""
+    """Return the same from the contributions of the periods, of which near ones may be correlated."""
     cells, units, group, unit, whole, sums = _both_sides(moments, by, centre)
     own, models, count = group_means(moments, by), len(centre), len(own_mean)
     weight = np.bincount(group, cells.weight, minlength=count)
     error, df = np.empty((2, count, models))
     for place, at in enumerate(places_of_groups(group, count)):
         a, left, left_sum = np.zeros_like(whole), units.weight.copy(), whole.copy()
-        alone = units.n[unit[at]] == cells.n[at]  # No rounding is left where all cases of a time are in the group.
+        alone = units.n[unit[at]] == cells.n[at]  # No rounding is left where all cases of a period are in the group.
         a[unit[at]] = (sums[at] - cells.weight[at][:, None] * own_mean[place]) / weight[place]
         left[unit[at]] = np.where(alone, 0.0, left[unit[at]] - cells.weight[at])
         left_sum[unit[at]] = np.where(alone[:, None], 0.0, left_sum[unit[at]] - sums[at])
@@ -170,7 +170,7 @@ def _across_times(
 
 
 class _Sides(NamedTuple):
-    """Clusters or times within groups, and as wholes: their moments, places, and sums of losses around the centre."""
+    """Clusters or periods within groups, and as wholes: their moments, places, and sums of losses around the centre."""
 
     cells: Moments
     units: Moments
@@ -181,9 +181,9 @@ class _Sides(NamedTuple):
 
 
 def _both_sides(moments: Moments, by: tuple[str, ...], centre: Floats) -> _Sides:
-    """Return what clusters or times contribute to each group, and to all cases."""
+    """Return what clusters or periods contribute to each group, and to all cases."""
     dependence, models = moments.dependence, len(centre)
-    assert dependence is not None  # noqa: S101  (for the type checker; used with clusters or times only)
+    assert dependence is not None  # noqa: S101  (for the type checker; used with clusters or periods only)
     cells, units = moments.over(*by, dependence), moments.over(dependence)
     (_, group), (_, unit) = cells.index.only(by), cells.index.only([dependence])
     whole, sums = ((own.mean[:, :models] - centre) * own.weight[:, None] for own in (units, cells))

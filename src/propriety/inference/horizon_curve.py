@@ -85,7 +85,7 @@ class HorizonCurve(Result):
 
 
 def horizon_curve(
-    outcomes: CensoredOutcomes,
+    y_true: CensoredOutcomes,
     forecasts: Forecasts,
     measure: Measure | Rule = BRIER,
     *,
@@ -104,7 +104,7 @@ def horizon_curve(
 
     Parameters
     ----------
-    outcomes : CensoredOutcomes
+    y_true : CensoredOutcomes
         Outcomes by two horizons or more, from `propriety.censored`.
     forecasts : mapping of str to array-like of shape (n, horizons), or array-like
         Probability of the event by each horizon, one column per horizon, by model.
@@ -136,34 +136,34 @@ def horizon_curve(
     asked = read_measure(measure)
     if not isinstance(asked, Mean | Skill | Smooth):
         raise InputTypeError("must be a rule, or a measure with an influence function", argument="measure")
-    if not isinstance(outcomes, CensoredOutcomes) or len(outcomes.horizon) < 2:
-        raise InputTypeError("must be censored outcomes by two horizons or more", argument="outcomes")
+    if not isinstance(y_true, CensoredOutcomes) or len(y_true.horizon) < 2:
+        raise InputTypeError("must be censored outcomes by two horizons or more", argument="y_true")
     several = forecasts if isinstance(forecasts, Mapping) else {"forecast": forecasts}
     check_names(several)
     readings = {model: read_array(values, laws.named_forecast(model)) for model, values in several.items()}
-    columns = {model: _columns(reading, outcomes) for model, reading in readings.items()}
-    check_indices(Reading("outcomes", outcomes.horizon, index=outcomes.index), *readings.values())
+    columns = {model: _columns(reading, y_true) for model, reading in readings.items()}
+    check_indices(Reading("y_true", y_true.horizon, index=y_true.index), *readings.values())
     rows: dict[str, list[Estimate]] = {}
     integrated = {}
     for model, values in columns.items():
-        influence = np.empty((len(outcomes.horizon), outcomes.n))
+        influence = np.empty((len(y_true.horizon), y_true.n))
         rows[model] = []
-        for place, horizon in enumerate(outcomes.horizon.tolist()):
-            ledger = open_ledger(outcomes.at(horizon), {model: values[:, place]})
+        for place, horizon in enumerate(y_true.horizon.tolist()):
+            ledger = open_ledger(y_true.at(horizon), {model: values[:, place]})
             rows[model].append(estimate_of(ledger, asked, level=level, drawing=Drawing(1, 0)))
             influence[place] = _influence(ledger, asked)
-        integrated[model] = _integrated(rows[model], _correlation(influence), asked, outcomes, level)
+        integrated[model] = _integrated(rows[model], _correlation(influence), asked, y_true, level)
     found = [one for own in rows.values() for one in own]
-    counts = {name: getattr(outcomes, name) for name in ("horizon", "events", "censored", "event_free")}
+    counts = {name: getattr(y_true, name) for name in ("horizon", "events", "censored", "event_free")}
     return HorizonCurve(
-        model=np.repeat(np.array(list(rows)), len(outcomes.horizon)),
+        model=np.repeat(np.array(list(rows)), len(y_true.horizon)),
         **{name: np.tile(column, len(rows)) for name, column in counts.items()},
         **{name: np.array([getattr(one, name) for one in found]) for name in ("value", "low", "high")},
         standard_error=np.array([one.standard_error for one in found]),
         note=np.array([one.note for one in found]),
         measure=asked,
         level=level,
-        n=outcomes.n,
+        n=y_true.n,
         integrated=integrated,
     )
 

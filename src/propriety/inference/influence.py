@@ -1,4 +1,4 @@
-"""Standard errors from the influence of single cases on a measure, with weights, clusters and times."""
+"""Standard errors from the influence of single cases on a measure, with weights, clusters and periods."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from propriety.calibration.calibration_errors import rows_of
 from propriety.inference.censored_calibration import squared_weights
 from propriety.inference.cluster_errors import ClusterSums, cluster_errors
-from propriety.inference.dependence import Errors, hac, independent_times, span_of, sums_of_units
+from propriety.inference.dependence import Errors, hac, independent_periods, span_of, sums_of_units
 from propriety.inference.estimates import (
     FEWEST,
     FEWEST_HELD,
@@ -127,8 +127,8 @@ def case_influence(cases: Cases, model: str, table: ForecastTable, influence: In
 def errors_of_cases(cases: Cases, parts: Floats, *, by_outcome: bool = False) -> Errors:
     """Return standard errors from the contributions of the cases, of shape (numbers, cases).
 
-    Cases of one cluster, and neighbours in time, may be correlated. If the outcomes are censored, the errors are those
-    with estimated weights.
+    Cases of one cluster, and neighbouring periods, may be correlated. If the outcomes are censored, the errors are
+    those with estimated weights.
     """
     event, weight = cases.outcomes(), cases.weight
     if cases.censoring is not None:
@@ -138,7 +138,7 @@ def errors_of_cases(cases: Cases, parts: Floats, *, by_outcome: bool = False) ->
     if keys is not None:
         occupied = np.bincount(keys.codes, present, minlength=len(keys)) > 0.0
         sums = sums_of_units(parts, keys.codes, len(keys))[:, occupied]
-        if cases.time is not None:
+        if cases.period is not None:
             return Errors(*hac(sums.T))
         found = cluster_errors(_cluster_sums(parts, sums, weight, keys.codes, occupied))
         return Errors(found.standard_error[0], found.df[0])
@@ -152,13 +152,13 @@ def errors_of_cases(cases: Cases, parts: Floats, *, by_outcome: bool = False) ->
     return Errors(np.sqrt(square), df)
 
 
-def times_worth(cases: Cases, parts: Floats, standard_error: Floats) -> Floats:
-    """Return how many independent times would have the errors of `errors_of_cases`; NaN if cases are not in time."""
+def periods_worth(cases: Cases, parts: Floats, standard_error: Floats) -> Floats:
+    """Return how many independent periods would have the errors of `errors_of_cases`; NaN if cases are not in time."""
     keys = cases.units
-    if cases.time is None or keys is None:
+    if cases.period is None or keys is None:
         return np.full(len(parts), np.nan)
     occupied = np.bincount(keys.codes, _present(cases), minlength=len(keys)) > 0.0
-    return independent_times(sums_of_units(parts, keys.codes, len(keys))[:, occupied].T, standard_error)
+    return independent_periods(sums_of_units(parts, keys.codes, len(keys))[:, occupied].T, standard_error)
 
 
 def _present(cases: Cases) -> NDArray[np.bool_]:
@@ -226,7 +226,7 @@ def estimate_from_influence(ledger: Ledger, model: str, measure: Mean | Skill | 
     by_outcome = is_by_outcome(ledger, measure)
     scale = str(getattr(measure, "scale", "identity"))
     method = _method_on(ledger, measure, scale) + (", by outcome" if _fixes_rate(ledger) else "")
-    times = math.nan
+    periods = math.nan
     known = None if _fixes_rate(ledger) else getattr(measure, "error_of_independent", None)
     of_independent = None if known is None else float(known(table))
     influence = influence_in(ledger, table, measure)
@@ -246,11 +246,11 @@ def estimate_from_influence(ledger: Ledger, model: str, measure: Mean | Skill | 
         parts = case_influence(cases, model, table, influence)
         errors = errors_of_cases(cases, parts[None], by_outcome=by_outcome)
         error, df = float(errors.standard_error[0]), float(errors.df[0])
-        times = float(times_worth(cases, parts[None], errors.standard_error)[0])
+        periods = float(periods_worth(cases, parts[None], errors.standard_error)[0])
         # Few clusters estimate their variance poorly, but it is hardly ever less than that of independent cases.
         error = error if of_independent is None or math.isnan(error) else max(error, of_independent)
         units, fewest = units_of(ledger), FEWEST
-        method += ", cluster-robust" if ledger.dependence == "cluster" else f", over {span_of(units):,} times"
+        method += ", cluster-robust" if ledger.dependence == "cluster" else f", over {span_of(units):,} periods"
     caveat = getattr(measure, "caveat", None)
     fewest = fewest if caveat is None else 0
     found = make_estimate(
@@ -264,7 +264,7 @@ def estimate_from_influence(ledger: Ledger, model: str, measure: Mean | Skill | 
         units=units,
         scale=scale,
         fewest=fewest,
-        independent_times=times,
+        independent_periods=periods,
     )
     found = widened(found, table)
     is_apart = scale == "logit" and (math.isnan(found.low) or value in (0.0, 1.0))

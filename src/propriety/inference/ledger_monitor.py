@@ -18,9 +18,13 @@ from propriety.inference.monitor_times import check_order, check_texts, label_in
 from propriety.inference.stream_evidence import mean_limits
 from propriety.inference.stream_states import DIRECTIONS, NEVER, DayRows, StreamStates
 from propriety.ledger.ledger import Ledger
+from propriety.ledger.sources import open_ledger
 from propriety.result import Floats, Result
 from propriety.rules.families import BRIER
 from propriety.rules.rule import Rule
+from propriety.tables.cases import Cases
+from propriety.tables.lazy_cases import LazyCases
+from propriety.tables.reading import refuse_time
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -157,7 +161,7 @@ class LedgerMonitor(Result):
 
         return summary_of(self)
 
-    def extend(self, ledger: Ledger) -> LedgerMonitor:
+    def extend(self, ledger: Ledger | Cases | LazyCases) -> LedgerMonitor:
         """Return the monitor after the later days of a ledger; the options do not change.
 
         The result is the same as for all days at once. Days that have been monitored already must not have changed;
@@ -173,6 +177,7 @@ class LedgerMonitor(Result):
         >>> one.times, both.times, both.to_dict() == pr.monitor(ledger).to_dict()
         ((1,), (1, 2), True)
         """
+        ledger = open_ledger(ledger) if isinstance(ledger, Cases | LazyCases) else ledger
         _check_ledger(ledger, self.time)
         facts = {"keys": tuple(key for key in ledger.keys if key != self.time), "models": ledger.models}
         for name, found in facts.items():
@@ -264,13 +269,14 @@ class LedgerMonitor(Result):
 
 
 def monitor(
-    ledger: Ledger,
+    ledger: Ledger | Cases | LazyCases,
     *,
-    time: str = "day",
+    period: str = "day",
     rule: Rule = BRIER,
     level: float = 0.95,
     reference_days: int = 28,
     mature_after: int = 0,
+    time: None = None,
 ) -> LedgerMonitor:
     r"""Monitor the models of a ledger day by day, for every combination of the other keys.
 
@@ -282,11 +288,13 @@ def monitor(
 
     Parameters
     ----------
-    ledger : Ledger
+    ledger : Ledger or Cases
         Cases by day and other keys: ``pr.condense(frame, ["a", "b"], outcome="y", by=["day", "site"])``. The cases of
         a day must be independent given the forecasts, and have no weights.
-    time : str
-        The key whose labels are the days, or other times, in sorted order.
+    period : str
+        The key whose labels are the days, or other periods, in sorted order.
+    time : None
+        Not used; see `propriety.cases`.
     rule : Rule
         Any proper rule with a finite range, for the scores and for the comparison of models.
     level : float
@@ -337,7 +345,7 @@ def monitor(
     >>> rng = np.random.default_rng(0)
     >>> day, p = np.repeat(np.arange(1, 61), 500), rng.beta(1, 9, 30_000)
     >>> y = rng.random(30_000) < np.where(day > 40, 1.3, 1.0) * p
-    >>> watch = monitor(pr.condense(y, {"m": p}, by={"day": day}), time="day")
+    >>> watch = monitor(pr.condense(y, {"m": p}, by={"day": day}), period="day")
     >>> print(watch.summary())
     1 alarm in 1 stream over 60 days (probability of any false alarm: at most 5% for independent cases):
     m: forecasts too low since day 41 (alarm on day 43), observed/expected 1.41 until the alarm.
@@ -348,10 +356,13 @@ def monitor(
     check_positive("reference_days", reference_days)
     check_not_negative("mature_after", mature_after)
     range_of(rule, None)
-    _check_ledger(ledger, time)
+    refuse_time(time)
+    if isinstance(ledger, Cases | LazyCases):
+        ledger = open_ledger(ledger)
+    _check_ledger(ledger, period)
     empty = LedgerMonitor(
-        time=time,
-        keys=tuple(key for key in ledger.keys if key != time),
+        time=period,
+        keys=tuple(key for key in ledger.keys if key != period),
         models=ledger.models,
         level=level,
         reference_days=reference_days,

@@ -1,4 +1,4 @@
-"""Means and skill from the moments of losses: exact whatever the grid of the tables, with clusters and times."""
+"""Means and skill from the moments of losses: exact whatever the grid of the tables, with clusters and periods."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from propriety.errors import InputValueError, Wording
 from propriety.inference.cluster_errors import cluster_errors, sums_by_cluster
-from propriety.inference.dependence import check_times, hac, independent_times, span_of
+from propriety.inference.dependence import check_periods, hac, independent_periods, span_of
 from propriety.inference.estimates import FEWEST_HELD, Estimate, few, make_estimate
 from propriety.inference.few_events import limits_of_rare
 from propriety.inference.measures import Mean, Measure, Skill, bounds_of
@@ -27,14 +27,14 @@ COUNTS, STUDENT = "normal, one event and one non-event added", "Student's t"
 class MeanErrors(NamedTuple):
     """Standard errors and degrees of freedom of means, and what correlation does to them.
 
-    `inflation` is the factor by which it inflates their variance; `independent_times` is the number of independent
-    times that would have these errors, and NaN if the cases are not in time.
+    `inflation` is the factor by which it inflates their variance; `independent_periods` is the number of independent
+    periods that would have these errors, and NaN if the cases are not in time.
     """
 
     standard_error: Floats
     df: Floats
     inflation: Floats
-    independent_times: Floats
+    independent_periods: Floats
 
 
 def estimate_from_moments(
@@ -45,12 +45,12 @@ def estimate_from_moments(
     place = moments.models.index(model)
     value = float(moments.means[place]) + 0.0
     errors = errors_of_means(moments, by_outcome=ledger.prevalence is not None)
-    error, df, inflation, times = (float(column[place]) for column in errors)
+    error, df, inflation, periods = (float(column[place]) for column in errors)
     error = error if math.isnan(error) or math.isnan(least) else max(error, least)
     dependent = ""
-    if moments.dependence == "time":
+    if moments.dependence == "period":
         span = span_of(moments.units)
-        dependent = f", Bartlett weights over {span:,} time{'s' * (span != 1)}"
+        dependent = f", Bartlett weights over {span:,} period{'s' * (span != 1)}"
     elif moments.dependence == "cluster":
         dependent = ", cluster-robust"
     elif ledger.prevalence is not None:
@@ -66,7 +66,7 @@ def estimate_from_moments(
         method,
         units=moments.units,
         inflation=inflation,
-        independent_times=times,
+        independent_periods=periods,
     )
     if isinstance(measure, Skill):
         return within_range(found, measure, ledger.classes)
@@ -91,21 +91,21 @@ def errors_of_means(moments: Moments, horizon: int | None = None, *, by_outcome:
     With `by_outcome`, independent cases are samples of the events and of the non-events, whose weights are fixed.
     """
     alone = moments.standard_errors()
-    times = np.full(len(alone), np.nan)
+    periods = np.full(len(alone), np.nan)
     if moments.dependence is None:
         if by_outcome:
             return _errors_by_outcome(moments.over(OUTCOME))
-        return MeanErrors(alone, np.full(len(alone), moments.units - 1.0), np.ones(len(alone)), times)
-    if moments.dependence == "time":
+        return MeanErrors(alone, np.full(len(alone), moments.units - 1.0), np.ones(len(alone)), periods)
+    if moments.dependence == "period":
         parts = parts_in_time(moments)
         error, df = hac(parts, horizon=horizon)
-        times = independent_times(parts, error)
+        periods = independent_periods(parts, error)
     else:
         found = cluster_errors(sums_by_cluster(moments))
         error, df = found.standard_error[0], found.df[0]
     with np.errstate(divide="ignore", invalid="ignore"):
         inflation = np.where(alone > 0.0, (error / alone) ** 2, 1.0)
-    return MeanErrors(error, df, np.fmax(inflation, 1.0), times)
+    return MeanErrors(error, df, np.fmax(inflation, 1.0), periods)
 
 
 def _errors_by_outcome(cells: Moments) -> MeanErrors:
@@ -143,11 +143,11 @@ def measured(moments: Moments, measure: Mean | Skill, classes: int | None) -> Mo
 
 
 def parts_in_time(moments: Moments) -> Floats:
-    """Return the contribution of each time to the deviation of the means, of shape (times, series), in order."""
-    by_time = moments.over("time")
-    check_times(by_time.index.labels[0], None)
+    """Return the contribution of each period to the deviation of the means, of shape (periods, series), in order."""
+    by_period = moments.over("period")
+    check_periods(by_period.index.labels[0], None)
     with np.errstate(invalid="ignore"):  # Infinite losses.
-        parts: Floats = (by_time.weight / by_time.weight.sum())[:, None] * (by_time.mean - moments.means)
+        parts: Floats = (by_period.weight / by_period.weight.sum())[:, None] * (by_period.mean - moments.means)
     return parts
 
 

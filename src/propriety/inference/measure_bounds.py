@@ -107,7 +107,7 @@ def measure_bounds(
     --------
     >>> import propriety as pr
     >>> y, p = [0, 1, 0, 1, 1, 0, 0, 0], [0.1, 0.8, 0.2, 0.9, 0.7, 0.1, 0.2, 0.9]
-    >>> private = pr.coarsen(pr.condense(y, p), cells=4, minimum=1)
+    >>> private = pr.coarsen(pr.condense(y, p), cells=4, smallest=1)
     >>> bounds = measure_bounds(private, pr.measures.AreaUnderRoc())
     >>> bounds.low, pr.roc_curve(y, p).auc, bounds.high
     (0.8, 0.8333333333333334, 0.9333333333333333)

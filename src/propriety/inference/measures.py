@@ -243,7 +243,7 @@ class NetBenefit(_AtThresholds):
     simulations of 400 samples each, with calibrated forecasts from a beta distribution, 95% intervals of the net
     benefit had a coverage of 100% with 300 cases and 98% with 1,000 at a threshold of 0.3 with 7% events, 95% with 400
     cases at 0.1 with 5% events, and 94 to 96% in three other designs; without the addition it was 86, 89 and 93%, and
-    94 to 97%. For differences between two models it was 95 to 99%. For a range, and with weights, clusters, times or
+    94 to 97%. For differences between two models it was 95 to 99%. For a range, and with weights, clusters, periods or
     censoring, intervals are those of other means.
 
     Examples

@@ -21,7 +21,7 @@ from propriety.inference.influence import (
     fitted_errors,
     influence_in,
     is_by_outcome,
-    times_worth,
+    periods_worth,
 )
 from propriety.inference.mean_estimates import clipped, errors_of_means, least_limits, measured_moments, parts_in_time
 from propriety.inference.measures import FittedDistance, Mean, Measure, Skill, Smooth
@@ -53,8 +53,8 @@ class Paired(NamedTuple):
         Number of events and non-events that the intervals need.
     allowed : bool
         Whether some interval was widened because the sum of differences is skewed, as with few events.
-    independent_times : float
-        The smallest number of independent times that would give a difference its error; NaN if not known.
+    independent_periods : float
+        The smallest number of independent periods that would give a difference its error; NaN if not known.
     """
 
     values: Floats
@@ -64,7 +64,7 @@ class Paired(NamedTuple):
     inflation: float = 1.0
     fewest: int = FEWEST
     allowed: bool = False
-    independent_times: float = math.nan
+    independent_periods: float = math.nan
 
 
 def paired_by_moments(
@@ -80,7 +80,7 @@ def paired_by_moments(
     errors = errors._replace(standard_error=_at_least(errors.standard_error, fitted_errors(ledger, measure)))
     pairs = np.arange(len(values)) >= len(ledger.models)
     inflation = float(np.fmax.reduce(errors.inflation[pairs]))
-    times = float(np.fmin.reduce(errors.independent_times[pairs]))
+    periods = float(np.fmin.reduce(errors.independent_periods[pairs]))
     counts = None if fixed or rarest(moments) == 0 else difference_errors(moments, measure)
     if counts is not None:
         own = errors.standard_error[pairs]  # 0 for pairs that make the same decisions, which are reported as the same.
@@ -113,7 +113,7 @@ def paired_by_moments(
     allowed = bool((widened > errors.standard_error)[pairs].any())
     held = ledger.labels is None and ledger.dependence is None
     fewest = FEWEST_HELD if held else FEWEST
-    return Paired(values, found, units, "", inflation, fewest, allowed, independent_times=times)
+    return Paired(values, found, units, "", inflation, fewest, allowed, independent_periods=periods)
 
 
 def _with_limits_of_models(
@@ -161,8 +161,8 @@ def paired_by_influence(ledger: Ledger, measure: Mean | Skill | Smooth, level: f
     found = []
     for block in blocks_of_series(parts):
         errors = errors_of_cases(cases, block, by_outcome=by_outcome)
-        found.append((*errors, times_worth(cases, block, errors.standard_error)))
-    error, df, times = (np.concatenate(column) for column in zip(*found, strict=True))
+        found.append((*errors, periods_worth(cases, block, errors.standard_error)))
+    error, df, periods = (np.concatenate(column) for column in zip(*found, strict=True))
     error = _at_least(error, fitted_errors(ledger, measure))
     added = getattr(measure, "added_error", None)
     if added is not None and ledger.dependence is None:
@@ -174,8 +174,8 @@ def paired_by_influence(ledger: Ledger, measure: Mean | Skill | Smooth, level: f
     fewest = FEWEST_HELD if by_outcome and ledger.dependence is None else FEWEST
     if getattr(measure, "by_outcome", False):
         fewest = max(fewest, _fewest_of_areas(float(values[: len(tables)].max())))
-    times_of_pairs = float(np.fmin.reduce(times[len(tables) :]))
-    return Paired(values, both, units, fewest=fewest, independent_times=times_of_pairs)
+    periods_of_pairs = float(np.fmin.reduce(periods[len(tables) :]))
+    return Paired(values, both, units, fewest=fewest, independent_periods=periods_of_pairs)
 
 
 def _fewest_of_areas(largest: float) -> int:
@@ -204,7 +204,7 @@ def _at_least(error: Floats, least: Floats | None) -> Floats:
 
 
 def paired_by_bootstrap(ledger: Ledger, measure: Measure, level: float, drawing: Drawing) -> Paired:
-    """Compare any measure by drawing cases, clusters or times with replacement, the same ones for all models."""
+    """Compare any measure by drawing cases, clusters or periods with replacement, the same ones for all models."""
     check_percentiles(drawing.n_resamples, level)
     tables = tuple(ledger.table(model) for model in ledger.models)
     values = _with_differences(np.array([measure.value(table) for table in tables]))

@@ -74,9 +74,9 @@ def _by_regression(
     method = "regression of the residuals on functions of the forecast"
     if cases is not None:
         own = cases.of(model)
-        method += ", cluster-robust" if ledger.dependence == "cluster" else ", robust within times"
+        method += ", cluster-robust" if ledger.dependence == "cluster" else ", robust within periods"
         options["spread_of"] = lambda given: spread_of_regression(own, table, given)
-        if ledger.dependence == "time" or not _may_jump(own, table, level):
+        if ledger.dependence == "period" or not _may_jump(own, table, level):
             options["units"] = units  # No more steps than the clusters can distinguish.
     elif ledger.dependence is not None:
         return _unknown(ledger, measure, raw, level)
@@ -91,7 +91,7 @@ def _by_regression(
     told = make_estimate(ledger, measure, found.value, found.standard_error, math.inf, level, method, units=units)
     if found.standard_error == 0.0:
         return replace(told, raw=raw)
-    notes = ["" if told.note == NO_SPREAD else told.note, INDEPENDENT if ledger.dependence == "time" else ""]
+    notes = ["" if told.note == NO_SPREAD else told.note, INDEPENDENT if ledger.dependence == "period" else ""]
     notes += [JUMPS if lost.jumps or lost.unseen > MATERIAL * (lost.high - lost.low) else ""]
     note = "; ".join(filter(None, notes))
     return replace(told, low=found.low, high=found.high, standard_error=found.standard_error, raw=raw, note=note)
@@ -123,7 +123,7 @@ def _by_draws(
 ) -> Estimate:
     """Estimate a part with the error of a mean difference of losses around the bias-corrected value, at least 0."""
     rule, table = proper_binary_rule(measure.rule), ledger.table(model)
-    robust = {"cluster": ", cluster-robust", "time": ", robust within times", None: ""}
+    robust = {"cluster": ", cluster-robust", "period": ", robust within periods", None: ""}
     method = f"normal{robust[ledger.dependence]}"
     method += ", around the value less its bias in draws of outcomes at the recalibrated rates"
     cases = ledger.cases if ledger.dependence is not None or table.is_weighted else None
@@ -144,7 +144,7 @@ def _by_draws(
     found = make_estimate(ledger, measure, value, error, math.inf, level, method, units=units, **facts)
     if margin <= ROUNDING * raw:
         return replace(found, low=math.nan, high=math.nan, standard_error=error, note=NO_SPREAD)
-    told = ["" if found.note == NO_SPREAD else found.note, INDEPENDENT if ledger.dependence == "time" else ""]
+    told = ["" if found.note == NO_SPREAD else found.note, INDEPENDENT if ledger.dependence == "period" else ""]
     low, high = max(value - margin, 0.0), value + margin
     return replace(found, low=low, high=high, standard_error=error, note="; ".join(filter(None, told)))
 

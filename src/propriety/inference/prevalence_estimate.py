@@ -16,7 +16,7 @@ from propriety.errors import InputValueError, ProprietyError
 from propriety.inference.estimates import counted
 from propriety.result import Floats, Result
 from propriety.tables import laws
-from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.forecast_table import ForecastTable, Outcomes
 from propriety.tables.validation import read_unlabelled
 
 PrevalenceMethod: TypeAlias = Literal["black-box", "em"]
@@ -73,7 +73,7 @@ class PrevalenceEstimate(Result):
 
 
 def estimate_prevalence(
-    y_true: ArrayLike | ForecastTable,
+    y_true: Outcomes,
     y_proba: ArrayLike | None = None,
     *,
     unlabelled: ArrayLike,

@@ -26,12 +26,13 @@ from propriety.inference.comparison import Comparison, compare_of
 from propriety.inference.estimates import Estimate
 from propriety.inference.influence import estimate_from_influence
 from propriety.ledger.ledger import Ledger
-from propriety.ledger.sources import open_ledger, refuse_frame
+from propriety.ledger.sources import open_ledger
 from propriety.result import Floats, Result
 from propriety.tables.arrays import Reading
+from propriety.tables.cases import Cases
 from propriety.tables.events import TOP
-from propriety.tables.forecast_table import ForecastTable
-from propriety.tables.validation import Missing
+from propriety.tables.forecast_table import ForecastTable, Outcomes
+from propriety.tables.reading import refuse_frame
 
 MeasureOfAnswers = AreaUnderRiskCoverage | AreaUnderGeneralizedRiskCoverage | AccuracyAtCoverage | CoverageAtAccuracy
 
@@ -202,14 +203,12 @@ class RiskCoverageCurve(Result):
 
 
 def risk_coverage_curve(
-    correct: ArrayLike | ForecastTable,
+    correct: Outcomes,
     confidence: ArrayLike | None = None,
     *,
-    cluster: ArrayLike | None = None,
     level: float = 0.95,
     sample_weight: ArrayLike | None = None,
     pos_label: Hashable | None = None,
-    missing: Missing = "raise",
 ) -> RiskCoverageCurve:
     r"""Compute the risk of the answers that are kept if the least confident answers are withheld.
 
@@ -224,16 +223,14 @@ def risk_coverage_curve(
 
     Parameters
     ----------
-    correct : array-like of shape (n,) or ForecastTable
-        Whether each answer was right: booleans, 0 and 1, or labels. A table of confidences with the right answers as
-        events replaces the arrays.
+    correct : array-like of shape (n,), Cases or ForecastTable
+        Whether each answer was right: booleans, 0 and 1, or labels. Cases or a table of confidences, with the right
+        answers as events, replace the arrays; with clusters in the cases, the intervals allow for them.
     confidence : array-like of shape (n,)
         Confidence of each answer in [0, 1]. Scores on another scale can be passed as ranks, divided by n.
-    cluster : array-like of shape (n,), optional
-        Cluster (patient, document, question) within which cases may be correlated.
     level : float
         Level of the intervals.
-    sample_weight, missing
+    sample_weight
         As in `propriety.mean_score`.
     pos_label : label, optional
         The label of right answers in `correct`, such as "C", unless it is True or 1.
@@ -258,7 +255,7 @@ def risk_coverage_curve(
     """
     check_level(level)
     with about_answers():
-        ledger, table = _read(correct, confidence, cluster, sample_weight, pos_label, missing)
+        ledger, table = _read(correct, confidence, sample_weight=sample_weight, pos_label=pos_label)
     return _curve(ledger, table, 0.0, level)
 
 
@@ -295,18 +292,14 @@ def _curve(ledger: Ledger, table: ForecastTable, threshold: float, level: float)
     )
 
 
-def _read(
-    correct: Any, confidence: Any, cluster: Any, sample_weight: Any, pos_label: Any, missing: Missing
-) -> tuple[Ledger, ForecastTable]:
+def _read(correct: Any, confidence: Any, **options: Any) -> tuple[Ledger, ForecastTable]:
     """Read the answers of one model, or a table of them."""
     if isinstance(correct, ForecastTable):
-        if cluster is not None:
-            raise InputTypeError("a ForecastTable does not identify clusters; pass the cases, or omit cluster")
-        table = ForecastTable.of(correct, confidence, sample_weight=sample_weight, pos_label=pos_label)
+        table = ForecastTable.of(correct, confidence, **options)
         return open_ledger(table), table
     refuse_frame(correct, confidence)
-    options: dict[str, Any] = {"cluster": cluster, "sample_weight": sample_weight, "missing": missing}
-    ledger = open_ledger(correct, {"confidence": confidence}, pos_label=pos_label, **options)
+    named = confidence if isinstance(correct, Cases) else {"confidence": confidence}
+    ledger = open_ledger(correct, named, **options)
     if ledger.labels is not None or ledger.event_note:
         law, offender = "must be one number per case", f"got rows of {len(ledger.labels or (0, 1))} columns"
         raise InputTypeError(law, argument="confidence", offender=offender)

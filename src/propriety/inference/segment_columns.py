@@ -11,9 +11,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.errors import InputValueError
 from propriety.result import Floats
-from propriety.tables.arrays import missing_cases, read_array
 
 MOST_LABELS = 50  # Whole numbers with more values than this are cut; those with fewer are labels.
 
@@ -65,31 +63,3 @@ def cut_of_numbers(values: NDArray[Any], parts: int) -> Cut | None:
     edges = edges[edges < distinct[-1]]
     edges = edges if len(edges) else distinct[-2:-1]  # Most numbers are the largest, so the others are one part.
     return Cut(edges) if len(edges) else None
-
-
-def cut_arrays(by: dict[str, Any], parts: int, *, finite: bool = False) -> tuple[dict[str, Any], dict[str, Cut]]:
-    """Return the columns with numbers replaced by the index of their part, and the cuts; numbers may have to be finite.
-
-    Infinite numbers are in the outermost parts. Missing numbers stay missing; their rows may be left out later.
-    """
-    columns, cuts = dict(by), {}
-    for name, values in by.items():
-        reading = read_array(values, f"by[{name!r}]", role="keys")
-        if reading.values.ndim != 1:
-            continue
-        missing = missing_cases(reading)
-        array = reading.values[~missing] if missing.any() else reading.values
-        cut = cut_of_numbers(array, parts)
-        if cut is None:
-            continue
-        if finite and np.isinf(array).any():
-            law = "must be finite, because limits of parts are stored with a map"
-            row = int(np.isinf(reading.values).argmax())
-            offender = f"is {reading.values[row].item()!r}"
-            raise InputValueError(law, argument=f"by[{name!r}]", row=row, offender=offender)
-        codes = cut.codes(array)
-        if missing.any():
-            codes, known = np.full(len(missing), np.nan), codes
-            codes[~missing] = known
-        cuts[name], columns[name] = cut, codes
-    return columns, cuts

@@ -96,7 +96,7 @@ class EngineSegments:
         share = most / max(count_rows(cases.frame), 1)
         self._sampled = self._fetch(sampled_rows(cases.lawful_rows(), share, seed))
         columns = range(len(cases.keys))
-        # Labels that are not in the sample make a block larger than planned, which only costs time.
+        # Labels that are not in the sample make a block larger than planned, which only costs period.
         seen = tuple(max(len(encoded(self._sampled.column(f"key_{column}"))[0]), 1) for column in columns)
         blocks = Lattice(seen, depth).parts
         tables = [self._query(block) for block in blocks]

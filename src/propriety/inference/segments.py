@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from narwhals.typing import IntoFrame
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from propriety.calibration.reliability import cumulative_calibration_error
@@ -30,10 +29,9 @@ from propriety.inference.segment_sums import SegmentSums, cases_of_arrays, cases
 from propriety.inference.verdicts import Names
 from propriety.ledger.ledger import Ledger
 from propriety.result import Floats, Result, Tuples, tuples_of
+from propriety.tables.cases import Cases
 from propriety.tables.forecast_table import ForecastTable
-from propriety.tables.labels import Labels
 from propriety.tables.lazy_cases import LazyCases
-from propriety.tables.validation import Forecasts, Missing
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -183,20 +181,15 @@ class Segments(Result):
         return self.summary()
 
 
-def find_segments(  # noqa: PLR0913  (the data, the columns, and how they are searched)
-    y_true: ArrayLike | IntoFrame,
-    forecasts: Forecasts | None = None,
+def find_segments(
+    cases: Cases | LazyCases,
     *,
-    by: ArrayLike | Mapping[str, ArrayLike] | None = None,
-    outcome: str | None = None,
+    by: str | Sequence[str] | None = None,
     depth: int = 2,
     quantiles: int = 5,
     control: Control = "family",
     level: float = 0.95,
     most: int = 10,
-    pos_label: Hashable | None = None,
-    labels: Labels | None = None,
-    missing: Missing = "raise",
     n_resamples: int = 1000,
     seed: int | None = None,
     progress: bool = False,
@@ -217,13 +210,11 @@ def find_segments(  # noqa: PLR0913  (the data, the columns, and how they are se
 
     Parameters
     ----------
-    y_true, forecasts
-        Outcomes and forecasts of one model; or a data frame or lazy frame and the name of the column of forecasts.
-    by : mapping of str to array-like, or list of str
-        The columns that define the segments; of a frame, their names. Floats, and whole numbers with more than 50
-        values, are cut at their quantiles.
-    outcome : str, optional
-        Column of the outcomes, if `y_true` is a frame.
+    cases : Cases or LazyCases
+        Outcomes, the forecasts of one model, and the columns that define the segments as keys; see `propriety.cases`.
+        Floats, and whole numbers with more than 50 values, are cut at their quantiles.
+    by : str or sequence of str, optional
+        The keys that define the segments, by default all.
     depth : int
         Largest number of columns of a segment.
     quantiles : int
@@ -236,8 +227,6 @@ def find_segments(  # noqa: PLR0913  (the data, the columns, and how they are se
         One minus the error rate, and the level of the intervals.
     most : int
         Largest number of segments reported.
-    pos_label, labels, missing
-        As in `propriety.condense`.
     n_resamples, seed : int, optional
         Number and seed of the draws of outcomes.
     progress : bool
@@ -261,11 +250,12 @@ def find_segments(  # noqa: PLR0913  (the data, the columns, and how they are se
 
     Examples
     --------
+    >>> import propriety as pr
     >>> rng = np.random.default_rng(1)
     >>> p, site = rng.uniform(0.1, 0.5, 20_000), rng.choice(["a", "b", "c"], 20_000)
     >>> device = rng.choice(["phone", "desk"], 20_000)
     >>> y = rng.random(20_000) < np.where((site == "b") & (device == "phone"), 1.3 * p, p)
-    >>> found = find_segments(y, p, by={"site": site, "device": device}, seed=1)
+    >>> found = find_segments(pr.cases(y, p, by={"site": site, "device": device}), seed=1)
     >>> found.segment.tolist(), found.observed_expected.round(2)
     (['site = b and device = phone'], array([1.28]))
     """
@@ -282,22 +272,22 @@ def find_segments(  # noqa: PLR0913  (the data, the columns, and how they are se
     if not 2 <= quantiles <= MOST_PARTS:
         raise InputValueError(f"must be from 2 to {MOST_PARTS:,}", argument="quantiles", offender=f"got {quantiles!r}")
     seed = fresh_seed(seed)
-    source, ledger, cuts = segment_source(y_true, forecasts, by, quantiles, seed, outcome, pos_label, labels, missing)
-    cases: Any
+    source, ledger, cuts = segment_source(cases, by, quantiles, seed)
+    searched: Any
     if isinstance(source, LazyCases):
-        cases, sample, names = cases_of_engine(source, depth, ROWS_OF_LAW, seed)
+        searched, sample, names = cases_of_engine(source, depth, ROWS_OF_LAW, seed)
     else:
-        cases, sample, names = cases_of_arrays(source, depth, ROWS_OF_LAW, seed)
-    sums = cases.sums()
+        searched, sample, names = cases_of_arrays(source, depth, ROWS_OF_LAW, seed)
+    sums = searched.sums()
     law = largest_deviations(sample, sums, n_resamples, seed, progress=progress)
     number = int(np.count_nonzero(sums.n > 0.5))
     tested = int(np.count_nonzero(sums.variance >= SMALLEST))
     critical_of = partial(critical_deviation, law=law, control=control, level=level, number=number)
-    found = search(cases, sums, critical_of, most)
+    found = search(searched, sums, critical_of, most)
     p_values = [adjusted_p(one, law, number, spared=number > tested) for one in found]
     shown = [(key, _in_words(cuts.get(key), own)) for key, own in zip(source.keys, names, strict=True)]
     return Segments(
-        **_columns(found, p_values, cases, shown, level),
+        **_columns(found, p_values, searched, shown, level),
         by=tuple(source.keys),
         depth=min(depth, len(names)),
         tested=tested,
@@ -309,7 +299,7 @@ def find_segments(  # noqa: PLR0913  (the data, the columns, and how they are se
         dropped=ledger.dropped,
         note=_note(len(sample.forecast), ledger, len(found), most),
         seed=seed,
-        wider=tuple(_wider([one.place for one in found], cases.lattice, sums, shown, level)),
+        wider=tuple(_wider([one.place for one in found], searched.lattice, sums, shown, level)),
     )
 
 

@@ -46,7 +46,7 @@ def estimate_groups(
 ) -> GroupEstimates:
     """Estimate a measure that is not a mean in every group, and test its difference from all other cases.
 
-    `untested` says, by group and model, which have a value only. If groups share clusters or times, the test needs
+    `untested` says, by group and model, which have a value only. If groups share clusters or periods, the test needs
     their contributions to the measure. There is no test if either side has no interval, or with more than 500
     groups.
     """
@@ -55,7 +55,7 @@ def estimate_groups(
     groups, models = len(ledger.index), len(ledger.models)
     value, low, high, difference, p_value = np.full((5, groups, models), math.nan)
     note = np.full((groups, models), "", dtype=object)
-    apart, drawn_apart = not _reach_across(ledger), INDEPENDENT if ledger.dependence == "time" else ""
+    apart, drawn_apart = not _reach_across(ledger), INDEPENDENT if ledger.dependence == "period" else ""
     overall = np.array([_value(ledger, measure, model, level, drawing) for model in ledger.models])
     for place in range(groups):
         chosen = np.arange(groups) == place
@@ -80,7 +80,7 @@ def estimate_groups(
                 continue
             shared = _shared(ledger, (own, rest), chosen, measure, model)
             if shared is not None:
-                p_value[at] = _p_value_of_shared(found, against, shared, in_time=ledger.dependence == "time")
+                p_value[at] = _p_value_of_shared(found, against, shared, in_time=ledger.dependence == "period")
                 note[at] = NO_INTERVAL if math.isnan(p_value[at]) else ""
             elif not apart:
                 note[at] = "; ".join(filter(None, (ACROSS, drawn_apart)))
@@ -93,7 +93,7 @@ def estimate_groups(
 
 
 class _Shared(NamedTuple):
-    """Degrees of freedom of both sides, and the contributions of all clusters or times to both, of shape (units, 1)."""
+    """Degrees of freedom of both sides, and contributions of all clusters or periods to both, of shape (units, 1)."""
 
     df: tuple[Floats, Floats]
     parts: tuple[Floats, Floats]
@@ -102,7 +102,7 @@ class _Shared(NamedTuple):
 def _shared(
     ledger: Ledger, sides: tuple[Ledger, Ledger], chosen: NDArray[np.bool_], measure: Measure, model: str
 ) -> _Shared | None:
-    """Return the contributions of clusters or times to both sides; None if there are none, or they are not known."""
+    """Return the contributions of clusters or periods to both sides; None if there are none, or they are not known."""
     if ledger.dependence is None or ledger.censoring is not None:
         return None
     if isinstance(measure, Skill):
@@ -127,9 +127,9 @@ def _shared(
 
 
 def _contributions_to_skill(ledger: Ledger, measure: Skill, model: str, labels: list[Any]) -> tuple[Floats, Floats]:
-    """Return the degrees of freedom of skill, and the contributions of clusters or times with these labels."""
+    """Return the degrees of freedom of skill, and the contributions of clusters or periods with these labels."""
     moments = measured_moments(ledger, measure)
-    assert moments.dependence is not None  # noqa: S101  (for the type checker; used with clusters or times only)
+    assert moments.dependence is not None  # noqa: S101  (for the type checker; used with clusters or periods only)
     column, units = moments.models.index(model), moments.over(moments.dependence)
     place = {label: position for position, label in enumerate(labels)}
     parts = np.zeros((len(labels), 1))
@@ -139,7 +139,7 @@ def _contributions_to_skill(ledger: Ledger, measure: Skill, model: str, labels: 
 
 
 def _p_value_of_shared(one: Estimate, other: Estimate, shared: _Shared, *, in_time: bool) -> float:
-    """Return the p-value of a difference between groups that may share clusters or times."""
+    """Return the p-value of a difference between groups that may share clusters or periods."""
     gap, scales = _scaled(one, other)
     errors = [
         Errors(np.array([own.standard_error / scale]), df)
@@ -208,7 +208,7 @@ def _value(ledger: Ledger, measure: Measure, model: str, level: float, drawing: 
 
 
 def _reach_across(ledger: Ledger) -> bool:
-    """Whether some cluster or time has cases in several groups, or may have."""
+    """Whether some cluster or period has cases in several groups, or may have."""
     if ledger.dependence is None:
         return False
     if (cases := ledger.cases) is not None and (keys := cases.units) is not None:

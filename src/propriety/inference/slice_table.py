@@ -19,7 +19,7 @@ from propriety.rules.weights import Thresholds
 
 TOO_FEW = "too few to test"
 INFINITE = "the value is infinite"
-ACROSS = "not tested, because it shares clusters or times with other groups"
+ACROSS = "not tested, because it shares clusters or periods with other groups"
 MANY = "not tested, because there are too many groups"
 NO_INTERVAL = "not tested, because it or the rest has no interval"
 
@@ -62,7 +62,7 @@ class Slices(Result):
     level : float
         Level of the intervals.
     units : int, optional
-        Number of clusters or times.
+        Number of clusters or periods.
     dropped : int
         Rows left out because of missing values.
     """

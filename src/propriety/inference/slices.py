@@ -7,7 +7,6 @@ from collections.abc import Hashable, Mapping
 from typing import Any
 
 import numpy as np
-from narwhals.typing import IntoFrame
 from numpy.typing import ArrayLike, NDArray
 
 from propriety.calibration.score_parts import miscalibrations, proper_binary_rule
@@ -30,22 +29,23 @@ from propriety.inference.slice_table import INFINITE, Slices, group_names, holm_
 from propriety.inference.verdicts import Names
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.moments import Moments
-from propriety.ledger.sources import open_ledger
+from propriety.ledger.sources import Data, open_ledger
 from propriety.result import Floats
 from propriety.rules.families import BRIER
 from propriety.rules.functions import Excess
 from propriety.rules.rule import Rule
 from propriety.rules.weights import Thresholds
-from propriety.tables.cases import TOLERANCE
-from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.cases import Cases
 from propriety.tables.labels import Labels
+from propriety.tables.lazy_cases import LazyCases
+from propriety.tables.reading import refuse_time
 from propriety.tables.validation import Forecasts, Missing
 
 SMALLEST = 50  # By default, a group with fewer cases is not tested.
 
 
 def slices(  # noqa: PLR0913  (the data, the groups, and what is asked of each)
-    y_true: ArrayLike | IntoFrame | ForecastTable | Ledger,
+    y_true: Data,
     forecasts: Forecasts | None = None,
     measure: Measure | Rule = BRIER,
     *,
@@ -55,14 +55,14 @@ def slices(  # noqa: PLR0913  (the data, the groups, and what is asked of each)
     level: float = 0.95,
     smallest: int = SMALLEST,
     cluster: ArrayLike | None = None,
-    time: ArrayLike | None = None,
+    period: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     pos_label: Hashable | None = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
-    tolerance: float = TOLERANCE,
     n_resamples: int = 1000,
     seed: int | None = None,
+    time: None = None,
 ) -> Slices:
     r"""Evaluate forecasts in every group: a measure, calibration and net benefit, with intervals and a test.
 
@@ -71,27 +71,22 @@ def slices(  # noqa: PLR0913  (the data, the groups, and what is asked of each)
 
     .. math:: t = \frac{\bar l_g - \bar l_r}{\sqrt{s_g^2 + s_r^2}}
 
-    with the standard errors :math:`s` of the two means. Groups may share clusters or times: the error is then that of
+    with the standard errors :math:`s` of the two means. Groups may share clusters or periods: the error is then that of
     the difference itself, from the contributions of the clusters or, allowing for correlation between neighbours, of
-    the times. Other measures are tested by their values and errors in the same way; if groups share clusters or times,
-    this needs the influence of single cases on the measure, and `note` says if it is not known. Holm's adjustment keeps
-    the probability of any false alarm among all rows at or below one minus the level; groups that are large enough, but
-    have too few events for a test, count as well.
+    the periods. Other measures are tested by their values and errors in the same way; if groups share clusters or
+    periods, this needs the influence of single cases on the measure, and `note` says if it is not known. Holm's
+    adjustment keeps the probability of any false alarm among all rows at or below one minus the level; groups that are
+    large enough, but have too few events for a test, count as well.
 
     Parameters
     ----------
-    y_true : array-like of shape (n,), data frame or Ledger
-        Outcomes; with `outcome`, a frame with one row per case, eager or lazy; or a ledger.
-    forecasts : array-like of shape (n,) or (n, K), or mapping of str to such
-        Probability of the event, or of each class, or the forecasts of several models by name. With a frame, the names
-        of the columns.
+    y_true, forecasts, outcome, sample_weight, pos_label, labels, missing, time
+        The cases, or what describes them; see `propriety.cases`. A ledger replaces all data.
     measure : Rule, measure or callable
         What to compute: a rule for its mean score, a measure, or any function of a ForecastTable.
-    by : array-like of shape (n,), or mapping of str to such; with a frame or a ledger str or list of str
+    by : array-like of shape (n,), or mapping of str to such; with a frame, cases or a ledger str or list of str
         Group of each case. Several keys are combined. The rows are in the order of the labels, or of the categories if
-        these are ordered. For a ledger, by default all of its keys.
-    outcome : str, optional
-        With a frame, the column of the outcomes.
+        these are ordered. For cases or a ledger, by default all of their keys.
     thresholds : float or (float, float), optional
         The probability at which somebody would act, or its range, for the net benefit.
     level : float
@@ -102,12 +97,10 @@ def slices(  # noqa: PLR0913  (the data, the groups, and what is asked of each)
         nor test. If all other cases together are so few, it has an interval, but no test. For measures of answers, such
         as AURC, right and wrong answers of each model count instead of events. An infinite score has no interval
         either.
-    cluster, time : array-like of shape (n,), or str with a frame, optional
-        Cluster within which cases may be correlated, or their time: cases of one time and of neighbouring times may be
-        correlated. For measures by draws, and for miscalibration and discrimination, neighbouring times count as
-        independent, and `note` says so.
-    sample_weight, pos_label, labels, missing, tolerance
-        As in `propriety.mean_score`.
+    cluster, period : array-like of shape (n,), or str with a frame, optional
+        Cluster within which cases may be correlated, or their period: cases of one period and of neighbouring periods
+        may be correlated. For measures by draws, and for miscalibration and discrimination, neighbouring periods count
+        as independent, and `note` says so.
     n_resamples, seed : int, optional
         Number and seed of the draws, for measures without a formula.
 
@@ -124,8 +117,8 @@ def slices(  # noqa: PLR0913  (the data, the groups, and what is asked of each)
 
     With few clusters the test may reject too often, or too rarely if their sizes are very unequal: in
     `studies/clusters.py`, with 50 and 100 clusters, p-values fell below 0.05 in 2 to 8% of samples of two equal groups.
-    If groups share clusters or times, it was 2 to 6% (`studies/groups.py`), and up to 9% with 50 strongly correlated
-    times, whose intervals are too narrow.
+    If groups share clusters or periods, it was 2 to 6% (`studies/groups.py`), and up to 9% with 50 strongly correlated
+    periods, whose intervals are too narrow.
 
     References
     ----------
@@ -146,23 +139,26 @@ def slices(  # noqa: PLR0913  (the data, the groups, and what is asked of each)
     """
     asked = read_measure(measure)
     check_level(level)
-    keys = by if isinstance(y_true, Ledger) else None
-    if by is None and not isinstance(y_true, Ledger):
+    refuse_time(time)
+    if by is None and not isinstance(y_true, Ledger | Cases | LazyCases):
         raise InputValueError(Wording("slices needs {by=}, the group of each case"))
     ledger = open_ledger(
         y_true,
         forecasts,
         outcome=outcome,
-        by=None if isinstance(y_true, Ledger) else by,
+        by=by,
         cluster=cluster,
-        time=time,
+        period=period,
         sample_weight=sample_weight,
         pos_label=pos_label,
         labels=labels,
         missing=missing,
-        tolerance=tolerance,
     )
-    names = _names(ledger, keys)
+    condensed = isinstance(y_true, Ledger | Cases | LazyCases) and by is not None
+    names = ((by,) if isinstance(by, str) else tuple(by)) if condensed else ledger.index.names  # type: ignore[arg-type]
+    if not names:
+        law, hint = "the cases have no keys that define groups", Wording("pass {by=} when they are read.")
+        raise InputValueError(law, hint=hint)
     drawing = Drawing(n_resamples, fresh_seed(seed))
     return slices_of(ledger, asked, by=names, thresholds=thresholds, level=level, smallest=smallest, drawing=drawing)
 
@@ -255,18 +251,6 @@ def rules_of_slices(measure: Measure, thresholds: Thresholds | None, *, binary: 
     if not binary:
         return rules
     return [*rules, Excess(), *([] if thresholds is None else [NetBenefit(thresholds).rule])]
-
-
-def _names(ledger: Ledger, by: object) -> tuple[str, ...]:
-    """Return the requested keys of a ledger, by default all."""
-    if not ledger.index.names:
-        raise InputValueError(
-            "the ledger has no keys that define groups", hint=Wording("condense the cases with {by=}.")
-        )
-    names = ledger.index.names if by is None else (by,) if isinstance(by, str) else tuple(by)  # type: ignore[arg-type]  # names
-    for name in names:
-        ledger.index.place(name)
-    return tuple(names)
 
 
 def _means(moments: Moments, measure: Mean, by: tuple[str, ...], level: float) -> tuple[Floats, Floats, Floats]:

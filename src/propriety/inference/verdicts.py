@@ -87,7 +87,7 @@ class VerdictBasis(NamedTuple):
 
     n: int
     units: int
-    unit: Literal["case", "cluster", "time"]
+    unit: Literal["case", "cluster", "period"]
     pairs: int
     level: float
     measure: Measure

@@ -15,7 +15,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from propriety.checks import check_options, is_number
+from propriety.checks import check_missing_option, is_number
 from propriety.errors import InputTypeError, InputValueError, MissingValuesError
 from propriety.integrations.log_files import archived_objects, field_of, file_at, inside, object_of
 from propriety.integrations.logged_answers import AnswerRow, LoggedAnswers
@@ -107,7 +107,7 @@ def read_inspect(
     >>> answers
     LoggedAnswers(rows=1, items=1, accuracy=1, mean_confidence=0.9, task=sums, model=m)
     """
-    check_options(missing, TOLERANCE)
+    check_missing_option(missing)
     if not (confidence_from is None or isinstance(confidence_from, str) or callable(confidence_from)):
         offender = f"got {type(confidence_from).__name__}"
         raise InputTypeError("must be a name or a function", argument="confidence_from", offender=offender)

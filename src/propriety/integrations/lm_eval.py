@@ -60,7 +60,7 @@ class Item(NamedTuple):
 
 
 def read_lm_eval(
-    paths: str | PathLike[str] | Sequence[str | PathLike[str]],
+    path: str | PathLike[str] | Sequence[str | PathLike[str]],
     *,
     filter_name: str | None = None,
     length: Literal["none", "characters", "bytes"] = "none",
@@ -77,7 +77,7 @@ def read_lm_eval(
 
     Parameters
     ----------
-    paths : path or sequence of paths
+    path : path or sequence of paths
         A file ``samples_{task}_{time}.jsonl``, or those of several tasks. It may be compressed with gzip.
     filter_name : str, optional
         The harness's filter whose answers to read. Required if the file has several.
@@ -141,12 +141,12 @@ def read_lm_eval(
     (array([1]), array([[0.119, 0.881]]))
     """
     check_choice("length", length, tuple(ACCURACIES))
-    files = list(paths) if isinstance(paths, Iterable) and not isinstance(paths, str | PathLike) else [paths]
+    files = list(path) if isinstance(path, Iterable) and not isinstance(path, str | PathLike) else [path]
     if not files:
-        raise InputTypeError("must be a path or a sequence of paths", argument="paths", offender="it is empty")
+        raise InputTypeError("must be a path or a sequence of paths", argument="path", offender="it is empty")
     rows: list[AnswerRow] = []
     tasks: list[str] = []
-    for file in (file_at(path, "paths") for path in files):
+    for file in (file_at(one, "path") for one in files):
         named = TASK.fullmatch(file.name)
         tasks.append(named["task"] if named else file.name.removesuffix(".gz").removesuffix(".jsonl"))
         prefix = f"{tasks[-1]}/" if len(files) > 1 else ""

@@ -150,8 +150,6 @@ class RuleLoss(Module):  # type: ignore[misc]  # PyTorch is optional, so its typ
         declared and is never guessed.
     reduction : {"mean", "sum", "none"}
         What is returned: the mean over the cases, their sum, or one loss per case.
-    tolerance : float
-        Allowed deviation of a row of class probabilities from summing to one.
 
     Notes
     -----
@@ -186,7 +184,6 @@ class RuleLoss(Module):  # type: ignore[misc]  # PyTorch is optional, so its typ
         *,
         from_logits: bool = False,
         reduction: Reduction = "mean",
-        tolerance: float = TOLERANCE,
     ) -> None:
         check_rule(rule)
         if reduction not in get_args(Reduction):
@@ -197,7 +194,6 @@ class RuleLoss(Module):  # type: ignore[misc]  # PyTorch is optional, so its typ
         self.rule = rule
         self.from_logits = from_logits
         self.reduction = reduction
-        self.tolerance = tolerance
 
     def forward(self, forecast: Tensor, target: Tensor) -> Tensor:
         """Return the loss of forecasts.
@@ -226,7 +222,7 @@ class RuleLoss(Module):  # type: ignore[misc]  # PyTorch is optional, so its typ
     def check(self, forecast: Tensor, target: Tensor) -> None:
         """Raise an error for values that are not probabilities, logits or outcomes."""
         values = single_column(forecast).detach()
-        tolerance = max(self.tolerance, rounding_of(values))
+        tolerance = max(TOLERANCE, rounding_of(values))
         if self.from_logits:
             values, tolerance = values if values.dtype == torch.float64 else values.float(), ANY_SUM
             values = torch.sigmoid(values) if values.ndim == 1 else torch.softmax(values, dim=1)

@@ -66,9 +66,6 @@ class RuleMetric(_IntegerMetric):
     from_logits : bool
         Whether forecasts are logits; log scores are then finite for all finite logits. It must be declared and is never
         guessed.
-    tolerance : float
-        Allowed deviation of a row of class probabilities from summing to one, unless rounding in the precision of the
-        forecasts explains more; see `propriety.tables.cases.rounding_of_rows`.
     **options
         Options of `torchmetrics.Metric`.
 
@@ -88,12 +85,11 @@ class RuleMetric(_IntegerMetric):
     tensor(0.1354, dtype=torch.float64)
     """
 
-    def __init__(self, rule: Rule, *, from_logits: bool = False, tolerance: float = TOLERANCE, **options: Any) -> None:
+    def __init__(self, rule: Rule, *, from_logits: bool = False, **options: Any) -> None:
         check_rule(rule)
         super().__init__(**options)
         self.rule = rule
         self.from_logits = from_logits
-        self.tolerance = tolerance
         # A MetricCollection merges metrics whose states have equal names and, after one batch, equal values.
         self.state_name = f"sums of {rule!r}{' of logits' * from_logits}"
         self.add_state(self.state_name, torch.zeros(SHAPE, dtype=torch.int64), dist_reduce_fx="sum")
@@ -116,7 +112,7 @@ class RuleMetric(_IntegerMetric):
             array_of(preds),
             None if sample_weight is None else array_of(sample_weight),
             from_logits=self.from_logits,
-            tolerance=max(self.tolerance, rounding_of(preds)),
+            tolerance=max(TOLERANCE, rounding_of(preds)),
         )
         setattr(self, self.state_name, self._state() + torch.from_numpy(sums).to(self.device))
 

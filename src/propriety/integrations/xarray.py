@@ -23,7 +23,6 @@ from propriety.integrations.xarray_points import compare, estimate
 from propriety.result import Floats
 from propriety.rules.rule import ClassRule, Rule, binary_rule, check_rule
 from propriety.rules.scoring import losses_of
-from propriety.tables.cases import TOLERANCE
 from propriety.tables.labels import Labels
 from propriety.tables.validation import Missing, read_cases
 
@@ -46,7 +45,7 @@ xr = load_library("xarray", extra="xarray")
 OUTCOMES = "propriety outcome"  # A dimension of no and yes, or of the classes, which no array of the user has.
 
 
-def mean_score(  # noqa: PLR0913  (the data, their names, and how they are read)
+def mean_score(
     y_true: DataArray,
     y_proba: DataArray,
     *,
@@ -58,7 +57,6 @@ def mean_score(  # noqa: PLR0913  (the data, their names, and how they are read)
     pos_label: object = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
-    tolerance: float = TOLERANCE,
 ) -> DataArray:
     r"""Weighted mean loss over some dimensions, at every point along the others; lower is better.
 
@@ -84,7 +82,7 @@ def mean_score(  # noqa: PLR0913  (the data, their names, and how they are read)
     join : {"exact", "inner"}
         Whether coordinates that differ raise an error, or only those that all arrays have are kept. An array without
         coordinates has those of the others. All forecasts must have the same classes in the same order.
-    pos_label, labels, tolerance
+    pos_label, labels
         As in `propriety.mean_score`.
     missing : {"raise", "drop"}
         Whether missing values raise an error, or their cases are left out; without cases the mean is NaN.
@@ -104,7 +102,7 @@ def mean_score(  # noqa: PLR0913  (the data, their names, and how they are read)
     array([0.125, 0.25 ])
     """
     check_rule(rule)
-    reading = {"pos_label": pos_label, "labels": labels, "missing": missing, "tolerance": tolerance}
+    reading = {"pos_label": pos_label, "labels": labels, "missing": missing}
     arrays = read_arrays(y_true, {"y_proba": y_proba}, sample_weight, reading, dim=dim, join=join, class_dim=class_dim)
     weight, loss = _sums(arrays, rule)
     score = _ratio(loss, weight)
@@ -125,13 +123,12 @@ def skill_score(  # noqa: PLR0913  (as in `mean_score`)
     pos_label: object = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
-    tolerance: float = TOLERANCE,
 ) -> DataArray:
     """Share of the loss of a reference that the forecast saves, 1 - S / S_reference, at every point; higher is better.
 
     Parameters
     ----------
-    y_true, y_proba, rule, dim, class_dim, sample_weight, join, pos_label, labels, missing, tolerance
+    y_true, y_proba, rule, dim, class_dim, sample_weight, join, pos_label, labels, missing
         As in `mean_score`.
     reference : DataArray or float, optional
         Another forecast, a climatology that lacks dimensions of `y_proba`, or a rate. By default it is the sample
@@ -157,7 +154,7 @@ def skill_score(  # noqa: PLR0913  (as in `mean_score`)
     forecasts: dict[str, object] = {"y_proba": y_proba}
     if reference is not None:
         forecasts["reference"] = xr.DataArray(reference) if is_number(reference) else reference
-    reading = {"pos_label": pos_label, "labels": labels, "missing": missing, "tolerance": tolerance}
+    reading = {"pos_label": pos_label, "labels": labels, "missing": missing}
     arrays = read_arrays(y_true, forecasts, sample_weight, reading, dim=dim, join=join, class_dim=class_dim)
     if reference is None:
         weight, loss, happened = _sums(arrays, rule, with_outcomes=True)

@@ -12,7 +12,7 @@ from propriety.checks import check_level, check_resamples, fresh_seed
 from propriety.errors import UNDEFINED, InputValueError
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.comparison import compare_of
-from propriety.inference.dependence import check_times
+from propriety.inference.dependence import check_periods
 from propriety.inference.estimation import estimate_or_note
 from propriety.inference.measure_reading import read_measure
 from propriety.inference.measures import Measure
@@ -23,7 +23,7 @@ from propriety.ledger.sources import open_ledger
 from propriety.result import Floats
 from propriety.rules.families import BRIER
 from propriety.rules.rule import Rule
-from propriety.tables.cases import TOLERANCE, Cases
+from propriety.tables.cases import Cases
 from propriety.tables.frames import check_names
 from propriety.tables.labels import Labels
 from propriety.tables.validation import Missing
@@ -54,7 +54,6 @@ def estimate(  # noqa: PLR0913  (the data, what is estimated, and how it is draw
     pos_label: object = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
-    tolerance: float = TOLERANCE,
 ) -> Dataset:
     """Estimate a measure with its confidence interval, from the cases along some dimensions, at every point.
 
@@ -63,7 +62,7 @@ def estimate(  # noqa: PLR0913  (the data, what is estimated, and how it is draw
 
     Parameters
     ----------
-    y_true, y_proba, dim, class_dim, sample_weight, join, pos_label, labels, missing, tolerance
+    y_true, y_proba, dim, class_dim, sample_weight, join, pos_label, labels, missing
         As in `propriety.integrations.xarray.mean_score`.
     measure : Rule, measure or callable
         What to estimate: a rule for its mean score, a measure such as ``pr.measures.Skill(pr.Brier())``, or any
@@ -97,7 +96,7 @@ def estimate(  # noqa: PLR0913  (the data, what is estimated, and how it is draw
     check_level(level)
     check_resamples(n_resamples)
     drawing = Drawing(n_resamples, fresh_seed(seed))
-    reading = {"pos_label": pos_label, "labels": labels, "missing": missing, "tolerance": tolerance}
+    reading = {"pos_label": pos_label, "labels": labels, "missing": missing}
     arrays = read_arrays(y_true, {"y_proba": y_proba}, sample_weight, reading, dim=dim, join=join, class_dim=class_dim)
     keys = _keys(arrays, time_dim=time_dim, cluster_dim=cluster_dim)
 
@@ -129,7 +128,6 @@ def compare(  # noqa: PLR0913  (the data, what is compared, and how it is drawn)
     pos_label: object = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
-    tolerance: float = TOLERANCE,
 ) -> Dataset:
     """Compare two forecasts, from the cases along some dimensions, at every point along the others.
 
@@ -138,7 +136,7 @@ def compare(  # noqa: PLR0913  (the data, what is compared, and how it is drawn)
 
     Parameters
     ----------
-    y_true, dim, class_dim, sample_weight, join, pos_label, labels, missing, tolerance
+    y_true, dim, class_dim, sample_weight, join, pos_label, labels, missing
         As in `propriety.integrations.xarray.mean_score`.
     forecasts : mapping of str to DataArray
         Two forecasts by name. One may lack dimensions, as a climatology does.
@@ -185,7 +183,7 @@ def compare(  # noqa: PLR0913  (the data, what is compared, and how it is drawn)
             "must hold two forecasts", argument="forecasts", offender=f"got {len(forecasts)}", hint=hint
         )
     drawing = Drawing(n_resamples, fresh_seed(seed))
-    reading = {"pos_label": pos_label, "labels": labels, "missing": missing, "tolerance": tolerance}
+    reading = {"pos_label": pos_label, "labels": labels, "missing": missing}
     arrays = read_arrays(y_true, forecasts, sample_weight, reading, dim=dim, join=join, class_dim=class_dim)
     keys = _keys(arrays, time_dim=time_dim, cluster_dim=cluster_dim)
 
@@ -216,15 +214,15 @@ def compare(  # noqa: PLR0913  (the data, what is compared, and how it is drawn)
 def _keys(arrays: Arrays, *, time_dim: Hashable | None, cluster_dim: Hashable | None) -> dict[str, NDArray[np.intp]]:
     """Return the time or the cluster of each case of a point, as whole numbers in order."""
     keys, over = {}, arrays.over
-    for key, dim in (("time", time_dim), ("cluster", cluster_dim)):
+    for key, argument, dim in (("period", "time_dim", time_dim), ("cluster", "cluster_dim", cluster_dim)):
         if dim is None:
             continue
         if dim not in over:
             law = f"must be one of the dimensions of the cases, {over}"
-            raise InputValueError(law, argument=f"{key}_dim", offender=f"got {dim!r}")
+            raise InputValueError(law, argument=argument, offender=f"got {dim!r}")
         distinct, codes = np.unique(arrays.coordinate(dim), return_inverse=True)
-        if key == "time":
-            check_times(list(distinct), None)
+        if key == "period":
+            check_periods(list(distinct), None)
         sizes = [arrays.y_true.sizes[name] for name in over]
         keys[key] = codes[np.indices(sizes)[over.index(dim)]].ravel()
     return keys

@@ -23,7 +23,7 @@ MAX_VALUES = 2**27  # Largest number of values in the moments.
 
 
 def moments_of_cases(cases: Cases, rule: Rule, *, counts: NDArray[np.int64] | None = None) -> Moments:
-    """Return the moments of a per-case function, by outcome, key, and cluster or time.
+    """Return the moments of a per-case function, by outcome, key, and cluster or period.
 
     With `counts`, each case without a weight stands for that many equal ones.
 
@@ -59,7 +59,7 @@ def _outcomes(cases: Cases) -> Keys:
 
 
 def _keys(cases: Cases) -> dict[str, Keys]:
-    dependent = {name: one for name, one in (("cluster", cases.cluster), ("time", cases.time)) if one is not None}
+    dependent = {name: one for name, one in (("cluster", cases.cluster), ("period", cases.period)) if one is not None}
     return dict(cases.keys) | dependent
 
 

@@ -2,56 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import narwhals as nw
 import numpy as np
-from narwhals.typing import IntoFrame
 from numpy.typing import ArrayLike
 
 from propriety.checks import check_inside
-from propriety.errors import InputTypeError, InputValueError, ProprietyError, Wording
-from propriety.ledger.case_moments import moments_of_cases
-from propriety.ledger.key_index import KeyIndex
+from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.ledger.keyed_tables import KeyedTables
-from propriety.ledger.ledger import Kind, Ledger
+from propriety.ledger.ledger import Ledger
 from propriety.ledger.moments import OUTCOME, Moments
-from propriety.ledger.sources import columns_of_models, key_columns, open_ledger
-from propriety.result import Floats
-from propriety.rules.families import Brier, Log
-from propriety.rules.functions import Excess
-from propriety.rules.ordinal import RankedProbability
-from propriety.rules.penalized import Misclassification, PenalizedBrier
+from propriety.ledger.sources import Data, counted_ledger, open_ledger, usual_rules
 from propriety.rules.rule import Rule, check_rule
-from propriety.tables import laws
-from propriety.tables.cases import TOLERANCE, Cases
+from propriety.tables.cases import Cases, check_nothing_beside
 from propriety.tables.events import Event
 from propriety.tables.forecast_table import ForecastTable
-from propriety.tables.frames import checked_columns, known
 from propriety.tables.labels import Labels
 from propriety.tables.lazy_cases import LazyCases
+from propriety.tables.reading import read_source, refuse_time
 from propriety.tables.validation import Forecasts, Missing
 
 
 def condense(  # noqa: PLR0913  (the data, what the cases share, and how they are read)
-    y_true: ArrayLike | IntoFrame,
+    y_true: Data,
     forecasts: Forecasts | None = None,
     *,
     outcome: str | None = None,
     by: ArrayLike | Mapping[str, ArrayLike] | None = None,
     cluster: ArrayLike | None = None,
-    time: ArrayLike | None = None,
+    period: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     counts: ArrayLike | None = None,
     ordered: bool = False,
     pos_label: Hashable | None = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
-    tolerance: float = TOLERANCE,
     rules: Sequence[Any] = (),
     cells: int | None = None,
+    time: None = None,
 ) -> Ledger:
     """Condense cases to a ledger: forecast tables by model, event and key, and moments of losses.
 
@@ -61,28 +52,12 @@ def condense(  # noqa: PLR0913  (the data, what the cases share, and how they ar
 
     Parameters
     ----------
-    y_true : array-like of shape (n,), or a data frame
-        Outcomes; or, with `outcome`, a frame with one row per case, eager or lazy.
-    forecasts : mapping of str to array-like, or array-like
-        The forecasts of each model by name, or those of one model: the probability of the event, of shape (n,), or
-        class probabilities, of shape (n, K). With a frame, the names of the columns: a list with one column per model,
-        or a mapping of each model to its column, or to its columns of the classes, named like these or in the order of
-        `labels`.
-    outcome : str, optional
-        With a frame, the column of the outcomes.
-    by : mapping of str to array-like, or array-like; with a frame str or list of str; optional
-        Keys by which results can be split, any number of them, such as day and site.
-    cluster, time : array-like of shape (n,), or str with a frame, optional
-        Cluster or time within which cases may be correlated; only one of the two.
-    sample_weight : array-like of shape (n,), or str with a frame, optional
-        Weights.
+    y_true, forecasts, outcome, by, cluster, period, sample_weight, ordered, pos_label, labels, missing, time
+        The cases, or what describes them; see `propriety.cases`. Beside cases, `by` names those of their keys that are
+        kept, by default all.
     counts : array-like of shape (n,), or str with a frame, optional
         Number of equal cases that each row stands for, as in a table of counts by forecast, outcome and key. The ledger
         is that of all these cases, without weights. The rows are read into memory.
-    ordered : bool
-        Whether the classes are ordered.
-    pos_label, labels, missing, tolerance
-        As in `propriety.mean_score`; ``missing="drop"`` drops a case with a missing value in any model.
     rules : sequence of Rule or Measure
         Scoring rules, or measures that are the mean of one such as `propriety.measures.NetBenefit`, whose moments are
         computed in addition to the usual ones.
@@ -111,35 +86,29 @@ def condense(  # noqa: PLR0913  (the data, what the cases share, and how they ar
     >>> condense(cells["y"], {"a": cells["a"]}, counts=cells["cases"]).table("a")
     ForecastTable(rows=2, n=105, weight=105, event_rate=0.238095)
     """
+    refuse_time(time)
     if isinstance(rules, Rule):
         raise InputTypeError("rules must be a list of rules", hint=f"pass [{rules!r}].")
     asked: list[Any] = [getattr(one, "rule", one) for one in (rules if isinstance(rules, Sequence) else [rules])]
     for rule in asked:
         check_rule(rule)
-    if counts is not None and sample_weight is not None:
-        raise InputValueError(Wording("rows have {counts=} or {sample_weight=}, not both"))
-    options: dict[str, Any] = {"outcome": outcome, "by": by, "cluster": cluster, "time": time, "ordered": ordered}
-    options |= {"pos_label": pos_label, "labels": labels, "missing": missing, "tolerance": tolerance}
-    if counts is None:
-        ledger = open_ledger(y_true, forecasts, sample_weight=sample_weight, **options, cells=cells)
-        ledger.fill([*usual_rules(ledger.kind), *asked])
+    reading: dict[str, Any] = {"outcome": outcome, "cluster": cluster, "period": period, "counts": counts}
+    reading |= {"sample_weight": sample_weight, "ordered": ordered, "pos_label": pos_label, "labels": labels}
+    if isinstance(y_true, Ledger):
+        check_nothing_beside("a Ledger", {"counts": counts})
+    if counts is not None or (isinstance(y_true, Cases) and y_true.is_counted):
+        read = read_source(y_true, forecasts, by=by, **reading, missing=missing)
+        assert isinstance(read, Cases)  # noqa: S101  (for the type checker; counted rows are in memory)
+        ledger = counted_ledger(read, lambda kind: [*usual_rules(kind), *asked])
     else:
-        ledger = counted_ledger(y_true, forecasts, counts, lambda kind: [*usual_rules(kind), *asked], **options)
+        ledger = open_ledger(y_true, forecasts, by=by, cells=cells, **reading, missing=missing)
+        ledger.fill([*usual_rules(ledger.kind), *asked])
     if cells is not None:
         return ledger.grid(cells)
     for model in ledger.models:
         for event in ledger.events:
             ledger.keyed_tables(model, event)
     return ledger
-
-
-def usual_rules(kind: Kind) -> tuple[Rule, ...]:
-    """Return the functions whose moments a ledger holds by default."""
-    if kind == "binary":
-        return (Brier(), Log(), Excess())
-    if kind == "ordinal":
-        return (RankedProbability(), Log(), Brier(), Misclassification())
-    return (Brier(), Log(), PenalizedBrier(), Misclassification())
 
 
 def at_prevalence(ledger: Ledger | ForecastTable, prevalence: float) -> Ledger:
@@ -169,7 +138,7 @@ def at_prevalence(ledger: Ledger | ForecastTable, prevalence: float) -> Ledger:
     non-events. This holds for means, skill and measures with an influence function, and for their differences between
     models. A score of rare events depends on a few non-events with high forecasts, which a small sample may lack, so
     that errors other than that of the AUC are at least those at fitted event rates (`fitted_error`); for differences
-    between models this needs the cases. Intervals with clusters or times, of parts of a score, by bootstrap, and of
+    between models this needs the cases. Intervals with clusters or periods, of parts of a score, by bootstrap, and of
     groups treat the weights as those of any other cases, which makes them too wide rather than too narrow.
 
     In `studies/prevalence.py`, with a prevalence of 2% and 100 to 1,000 events, the coverage of 95% intervals was 94 to
@@ -256,71 +225,3 @@ def _weighted_moments(moments: Moments, other: float, event: float) -> Moments:
         values = getattr(moments, name)
         scaled[name] = values * (factor**power if values.ndim == 1 else (factor**power)[:, None])
     return replace(moments, **scaled)
-
-
-MAX_EXACT_SUM = 2.0**53  # Sums up to here are exact as floats.
-
-
-def counted_ledger(
-    y_true: object, forecasts: object, counts: object, rules: Callable[[Kind], Iterable[Rule]], **options: Any
-) -> Ledger:
-    """Make the ledger of the cases that rows stand for; it keeps no cases. `rules` returns those of its moments."""
-    if options["outcome"] is not None:
-        columns = [options["outcome"], options["cluster"], options["time"], counts]
-        y_true = _collected(y_true, forecasts, options["by"], *columns)
-    try:
-        # Counts are weights in everything but what is summed, so they are read and checked as such.
-        rows = open_ledger(y_true, forecasts, sample_weight=counts, **options)
-        return _of_counts(rows, rules(rows.kind))
-    except ProprietyError as error:
-        error.aliases["sample_weight"] = "counts"
-        raise
-
-
-def _collected(frame: object, forecasts: object, by: object, *others: object) -> object:
-    """Return the columns of a lazy frame that are needed, in memory; an eager frame as it is."""
-    lazy = known(frame)
-    if not isinstance(lazy, nw.LazyFrame):
-        return frame
-    models = [name for own in columns_of_models(forecasts).values() for name in own]
-    columns = dict.fromkeys([*models, *key_columns(by), *(name for name in others if isinstance(name, str))])
-    checked_columns(lazy, list(columns))
-    return lazy.select(*columns).collect().to_native()
-
-
-def _of_counts(rows: Ledger, rules: Iterable[Rule]) -> Ledger:
-    """Return the ledger of all cases, given that of rows with their counts as weights."""
-    cases = rows.source
-    assert isinstance(cases, Cases)  # noqa: S101  (for the type checker; the rows are in memory)
-    counts = cases.checked().weights()
-    assert counts is not None  # noqa: S101  (for the type checker; the counts are the weights)
-    _check_counts(counts, cases)
-    index, entry = KeyIndex.of_cases(cases.keys, len(cases))
-    plain = replace(cases, weight=None)
-
-    def keyed(model: str, event: Event) -> KeyedTables:
-        weighted = KeyedTables.of_cases(cases, model, event, entry, len(index))
-        happened = plain.event(event, model).outcomes()
-        numbers: dict[str, Any] = {
-            name: np.bincount(entry, column, minlength=len(index)).astype(np.int64)
-            for name, column in (("n", counts), ("n_events", counts * happened))
-        }
-        return replace(weighted, event_squares=weighted.events, non_event_squares=weighted.non_events, **numbers)
-
-    return replace(
-        rows,
-        source=None,
-        is_weighted=False,
-        index=index,
-        _tables={(model, event): keyed(model, event) for model in rows.models for event in rows.events},
-        _moments={rule: moments_of_cases(plain, rule, counts=counts.astype(np.int64)) for rule in rules},
-    )
-
-
-def _check_counts(counts: Floats, cases: Cases) -> None:
-    broken = counts != np.floor(counts)
-    if broken.any():
-        hint = Wording("pass weights as {sample_weight=}.")
-        laws.refuse("counts", "must be whole numbers", broken, counts, cases.rows, hint=hint)
-    if counts.sum() > MAX_EXACT_SUM:
-        raise InputValueError("must add up to at most 2**53", argument="counts", offender=f"got {counts.sum():.6g}")

@@ -24,12 +24,12 @@ from propriety.tables.cases import Cases, Keys
 from propriety.tables.engine_laws import checked_counts
 from propriety.tables.engines import Counted, Counts, count, count_groups
 from propriety.tables.events import Event
-from propriety.tables.keys import check_time_labels
+from propriety.tables.keys import check_period_labels
 from propriety.tables.labels import code_labels
 from propriety.tables.lazy_cases import LazyCases
 from propriety.tables.queries import Lazy, computed_once, fetched, row_by_row
 
-Dependent: TypeAlias = Literal["cluster", "time"] | None
+Dependent: TypeAlias = Literal["cluster", "period"] | None
 # Engines add numbers one after another, except for a whole column in Polars, so a sum of m terms has an error of up to
 # m roundings. If no groups or clusters keep m small, cells of the forecast do, and their sums are added afterwards. One
 # column encodes both cell and class, because engines group faster by one column than by two.
@@ -65,7 +65,7 @@ class LossSums(NamedTuple):
     classes : list of int or None
         Index of the class that happened, or whether the event did, if the cells are split by class.
     units : list or None
-        Labels of the clusters or times, if the cells are split by one of them.
+        Labels of the clusters or periods, if the cells are split by one of them.
     n, weight, weight_squares : ndarray of shape (cells,)
         Number of cases with a positive weight, sum of their weights, and sum of the squared weights.
     rules : tuple of RuleSums
@@ -84,12 +84,12 @@ class LossSums(NamedTuple):
 def moments_of_engine(
     cases: LazyCases, rules: Sequence[Rule], *, rows: int = 2**30, dropped: int = 0, even: bool = True
 ) -> dict[Rule, Moments]:
-    """Return the moments of each function for all models, by outcome, key, and cluster or time, in one query.
+    """Return the moments of each function for all models, by outcome, key, and cluster or period, in one query.
 
     The rows must have been checked; about `rows` of them are used, and `dropped` were left out. Without `even`, the
     moments under equally good models, which tests with few events need, are not computed.
     """
-    dependent: Dependent = "cluster" if cases.cluster is not None else "time" if cases.time is not None else None
+    dependent: Dependent = "cluster" if cases.cluster is not None else "period" if cases.period is not None else None
     sums = sums_of_lazy(cases, rules, keys=cases.keys, dependent=dependent, by_class=True, rows=rows, even=even)
     labels: dict[str, list[Any]] = {OUTCOME: sums.classes or [], **sums.keys}
     if dependent is not None:
@@ -99,8 +99,8 @@ def moments_of_engine(
     if dependent is not None:
         orders |= {dependent: cases.key_kinds[dependent].order}
     index = KeyIndex.of_columns(labels, orders)
-    if dependent == "time":
-        check_time_labels(index.labels[-1])
+    if dependent == "period":
+        check_period_labels(index.labels[-1])
     shared = {"n": sums.n, "weight": sums.weight, "weight_squares": sums.weight_squares, "index": index}
     found = {}
     for rule, own in zip(rules, sums.rules, strict=True):
@@ -110,11 +110,11 @@ def moments_of_engine(
 
 
 def _check_labels(labels: dict[str, list[Any]], n: NDArray[np.int64]) -> None:
-    """Reject keys, clusters or times that are missing for some case, as is done in memory."""
+    """Reject keys, clusters or periods that are missing for some case, as is done in memory."""
     for name, own in labels.items():
         absent = [place for place, label in enumerate(own) if label is None]
         if absent:
-            argument = name if name in ("cluster", "time") else laws.named_key(name)
+            argument = name if name in ("cluster", "period") else laws.named_key(name)
             count = f"{n[absent].sum():,} of {n.sum():,} rows"
             raise laws.unknown_key(argument, count)
 
@@ -139,8 +139,8 @@ def sums_of_lazy(
         Rules for one event or for classes, as the cases are.
     keys : sequence of str
         The keys by which the cells are split.
-    dependent : {"cluster", "time"}, optional
-        Whether cells are also split by cluster or by time.
+    dependent : {"cluster", "period"}, optional
+        Whether cells are also split by cluster or by period.
     by_class : bool
         Whether cells are also split by the class that happened.
     rows : int
@@ -522,7 +522,7 @@ def cases_of_engine(lazy: LazyCases, dropped: int) -> Cases | None:
             for name, column in zip(lazy.keys, lazy.key_columns(lazy.keys), strict=True)
         },
         cluster=None if columns.cluster is None else keys("cluster", columns.cluster),
-        time=None if columns.time is None else keys("time", columns.time),
+        period=None if columns.period is None else keys("period", columns.period),
         tolerance=lazy.tolerance,
         dropped=dropped,
         event_note=lazy.event_note,

@@ -96,7 +96,7 @@ class KeyIndex:
             place = self.place(name)
             codes = {label: code for code, label in enumerate(self.labels[place])}
             several = given if isinstance(given, list | set | frozenset) and not _is_in(given, codes) else [given]
-            several = plain_labels(list(several))
+            several = [label if _is_in(label, codes) else plain_labels([label])[0] for label in several]
             unknown = [label for label in several if not _is_in(label, codes)]
             if unknown:
                 law = "must be one of its labels"

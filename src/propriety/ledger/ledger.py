@@ -24,9 +24,9 @@ from propriety.rules.rule import Rule, check_rule
 from propriety.rules.scoring import observed_rates
 from propriety.tables.cases import Cases
 from propriety.tables.censoring import Censoring
-from propriety.tables.events import Event, event_of
+from propriety.tables.events import Event, event_of, events_of
 from propriety.tables.forecast_table import ForecastTable
-from propriety.tables.keys import check_time_labels
+from propriety.tables.keys import check_period_labels
 from propriety.tables.labels import ordered_labels
 from propriety.tables.lazy_cases import LazyCases
 
@@ -55,8 +55,8 @@ class Ledger:
         The labels of the classes in order; None for one event.
     index : KeyIndex
         The combinations of keys that occur.
-    dependence : {"cluster", "time"}, optional
-        Whether cases may be correlated within clusters or within times.
+    dependence : {"cluster", "period"}, optional
+        Whether cases may be correlated within clusters or within periods.
     is_weighted : bool
         Whether the cases have weights.
     dropped : int
@@ -71,7 +71,7 @@ class Ledger:
     events: tuple[Event, ...]
     labels: tuple[Any, ...] | None
     index: KeyIndex
-    dependence: Literal["cluster", "time"] | None
+    dependence: Literal["cluster", "period"] | None
     is_weighted: bool
     dropped: int = 0
     source: Cases | LazyCases | None = None
@@ -88,8 +88,8 @@ class Ledger:
         if taken is not None:
             law = f"by cannot have a key called {taken!r}, a name that moments use for their own cells"
             raise InputValueError(law, hint="give the key another name.")
-        dependence: Literal["cluster", "time"] | None = "cluster" if source.cluster is not None else None
-        dependence = "time" if source.time is not None else dependence
+        dependence: Literal["cluster", "period"] | None = "cluster" if source.cluster is not None else None
+        dependence = "period" if source.period is not None else dependence
         shared: dict[str, Any] = {"models": source.models, "events": events, "labels": source.labels}
         shared |= {"dependence": dependence, "source": source}
         if isinstance(source, LazyCases):
@@ -102,6 +102,14 @@ class Ledger:
             shared["source"] = source = source.checked().where(weight > 0.0)
         index, _ = KeyIndex.of_cases(source.keys, len(source))
         return cls(**shared, index=index, is_weighted=source.weight is not None, dropped=source.dropped)
+
+    @classmethod
+    def of_cases(cls, cases: Cases | LazyCases, *, cells: int | None = None) -> Ledger:
+        """Make the ledger of cases as they were read, with the tables that suit their outcome."""
+        if isinstance(cases, LazyCases):
+            return cls.of_source(cases, cases.events, cells=cells)
+        cases = cases.expanded()
+        return cls.of_source(cases, events_of(cases.classes, ordered=cases.ordered))
 
     @classmethod
     def of_tables(cls, tables: Mapping[str, ForecastTable]) -> Ledger:
@@ -202,7 +210,7 @@ class Ledger:
     def moments(self, rule: Rule) -> Moments:
         """Return the moments of a per-case function, such as a scoring rule, for all models.
 
-        They are split by outcome, by every key, and by cluster or time; ``.over()`` adds them up.
+        They are split by outcome, by every key, and by cluster or period; ``.over()`` adds them up.
 
         Examples
         --------
@@ -314,12 +322,12 @@ class Ledger:
         tables = {place: self.keyed_tables(*place).grid(cells) for place in places}
         return replace(self, source=None, _tables=tables, _whole={}, _moments=dict(self._moments))
 
-    def times(self) -> list[Any]:
-        """Return the times of the cases in order."""
-        if isinstance(self.source, Cases) and self.source.time is not None:
-            return list(self.source.time.labels)
+    def periods(self) -> list[Any]:
+        """Return the periods of the cases in order."""
+        if isinstance(self.source, Cases) and self.source.period is not None:
+            return list(self.source.period.labels)
         known = next(iter(self._moments.values()), None) or self.moments(Excess() if self.labels is None else Brier())
-        return list(known.over("time").index.labels[0])
+        return list(known.over("period").index.labels[0])
 
     @property
     def where_cases_are(self) -> str:
@@ -385,8 +393,8 @@ class Ledger:
         }
         asked = dict.fromkeys(rule for one in parts for rule in one.rules)
         common = [rule for rule in asked if all(one.has_moments(rule) for one in parts)]
-        if first.dependence == "time":
-            check_time_labels(ordered_labels(time for one in parts for time in one.times()))
+        if first.dependence == "period":
+            check_period_labels(ordered_labels(period for one in parts for period in one.periods()))
         return cls(
             models=first.models,
             events=first.events,

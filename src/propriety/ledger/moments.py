@@ -18,7 +18,7 @@ from propriety.rules.scoring import losses_of_table, weighted_sum
 from propriety.tables.forecast_table import ForecastTable
 
 OUTCOME = "outcome"  # Key of the outcome: 0 and 1 for an event, or the class index.
-TAKEN = (OUTCOME, "cluster", "time")  # Names that keys of cases cannot have, because cells of moments have them.
+TAKEN = (OUTCOME, "cluster", "period")  # Names that keys of cases cannot have, because cells of moments have them.
 MANY_EVENTS = 10_000  # With this many events and non-events, tests do not need the moments under equally good models.
 BLOCK = 2**17  # Values processed together, few enough for the processor's cache.
 
@@ -65,8 +65,8 @@ class Moments(Result):
     rule : Rule
         The function.
     index : KeyIndex
-        Labels of the cells. The key ``"outcome"`` holds the outcome; ``"cluster"`` or ``"time"`` holds the unit within
-        which cases may be correlated.
+        Labels of the cells. The key ``"outcome"`` holds the outcome; ``"cluster"`` or ``"period"`` holds the unit
+        within which cases may be correlated.
     dropped : int
         Rows left out because of missing values.
     """
@@ -96,8 +96,8 @@ class Moments(Result):
 
     @property
     def dependence(self) -> str | None:
-        """The key within which cases may be correlated, "cluster" or "time"; None if cases are independent."""
-        return next((name for name in ("cluster", "time") if name in self.index.names), None)
+        """The key within which cases may be correlated, "cluster" or "period"; None if cases are independent."""
+        return next((name for name in ("cluster", "period") if name in self.index.names), None)
 
     @property
     def means(self) -> Floats:
@@ -134,7 +134,7 @@ class Moments(Result):
 
     @property
     def units(self) -> int:
-        """Number of independent units: clusters or times, or cases if there are neither."""
+        """Number of independent units: clusters or periods, or cases if there are neither."""
         return self.cases if self.dependence is None else len(self.index.only([self.dependence])[0])
 
     @classmethod

@@ -237,11 +237,11 @@ class PrivateLedger:
         return f"PrivateLedger(models={list(self.models)}{keys}, cells={self.cells}, suppressed={hidden})"
 
 
-def coarsen(ledger: Ledger, *, cells: int = 32, minimum: int = SMALLEST) -> PrivateLedger:
+def coarsen(ledger: Ledger, *, cells: int = 32, smallest: int = SMALLEST) -> PrivateLedger:
     """Make a private ledger: forecasts on a grid, and small counts suppressed.
 
     Forecasts are replaced by the cell of a grid that they are in. Moments, clusters and times are left out. Counts from
-    1 to `minimum` less 1 are suppressed.
+    1 to `smallest` less 1 are suppressed.
 
     Parameters
     ----------
@@ -250,7 +250,7 @@ def coarsen(ledger: Ledger, *, cells: int = 32, minimum: int = SMALLEST) -> Priv
         is at least as fine.
     cells : int
         Number of cells, a power of two up to 1,024.
-    minimum : int
+    smallest : int
         The smallest positive count that is published. 1 suppresses nothing, and 2 is not allowed, since a suppressed
         count would then be 1.
 
@@ -272,25 +272,25 @@ def coarsen(ledger: Ledger, *, cells: int = 32, minimum: int = SMALLEST) -> Priv
     --------
     >>> import propriety as pr
     >>> y, p = [0, 1, 0, 1, 1, 0, 0, 0], [0.1, 0.8, 0.2, 0.9, 0.7, 0.1, 0.2, 0.9]
-    >>> private = coarsen(pr.condense(y, p), cells=2, minimum=3)
+    >>> private = coarsen(pr.condense(y, p), cells=2, smallest=3)
     >>> private
     PrivateLedger(models=['forecast'], cells=2, suppressed=1)
     >>> private.to_frame(backend="pyarrow").to_pydict()["non_events"]
     [4, -1]
     """
-    _check(ledger, cells, minimum)
+    _check(ledger, cells, smallest)
     published = np.stack([_counts(ledger.keyed_tables(model, EVENT), cells) for model in ledger.models])
-    published = np.where((published > 0) & (published < minimum), SUPPRESSED, published)
+    published = np.where((published > 0) & (published < smallest), SUPPRESSED, published)
     return PrivateLedger(
         models=ledger.models,
         index=ledger.index,
         cells=int(cells),
         published=published,
-        minimum=np.full(len(ledger.index), minimum, dtype=np.int64),
+        minimum=np.full(len(ledger.index), smallest, dtype=np.int64),
     )
 
 
-def _check(ledger: object, cells: object, minimum: object) -> None:
+def _check(ledger: object, cells: object, smallest: object) -> None:
     if not isinstance(ledger, Ledger):
         hint: str | Wording = Wording("pass propriety.condense(y_true, forecasts).")
         raise InputTypeError("must be a Ledger", argument="ledger", offender=f"got {type(ledger).__name__}", hint=hint)
@@ -300,11 +300,11 @@ def _check(ledger: object, cells: object, minimum: object) -> None:
     check_cells(cells, held=ledger.table(ledger.models[0]).cells)
     if int(cells) > MOST_CELLS:  # type: ignore[call-overload]  # a whole number
         raise InputValueError(f"must be at most {MOST_CELLS:,}", argument="cells", offender=f"got {cells}")
-    check_positive("minimum", minimum)
-    if minimum == 2 or minimum > LARGEST:  # type: ignore[operator]  # a whole number
+    check_positive("smallest", smallest)
+    if smallest == 2 or smallest > LARGEST:  # type: ignore[operator]  # a whole number
         law = f"must be 1, or from 3 to {LARGEST:,}"
-        hint = "with 2, every suppressed count is known to be 1." if minimum == 2 else ""
-        raise InputValueError(law, argument="minimum", offender=f"got {minimum}", hint=hint)
+        hint = "with 2, every suppressed count is known to be 1." if smallest == 2 else ""
+        raise InputValueError(law, argument="smallest", offender=f"got {smallest}", hint=hint)
 
 
 def _with_dates(labels: dict[str, list[Any]], dates: Any) -> dict[str, list[Any]]:

@@ -1,114 +1,73 @@
-"""Opening a ledger from user input: arrays, a data frame, forecast tables or a ledger."""
+"""Opening a ledger from user input: cases, arrays, a data frame, forecast tables or a ledger."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
-import narwhals as nw
 import numpy as np
-from narwhals.dependencies import is_into_dataframe, is_into_series
+from narwhals.typing import IntoFrame
+from numpy.typing import ArrayLike
 
-from propriety.errors import InputTypeError, InputValueError, Wording, parameter
-from propriety.ledger.ledger import Ledger
-from propriety.tables import laws
-from propriety.tables.arguments import about
-from propriety.tables.arrays import read_array
-from propriety.tables.cases import TOLERANCE
-from propriety.tables.events import events_of
+from propriety.errors import InputTypeError, InputValueError
+from propriety.ledger.case_moments import moments_of_cases
+from propriety.ledger.key_index import KeyIndex
+from propriety.ledger.keyed_tables import KeyedTables
+from propriety.ledger.ledger import Kind, Ledger
+from propriety.rules.families import Brier, Log
+from propriety.rules.functions import Excess
+from propriety.rules.ordinal import RankedProbability
+from propriety.rules.penalized import Misclassification, PenalizedBrier
+from propriety.rules.rule import Rule
+from propriety.tables.cases import Cases, check_nothing_beside
+from propriety.tables.censored_outcomes import CensoredOutcomes
+from propriety.tables.events import Event
 from propriety.tables.forecast_table import ForecastTable
-from propriety.tables.frames import check_key_names, check_names, checked_columns, columns_of, first_repeated, known
-from propriety.tables.labels import Labels
-from propriety.tables.lazy_reading import read_lazy_cases
+from propriety.tables.lazy_cases import LazyCases
 from propriety.tables.models import check_tables
-from propriety.tables.validation import Missing, read_cases
+from propriety.tables.reading import read_source
+
+# What is given in place of outcomes to functions that read cases, frames and ledgers.
+Data: TypeAlias = ArrayLike | IntoFrame | Cases | LazyCases | CensoredOutcomes | ForecastTable | Ledger
 
 
-def open_ledger(  # noqa: PLR0913  (the data, what the cases share, and how they are read)
+def open_ledger(
     y_true: object,
     forecasts: object = None,
     *,
-    outcome: str | None = None,
     by: object = None,
-    cluster: object = None,
-    time: object = None,
-    sample_weight: object = None,
-    ordered: bool = False,
-    pos_label: object = None,
-    labels: Labels | None = None,
-    missing: Missing = "raise",
-    tolerance: float = TOLERANCE,
     fewest: int = 1,
     cells: int | None = None,
+    **reading: Any,
 ) -> Ledger:
-    """Make a ledger from user input; see `propriety.condense` for the arguments. Results are computed on demand."""
-    shared = {"by": by, "cluster": cluster, "time": time, "sample_weight": sample_weight}
-    options: dict[str, Any] = {"pos_label": pos_label, "labels": labels, "missing": missing, "tolerance": tolerance}
-    condensed = _condensed(y_true, forecasts, {**shared, "outcome": outcome, "pos_label": pos_label, "labels": labels})
-    if condensed is not None:
-        _check_number(len(condensed.models), fewest)
-        return condensed
-    if cluster is not None and time is not None:
-        hint = (
-            "pass only {cluster=} to allow for any correlation within a cluster, also over time; "
-            "pass only {time=} to allow for any correlation between cases of the same time."
-        )
-        raise InputValueError(Wording("cases have {cluster=} or {time=}, not both"), hint=Wording(hint))
-    if outcome is None:
-        _check_columns(y_true, forecasts)
-        return _of_arrays(y_true, forecasts, shared, options, ordered=ordered, fewest=fewest)
-    columns = _column_names({"outcome": outcome, "cluster": cluster, "time": time, "sample_weight": sample_weight})
-    models = columns_of_models(forecasts)
-    _check_number(len(models), fewest)
-    keys = key_columns(by)
-    roles = {"forecasts": [name for own in models.values() for name in own], "by": keys}
-    roles |= {role: [name] for role, name in columns.items() if role != "outcome" and name is not None}
-    for role, names in roles.items():
-        check_apart(outcome, role, names)
-    frame = known(y_true)
-    if isinstance(frame, nw.LazyFrame):
-        cases = read_lazy_cases(
-            frame,
-            {model: own[0] if len(own) == 1 else own for model, own in models.items()},
-            outcome=outcome,
-            weight=columns["sample_weight"],
-            by=keys or None,
-            cluster=columns["cluster"],
-            time=columns["time"],
-            ordered=ordered,
-            **options,
-        )
-        _check_ordered(cases.labels, ordered=ordered)
-        return Ledger.of_source(cases, cases.events, cells=cells)
-    arguments = _of_frame(y_true, models, {"y_true": outcome, **columns}, keys)
-    given = {name: arguments.get(name) for name in ("cluster", "time", "sample_weight")}
-    given["by"] = {name: arguments[f"by {name}"] for name in keys} or None
-    return _of_arrays(
-        arguments["y_true"],
-        {model: arguments[f"forecasts {model}"] for model in models},
-        given,
-        options,
-        ordered=ordered,
-        fewest=fewest,
-    )
+    """Make a ledger from user input; see `propriety.cases` for the arguments. Results are computed on demand.
+
+    Beside a ledger or cases, `by` names those of their keys that are kept, by default all.
+    """
+    condensed = _condensed(y_true, forecasts, reading)
+    if condensed is None and not isinstance(y_true, Cases | LazyCases):
+        read = read_source(y_true, forecasts, by=by, fewest=fewest, **reading)
+        return Ledger.of_cases(read, cells=cells)
+    ledger = condensed
+    if ledger is None:
+        ledger = Ledger.of_cases(read_source(y_true, forecasts, fewest=fewest, **reading), cells=cells)
+    _check_number(len(ledger.models), fewest)
+    return ledger if by is None else ledger.over(*other_keys(ledger, by))
 
 
-def _of_arrays(
-    y_true: object,
-    forecasts: object,
-    shared: Mapping[str, Any],
-    options: Mapping[str, Any],
-    *,
-    ordered: bool,
-    fewest: int,
-) -> Ledger:
-    cases = read_cases(y_true, forecasts, **shared, **options, fewest=fewest)
-    _check_ordered(cases.labels, ordered=ordered)
-    return Ledger.of_source(cases, events_of(cases.classes, ordered=ordered))
+def other_keys(ledger: Ledger, by: object) -> list[str]:
+    """Return the keys of a ledger that are not among some names."""
+    names: list[Any] = [by] if isinstance(by, str) else list(by) if isinstance(by, list | tuple) else [by]
+    for name in names:
+        if not isinstance(name, str):
+            law = "must name keys of the cases, which were read before"
+            raise InputTypeError(law, argument="by", offender=f"got {type(name).__name__}")
+        ledger.index.place(name)
+    return [name for name in ledger.index.names if name not in names]
 
 
-def _condensed(y_true: object, forecasts: object, beside: Mapping[str, Any]) -> Ledger | None:
+def _condensed(y_true: object, forecasts: object, reading: Mapping[str, Any]) -> Ledger | None:
     """Return the ledger that was passed, or that of the tables passed; None if there are cases."""
     if isinstance(y_true, Ledger):
         what, found = "a Ledger", y_true
@@ -119,23 +78,10 @@ def _condensed(y_true: object, forecasts: object, beside: Mapping[str, Any]) -> 
         what, found = "ForecastTables", Ledger.of_tables(y_true)
     else:
         return None
-    check_condensed(what, {"forecasts": forecasts, **beside})
+    usual = {"missing": "raise", "ordered": False}
+    given = {name: value for name, value in reading.items() if name not in usual or value is not usual[name]}
+    check_nothing_beside(what, {"forecasts": forecasts, **given})
     return found
-
-
-def check_condensed(what: str, beside: Mapping[str, Any]) -> None:
-    """Raise an error if condensed data are passed beside arguments that describe cases."""
-    given = [name for name, value in beside.items() if value is not None]
-    if given:
-        law = "{what} holds outcomes, forecasts, weights and keys already; pass it without {name}"
-        raise InputTypeError(Wording(law, what=what, name=parameter(given[0])))
-
-
-def _is_frame(value: object) -> bool:
-    """Whether a value is a frame, eager or lazy. What is usual is recognized first, as narwhals takes its time."""
-    if isinstance(value, np.ndarray | list | tuple) or is_into_series(value):
-        return False
-    return is_into_dataframe(value) or isinstance(nw.from_native(value, pass_through=True), nw.LazyFrame)
 
 
 def _check_number(models: int, fewest: int) -> None:
@@ -144,103 +90,39 @@ def _check_number(models: int, fewest: int) -> None:
         raise InputValueError(f"must hold {number} or more", argument="forecasts", offender=f"got {models}")
 
 
-def _check_ordered(labels: tuple[Any, ...] | None, *, ordered: bool) -> None:
-    if ordered and labels is None:
-        raise InputValueError("belongs to three or more classes; the forecasts are of one event", argument="ordered")
+def usual_rules(kind: Kind) -> tuple[Rule, ...]:
+    """Return the functions whose moments a ledger holds by default."""
+    if kind == "binary":
+        return (Brier(), Log(), Excess())
+    if kind == "ordinal":
+        return (RankedProbability(), Log(), Brier(), Misclassification())
+    return (Brier(), Log(), PenalizedBrier(), Misclassification())
 
 
-def refuse_frame(y_true: object, y_proba: object) -> None:
-    """Raise an error for a frame, or names of columns, where a function reads arrays only."""
-    if isinstance(y_proba, str) or _is_frame(y_true):
-        law = Wording("{y_true} and {y_proba} must be arrays, not a frame or names of columns")
-        raise InputTypeError(law, hint="pass its columns, such as frame['y'] and frame['p'].")
+def counted_ledger(cases: Cases, rules: Callable[[Kind], Iterable[Rule]]) -> Ledger:
+    """Make the ledger of the cases that rows stand for; it keeps no cases. `rules` returns those of its moments."""
+    rows = Ledger.of_cases(replace(cases, is_counted=False))
+    assert isinstance(rows.source, Cases)  # noqa: S101  (for the type checker; the rows are in memory)
+    cases = rows.source  # Without rows that stand for no case.
+    counts = cases.checked().weights()
+    counts = np.ones(len(cases)) if counts is None else counts
+    index, entry = KeyIndex.of_cases(cases.keys, len(cases))
+    plain = replace(cases, weight=None)
 
+    def keyed(model: str, event: Event) -> KeyedTables:
+        weighted = KeyedTables.of_cases(cases, model, event, entry, len(index))
+        happened = plain.event(event, model).outcomes()
+        numbers: dict[str, Any] = {
+            name: np.bincount(entry, column, minlength=len(index)).astype(np.int64)
+            for name, column in (("n", counts), ("n_events", counts * happened))
+        }
+        return replace(weighted, event_squares=weighted.events, non_event_squares=weighted.non_events, **numbers)
 
-def _check_columns(y_true: object, forecasts: object) -> None:
-    """Raise an error if there is a frame, or column names, but no outcome column."""
-    framed, names = _is_frame(y_true), isinstance(forecasts, str)
-    if isinstance(forecasts, list | tuple) and forecasts:
-        names = all(isinstance(one, str) for one in forecasts)
-    if framed or names:
-        law = (
-            "a frame needs {outcome=}, the column of the outcomes" if framed else "{forecasts} names columns of a frame"
-        )
-        hint = Wording('pass a frame, its columns and {outcome=}: (frame, ["a", "b"], {outcome=}"y").')
-        raise InputTypeError(Wording(law), hint=hint)
-
-
-def _column_names(columns: Mapping[str, Any]) -> dict[str, Any]:
-    """Check that every other argument of a frame is a column name."""
-    for argument, column in columns.items():
-        if column is not None and not isinstance(column, str):
-            law = Wording("must be the name of a column, as {outcome=} says that there is a frame")
-            raise InputTypeError(law, argument=argument, offender=f"it is {type(column).__name__}")
-    return {name: column for name, column in columns.items() if name != "outcome"}
-
-
-def key_columns(by: object) -> list[str]:
-    """Return the key columns of a frame."""
-    if by is None:
-        return []
-    keys: list[Any] = list(by) if isinstance(by, list | tuple) else [by]
-    wrong = next((key for key in keys if not isinstance(key, str)), None)
-    if wrong is not None:
-        law = Wording("must name columns, as {outcome=} says that there is a frame")
-        raise InputTypeError(law, argument="by", offender=f"it is {type(wrong).__name__}")
-    _check_once("by", keys)
-    check_key_names(keys)
-    return keys
-
-
-def columns_of_models(forecasts: object) -> dict[str, tuple[str, ...]]:
-    """Return the columns of each model: one for the event, or one per class."""
-    if isinstance(forecasts, str):
-        forecasts = [forecasts]
-    elif hasattr(forecasts, "tolist") and getattr(forecasts, "ndim", 0) == 1:  # Such as the columns of a pandas frame.
-        forecasts = forecasts.tolist()
-    if isinstance(forecasts, Mapping):
-        columns = {model: [own] if isinstance(own, str) else own for model, own in forecasts.items()}
-        named = {model: tuple(own) if isinstance(own, Sequence) else () for model, own in columns.items()}
-    elif isinstance(forecasts, Sequence) and all(isinstance(name, str) for name in forecasts):
-        _check_once("forecasts", forecasts)
-        named = {name: (name,) for name in forecasts}
-    else:
-        named = {}
-    if not named or not all(own and all(isinstance(name, str) for name in own) for own in named.values()):
-        law = "must name columns of the frame: a list, or a mapping of models to their columns"
-        raise InputTypeError(law, argument="forecasts", offender=f"it is {forecasts!r}")
-    check_names(named)
-    for own in named.values():
-        _check_once("forecasts", own)
-    return named
-
-
-def check_apart(outcome: str, argument: str, names: Iterable[object]) -> None:
-    """Raise an error if the column of the outcomes also has another role, which would tell what is to be forecast."""
-    if outcome in names:
-        raise InputValueError(f"must not name {outcome!r}, the column of the outcomes", argument=argument)
-
-
-def _check_once(argument: str, names: Sequence[object]) -> None:
-    twice = first_repeated(names)
-    if twice is not None:
-        law = f"must name each column once; {twice!r} occurs twice"
-        hint = 'to give a model another name pass {"model": "column"}.' if argument == "forecasts" else ""
-        raise InputValueError(law, argument=argument, hint=hint)
-
-
-def _of_frame(
-    frame: object, models: Mapping[str, tuple[str, ...]], columns: Mapping[str, str | None], keys: Sequence[str]
-) -> dict[str, Any]:
-    """Return the arguments, the keys and the forecasts of each model from the columns of an eager frame."""
-    wanted: dict[str, str] = {argument: column for argument, column in columns.items() if column is not None}
-    wanted |= {f"by {name}": name for name in keys}
-    wanted |= {f"forecasts {model}": own[0] for model, own in models.items() if len(own) == 1}
-    rows = {model: own for model, own in models.items() if len(own) > 1}
-    table = known(frame)
-    checked_columns(table, [*wanted.values(), *(name for own in rows.values() for name in own)])
-    found = columns_of(frame, wanted)
-    for model, own in rows.items():
-        with about(laws.named_forecast(model)):
-            found[f"forecasts {model}"] = replace(read_array(table.select(*own).to_native(), "y_proba"), listed=True)
-    return found
+    return replace(
+        rows,
+        source=None,
+        is_weighted=False,
+        index=index,
+        _tables={(model, event): keyed(model, event) for model in rows.models for event in rows.events},
+        _moments={rule: moments_of_cases(plain, rule, counts=counts.astype(np.int64)) for rule in rules(rows.kind)},
+    )

@@ -24,7 +24,19 @@ SAME_WEIGHT = 1e-9  # Relative difference of sums of the same weights in another
 RESTORE = "restore the folder from a copy, or condense the cases again."
 Scalar = str | int | float
 # Names of columns, which no key can have.
-RESERVED = {"model", "event", "place", "rule", OUTCOME, "cluster", "time", "cells", "n_events", *COLUMNS, *Sums._fields}
+RESERVED = {
+    "model",
+    "event",
+    "place",
+    "rule",
+    OUTCOME,
+    "cluster",
+    "period",
+    "cells",
+    "n_events",
+    *COLUMNS,
+    *Sums._fields,
+}
 
 
 def check_facts(facts: Mapping[str, Any]) -> None:
@@ -34,7 +46,7 @@ def check_facts(facts: Mapping[str, Any]) -> None:
     sound &= labels is None or (_are_labels(labels) and len(labels) > 1)
     sound = sound and isinstance(keys, dict) and all(name.strip() for name in keys)
     sound = sound and all(order is None or _are_labels(order) for order in keys.values())
-    sound &= facts["dependence"] in (None, "cluster", "time") and isinstance(facts["is_weighted"], bool)
+    sound &= facts["dependence"] in (None, "cluster", "period") and isinstance(facts["is_weighted"], bool)
     sound &= isinstance(facts["rules"], list) and all(isinstance(rule, dict) for rule in facts["rules"])
     sound &= isinstance(facts["partition"], list) and all(isinstance(name, str) for name in facts["partition"])
     sound &= isinstance(facts["types"], dict) and all(isinstance(kind, str) for kind in facts["types"].values())

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from propriety.result import Floats
 from propriety.tables.cases import CHUNK, FEWEST_ROWS, Cases
 from propriety.tables.labels import Labels
-from propriety.tables.validation import Missing, read_cases
+from propriety.tables.validation import read_cases
 
 LOWEST = 1e-12  # The lowest floor.
 Scaling: TypeAlias = Literal["temperature", "vector", "matrix"]
@@ -134,10 +134,9 @@ class ClassRows:
         *,
         sample_weight: ArrayLike | None = None,
         labels: Labels | None = None,
-        missing: Missing = "raise",
     ) -> Self:
         """Read outcomes and rows of probabilities; see `propriety.mean_score` for the arguments."""
-        options = {"sample_weight": sample_weight, "labels": labels, "missing": missing}
+        options = {"sample_weight": sample_weight, "labels": labels}
         return cls.of_cases(read_cases(y_true, y_proba, kind="classes", **options))  # type: ignore[arg-type]  # by name
 
     @classmethod

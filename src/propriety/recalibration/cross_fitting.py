@@ -154,7 +154,7 @@ def map_noise(
     Each case is scored by a map fitted to the cases of the other folds, and contributes to the maps that score those.
     So the errors of two folds are correlated through the maps, and the spread of the losses shows only half of this.
     The other half is the jackknife variance over the :math:`K` maps. With the loss :math:`d_i^k` of case :math:`i`
-    under map :math:`k` minus that under the other map of the fold, and the clusters, times or single cases :math:`g`,
+    under map :math:`k` minus that under the other map of the fold, and the clusters, periods or single cases :math:`g`,
     it is
 
     .. math:: \frac{K - 1}{K} \sum_g \sum_k \Big(\sum_{i \in g} w_i (d_i^k - \bar d_i) \Big)^2

@@ -19,20 +19,24 @@ from propriety.errors import InputTypeError, InputValueError, ProprietyError, Wo
 from propriety.inference.bootstrap import canonical_order
 from propriety.ledger.engine_moments import MAX_TABLE_ROWS
 from propriety.ledger.ledger import Ledger
-from propriety.ledger.sources import check_condensed, open_ledger
+from propriety.ledger.sources import open_ledger
 from propriety.recalibration.class_rows import ClassRows
 from propriety.result import Floats
-from propriety.tables.cases import Cases, Keys
+from propriety.tables.arrays import read_array
+from propriety.tables.cases import Cases, Keys, check_nothing_beside
 from propriety.tables.events import Event
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.frames import checked_columns, known
+from propriety.tables.keys import code_keys
 from propriety.tables.laws import named_key
+from propriety.tables.lazy_cases import LazyCases
 from propriety.tables.queries import Lazy, count_rows, fetched
+from propriety.tables.reading import as_arguments
 
 FOLD, ID = "fold", "id"
 CELLS = 2**16  # Of the tables of an engine with many rows.
 DEFAULT_FOLDS, MOST = 10, 100
-OF_CASES = ("outcome", "cluster", "time", "sample_weight", "pos_label", "labels")
+OF_CASES = ("outcome", "cluster", "period", "sample_weight", "pos_label", "labels")
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -47,8 +51,8 @@ class Folds:
         The cases of one model; None if only tables are available.
     codes : array of shape (cases,), optional
         Index of each case's fold among the tables.
-    dependence : {"cluster", "time"}, optional
-        Whether cases may be correlated within clusters or within times.
+    dependence : {"cluster", "period"}, optional
+        Whether cases may be correlated within clusters or within periods.
     words : str
         How the folds were made.
     dropped : int
@@ -60,7 +64,7 @@ class Folds:
     tables: tuple[ForecastTable, ...]
     cases: Cases | None = None
     codes: NDArray[np.intp] | None = None
-    dependence: Literal["cluster", "time"] | None = None
+    dependence: Literal["cluster", "period"] | None = None
     words: str = ""
     dropped: int = 0
     whole: ForecastTable = field(init=False)
@@ -102,16 +106,39 @@ def folds_of(
     """
     number = _number(folds)
     beside = {"forecasts": forecasts, "id": id, **{name: options.get(name) for name in OF_CASES}}
-    if isinstance(y_true, Mapping) and y_true and all(isinstance(one, ForecastTable) for one in y_true.values()):
+    if isinstance(y_true, Cases | LazyCases):
+        check_nothing_beside("cases", beside)
+    if isinstance(y_true, Cases):
+        return _of_read(y_true.expanded(), None if number is not None else folds, number or 0, model, seed)
+    if isinstance(y_true, LazyCases):
+        given = as_arguments(y_true.confirmed())
+        y_true, forecasts, id = given.pop("y_true"), given.pop("forecasts"), given.pop("id")  # noqa: A001  (as above)
+        del given["by"]
+        options = {**options, **given}
+    elif isinstance(y_true, Ledger):
+        check_nothing_beside("a Ledger", beside)
+        return _of_key(y_true, folds, model) if number is None else _of_ledger(y_true, number, model, seed)
+    elif isinstance(y_true, Mapping) and y_true and all(isinstance(one, ForecastTable) for one in y_true.values()):
         given = {"folds": None if number == DEFAULT_FOLDS else folds, "model": model}
-        check_condensed("a mapping of ForecastTables", beside | given)
+        check_nothing_beside("a mapping of ForecastTables", beside | given)
         tables = grouped_tables(y_true.values())
         return Folds(tables=tables, words=f"{len(tables)} folds as given", dropped=sum(one.dropped for one in tables))
-    if isinstance(y_true, Ledger):
-        check_condensed("a Ledger", beside)
-        return _of_key(y_true, folds, model) if number is None else _of_ledger(y_true, number, model, seed)
-    if isinstance(y_true, ForecastTable):
-        check_condensed("a ForecastTable", beside | {"folds": None if number is not None else folds})
+    elif isinstance(y_true, ForecastTable):
+        check_nothing_beside("a ForecastTable", beside | {"folds": None if number is not None else folds})
+    return _of_arguments(y_true, forecasts, folds, number, id, model, seed, options)
+
+
+def _of_arguments(
+    y_true: object,
+    forecasts: object,
+    folds: object,
+    number: int | None,
+    id: object,  # noqa: A002  (as above)
+    model: str | None,
+    seed: int,
+    options: dict[str, Any],
+) -> Folds | ClassFolds:
+    """Split arrays, a frame or a table; see `folds_of`."""
     key = _key_of(folds if number is None else None, id, given=number is None, **options)
     frame = known(y_true) if options.get("outcome") is not None and not _is_eager(y_true) else None
     if number is not None and isinstance(frame, nw.LazyFrame):
@@ -128,6 +155,41 @@ def folds_of(
         (ids,), name = ledger.source.keys.values(), id if isinstance(id, str) else ID
         return _of_cases(ledger, hashed_folds(ids.labels, number, seed)[ids.codes], model, f"folds by a hash of {name}")
     return _of_ledger(ledger, number, model, seed)
+
+
+def _of_read(cases: Cases, folds: object, number: int, model: str | None, seed: int) -> Folds | ClassFolds:
+    """Split cases that were read before: by the folds given, by their identifiers, or as those of a ledger."""
+    if folds is not None:
+        key = _given_folds(cases, folds)
+        return _of_key(Ledger.of_cases(replace(cases, keys={FOLD: key})), FOLD, model)
+    ledger = Ledger.of_cases(cases.with_keys(()))
+    assert isinstance(ledger.source, Cases)  # noqa: S101  (for the type checker; they are in memory)
+    ids = ledger.source.id
+    if ids is None:
+        return _of_ledger(ledger, number, model, seed)
+    if ledger.dependence is not None:
+        raise InputValueError(Wording("{id=} determines the folds, and so do {cluster=} and {period=}"))
+    return _of_cases(ledger, hashed_folds(ids.labels, number, seed)[ids.codes], model, "folds by a hash of id")
+
+
+def _given_folds(cases: Cases, folds: object) -> Keys:
+    """Return the fold of each case: a key of the cases, or an array."""
+    if isinstance(folds, str):
+        if folds not in cases.keys:
+            offender = f"there are {list(cases.keys)}" if cases.keys else "the cases have none"
+            raise InputValueError(
+                f"must name a key of the cases; {folds!r} is none", argument="folds", offender=offender
+            )
+        return cases.keys[folds]
+    if folds is None or isinstance(folds, int | float | np.generic):
+        law = Wording(f"must be a whole number from 2 to {MOST} or an array with one entry per case")
+        raise InputTypeError(law, argument="folds", offender=f"got {type(folds).__name__}")
+    values = read_array(folds, "folds", role="keys").values
+    if len(values) == len(cases) + cases.dropped and cases.rows is not None:
+        values = values[cases.rows]
+    if len(values) != len(cases):
+        raise InputValueError(f"must have an entry for each of the {len(cases):,} cases", argument="folds")
+    return code_keys(values, "folds")
 
 
 def assign_folds(counts: NDArray[Any], folds: int, seed: int | None) -> NDArray[np.intp]:
@@ -176,8 +238,8 @@ def _number(folds: object) -> int | None:
 def _key_of(folds: object, id: object, *, given: bool, **options: Any) -> object:  # noqa: A002  (as above)
     """Return the key that cases are split by, if any: folds if they are given, or identifiers."""
     named = options.get("outcome") is not None
-    if id is not None and (given or options.get("cluster") is not None or options.get("time") is not None):
-        law = Wording("{id=} determines the folds, and so do {folds=}, {cluster=} and {time=}")
+    if id is not None and (given or options.get("cluster") is not None or options.get("period") is not None):
+        law = Wording("{id=} determines the folds, and so do {folds=}, {cluster=} and {period=}")
         raise InputValueError(law, hint="pass only one of them.")
     if id is None and not given:
         return None
@@ -197,7 +259,7 @@ def _is_eager(frame: object) -> bool:
 
 
 def _of_ledger(ledger: Ledger, number: int, model: str | None, seed: int) -> Folds | ClassFolds:
-    """Split the cases of a ledger: by its clusters or times, or at random."""
+    """Split the cases of a ledger: by its clusters or periods, or at random."""
     if ledger.labels is None and ledger.dependence is None and not ledger.is_weighted:
         return _of_table(ledger.table(model), number, seed, ledger.dropped)
     cases = ledger.cases
@@ -212,7 +274,7 @@ def _of_ledger(ledger: Ledger, number: int, model: str | None, seed: int) -> Fol
 
 
 def folds_of_cases(ledger: Ledger, cases: Cases, number: int, model: str | None, seed: int) -> Folds | ClassFolds:
-    """Split the cases of a ledger: by their clusters or times, or at random."""
+    """Split the cases of a ledger: by their clusters or periods, or at random."""
     units = cases.units
     if units is None:
         # The folds do not depend on the order of the rows, so that engines and arrays have the same.
@@ -221,8 +283,8 @@ def folds_of_cases(ledger: Ledger, cases: Cases, number: int, model: str | None,
         codes[order] = assign_folds(np.ones(len(cases)), number, seed)
         return _of_cases(ledger, codes, model, "random folds")
     counts = np.bincount(units.codes, minlength=len(units)).astype(np.float64)
-    words = "folds of neighbouring times" if cases.time else "random folds of whole clusters"
-    return _of_cases(ledger, assign_folds(counts, number, None if cases.time else seed)[units.codes], model, words)
+    words = "folds of neighbouring periods" if cases.period else "random folds of whole clusters"
+    return _of_cases(ledger, assign_folds(counts, number, None if cases.period else seed)[units.codes], model, words)
 
 
 def _of_table(table: ForecastTable, number: int, seed: int, dropped: int) -> Folds:
@@ -253,13 +315,13 @@ def _of_key(ledger: Ledger, name: object, model: str | None, words: str = "folds
 
 
 def _check_whole(cases: Cases, folds: NDArray[np.intp]) -> None:
-    """Raise an error if a cluster or time is in several folds: a map would be tested on what it has seen."""
+    """Raise an error if a cluster or period is in several folds: a map would be tested on what it has seen."""
     units = cases.units
     if units is None:
         return
     several = np.bincount(np.unique(np.stack([units.codes, folds]), axis=1)[0], minlength=len(units)) > 1
     if several.any():
-        kind = "cluster" if cases.time is None else "time"
+        kind = "cluster" if cases.period is None else "period"
         example = units.labels[int(np.argmax(several))]
         offender = f"{kind} {example!r} is in several ({np.count_nonzero(several):,} of {len(units):,} {kind}s are)"
         hint = Wording("leave out {folds=}; whole " + kind + "s are then assigned to folds.")
@@ -304,8 +366,8 @@ def _of_lazy(
 ) -> Folds | ClassFolds:
     """Split the rows of a lazy frame on its engine, by a hash of their identifier or cluster; else split its table."""
     unit = id if id is not None else options.get("cluster")
-    if options.get("time") is not None:
-        law = "times of a lazy frame cannot be split into folds"
+    if options.get("period") is not None:
+        law = "periods of a lazy frame cannot be split into folds"
         hint = Wording("add a column with the fold of each row, and pass its name as {folds=}.")
         raise InputValueError(law, hint=hint)
     if unit is None:

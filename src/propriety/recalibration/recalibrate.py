@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from narwhals.typing import IntoFrame
 from numpy.typing import ArrayLike, NDArray
 
 from propriety.calibration.score_parts import check_proper, proper_binary_rule
@@ -22,6 +21,7 @@ from propriety.inference.design_effects import design_effect
 from propriety.inference.measures import MeanScore
 from propriety.inference.verdicts import holm, verdicts_of
 from propriety.ledger.ledger import Ledger
+from propriety.ledger.sources import Data
 from propriety.recalibration.class_methods import CLASS_METHODS
 from propriety.recalibration.class_rows import ClassRows
 from propriety.recalibration.cross_fitting import ClassCrossFit, CrossFit, Fits, fitted_maps, maps_by_fold
@@ -42,6 +42,7 @@ from propriety.rules.families import Log
 from propriety.rules.rule import BinaryRule, ClassRule, Rule, check_rule
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.labels import Labels
+from propriety.tables.reading import refuse_time
 from propriety.tables.validation import Forecasts, Missing
 
 LOG = Log()
@@ -52,7 +53,7 @@ CHOSEN = "It was chosen with the same folds, so its gain is slightly overestimat
 
 
 def recalibrate(  # noqa: PLR0913  (the data, their dependence, the methods, and how cases are read)
-    y_true: ArrayLike | IntoFrame | ForecastTable | Mapping[Any, ForecastTable] | Ledger,
+    y_true: Data | Mapping[Any, ForecastTable],
     forecasts: Forecasts | None = None,
     *,
     outcome: str | None = None,
@@ -64,13 +65,14 @@ def recalibrate(  # noqa: PLR0913  (the data, their dependence, the methods, and
     id: ArrayLike | None = None,  # noqa: A002  (what users call it)
     model: str | None = None,
     cluster: ArrayLike | None = None,
-    time: ArrayLike | None = None,
+    period: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     level: float = 0.95,
     seed: int | None = None,
     pos_label: Hashable | None = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
+    time: None = None,
 ) -> Recalibration:
     r"""Fit a recalibration map, and estimate its gain on new cases by cross-fitting.
 
@@ -81,16 +83,12 @@ def recalibrate(  # noqa: PLR0913  (the data, their dependence, the methods, and
 
     Parameters
     ----------
-    y_true : array-like of shape (n,), data frame, Ledger, ForecastTable, or mapping of folds to ForecastTables
-        Outcomes; with `outcome`, a frame with one row per case, eager or lazy; or condensed data.
-    forecasts : array-like of shape (n,) or (n, K), or str or mapping of str to list of str with a frame
-        Probabilities of the event by one model, or rows of probabilities of K classes; with a frame, the name of the
-        column, or of the columns of the classes, ``{"model": ["a", "b", "c"]}``.
-    outcome : str, optional
-        With a frame, the column of the outcomes.
-    by : mapping of str to array-like, or list of str with a frame, optional
-        Columns by whose labels the log-odds are shifted on top of the map; see the notes. Floats, and whole numbers
-        with more than 50 values, are cut at their quantiles into five parts.
+    y_true, forecasts, outcome, sample_weight, pos_label, labels, missing, time
+        The cases, or what describes them, with the forecasts of one model; see `propriety.cases`. A ledger, a
+        ForecastTable, or a mapping of folds to ForecastTables replaces all data.
+    by : mapping of str to array-like, or list of str with a frame or cases, optional
+        Columns, or keys of cases, by whose labels the log-odds are shifted on top of the map; see the notes. Floats,
+        and whole numbers with more than 50 values, are cut at their quantiles into five parts.
     method : str
         The map: "auto", a monotone spline in log-odds, shrunk towards the forecasts if the evidence of miscalibration
         is weak; "intercept", "slope", "logistic", "beta", "spline", "venn-abers", "isotonic"; "none" or "floored",
@@ -104,18 +102,16 @@ def recalibrate(  # noqa: PLR0913  (the data, their dependence, the methods, and
         The proper rule, for binary or class forecasts, by which gains are measured and methods are chosen, such as
         ``Brier()``, or ``BoundedLog(low=0.05, high=0.2)`` for a range of decision thresholds.
     folds : int, array-like of shape (n,), or str
-        Number of folds; or the fold of each case, a column of the frame, or a key of the ledger.
+        Number of folds; or the fold of each case, a column of the frame, or a key of the cases or the ledger.
     id : array-like of shape (n,), or str with a frame, optional
         Identifier whose hash determines the fold, so that the same cases are always in the same fold. If a fold would
         be empty, identifiers are ranked by their hashes and split evenly. For lazy frames, a column of whole numbers;
         without it, the cases of their table are assigned at random.
     model : str, optional
         The model, if a ledger has several.
-    cluster, time : array-like of shape (n,), or str with a frame, optional
-        Each cluster is kept in one fold, and times are split into contiguous blocks; intervals allow for the
+    cluster, period : array-like of shape (n,), or str with a frame, optional
+        Each cluster is kept in one fold, and periods are split into contiguous blocks; intervals allow for the
         correlation, and so does the shrinkage of "auto" if the cases are available.
-    sample_weight, pos_label, labels, missing
-        As in `propriety.mean_score`.
     level : float
         Level of the intervals.
     seed : int, optional
@@ -174,8 +170,9 @@ def recalibrate(  # noqa: PLR0913  (the data, their dependence, the methods, and
     """
     check_rule(rule)
     check_level(level)
+    refuse_time(time)
     drawn = fresh_seed(seed)
-    options: dict[str, Any] = {"outcome": outcome, "cluster": cluster, "time": time, "sample_weight": sample_weight}
+    options: dict[str, Any] = {"outcome": outcome, "cluster": cluster, "period": period, "sample_weight": sample_weight}
     options |= {"pos_label": pos_label, "labels": labels, "missing": missing}
     parts: Folds | ClassFolds | SegmentFolds
     if by is None:

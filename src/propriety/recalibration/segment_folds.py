@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -20,7 +20,7 @@ from propriety.inference.segment_columns import Cut
 from propriety.inference.segment_lattice import Lattice, Place
 from propriety.inference.segment_law import SMALLEST
 from propriety.inference.segment_search import Critical, search
-from propriety.inference.segment_source import cut_ledger, with_names
+from propriety.inference.segment_source import cut_cases, names_of_keys
 from propriety.inference.segment_sums import SegmentCases
 from propriety.ledger.ledger import Ledger
 from propriety.recalibration.cross_fitting import Fits
@@ -30,11 +30,13 @@ from propriety.recalibration.methods import Fit
 from propriety.recalibration.segment_map import Label, SegmentEffect, SegmentMap, checked_label
 from propriety.result import Floats
 from propriety.rules.rule import BinaryRule
-from propriety.tables.cases import Cases
+from propriety.tables.cases import Cases, check_nothing_beside
 from propriety.tables.events import Event
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.frames import known
+from propriety.tables.lazy_cases import LazyCases
 from propriety.tables.queries import count_rows
+from propriety.tables.reading import as_arguments, read_source
 
 MOST_ROWS = 2**22  # Of a lazy frame, which is loaded.
 BY_SEGMENT = " by segment"
@@ -124,7 +126,7 @@ def segment_folds_of(
     **options: Any,
 ) -> SegmentFolds:
     """Split cases into folds, with the columns of their segments; see `propriety.recalibrate` for the arguments."""
-    if isinstance(y_true, Ledger | ForecastTable | dict):
+    if isinstance(y_true, Ledger | ForecastTable) or (isinstance(y_true, Mapping) and options.get("outcome") is None):
         law = "recalibration by segment needs the cases, with their columns"
         raise InputTypeError(law, offender=f"got {type(y_true).__name__}", hint=Wording("pass arrays or a frame."))
     given = {"sample_weight": options.get("sample_weight"), "id": id}
@@ -136,16 +138,10 @@ def segment_folds_of(
     if not isinstance(folds, int | np.integer) or isinstance(folds, bool) or not 2 <= folds <= 100:
         law = Wording("must be a whole number from 2 to 100 with {by=}")
         raise InputValueError(law, argument="folds", offender=f"got {folds!r}")
-    outcome = options.get("outcome")
-    frame = None if outcome is None else known(y_true)
-    if isinstance(frame, nw.LazyFrame) and (rows := count_rows(frame)) > MOST_ROWS:
-        law = f"recalibration by segment loads the cases; the frame has {rows:,} rows, and at most {MOST_ROWS:,} can be"
-        raise InputValueError(law, hint="pass a random sample of the rows; the map applies to all of them.")
-    ledger, cuts = cut_ledger(y_true, forecasts, by, QUANTILES, finite=True, **{"outcome": None, **options})
-    given_cases = ledger.cases
-    if given_cases is None or ledger.labels is not None or ledger.censoring is not None:
-        raise InputValueError("recalibration by segment is for forecasts of one event with known outcomes")
-    name, cases = ledger.one_model(model), with_names(given_cases, by)
+    read = _cases_with_columns(y_true, forecasts, by, options)
+    cases, cuts = cut_cases(read, QUANTILES, finite=True)
+    ledger = Ledger.of_cases(cases.with_keys(()))
+    name = ledger.one_model(model)
     found = folds_of_cases(ledger, cases, int(folds), name, seed)
     assert isinstance(found, Folds)  # noqa: S101  (for the type checker; there is one event)
     assert found.cases is not None and found.codes is not None  # noqa: S101, PT018  (as above)
@@ -156,6 +152,30 @@ def segment_folds_of(
         names=tuple(cases.keys),
         labels=tuple(_labels(key, cuts.get(key), own.labels) for key, own in cases.keys.items()),
     )
+
+
+def _cases_with_columns(y_true: object, forecasts: object, by: object, options: dict[str, Any]) -> Cases:
+    """Return the cases in memory with the columns of their segments as keys."""
+    if isinstance(y_true, Cases):
+        check_nothing_beside("cases", {"forecasts": forecasts, **options, "missing": None})
+        read: Cases | LazyCases = y_true.expanded().with_keys(names_of_keys(y_true, by))  # type: ignore[arg-type]  # names
+    else:
+        if isinstance(y_true, LazyCases):
+            options = as_arguments(y_true.confirmed()) | {"id": None, "by": by}
+            y_true, forecasts = options.pop("y_true"), options.pop("forecasts")
+        frame = None if options.get("outcome") is None else known(y_true)
+        if isinstance(frame, nw.LazyFrame):
+            if (rows := count_rows(frame)) > MOST_ROWS:
+                law = f"recalibration by segment loads the cases; the frame has {rows:,} rows, more than {MOST_ROWS:,}"
+                raise InputValueError(law, hint="pass a random sample of the rows; the map applies to all of them.")
+            y_true = frame.collect().to_native()
+        read = read_source(y_true, forecasts, **{"by": by, **options})
+    assert isinstance(read, Cases)  # noqa: S101  (for the type checker; lazy frames were collected)
+    if read.labels is not None or read.censoring is not None:
+        raise InputValueError("recalibration by segment is for forecasts of one event with known outcomes")
+    if read.weight is not None:
+        raise InputValueError("recalibration by segment is for cases without weights")
+    return read
 
 
 def _labels(column: str, cut: Cut | None, labels: tuple[Any, ...]) -> tuple[Label, ...]:

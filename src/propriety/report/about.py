@@ -10,7 +10,7 @@ from propriety.evaluation.evaluation import Evaluation
 
 TITLE = "Evaluation of forecasts"
 MOST_NAMED = 8  # More models are counted and not named.
-ROLES = {"cluster": "Clusters", "time": "Times", "sample_weight": "Weights"}
+ROLES = {"cluster": "Clusters", "period": "Periods", "sample_weight": "Weights"}
 
 
 def title_of(evaluation: Evaluation) -> str:

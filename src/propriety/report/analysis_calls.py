@@ -17,7 +17,7 @@ OF_CLASSES = {"decompose": "decompositions", "probability_means": "probability_m
 
 def call_for_each(function: str, evaluation: Evaluation, **options: Any) -> str:
     """Return the call of an analysis for each model, or for the only model."""
-    if evaluation.calls.is_ledger and evaluation.kind != "binary":
+    if evaluation.calls.data == "ledger" and evaluation.kind != "binary":
         name = "name" if len(evaluation.models) > 1 else repr(evaluation.models[0])
         return f"pr.evaluate(ledger).{OF_CLASSES[function]}[{name}]"
     return evaluation.call(function, EACH if len(evaluation.models) > 1 else evaluation.models[0], **options)
@@ -25,8 +25,9 @@ def call_for_each(function: str, evaluation: Evaluation, **options: Any) -> str:
 
 def call_for_class(evaluation: Evaluation, model: str, label: object) -> str:
     """Return the call of the reliability curve of a class, or of a cut point."""
-    if evaluation.calls.is_ledger:
-        return f"pr.reliability_curve(ledger.table({model!r}, {written(label)}))"
+    if evaluation.calls.data != "arrays":
+        ledger = "ledger" if evaluation.calls.data == "ledger" else "pr.condense(cases)"
+        return f"pr.reliability_curve({ledger}.table({model!r}, {written(label)}))"
     per = "ForecastTable.per_cut_point" if evaluation.kind == "ordinal" else "ForecastTable.per_class"
     return f"pr.reliability_curve({evaluation.call(per, model)}[{written(label)}])"
 
@@ -51,10 +52,11 @@ def call_for_abstention(evaluation: Evaluation) -> str:
 
 def call_for_cut_points(evaluation: Evaluation) -> str:
     """Return the call that draws the parts of the score by cut point."""
-    if evaluation.calls.is_ledger:
+    if evaluation.calls.data == "ledger":
         return "pr.plots.plot_cut_point_decompositions(pr.evaluate(ledger).decompositions)"
     each = evaluation.call("decompose", EACH, rule=RANKED)
-    return f"pr.plots.plot_cut_point_decompositions({{name: {each} for name in forecasts}})"
+    models = "cases.models" if evaluation.calls.data == "cases" else "forecasts"
+    return f"pr.plots.plot_cut_point_decompositions({{name: {each} for name in {models}}})"
 
 
 def call_for_decomposition(evaluation: Evaluation) -> str:
@@ -81,7 +83,7 @@ def call_for_group_calibration(evaluation: Evaluation) -> str:
 def call_for_ranking(evaluation: Evaluation) -> str:
     """Return the call of the ranking map."""
     interval = evaluation.problem.interval
-    if evaluation.calls.is_ledger or evaluation.ledger.dependence is not None:
+    if evaluation.calls.data == "ledger" or evaluation.ledger.dependence is not None:
         return f"{call_for_evaluation(evaluation)}.ranking"
     return evaluation.call("ranking_map", **({} if interval is None else {"thresholds": interval}))
 
@@ -89,6 +91,6 @@ def call_for_ranking(evaluation: Evaluation) -> str:
 def call_for_evaluation(evaluation: Evaluation, **options: Any) -> str:
     """Return the call of the whole evaluation."""
     given: dict[str, Any] = {} if evaluation.thresholds is None else {"thresholds": evaluation.thresholds}
-    if evaluation.kind == "ordinal" and not evaluation.calls.is_ledger:
+    if evaluation.kind == "ordinal" and evaluation.calls.data == "arrays":
         given["ordered"] = True
     return evaluation.call("evaluate", **given, **options)

@@ -145,7 +145,7 @@ def _call(watch: LedgerMonitor) -> str:
     """Return the call that gives the table; `level` and the like are named if they are not the defaults."""
     named = {name: one.default for name, one in inspect.signature(monitor).parameters.items()}
     options = {name: getattr(watch, name) for name in ("level", "reference_days", "mature_after")}
-    given = {"time": watch.time} | {name: own for name, own in options.items() if own != named[name]}
+    given = {"period": watch.time} | {name: own for name, own in options.items() if own != named[name]}
     return (
         f"watch = pr.monitor(ledger, {', '.join(f'{name}={own!r}' for name, own in given.items())}); watch.to_frame()"
     )

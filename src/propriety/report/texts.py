@@ -147,11 +147,13 @@ def calls_words(calls: Calls, dropped: int) -> str:
     --------
     >>> calls_words(Calls(shared=("by", "cluster")), 3)[-92:]
     ', and by and cluster are as given; rows in which any model has a missing value are left out.'
-    >>> calls_words(Calls(is_ledger=True), 0)[-66:]
+    >>> calls_words(Calls(data="ledger"), 0)[-66:]
     'ledger holds the tables and moments of the models (result.ledger).'
     """
-    if calls.is_ledger:
+    if calls.data == "ledger":
         return f"{_CALLS}ledger holds the tables and moments of the models (result.ledger)."
+    if calls.data == "cases":
+        return f"{_CALLS}cases holds the outcomes and forecasts, as propriety.cases read them."
     said = "y holds the outcomes, forecasts maps the name of each model to its probabilities"
     if calls.shared:
         said += f", and {listed(calls.shared)} {'are' if len(calls.shared) > 1 else 'is'} as given"

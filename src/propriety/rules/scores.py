@@ -18,22 +18,19 @@ from propriety.rules.penalized import PenalizedBrier, PenalizedLog
 from propriety.rules.rule import Ties
 from propriety.rules.scoring import mean_score, paired_scores
 from propriety.rules.weights import read_range
-from propriety.tables.cases import TOLERANCE
-from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.cases import Cases
+from propriety.tables.forecast_table import Outcomes
 from propriety.tables.labels import Labels
-from propriety.tables.validation import Missing
 
 
 def brier_score(
-    y_true: ArrayLike | ForecastTable,
+    y_true: Outcomes,
     y_proba: ArrayLike | None = None,
     *,
     scale: Literal["sum", "half"] = "sum",
     sample_weight: ArrayLike | None = None,
     pos_label: Hashable | None = None,
     labels: Labels | None = None,
-    missing: Missing = "raise",
-    tolerance: float = TOLERANCE,
 ) -> Score:
     """Mean Brier score: of one component for an event (0 to 1), summed over three or more classes (0 to 2).
 
@@ -54,21 +51,17 @@ def brier_score(
         sample_weight=sample_weight,
         pos_label=pos_label,
         labels=labels,
-        missing=missing,
-        tolerance=tolerance,
     )
 
 
 def log_score(
-    y_true: ArrayLike | ForecastTable,
+    y_true: Outcomes,
     y_proba: ArrayLike | None = None,
     *,
     clip: float | None = None,
     sample_weight: ArrayLike | None = None,
     pos_label: Hashable | None = None,
     labels: Labels | None = None,
-    missing: Missing = "raise",
-    tolerance: float = TOLERANCE,
 ) -> Score:
     """Mean logarithmic score in nats; infinite if an outcome with probability 0 happened.
 
@@ -89,20 +82,16 @@ def log_score(
         sample_weight=sample_weight,
         pos_label=pos_label,
         labels=labels,
-        missing=missing,
-        tolerance=tolerance,
     )
 
 
 def spherical_score(
-    y_true: ArrayLike | ForecastTable,
+    y_true: Outcomes,
     y_proba: ArrayLike | None = None,
     *,
     sample_weight: ArrayLike | None = None,
     pos_label: Hashable | None = None,
     labels: Labels | None = None,
-    missing: Missing = "raise",
-    tolerance: float = TOLERANCE,
 ) -> Score:
     """Mean spherical score as a loss, from 0 to 1; see `Spherical`.
 
@@ -119,19 +108,15 @@ def spherical_score(
         sample_weight=sample_weight,
         pos_label=pos_label,
         labels=labels,
-        missing=missing,
-        tolerance=tolerance,
     )
 
 
 def ranked_probability_score(
-    y_true: ArrayLike,
-    y_proba: ArrayLike,
+    y_true: ArrayLike | Cases,
+    y_proba: ArrayLike | None = None,
     *,
     sample_weight: ArrayLike | None = None,
     labels: Labels | None = None,
-    missing: Missing = "raise",
-    tolerance: float = TOLERANCE,
 ) -> Score:
     """Mean ranked probability score of ordered classes, from 0 to 1; see `RankedProbability`.
 
@@ -148,19 +133,15 @@ def ranked_probability_score(
         rule=RankedProbability(),
         sample_weight=sample_weight,
         labels=labels,
-        missing=missing,
-        tolerance=tolerance,
     )
 
 
 def squared_absolute_ranked_probability_score(
-    y_true: ArrayLike,
-    y_proba: ArrayLike,
+    y_true: ArrayLike | Cases,
+    y_proba: ArrayLike | None = None,
     *,
     sample_weight: ArrayLike | None = None,
     labels: Labels | None = None,
-    missing: Missing = "raise",
-    tolerance: float = TOLERANCE,
 ) -> Score:
     """Mean squared absolute RPS of ordered classes, from 0 to 1; improper for three classes or more.
 
@@ -178,20 +159,16 @@ def squared_absolute_ranked_probability_score(
         rule=SquaredAbsoluteRankedProbability(),
         sample_weight=sample_weight,
         labels=labels,
-        missing=missing,
-        tolerance=tolerance,
     )
 
 
 def penalized_brier_score(
-    y_true: ArrayLike,
-    y_proba: ArrayLike,
+    y_true: ArrayLike | Cases,
+    y_proba: ArrayLike | None = None,
     *,
     ties: Ties = "split",
     sample_weight: ArrayLike | None = None,
     labels: Labels | None = None,
-    missing: Missing = "raise",
-    tolerance: float = TOLERANCE,
 ) -> Score:
     """Mean penalised Brier score, under which a right decision always beats a wrong one; see `PenalizedBrier`.
 
@@ -207,20 +184,16 @@ def penalized_brier_score(
         rule=PenalizedBrier(ties=ties),
         sample_weight=sample_weight,
         labels=labels,
-        missing=missing,
-        tolerance=tolerance,
     )
 
 
 def penalized_log_score(
-    y_true: ArrayLike,
-    y_proba: ArrayLike,
+    y_true: ArrayLike | Cases,
+    y_proba: ArrayLike | None = None,
     *,
     ties: Ties = "split",
     sample_weight: ArrayLike | None = None,
     labels: Labels | None = None,
-    missing: Missing = "raise",
-    tolerance: float = TOLERANCE,
 ) -> Score:
     """Mean penalised log score, under which a right decision always beats a wrong one; see `PenalizedLog`.
 
@@ -236,13 +209,11 @@ def penalized_log_score(
         rule=PenalizedLog(ties=ties),
         sample_weight=sample_weight,
         labels=labels,
-        missing=missing,
-        tolerance=tolerance,
     )
 
 
 def bounded_brier_score(
-    y_true: ArrayLike | ForecastTable,
+    y_true: Outcomes,
     y_proba: ArrayLike | None = None,
     *,
     thresholds: tuple[float, float],
@@ -250,7 +221,6 @@ def bounded_brier_score(
     sample_weight: ArrayLike | None = None,
     pos_label: Hashable | None = None,
     labels: Labels | None = None,
-    missing: Missing = "raise",
 ) -> Score:
     """Brier score over the thresholds from low to high; by default the mean regret over them.
 
@@ -275,12 +245,11 @@ def bounded_brier_score(
         sample_weight=sample_weight,
         pos_label=pos_label,
         labels=labels,
-        missing=missing,
     )
 
 
 def bounded_log_score(
-    y_true: ArrayLike | ForecastTable,
+    y_true: Outcomes,
     y_proba: ArrayLike | None = None,
     *,
     thresholds: tuple[float, float],
@@ -288,7 +257,6 @@ def bounded_log_score(
     sample_weight: ArrayLike | None = None,
     pos_label: Hashable | None = None,
     labels: Labels | None = None,
-    missing: Missing = "raise",
 ) -> Score:
     """Log score over the thresholds from low to high; by default the mean regret, uniform in log-odds.
 
@@ -312,12 +280,11 @@ def bounded_log_score(
         sample_weight=sample_weight,
         pos_label=pos_label,
         labels=labels,
-        missing=missing,
     )
 
 
 def bounded_net_benefit(
-    y_true: ArrayLike | ForecastTable,
+    y_true: Outcomes,
     y_proba: ArrayLike | None = None,
     *,
     thresholds: tuple[float, float],
@@ -325,7 +292,6 @@ def bounded_net_benefit(
     sample_weight: ArrayLike | None = None,
     pos_label: Hashable | None = None,
     labels: Labels | None = None,
-    missing: Missing = "raise",
 ) -> Score:
     """Mean net benefit over the thresholds from low to high; **higher is better**.
 
@@ -353,7 +319,6 @@ def bounded_net_benefit(
         sample_weight=sample_weight,
         pos_label=pos_label,
         labels=labels,
-        missing=missing,
     )
     width = "" if normalize != "none" else " times the width of the interval"
     return forgone.turned(forgone_by_never_acting - forgone, scale=f"at most the prevalence{width}")

@@ -17,23 +17,22 @@ from propriety.rules.rule import BinaryRule, ClassRule, Rule, binary_rule, check
 from propriety.tables import laws
 from propriety.tables.arguments import check_indices
 from propriety.tables.arrays import read_forecasts
-from propriety.tables.cases import TOLERANCE, Cases
-from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.cases import Cases
+from propriety.tables.forecast_table import ForecastTable, Outcomes
 from propriety.tables.labels import Labels
+from propriety.tables.reading import outcomes_by_row
 from propriety.tables.table_laws import COLUMNS
-from propriety.tables.validation import Missing, read_cases, read_rates
+from propriety.tables.validation import read_cases, read_rates
 
 
 def mean_score(
-    y_true: ArrayLike | ForecastTable,
+    y_true: Outcomes,
     y_proba: ArrayLike | None = None,
     *,
     rule: Rule,
     sample_weight: ArrayLike | None = None,
     pos_label: Hashable | None = None,
     labels: Labels | None = None,
-    missing: Missing = "raise",
-    tolerance: float = TOLERANCE,
 ) -> Score:
     """Weighted mean loss of predictions under a rule; lower is better.
 
@@ -85,29 +84,25 @@ def mean_score(
         sample_weight=sample_weight,
         pos_label=pos_label,
         labels=labels,
-        missing=missing,
-        tolerance=tolerance,
         snapshot=False,
     )
     return _score_of_cases(cases, rule)
 
 
 def case_scores(
-    y_true: ArrayLike,
-    y_proba: ArrayLike,
+    y_true: ArrayLike | Cases,
+    y_proba: ArrayLike | None = None,
     *,
     rule: Rule,
     pos_label: Hashable | None = None,
     labels: Labels | None = None,
-    missing: Missing = "raise",
-    tolerance: float = TOLERANCE,
 ) -> Floats:
     """Loss of each case under a rule; the arguments are those of `mean_score`.
 
     Returns
     -------
     array of shape (n,)
-        The losses, in the order of the cases. With ``missing="drop"`` the loss of a dropped row is NaN, so that losses
+        The losses, in the order of the cases. The loss of a row that `propriety.cases` dropped is NaN, so that losses
         stay aligned with their cases. So is that of a case whose outcome is censored.
 
     Examples
@@ -119,7 +114,7 @@ def case_scores(
     if isinstance(y_true, ForecastTable):
         law = Wording("case scores need predictions, {y_true} and {y_proba}; a ForecastTable holds no individual cases")
         raise InputTypeError(law)
-    options: dict[str, Any] = {"pos_label": pos_label, "labels": labels, "missing": missing, "tolerance": tolerance}
+    options: dict[str, Any] = {"pos_label": pos_label, "labels": labels}
     cases = read_cases(y_true, y_proba, snapshot=False, **options)
     losses = losses_of(cases, rule)
     if cases.rows is None:
@@ -131,7 +126,7 @@ def case_scores(
 
 
 def skill_score(
-    y_true: ArrayLike | ForecastTable,
+    y_true: Outcomes,
     y_proba: ArrayLike | None = None,
     *,
     rule: Rule,
@@ -139,14 +134,12 @@ def skill_score(
     sample_weight: ArrayLike | None = None,
     pos_label: Hashable | None = None,
     labels: Labels | None = None,
-    missing: Missing = "raise",
-    tolerance: float = TOLERANCE,
 ) -> Score:
     """Share of the reference's loss that the forecast saves, 1 - S / S_reference; higher is better.
 
     Parameters
     ----------
-    y_true, y_proba, rule, sample_weight, pos_label, labels, missing, tolerance
+    y_true, y_proba, rule, sample_weight, pos_label, labels
         As in `mean_score`.
     reference : float, array-like, optional
         What to compare with: by default the constant forecast of the rates observed in the sample; otherwise a rate
@@ -173,8 +166,6 @@ def skill_score(
         sample_weight=sample_weight,
         pos_label=pos_label,
         labels=labels,
-        missing=missing,
-        tolerance=tolerance,
     )
     if not 0.0 < against < math.inf:
         law = f"the reference must have a positive, finite loss; its {rule.name} is {float(against)!r}"
@@ -319,8 +310,13 @@ def _reference_cases(cases: Cases, reference: object, y_true: object, y_proba: o
     named = {"forecast": "reference"}
     if rates is not None:
         return replace(cases, forecasts={"forecast": np.broadcast_to(rates, shape)}, arguments=named)
-    other = replace(read_cases(y_true, reference, snapshot=False, **options), arguments=named)
-    check_indices(read_forecasts(y_proba), read_forecasts(reference, "reference"))
+    if isinstance(y_true, Cases):
+        outcome, labels = outcomes_by_row(cases)
+        read = read_cases(outcome, reference, labels=labels, missing="drop", snapshot=False)
+    else:
+        read = read_cases(y_true, reference, snapshot=False, **options)
+        check_indices(read_forecasts(y_proba), read_forecasts(reference, "reference"))
+    other = replace(read, arguments=named)
     own = other.forecasts["forecast"].shape
     if own != shape or not np.array_equal(_rows(other), _rows(cases)):
         law = Wording("must be a rate, one rate per class, or a forecast of the same cases as {y_proba}")

@@ -57,7 +57,7 @@ class Arguments:
         self._check_indices()
 
     def check_keys(self, keys: Iterable[Reading]) -> None:
-        """Raise an error unless groups, clusters and times have an entry per case, and the index of all arguments."""
+        """Raise an error unless groups, clusters and periods have an entry per case, and the index of all arguments."""
         arguments = [("y_true", self.outcome), *(("the forecasts", forecast) for forecast in self.forecasts.values())]
         arguments += [] if self.weight is None else [("sample_weight", self.weight)]
         for key in keys:
@@ -214,8 +214,8 @@ def numbers_of(reading: Reading, rows: NDArray[np.intp] | None) -> NDArray[Any]:
     values = reading.values if rows is None else _narrowed(reading.values[rows])
     if values.dtype.kind in "biuf":
         return values
-    of_time = {"m": laws.DURATION_HINT, "M": laws.MOMENT_HINT}.get(values.dtype.kind)
-    hint = of_time or Wording(laws.NUMBERS_HINT, argument=parameter(reading.argument))
+    of_period = {"m": laws.DURATION_HINT, "M": laws.MOMENT_HINT}.get(values.dtype.kind)
+    hint = of_period or Wording(laws.NUMBERS_HINT, argument=parameter(reading.argument))
     offender = f"got {kind_in_words(values)}"
     raise InputTypeError(laws.NUMBERS_LAW, argument=reading.argument, offender=offender, hint=hint)
 

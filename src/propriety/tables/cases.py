@@ -16,7 +16,7 @@ from typing import Any, Generic, Literal, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.errors import InputTypeError
+from propriety.errors import InputTypeError, InputValueError, Wording, parameter
 from propriety.result import Floats
 from propriety.tables import laws
 from propriety.tables.censoring import Censoring
@@ -25,6 +25,7 @@ from propriety.tables.events import CUMULATIVE_DECIMALS, Event
 CHUNK = 2**14
 FEWEST_ROWS = 1024  # With many classes a chunk may exceed the cache, because each class costs a call.
 TOLERANCE = 1e-6  # Allowed deviation of a row sum from one, unless rounding explains more.
+MOST_EXPANDED = 2**24  # Cases that rows with counts are expanded to, which bounds the memory.
 SINGLE = float(np.finfo(np.float32).eps)  # Libraries with half precision sum it in single precision.
 ALL = slice(None)
 
@@ -38,6 +39,13 @@ class Keys:
 
     def __len__(self) -> int:
         return len(self.labels)
+
+    def column(self) -> NDArray[np.object_]:
+        """Return the label of each case."""
+        labels = np.empty(len(self.labels), dtype=object)  # Labels may be tuples, of which NumPy would make rows.
+        labels[:] = self.labels
+        found: NDArray[np.object_] = labels[self.codes]
+        return found
 
     def where(self, kept: NDArray[Any]) -> Keys:
         """Return the keys of some of the cases, without labels that no longer occur.
@@ -83,10 +91,14 @@ class Cases:
         Weight of each case.
     keys : mapping of str to Keys
         Group labels of each case, by the name of the key.
-    cluster, time : Keys, optional
-        Clusters or times within which cases may be correlated.
+    cluster, period, id : Keys, optional
+        Clusters or periods within which cases may be correlated; identifiers by which they are assigned to folds.
+    ordered : bool
+        Whether the classes are ordered.
+    is_counted : bool
+        Whether the weights are numbers of equal cases.
     tolerance : float
-        Allowed deviation of a row of class probabilities from summing to one, unless rounding explains more.
+        Allowed deviation of a row of class probabilities from summing to one.
     dropped : int
         Rows of the user's data left out because of missing values.
     rows : array of shape (n,), optional
@@ -99,6 +111,8 @@ class Cases:
         If the forecasts were given in two columns, which of them is the event's; else empty.
     censoring : Censoring, optional
         For outcomes by a horizon, how the weights were estimated.
+    columns : mapping of str to str
+        Names of the columns that outcomes, clusters, periods and weights came from, as far as they have names.
 
     Examples
     --------
@@ -115,7 +129,10 @@ class Cases:
     weight: NDArray[Any] | None = None
     keys: Mapping[str, Keys] = field(default_factory=dict)
     cluster: Keys | None = None
-    time: Keys | None = None
+    period: Keys | None = None
+    id: Keys | None = None
+    ordered: bool = False
+    is_counted: bool = False
     tolerance: float = TOLERANCE
     dropped: int = 0
     rows: NDArray[np.intp] | None = None
@@ -123,6 +140,7 @@ class Cases:
     sides: tuple[Any, Any] = (0, 1)
     event_note: str = ""
     censoring: Censoring | None = None
+    columns: Mapping[str, str] = field(default_factory=dict)
     # Models whose chunks were iterated to the end. `dataclasses.replace` starts a new set, because the numbers may
     # change.
     _checked: set[str] = field(default_factory=set, init=False)
@@ -132,8 +150,9 @@ class Cases:
 
     def __repr__(self) -> str:
         classes = "" if self.labels is None else f", classes={len(self.labels)}"
+        keys = f", keys={list(self.keys)}" if self.keys else ""
         dropped = f", dropped={self.dropped}" if self.dropped else ""
-        return f"Cases(models={list(self.forecasts)}, cases={len(self)}{classes}{dropped})"
+        return f"Cases(models={list(self.forecasts)}, cases={self._count:,}{classes}{keys}{dropped})"
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -147,12 +166,18 @@ class Cases:
 
     @property
     def units(self) -> Keys | None:
-        """The clusters or times, each of which is one observation; None if every case is."""
-        return self.cluster if self.time is None else self.time
+        """The clusters or periods, each of which is one observation; None if every case is."""
+        return self.cluster if self.period is None else self.period
+
+    @property
+    def _count(self) -> int:
+        return int(self.weight.sum()) if self.is_counted and self.weight is not None else len(self)
 
     @property
     def n(self) -> int:
         """Number of cases with a positive weight."""
+        if self.is_counted:
+            return self._count
         return len(self) if self.weight is None else int(np.count_nonzero(self.weight > 0.0))
 
     def chunks(self, model: str | None = None) -> Iterator[Chunk]:
@@ -240,6 +265,24 @@ class Cases:
         own._checked.update(rows)  # noqa: SLF001  (of the same class)
         return own
 
+    def expanded(self) -> Cases:
+        """Return the cases that counted rows stand for, one row each.
+
+        Examples
+        --------
+        >>> rows = Cases(outcome=np.array([0, 1]), forecasts={"a": np.array([0.2, 0.7])}, weight=np.array([2, 1]))
+        >>> replace(rows, is_counted=True).expanded().forecasts["a"]
+        array([0.2, 0.2, 0.7])
+        """
+        counts = self.weights()
+        if not self.is_counted or counts is None:
+            return replace(self, is_counted=False) if self.is_counted else self
+        if counts.sum() > MOST_EXPANDED:
+            law = f"rows that stand for more than {MOST_EXPANDED:,} cases are evaluated from their counts only"
+            raise InputValueError(law, hint="pass propriety.condense of these cases.")
+        rows = np.repeat(np.arange(len(self)), counts.astype(np.intp))
+        return replace(self.where(rows), weight=None, rows=None, is_counted=False)
+
     def where(self, kept: NDArray[Any]) -> Cases:
         """Return some of the cases, by mask or index; keys keep only labels that still occur.
 
@@ -256,7 +299,8 @@ class Cases:
             weight=None if self.weight is None else self.weight[kept],
             keys={name: key.where(kept) for name, key in self.keys.items()},
             cluster=None if self.cluster is None else self.cluster.where(kept),
-            time=None if self.time is None else self.time.where(kept),
+            period=None if self.period is None else self.period.where(kept),
+            id=None if self.id is None else self.id.where(kept),
             rows=np.arange(len(self))[kept] if self.rows is None else self.rows[kept],
             censoring=None if self.censoring is None else self.censoring.where(kept),
         )
@@ -353,6 +397,16 @@ class Cases:
         if check and not (weight.min() >= 0.0 and weight.max() < np.inf):
             laws.refuse_weights(self.weight, self.rows)
         return weight
+
+
+def check_nothing_beside(what: str, beside: Mapping[str, Any]) -> None:
+    """Raise an error if cases, or something made of them, are passed beside arguments that describe cases."""
+    given = [name for name, value in beside.items() if value is not None]
+    if given:
+        verb = "hold" if what in ("cases", "ForecastTables") else "holds"
+        law = "{what} {verb} outcomes, forecasts, weights and keys already; pass {it} without {name}"
+        it = "them" if verb == "hold" else "it"
+        raise InputTypeError(Wording(law, what=what, verb=verb, it=it, name=parameter(given[0])))
 
 
 def checked_forecast(

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, ClassVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, Unpack, overload
 
 import narwhals as nw
 import numpy as np
 
 from propriety.checks import check_cells
-from propriety.errors import InputTypeError
+from propriety.errors import InputTypeError, InputValueError
 from propriety.result import Floats, Result
 from propriety.storage.parquet_files import read_parquet, write_parquet
 from propriety.tables import frames, pooling, table_laws
-from propriety.tables.cases import TOLERANCE, Cases
+from propriety.tables.cases import Cases, check_nothing_beside
 from propriety.tables.events import Event
 from propriety.tables.labels import Labels
+from propriety.tables.lazy_cases import LazyCases
 from propriety.tables.lazy_reading import read_lazy_cases
 from propriety.tables.refinement import BUDGET, table_fields
 from propriety.tables.table_laws import COLUMNS, COUNTS
@@ -24,6 +25,14 @@ from propriety.tables.validation import Missing, read_cases
 
 if TYPE_CHECKING:
     from os import PathLike
+
+    from numpy.typing import ArrayLike
+
+    from propriety.tables.censored_outcomes import CensoredOutcomes
+
+
+# What is given in place of outcomes to functions of one model's forecasts.
+Outcomes: TypeAlias = "ArrayLike | Cases | LazyCases | CensoredOutcomes | ForecastTable"
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, kw_only=True, eq=False, repr=False)
@@ -112,14 +121,14 @@ class ForecastTable(Result):
     @classmethod
     def of(cls, y_true: object, y_proba: object = None, **options: Any) -> ForecastTable:
         """Return the table of binary predictions, or the table itself if one is passed as `y_true`."""
-        if not isinstance(y_true, ForecastTable):
-            return cls.from_predictions(y_true, y_proba, **options)
         beside = {"y_proba": y_proba, **options}
-        given = [name for name, value in beside.items() if value is not None and name != "missing"]
-        if given:
-            law = f"a ForecastTable holds outcomes, forecasts and weights; pass it without {given[0]}"
-            raise InputTypeError(law)
-        return y_true
+        if isinstance(y_true, ForecastTable):
+            check_nothing_beside("a ForecastTable", beside)
+            return y_true
+        if isinstance(y_true, LazyCases):
+            check_nothing_beside("cases", beside)
+            return cls._of_engine(y_true.confirmed())
+        return cls.from_predictions(y_true, y_proba, **options)
 
     @classmethod
     def per_class(
@@ -130,7 +139,6 @@ class ForecastTable(Result):
         sample_weight: object = None,
         labels: Labels | None = None,
         missing: Missing = "raise",
-        tolerance: float = TOLERANCE,
     ) -> dict[Any, ForecastTable]:
         """Make one table per class of rows of probabilities: the event is "y is this class".
 
@@ -142,7 +150,7 @@ class ForecastTable(Result):
         ForecastTable(rows=2, n=2, weight=2, event_rate=0.5)
         """
         options: dict[str, Any] = {"sample_weight": sample_weight, "labels": labels, "missing": missing}
-        cases = read_cases(y_true, y_proba, tolerance=tolerance, kind="classes", snapshot=False, **options)
+        cases = read_cases(y_true, y_proba, kind="classes", snapshot=False, **options)
         return dict(zip(cases.labels or (), map(cls.from_cases, cases.events("class")), strict=True))
 
     @classmethod
@@ -154,7 +162,6 @@ class ForecastTable(Result):
         sample_weight: object = None,
         labels: Labels | None = None,
         missing: Missing = "raise",
-        tolerance: float = TOLERANCE,
     ) -> dict[Any, ForecastTable]:
         """Make one table per cut point of ordered classes: the event is "y is at most this class".
 
@@ -163,7 +170,7 @@ class ForecastTable(Result):
         arguments are those of `propriety.mean_score`.
         """
         options: dict[str, Any] = {"sample_weight": sample_weight, "labels": labels, "missing": missing}
-        cases = read_cases(y_true, y_proba, tolerance=tolerance, kind="classes", snapshot=False, **options)
+        cases = read_cases(y_true, y_proba, kind="classes", snapshot=False, **options)
         return dict(zip((cases.labels or ())[:-1], map(cls.from_cases, cases.events("cut")), strict=True))
 
     @overload
@@ -239,6 +246,19 @@ class ForecastTable(Result):
         if by is None:
             return cls.from_predictions(**frames.columns_of(frame, columns), **options)
         return frames.made_of_groups(cls.from_predictions, frame, columns, by=by, **options)
+
+    @classmethod
+    def _of_engine(cls, cases: LazyCases) -> ForecastTable:
+        """Make the table of the cases of one event and one model, counted by their engine."""
+        if cases.labels is not None:
+            law = f"must be the forecasts of one event; they are of {len(cases.labels)} classes"
+            raise InputValueError(law, argument="y_proba", hint="pass propriety.condense(cases).table(event=...).")
+        if len(cases.models) > 1:
+            law = "must be the forecasts of one model"
+            offender, hint = f"got those of {list(cases.models)}", "pass cases.of(name)."
+            raise InputTypeError(law, argument="y_proba", offender=offender, hint=hint)
+        (given,) = table_fields(cases, keys=(), exact=True, budget=BUDGET, cells=None).values()
+        return cls(**given)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> ForecastTable:

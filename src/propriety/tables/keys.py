@@ -1,8 +1,9 @@
-"""Reading the groups, clusters or times of cases."""
+"""Reading the groups, clusters or periods of cases."""
 
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -20,7 +21,7 @@ from propriety.tables.labels import WHOLE, code_labels, plain_labels
 
 
 def read_keys(keys: Mapping[str, object], *, beside: Arguments, rows: NDArray[np.intp] | None) -> dict[str, Keys]:
-    """Read groups, clusters or times of each case, by argument, for the rows kept (None for all) of other arguments.
+    """Read groups, clusters or periods of each case, by argument, for the rows kept (None for all) of other arguments.
 
     The labels are sorted, or in the order of their categories if these are ordered.
     """
@@ -49,7 +50,7 @@ def code_keys(kept: NDArray[Any], argument: str, categories: list[Any] | None = 
             found = Keys(*code_labels(plain_labels(kept), categories))
         except TypeError as error:
             law = "must hold hashable labels"
-            hint = "pass texts, numbers, times or tuples of them."
+            hint = "pass texts, numbers, dates or tuples of them."
             raise InputTypeError(law, argument=argument, offender=str(error), hint=hint) from error
     check_exact(found.labels, argument)
     return found
@@ -57,7 +58,7 @@ def code_keys(kept: NDArray[Any], argument: str, categories: list[Any] | None = 
 
 def check_exact(labels: tuple[Any, ...], argument: str) -> None:
     """Reject floats too large to be exact, such as identifiers that were read as floats."""
-    rounded = next((label for label in labels if isinstance(label, float) and abs(label) >= WHOLE), None)
+    rounded = next((label for label in labels if isinstance(label, float) and WHOLE <= abs(label) < math.inf), None)
     if rounded is not None:
         law = f"must hold exact labels; {rounded!r} is a float that may stand for several whole numbers"
         hint = 'keep large identifiers as integers (in pandas of dtype "Int64" if values are missing) or as text.'
@@ -90,37 +91,37 @@ FLAGS_HINT = (
     "pass the day or period of each case; whether follow-up ended with the event belongs to "
     "propriety.censored(time, event, horizons=...)."
 )
-HINT = "write all dates as 2026-01-31, or all times as 2026-01-31T12:00:00."
+HINT = "write all dates as 2026-01-31, or all moments as 2026-01-31T12:00:00."
 # Without an offset from UTC, or with "Z", texts of one form sort in the order of time.
 ISO = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?)?Z?")
 
 
-def check_time_labels(times: Sequence[Any]) -> None:
-    """Raise an error unless different times, in the order in which they are kept, are numbers or dates in order.
+def check_period_labels(periods: Sequence[Any]) -> None:
+    """Raise an error unless different periods, in the order in which they are kept, are numbers or dates in order.
 
     ISO dates may be texts, if they are all written in the same way; other texts sort differently.
 
     Examples
     --------
-    >>> check_time_labels(["2026-01-31", "2026-02-01"])
-    >>> check_time_labels(["01/02/2026", "31/01/2026"])
+    >>> check_period_labels(["2026-01-31", "2026-02-01"])
+    >>> check_period_labels(["01/02/2026", "31/01/2026"])
     Traceback (most recent call last):
-    propriety.errors.InputTypeError: time must hold numbers or dates; '01/02/2026' is text. Hint: ...
+    propriety.errors.InputTypeError: period must hold numbers or dates; '01/02/2026' is text. Hint: ...
     """
-    if any(isinstance(time, bool) for time in times):
+    if any(isinstance(period, bool) for period in periods):
         law = "must hold numbers or dates"
-        raise InputTypeError(law, argument="time", offender="got booleans", hint=FLAGS_HINT)
-    text = next((time for time in times if isinstance(time, str) and not _is_like(time, times[0])), None)
+        raise InputTypeError(law, argument="period", offender="got booleans", hint=FLAGS_HINT)
+    text = next((period for period in periods if isinstance(period, str) and not _is_like(period, periods[0])), None)
     if text is not None:
-        raise InputTypeError("must hold numbers or dates", argument="time", offender=f"{text!r} is text", hint=HINT)
+        raise InputTypeError("must hold numbers or dates", argument="period", offender=f"{text!r} is text", hint=HINT)
     try:
-        in_order = all(one < other for one, other in itertools.pairwise(times))
+        in_order = all(one < other for one, other in itertools.pairwise(periods))
     except TypeError:
         in_order = False
     if not in_order:
-        kinds = " and ".join(dict.fromkeys(type(time).__name__ for time in times))
+        kinds = " and ".join(dict.fromkeys(type(period).__name__ for period in periods))
         law, told = "must hold numbers or dates", f"got {kinds} without an order"
-        raise InputTypeError(law, argument="time", offender=told, hint=HINT)
+        raise InputTypeError(law, argument="period", offender=told, hint=HINT)
 
 
 def _is_like(text: str, first: Any) -> bool:

@@ -32,7 +32,7 @@ LABELS_HINT = Wording("pass {labels=}, the label of each column in order.")
 EVENT_OF_CLASSES = Wording("belongs to a binary outcome; three columns or more of {y_proba} are named by {labels=}")
 EVERY_CLASS_HINT = Wording("name every class in {labels=}, including those without cases.")
 MISSING_LAW = "must not hold missing values (NaN, None, NA or masked)"
-MISSING_HINT = Wording('drop such rows yourself, or pass {missing="drop"} to drop and count them.')
+MISSING_HINT = Wording('drop such rows yourself, or let propriety.cases(..., missing="drop") drop and count them.')
 # Functions without that option have hints of their own.
 LEAVE_OUT_HINT = "leave such rows out."
 CENSORED_MISSING_HINT = "leave such cases out of both the outcomes and the forecasts."
@@ -134,7 +134,7 @@ def refuse_forecasts(argument: str, values: NDArray[Any], rows: RowNumbers) -> N
 
 
 def unknown_key(argument: str, count: str, row: int | None = None) -> MissingValuesError:
-    """Return the error for cases whose group, cluster or time is missing."""
+    """Return the error for cases whose group, cluster or period is missing."""
     return MissingValuesError(
         "must be known for every case",
         argument=argument,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import or_
 from typing import Any, NamedTuple
@@ -29,6 +30,9 @@ from propriety.tables.queries import (
     is_missing,
     row_by_row,
 )
+
+OF_MODEL = re.compile(r"(forecast|total|lowest|highest|top|head)_(\d+)(_\d+)?")  # Columns of a model, by its place.
+SAME = 1e-9  # Engines add in another order each time, which changes sums by rounding.
 
 
 class Broken:
@@ -66,8 +70,8 @@ class CollectedColumns(NamedTuple):
         Weights, if any.
     keys : dict
         Labels of every case, by key.
-    cluster, time : list or None
-        Labels of the clusters and times, if any.
+    cluster, period : list or None
+        Labels of the clusters and periods, if any.
     """
 
     outcome: NDArray[np.int64]
@@ -75,17 +79,17 @@ class CollectedColumns(NamedTuple):
     weight: Floats | None
     keys: dict[str, list[Any]]
     cluster: list[Any] | None
-    time: list[Any] | None
+    period: list[Any] | None
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
 class LazyCases:
     """Forecasts of an event, or of classes, by some models, in a lazy frame whose rows have not been checked yet.
 
     Parameters
     ----------
     frame : narwhals.LazyFrame
-        Its columns are `outcome`, and if present `weight`, `key_0`, ..., `cluster` and `time`. Model m has
+        Its columns are `outcome`, and if present `weight`, `key_0`, ..., `cluster` and `period`. Model m has
         `forecast_m`, or for classes `forecast_m_0`, .... If its forecasts were given in several columns, it also has
         their sum `total_m` and their extremes `lowest_m` and `highest_m`; for classes, the index `top_m` of the first
         class with the highest, and with cut points the cumulative forecasts `head_m_0`, .... For classes, `class` is
@@ -98,8 +102,8 @@ class LazyCases:
         The events for which tables are made.
     keys : tuple of str
         Names of the keys, in the order of their columns.
-    cluster, time : str or None
-        Original names of the columns `cluster` and `time`.
+    cluster, period : str or None
+        Original names of the columns `cluster` and `period`.
     weighted, drop : bool
         Whether there are weights; whether rows with missing values are dropped.
     tolerance : float
@@ -118,9 +122,13 @@ class LazyCases:
     pos_label : label or None
         The label of the event, if the user gave only this one.
     key_kinds : mapping
-        How the labels of `key_0`, ..., `cluster` and `time` are stored, and the order in which they are shown.
+        How the labels of `key_0`, ..., `cluster` and `period` are stored, and the order in which they are shown.
     event_note : str
         If the forecasts were given in two columns, which of them is the event's; else empty.
+    given : mapping
+        The arguments of `propriety.cases` from which they were read.
+    sums : tuple of float, optional
+        Number of rows, and sums of the outcomes and of the forecasts, when the cases were read; None if not computed.
     """
 
     frame: Lazy
@@ -129,7 +137,7 @@ class LazyCases:
     events: tuple[Event, ...]
     keys: tuple[str, ...]
     cluster: str | None
-    time: str | None
+    period: str | None
     weighted: bool
     drop: bool
     tolerance: float
@@ -141,6 +149,84 @@ class LazyCases:
     pos_label: object
     key_kinds: Mapping[str, KeyColumn]
     event_note: str = ""
+    given: Mapping[str, Any] = field(default_factory=dict)
+    sums: tuple[float, ...] | None = None
+
+    def __repr__(self) -> str:
+        classes = "" if self.labels is None else f", classes={len(self.labels)}"
+        keys = f", keys={list(self.keys)}" if self.keys else ""
+        rows = "" if self.sums is None else f", rows={int(self.sums[0]):,}"
+        return f"LazyCases(models={list(self.models)}{rows}{classes}{keys}, engine={self.engine!r})"
+
+    @property
+    def id(self) -> str | None:
+        """Name of the column of identifiers."""
+        return self.given.get("id")
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the classes are ordered."""
+        return bool(self.events) and self.events[0].kind == "cut"
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """Names of the columns of outcomes, clusters, periods and weights."""
+        roles = ("outcome", "cluster", "period", "sample_weight")
+        return {role: self.given[role] for role in roles if self.given.get(role)}
+
+    def of(self, model: str) -> LazyCases:
+        """Return the same cases with the forecasts of one model."""
+        place = self.models.index(model)
+        named = {name: OF_MODEL.fullmatch(name) for name in self.frame.collect_schema().names()}
+        shared = [name for name, match in named.items() if match is None]
+        own = {
+            f"{match[1]}_0{match[3] or ''}": nw.col(name)
+            for name, match in named.items()
+            if match is not None and int(match[2]) == place
+        }
+        given = dict(self.given)
+        if isinstance(given.get("forecasts"), Mapping):
+            given["forecasts"] = {model: given["forecasts"][model]}
+        elif given:
+            given["forecasts"] = [model]
+        return replace(
+            self,
+            frame=self.frame.select(*shared, **own),
+            models=(model,),
+            in_rows=(self.in_rows[place],),
+            arguments=(self.arguments[place],),
+            given=given,
+            sums=None,
+        )
+
+    def with_keys(self, names: Sequence[str]) -> LazyCases:
+        """Return the same cases with only the named keys."""
+        moved = {f"key_{place}": f"key_{self.keys.index(name)}" for place, name in enumerate(names)}
+        others = {column: kind for column, kind in self.key_kinds.items() if not column.startswith("key_")}
+        kinds = {column: self.key_kinds[source] for column, source in moved.items()}
+        columns = {column: nw.col(source) for column, source in moved.items() if column != source}
+        frame = self.frame.with_columns(**columns) if columns else self.frame
+        return replace(self, frame=frame, keys=tuple(names), key_kinds={**others, **kinds})
+
+    def with_sums(self) -> LazyCases:
+        """Return the cases with sums by which a change of the frame is noticed."""
+        return replace(self, sums=self._sums())
+
+    def confirmed(self) -> LazyCases:
+        """Return the cases after checking that the frame has not changed since they were read."""
+        if self.sums is not None and not np.allclose(self._sums(), self.sums, rtol=SAME, atol=0.0, equal_nan=True):
+            law = "must be the rows from which the cases were read; they have changed since"
+            raise InputValueError(law, argument="frame", hint="store the frame first, or call propriety.cases again.")
+        return self
+
+    def _sums(self) -> tuple[float, ...]:
+        numbers = [self.place, *(own for model in range(len(self.models)) for own in self.forecasts(model))]
+        columns = {f"number_{place}": number for place, number in enumerate(numbers)}
+        rows = self.frame.with_columns(**columns).select(
+            nw.len().alias("rows"), *(nw.col(name).sum() for name in columns)
+        )
+        table = fetched(rows)
+        return tuple(float(table.column(name)[0].as_py() or 0.0) for name in ("rows", *columns))
 
     @property
     def tables(self) -> tuple[tuple[int, Event], ...]:
@@ -255,7 +341,7 @@ class LazyCases:
         for model in range(len(self.models)):
             columns |= {f"forecast_{model}_{place}": own for place, own in enumerate(self.forecasts(model))}
         others = self.key_columns(self.keys)
-        others += [name for name in ("cluster", "time") if getattr(self, name) is not None]
+        others += [name for name in ("cluster", "period") if getattr(self, name) is not None]
         return columns | {name: nw.col(name) for name in (["weight"] if self.weighted else []) + others}
 
     def _expanded(self, table: Any, names: list[str]) -> CollectedColumns:
@@ -286,7 +372,7 @@ class LazyCases:
             weight=numbers["weight"][rows] if self.weighted else None,
             keys={key: labels_of(f"key_{place}") for place, key in enumerate(self.keys)},
             cluster=None if self.cluster is None else labels_of("cluster"),
-            time=None if self.time is None else labels_of("time"),
+            period=None if self.period is None else labels_of("period"),
         )
 
     def _outcome_law(self) -> Law:

@@ -15,7 +15,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.checks import check_options
+from propriety.checks import check_missing_option
 from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.tables import frames, laws
 from propriety.tables.arguments import about
@@ -58,12 +58,11 @@ def read_lazy_cases(  # noqa: PLR0913  (the columns, the labels, and how they ar
     weight: str | None = None,
     by: str | Sequence[str] | None = None,
     cluster: str | None = None,
-    time: str | None = None,
+    period: str | None = None,
     ordered: bool = False,
     pos_label: object = None,
     labels: Labels | None = None,
     missing: Missing = "raise",
-    tolerance: float = TOLERANCE,
 ) -> LazyCases:
     """Cast the columns of a lazy frame and resolve the labels.
 
@@ -76,16 +75,16 @@ def read_lazy_cases(  # noqa: PLR0913  (the columns, the labels, and how they ar
         The frame.
     forecasts : mapping
         For each model, the column of the event's probability, or the columns of both outcomes or of all classes.
-    outcome, weight, cluster, time : str
+    outcome, weight, cluster, period : str
         Names of columns.
     by : str or sequence of str, optional
         Names of the key columns.
     ordered : bool
         Whether the classes are ordered, so that each cut point is also an event.
-    pos_label, labels, missing, tolerance
+    pos_label, labels, missing
         As in `propriety.mean_score`.
     """
-    check_options(missing, tolerance)
+    check_missing_option(missing)
     columns = {model: (own,) if isinstance(own, str) else tuple(own) for model, own in forecasts.items()}
     classes = _number_of_classes(columns)
     if ordered and classes is None:
@@ -95,7 +94,7 @@ def read_lazy_cases(  # noqa: PLR0913  (the columns, the labels, and how they ar
     named = () if labels is None else distinct_labels(labels)
     keys = _distinct(frames.group_keys(by))
     arguments = tuple("y_proba" if len(forecasts) == 1 else laws.named_forecast(model) for model in forecasts)
-    others = {"cluster": cluster, "time": time}
+    others = {"cluster": cluster, "period": period}
     cast = _cast(
         frame,
         outcome=outcome,
@@ -133,10 +132,10 @@ def read_lazy_cases(  # noqa: PLR0913  (the columns, the labels, and how they ar
         events=events_of(classes, ordered=ordered),
         keys=keys,
         cluster=cluster,
-        time=time,
+        period=period,
         weighted=weight is not None,
         drop=missing == "drop",
-        tolerance=tolerance,
+        tolerance=TOLERANCE,
         in_rows=tuple(len(own) > 1 for own in columns.values()),
         engine=cast.engine,
         arguments=arguments,
@@ -202,7 +201,8 @@ def _cast(
     if weight is not None:
         columns["weight"] = known[weight].number("sample_weight")
     kinds = {
-        name: key_column(known[column], name if name in ("cluster", "time") else "by") for name, column in keys.items()
+        name: key_column(known[column], name if name in ("cluster", "period") else "by")
+        for name, column in keys.items()
     }
     columns |= {name: kind.held for name, kind in kinds.items()}
     try:

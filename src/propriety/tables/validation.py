@@ -14,19 +14,20 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from propriety.checks import check_options
+from propriety.checks import check_missing_option
 from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.result import Floats, Result
 from propriety.tables import laws
 from propriety.tables.arguments import FORECAST, Arguments, ForecastKind, about, check_event, check_rows, numbers_of
 from propriety.tables.arrays import PAIR, Reading, decimals_as_floats, owned, read_array, read_forecasts
-from propriety.tables.cases import TOLERANCE, Cases, checked_forecast, rounding_of_rows
+from propriety.tables.cases import TOLERANCE, Cases, check_nothing_beside, checked_forecast, rounding_of_rows
 from propriety.tables.censored_outcomes import CensoredOutcomes
 from propriety.tables.censoring import dependence_p_value
 from propriety.tables.forecast_columns import places_of_columns, read_columns
 from propriety.tables.frames import check_key_names, check_names
-from propriety.tables.keys import check_time_labels, read_keys
+from propriety.tables.keys import check_period_labels, read_keys
 from propriety.tables.labels import Labels, class_labels, places_of
+from propriety.tables.lazy_cases import LazyCases
 
 Missing: TypeAlias = Literal["raise", "drop"]
 # The forecasts of one model, or of several by name; for a frame, the names of its columns.
@@ -39,7 +40,8 @@ def read_cases(  # noqa: PLR0913  (the data, what the cases belong to, and how t
     *,
     by: Mapping[str, object] | object = None,
     cluster: object = None,
-    time: object = None,
+    period: object = None,
+    id: object = None,  # noqa: A002  (what users call it)
     sample_weight: object = None,
     pos_label: object = None,
     labels: Labels | None = None,
@@ -60,8 +62,8 @@ def read_cases(  # noqa: PLR0913  (the data, what the cases belong to, and how t
         a single array-like is called "forecast", and its forecasts are called y_proba in errors.
     by : array-like of shape (n,), or mapping of str to array-like, optional
         Groups to report on; the key of a single array-like is called "group".
-    cluster, time : array-like of shape (n,), optional
-        Clusters or times within which cases may be correlated.
+    cluster, period, id : array-like of shape (n,), optional
+        Clusters or periods within which cases may be correlated, and identifiers.
     sample_weight : array-like of shape (n,), optional
         Weights, finite and not negative.
     pos_label : label, optional
@@ -74,7 +76,7 @@ def read_cases(  # noqa: PLR0913  (the data, what the cases belong to, and how t
         What to do about NaN, None, NA and masked entries in the outcomes, forecasts and weights. A case with a missing
         value in any model is dropped for all. Keys must be known for every case that is kept.
     tolerance : float
-        Allowed deviation of a row of class probabilities from summing to one.
+        Allowed deviation of a row of class probabilities from summing to one, for forecasts of low precision.
     fewest : int
         Smallest allowed number of models.
     kind : {"any", "event", "classes"}
@@ -91,13 +93,17 @@ def read_cases(  # noqa: PLR0913  (the data, what the cases belong to, and how t
     >>> read_cases([0, 1, 1], [0.2, 0.7, 0.4], by=["x", "y", "x"]).keys["group"].labels
     ('x', 'y')
     """
-    check_options(missing, tolerance)
+    if isinstance(y_true, Cases | LazyCases):
+        beside = {"y_proba": forecasts, "by": by, "cluster": cluster, "period": period, "id": id}
+        beside |= {"sample_weight": sample_weight, "pos_label": pos_label, "labels": labels}
+        check_nothing_beside("cases", beside)
+        return _as_kind(y_true, kind, fewest)
+    check_missing_option(missing)
     if isinstance(y_true, CensoredOutcomes):
-        shared = {"sample_weight": sample_weight, "time": time}
-        tolerated = None if tolerance == TOLERANCE else tolerance
-        _check_censored(y_true, shared, {"pos_label": pos_label, "labels": labels, "tolerance": tolerated}, kind)
+        shared = {"sample_weight": sample_weight, "period": period}
+        _check_censored(y_true, shared, {"pos_label": pos_label, "labels": labels}, kind)
         options: dict[str, Any] = {"by": by, "cluster": cluster, "missing": missing, "fewest": fewest, "kind": "event"}
-        options["snapshot"] = snapshot
+        options |= {"id": id, "snapshot": snapshot}
         known = Reading("y_true", y_true.only().outcome, index=y_true.index, is_new=True)
         weight = y_true.only().weight
         if (weight == (own := y_true.sample_weight)).all():  # Nobody is censored.
@@ -105,7 +111,7 @@ def read_cases(  # noqa: PLR0913  (the data, what the cases belong to, and how t
         return _known_of(read_cases(known, forecasts, **options, sample_weight=weight), y_true)
     if (
         (fewest, missing) == (1, "raise")
-        and by is cluster is time is sample_weight is pos_label is labels is None
+        and by is cluster is period is id is sample_weight is pos_label is labels is None
         and (plain := _plain_cases(y_true, forecasts, kind, tolerance, snapshot=snapshot)) is not None
     ):
         return plain
@@ -125,10 +131,11 @@ def read_cases(  # noqa: PLR0913  (the data, what the cases belong to, and how t
     check_key_names(groups)
     arguments = {name: "by" if values is by else laws.named_key(name) for name, values in groups.items()}
     labelled = {argument: groups[name] for name, argument in arguments.items()}
-    labelled |= {name: values for name, values in (("cluster", cluster), ("time", time)) if values is not None}
+    beside = {"cluster": cluster, "period": period, "id": id}
+    labelled |= {name: values for name, values in beside.items() if values is not None}
     keys = read_keys(labelled, beside=given, rows=rows)
-    if time is not None:
-        check_time_labels(keys["time"].labels)
+    if period is not None:
+        check_period_labels(keys["period"].labels)
     cases = Cases(
         outcome=outcome,
         forecasts=values,
@@ -136,7 +143,8 @@ def read_cases(  # noqa: PLR0913  (the data, what the cases belong to, and how t
         weight=weights,
         keys={name: keys[argument] for name, argument in arguments.items()},
         cluster=keys.get("cluster"),
-        time=keys.get("time"),
+        period=keys.get("period"),
+        id=keys.get("id"),
         tolerance=tolerance,
         dropped=0 if rows is None else len(given) - len(rows),
         rows=rows,
@@ -144,6 +152,21 @@ def read_cases(  # noqa: PLR0913  (the data, what the cases belong to, and how t
         sides=read.sides,
         event_note=read.event_note,
     )
+    return cases.as_rows() if kind == "classes" else cases
+
+
+def _as_kind(cases: Cases | LazyCases, kind: ForecastKind, fewest: int) -> Cases:
+    """Return cases that were read before, after checking that they suit a function; see `read_cases`."""
+    if isinstance(cases, LazyCases):
+        law = "needs cases in memory; these are rows of a lazy frame"
+        hint = "pass propriety.condense(cases) to functions of a ledger, or collect the frame first."
+        raise InputTypeError(law, argument="y_true", hint=hint)
+    cases = cases.expanded()
+    if len(cases.models) < fewest:
+        check_names(cases.forecasts, fewest)
+    if kind == "event" and cases.labels is not None:
+        (first, *_) = cases.forecasts.items()
+        check_event(first[1].shape, cases.arguments.get(first[0], FORECAST))
     return cases.as_rows() if kind == "classes" else cases
 
 
@@ -211,7 +234,6 @@ def read_outcomes(
     labels: Labels | None = None,
     sample_weight: object = None,
     missing: Missing = "raise",
-    tolerance: float = TOLERANCE,
 ) -> Cases:
     """Read outcomes of K classes given with something other than forecasts, such as decisions.
 
@@ -220,7 +242,7 @@ def read_outcomes(
     >>> read_outcomes(["b", "a"], 2, beside=read_array([0, 1], "y_pred"), labels=["a", "b"]).outcomes()
     array([1, 0])
     """
-    check_options(missing, tolerance)
+    check_missing_option(missing)
     given = _arguments(y_true, {"beside": beside}, sample_weight, {"beside": beside.argument})
     given.check("any")
     rows = given.settle_missing(drop=missing == "drop")
@@ -250,7 +272,6 @@ def read_forecast(
     >>> read_forecast([0.75])
     (array([[0.25], [0.75]]), (0, 1))
     """
-    check_options("raise", tolerance)
     values, names = _numbers_alone(y_proba)
     if len(values) == 0:
         raise InputValueError("must hold at least one case", argument="y_proba", offender="it is empty")

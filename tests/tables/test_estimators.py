@@ -6,7 +6,7 @@ import pytest
 
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError
-from propriety.evaluation.estimators import predicted
+from propriety.tables.estimators import predicted
 
 RNG = np.random.default_rng(4)
 X = RNG.random((60, 2))

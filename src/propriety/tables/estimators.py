@@ -40,7 +40,7 @@ def predicted(
     outcome : str, optional
         The column of the outcomes, if the cases are in a frame; then there can be no estimators.
     pos_label, labels
-        As in `propriety.evaluate`.
+        As in `propriety.cases`.
 
     Examples
     --------
