@@ -106,7 +106,7 @@ class MonitoredComparison(EProcess):
         >>> tuesday.n, tuesday.alarm == monitor_comparison(y + y, p + p, 0.75).alarm
         (200, True)
         """
-        cases = _read_pair(y_true, y_proba, reference, {} if isinstance(y_true, Cases) else self.options)
+        cases = _read_pair(y_true, y_proba, reference, self.options)
         return _compared(cases, self.scored_by, self.level, self.options, self)
 
 
