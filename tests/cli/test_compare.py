@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from propriety.cli.options import PERIOD
 from propriety.inference.comparison import compare
 
 CASES = ("p.csv", "--outcome", "y", "--forecast", "honest")
@@ -17,7 +16,7 @@ def test_compare(run, columns, shared):
     options = [] if shared is None else [f"--{shared}", column]
     models = {name: columns[name] for name in ("honest", "bold")}
     expected = compare(
-        columns["y"], models, **({} if shared is None else {PERIOD if shared == "period" else shared: columns[column]})
+        columns["y"], models, **({} if shared is None else {shared: columns[column]})
     )
     told = run("compare", *BOTH, *options).stdout
     assert expected.summary() in told

@@ -15,7 +15,7 @@ from propriety.cli.messages import NAMES, show_table
 # How Python writes what the command line has other words for.
 PYTHON = re.compile(
     r"y_true|y_proba|sample_weight|pos_label|n_resamples|forecasts\[|by\[|numpy|\.to_numpy|pd\.|pr\."
-    r"|\b(?:labels|missing|by|cluster|time|outcome|weight|seed|level|thresholds|tolerance|exact|budget|cells)=",
+    r"|\b(?:labels|missing|by|cluster|period|time|outcome|weight|seed|level|thresholds|tolerance|exact|budget|cells)=",
 )
 EVENT = ("--outcome", "y", "--forecast", "honest")
 BOTH = (*EVENT, "--forecast", "bold")

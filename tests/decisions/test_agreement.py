@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
-import propriety as pr
 from propriety.decisions.agreement import kappa_of, labels_at, quadratic_weighted_kappa
 from propriety.errors import InputTypeError, InputValueError, MissingValuesError
 from propriety.tables.cases import Cases
@@ -97,17 +96,10 @@ def test_labels_in_their_order():
 
 
 @pytest.mark.parametrize("frame", [pd.Series, pl.Series, list], ids=["pandas", "polars", "list"])
-def test_missing_cases_are_dropped_when_asked(frame):
-    y, d = frame([0, 1, 2, 0, None]), frame([0, 2, None, 1, 1])
-    score = quadratic_weighted_kappa(pr.cases(y, d, missing="drop"))
-    assert (score, score.dropped, score.n) == (quadratic_weighted_kappa([0, 1, 0], [0, 2, 1]), 2, 3)
+def test_missing_decisions_are_refused(frame):
+    d = frame([0, 2, None, 1, 1])
     with pytest.raises(MissingValuesError, match="y_pred must not hold missing values"):
         quadratic_weighted_kappa([0, 1, 2, 0, 1], d)
-
-
-def test_missing_labels_are_dropped_when_asked():
-    score = quadratic_weighted_kappa(pr.cases(["a", None, "b"], ["a", "b", "b"], labels=["a", "b"], missing="drop"))
-    assert (score, score.dropped) == (1.0, 1)
 
 
 @pytest.mark.parametrize(
@@ -124,7 +116,6 @@ def test_missing_labels_are_dropped_when_asked():
         pytest.param([0, 1], [0, 1], {"labels": [0, 1, 1]}, "labels must be distinct", id="labels twice"),
         pytest.param([0, 1], [0, 1], {"sample_weight": [-1, 2]}, "sample_weight must be finite and not negative", id="weights"),
         pytest.param([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], [0, 1], {}, "y_true must be 1-D", id="one-hot outcomes"),
-        pytest.param([0, 1], [0, 1], {"missing": "skip"}, 'missing must be one of "raise", "drop"', id="missing"),
     ],
 )  # fmt: skip
 def test_what_is_refused(y, d, options, match):

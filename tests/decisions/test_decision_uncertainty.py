@@ -301,7 +301,7 @@ def test_words_and_plain_data(found):
         ((Y, MODELS), {"more_cases": 0}, InputValueError, "more_cases"),
         ((np.zeros(4), {"m": [0.1, 0.2, 0.3, 0.4]}), {}, InputValueError, "same outcome"),
         ((Y, {"treat all": P}), {}, InputValueError, "must not be named"),
-        ((Y, P), {"cluster": np.zeros(N)}, InputValueError, "two clusters"),
+        ((pr.cases(Y, P, cluster=np.zeros(N)),), {}, InputValueError, "two clusters"),
         ((np.arange(3), {"m": np.eye(3)}), {}, InputTypeError, "of one event"),
         (
             ({name: pr.ForecastTable.from_predictions(Y, p) for name, p in MODELS.items()},),

@@ -218,7 +218,6 @@ def test_labels_and_certain_forecasts():
         ({"forecasts": {1: P, 2: P}}, InputTypeError, "must map the names of models"),
         ({"forecasts": {"a": P, "b": P + 0.5}}, InputValueError, r"forecasts\['b'\] must lie in \[0, 1\]"),
         ({"forecasts": {"a": P, "b": P[1:]}}, InputValueError, "equally long"),
-        ({"forecasts": {"a": P, "b": np.full(300, np.nan)}, "missing": "drop"}, InputValueError, "leaves no case"),
         ({"y_true": pr.ForecastTable.from_predictions(Y, P)}, InputTypeError, "holds no individual cases"),
     ],
 )

@@ -92,7 +92,7 @@ def test_a_right_decision_is_said_to_be():
 
 @pytest.mark.parametrize("n", [0, -1, 1.5, "3", True])
 def test_numbers_of_cases_that_there_are_not(n):
-    with pytest.raises(InputValueError, match="n must be a positive whole number"):
+    with pytest.raises(InputValueError, match="most must be a positive whole number"):
         worst_cases([0, 1], [[0.5, 0.5]] * 2, most=n)
 
 

@@ -172,7 +172,7 @@ def test_tables_of_other_cases_are_refused():
         pr.evaluate({"a": 3})
     ledger = pr.condense([0, 1], {"a": [0.1, 0.6]})
     for given, what in ((one, "a ForecastTable"), ({"a": one}, "ForecastTables"), (ledger, "a Ledger")):
-        with pytest.raises(InputTypeError, match=f"^{what} holds .* pass it without sample_weight"):
+        with pytest.raises(InputTypeError, match=rf"^{what} holds? .* pass (it|them) without sample_weight"):
             pr.evaluate(given, sample_weight=[1, 1])
 
 

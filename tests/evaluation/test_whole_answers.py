@@ -208,10 +208,10 @@ def test_of_many_wrong_classes_the_first_are_named_and_the_others_counted():
 
 def test_calls_have_what_differs_from_the_defaults_and_nothing_else():
     y, p = np.where(Y == 0, "yes", "no"), {"p": TRUTH[:, 0]}
-    found = pr.evaluate(y, p, pos_label="yes", tolerance=1e-3, period=np.arange(N), **DRAWS)
+    found = pr.evaluate(y, p, pos_label="yes", period=np.arange(N), **DRAWS)
     assert found.call("roc_curve", "p") == "pr.roc_curve(y, forecasts['p'], pos_label='yes')"
-    assert found.call("estimate", "p") == "pr.estimate(y, forecasts['p'], time=time, pos_label='yes', tolerance=0.001)"
-    assert found.calls.reading == {"pos_label": "yes", "tolerance": 1e-3}
+    assert found.call("estimate", "p") == "pr.estimate(y, forecasts['p'], period=period, pos_label='yes')"
+    assert found.calls.reading == {"pos_label": "yes"}
     assert pr.evaluate(y, p, pos_label="yes", level=0.9, **DRAWS).call("estimate", "p").endswith(", level=0.9)")
     assert Calls().write("roc_curve", EACH) == "pr.roc_curve(y, forecasts[name])"
     assert Calls(is_ledger=True).write("recalibrate", EACH) == "pr.recalibrate(ledger, model=name)"

@@ -380,7 +380,9 @@ def test_the_answer_does_not_depend_on_the_blocks(monkeypatch):
 
 def test_options_and_counts_stay_with_the_stream():
     y, p = ["no", "yes", None, "yes"], [0.2, None, 0.5, 0.7]
-    result = monitor_comparison(pr.cases(y, p, pos_label="yes", missing="drop"), [0.5, 0.5, 0.5, 0.4], level=0.8)
+    result = monitor_comparison(
+        pr.cases(y, p, pos_label="yes", missing="drop"), reference=[0.5, 0.5, 0.5, 0.4], level=0.8
+    )
     assert (result.n, result.dropped) == (2, 2)
     more = pr.cases(["yes", "no"], {"m": [0.6, 0.1], "r": [0.5, None]}, pos_label="yes", missing="drop")
     longer = result.extend(more)

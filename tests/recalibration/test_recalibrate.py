@@ -171,7 +171,7 @@ def test_folds_without_cases_are_told():
 def test_times_go_to_folds_in_blocks():
     y, p, _ = sample(5)
     day = np.arange(len(y)) // 5
-    parts = folds_of(y, p, folds=10, id=None, model=None, seed=1, time=day)
+    parts = folds_of(y, p, folds=10, id=None, model=None, seed=1, period=day)
     assert (np.diff(parts.codes) >= 0).all()
     assert all(len(set(parts.codes[day == one])) == 1 for one in range(len(y) // 5))
     assert pr.recalibrate(y, p, period=day).verdict.outcome == "gain"
@@ -214,7 +214,7 @@ def test_folds_without_cases_are_not_counted():
     found = [
         folds_of(y, p, folds=10, id=None, model=None, seed=1),
         folds_of(y, p, folds=10, id=None, model=None, seed=1, cluster=[1, 2, 3, 4]),
-        folds_of(y, p, folds=10, id=None, model=None, seed=1, time=[1, 2, 3, 4]),
+        folds_of(y, p, folds=10, id=None, model=None, seed=1, period=[1, 2, 3, 4]),
         folds_of(y, p, folds=10, id=[1, 2, 3, 4], model=None, seed=1),
         folds_of(frame.lazy(), "p", outcome="y", folds=10, id="id", model=None, seed=1),
         folds_of(y, np.column_stack([1.0 - p, p]), folds=10, id=None, model=None, seed=1),

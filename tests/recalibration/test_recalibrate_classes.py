@@ -85,7 +85,7 @@ def test_whole_clusters_go_to_one_fold_and_the_interval_is_that_of_clusters():
     assert found.standard_error[1] == pytest.approx(error, rel=1e-9)
     assert found.folds == "4 random folds of whole clusters"
     times = np.arange(len(y)) // 3
-    assert (np.diff(folds_of(y, p, folds=5, id=None, model=None, seed=1, time=times).codes) >= 0).all()
+    assert (np.diff(folds_of(y, p, folds=5, id=None, model=None, seed=1, period=times).codes) >= 0).all()
 
 
 def test_arrays_frames_lazy_frames_and_ledgers_agree():

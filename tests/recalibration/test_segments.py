@@ -250,8 +250,8 @@ def test_the_map_for_all_cases_is_kept_where_nothing_differs():
         ({"id": np.arange(200)}, InputValueError, "id cannot be combined with by="),
         ({"method": "choose"}, InputValueError, "method must be one of"),
         ({"folds": np.arange(200) % 3}, InputValueError, "folds must be a whole number"),
-        ({"by": ["plan"]}, InputTypeError, "mapping of names to arrays; got list"),
-        ({"by": {}}, InputTypeError, "mapping of names to arrays; it is empty"),
+        ({"by": ["plan"]}, InputValueError, "by must have one entry per case"),
+        ({"by": {}}, InputTypeError, "by must name one key or more"),
         (
             {"by": {"day": np.full(200, "2024-01-01", dtype="M8[D]")}},
             InputValueError,

@@ -69,7 +69,7 @@ CASES = {
     "classes": ({"y": GRADE, "forecasts": ROWS}, {"labels": GRADES}),
     "classes with weights": (
         {"y": PLACES, "forecasts": ROWS, "sample_weight": WEIGHT, "cluster": CLUSTER},
-        {"tolerance": 1e-3},
+        {},
     ),
     "grades": ({"y": GRADE, "forecasts": ROWS, "period": TIME}, {"labels": GRADES, "ordered": True}),
     "classes in groups": ({"y": PLACES, "forecasts": ROWS, "by": SITE}, {}),
@@ -264,5 +264,5 @@ def test_the_page_says_what_the_names_in_the_calls_are():
     )
     assert "sample_weight and by are as given" in said
     assert "rows in which any model has a missing value are left out" in said
-    assert "ledger holds the tables" in texts.calls_words(Calls(is_ledger=True), 0)
+    assert "ledger holds the tables" in texts.calls_words(Calls(data="ledger"), 0)
     assert "as given" not in texts.calls_words(Calls(), 0)

@@ -171,6 +171,7 @@ def _cases_with_columns(y_true: object, forecasts: object, by: object, options: 
             y_true = frame.collect().to_native()
         read = read_source(y_true, forecasts, **{"by": by, **options})
     assert isinstance(read, Cases)  # noqa: S101  (for the type checker; lazy frames were collected)
+    names_of_keys(read, None)
     if read.labels is not None or read.censoring is not None:
         raise InputValueError("recalibration by segment is for forecasts of one event with known outcomes")
     if read.weight is not None:
