@@ -15,9 +15,7 @@ def test_compare(run, columns, shared):
     column = {"cluster": "patient", "period": "day"}.get(shared)
     options = [] if shared is None else [f"--{shared}", column]
     models = {name: columns[name] for name in ("honest", "bold")}
-    expected = compare(
-        columns["y"], models, **({} if shared is None else {shared: columns[column]})
-    )
+    expected = compare(columns["y"], models, **({} if shared is None else {shared: columns[column]}))
     told = run("compare", *BOTH, *options).stdout
     assert expected.summary() in told
     assert "adjusted p" in told

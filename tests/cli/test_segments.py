@@ -159,5 +159,5 @@ def test_errors_name_the_option(files, refusal):
     assert "--quantiles must be from 2 to 1,000" in told
     rows = visits(1.0, 60).with_columns(time=pl.when(pl.col("age") > 40).then(pl.lit("a")))
     rows.write_csv(files / "time.csv")
-    told = refusal("evaluate", "time.csv", *CASES, "--by", "period")
+    told = refusal("evaluate", "time.csv", *CASES, "--by", "time")
     assert "--by 'time' must be known for every case" in told

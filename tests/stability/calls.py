@@ -213,12 +213,10 @@ OF_CASES_IN_ORDER: dict[str, Callable[[Data], Any]] = {
     "case_scores": lambda d: pr.case_scores(d.grade, d.rows, rule=pr.Log(), **_no_weight(d.classes)),
     "censored": lambda d: [one.weight for one in _censored(d).known],
     "find_segments": lambda d: pr.find_segments(
-        *(d.y, d.p),
         # As text: numbers are ranges, unless they are objects.
-        by={"group": d.group, "ward": np.asarray(d.cluster).astype(str)},
+        pr.cases(*(d.y, d.p), by={"group": d.group, "ward": np.asarray(d.cluster).astype(str)}, **_no_weight(d.binary)),
         n_resamples=2 * DRAWS,
         seed=7,
-        **_no_weight(d.binary),
     ),
     "horizon_curve": lambda d: pr.horizon_curve(_censored(d), np.column_stack([d.p, d.p])),
     "late_labels": _late,
@@ -290,7 +288,7 @@ def parts(answer: Any) -> Any:
     if isinstance(answer, pr.results.Evaluation):
         curves = [parts(curve) for own in answer.reliability.values() for curve in own.values()]
         made = [parts(one) for one in (answer.scores, answer.ranking, answer.comparison, answer.slices)]
-        return [*made, *curves, answer.summary()]
+        return [*made, *curves, str(answer)]
     if isinstance(answer, pr.Ledger):
         facts = [answer.models, answer.kind, answer.n, answer.keys, [*answer.rates.values()]]
         moments = [answer.moments(rule).to_dict() for rule in answer.rules]
