@@ -406,7 +406,7 @@ def test_a_gate_does_not_pass_on_what_was_not_tested(folder, run):
     outputs = ("--json", "g.json", "--junit", "g.xml", "--markdown", "g.md")
     done = run("evaluate", "few.csv", *CASE, "--fail-if", "miscalibrated", *outputs)
     reason = "whether p is miscalibrated cannot be told: there are too few events or cases."
-    assert "too few events to tell" in done.stdout
+    assert "Not enough data to tell" in done.stdout
     assert (done.exit_code, f"Gate failed: {reason}" in done.stderr) == (1, True)
     found = json.loads((folder / "g.json").read_text())
     assert (found["metrics"]["miscalibrated"], found["calibration"]["p"]["event"]["outcome"]) == (

@@ -214,7 +214,7 @@ def test_calls_have_what_differs_from_the_defaults_and_nothing_else():
     assert found.calls.reading == {"pos_label": "yes"}
     assert pr.evaluate(y, p, pos_label="yes", level=0.9, **DRAWS).call("estimate", "p").endswith(", level=0.9)")
     assert Calls().write("roc_curve", EACH) == "pr.roc_curve(y, forecasts[name])"
-    assert Calls(is_ledger=True).write("recalibrate", EACH) == "pr.recalibrate(ledger, model=name)"
+    assert Calls(data="ledger").write("recalibrate", EACH) == "pr.recalibrate(ledger, model=name)"
     assert Calls(reading={"labels": ["a", "b"]}).with_labels({"a": "x"}).reading == {"labels": ["x", "b"]}
 
 

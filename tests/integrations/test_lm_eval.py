@@ -275,7 +275,7 @@ def test_mutual_information_needs_two_requests_for_each_of_two_choices(write, re
 
 def test_a_path_must_be_one_of_a_file(tmp_path):
     for wrong in (None, [None]):
-        with pytest.raises(InputTypeError, match="paths must be the path of a file; got NoneType"):
+        with pytest.raises(InputTypeError, match="path must be the path of a file; got NoneType"):
             pr.read_lm_eval(wrong)
     with pytest.raises(InputValueError, match="is a directory"):
         pr.read_lm_eval(tmp_path)

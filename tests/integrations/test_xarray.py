@@ -83,7 +83,7 @@ def test_missing_values_raise_or_are_dropped_at_each_place():
     gaps = P.where(P["site"] != "south").where(P["time"] > 3)
     with pytest.raises(MissingValuesError, match='missing="drop"'):
         mean_score(Y, gaps, rule=pr.Brier(), dim="time")
-    scores = mean_score(pr.cases(Y, gaps, missing="drop"), rule=pr.Brier(), dim="time")
+    scores = mean_score(Y, gaps, rule=pr.Brier(), dim="time", missing="drop")
     assert np.isnan(scores.sel(site="south")).all()
     kept = {"site": "west", "lead": 12, "time": slice(4, None)}
     expected = pr.brier_score(Y.sel(kept).values, P.sel(kept).values)
@@ -174,7 +174,7 @@ def test_either_of_two_classes_may_be_the_event(pos_label):
 def test_without_cases_there_is_no_skill():
     nothing = xr.full_like(ROWS, np.nan)
     for rule in (pr.Brier(), pr.BoundedBrier(0.1, 0.4)):
-        skill = skill_score(pr.cases(KIND, nothing, missing="drop"), rule=rule, dim="time", class_dim="kind")
+        skill = skill_score(KIND, nothing, rule=rule, dim="time", class_dim="kind", missing="drop")
         assert np.isnan(skill).all()
 
 
@@ -185,7 +185,7 @@ def test_skill_is_missing_where_the_reference_has_no_loss():
 
 def test_forecast_and_reference_are_scored_on_the_same_cases():
     gaps = P.where(P["time"] > 3)
-    found = skill_score(pr.cases(OBSERVED, P, missing="drop"), rule=pr.Brier(), dim="time", reference=gaps)
+    found = skill_score(OBSERVED, P, rule=pr.Brier(), dim="time", reference=gaps, missing="drop")
     np.testing.assert_allclose(found, 0.0, atol=1e-12)
     with pytest.raises(InputValueError, match=r"reference must lie in \[0, 1\]"):
         skill_score(OBSERVED, P, rule=pr.Brier(), reference=1.5)

@@ -39,14 +39,14 @@ def test_one_curve_of_everything_with_its_options():
 
 def test_points_without_cases_have_no_curve():
     gaps = P.where(P["site"] != "south").where(P["time"] > 3)
-    curves = reliability_curve(pr.cases(Y, gaps, missing="drop"), dim="time")
+    curves = reliability_curve(Y, gaps, dim="time", missing="drop")
     assert curves["n"].sel(site="south").values.tolist() == [0, 0]
     assert np.isnan(curves["event_rate"].sel(site="south")).all()
     assert int(curves["n"].sel(site="west", lead=12)) == 36
     with pytest.raises(MissingValuesError):
         reliability_curve(Y, gaps, dim="time")
     assert list(reliability_by(Y, gaps, "site", missing="drop")) == ["site north", "site west"]
-    assert np.isnan(decompose(pr.cases(Y, gaps, missing="drop"), dim="time")["score"].sel(site="south")).all()
+    assert np.isnan(decompose(Y, gaps, dim="time", missing="drop")["score"].sel(site="south")).all()
 
 
 def test_decompositions_are_those_of_the_cases_at_each_point():

@@ -40,10 +40,10 @@ def computed(function):
     "score",
     [
         lambda y, p: mean_score(y, p, rule=BRIER, dim=["time", "site"]),
-        lambda y, p: mean_score(pr.cases(y, p, sample_weight=AREA, missing="drop"), rule=BRIER, dim="time"),
-        lambda y, p: skill_score(pr.cases(y, p, missing="drop"), rule=pr.Brier(), dim="time"),
+        lambda y, p: mean_score(y, p, rule=BRIER, dim="time", sample_weight=AREA, missing="drop"),
+        lambda y, p: skill_score(y, p, rule=pr.Brier(), dim="time", missing="drop"),
         lambda y, p: skill_score(y, p, rule=pr.Brier(), dim="time", reference=0.3),
-        lambda y, p: decompose(pr.cases(y, p, missing="drop"), dim=["time", "site"]),
+        lambda y, p: decompose(y, p, dim=["time", "site"], missing="drop"),
         lambda y, p: decompose(y, p, dim="time", sample_weight=AREA),
         lambda y, p: decompose(y, p, dim=[]),
         lambda y, p: estimate(y, p, dim="time", time_dim="time"),
@@ -77,12 +77,10 @@ def test_nothing_is_computed_before_it_is_asked_for(score):
 def test_missing_chunks_are_dropped():
     y, p = OBSERVED.chunk({"time": 5}), GAPS.chunk(CHUNKS | {"time": 5})
     for score in (mean_score, skill_score):
-        found = score(pr.cases(y, p, missing="drop"), rule=BRIER, dim="time")
-        xr.testing.assert_allclose(
-            found.compute(), score(pr.cases(OBSERVED, GAPS, missing="drop"), rule=BRIER, dim="time")
-        )
-    parts = decompose(pr.cases(y, p, missing="drop"), dim="time").compute()
-    xr.testing.assert_allclose(parts, decompose(pr.cases(OBSERVED, GAPS, missing="drop"), dim="time"))
+        found = score(y, p, rule=BRIER, dim="time", missing="drop")
+        xr.testing.assert_allclose(found.compute(), score(OBSERVED, GAPS, rule=BRIER, dim="time", missing="drop"))
+    parts = decompose(y, p, dim="time", missing="drop").compute()
+    xr.testing.assert_allclose(parts, decompose(OBSERVED, GAPS, dim="time", missing="drop"))
 
 
 def test_curves_are_computed_once_from_the_tables_of_the_chunks():

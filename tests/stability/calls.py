@@ -147,6 +147,7 @@ OF_MODELS: dict[str, Callable[[Data], Any]] = {
         d.q, past=pr.condense(d.y, d.p, by={"day": d.group}, **d.binary), measures=[pr.Brier(), pr.Log()]
     ),
     "calibration_bracket": lambda d: pr.calibration_bracket(table(d).grid(64)),
+    "cases": lambda d: pr.compare(pr.cases(d.y, d.models, by=d.group, **d.binary)),
     "compare": lambda d: pr.compare(d.y, d.models, **d.binary),
     "compare with clusters": lambda d: pr.compare(d.y, d.models, cluster=d.cluster, **d.binary),
     "compare over time": lambda d: pr.compare(

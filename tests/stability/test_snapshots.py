@@ -163,6 +163,10 @@ OPTIONS: dict[str, Callable[[Given], Any]] = {
     ).with_interval(n_resamples=20, seed=7),
     "top_k": lambda g: pr.top_k(g.data.y, g.data.p, k=g([10, 50])),
     "weighted_regret": lambda g: pr.weighted_regret(g.data.y, g.data.p, weight=(g([0.1, 0.5]), g([1.0, 2.0]))),
+    "Cases.where": lambda g: pr.evaluate(
+        pr.cases(g.data.y, g.data.models, by={"group": g.data.group}).where(g(np.arange(N) % 3 > 0)), seed=7
+    ),
+    "cases": lambda g: pr.cases(g.data.y, g.data.models, by={"group": g.data.group}, id=g(np.arange(N))),
     "condense counts": lambda g: pr.condense(g.data.y, g.data.models, counts=g.data.grade, by=g.data.group),
     "condense over time": lambda g: pr.condense(g.data.y, g.data.models, period=g.data.cluster),
     "condense by times": lambda g: pr.condense(g.data.y, g.data.p, by={"day": g(np.arange(N).astype("datetime64[D]"))}),
@@ -218,6 +222,9 @@ def asked(answer: Any) -> str:
         share = np.arange(answer.n) / answer.n
         scores = [pr.estimate(outcomes, share, pr.measures.AreaUnderRoc()).to_dict() for outcomes in by_horizon]
         return "\n".join([exact(answer), str(scores), str(answer.dependence(share))])
+    if isinstance(answer, pr.results.Cases):
+        scores = [pr.case_scores(answer.of(model), rule=pr.Brier()) for model in answer.models]
+        return "\n".join([exact(scores), *(str(key.column().tolist()) for key in (*answer.keys.values(), answer.id))])
     texts = [exact(answer), str(answer)]
     if isinstance(answer, pr.results.Evaluation):
         return "\n".join([*texts, *answer.card.sentences])
@@ -351,8 +358,8 @@ def _held(value: Any) -> list[tuple[str, Any]]:
 HANDED_OVER = {
     *("y_true", "y_proba", "y_pred", "forecasts", "reference", "unlabelled", "correct", "confidence"),
     *("sample_weight", "counts", "by", "cluster", "period", "id", "made", "reported"),
-    *("event", "competing", "entry", "groups", "forecast", "weights"),
-    *("grid", "weight", "cost", "metric", "removed", "bins", "exponents", "k", "truth", "entries"),
+    *("time", "event", "competing", "entry", "groups", "forecast", "weights"),
+    *("grid", "weight", "cost", "metric", "removed", "bins", "exponents", "k", "truth", "entries", "kept"),
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +14,7 @@ from propriety.result import Result
 from propriety.rules.families import BRIER
 from propriety.rules.rule import Rule
 from propriety.tables.forecast_table import ForecastTable, Outcomes
+from propriety.tables.labels import Labels
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -43,7 +45,13 @@ class CalibrationBracket(Result):
 
 
 def calibration_bracket(
-    y_true: Outcomes, y_proba: ArrayLike | None = None, *, rule: Rule = BRIER
+    y_true: Outcomes,
+    y_proba: ArrayLike | None = None,
+    *,
+    rule: Rule = BRIER,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Hashable | None = None,
+    labels: Labels | None = None,
 ) -> CalibrationBracket:
     r"""Bound the miscalibration and the discrimination of the cases behind a grid.
 
@@ -57,7 +65,7 @@ def calibration_bracket(
 
     Parameters
     ----------
-    y_true, y_proba
+    y_true, y_proba, sample_weight, pos_label, labels
         As in `propriety.mean_score`, in general a ForecastTable on a plain grid. The bounds of an exact or a refined
         table are equal, because its blocks are known.
     rule : Rule
@@ -78,7 +86,7 @@ def calibration_bracket(
     0.125
     """
     binary = proper_binary_rule(rule)
-    table = ForecastTable.of(y_true, y_proba)
+    table = ForecastTable.of(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels)
     blocks = pool_adjacent_violators(table)
     corners = blocks if table.cells is None or table.refined else _corners(table)
     scores = np.array([scores_of(table, blocks, binary), scores_of(table, corners, binary)])
