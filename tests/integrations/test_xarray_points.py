@@ -31,7 +31,7 @@ def test_estimates_are_those_of_the_cases_at_each_point(measure):
     points = estimate(OBSERVED, P, measure, dim="time", time_dim="time", level=0.9)
     for site in COORDS["site"]:
         y, p = OBSERVED.sel(site=site).values, P.sel(site=site, lead=12).values
-        one = pr.estimate(y, p, measure, time=np.arange(40), level=0.9)
+        one = pr.estimate(y, p, measure, period=np.arange(40), level=0.9)
         same(points, {"site": site, "lead": 12}, one, NUMBERS)
     assert points["n"].values.tolist() == [[40, 40]] * 3
 
@@ -41,21 +41,22 @@ def test_cases_of_several_dimensions_share_times_or_clusters():
     times, sites = (np.broadcast_to(one, (40, 3)).ravel() for one in (np.arange(40)[:, None], np.arange(3)))
     weight = np.broadcast_to(AREA.values, (40, 3)).ravel()
     found = estimate(OBSERVED, P, dim=["time", "site"], time_dim="time", sample_weight=AREA)
-    same(found, {"lead": 6}, pr.estimate(y, p, time=times, sample_weight=weight), NUMBERS)
+    same(found, {"lead": 6}, pr.estimate(y, p, period=times, sample_weight=weight), NUMBERS)
     found = estimate(OBSERVED, P, dim=["site", "time"], cluster_dim="site")
     same(found, {"lead": 6}, pr.estimate(y, p, cluster=sites), NUMBERS)
 
 
 @pytest.mark.parametrize("key", ["time", "cluster"])
 def test_times_and_clusters_may_be_those_of_the_forecasts(key):
+    shared = "period" if key == "time" else key
     values = np.random.default_rng(1).permutation(np.repeat(np.arange(10), 4))
     y, p = OBSERVED.sel(site="west").values, P.sel(site="west", lead=6).values
     forecast = xr.DataArray(p, dims="case", coords={"case": values})
     found = estimate(xr.DataArray(y, dims="case"), forecast, **{f"{key}_dim": "case"})
-    same(found, {}, pr.estimate(y, p, **{key: values}), NUMBERS)
+    same(found, {}, pr.estimate(y, p, **{shared: values}), NUMBERS)
     pair = {"sharp": forecast, "vague": 0.25 + 0.5 * forecast.drop_vars("case")}
     found = compare(xr.DataArray(y, dims="case"), pair, seed=1, **{f"{key}_dim": "case"})
-    same(found, {}, pr.compare(y, {"sharp": p, "vague": 0.25 + 0.5 * p}, seed=1, **{key: values}), DIFFERENCES)
+    same(found, {}, pr.compare(y, {"sharp": p, "vague": 0.25 + 0.5 * p}, seed=1, **{shared: values}), DIFFERENCES)
 
 
 def test_times_are_in_the_order_of_their_coordinate():
@@ -75,7 +76,7 @@ def test_comparisons_are_those_of_the_cases_at_each_point():
     for site in COORDS["site"]:
         place = {"site": site, "lead": 6}
         pair = {"sharp": P.sel(place).values, "vague": VAGUE.sel(place).values}
-        one = pr.compare(OBSERVED.sel(site=site).values, pair, time=np.arange(40), horizon=2)
+        one = pr.compare(OBSERVED.sel(site=site).values, pair, period=np.arange(40), horizon=2)
         same(points, place, one, DIFFERENCES)
     assert (points.attrs["model"], points.attrs["reference"]) == ("sharp", "vague")
     p_values = np.sort(points["p_value"].values.ravel())

@@ -16,7 +16,7 @@ from propriety.rules.rule import Rule
 
 EACH = object()  # In place of a model: the call is written for each model, by name.
 OF_SEVERAL = ("evaluate", "compare", "slices", "ranking_map", "condense")
-Data: TypeAlias = Literal["arrays", "cases", "ledger"]
+DataKind: TypeAlias = Literal["arrays", "cases", "ledger"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +42,7 @@ class Calls:
 
     shared: tuple[str, ...] = ()
     reading: Mapping[str, Any] = field(default_factory=dict)
-    data: Data = "arrays"
+    data: DataKind = "arrays"
 
     def with_labels(self, written_as: Mapping[Any, Any]) -> Calls:
         """Return the calls with other labels, such as those of the file if it was read with different ones.

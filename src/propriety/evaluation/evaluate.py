@@ -9,13 +9,13 @@ from numpy.typing import ArrayLike
 
 from propriety.checks import check_level, check_resamples, fresh_seed
 from propriety.errors import InputValueError, Wording
-from propriety.evaluation.calls import Calls, Data
+from propriety.evaluation.calls import Calls, DataKind
 from propriety.evaluation.evaluation import Evaluation
 from propriety.evaluation.problem import RARE, Problem
 from propriety.inference.dependence import check_periods
 from propriety.inference.measure_reading import read_measures
 from propriety.ledger.ledger import Ledger
-from propriety.ledger.sources import open_ledger
+from propriety.ledger.sources import Data, open_ledger
 from propriety.rules.weights import Thresholds
 from propriety.tables.cases import Cases
 from propriety.tables.forecast_table import ForecastTable
@@ -98,7 +98,7 @@ def evaluate(  # noqa: PLR0913  (the data, what the cases share, the decision, a
     check_level(level)
     check_resamples(n_resamples)
     refuse_time(time)
-    shared = {"sample_weight": sample_weight, "by": by, "cluster": cluster, "period": period}
+    shared: dict[str, Any] = {"sample_weight": sample_weight, "by": by, "cluster": cluster, "period": period}
     ledger = open_ledger(
         y_true,
         forecasts,
@@ -161,7 +161,7 @@ def _learn(ledger: Ledger, problem: Problem) -> None:
     ledger.fill(rule for rule in rules if ledger.has_moments(rule))
 
 
-def _data(y_true: object, outcome: str | None) -> Data:
+def _data(y_true: object, outcome: str | None) -> DataKind:
     """Return what the data were given as."""
     if isinstance(y_true, Cases | LazyCases):
         return "cases"

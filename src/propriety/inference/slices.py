@@ -154,8 +154,9 @@ def slices(  # noqa: PLR0913  (the data, the groups, and what is asked of each)
         labels=labels,
         missing=missing,
     )
-    condensed = isinstance(y_true, Ledger | Cases | LazyCases) and by is not None
-    names = ((by,) if isinstance(by, str) else tuple(by)) if condensed else ledger.index.names  # type: ignore[arg-type]
+    names = ledger.index.names
+    if isinstance(y_true, Ledger | Cases | LazyCases) and by is not None:
+        names = (by,) if isinstance(by, str) else tuple(by)  # type: ignore[arg-type]  # names, in the order asked for
     if not names:
         law, hint = "the cases have no keys that define groups", Wording("pass {by=} when they are read.")
         raise InputValueError(law, hint=hint)
