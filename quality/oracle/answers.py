@@ -70,7 +70,7 @@ def flat(value: Any, path: str, *, is_reference: bool) -> Iterator[tuple[str, An
         number = float(value)
         yield path, number if math.isfinite(number) else str(number)
     elif value is not None and " " not in str(value):
-        yield path, str(value)
+        yield path, str(value) if is_reference else names.WORDS.get(str(value), str(value))
 
 
 def _limited(entries: Iterator[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:

@@ -176,7 +176,10 @@ class Inputs:
         return self.door("calibration_summary", **options)
 
     def class_calibration(self, **options: Any) -> Any:
-        return self.door("class_calibration", **options)
+        if self.is_reference or self.call.way.endswith("ledger"):
+            return self.door("class_calibration", **options)
+        arguments, given = self.case_arguments()
+        return self.function("class_calibration")(self.pr.cases(*arguments, **given), **self.options(options))
 
     def sites(self, **options: Any) -> Any:
         return self.function("meta_analysis")(self.ledger(), by="site", **self.options(options))

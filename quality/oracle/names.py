@@ -1,9 +1,11 @@
 """What is called otherwise today than in the reference version: the one table of translations.
 
 `FUNCTIONS` and `PARAMETERS` map names of the reference to those of today. `COLUMNS` maps what today's results call
-their entries back to the names of the reference, so that both are compared under the same path.
+their entries back to the names of the reference, so that both are compared under the same path, and `WORDS` the words
+that are values.
 """
 
 FUNCTIONS: dict[str, str] = {}
-PARAMETERS: dict[str, str] = {}
-COLUMNS: dict[str, str] = {}
+PARAMETERS: dict[str, str] = {"time": "period", "n": "most"}
+COLUMNS: dict[str, str] = {"period": "time"}
+WORDS: dict[str, str] = {"period": "time"}
