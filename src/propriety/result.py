@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from propriety.checks import check_choice
 from propriety.errors import MissingDependencyError
+from propriety.upward import upward
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -76,9 +77,8 @@ class Result:
 
         The options are those of the plot function for this kind of result in `propriety.plots`.
         """
-        from propriety.plots import draw
-
-        return draw(self, ax, **options)
+        drawn: Axes = upward("figure", self, ax, **options)
+        return drawn
 
     def _fields(self) -> dict[str, Any]:
         """Return the fields by name, without those marked `hidden`, which are kept only for further computation."""

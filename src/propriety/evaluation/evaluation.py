@@ -44,6 +44,7 @@ from propriety.rules.ordinal import RankedProbability
 from propriety.rules.weights import Thresholds
 from propriety.tables.events import Event
 from propriety.tables.forecast_table import ForecastTable
+from propriety.upward import upward
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -288,9 +289,8 @@ class Evaluation(ClassAnalyses, Result):
 
     def plot(self, figure: Figure | None = None) -> Figure:  # type: ignore[override]  # a page has several axes
         """Draw a page of plots on a figure, new or given, and return it; needs matplotlib."""
-        from propriety.plots.evaluation import plot_evaluation
-
-        return plot_evaluation(self, figure)
+        drawn: Figure = upward("page of plots", self, figure)
+        return drawn
 
     def to_html(
         self,
@@ -311,21 +311,17 @@ class Evaluation(ClassAnalyses, Result):
             What the page is about, such as ``{"Outcome": "Cancer at biopsy", "File": "validation.csv"}``, in addition
             to what the evaluation knows. An entry replaces the one of the same name, and None removes it.
         """
-        from propriety.report.evaluation import report_of
-
-        return report_of(self, path, title=title, description=description)
+        html: str = upward("report", self, path, title=title, description=description)
+        return html
 
     def to_latex(self) -> str:
         r"""Return the tables of the report with their captions for LaTeX; they need ``\usepackage{booktabs}``."""
-        from propriety.report.documents import latex_of
-
-        return latex_of(self)
+        latex: str = upward("LaTeX", self)
+        return latex
 
     def to_word(self, path: str | PathLike[str]) -> None:
         """Write the tables of the report with their captions to a Word file; needs python-docx."""
-        from propriety.report.documents import write_word
-
-        write_word(self, path)
+        upward("Word", self, path)
 
     @property
     def methods(self) -> dict[str, object]:

@@ -25,6 +25,7 @@ from propriety.rules.rule import Rule
 from propriety.tables.cases import Cases
 from propriety.tables.lazy_cases import LazyCases
 from propriety.tables.reading import refuse_time
+from propriety.upward import upward
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -222,9 +223,8 @@ class LedgerMonitor(Result):
 
         The page works offline; needs Jinja2 and Matplotlib.
         """
-        from propriety.report.monitor import monitor_report
-
-        return monitor_report(self, path, title=title)
+        html: str = upward("monitor", self, path, title=title)
+        return html
 
     def to_parquet(self, folder: str | PathLike[str]) -> None:
         """Write the state and the days to a folder of Parquet files, or only what is new; needs PyArrow."""

@@ -32,6 +32,7 @@ from propriety.result import Floats, Result, Tuples, tuples_of
 from propriety.tables.cases import Cases
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.lazy_cases import LazyCases
+from propriety.upward import upward
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -144,9 +145,8 @@ class Segments(Result):
 
         The page works offline; needs Jinja2 and Matplotlib.
         """
-        from propriety.report.segments import segments_report
-
-        return segments_report(self, path, title=title)
+        html: str = upward("segments", self, path, title=title)
+        return html
 
     def summary(self) -> str:
         """Return the segments in words."""

@@ -17,6 +17,7 @@ import numpy as np
 
 from propriety.errors import InputTypeError, InputValueError, MissingDependencyError, UnsupportedOperationError
 from propriety.storage.parquet_files import checked_fields, checked_version
+from propriety.upward import upward
 
 Dialect: TypeAlias = Literal["duckdb", "postgres", "spark", "bigquery", "snowflake"]
 Column: TypeAlias = Any  # A narwhals expression, or SQL text.
@@ -392,9 +393,7 @@ class StoredMap(ABC):
 
     def to_sklearn(self) -> Any:
         """Return the map as a scikit-learn transformer; see `propriety.integrations.sklearn.MapTransformer`."""
-        from propriety.integrations.recalibrated_classifier import MapTransformer
-
-        return MapTransformer(cast("Any", self))
+        return upward("transformer", self)
 
     def __eq__(self, other: object) -> bool:
         """Whether two maps are of the same kind and have the same parameters."""
