@@ -125,8 +125,15 @@ def lint(session: nox.Session) -> None:
 
 @nox.session
 def types(session: nox.Session) -> None:
-    """Check the types of the package strictly."""
-    session.run("mypy", "--strict", "src")
+    """Check the types of the package strictly, and that misspelt and wrongly typed calls are refused."""
+    session.run("mypy", "--strict", "src", "tests/types")
+    pyright = Path("tests/types/node_modules/.bin/pyright")
+    if pyright.exists():
+        # As in an editor; `npm ci --prefix tests/types` installs it.
+        python = session.run("python", "-c", "import sys; print(sys.executable)", silent=True)
+        session.run(str(pyright), "-p", "tests/types", "--pythonpath", str(python).strip(), external=True)
+    else:
+        session.log("Pyright is not there")
 
 
 @nox.session
