@@ -6,6 +6,7 @@ The page `docs/reference/parameters.md` is written by ``python tests/test_signat
 from __future__ import annotations
 
 import inspect
+import pydoc
 from collections import Counter, defaultdict
 from operator import attrgetter
 from pathlib import Path
@@ -16,6 +17,7 @@ import propriety as pr
 from propriety.public_names import public_names
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "parameters.md"
+SCREEN = 50  # Lines of help above its examples; the signature counts as one line, as before Python 3.13.
 SHARED = 7  # Parameters of at least this many functions have a column of their own.
 
 # The declarations of each parameter that has several, with the reason for each.
@@ -275,6 +277,25 @@ def test_a_door_refuses_time(name):
     given = () if name == "monitor" else ([0.2, 0.7],)
     with pytest.raises(pr.errors.InputTypeError, match=r"time= is not an argument.* Surv\(time, status\).* period="):
         getattr(pr, name)(data, *given, time=[1, 2])
+
+
+def lines_of_help(docstring: str) -> int:
+    """Return how many lines `help` shows above the examples: a title, a blank line, the signature and the docstring."""
+    lines = [line.strip() for line in inspect.cleandoc(docstring).splitlines()]
+    return 3 + (lines.index("Examples") if "Examples" in lines else len(lines))
+
+
+@pytest.mark.parametrize("name", list(signatures()))
+def test_help_fits_on_a_screen(name):
+    assert lines_of_help(attrgetter(name)(pr).__doc__) <= SCREEN
+
+
+def test_lines_of_help_are_those_above_the_examples():
+    shown = pydoc.plain(pydoc.render_doc(pr.h_measure)).splitlines()
+    above = next(row for row, line in enumerate(shown) if line.strip() == "Examples")
+    signature = len(shown[2 : shown.index(f"    {pr.h_measure.__doc__.splitlines()[0]}")])
+    assert lines_of_help(pr.h_measure.__doc__) == above - signature + 1
+    assert lines_of_help("One line.\n\nNotes\n-----\nA sentence.") == 8
 
 
 def test_the_page_lists_every_parameter():

@@ -1,7 +1,7 @@
-"""Names that become links: public names of the package, and papers by DOI or arXiv number.
+"""Names that become links: public names of the package, its pages, and papers by DOI or arXiv number.
 
-The role `api` links a public name to its page and sets everything else as code. It is the role of plain backticks in
-docstrings, where `mean_score` is a public name and `y_true` is not.
+The role `api` links a public name, or the file of a page, to its page and sets everything else as code. It is the role
+of plain backticks in docstrings, where `mean_score` is a public name and `y_true` is not.
 """
 
 from __future__ import annotations
@@ -31,11 +31,15 @@ def api(
     options: dict[str, Any] | None = None,
     content: list[str] | None = None,
 ) -> tuple[list[nodes.Node], list[nodes.system_message]]:
-    """Return a link if the text is a public name or a call of one, with or without its package, and code otherwise."""
+    """Return a link if the text is a public name, a call of one, or the file of a page, and code otherwise."""
     del name, lineno, options, content
     environment = inliner.document.settings.env
     full = full_name(text.partition("(")[0], environment.ref_context.get("py:module") or "propriety")
     code = nodes.literal(rawtext, text, classes=["xref", "py"])
+    page = re.fullmatch(r"docs(?P<name>/[\w/]+)\.md", text)
+    if page:
+        target = {"reftarget": page["name"], "refdomain": "std", "reftype": "doc", "refexplicit": True}
+        return [pending_xref(rawtext, code, refdoc=environment.docname, refwarn=True, **target)], []
     if full is None:
         return [code], []
     target = {"reftarget": full, "refdomain": "py", "reftype": "obj", "refexplicit": True}

@@ -107,8 +107,7 @@ def expected_calibration_error(
     one.
 
     Use the value for comparison with published values. It depends on the bins, it hides errors that cancel within a
-    bin, and sampling noise makes it positive even for calibrated forecasts: `noise` is its expected value for them,
-    :math:`\sum_b \sqrt{2 V_b / \pi} / n` for ECE with the variance :math:`V_b = \sum p (1 - p)` of the events of a bin.
+    bin, and sampling noise makes it positive even for calibrated forecasts: `noise` is its expected value for them.
     Models with different forecasts have different noise. To test calibration, use `propriety.calibration_summary`; to
     measure it, estimate the miscalibration with `propriety.estimate`.
 
@@ -126,23 +125,10 @@ def expected_calibration_error(
 
     Notes
     -----
-    `debiased_square` subtracts from each squared difference the variance of the mean of outcome minus forecast within
-    the bin, :math:`\sum (r - \bar r)^2 / (n_b (n_b - 1))`, or with weights that sum to 1
-    :math:`\sum w^2 \sum w (r - \bar r)^2 / (1 - \sum w^2)`. If all forecasts of a bin are equal, this is the estimator
-    of Kumar, Liang & Ma. In a bin with one case the variance is :math:`p (1 - p)`. `noise` treats the differences as
-    normal. For "l2" it is the root of the expected square; for "max" with nearly empty bins it is slightly too high.
-
-    For continuous forecasts and bins of equal width, the values are those of torchmetrics (``BinaryCalibrationError``,
-    ``MulticlassCalibrationError``, same `norm`) and of other packages. They differ in these cases:
-
-    - torchmetrics gives forecasts of exactly 1 a bin of their own; here they belong to the last bin. ``norm="max"``
-      differs most;
-    - torchmetrics computes class probabilities in single precision, so a forecast on the edge of a bin, such as one
-      rounded to a tenth, may fall into the neighbouring bin;
-    - netcal closes bins on either side, depending on rounding; packages that close them on the right differ for
-      forecasts on an edge;
-    - bins of equal weight differ between all packages that have them; netcal's ACE is the unweighted mean of their
-      differences.
+    `debiased_square` subtracts the variance of the mean of outcome minus forecast within each bin from its squared
+    difference. For continuous forecasts and bins of equal width, the values are those of torchmetrics
+    (``BinaryCalibrationError``, ``MulticlassCalibrationError``, same `norm`) and of other packages. Formulas, and the
+    cases in which packages differ: `docs/reference/methods.md`.
 
     References
     ----------

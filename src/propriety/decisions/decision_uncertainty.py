@@ -136,37 +136,25 @@ def decision_uncertainty(  # noqa: PLR0913  (the data, the thresholds, and the d
 ) -> DecisionUncertainty:
     r"""Quantify how certain decision curves are, and whether more cases could change the decision.
 
-    **Bands.** At one threshold, limits of net benefit count one more event and one more non-event
-    (`limits_of_net_benefit`, `error_of_difference`). Bands for all thresholds of the grid together use, instead of the
-    normal quantile, the quantile of the largest of the standardised deviations, simulated from their covariance.
-
-    **Posterior distribution.** At each threshold, cases are grouped by outcome and by the models that act on them. The
-    shares of the groups have a Dirichlet distribution with their counts plus :math:`2^{-M}` as parameters, where
-    :math:`M` is the number of models: Jeffreys' prior for one model. The prior is worth one event and one non-event
-    however many models there are, and each model acts on half of either. Groups without cases are therefore possible,
-    and another model does not change the posterior distribution of the others. Draws give credible limits, the
-    probability that a strategy is best, and the expected value of perfect information, how much net benefit is lost on
-    average because the best strategy is not known for sure:
+    Limits of net benefit hold at one threshold, bands at all thresholds of the grid together. Draws from the posterior
+    distribution of the decisions and outcomes give credible limits, the probability that a strategy is best, and the
+    expected value of perfect information, the net benefit lost on average because the best strategy is not known for
+    sure:
 
     .. math:: \mathrm{EVPI} = \operatorname{E} \max_s \mathrm{NB}_s - \max_s \operatorname{E} \mathrm{NB}_s .
-
-    The expected value of sample information of :math:`m` further cases is the same after the draws are moved towards
-    their mean by the factor :math:`\sqrt{m / (n + 2 + m)}`, which gives them the variance of the posterior mean.
 
     Parameters
     ----------
     y_true, forecasts, sample_weight, pos_label, labels
-        Outcomes and forecasts of one model or more, or cases, whose clusters are allowed for; see `propriety.cases`. A
-        table or a ledger without cases must have one model, because the
-        strategies are compared case by case.
+        Outcomes and forecasts, or cases, whose clusters are allowed for; see `propriety.cases`. A table or a ledger
+        without cases must have one model, because strategies are compared case by case.
     thresholds : float or (float, float), optional
         The probability at which somebody would act, or its range, over which the bands then hold.
     grid : array-like in [0, 1), optional
-        Thresholds. By default 41 in the range of `thresholds`. Without them 0.01, 0.02, ..., 0.99, or 100 steps up to
-        about five times the prevalence if events are rare.
+        Thresholds: by default 41 in the range of `thresholds`, or 0.01, 0.02, ..., 0.99, or 100 steps up to about five
+        times the prevalence if events are rare.
     reference : str, optional
-        A model, "treat all" or "treat none", with which the others are compared. By default the better of treating all
-        and none at each threshold.
+        A model, "treat all" or "treat none" to compare with; by default the better of these two at each threshold.
     more_cases : int, optional
         Number of further cases whose value is computed.
     level : float
@@ -181,21 +169,14 @@ def decision_uncertainty(  # noqa: PLR0913  (the data, the thresholds, and the d
 
     Notes
     -----
-    Coverage is measured in `studies/decision_uncertainty.py`. A high probability of being best does not mean a large
-    gain: it can be 0.99 for a gain of one true positive in 10,000 cases. Between two strategies whose decisions differ
-    in hardly any case, as at thresholds that few forecasts reach, it depends on the prior, and the value of few further
-    cases is somewhat too high. With clusters, limits are normal and need about 20 clusters or more. Weights may depend
-    on the outcome; further cases are assumed to have similar weights and clusters. With either, the posterior
-    distribution is the Bayesian bootstrap of cases or clusters, and the cases of the prior have the mean weight of
-    their outcome, or count as many as the design effect of clusters.
+    A high probability of being best does not mean a large gain: it can be 0.99 for a gain of one true positive in
+    10,000 cases. Between strategies whose decisions hardly differ, it depends on the prior. With clusters, limits need
+    about 20 of them or more. Formulas, prior and coverage: `docs/reference/methods.md`.
 
     References
     ----------
     Vickers, Cronin, Elkin & Gonen (2008), doi:10.1186/1472-6947-8-53; Sadatsafavi, Lee, Wynants, Vickers & Gustafson
-    (2023), doi:10.1177/0272989X231178317, for EVPI; Cruz & Korthauer (2024), doi:10.1002/sim.10277, for Bayesian
-    decision curves; Heath, Manolopoulou & Baio (2018), doi:10.1177/0272989X17738515, for EVSI from rescaled draws;
-    Rubin (1981), doi:10.1214/aos/1176345338, for the Bayesian bootstrap; Jeffreys (1946), doi:10.1098/rspa.1946.0056,
-    for the prior.
+    (2023), doi:10.1177/0272989X231178317, for EVPI; Heath, Manolopoulou & Baio (2018), doi:10.1177/0272989X17738515.
 
     Examples
     --------

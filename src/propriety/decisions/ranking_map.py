@@ -138,10 +138,8 @@ def ranking_map(
     The regret of a model over the thresholds from low to high is :math:`\int R^*(c)\,dc / (\text{high} - \text{low})`,
     or on the log-odds axis :math:`\int R^*(c) / (c (1 - c))\,dc / (\operatorname{logit} \text{high} -
     \operatorname{logit} \text{low})`: the score of `BoundedBrier` or `BoundedLog`. With :math:`d_i` the loss of the
-    runner-up minus that of the winner in
-    case :math:`i`, the margin is :math:`\bar d = \sum w_i d_i / \sum w_i`, and its squared standard error
-    :math:`\frac{n}{n - 1} \sum w_i^2 (d_i - \bar d)^2 / (\sum w_i)^2`, which without weights is the variance of
-    the differences over :math:`n`.
+    runner-up minus that of the winner in case :math:`i`, the margin is :math:`\bar d = \sum w_i d_i / \sum w_i`, and
+    its squared standard error :math:`\frac{n}{n - 1} \sum w_i^2 (d_i - \bar d)^2 / (\sum w_i)^2`.
 
     Parameters
     ----------
@@ -168,19 +166,10 @@ def ranking_map(
 
     Notes
     -----
-    `is_noise` compares the margin with its standard error times the normal quantile of a two-sided test. It is also
-    true if the losses of fewer than five events, or of fewer than five non-events, differ: a rare event that did not
-    happen by chance is neither in the margin nor in its error. The test holds for
-    one interval and one pair of models, chosen in advance. Here the data choose the winner and there are many
-    intervals, so a margin that is significant somewhere on the map is weaker evidence than the level says.
-
-    The margin refers to the runner-up only. A third model may have a higher regret and still not differ significantly
-    from the winner, if its differences vary more.
-
-    The cases are read twice: for the regret of every model, and for the differences between those that come first and
-    second somewhere. On the cells between neighbouring thresholds the losses are known in closed form, and an interval
-    is a sum of cells, so sums over the cases by the cells of their two forecasts suffice. The time is proportional to
-    cases times the number of such pairs, and the memory to models times intervals, whatever the number of cases.
+    `is_noise` compares the margin with its standard error, for one interval and one pair of models chosen in advance.
+    Here the data choose the winner and there are many intervals, so a margin that is significant somewhere on the map
+    is weaker evidence than the level says. A third model may have a higher regret than the runner-up and still not
+    differ significantly from the winner, if its differences vary more. Formulas and cost: `docs/reference/methods.md`.
 
     References
     ----------

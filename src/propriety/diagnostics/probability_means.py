@@ -166,17 +166,11 @@ def probability_means(
        \text{source}_m = \Bigl(\sum_i w_i\, P_i^m\Bigr)^{1/m}, \qquad
        \text{divergence}_m = \text{model}_m / \text{source}_m ,
 
-    :math:`\sum_i w_i = 1`, for :math:`m = 1` (decisiveness), :math:`m = 0` (accuracy, the geometric mean) and
-    :math:`m = -2/3` (robustness). Accuracy is the log score on the scale of probabilities, and its divergence is the
-    cost of miscalibration. The angle of the line from robustness to decisiveness,
-
-    .. math::
-
-       \operatorname{atan2}(\text{model}_1 - \text{model}_{-2/3},\ \text{source}_1 - \text{source}_{-2/3}),
-
-    is 45 degrees for calibrated forecasts. With many cases, it is larger for forecasts that are too extreme and smaller
-    for forecasts that are too timid. In a sample it also varies by chance, by several degrees with 2,000 cases, so it
-    decides nothing: `propriety.calibration_summary` tests calibration.
+    :math:`\sum_i w_i = 1`, for :math:`m = 1` (decisiveness), :math:`m = 0` (accuracy, the geometric mean) and :math:`m
+    = -2/3` (robustness). Accuracy is the log score on the scale of probabilities, and its divergence is the cost of
+    miscalibration. The angle of the line from robustness to decisiveness is 45 degrees for calibrated forecasts, and
+    larger for too extreme ones. It also varies by chance, so it decides nothing: `propriety.calibration_summary` tests
+    calibration.
 
     Parameters
     ----------
@@ -195,18 +189,9 @@ def probability_means(
 
     Notes
     -----
-    With "pav" the divergence of accuracy never exceeds 1. For one event it is exp(-miscalibration) of the log score in
-    `propriety.decompose`, and two columns give the same result as one event. For more classes it is at most the mean
-    sum of a row: within a block the true pairs have the lower forecasts, so their mean log forecast is at most that of
-    all pairs and at most the log of its mean forecast; the rest follows from the log-sum inequality over the blocks.
-    With three classes or more, `precision` can make rows sum to more than 1, and the divergence can then exceed 1
-    slightly. With "bins" there is no bound. Divergences of the other exponents, and those of a single class in `parts`,
-    may exceed 1 with any source.
-
-    In `parts`, a mean is over the cases of one class, and bins hold only the pairs of that class.
-
-    Only accuracy is proper. A model raises its decisiveness by claiming certainty, and its robustness by hedging: for m
-    below 1 the best report is proportional to the 1 / (1 - m)th power of the truth.
+    Only accuracy is proper. A model raises its decisiveness by claiming certainty, and its robustness by hedging. In
+    `parts`, a mean is over the cases of one class, and bins hold only the pairs of that class.
+    Bounds of the divergence, and the angle: `docs/reference/methods.md`.
 
     References
     ----------

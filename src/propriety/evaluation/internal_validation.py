@@ -197,51 +197,32 @@ def validate(  # noqa: PLR0913  (the data, what is asked, and how new cases are 
     r"""Estimate how well a learner's model would forecast new cases, using only the cases that it is fitted to.
 
     A model looks better in the cases that it was fitted to (apparent value) than in new cases. Three methods correct
-    for this optimism. All of them repeat every step of the fit, so put selection, scaling and tuning into the
-    estimator.
+    for this optimism. They repeat every step of the fit, so put selection, scaling and tuning into the estimator.
 
-    - ``"bootstrap"``: fits to cases drawn with replacement are evaluated in the drawn cases and in all cases. The mean
-      difference is the optimism (Harrell). `corrected_632` has the .632+ estimate for means and the area under the ROC
-      curve (`corrected_632`).
-    - ``"cross-validation"``: every case is forecast by a model fitted to the other parts. `corrected` is the value of
-      all these forecasts together, `fold_mean` the mean of the values in the parts.
-    - ``"leave-one-site-out"``: the same with sites (`groups`) as parts, also called internal-external validation. Pass
-      `ledger` to `propriety.meta_analysis` for the range in a new site.
+    - ``"bootstrap"``: the optimism is the mean difference between the values of fits to drawn cases in the drawn cases
+      and in all cases (Harrell); `corrected_632` has the .632+ estimate.
+    - ``"cross-validation"``: every case is forecast by a model fitted to the other parts.
+    - ``"leave-one-site-out"``: the same with sites (`groups`) as parts. Pass `ledger` to `propriety.meta_analysis`.
 
     Parameters
     ----------
     estimator : estimator, or mapping of str to estimators
         Classifiers of scikit-learn, with `fit` and `predict_proba`; they are copied, not changed.
-    X : array-like or data frame of shape (n, features)
-        Features.
-    y_true : array-like of shape (n,)
-        Outcomes. The pandas indices of X, y_true and groups must be the same.
+    X, y_true : array-like or data frame of shape (n, features), and array-like of shape (n,)
+        Features and outcomes. The pandas indices of X, y_true and groups must be the same.
     measures : sequence of measures or rules
-        What to estimate; by default the area under the ROC curve, the calibration slope and the Brier score, or for
-        classes the Brier and the log score.
+        By default the area under the ROC curve, calibration slope and Brier score; for classes Brier and log score.
     method : {"bootstrap", "cross-validation", "leave-one-site-out"}
         How new cases are imitated.
     cv : int or splitter, optional
-        For cross-validation, the number of stratified folds, by default 10, or a splitter of scikit-learn, or pairs of
-        rows to fit to and to test. Each training set needs all classes. `note` says if cases are never tested, or more
-        than once.
-    n_repeats : int, optional
-        For cross-validation, the number of repeats with other folds, by default 1.
+        Number of stratified folds (10), a splitter of scikit-learn, or pairs of rows to fit to and to test.
     groups : array-like of shape (n,), optional
         Groups of cases, such as patients, that are drawn, or put into folds, as a whole; or the sites.
-    level : float
-        Level of the intervals.
-    n_resamples : int, optional
-        For the bootstrap, the number of draws, by default 200.
-    seed : int, optional
-        Seed of draws and folds; without one, a new one is drawn and stored in the result. Estimators that draw random
-        numbers need a `random_state` of their own.
-    workers : int
-        Number of threads; the result does not depend on it.
-    progress : bool
-        Whether to show a progress bar.
-    pos_label, labels
-        As in `propriety.evaluate`.
+    n_repeats, n_resamples, seed : int, optional
+        Repeats of a cross-validation with other folds (1), draws of the bootstrap (200), and seed. Estimators that draw
+        random numbers need a `random_state` of their own.
+    level, workers, progress, pos_label, labels
+        Level of the intervals; number of threads, without effect on the result; the rest as in `propriety.evaluate`.
 
     Returns
     -------
@@ -250,30 +231,15 @@ def validate(  # noqa: PLR0913  (the data, what is asked, and how new cases are 
 
     Notes
     -----
-    A model cannot be fitted to a draw that lacks a class. If more than one in 1,000 draws would (a class has six cases
-    or fewer), cases are drawn within each class; to discard such draws would leave samples with too many events, and an
-    optimism of the wrong sign. Groups cannot be drawn within classes: there, `note` warns of it.
-
-    The interval of the bootstrap is that of the apparent value, shifted by the optimism (Noma et al.). That of a
-    cross-validation treats its forecasts as those of one model for independent cases. Groups are clusters, and so are
-    cases that are forecast more than once; sites are not, so the interval is for new cases of these sites, and
-    `propriety.meta_analysis` gives that for a new site. Both ignore that another sample would have given another model:
-    in `studies/optimism.py`, with 200 cases, ten predictors and logistic regression, the coverage of 95% intervals was
-    85 to 89% for the area under the ROC curve and the Brier score, and 87 to 99% for the calibration slope.
-
-    Harrell's correction is too small for learners that fit their training cases too closely: in the same study, the
-    area under the ROC curve of a decision tree was 0.16 too high after it, and 0.02 by .632+. `note` says so if
-    both corrections differ widely.
-
-    Miscalibration, discrimination and the ICI are distances from a curve that is fitted to the same cases, which noise
-    inflates in every sample differently, so they have no optimism. Pass the `ledger` of a cross-validation to
-    `propriety.estimate` instead. If a loss is infinite in a part or a draw, so is its estimate.
+    Intervals ignore that another sample would have given another model, so they may be too narrow in small samples.
+    Harrell's correction is too small for learners that fit their training cases closely; `note` says so if .632+
+    differs widely. Formulas and simulations: `docs/reference/methods.md`.
 
     References
     ----------
-    Harrell, Lee & Mark (1996), doi:10.1002/(SICI)1097-0258(19960229)15:4<361::AID-SIM168>3.0.CO;2-4; Efron &
-    Tibshirani (1997), doi:10.1080/01621459.1997.10474007; Noma et al. (2021), doi:10.1002/sim.9148; Steyerberg &
-    Harrell (2016), doi:10.1016/j.jclinepi.2015.04.005, for sites.
+    Harrell, Lee & Mark (1996), doi:10.1002/(SICI)1097-0258(19960229)15:4<361::AID-SIM168>3.0.CO;2-4; Efron & Tibshirani
+    (1997), doi:10.1080/01621459.1997.10474007; Noma et al. (2021), doi:10.1002/sim.9148; Steyerberg & Harrell (2016),
+    doi:10.1016/j.jclinepi.2015.04.005, for sites.
 
     Examples
     --------

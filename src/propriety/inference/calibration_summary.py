@@ -161,26 +161,22 @@ def calibration_summary(  # noqa: PLR0913  (the data, and what cases share)
     r"""Assess the calibration of forecasts of an event by a test and by a few numbers with intervals.
 
     The test is of calibration at every forecast, with one level for its components: Cox's score test of intercept 0 and
-    slope 1, and tests of the shape beyond them (see the notes). Its outcome is one of
+    slope 1, and tests of the shape beyond them. Its outcome is one of
 
-    - **consistent** with calibration;
-    - **miscalibrated**, and in which direction;
-    - **immaterial**: miscalibrated, but the whole intervals are within 5% of 1 for observed/expected and within 10%
-      for the slope, and the cost is at most 0.5% of the uncertainty; for `propriety.evaluate` the cost is the gain of
-      recalibration, unless miscalibration is shown to cost more;
-    - **too few events** to tell: nothing was found, and the variance of the number of events is below 20, or there are
-      fewer than ten clusters or periods or clusters worth fewer than eight of equal size, so that only gross errors
-      could have been found.
+    - **consistent** with calibration, or **miscalibrated**, and in which direction;
+    - **immaterial**: miscalibrated, but the whole intervals are within 5% of 1 for observed/expected and within 10% for
+      the slope, and the cost is at most 0.5% of the uncertainty;
+    - **too few events** to tell: nothing was found, and only gross errors could have been found.
 
-    The numbers, with event rate :math:`\bar y` and mean forecast :math:`\bar p`, are
+    With event rate :math:`\bar y` and mean forecast :math:`\bar p`, the numbers are
 
     - observed/expected :math:`\bar y / \bar p`, above 1 if the forecasts are too low;
     - intercept :math:`a` of :math:`\operatorname{logit} P(Y = 1) = a + \operatorname{logit} p`, the slope fixed at 1;
     - slope :math:`b` of :math:`\operatorname{logit} P(Y = 1) = a' + b \operatorname{logit} p`, below 1 if the
       forecasts are too extreme;
     - the miscalibration of the Brier score, bias-corrected; see `propriety.estimate`;
-    - ICI, E50, E90 and Emax: mean, median, 90% quantile and maximum over the cases of :math:`|p - \hat c(p)|`, where
-      :math:`\hat c` is a smooth curve; see `ReliabilityCurve.smooth`. They are in the field `smooth`.
+    - ICI, E50, E90 and Emax, in `smooth`: mean, median, 90% quantile and maximum of :math:`|p - \hat c(p)|`, where
+      :math:`\hat c` is a smooth curve; see `ReliabilityCurve.smooth`.
 
     Parameters
     ----------
@@ -190,8 +186,7 @@ def calibration_summary(  # noqa: PLR0913  (the data, and what cases share)
     level : float
         Level of the intervals and of the test, strictly between 0 and 1.
     cluster, period : array-like of shape (n,), optional
-        Cluster or period within which cases may be correlated; the test and the intervals allow for it. The limits and
-        the test of the smooth curve are then not given, because they are only known for independent cases.
+        Cluster or period within which cases may be correlated. The limits of the smooth curve are then not given.
     n_resamples, seed : int, optional
         Number and seed of the draws that the test uses if there are few events.
 
@@ -202,16 +197,8 @@ def calibration_summary(  # noqa: PLR0913  (the data, and what cases share)
 
     Notes
     -----
-    Forecasts of exactly 0 or 1 have no log-odds. Intercept and slope are those of all other cases. A single such
-    forecast that did not come true refutes the forecasts.
-
-    Weights enter through the variance of weighted residuals under calibration, with the weights of events and
-    non-events compared at similar forecasts. The intervals treat the number of events as random. If it is fixed by
-    design, as in case-control studies, they are too wide, and the note says so.
-
-    The level holds in `studies/calibration_verdict.py`, for 200 to 5 million cases, rare events, ties, weights and
-    clusters. With fewer than 60 periods, or an effective number of periods below 25, the note says that the test may
-    reject too often; see `studies/calibration_notes.py`.
+    A single forecast of exactly 0 or 1 that did not come true refutes the forecasts; intercept and slope are those of
+    all other cases. Limits of each outcome, and simulations of size and coverage: `docs/reference/methods.md`.
 
     References
     ----------

@@ -170,15 +170,8 @@ def class_calibration(
     - **shape**: the same for four functions of p, shared by all classes, beyond the logarithm.
 
     The p-value of the verdict is :math:`\min(p_\text{temperature} / 0.4, p_\text{classwise} / 0.4, p_\text{shape} /
-    0.2)`. If the variance :math:`\sum_i p_{ik} (1 - p_{ik})` of the number of cases of some class is below 50, its
-    distribution is that over outcomes drawn from the probabilities. The outcomes of the verdict are those of
-    `propriety.calibration_summary`; "immaterial" means that the upper limit of the miscalibration is at most 0.5% of
-    the uncertainty, and that the whole intervals of observed/expected and slope of the classes found are within 5% and
-    10% of 1. For correlated cases, whose miscalibration is not estimated, this must hold for the intervals of all
-    classes.
-
-    The calibration of the top class is reported too. It is not part of the verdict, because it is a function of what
-    the views test.
+    0.2)`. The outcomes of the verdict are those of `propriety.calibration_summary`. The calibration of the top class is
+    reported too. It is not part of the verdict, because it is a function of what the views test.
 
     Parameters
     ----------
@@ -198,21 +191,9 @@ def class_calibration(
 
     Notes
     -----
-    A probability of exactly 0 adds nothing to the sums if its class did not happen. If it did, the probabilities are
-    refuted.
-
-    Weights enter through the variance of the sums, clusters and periods through the dispersion of their sums over
-    clusters or periods. Distributions of rare classes need draws, which need independent cases in memory without
-    weights; otherwise classes with a variance below 50 are not tested, and the note says so. If the cases are not in
-    memory, the shape is not tested, and the other two views have half of the level each. Of a stored ledger, the test
-    of the temperature is conservative: its tables contain only a bound on the variance.
-
-    The miscalibration is :math:`\sum_k E (P(Y = k \mid p_k) - p_k)^2`. Its correction for noise is applied to the sum,
-    which is set to 0 if it is negative. Without cases in memory its interval is wider, because the correlation between
-    classes is not known. It is not computed for correlated cases.
-
-    Size and power are measured in `studies/class_verdict.py`. No view finds every error: confusion of a few pairs of
-    many classes can go unnoticed.
+    A probability of exactly 0 refutes the probabilities if its class happened. Rare classes of weighted or correlated
+    cases, or of cases not in memory, are not tested, and the note says so. No view finds every error: confusion of a
+    few pairs of many classes can go unnoticed. Formulas and simulations: `docs/reference/methods.md`.
 
     References
     ----------

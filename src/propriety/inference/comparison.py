@@ -173,51 +173,25 @@ def compare(  # noqa: PLR0913  (the data, what their cases share, and the test)
 ) -> Comparison:
     r"""Compare models on the same cases: the difference in a measure, its interval, and a test.
 
-    Mean scores, net benefit and skill are compared by their losses. With :math:`d_i` the loss of the model minus that
-    of the reference in case :math:`i`, the difference is the weighted mean :math:`\bar d`, and :math:`t = \bar d / s`.
-    The error :math:`s` and its degrees of freedom depend on the correlation between cases:
-
-    - ``"paired t"``, for independent cases: :math:`s^2 = \frac{n}{n - 1} \sum w_i^2 (d_i - \bar d)^2 / (\sum w_i)^2`,
-      with n - 1.
-    - ``"cluster"``, with `cluster`: cases of one cluster (a patient, a site) may be correlated in any way; the same
-      with sums over clusters instead of cases. The factor and the degrees of freedom allow for clusters of unequal
-      size: see `cluster_errors`. They are G / (G - 1) and G - 1 if the sizes are equal.
-    - ``"diebold-mariano"``, with `period`: neighbouring periods are correlated. The variance is that of `hac` with
-      its correction by Harvey, Leybourne and Newbold: by default Bartlett weights over :math:`1.3 \sqrt{T}` periods;
-      with `horizon` the classical test with horizon - 1 lags and T - 1 degrees of freedom.
-    - ``"block bootstrap"``, with `period`: blocks of :math:`1.3 \sqrt{T}` neighbouring periods are drawn; see
-      `block_bootstrap`.
-
-    With few events, a few cases determine the mean difference, and :math:`t` is far from its distribution. If both
-    models were equally good in every case, the event would have the probability at which their expected losses are
-    equal, and the sum of the differences a known variance and skewness. If the skewness is above 0.1, the p-value is
-    the larger of those of :math:`t` and of a Pearson type III distribution with these moments, and the interval is
-    widened to agree; see `errors_of_even_models`. Without any event, or without any non-event, nothing is tested. Net
-    benefit at one threshold has its own error; see `NetBenefit`.
-
-    The area under the ROC curve is compared by DeLong's test, with Welch's degrees of freedom for events and
-    non-events. Other measures with an influence function are compared by that function, and all others by drawing
-    cases, clusters or periods with replacement, the same ones for all models. Miscalibration, discrimination and the
-    integrated calibration index have values and differences, but no test: they are inflated by noise, for each model
-    differently, and draws add to it. Compare the score instead. The same holds for any measure whose draws are
-    biased by more than three quarters of their standard deviation.
+    With :math:`d_i` the loss of the model minus that of the reference in case :math:`i`, the difference in a mean score
+    is the weighted mean :math:`\bar d`, tested by :math:`t = \bar d / s`. The error :math:`s` allows for the
+    correlation between cases: ``"paired t"`` for independent ones, ``"cluster"`` with `cluster`, ``"diebold-mariano"``
+    or ``"block bootstrap"`` with `period`, if neighbouring periods are correlated. Other measures are compared by
+    DeLong's test (area under the ROC curve), by their influence function, or by draws.
 
     Parameters
     ----------
     y_true, forecasts, outcome, cluster, sample_weight, pos_label, labels, missing, time
-        The cases, or what describes them, with the forecasts of two models or more; see `propriety.cases`. A ledger
-        replaces all data.
+        The cases, with the forecasts of two models or more; see `propriety.cases`. A ledger replaces all data.
     measure : Rule, measure or callable
-        What to compare: a rule for its mean score, a measure, or any function of a ForecastTable. A function does not
-        say whether higher is better, so that no model is called better; a class with `higher_is_better` does.
+        A rule for its mean score, a measure, or any function of a ForecastTable. A function does not say whether higher
+        is better, so that no model is called better; a class with `higher_is_better` does.
     reference : str, optional
         The model with which the others are compared; by default every pair is compared.
     period : array-like of shape (n,), or str with a frame, optional
-        Period of each case: numbers or dates in any order. Cases of one period count as one observation, so they may be
-        correlated in any way; periods are treated as evenly spaced.
+        Numbers or dates, in any order, treated as evenly spaced. Cases of one period count as one observation.
     method : {"auto", "paired t", "cluster", "diebold-mariano", "block bootstrap", "bootstrap"}
-        By default the first of these that fits `cluster` and `period`; "bootstrap" draws cases, clusters or
-        periods, for any measure.
+        By default the first that fits `cluster` and `period`; "bootstrap" draws cases, clusters or periods.
     horizon : int, optional
         Number of steps ahead of the forecasts, for "diebold-mariano".
     level : float
@@ -232,31 +206,16 @@ def compare(  # noqa: PLR0913  (the data, what their cases share, and the test)
 
     Notes
     -----
-    Limits of the method, from simulations of 95% intervals and 5% tests in `studies/few_events.py`,
-    `studies/clusters.py` and `studies/comparison.py`. Of two models with the same expected score, one was called better
-    in at most 5.3% of samples with 2 to 20 events and 6.3% with 50 (Monte Carlo error 0.7%), whereas Student's t alone
-    does so in up to 40%. The price is power. "Equally good in every case" is one way of being equally good: if
-    forecasts are far too high, the test is conservative.
-
-    Clusters of very unequal size are equivalent to few equal ones, which `note` reports below 20. Events that come in
-    clusters or runs are equivalent to fewer independent ones, which it reports below 50, or below 10 for independent
-    cases. If differences of neighbouring periods have a correlation of 0.65, the interval of "diebold-mariano" has a
-    coverage of 88% with 200 periods and 93% with 1,000, that of "block bootstrap" 92% and 93%. For rare events with a
-    correlation of 0.3, coverage is 86% and 90% with 1,000 periods, and 94% with 10,000. Forecasts of classes are
-    compared by t only.
-
-    Losses that differ by the same amount in every case have no spread, and infinite losses no error: neither is tested.
-
-    An interval is for its pair by itself, and a verdict is for all pairs together. With several pairs, an interval may
-    therefore exclude 0 although the verdict is "not distinguishable".
+    With few events, the test allows for skewness, at the price of power. Without any event, or non-event, nothing is
+    tested. `note` warns of few events or clusters. Miscalibration, discrimination and the integrated calibration index
+    have no test, because noise inflates them: compare the score. An interval is for its pair by itself, a verdict for
+    all pairs together, so an interval may exclude 0 although the verdict is "not distinguishable". Formulas and
+    simulations: `docs/reference/methods.md`.
 
     References
     ----------
-    Diebold & Mariano (1995), doi:10.1080/07350015.1995.10524599; Harvey, Leybourne & Newbold (1997),
-    doi:10.1016/S0169-2070(96)00719-4; Driscoll & Kraay (1998), doi:10.1162/003465398557825, for several cases of one
-    period; Cameron & Miller (2015), doi:10.3368/jhr.50.2.317, for clusters, and Imbens & Kolesár (2016),
-    doi:10.1162/REST_a_00552, for their degrees of freedom; Holm (1979), jstor:4615733; Mogstad, Romano, Shaikh &
-    Wilhelm (2024), doi:10.1093/restud/rdad006, for ranks.
+    Diebold & Mariano (1995), doi:10.1080/07350015.1995.10524599; Cameron & Miller (2015), doi:10.3368/jhr.50.2.317, for
+    clusters; Holm (1979), jstor:4615733; Mogstad, Romano, Shaikh & Wilhelm (2024), doi:10.1093/restud/rdad006.
 
     Examples
     --------

@@ -122,20 +122,13 @@ def monitor_comparison(
 ) -> MonitoredComparison:
     r"""Test, after every case, whether a model is worse than a reference.
 
-    Let :math:`d_t` be the loss of the model minus that of the reference in case t, and :math:`R` the range of the rule.
-    The claim is that the model is no worse on average: at no time is
+    Let :math:`d_t` be the loss of the model minus that of the reference in case t. The claim is that the model is no
+    worse on average: at no time is
 
     .. math:: \Delta_t = \frac{1}{t} \sum_{i \le t} E(d_i \mid \text{the cases before } i)
 
-    positive. This holds if the model is no worse in any case, given the cases before it, but it may be worse at times
-    if it was better before. The claim is tested by the capital of bets on the sign of :math:`d_t`,
-
-    .. math:: e_t = \sum_k w_k \prod_{i \le t} \left(1 + b_k \frac{d_i}{R}\right),
-
-    with ten constant bets :math:`b_k` from 0.99 down to 0.002. The same bets bound :math:`\Delta_t` on both sides at
-    all times at once, at (1 - level) / 2 on each side, and the result is that of these bounds: an alarm is raised when
-    the lower bound is above 0, which is when :math:`e_t` reaches :math:`2 / (1 - \text{level})`. With a probability of
-    at least the level, no statement is ever false, on either side.
+    positive. Bets on the sign of :math:`d_t` bound :math:`\Delta_t` on both sides at all times at once. An alarm is
+    raised when the lower bound is above 0. With a probability of at least the level, no statement is ever false.
 
     Parameters
     ----------
@@ -149,8 +142,7 @@ def monitor_comparison(
     rule : Rule
         Any proper rule with a finite range.
     level : float
-        One minus the probability that a bound is ever wrong, strictly between 0 and 1, for outcomes that become known
-        one after another.
+        One minus the probability that a bound is ever wrong, for outcomes that become known one after another.
     pos_label, labels
         As in `propriety.mean_score`.
 
@@ -161,26 +153,17 @@ def monitor_comparison(
 
     Notes
     -----
-    A case must be added only after its outcome is known and before that of the next case is. Outcomes that become known
-    together must be independent given their forecasts, and need an order that was fixed in advance and does not depend
-    on them. **If cases of one time are correlated, false alarms are more likely**: monitor one case of each time, such
-    as one station. Forecasts several steps ahead overlap,
-    and their differences are correlated: monitor every h-th of them. Weights are not supported, because a weighted mean
-    cannot be bet on case by case.
-
-    A model that was better for a long time must be worse for a long time before the average changes sign: start a new
-    stream for a period that is to be evaluated by itself, such as that after a new version.
-
-    The claim is about averages over the cases, so models that are each better in some cases and equal on average raise
-    no alarm. The price is that the range of the rule matters: with rare events the Brier score uses little of its
-    range, and `BoundedBrier` or `BoundedLog`, over the thresholds at which somebody acts, detect differences sooner.
+    A case must be added after its outcome is known and before that of the next is. Outcomes that become known together
+    must be independent given their forecasts, and in an order fixed in advance. **If cases of one time are correlated,
+    false alarms are more likely**: monitor one case of each time, such as one station, and of forecasts h steps ahead
+    every h-th. To evaluate a period by itself, such as that after a new version, start a new stream. With rare events,
+    `BoundedBrier` or `BoundedLog` detect differences sooner. Method: `docs/reference/methods.md`.
 
     References
     ----------
-    Choe & Ramdas (2024), doi:10.1287/opre.2021.0792, for the claim about averages and confidence sequences;
-    Waudby-Smith & Ramdas (2024), doi:10.1093/jrsssb/qkad009, for betting; Henzi & Ziegel (2022),
-    doi:10.1093/biomet/asab047, for e-values of forecasts, with its correction in Biometrika 109, page 1181, for
-    forecasts several steps ahead.
+    Choe & Ramdas (2024), doi:10.1287/opre.2021.0792, for the claim and confidence sequences; Waudby-Smith & Ramdas
+    (2024), doi:10.1093/jrsssb/qkad009, for betting; Henzi & Ziegel (2022), doi:10.1093/biomet/asab047, for e-values of
+    forecasts, with its correction in Biometrika 109, page 1181, for forecasts several steps ahead.
 
     Examples
     --------

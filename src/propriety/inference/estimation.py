@@ -59,36 +59,12 @@ def estimate(  # noqa: PLR0913  (the data, what is estimated, and how it is draw
 ) -> Estimate:
     r"""Estimate a measure of forecasts with a confidence interval.
 
-    ``method="auto"`` uses a formula if a valid one is known:
-
-    - a mean score, and net benefit: Student's t, limited to the range of the rule, with the standard error of the mean,
-      :math:`\frac{1}{W} \sqrt{\frac{n}{n - 1} \sum_i w_i^2 (l_i - \bar l)^2}`. With `cluster` the same for sums over
-      clusters, with a factor and degrees of freedom that allow for unequal sizes (`cluster_errors`); with `period` the
-      long-run variance of `propriety.compare`. If an outcome has fewer than 50 cases, and at most a fifth of all, the
-      limits are those of a sum of rare events, from the gamma distribution (`limits_of_rare`). Net benefit at one
-      threshold, of independent, unweighted cases, has normal limits that count one more event and one more non-event
-      (`NetBenefit`);
-    - skill under a proper rule: the same for :math:`(l_i - (S / R)\, r_i) / R`, the delta method, with the mean
-      losses S of the forecast and R of the constant rate; the error of the rate itself does not matter, because the
-      rate minimises R;
-    - a measure with an influence function, such as the area under the ROC curve (DeLong's error, on the logit scale,
-      with Welch's degrees of freedom for events and non-events, and at least the limits of `area_limits`, because the
-      error is too small if the area is near 1 by chance), observed/expected (on the log scale), calibration
-      intercept and slope: the same with influence instead of loss;
-    - miscalibration and discrimination under the Brier score, corrected for the noise that recalibration fits:
-      outcome minus forecast is regressed on smooth functions of the forecast, and in large samples on steps, and the
-      contribution of noise to the squared fit is subtracted. The limits always contain the value. `raw` is the value of
-      `propriety.decompose`, before the correction;
-    - miscalibration and discrimination under another rule: the error of the mean difference between the losses of the
-      forecast, or of the constant rate, and of the recalibrated forecast, around the bias-corrected value. The bias is
-      estimated from outcomes drawn with the recalibrated forecasts as probabilities and recalibrated again;
-    - the integrated calibration index: draws of the coefficients of its smooth curve; see `ReliabilityCurve.smooth`.
-
-    Everything else, or everything with ``method="bootstrap"``, has the percentile interval of draws with replacement:
-    of counts per forecast and outcome or, with weights, clusters or periods, of cases, whole clusters or whole periods.
-    The intervals of the area under the ROC curve, of the net benefit of the highest forecasts, of accuracy at a
-    coverage and of coverage at an accuracy also contain limits that do not depend on the draws, all of which may lack
-    the rare cases that the sample lacks.
+    ``method="auto"`` uses a formula if a valid one is known. A mean score has Student's t with the standard error
+    :math:`\frac{1}{W} \sqrt{\frac{n}{n - 1} \sum_i w_i^2 (l_i - \bar l)^2}`, limited to the range of the rule, or with
+    few events the limits of a sum of rare events; clusters and periods are allowed for as in `propriety.compare`.
+    Skill, the area under the ROC curve, observed/expected, and calibration intercept and slope have the same with their
+    influence instead of the loss. Miscalibration and discrimination are corrected for the noise that recalibration
+    fits; `raw` is their value before that. All other measures have the percentile interval of draws with replacement.
 
     Parameters
     ----------
@@ -113,34 +89,16 @@ def estimate(  # noqa: PLR0913  (the data, what is estimated, and how it is draw
 
     Notes
     -----
-    Limits of the method: intervals may be too narrow if they rest on few events, non-events or clusters, and `note`
-    says so. Scores, net benefit and AUC of independent cases need 10 of either outcome, all others 50, in terms of
-    their effective number if they come in clusters or runs; clusters need an effective number of 20, and periods
-    whose neighbours are correlated must be worth 40 independent ones. With a correlation of 0.8 between neighbours, 95%
-    intervals over 60 periods had a coverage of 87%, and over 365 periods 93% (`studies/times.py`). Scores of almost
-    perfect models depend on the few outcomes that they did not expect, and need 10 of these. In `studies/intervals.py`,
-    95% intervals by formula of scores, skill, net benefit and AUC had a coverage of 93 to 97% in samples of 200 cases
-    and more with as many events as non-events, also with 20 equal clusters. With 1% events (`studies/few_events.py`),
-    coverage was 95 to 98% for scores with 2 to 50 events, and 97 to 99% for AUC, also for areas of 0.98 and 0.99 with
-    10 to 50 events.
-
-    For intervals of miscalibration and discrimination under the Brier score, see `studies/calibration_verdict.py`. They
-    assume that the event rate is a smooth function of the forecast. If it seems to jump, the upper limit is higher, and
-    if the jumps account for much of the interval, `note` says so. Small samples do not show all jumps: for staircases,
-    `studies/calibration_notes.py` has the coverage and how often there is a note. Their percentile interval,
-    ``method="bootstrap"``, and that of the integrated calibration index are not valid: draws are recalibrated to their
-    own noise in addition to that of the sample, so that calibrated forecasts never appear calibrated. `note` says so if
-    the draws of any measure are biased by more than three quarters of their standard deviation.
-
-    A bootstrap of the mean of many cases draws counts for 1,024 cells of the loss; `method` says what share of the
-    variance is within the cells and is drawn as normal noise.
+    Intervals may be too narrow if they rest on few events, non-events, clusters or periods; `note` says so. Intervals
+    of miscalibration and discrimination assume that the event rate is a smooth function of the forecast. Their
+    bootstrap, and that of the integrated calibration index, is not valid, because draws are recalibrated to their own
+    noise. Formulas, minimum numbers and simulations: `docs/reference/methods.md`.
 
     References
     ----------
     Efron & Tibshirani (1993), doi:10.1201/9780429246593; Cameron & Miller (2015), doi:10.3368/jhr.50.2.317, for
-    clusters, and Imbens & Kolesár (2016), doi:10.1162/REST_a_00552, for their degrees of freedom; Fay & Feuer (1997),
-    doi:10.1002/(SICI)1097-0258(19970415)16:7<791::AID-SIM500>3.0.CO;2-#, for sums of rare events; DeLong, DeLong &
-    Clarke-Pearson (1988), doi:10.2307/2531595.
+    clusters; Fay & Feuer (1997), doi:10.1002/(SICI)1097-0258(19970415)16:7<791::AID-SIM500>3.0.CO;2-#, for sums of rare
+    events; DeLong, DeLong & Clarke-Pearson (1988), doi:10.2307/2531595.
 
     Examples
     --------

@@ -22,7 +22,7 @@ from propriety.rules.families import BRIER
 from propriety.rules.functions import Excess
 
 FEW_OTHERS = "too few others to test against"
-FEWEST = 10  # With fewer events, non-events or clusters there is no test; see the notes of `slices`.
+FEWEST = 10  # With fewer events, non-events or clusters there is no test; see `smallest` of `slices`.
 FEWEST_WORTH = 20.0  # The same for the number of cases of equal weight that weighted cases are worth.
 
 

@@ -208,25 +208,18 @@ def late_labels(
     r"""Evaluate forecasts whose events are reported late, such as conversions, chargebacks or claims.
 
     A case without a report is not a non-event yet. The share F(a) of events that are reported within a days is
-    estimated from the delays of the reports, allowing for delays that are still too long to be seen (the estimator of
-    Lynden-Bell). With :math:`y^*_i = 1` for a reported event, its probability is :math:`p_i F(a_i)` if the forecasts
-    are calibrated. With the losses :math:`l_1` of an event and :math:`l_0` of a non-event,
+    estimated from the delays of the reports. With :math:`y^*_i = 1` for a reported event, and the losses :math:`l_1` of
+    an event and :math:`l_0` of a non-event,
 
     .. math:: \frac{O}{E} = \frac{\sum y^*_i}{\sum p_i F(a_i)}, \qquad
               S = \frac{\sum F(a_i)\, l_0(p_i) + y^*_i (l_1(p_i) - l_0(p_i))}{\sum F(a_i)} .
-
-    The limits include the error of F and hold for miscalibrated forecasts too: the variance of O/E follows from the
-    event rates observed in groups of forecasts. The test includes the error of F. With fewer than 20 expected reports,
-    its p-value is the larger of that of chi-squared and that of reports drawn for calibrated forecasts, with a fixed
-    seed.
 
     Parameters
     ----------
     forecasts : array-like of shape (n,), or Ledger
         Forecasts of the event; or a ledger of one model by day of forecast and day of report, whose events are reports.
     made : array-like of shape (n,), or str
-        Day of each forecast: dates, ISO dates as text, or numbers of days. Times with a time zone have the date of that
-        zone. With a ledger, the name of the key.
+        Day of each forecast: dates, ISO dates as text, or numbers of days. With a ledger, the name of the key.
     reported : array-like of shape (n,), or str
         Day on which the event was reported; missing (NaN, NaT, None) if it has not been. With a ledger, the name of the
         key; for cases without a report its label does not matter.
@@ -236,8 +229,8 @@ def late_labels(
     rule : Rule
         The scoring rule.
     windows : sequence of int
-        Numbers of days: the forecasts of the last 7 days, and so on. All cases, and the cases that are old enough for
-        95% of their events to be reported, are always added.
+        Numbers of days: the forecasts of the last 7 days, and so on. All cases, and those that are old enough for 95%
+        of their events to be reported, are always added.
     level : float
         Confidence level of the limits.
 
@@ -249,14 +242,8 @@ def late_labels(
     Notes
     -----
     It is assumed that delays do not depend on the forecast or on the day, and that every event is reported within the
-    age of the oldest forecast. Then the cases of all ages can be used, and leaving out young ones gains nothing. If
-    delays are in fact 20% longer or shorter, `if_slower` and `if_faster` say how much observed/expected changes; the
-    youngest windows depend on it most. In `studies/late_labels.py`, 95% limits of observed/expected had a coverage of
-    93 to 98% in windows with an average of 4 reported events or more, and 96 to 100% with fewer, where the lower limit
-    is that of a Poisson number if it is smaller. Limits of the score had 93 to 98%. The test rejected calibrated
-    forecasts in 3 to 8% of the samples, 5% on average, also with less than one expected report. With few reports of
-    young cases, the estimate of F can be zero at ages with reports; `note` says so, and estimates of windows with such
-    ages are NaN, in this study in at most 2% of the samples with 3% events, and in 6 to 28% with 0.1% events.
+    age of the oldest forecast. `if_slower` and `if_faster` say how much observed/expected changes if delays are in fact
+    20% longer or shorter. Formulas and simulations: `docs/reference/methods.md`.
 
     References
     ----------

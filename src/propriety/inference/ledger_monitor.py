@@ -312,32 +312,15 @@ def monitor(
 
     Notes
     -----
-    Calibration is tested by likelihood ratios of recalibrated forecasts, which are computed from the forecast tables
-    of a day; see `propriety.inference.stream_evidence`. They have expected value one if the forecasts are calibrated,
-    and at most one on a grid. Models are compared by the sums of their loss differences and of their squares. Part of
-    the capital is invested on each day, so that a change on day 200 is found about as fast as one on day 20.
-
-    The budget 1 - level is divided among all streams: an alarm is raised when the e-value of a stream reaches
-    :math:`1 / (s (1 - \text{level}))`, where s is its share. The streams of the first day share three quarters, and
-    those that appear later share the rest. If the cases of a day are independent given their forecasts and the days
-    before, no stream ever raises a false alarm with a probability of at least the level. An alarm stays after the
-    forecasts have been corrected: start a new monitor then.
-
-    `monitor_calibration` and `monitor_comparison` test single cases in the order in which they arrive.
-
-    A day is tested once, when all of its outcomes are known: with labels that arrive up to a week late, pass
-    ``mature_after=7``, and extend the monitor by a ledger of the last eight days.
-
-    **Correlated cases raise false alarms.** Outcomes of one day that deviate together, for example because of the
-    weather, count as miscalibration, or as a difference between models: calibrated forecasts for a dozen stations under
-    one weather raise an alarm within months. The `note` of the result says so whenever a stream has several cases of
-    one day.
+    **Correlated cases raise false alarms.** Calibrated forecasts for a dozen stations under one weather raise an alarm
+    within months; `note` says so whenever a stream has several cases of one day. An alarm stays after the forecasts
+    have been corrected: start a new monitor then. `monitor_calibration` and `monitor_comparison` test case by case.
+    Evidence and error budget: `docs/reference/methods.md`.
 
     References
     ----------
-    Shin, Ramdas & Rinaldo (2024), doi:10.51387/23-NEJSDS51, for e-detectors; Howard, Ramdas, McAuliffe & Sekhon
-    (2021), doi:10.1214/20-AOS1991, for bounds at all times; Henzi & Ziegel (2022), doi:10.1093/biomet/asab047, for
-    e-values of forecasts.
+    Shin, Ramdas & Rinaldo (2024), doi:10.51387/23-NEJSDS51, for e-detectors; Howard, Ramdas, McAuliffe & Sekhon (2021),
+    doi:10.1214/20-AOS1991, for bounds at all times; Henzi & Ziegel (2022), doi:10.1093/biomet/asab047, for e-values.
 
     Examples
     --------

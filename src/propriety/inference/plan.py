@@ -159,77 +159,49 @@ def plan(  # noqa: PLR0913  (the anticipated cases, the criteria, and the design
     r"""Compute how many cases a study needs.
 
     The study may estimate measures of one model (`widths`), test whether its forecasts are calibrated (`slope`,
-    `observed_expected`), or compare two models (`measure`). Each is a criterion with a number of cases; the largest
-    meets them all. The cases are those in which the model will be used, so the best basis is a sample of its
-    **forecasts without outcomes**: a few thousand predictions for the population of the study.
+    `observed_expected`), or compare two models (`measure`). The largest number of cases meets all criteria. The best
+    basis is **forecasts without outcomes**: a few thousand predictions for the population in which the model will be
+    used.
 
     Parameters
     ----------
     forecasts : array-like of shape (n,), mapping of two of these, ForecastTable or Ledger, optional
-        Forecasts without outcomes: of one model, or of two models for the same cases, of which the first is taken as
-        calibrated, also given the second, and compared with it. A table or a ledger has outcomes, and its
-        event rates are used.
-    prevalence : float in (0, 1), optional
-        Anticipated share of events. With forecasts, their log-odds are shifted to it. Without forecasts, `auc` is
-        needed too.
-    auc : float in (0.5, 1), optional
-        Without forecasts: the anticipated area under the ROC curve. The log-odds of events and of non-events are then
-        normal and calibrated.
+        Forecasts without outcomes, of one model, or of two for the same cases, the first of which is taken as
+        calibrated, also given the second. Of a table or a ledger, the event rates are used.
+    prevalence, auc : float, optional
+        Anticipated share of events, to which the log-odds of forecasts are shifted. Without forecasts, also the area
+        under the ROC curve, above 0.5; the log-odds of events and of non-events are then normal and calibrated.
     widths : mapping of str, Measure or Rule to float, optional
-        Largest width of the confidence interval of each measure. The names are ``"observed_expected"``,
-        ``"calibration_slope"``, ``"auc"`` and ``"standardized_net_benefit"``. By default 0.2 for observed/expected and
-        slope, 0.1 for the area and, with `thresholds`, 0.2 for the standardized net benefit; none if another criterion
-        is given.
+        Largest widths of intervals, by measure or ``"observed_expected"``, ``"calibration_slope"``, ``"auc"`` and
+        ``"standardized_net_benefit"``: by default 0.2, 0.2, 0.1 and, with `thresholds`, 0.2; none with another
+        criterion.
     thresholds : float, optional
         The probability at which somebody would act.
     slope, observed_expected : float, optional
-        True calibration slope and ratio of observed to expected events that the calibration test should detect with the
-        given power.
+        True calibration slope and observed/expected that the calibration test should detect with the given power.
     measure : Rule or measure
         With two models, or with `difference`: what to compare; a mean, or a measure with an influence function.
     difference, spread : float, optional
-        True difference between the models that should be detected, and standard deviation of the difference between
-        their losses in one case. By default both follow from the forecasts. From the standard deviations
-        :math:`s_1, s_2` of the losses and their correlation :math:`\rho`, the spread is
-        :math:`\sqrt{s_1^2 + s_2^2 - 2 \rho s_1 s_2}`.
-    power : float in (0, 1)
-        Probability that a test should have of detecting the difference, or the miscalibration.
-    level : float
-        Level of intervals; tests are at 1 - level.
+        True difference to detect, and standard deviation of the difference between the losses in one case.
+    power, level : float in (0, 1)
+        Probability that a test should detect what it is planned for; level of intervals, with tests at 1 - level.
     share : float in (0, 1]
         Share of the cases in the smallest subgroup for which all criteria should hold.
     cluster_size, icc : float, optional
-        Mean number of cases per cluster and their intraclass correlation, which clusters need. The number of cases is
-        multiplied by the design effect 1 + (cluster_size - 1) icc. The comparison of a pilot with clusters includes
-        their effect, unless `spread` is given.
+        Mean number of cases per cluster and intraclass correlation: the design effect is 1 + (cluster_size - 1) icc.
     method : {"influence", "riley"}
-        "influence" plans the interval that `propriety.estimate` will report. "riley" uses the formulas of Riley et al.
-        for observed/expected and the area under the ROC curve; those of the other measures agree.
+        Plan the intervals of `propriety.estimate`, or those of Riley et al.
     n_resamples, seed : int
         Number and seed of the simulated samples, for the calibration test and for comparisons with few events.
 
-    Returns
-    -------
-    Plan
-        One row per criterion, with ``summary()``, ``at(n)`` and ``plot()``.
-
     Notes
     -----
-    A comparison of means with fewer than 500 events is simulated with the test of `propriety.compare`, which allows
-    for few events; above that, and for other measures, power comes from the normal formula. If `difference` or `spread`
-    is given with forecasts, it scales the simulated noncentrality; `note` says so if the difference is larger relative
-    to its spread than that of the forecasts, because the test may then be more conservative. If both are given, or with
-    a pilot, the formula is used whatever the number of events. In `studies/planning.py` a planned power of 80% was 78
-    to 82% in new studies.
-
-    Labelled pilots with few events give a poor estimate of the difference, and so of the power. Unlabelled forecasts of
-    the same cases do not have this problem, but assume that the first model is calibrated and that the second adds no
-    information.
+    Labelled pilots with few events give a poor estimate of the difference, and so of the power. Unlabelled forecasts do
+    not, but assume that the second model adds no information. Formulas and simulations: `docs/reference/methods.md`.
 
     References
     ----------
-    Riley et al. (2021), doi:10.1002/sim.9025; Archer et al. (2021), doi:10.1002/sim.8766, for the criteria of a
-    validation study.
+    Riley et al. (2021), doi:10.1002/sim.9025; Archer et al. (2021), doi:10.1002/sim.8766.
 
     Examples
     --------

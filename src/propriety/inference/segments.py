@@ -198,15 +198,10 @@ def find_segments(
 
     A segment is a label of one column, or a combination of labels of several. If all forecasts are calibrated, the
     number of events of a segment has the mean :math:`E = \sum p` and the variance :math:`V = \sum p (1 - p)`. Segments
-    with :math:`V \ge 5` are tested by their deviation :math:`(O - E) / \sqrt V`, corrected for skewness. Its
-    distribution is that of the largest deviation of all segments, over outcomes drawn from the forecasts, so that the
-    p-values allow for the number of segments and for their overlap. Smaller segments are tested by Bennett's bound of
-    the probability of their deviation, with Bonferroni's adjustment and a tenth of the error rate; so only extreme
-    deviations of these are reported.
-
-    The segment with the largest deviation is reported, or a wider one whose other cases deviate in the same way. Then
-    its cases are left out, and the search is repeated, until no adjusted p-value is at most 1 - `level`. So segments
-    that only share cases with a reported one are not reported.
+    are tested by their deviation :math:`(O - E) / \sqrt V`, and the p-values allow for the number of segments and for
+    their overlap. The segment with the largest deviation is reported, or a wider one whose other cases deviate in the
+    same way. Then its cases are left out, and the search is repeated, so segments that only share cases with a reported
+    one are not reported.
 
     Parameters
     ----------
@@ -221,8 +216,7 @@ def find_segments(
         Number of parts into which numbers are cut, from 2 to 1,000.
     control : {"family", "discovery"}
         "family" keeps the probability of reporting any segment, if all forecasts are calibrated, at about 1 - `level`.
-        "discovery" keeps the expected share of false reports below it, by the method of Benjamini and Hochberg, which
-        is applied again to the cases that remain after each report; it finds more if many segments are wrong.
+        "discovery" keeps the expected share of false reports below it; it finds more if many segments are wrong.
     level : float
         One minus the error rate, and the level of the intervals.
     most : int
@@ -239,14 +233,9 @@ def find_segments(
 
     Notes
     -----
-    The intervals are of each segment by itself. The segment was chosen because it deviates, so its true
-    observed/expected is probably closer to 1.
-
-    On engines, one query counts the combinations of labels of several columns, up to about 4,096 of them. Sums of
-    smaller combinations follow from these. Outcomes are drawn for a sample of 131,072 cases, and quantiles are those of
-    a sample; in memory, the quantiles are exact.
-
-    Clusters are not allowed for: if the outcomes of cases are correlated, too many segments are reported.
+    **Clusters are not allowed for**: if the outcomes of cases are correlated, too many segments are reported. A segment
+    was chosen because it deviates, so its true observed/expected is probably closer to 1. Method:
+    `docs/reference/methods.md`.
 
     Examples
     --------

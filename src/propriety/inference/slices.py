@@ -66,17 +66,14 @@ def slices(  # noqa: PLR0913  (the data, the groups, and what is asked of each)
 ) -> Slices:
     r"""Evaluate forecasts in every group: a measure, calibration and net benefit, with intervals and a test.
 
-    The test is of the difference between the mean score of a group, :math:`\bar l_g`, and that of all other cases,
-    :math:`\bar l_r`, by Welch's statistic
+    The mean score of a group, :math:`\bar l_g`, is tested against that of all other cases, :math:`\bar l_r`, by Welch's
+    statistic, with the standard errors :math:`s` of the two means,
 
-    .. math:: t = \frac{\bar l_g - \bar l_r}{\sqrt{s_g^2 + s_r^2}}
+    .. math:: t = \frac{\bar l_g - \bar l_r}{\sqrt{s_g^2 + s_r^2}} .
 
-    with the standard errors :math:`s` of the two means. Groups may share clusters or periods: the error is then that of
-    the difference itself, from the contributions of the clusters or, allowing for correlation between neighbours, of
-    the periods. Other measures are tested by their values and errors in the same way; if groups share clusters or
-    periods, this needs the influence of single cases on the measure, and `note` says if it is not known. Holm's
-    adjustment keeps the probability of any false alarm among all rows at or below one minus the level; groups that are
-    large enough, but have too few events for a test, count as well.
+    Other measures are tested by their values and errors in the same way, and groups that share clusters or periods by
+    the error of the difference itself. Holm's adjustment keeps the probability of any false alarm among all rows at or
+    below one minus the level.
 
     Parameters
     ----------
@@ -92,15 +89,12 @@ def slices(  # noqa: PLR0913  (the data, the groups, and what is asked of each)
     level : float
         Level of the intervals.
     smallest : int
-        A group with fewer cases, or with fewer than 10 events, non-events or clusters, or with an effective number of
-        clusters below 8 or of weighted cases below 20, is not tested: it has its value and a note, but neither interval
-        nor test. If all other cases together are so few, it has an interval, but no test. For measures of answers, such
-        as AURC, right and wrong answers of each model count instead of events. An infinite score has no interval
-        either.
+        A group with fewer cases, or with fewer than 10 events, non-events or clusters, has its value and a note, but
+        neither interval nor test. Nor has one with an effective number of clusters below 8, or of weighted cases below
+        20.
     cluster, period : array-like of shape (n,), or str with a frame, optional
-        Cluster within which cases may be correlated, or their period: cases of one period and of neighbouring periods
-        may be correlated. For measures by draws, and for miscalibration and discrimination, neighbouring periods count
-        as independent, and `note` says so.
+        Cluster within which cases may be correlated; or period, whose cases, also of neighbouring ones, may be
+        correlated.
     n_resamples, seed : int, optional
         Number and seed of the draws, for measures without a formula.
 
@@ -108,17 +102,8 @@ def slices(  # noqa: PLR0913  (the data, the groups, and what is asked of each)
     -----
     A group with another event rate has another mean score even if it is forecast equally well, because a rare event is
     easy to forecast. Look at `excess` and `net_benefit` as well before concluding that forecasts are poor for a group.
-    Groups found by searching for differences need another sample for confirmation.
-
-    With few events the test may reject slightly too often. Below 50 events or non-events, `note` gives their number.
-    Groups with at least 10 events among many with fewer are selected by their outcomes: `p_value` is not adjusted for
-    this, but `p_adjusted` is.
-    AURC and AUGRC are tested on the log scale.
-
-    With few clusters the test may reject too often, or too rarely if their sizes are very unequal: in
-    `studies/clusters.py`, with 50 and 100 clusters, p-values fell below 0.05 in 2 to 8% of samples of two equal groups.
-    If groups share clusters or periods, it was 2 to 6% (`studies/groups.py`), and up to 9% with 50 strongly correlated
-    periods, whose intervals are too narrow.
+    Groups found by searching for differences need another sample for confirmation. With few events or clusters the test
+    may reject slightly too often, which `note` reports. Formulas, limits and simulations: `docs/reference/methods.md`.
 
     References
     ----------

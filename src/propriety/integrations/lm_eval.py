@@ -98,8 +98,7 @@ def read_lm_eval(
     ------
     InputValueError
         If the file is malformed, is not of a multiple-choice task, has several right choices for an item, contradicts
-        the accuracies that the harness computed, or does not tell whether a target is the position or the text of a
-        choice.
+        the logged accuracies, or does not tell whether a target is the position or the text of a choice.
 
     See Also
     --------
@@ -108,13 +107,8 @@ def read_lm_eval(
 
     Notes
     -----
-    If the task has repeats, the filter selects the answer that is read, usually the first. If the choices are in the
-    contexts, as in Winogrande, the file does not contain the right choice. It is derived from `acc`, which requires two
-    choices.
-
-    Lengths are those of the choices without the blank that the harness puts before all of them; if this contradicts
-    the logged accuracies, the blank is part of the choices. A target such as "1" is the position or the text of a
-    choice. All targets of a file are of one kind, and the logged accuracies show which.
+    If the task has repeats, the filter selects the answer that is read, usually the first. How lengths, targets and
+    Winogrande are read: `docs/reference/methods.md`.
 
     Examples
     --------

@@ -76,82 +76,49 @@ def recalibrate(  # noqa: PLR0913  (the data, their dependence, the methods, and
 ) -> Recalibration:
     r"""Fit a recalibration map, and estimate its gain on new cases by cross-fitting.
 
-    The map is fitted to all cases. Its gain is estimated by cross-fitting: the cases of each fold are recalibrated by a
-    map fitted to the other folds. The gain is the mean loss of the forecasts minus that of the recalibrated forecasts,
-    with the interval of a paired comparison; see `compare`. The interval is widened to allow for the variation of the
-    maps between folds, because the cases that one map scores were used to fit the others.
+    The map is fitted to all cases. Its gain is the mean loss of the forecasts minus that of the recalibrated forecasts,
+    where the cases of each fold are recalibrated by a map fitted to the other folds. Its interval is that of a paired
+    comparison (`compare`), widened to allow for the variation of the maps between folds.
 
     Parameters
     ----------
     y_true, forecasts, outcome, sample_weight, pos_label, labels, missing, time
-        The cases, or what describes them, with the forecasts of one model; see `propriety.cases`. A ledger, a
-        ForecastTable, or a mapping of folds to ForecastTables replaces all data.
+        The cases, with the forecasts of one model; see `propriety.cases`. A ledger, a ForecastTable, or a mapping of
+        folds to ForecastTables replaces all data.
     by : mapping of str to array-like, or list of str with a frame or cases, optional
-        Columns, or keys of cases, by whose labels the log-odds are shifted on top of the map; see the notes. Floats,
+        Columns, or keys of cases, by whose labels the log-odds are shifted on top of the map. Floats,
         and whole numbers with more than 50 values, are cut at their quantiles into five parts.
     method : str
-        The map: "auto", a monotone spline in log-odds, shrunk towards the forecasts if the evidence of miscalibration
-        is weak; "intercept", "slope", "logistic", "beta", "spline", "venn-abers", "isotonic"; "none" or "floored",
-        which leave the forecasts as they are or keep them away from 0 and 1; or "choose", the simplest candidate within
-        half a standard error of the best. For classes: "auto", temperature, vector and matrix scaling, each shrunk if
-        the evidence for it is weak; "temperature", "vector", "matrix"; "one-vs-rest auto", "one-vs-rest logistic",
-        "one-vs-rest beta", "one-vs-rest isotonic"; "none", "floored" or "choose".
+        "auto", a monotone spline in log-odds, shrunk if the evidence of miscalibration is weak; "intercept", "slope",
+        "logistic", "beta", "spline", "venn-abers" or "isotonic"; "none" or "floored" (kept away from 0 and 1); or
+        "choose", the simplest within half a standard error of the best. For classes also "temperature", "vector",
+        "matrix" (all three, shrunk, in "auto"), and "one-vs-rest auto", "one-vs-rest logistic", "one-vs-rest beta",
+        "one-vs-rest isotonic".
     candidates : sequence of str
         Further methods to evaluate; with ``method="choose"``, those to choose from, by default all.
     rule : Rule
-        The proper rule, for binary or class forecasts, by which gains are measured and methods are chosen, such as
-        ``Brier()``, or ``BoundedLog(low=0.05, high=0.2)`` for a range of decision thresholds.
+        The proper rule by which gains are measured and methods chosen, such as ``BoundedLog(low=0.05, high=0.2)``.
     folds : int, array-like of shape (n,), or str
         Number of folds; or the fold of each case, a column of the frame, or a key of the cases or the ledger.
     id : array-like of shape (n,), or str with a frame, optional
-        Identifier whose hash determines the fold, so that the same cases are always in the same fold. If a fold would
-        be empty, identifiers are ranked by their hashes and split evenly. For lazy frames, a column of whole numbers;
-        without it, the cases of their table are assigned at random.
+        Identifier whose hash determines the fold; for lazy frames, a column of whole numbers, without which folds are
+        random.
     model : str, optional
         The model, if a ledger has several.
     cluster, period : array-like of shape (n,), or str with a frame, optional
-        Each cluster is kept in one fold, and periods are split into contiguous blocks; intervals allow for the
-        correlation, and so does the shrinkage of "auto" if the cases are available.
-    level : float
-        Level of the intervals.
-    seed : int, optional
-        Seed of the folds; without it, a new one is drawn and stored in the result.
+        Clusters are kept in one fold, periods split into contiguous blocks; intervals allow for the correlation.
+    level, seed : float, and int, optional
+        Level of the intervals, and seed of the folds; without it, a new one is drawn and stored in the result.
 
     Returns
     -------
     Recalibration
-        The map, which can be called like a function, and a row for each candidate.
+        The map, which can be called like a function, and a row for each candidate; `note` compares maps `by` segment.
 
     Notes
     -----
-    Forecasts of 0 and 1 have no log-odds. Maps in log-odds replace them by the floor of the table and one minus the
-    floor; see `propriety.recalibration.floor_of`. "floored" is a candidate if there are such forecasts.
-    Class probabilities have their own floor; see `propriety.recalibration.floor_of_classes`.
-
-    Class maps are fitted to cases, not to tables. A lazy frame of class probabilities is collected if it has at most
-    2**22 values, and larger ones are refused. Pass a random sample of the rows: with a million of them, the standard
-    error of a temperature is about 0.002.
-
-    With `by`, the map has further shifts of the log-odds: one for each label of each column, and one for each segment
-    of up to two columns that stands out, as in `find_segments` with Bonferroni's critical value. They are random
-    intercepts: the shifts of a column are drawn from a normal distribution, whose variance maximises the marginal
-    likelihood. So labels with few cases are shrunk towards the map for all cases, and if the labels of a column do
-    not differ, their shifts are small or 0. The map for all cases is a further candidate. The note compares the two,
-    and the result has the map by segment only if its cross-fitted score is better; ``maps`` has both. The cases are
-    needed, without weights; lazy frames of up to 4,194,304 rows are collected.
-
-    If there are more than 4,096 distinct forecasts, neighbouring ones are grouped. The groups are so small that gains
-    under smooth rules change by less than a hundredth of their standard error. The functions of
-    `propriety.recalibration` do not group.
-
-    The interval is for the maps of the folds, each fitted to fewer cases than the returned map. In
-    `studies/recalibration_gain.py`, 95% intervals from 2,000 miscalibrated cases contained the gain of these maps in 92
-    to 97% of samples, and that of the returned map in 91 to 97%; if the gain is small relative to its noise, they are
-    conservative.
-
-    References
-    ----------
-    Bayle, Bayle, Janson & Mackey (2020), arXiv:2007.12671, for intervals of cross-validated scores if maps vary little.
+    The interval is for the maps of the folds. Formulas, limits and simulations: `docs/reference/methods.md`. For
+    intervals of cross-validated scores if maps vary little: Bayle, Bayle, Janson & Mackey (2020), arXiv:2007.12671.
 
     Examples
     --------
