@@ -1,7 +1,7 @@
 """Correlated times: whether 95% intervals of a mean over time hold, and how often a note says that they may not.
 
 The mean of each time is normal, with a correlation between neighbouring times that falls off geometrically. The
-interval is that of `estimate(..., time=)` for many cases at each time: Student's t with a long-run variance. The note
+interval is that of `estimate(..., period=)` for many cases at each time: Student's t with a long-run variance. The note
 counts how many independent times would have the same error. Writes `results/times.csv` in about ten seconds.
 
 Run: python studies/times.py [--replicates 4000]
@@ -16,7 +16,7 @@ from itertools import product
 import numpy as np
 from study_tables import write_rows
 
-from propriety.inference.dependence import hac, independent_times, student
+from propriety.inference.dependence import hac, independent_periods, student
 from propriety.inference.estimates import few_in_words
 
 TIMES = (10, 20, 60, 120, 365)
@@ -32,8 +32,8 @@ def cover(times: int, correlation: float, replicates: int, generator: np.random.
     parts = (series - mean) / times
     error, df = hac(parts)
     found = student(mean, error, df, 0.95)
-    worth = independent_times(parts, error)
-    noted = [bool(few_in_words(None, None, times=(times, one))) for one in worth.tolist()]
+    worth = independent_periods(parts, error)
+    noted = [bool(few_in_words(None, None, periods=(times, one))) for one in worth.tolist()]
     return {
         "times": times,
         "correlation": correlation,

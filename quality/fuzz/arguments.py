@@ -54,14 +54,14 @@ def _event(drawing: Drawing) -> None:
     options: dict[str, Any] = {"sample_weight": w} | _options(drawing, family)
     judged = None if "" in (y_kind, p_kind, w_kind) else _judged_event(y, p, w, options)
     table = _answer(lambda: pr.ForecastTable.from_predictions(y, p, **options))
-    brier = _answer(lambda: pr.brier_score(y, p, **options))
+    brier = _answer(lambda: pr.brier_score(pr.cases(y, p, **options)))
     _agree(table is None, brier is None, "the table and the score do not both refuse")
     if judged is None or table is None or brier is None:
         refused = judged is not None and {y_kind, p_kind, w_kind} <= SOUND and not _of_another_kind(judged, options)
         _agree(brier is not None or not refused, expected=True, what="sound cases are refused")
         _agree(brier is None or "" in (y_kind, p_kind, w_kind), expected=True, what="unsound cases are scored")
         return
-    _compare_scores(brier, pr.log_score(y, p, **options), judged)
+    _compare_scores(brier, pr.log_score(pr.cases(y, p, **options)), judged)
     _compare_table(table, judged)
     _compare_views(table, judged)
 
@@ -73,8 +73,10 @@ def _classes(drawing: Drawing) -> None:
     rows, p_kind = _held(drawing, containers.MATRICES, [_row(drawing, width) for _ in range(n)])
     options = _options(drawing, family)
     weighted = {"sample_weight": _numbers(drawing, n, lambda: float(drawing.number(4))) if drawing.number(1) else None}
-    brier = _answer(lambda: pr.brier_score(y, rows, **weighted, **options))
-    ranked = _answer(lambda: pr.ranked_probability_score(y, rows, **weighted, **_without(options, "pos_label")))
+    brier = _answer(lambda: pr.brier_score(pr.cases(y, rows, **weighted, **options)))
+    ranked = _answer(
+        lambda: pr.ranked_probability_score(pr.cases(y, rows, **weighted, **_without(options, "pos_label")))
+    )
     if "" in (y_kind, p_kind) or (p_kind == "ragged" and n == 1):  # A single row may be of one event.
         return
     if _are_read_by_name(y, rows, options):
@@ -85,11 +87,11 @@ def _classes(drawing: Drawing) -> None:
         _agree(brier is not None or not refused, expected=True, what="sound rows are refused")
         _agree(brier is None, expected=True, what="unsound rows are scored")
         return
-    _compare_scores(brier, pr.log_score(y, rows, **weighted, **options), judged)
+    _compare_scores(brier, pr.log_score(pr.cases(y, rows, **weighted, **options)), judged)
     _close(ranked, oracle.rps(judged), "the ranked probability score")
     tables = pr.ForecastTable.per_class(y, rows, **weighted, **_without(options, "pos_label"))
     _close(math.fsum(pr.brier_score(table) for table in tables.values()), oracle.brier(judged), "the sum over classes")
-    parts = pr.decompose(y, rows, **weighted, **_without(options, "pos_label"))
+    parts = pr.decompose(pr.cases(y, rows, **weighted, **_without(options, "pos_label")))
     _close(parts.miscalibration - parts.discrimination + parts.uncertainty, oracle.brier(judged), "the parts of rows")
 
 

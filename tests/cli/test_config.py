@@ -52,7 +52,7 @@ def test_no_file_of_the_current_folder_is_read_unless_it_is_named(run, folder, n
     for table in ("[evaluate]\n", "[tool.propriety]\n", "[tool.propriety.evaluate]\n"):
         (folder / name).write_text(f"{table}{options}")
         done = run("evaluate", "p.csv", "--outcome", "y", "--forecast", "honest", *FEW)
-        assert (done.exit_code, "95% CI" in done.stdout, done.stderr) == (0, True, "")
+        assert (done.exit_code, "95% intervals" in done.stdout, done.stderr) == (0, True, "")
     assert (folder / "kept.html").read_text() == "kept"
     assert not (folder.parent / "outside.json").exists()
     assert not (folder / "executed").exists()

@@ -37,7 +37,7 @@ def test_scores_and_the_comparison_are_those_of_single_calls(found):
 def test_the_report_has_the_horizon(found):
     outcome, _, evaluation = found
     page = evaluation.to_html()
-    assert f"{outcome.censored[0]} of 600 cases" in page
+    assert f"{outcome.censored[0]} of them censored before 1" in page
     assert "by 1" in page
 
 

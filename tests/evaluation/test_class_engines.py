@@ -208,7 +208,6 @@ BAD = {
     "weight": (row_5("w", -1.0), {"outcome": "y", "sample_weight": "w"}),
     "weight missing": (row_5("w", None), {"outcome": "y", "sample_weight": "w"}),
     "no weight": (LAZY.with_columns(w=0.0 * pl.col("w")), {"outcome": "y", "sample_weight": "w"}),
-    "tolerance": (LAZY, {"outcome": "y", "tolerance": 2.0}),
     "missing": (LAZY, {"outcome": "y", "missing": "skip"}),
     "thresholds": (LAZY, {"outcome": "y", "thresholds": 0.2}),
     "group unknown": (row_5("ward", None), {"outcome": "y", "by": "ward"}),

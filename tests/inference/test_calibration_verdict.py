@@ -54,9 +54,8 @@ def judged(y, p, **options):
 
 
 def told(y, p, **options):
-    """Return what an evaluation says about the calibration of a model."""
-    lines = pr.evaluate(y, {"m": p}, **DRAWS, **options).summary().splitlines()
-    return " ".join(line for line in lines if line.startswith(("m is ", "m: ")))
+    """Return what is said about the calibration of a model."""
+    return judged(y, p, **options).summary("m")
 
 
 def test_forecasts_that_are_too_extreme_are_called_miscalibrated():
@@ -67,8 +66,6 @@ def test_forecasts_that_are_too_extreme_are_called_miscalibrated():
     cost = pr.estimate(y, p, pr.measures.Miscalibration())
     perfect = f" would lower its Brier score of 0.178 by {cost.value:.5f} ({cost.low:.5f} to {cost.high:.4f})."
     assert perfect in judged(y, p).summary("m")
-    gain = pr.evaluate(y, {"m": p}, **DRAWS).recalibration["m"].verdict
-    assert f"Recalibration would lower its Brier score of 0.178 by {gain.gain:.5f} (" in found
 
 
 @pytest.mark.simulation
@@ -95,8 +92,6 @@ def test_the_direction_is_named(change, direction, words):
     assert direction in found.directions
     assert found.outcome == "miscalibrated"
     assert words in found.summary("m")
-    # What recalibration gains is said of an evaluation only.
-    assert found.summary("m").partition(" Perfect recalibration")[0] == told(y, p).partition(" Recalibration")[0]
 
 
 def test_a_wave_has_the_wrong_shape():

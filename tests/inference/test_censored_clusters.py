@@ -118,7 +118,7 @@ def test_reports_and_groups_accept_weights_and_clusters():
     time, status, forecasts, cluster = cases(n=600)
     outcome = outcome_of(time, status, sample_weight=1.0 + cluster % 2)
     evaluation = pr.evaluate(outcome, forecasts, cluster=cluster, by={"half": np.arange(600) % 2}, seed=1)
-    assert "censored before 0.85" in evaluation.summary()
+    assert "censored before 0.85" in str(evaluation)
     estimate = pr.estimate(outcome, forecasts["a"], cluster=cluster)
     assert estimate.method == "influence function, cluster-robust, with estimated censoring weights"
     assert estimate.units == len(np.unique(cluster[outcome.only().weight > 0.0]))

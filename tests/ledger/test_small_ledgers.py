@@ -118,7 +118,7 @@ def test_cells_are_a_power_of_two_within_every_limit(rows, keys, tables, cells):
 def test_unusual_minimums_are_explained():
     ledger = pr.condense(Y, {"p": P}).grid(4)
     with pytest.raises(
-        InputValueError, match=r"minimum must be 1, or from 3 to .*got 2.*Hint: with 2, every suppressed"
+        InputValueError, match=r"smallest must be 1, or from 3 to .*got 2.*Hint: with 2, every suppressed"
     ):
         pr.coarsen(ledger, cells=4, smallest=2)
 

@@ -100,7 +100,7 @@ class Texts:
         numbers: Sequence[str],
         others: Role | None = None,
     ) -> duckdb.DuckDBPyRelation:
-        """Open the files, after a query for the faults and the facts of columns, and another one for labels.
+        """Open the files, after a query for the errors and the facts of columns, and another one for labels.
 
         With `others`, all columns are needed, and those without a role have this one.
         """

@@ -103,8 +103,8 @@ def _model_row(table: Table, line: Line, spans: Sequence[int], *, ranked: bool) 
 def _row(table: Table, line: Line) -> str:
     """Return the row of a measure, with an interval drawn for each model."""
     better = f' <small class="soft">{_text(line.aside)}</small>' if line.aside else ""
-    sub = ' class="sub"' if line.label.startswith(" ") else ""
-    cells = [f'<th scope="row"{sub}>{_text(line.label.strip())}{better}</th>']
+    sub = ' class="sub"' if line.is_detail else ""
+    cells = [f'<th scope="row"{sub}>{_text(line.label)}{better}</th>']
     axis = _axis(line.cells)
     for place, cell in enumerate(line.cells):
         number, limits = table.parts(place, cell)

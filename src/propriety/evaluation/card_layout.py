@@ -31,6 +31,12 @@ class Line:
     label: str
     aside: str
     cells: tuple[Cell | None, ...]
+    is_detail: bool = False
+
+    @property
+    def indented(self) -> str:
+        """The label as text shows it, under the line that it belongs to."""
+        return f"  {self.label}" if self.is_detail else self.label
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +66,7 @@ class Table:
 
     def without_details(self) -> Table:
         """Return the table without the lines that are indented, such as those of single groups."""
-        blocks = [(question, tuple(line for line in own if line.label[0] != " ")) for question, own in self.blocks]
+        blocks = [(question, tuple(line for line in own if not line.is_detail)) for question, own in self.blocks]
         return replace(self, blocks=tuple(blocks))
 
     def text(self) -> list[str]:
@@ -82,9 +88,11 @@ def _across(evidence: Evidence, lines: Mapping[tuple[str, str], Sequence[Cell]])
         of_model = {cell.row.model: cell for cell in cells}
         label, better = measure, cells[0].row.better
         if cells[0].row.short == "difference":
-            named = "  {} less {}, paired".format(*evidence.names.values())
+            named = "{} less {}, paired".format(*evidence.names.values())
             label = named if len(named) <= LONGEST_DIFFERENCE else measure
-        laid.append((question, Line(label, f"({better})" if better else "", tuple(map(of_model.get, evidence.models)))))
+        own = tuple(map(of_model.get, evidence.models))
+        line = Line(label, f"({better})" if better else "", own, is_detail=cells[0].row.is_detail)
+        laid.append((question, line))
     blocks = tuple((question, tuple(line for _, line in own)) for question, own in groupby(laid, lambda one: one[0]))
     return Table(tuple(evidence.names.values()), blocks)
 
@@ -94,9 +102,9 @@ def _down(evidence: Evidence, lines: Mapping[tuple[str, str], Sequence[Cell]]) -
     slices = evidence.evaluation.slices
     about_groups = "" if slices is None else question_of_groups(evidence.evaluation, slices)
     columns: dict[bool, dict[str, Sequence[Cell]]] = {False: {}, True: {}}
-    for (question, measure), cells in lines.items():
+    for (question, _), cells in lines.items():
         short, of_groups = cells[0].row.short, question == about_groups
-        is_single_group = of_groups and measure.startswith("  ")
+        is_single_group = of_groups and cells[0].row.is_detail
         if short not in LEFT_OUT and not is_single_group:
             columns[of_groups][short] = cells
     models = _ordered(evidence)[:MOST_DOWN]
@@ -147,7 +155,7 @@ def _widths(table: Table) -> tuple[list[list[tuple[str, str]]], list[int], list[
 def _by_measure(table: Table) -> list[str]:
     """Return a table with models across: below each name the numbers end where it does."""
     parts, numbers, limits = _widths(table)
-    label = max(4 + len(line.label) + len(line.aside) for line in table.lines)
+    label = max(4 + len(line.indented) + len(line.aside) for line in table.lines)
     widths = [number + 2 + limit for number, limit in zip(numbers, limits, strict=True)]
     names = short_names(table.head, longest=max(min(widths), 8))
     columns = zip(names, numbers, widths, strict=True)
@@ -156,7 +164,7 @@ def _by_measure(table: Table) -> list[str]:
     for question, lines in table.blocks:
         out.append(question)
         for line in lines:
-            text = f"  {line.label}"
+            text = f"  {line.indented}"
             cells = zip(next(row), numbers, widths, strict=True)
             written = "".join(
                 f"   {f'{one.rjust(number)}  {both}'.ljust(width)}" for (one, both), number, width in cells

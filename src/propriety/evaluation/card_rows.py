@@ -84,7 +84,7 @@ def _score_rows(evaluation: Evaluation) -> Iterator[Row]:
     compared = evaluation.comparison
     if compared is not None and len(evaluation.models) == 2:
         numbers = [compared.difference[0], compared.low[0], compared.high[0]]
-        named = {"question": question, "measure": "  first less second, paired", "short": "difference"}
+        named = {"question": question, "measure": "first less second, paired", "short": "difference", "is_detail": True}
         unit = "difference per 1,000" if is_cost else "difference"
         yield _row(numbers, **named, model=evaluation.models[0], unit=unit, ideal=0.0)
     if is_cost:
@@ -292,12 +292,12 @@ def _group_calibration_rows(
         for model in evaluation.models:
             (row,) = np.flatnonzero((found.model == model) & (found.group == group)).tolist()
             label, n = _cut(group), cases[group]
-            yield _group_row(found, row, question, f"  {label}, {n:,} cases", label)
+            yield _group_row(found, row, question, f"{label}, {n:,} cases", label)
 
 
 def _group_row(found: GroupCalibration, row: int, question: str, measure: str, short: str) -> Row:
     named = {"question": question, "measure": measure, "short": short, "model": str(found.model[row])}
-    return _row(_ratio(found, row), **named, unit="ratio", ideal=1.0)
+    return _row(_ratio(found, row), **named, unit="ratio", ideal=1.0, is_detail=True)
 
 
 def _ratio(found: GroupCalibration | EvaluatedClasses, row: int) -> list[float]:

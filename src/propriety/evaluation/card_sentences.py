@@ -301,12 +301,12 @@ def _notes(evidence: Evidence) -> Iterable[str]:
     evaluation = evidence.evaluation
     notes: list[str] = []
     if evaluation.comparison is not None and evaluation.comparison.note:
-        notes.append(evaluation.comparison.note.removesuffix("."))
+        notes.append(evaluation.comparison.note)
     key = evaluation.problem.headline.key
     for model in evidence.models:
         notes.append(evaluation.estimates[model][key].note)
         verdict = verdict_of(evaluation, model)
         if verdict is not None and calibration_outcome(evaluation, model) != "not tested":
             notes.append(verdict.note)
-    distinct = list(dict.fromkeys(capitalized(of_intervals(note)) for note in notes if note))
+    distinct = list(dict.fromkeys(capitalized(of_intervals(note.rstrip("."))) for note in notes if note))
     return [f"{one}." for one in distinct if not any(one != other and one in other for other in distinct)]

@@ -56,7 +56,9 @@ class Row:
     better : str
         Which values are good.
     ideal : float
-        The value that is best, or from which the sign of a difference is told; NaN if there is none.
+        The value that is best, or from which the sign of a difference is seen; NaN if there is none.
+    is_detail : bool
+        Whether it belongs to the row above, under which it is indented.
     """
 
     question: str
@@ -70,6 +72,7 @@ class Row:
     outcome: str = ""
     better: str = ""
     ideal: float = math.nan
+    is_detail: bool = False
 
     @property
     def has_limits(self) -> bool:

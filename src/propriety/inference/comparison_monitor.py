@@ -268,7 +268,8 @@ def _pair_of(cases: Cases, reference: object) -> Cases:
 def options_of(cases: Cases) -> dict[str, Any]:
     """Return the labels with which a stream is continued that began with cases."""
     labels = cases.sides if cases.labels is None else cases.labels
-    return {"pos_label": None, "labels": None if labels == tuple(range(len(labels))) else labels}
+    plain = labels == tuple(range(len(labels)))
+    return {"pos_label": cases.pos_label if plain else None, "labels": None if plain else labels}
 
 
 def range_of(rule: Rule, classes: int | None) -> tuple[float, float]:

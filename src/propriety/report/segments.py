@@ -32,7 +32,7 @@ def segments_report(
     Examples
     --------
     >>> import propriety as pr
-    >>> found = pr.find_segments([0, 1] * 40, [0.5] * 80, by={"site": ["a", "b"] * 40}, seed=1)
+    >>> found = pr.find_segments(pr.cases([0, 1] * 40, [0.5] * 80, by={"site": ["a", "b"] * 40}), seed=1)
     >>> segments_report(found)[:15]
     '<!doctype html>'
     """

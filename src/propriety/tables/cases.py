@@ -107,6 +107,8 @@ class Cases:
         Name of each model's forecasts in error messages; "y_proba" by default.
     sides : tuple
         For one event, the labels of the other outcome and of the event.
+    pos_label : label, optional
+        The label of the event, if it was given alone.
     event_note : str
         If the forecasts were given in two columns, which of them is the event's; else empty.
     censoring : Censoring, optional
@@ -138,6 +140,7 @@ class Cases:
     rows: NDArray[np.intp] | None = None
     arguments: Mapping[str, str] = field(default_factory=dict)
     sides: tuple[Any, Any] = (0, 1)
+    pos_label: Any = None
     event_note: str = ""
     censoring: Censoring | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
@@ -274,9 +277,11 @@ class Cases:
         >>> replace(rows, is_counted=True).expanded().forecasts["a"]
         array([0.2, 0.2, 0.7])
         """
+        if not self.is_counted:
+            return self
         counts = self.weights()
-        if not self.is_counted or counts is None:
-            return replace(self, is_counted=False) if self.is_counted else self
+        if counts is None:
+            return replace(self, is_counted=False)
         if counts.sum() > MOST_EXPANDED:
             law = f"rows that stand for more than {MOST_EXPANDED:,} cases are evaluated from their counts only"
             raise InputValueError(law, hint="pass propriety.condense of these cases.")

@@ -103,11 +103,12 @@ def cases(  # noqa: PLR0913  (the one place where everything about the cases is 
     >>> seen = pr.cases([0, 1, 1], {"a": [0.2, 0.7, 0.4], "b": [0.1, None, 0.3]}, missing="drop")
     >>> seen
     Cases(models=['a', 'b'], cases=2, dropped=1)
-    >>> pr.compare(seen, pr.Brier()).n
+    >>> pr.compare(seen, measure=pr.Brier()).n
     2
-    >>> frame = {"ill": ["no", "yes"], "risk": [0.2, 0.7]}
-    >>> pr.brier_score(pr.cases(pl.DataFrame(frame), "risk", outcome="ill", pos_label="yes"))
-    Score(0.065, rule='Brier()', scale='one component, 0 to 1, lower is better', n=2)
+    >>> import polars as pl
+    >>> frame = pl.DataFrame({"ill": ["no", "yes"], "risk": [0.2, 0.7]})
+    >>> pr.brier_score(pr.cases(frame, "risk", outcome="ill", pos_label="yes"))
+    Score(0.06500000000000002, rule='Brier()', scale='one component, 0 to 1, lower is better', n=2)
     """
     refuse_time(time)
     reading = {"outcome": outcome, "X": X, "by": by, "cluster": cluster, "period": period, "counts": counts, "id": id}

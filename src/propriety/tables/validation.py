@@ -150,6 +150,7 @@ def read_cases(  # noqa: PLR0913  (the data, what the cases belong to, and how t
         rows=rows,
         arguments=names,
         sides=read.sides,
+        pos_label=pos_label if labels is None else None,
         event_note=read.event_note,
     )
     return cases.as_rows() if kind == "classes" else cases
