@@ -18,4 +18,12 @@ class Reason:
     explains: Callable[[dict[str, Any], dict[str, Any], list[str]], bool]
 
 
-REASONS: tuple[Reason, ...] = ()
+def _is_untested_verdict(before: dict[str, Any], after: dict[str, Any], paths: list[str]) -> bool:
+    """Whether only verdicts on calibration differ, from 0 to NaN."""
+    verdicts = all(path.endswith("miscalibrated") for path in paths)
+    return verdicts and all(before["entries"][path] == 0.0 and after["entries"][path] == "nan" for path in paths)
+
+
+REASONS: tuple[Reason, ...] = (
+    Reason("a verdict on calibration that was not tested is NaN, and was 0, as if calibrated", _is_untested_verdict),
+)

@@ -15,7 +15,6 @@ from pyarrow import csv, parquet
 
 import propriety as pr
 from propriety.cli.cases import Cases
-from propriety.cli.files import open_relation
 from propriety.errors import ProprietyError
 
 N = 48
@@ -169,7 +168,7 @@ def from_files(kind, folder, suffix):
         text = pa.array([str(one) for one in objects(KINDS[kind][0])])
         csv.write_csv(pa.table({"y": Y, "p": P, "k": text}), path)
     columns = Cases(outcome="y", forecasts=["p"], by=["k"], cluster="k")
-    with open_relation([path], labels=columns.labels()) as opened:
+    with columns.opened([path]) as opened:
         return columns.arguments(opened)["y_true"]
 
 
