@@ -182,19 +182,19 @@ def test_classes_and_their_labels_come_back(tmp_path, same):
 
 
 def test_rules_of_ones_own_come_back_by_name_or_as_unknown(tmp_path):
-    class Absolute(pr.BinaryRule):
+    class AbsoluteOfItsOwn(pr.BinaryRule):
         def loss(self, p, *, event, ops=None):
             return abs(p - event)
 
-    rule = Absolute()
+    rule = AbsoluteOfItsOwn()
     ledger = condensed(rules=[rule])
     ledger.to_parquet(tmp_path / "l")
     again = pr.Ledger.from_parquet(tmp_path / "l")
     unknown = next(one for one in again.rules if isinstance(one, UnknownRule))
-    assert repr(unknown) == "Absolute()"
+    assert repr(unknown) == "AbsoluteOfItsOwn()"
     np.testing.assert_array_equal(again.moments(unknown).mean, ledger.moments(rule).mean)
     again.to_parquet(tmp_path / "again")
-    assert repr(pr.Ledger.from_parquet(tmp_path / "again").rules[-1]) == "Absolute()"
+    assert repr(pr.Ledger.from_parquet(tmp_path / "again").rules[-1]) == "AbsoluteOfItsOwn()"
 
 
 def test_a_ledger_of_tables_alone_is_stored_without_moments(tmp_path):

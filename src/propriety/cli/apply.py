@@ -94,9 +94,9 @@ def apply(map_file: str, files: Sequence[str], forecast: str, name: str, output:
             expressions = _expressions(shifted, columns)
             result = typed.with_columns(**dict(zip(added, expressions, strict=True))).select(*schema, *added)
             relation: duckdb.DuckDBPyRelation = result.to_native()
-            with stage("writing"), replaced(output) as path:
+            with stage("writing", is_held=True), replaced(output) as path:
                 (relation.write_parquet if is_parquet else relation.write_csv)(str(path))
-            with stage("counting"):
+            with stage("counting", is_held=True):
                 count = result.select(rows=nw.len(), empty=nw.col(added[0]).is_null().cast(nw.Int64).sum()).collect()
     rows, empty = (int(count[column].item()) for column in ("rows", "empty"))
     if empty:

@@ -169,7 +169,7 @@ def evaluation_of_files(files: Sequence[Path], options: dict[str, Any]) -> Itera
         yield evaluate_cases(_tables(files) if ledger is None else ledger, **options)
         return
     with cases.opened(files) as frame:
-        with stage("reading"):
+        with stage("reading", is_held=True):
             evaluation = evaluate_cases(**cases.arguments(frame), **options)
         yield replace(evaluation, calls=evaluation.calls.with_labels(cases.labels_typed(frame)))
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import narwhals as nw
 
 from propriety.cli.inputs import Format, check_columns, checked_footer, format_of, shown
+from propriety.cli.interrupts import held, stopped_by_interrupt
 from propriety.cli.spreadsheets import read_sheets
 from propriety.cli.text_heads import Compression, Dialect, line_too_long, names_in_queries
 from propriety.cli.texts import Role, Texts, literal
@@ -51,7 +52,8 @@ def open_relation(
     `roles` says how columns of text files are read, and `others` how those without a role are; the columns `numbers`
     must contain numbers.
     """
-    import duckdb
+    with held():
+        import duckdb
 
     dialect, roles = dialect or Dialect(), roles or {}
     formats = {format_of(path) for path in files}
@@ -63,22 +65,27 @@ def open_relation(
     dialect.check_used("CSV" if form in TEXT else form.capitalize(), used_options)
     with tempfile.TemporaryDirectory(prefix="propriety-") as folder:
         connection = duckdb.connect(":memory:", config={**SETTINGS, "temp_directory": folder})
-        try:
-            connection.execute("SET enable_progress_bar = false")
-            used = [*roles, *numbers]
-            if form in TEXT:
-                relation = Texts(files, TEXT[form], dialect).relation(connection, roles, numbers, others)
-            elif form == "excel":
-                cut = [name for name, role in roles.items() if role == "quantity"]
-                sheets = read_sheets(files, sheet=dialect.sheet, nulls=dialect.nulls, numbers=numbers, cut=cut)
-                relation = _from_arrow(connection, [sheets], used)
-            else:
-                relation = _relation(connection, files, form, used)
-            yield nw.from_native(relation)
-        except duckdb.Error as error:
-            raise _reason(error) from error
-        finally:
-            connection.close()
+        with stopped_by_interrupt(connection.interrupt) as interrupted:
+            try:
+                connection.execute("SET enable_progress_bar = false")
+                used = [*roles, *numbers]
+                if form in TEXT:
+                    relation = Texts(files, TEXT[form], dialect).relation(connection, roles, numbers, others)
+                elif form == "excel":
+                    cut = [name for name, role in roles.items() if role == "quantity"]
+                    sheets = read_sheets(files, sheet=dialect.sheet, nulls=dialect.nulls, numbers=numbers, cut=cut)
+                    relation = _from_arrow(connection, [sheets], used)
+                else:
+                    relation = _relation(connection, files, form, used)
+                yield nw.from_native(relation)
+            except (duckdb.Error, RuntimeError) as error:
+                if interrupted.is_set():
+                    raise KeyboardInterrupt from error
+                if not isinstance(error, duckdb.Error):
+                    raise
+                raise _reason(error) from error
+            finally:
+                connection.close()
 
 
 def _relation(

@@ -73,7 +73,7 @@ def condense(
         if kind is not None:
             law = f"condense reads files of cases; these are {kind}"
             raise InputValueError(law, hint=f"`propriety merge` adds {kind}.")
-        with cases.opened(paths) as frame, stage("counting"):
+        with cases.opened(paths) as frame, stage("counting", is_held=True):
             arguments = cases.arguments(frame)
             if counts is not None:
                 arguments["counts"] = arguments.pop("sample_weight")

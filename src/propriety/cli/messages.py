@@ -10,7 +10,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from propriety.cli.interrupts import check_interrupt
+from propriety.cli.interrupts import check_interrupt, held
 from propriety.errors import ProprietyError
 from propriety.inference.number_words import number, number_and_limits
 from propriety.tables import laws
@@ -118,10 +118,13 @@ def beside() -> Console:
 
 
 @contextmanager
-def stage(name: str) -> Iterator[None]:
-    """Show on a terminal what is being done; raise KeyboardInterrupt after it if a library swallowed a signal."""
+def stage(name: str, *, is_held: bool = False) -> Iterator[None]:
+    """Show on a terminal what is being done; raise KeyboardInterrupt after it if a library swallowed a signal.
+
+    With `is_held`, a signal waits for the end: an engine and its extensions are used, which it could crash.
+    """
     console = beside()
-    with console.status(name) if console.is_terminal else nullcontext():
+    with console.status(name) if console.is_terminal else nullcontext(), held() if is_held else nullcontext():
         yield
     check_interrupt()
 

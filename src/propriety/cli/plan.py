@@ -170,7 +170,7 @@ def _forecasts(paths: Sequence[Path], columns: Sequence[str], dialect: Dialect) 
         raise InputValueError(f"must name each model once; {twice!r} is named again", argument="--forecast")
     with open_relation(paths, dialect=dialect, numbers=list(columns)) as frame:
         checked_columns(frame, list(columns))
-        with stage("reading"):
+        with stage("reading", is_held=True):
             forecasts = frame.select(*columns).collect(backend="pyarrow")
     return {name: forecasts[name].to_numpy() for name in columns}
 

@@ -135,11 +135,11 @@ def _of_cases(paths: Sequence[Path], cases: Cases, id_column: str | None, option
     """Recalibrate cases; their keys are the columns of segments, or the identifier."""
     keyed = cases if id_column is None else replace(cases, by=[id_column])
     with keyed.opened(paths, cut=id_column is None) as frame:
-        with stage("reading"):
+        with stage("reading", is_held=True):
             arguments = keyed.arguments(frame)
         if id_column is not None:
             (arguments["id"],) = arguments.pop("by")
-        with stage("recalibration"):
+        with stage("recalibration", is_held=True):
             return recalibrated(**arguments, **options)
 
 

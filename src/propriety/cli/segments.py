@@ -85,9 +85,9 @@ def segments(files: Sequence[str], html: str | None, json_file: str | None, **op
         if condensed_kind(paths) is not None:
             raise InputValueError("segments are searched in files of cases; these are condensed")
         with cases.opened(paths, cut=True) as frame:
-            with stage("reading"):
+            with stage("reading", is_held=True):
                 arguments = cases.arguments(frame)
-            with stage("searching"):
+            with stage("searching", is_held=True):
                 result = find_segments(read_source(**arguments), **options)
     if html is not None:
         write(html, result.to_html())
