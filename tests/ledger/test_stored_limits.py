@@ -70,7 +70,7 @@ LISTS = pa.list_(pa.float64())
             "moments",
             "mean",
             lambda c: pa.array([None, *c.to_pylist()[1:]], c.type),
-            "mean must hold lists of numbers|whole Parquet files",
+            "mean must hold lists of numbers|whole Parquet file",
         ),
         ("moments", "mean", lambda c: pa.array([[1, 0, 1]] * len(c)), "mean must hold lists of numbers"),
         ("moments", "mean", lambda c: pa.array([1.0] * len(c)), "mean must hold lists of numbers"),

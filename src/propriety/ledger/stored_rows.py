@@ -205,8 +205,10 @@ def is_same(kind: str, one: Any, other: Any) -> bool:
             is_close = np.allclose(mine.to_numpy(), theirs.to_numpy(), rtol=SAME_WEIGHT, atol=0.0)
         elif name in PER_SERIES:
             first, second = (series_column(rows, name, mine.type.list_size) for rows in (one, other))
-            rounding = SAME_WEIGHT * scale[:, None]
-            is_close = bool(np.isclose(first, second, rtol=SAME_WEIGHT, atol=rounding, equal_nan=True).all())
+            # `numpy.isclose` takes an array as `atol` only from NumPy 2 on.
+            with np.errstate(invalid="ignore"):
+                near = np.abs(first - second) <= SAME_WEIGHT * (scale[:, None] + np.abs(second))
+            is_close = bool((near | (first == second) | (np.isnan(first) & np.isnan(second))).all())
         else:
             is_close = mine.equals(theirs)
         if not is_close:
