@@ -11,7 +11,7 @@ import pytest
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError, MissingValuesError
 from propriety.ledger.ledger import Ledger
-from propriety.tables.reading import as_arguments, read_source
+from propriety.tables.reading import read_beside, read_source
 
 N = 240
 RNG = np.random.default_rng(7)
@@ -273,14 +273,33 @@ def test_outcomes_with_follow_up():
 
 
 def test_cases_are_read_again_from_their_arguments():
-    read = pr.cases(["no", "yes", None], [[0.2, 0.8], [0.6, 0.4], [0.5, 0.5]], by=["x", "y", "x"], missing="drop")
-    again = read_source(**as_arguments(read))
-    assert (again.forecasts["forecast"].tolist(), again.outcome.tolist()) == ([0.8, 0.4], [False, True])
-    rows = pr.cases(GRADE, ROWS, labels=range(3), period=DAY, ordered=True)
-    same = read_source(**as_arguments(rows))
-    assert Ledger.of_cases(same).kind == Ledger.of_cases(rows).kind == "ordinal"
-    np.testing.assert_array_equal(same.period.codes, rows.period.codes)
-    assert pr.cases(rows) is rows
+    lazy = pr.cases(FRAME.lazy(), ["p", "q"], outcome="y", by="site", cluster="patient", missing="drop")
+    again = read_source(**lazy.given)
+    assert (again.models, again.keys, again.cluster, again.drop) == (("p", "q"), ("site",), "patient", True)
+    columns = {f"p{place}": ROWS[:, place] for place in range(3)}
+    frame = pl.LazyFrame({"y": GRADE, "day": DAY, **columns})
+    rows = pr.cases(frame, {"m": list(columns)}, outcome="y", labels=range(3), period="day", ordered=True)
+    same = read_source(**rows.given)
+    ledgers = [Ledger.of_cases(one) for one in (rows, same)]
+    assert [one.kind for one in ledgers] == ["ordinal"] * 2
+    assert ledgers[0].periods() == ledgers[1].periods() == sorted(set(DAY.tolist()))
+    held = pr.cases(GRADE, ROWS)
+    assert pr.cases(held) is held
+
+
+def test_another_forecast_is_read_for_the_rows_of_the_cases():
+    y, p = ["no", "yes", None, "no"], [0.2, 0.8, 0.5, 0.3]
+    read = pr.cases(y, p, labels=["no", "yes"], missing="drop")
+    assert read_beside(read, [0.1, 0.2, 0.3, 0.4]).forecasts["forecast"].tolist() == [0.1, 0.2, 0.4]
+    rows = pr.cases(["b", "a"], [[0.2, 0.3, 0.5], [0.6, 0.2, 0.2]], labels=["a", "b", "c"])
+    other = read_beside(rows, [[0.1, 0.1, 0.8], [0.3, 0.3, 0.4]])
+    assert (other.outcomes().tolist(), other.labels) == ([1, 0], ("a", "b", "c"))
+
+
+def test_counted_cases_are_condensed_by_some_of_their_keys():
+    read = pr.cases([0, 1, 1], [0.2, 0.7, 0.7], counts=[30, 10, 5], by={"site": ["x", "x", "y"], "day": [1, 2, 2]})
+    ledger = pr.condense(read, by="day")
+    assert (ledger.index.names, ledger.n, ledger.table(day=2).n) == (("day",), 45, 15)
 
 
 def test_a_monitor_reads_cases():

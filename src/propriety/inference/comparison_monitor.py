@@ -22,7 +22,7 @@ from propriety.rules.scoring import losses_of
 from propriety.tables.arrays import PAIR
 from propriety.tables.cases import Cases
 from propriety.tables.labels import Labels
-from propriety.tables.reading import outcomes_by_row
+from propriety.tables.reading import read_beside
 from propriety.tables.validation import read_cases, read_rates
 
 Standing: TypeAlias = Literal["better", "worse", "not distinguishable"]
@@ -255,8 +255,7 @@ def _pair_of(cases: Cases, reference: object) -> Cases:
     (forecast,) = cases.forecasts.values()
     against = read_rates(reference, cases)
     if against is None:
-        outcome, labels = outcomes_by_row(cases)
-        read = read_cases(outcome, reference, labels=labels, missing="drop").checked()
+        read = read_beside(cases, reference).checked()
         (against,) = read.forecasts.values()
         if len(read) != len(cases) or against.shape != forecast.shape:
             law = "must be a rate, one rate per class, or a forecast of each of the {cases:,} cases"

@@ -15,14 +15,14 @@ from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.ledger.keyed_tables import KeyedTables
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.moments import OUTCOME, Moments
-from propriety.ledger.sources import Data, counted_ledger, open_ledger, usual_rules
+from propriety.ledger.sources import Data, open_ledger, usual_rules
 from propriety.rules.rule import Rule, check_rule
-from propriety.tables.cases import Cases, check_nothing_beside
+from propriety.tables.cases import Cases
 from propriety.tables.events import Event
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.labels import Labels
 from propriety.tables.lazy_cases import LazyCases
-from propriety.tables.reading import read_source, refuse_time
+from propriety.tables.reading import refuse_time
 from propriety.tables.validation import Forecasts, Missing
 
 
@@ -94,15 +94,8 @@ def condense(  # noqa: PLR0913  (the data, what the cases share, and how they ar
         check_rule(rule)
     reading: dict[str, Any] = {"outcome": outcome, "cluster": cluster, "period": period, "counts": counts}
     reading |= {"sample_weight": sample_weight, "ordered": ordered, "pos_label": pos_label, "labels": labels}
-    if isinstance(y_true, Ledger):
-        check_nothing_beside("a Ledger", {"counts": counts})
-    if counts is not None or (isinstance(y_true, Cases) and y_true.is_counted):
-        read = read_source(y_true, forecasts, by=by, **reading, missing=missing)
-        assert isinstance(read, Cases)  # noqa: S101  (for the type checker; counted rows are in memory)
-        ledger = counted_ledger(read, lambda kind: [*usual_rules(kind), *asked])
-    else:
-        ledger = open_ledger(y_true, forecasts, by=by, cells=cells, **reading, missing=missing)
-        ledger.fill([*usual_rules(ledger.kind), *asked])
+    ledger = open_ledger(y_true, forecasts, by=by, cells=cells, rules=asked, **reading, missing=missing)
+    ledger.fill([*usual_rules(ledger.kind), *asked])
     if cells is not None:
         return ledger.grid(cells)
     for model in ledger.models:

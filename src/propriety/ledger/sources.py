@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -10,7 +10,7 @@ import numpy as np
 from narwhals.typing import IntoFrame
 from numpy.typing import ArrayLike
 
-from propriety.errors import InputTypeError, InputValueError
+from propriety.errors import InputTypeError
 from propriety.ledger.case_moments import moments_of_cases
 from propriety.ledger.key_index import KeyIndex
 from propriety.ledger.keyed_tables import KeyedTables
@@ -24,6 +24,7 @@ from propriety.tables.cases import Cases, check_nothing_beside
 from propriety.tables.censored_outcomes import CensoredOutcomes
 from propriety.tables.events import Event
 from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.frames import check_number_of_models
 from propriety.tables.lazy_cases import LazyCases
 from propriety.tables.models import check_tables
 from propriety.tables.reading import read_source
@@ -39,21 +40,25 @@ def open_ledger(
     by: object = None,
     fewest: int = 1,
     cells: int | None = None,
+    rules: Sequence[Rule] | None = None,
     **reading: Any,
 ) -> Ledger:
     """Make a ledger from user input; see `propriety.cases` for the arguments. Results are computed on demand.
 
-    Beside a ledger or cases, `by` names those of their keys that are kept, by default all.
+    Beside a ledger or cases, `by` names those of their keys that are kept, by default all. With `rules`, rows that
+    stand for several cases are not expanded: the ledger has the moments of these rules and the usual ones, and no
+    cases.
     """
-    condensed = _condensed(y_true, forecasts, reading)
-    if condensed is None and not isinstance(y_true, Cases | LazyCases):
-        read = read_source(y_true, forecasts, by=by, fewest=fewest, **reading)
-        return Ledger.of_cases(read, cells=cells)
-    ledger = condensed
+    ledger, kept = _condensed(y_true, forecasts, reading), by
     if ledger is None:
-        ledger = Ledger.of_cases(read_source(y_true, forecasts, fewest=fewest, **reading), cells=cells)
-    _check_number(len(ledger.models), fewest)
-    return ledger if by is None else ledger.over(*other_keys(ledger, by))
+        kept, by = (by, None) if isinstance(y_true, Cases | LazyCases) else (None, by)
+        read = read_source(y_true, forecasts, by=by, fewest=fewest, **reading)
+        if rules is not None and isinstance(read, Cases) and read.is_counted:
+            ledger = counted_ledger(read, rules)
+        else:
+            ledger = Ledger.of_cases(read, cells=cells)
+    check_number_of_models(len(ledger.models), fewest)
+    return ledger if kept is None else ledger.over(*other_keys(ledger, kept))
 
 
 def other_keys(ledger: Ledger, by: object) -> list[str]:
@@ -84,12 +89,6 @@ def _condensed(y_true: object, forecasts: object, reading: Mapping[str, Any]) ->
     return found
 
 
-def _check_number(models: int, fewest: int) -> None:
-    if models < fewest:
-        number = "two models" if fewest == 2 else "one model"
-        raise InputValueError(f"must hold {number} or more", argument="forecasts", offender=f"got {models}")
-
-
 def usual_rules(kind: Kind) -> tuple[Rule, ...]:
     """Return the functions whose moments a ledger holds by default."""
     if kind == "binary":
@@ -99,8 +98,8 @@ def usual_rules(kind: Kind) -> tuple[Rule, ...]:
     return (Brier(), Log(), PenalizedBrier(), Misclassification())
 
 
-def counted_ledger(cases: Cases, rules: Callable[[Kind], Iterable[Rule]]) -> Ledger:
-    """Make the ledger of the cases that rows stand for; it keeps no cases. `rules` returns those of its moments."""
+def counted_ledger(cases: Cases, more: Sequence[Rule]) -> Ledger:
+    """Make the ledger of the cases that rows stand for, with the moments of more rules; it keeps no cases."""
     rows = Ledger.of_cases(replace(cases, is_counted=False))
     assert isinstance(rows.source, Cases)  # noqa: S101  (for the type checker; the rows are in memory)
     cases = rows.source  # Without rows that stand for no case.
@@ -118,11 +117,12 @@ def counted_ledger(cases: Cases, rules: Callable[[Kind], Iterable[Rule]]) -> Led
         }
         return replace(weighted, event_squares=weighted.events, non_event_squares=weighted.non_events, **numbers)
 
+    rules = dict.fromkeys([*usual_rules(rows.kind), *more])
     return replace(
         rows,
         source=None,
         is_weighted=False,
         index=index,
         _tables={(model, event): keyed(model, event) for model in rows.models for event in rows.events},
-        _moments={rule: moments_of_cases(plain, rule, counts=counts.astype(np.int64)) for rule in rules(rows.kind)},
+        _moments={rule: moments_of_cases(plain, rule, counts=counts.astype(np.int64)) for rule in rules},
     )

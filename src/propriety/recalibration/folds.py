@@ -31,7 +31,6 @@ from propriety.tables.keys import code_keys
 from propriety.tables.laws import named_key
 from propriety.tables.lazy_cases import LazyCases
 from propriety.tables.queries import Lazy, count_rows, fetched
-from propriety.tables.reading import as_arguments
 
 FOLD, ID = "fold", "id"
 CELLS = 2**16  # Of the tables of an engine with many rows.
@@ -111,7 +110,7 @@ def folds_of(
     if isinstance(y_true, Cases):
         return _of_read(y_true.expanded(), None if number is not None else folds, number or 0, model, seed)
     if isinstance(y_true, LazyCases):
-        given = as_arguments(y_true.confirmed())
+        given = dict(y_true.confirmed().given)
         y_true, forecasts, id = given.pop("y_true"), given.pop("forecasts"), given.pop("id")  # noqa: A001  (as above)
         del given["by"]
         options = {**options, **given}

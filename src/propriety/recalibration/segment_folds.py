@@ -36,7 +36,7 @@ from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.frames import known
 from propriety.tables.lazy_cases import LazyCases
 from propriety.tables.queries import count_rows
-from propriety.tables.reading import as_arguments, read_source
+from propriety.tables.reading import read_source
 
 MOST_ROWS = 2**22  # Of a lazy frame, which is loaded.
 BY_SEGMENT = " by segment"
@@ -161,7 +161,7 @@ def _cases_with_columns(y_true: object, forecasts: object, by: object, options: 
         read: Cases | LazyCases = y_true.expanded().with_keys(names_of_keys(y_true, by))  # type: ignore[arg-type]  # names
     else:
         if isinstance(y_true, LazyCases):
-            options = as_arguments(y_true.confirmed()) | {"id": None, "by": by}
+            options = {**y_true.confirmed().given, "id": None, "by": by}
             y_true, forecasts = options.pop("y_true"), options.pop("forecasts")
         frame = None if options.get("outcome") is None else known(y_true)
         if isinstance(frame, nw.LazyFrame):

@@ -20,7 +20,7 @@ from propriety.tables.arrays import read_forecasts
 from propriety.tables.cases import Cases
 from propriety.tables.forecast_table import ForecastTable, Outcomes
 from propriety.tables.labels import Labels
-from propriety.tables.reading import outcomes_by_row
+from propriety.tables.reading import read_beside
 from propriety.tables.table_laws import COLUMNS
 from propriety.tables.validation import read_cases, read_rates
 
@@ -311,8 +311,7 @@ def _reference_cases(cases: Cases, reference: object, y_true: object, y_proba: o
     if rates is not None:
         return replace(cases, forecasts={"forecast": np.broadcast_to(rates, shape)}, arguments=named)
     if isinstance(y_true, Cases):
-        outcome, labels = outcomes_by_row(cases)
-        read = read_cases(outcome, reference, labels=labels, missing="drop", snapshot=False)
+        read = read_beside(cases, reference)
     else:
         read = read_cases(y_true, reference, snapshot=False, **options)
         check_indices(read_forecasts(y_proba), read_forecasts(reference, "reference"))

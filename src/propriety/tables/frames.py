@@ -225,9 +225,14 @@ def check_names(forecasts: object, fewest: int = 1, *, argument: str = "forecast
         if not is_name(name):
             law = f"names of models must be free of control characters such as line ends; got {name!r}"
             raise InputValueError(law)
-    if len(forecasts) < fewest:
+    check_number_of_models(len(forecasts), fewest, argument=argument)
+
+
+def check_number_of_models(models: int, fewest: int, *, argument: str = "forecasts") -> None:
+    """Raise an error for fewer models than `fewest`, which is one or two."""
+    if models < fewest:
         number = "two models" if fewest == 2 else "one model"
-        raise InputValueError(f"must hold {number} or more", argument=argument, offender=f"got {len(forecasts)}")
+        raise InputValueError(f"must hold {number} or more", argument=argument, offender=f"got {models}")
 
 
 def check_key_names(names: Iterable[object]) -> None:

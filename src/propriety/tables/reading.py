@@ -10,7 +10,7 @@ import narwhals as nw
 import numpy as np
 from narwhals.dependencies import is_into_dataframe, is_into_series
 from narwhals.typing import IntoFrame
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from propriety.errors import InputTypeError, InputValueError, ProprietyError, Wording
 from propriety.result import Floats
@@ -22,6 +22,7 @@ from propriety.tables.estimators import predicted
 from propriety.tables.frames import (
     check_key_names,
     check_names,
+    check_number_of_models,
     checked_columns,
     columns_of,
     first_repeated,
@@ -156,7 +157,7 @@ def read_source(  # noqa: PLR0913  (as `cases`)
         beside = {"forecasts": forecasts, "outcome": outcome, "X": X, **shared, "counts": counts, **options}
         beside |= {"ordered": ordered or None, "missing": None if missing == "raise" else missing}
         check_nothing_beside("cases", beside)
-        _check_number(len(y_true.models), fewest)
+        check_number_of_models(len(y_true.models), fewest)
         return y_true.confirmed() if isinstance(y_true, LazyCases) else y_true
     if cluster is not None and period is not None:
         hint = (
@@ -175,7 +176,7 @@ def read_source(  # noqa: PLR0913  (as `cases`)
     predicted(forecasts, X, outcome=outcome)
     columns = _column_names(outcome, {name: value for name, value in shared.items() if name != "by"})
     models = columns_of_models(forecasts)
-    _check_number(len(models), fewest)
+    check_number_of_models(len(models), fewest)
     keys = key_columns(by)
     roles = {"forecasts": [name for own in models.values() for name in own], "by": keys}
     roles |= {role: [name] for role, name in columns.items() if name is not None}
@@ -267,35 +268,18 @@ def _collected(frame: object, forecasts: object, by: object, *others: object) ->
     return lazy.select(*columns).collect().to_native()
 
 
-def as_arguments(read: Cases | LazyCases) -> dict[str, Any]:
-    """Return cases as the arguments of `cases` from which the same cases are read, for functions that change some.
+def read_beside(read: Cases, forecast: object) -> Cases:
+    """Read another forecast of cases that were read before, with an entry for each row that they were read from.
 
-    Examples
-    --------
-    >>> read = read_source(["no", "yes"], [0.2, 0.7], by={"site": ["x", "y"]}, pos_label="yes")
-    >>> as_arguments(read)["y_true"], as_arguments(read)["by"]["site"].tolist()
-    (array([False,  True]), ['x', 'y'])
+    Rows in which it is missing are left out.
     """
-    if isinstance(read, LazyCases):
-        return dict(read.given)
-    keys = {"cluster": read.cluster, "period": read.period, "id": read.id}
-    outcome, labels = read.outcome, read.labels
-    if labels is not None:
-        outcome = np.fromiter(labels, dtype=object, count=len(labels))[read.outcomes()]
-    found: dict[str, Any] = {"y_true": outcome, "forecasts": dict(read.forecasts), "sample_weight": read.weight}
-    found |= {name: None if key is None else key.column() for name, key in keys.items()}
-    by = {name: key.column() for name, key in read.keys.items()}
-    return found | {"by": by or None, "labels": labels, "ordered": read.ordered}
-
-
-def outcomes_by_row(read: Cases) -> tuple[NDArray[Any], tuple[Any, ...] | None]:
-    """Return the outcome of each row from which cases were read, None for a dropped one, and the labels."""
-    given = as_arguments(read)
-    if read.rows is None:
-        return given["y_true"], given["labels"]
-    outcome = np.full(len(read) + read.dropped, None, dtype=object)
-    outcome[read.rows] = given["y_true"]
-    return outcome, given["labels"]
+    outcome = read.outcomes()
+    if read.labels is not None:
+        outcome = np.fromiter(read.labels, dtype=object, count=len(read.labels))[outcome]
+    if read.rows is not None:
+        kept, outcome = outcome, np.full(len(read) + read.dropped, None, dtype=object)
+        outcome[read.rows] = kept
+    return read_cases(outcome, forecast, labels=read.labels, missing="drop", snapshot=False)
 
 
 def _is_frame(value: object) -> bool:
@@ -303,12 +287,6 @@ def _is_frame(value: object) -> bool:
     if isinstance(value, np.ndarray | list | tuple) or is_into_series(value):
         return False
     return is_into_dataframe(value) or isinstance(nw.from_native(value, pass_through=True), nw.LazyFrame)
-
-
-def _check_number(models: int, fewest: int) -> None:
-    if models < fewest:
-        number = "two models" if fewest == 2 else "one model"
-        raise InputValueError(f"must hold {number} or more", argument="forecasts", offender=f"got {models}")
 
 
 def _check_ordered(labels: tuple[Any, ...] | None, *, ordered: bool) -> None:
