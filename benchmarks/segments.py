@@ -123,7 +123,7 @@ def main() -> None:
             memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
             (own_clock, own_processor), _ = timed(bare)
             times.append((clock, own_clock, processor, own_processor, memory))
-            print(times[-1], found.summary(), flush=True)
+            print(times[-1], str(found), flush=True)
         apart = difference(frame, path) if options.engine == "spark" else ""
     clock, own_clock, processor, own_processor, memory = min(times, key=lambda taken: taken[0] / taken[1])
     row = {

@@ -139,7 +139,7 @@ def _read_monitor(files: Files) -> None:
         try:
             found = LedgerMonitor.from_parquet(root)
             days = found.days
-            found.summary()
+            str(found)
         except ProprietyError:
             return
         repr(found)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 import html
 import importlib.util
-import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
 
 import narwhals as nw
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from propriety.checks import check_choice
 from propriety.errors import MissingDependencyError
+from propriety.plain_data import plain, strict_json
 from propriety.upward import upward
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ class Result:
     __slots__ = ()
 
     main_columns: ClassVar[tuple[str, ...]] = ()  # Those that a notebook shows; by default all.
+    facts: ClassVar[tuple[str, ...]] = ()  # Attributes, also of a field ("verdict.gain"), that the one-line view shows.
 
     def columns(self) -> Mapping[str, Sequence[Any] | NDArray[Any]]:
         """Columns of the tidy table: the array fields, or one row of plain fields if there are no arrays."""
@@ -66,11 +68,11 @@ class Result:
 
     def to_dict(self) -> dict[str, Any]:
         """Return every field as plain Python data, with arrays as lists; `to_json` makes it strict JSON."""
-        return {name: _plain(value) for name, value in self._fields().items()}
+        return {name: plain(value) for name, value in self._fields().items()}
 
     def to_json(self, *, indent: int | None = None) -> str:
-        """Return the data of `to_dict` as strict JSON, which every parser accepts; see `propriety.result.strict`."""
-        return json.dumps(strict(self.to_dict()), indent=indent, allow_nan=False)
+        """Return the data of `to_dict` as strict JSON, which every parser accepts."""
+        return strict_json(self.to_dict(), indent)
 
     def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
         """Draw the result on the given axes, or on new ones, and return them; needs matplotlib.
@@ -86,11 +88,19 @@ class Result:
         return {field.name: _shown(getattr(self, field.name)) for field in fields if not field.metadata.get("hidden")}
 
     def _facts(self) -> dict[str, Any]:
-        """Return what the one-line view shows: the row count of the arrays and every plain field that is set."""
+        """Return what the one-line view shows: the `facts`, by default the number of rows and every plain field.
+
+        Left out is what is not known, and a fact that has the default value of its field, such as no dropped rows.
+        """
         fields = self._fields()
         arrays = [value for value in fields.values() if isinstance(value, np.ndarray)]
-        facts: dict[str, Any] = {"rows": len(arrays[0])} if arrays else {}
-        return facts | {name: v for name, v in fields.items() if v is not None and not isinstance(v, np.ndarray)}
+        rows = {"rows": len(arrays[0])} if arrays else {}
+        if not self.facts:
+            return rows | {name: v for name, v in fields.items() if v is not None and not isinstance(v, np.ndarray)}
+        defaults = {field.name: field.default for field in dataclasses.fields(self)}  # type: ignore[arg-type]
+        values = {path: rows.get(path) if path == "rows" else attrgetter(path)(self) for path in self.facts}
+        known = {path: value for path, value in values.items() if value not in (None, "", defaults.get(path))}
+        return {path.rpartition(".")[2]: value for path, value in known.items()}
 
     def __repr__(self) -> str:
         facts = ", ".join(f"{name}={_brief(value)}" for name, value in self._facts().items())
@@ -219,31 +229,12 @@ class Score(float):
         return {"value": float(self), **self.__dict__}
 
     def to_json(self, *, indent: int | None = None) -> str:
-        """Return the data of `to_dict` as strict JSON, which every parser accepts; see `propriety.result.strict`."""
-        return json.dumps(strict(self.to_dict()), indent=indent, allow_nan=False)
+        """Return the data of `to_dict` as strict JSON, which every parser accepts."""
+        return strict_json(self.to_dict(), indent)
 
     def to_frame(self, *, backend: Backend | None = None) -> Any:
         """Return one row with the value and its description."""
         return frame_of({name: [value] for name, value in self.to_dict().items()}, backend=backend)
-
-
-def strict(value: Any) -> Any:
-    """Convert plain data to strict JSON: NaN becomes null, infinities and other labels become text.
-
-    Examples
-    --------
-    >>> strict({"a": float("nan"), "b": [1.5, float("inf")], 3: "x"})
-    {'a': None, 'b': [1.5, 'Infinity'], '3': 'x'}
-    """
-    if hasattr(value, "tolist"):
-        value = value.tolist()
-    if isinstance(value, Mapping):
-        return {str(name): strict(entry) for name, entry in value.items()}
-    if isinstance(value, list | tuple):
-        return [strict(entry) for entry in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-    return value if value is None or isinstance(value, str | bool | int | float) else str(value)
 
 
 def tuples_of(rows: Iterable[tuple[str, ...]]) -> Tuples:
@@ -262,23 +253,11 @@ def tuples_of(rows: Iterable[tuple[str, ...]]) -> Tuples:
 
 
 def _shown(value: Any) -> Any:
-    """Return a column of tuples as texts, and anything else as it is."""
+    """Return a column of tuples as texts, a measure as its key, and anything else as it is."""
+    if hasattr(value, "higher_is_better") and hasattr(value, "key"):
+        return value.key
     if isinstance(value, np.ndarray) and value.dtype == object and value.size and isinstance(value.flat[0], tuple):
         return np.array([", ".join(map(str, entry)) for entry in value])
-    return value
-
-
-def _plain(value: object) -> object:
-    # NumPy arrays and numbers, results, and rules, which are stored by name.
-    plain = next((getattr(value, name) for name in ("tolist", "to_dict", "stored") if hasattr(value, name)), None)
-    if plain is not None:
-        return plain()
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
-    if isinstance(value, Mapping):
-        return {name: _plain(entry) for name, entry in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(entry) for entry in value]
     return value
 
 
@@ -291,7 +270,14 @@ def _cell(value: object) -> tuple[str, str]:
     return str(value), TEXT
 
 
-def _brief(value: object) -> str:
+def _brief(value: Any) -> str:
+    """Return a value in one line: texts and measures as a list of names, and a result as its value."""
+    if isinstance(value, tuple) and all(isinstance(_shown(one), str) for one in value):
+        return str([_shown(one) for one in value])
+    if isinstance(value, Result):
+        return _brief(value.value) if hasattr(value, "value") else repr(value)
+    if isinstance(value, Mapping) and any(isinstance(one, Result) for one in value.values()):
+        return str(list(value))
     if isinstance(value, Mapping):
         return f"{{{', '.join(f'{key!r}: {_brief(one)}' for key, one in value.items())}}}"
     return f"{value:.6g}" if isinstance(value, float | np.floating) else str(value)

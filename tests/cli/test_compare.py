@@ -17,7 +17,7 @@ def test_compare(run, columns, shared):
     models = {name: columns[name] for name in ("honest", "bold")}
     expected = compare(columns["y"], models, **({} if shared is None else {shared: columns[column]}))
     told = run("compare", *BOTH, *options).stdout
-    assert expected.summary() in told
+    assert str(expected) in told
     assert "adjusted p" in told
     found = json.loads(run("compare", *BOTH, *options, "--json", "-").stdout)
     assert (found["schema"], found["version"]) == ("propriety.comparison", 1)

@@ -162,7 +162,7 @@ def test_default_grids():
     assert len(linear.low) == len(log_odds.low) == 820
     np.testing.assert_allclose(linear.grid[[0, 20, 40]], [0, 0.5, 1])
     np.testing.assert_allclose(log_odds.grid[[0, 20, 40]], [0.001, 0.5, 0.999])
-    assert repr(linear).startswith("RankingMap(rows=820, models=('good', 'noisy', 'rounded'), axis=linear")
+    assert repr(linear).startswith("RankingMap(rows=820, models=['good', 'noisy', 'rounded'], axis=linear")
 
 
 @pytest.mark.parametrize("backend", ["pandas", "polars", "pyarrow"])

@@ -63,7 +63,7 @@ def test_all_cases_where_there_are_fewer():
 def test_views():
     y, rows = ["low", "high"], [[0.2, 0.7, 0.1], [0.6, 0.3, 0.1]]
     worst = worst_cases(y, rows, rule=RULES[:2], most=1, labels=LABELS)
-    assert repr(worst) == "WorstCases(rules=RankedProbability(), Log(), shown=1, n=2)"
+    assert repr(worst) == "WorstCases(rules=['RankedProbability()', 'Log()'], rows=2, n=2)"
     frame = worst.to_frame(backend="pandas")
     assert frame.columns.tolist() == [
         "rule", "rank", "case", "outcome", "decision", "probability", "loss", "rank by RankedProbability()", "rank by Log()",

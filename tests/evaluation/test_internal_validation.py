@@ -418,7 +418,7 @@ def test_a_measure_that_apparent_forecasts_do_not_have_is_undefined(method):
     found = pr.validate(DecisionTreeClassifier(random_state=0), features, y, method=method, seed=1, **options)
     slope = found.measure.tolist().index("calibration_slope")
     assert np.isnan(found.apparent[slope])
-    assert "Calibration slope: undefined." in found.summary()
+    assert "Calibration slope: undefined." in str(found)
     assert np.isfinite(found.corrected[found.measure == "auc"]).all()
 
 

@@ -147,20 +147,20 @@ def test_an_error_of_another_shape_than_the_map_is_not_called_immaterial():
     assert found.gain.high <= COST_MARGIN * found.uncertainty
     assert found.miscalibration.low > COST_MARGIN * found.uncertainty
     assert found.outcome == "miscalibrated"
-    assert "Perfect recalibration would lower" in found.summary()
+    assert "Perfect recalibration would lower" in str(found)
 
 
 def test_a_gain_in_another_score_is_compared_as_a_share_of_its_uncertainty():
     x = np.linspace(-3.0, 2.0, 40)
     found = verdict_of(expit(1.7 * x), expit(x), n=2000)
-    assert "Perfect" not in found.summary()
+    assert "Perfect" not in str(found)
     # The same gain in units of a score that is a tenth as large.
     tenth = RecalibrationGain("other score", *(0.1 * one for one in found.gain[1:]))
-    said = verdict_of(expit(1.7 * x), expit(x), tenth, n=2000).summary()
+    said = str(verdict_of(expit(1.7 * x), expit(x), tenth, n=2000))
     assert "would lower its other score of" in said
     assert "Perfect" not in said
     small = tenth._replace(value=0.001 * tenth.value, low=0.001 * tenth.low, high=0.001 * tenth.high)
-    said = verdict_of(expit(1.7 * x), expit(x), small, n=2000).summary()
+    said = str(verdict_of(expit(1.7 * x), expit(x), small, n=2000))
     assert said.index("would lower its other score of") < said.index(
         "Perfect recalibration would lower its Brier score"
     )

@@ -83,10 +83,10 @@ def test_reconciliation_and_words():
     ones = found.reconcile(np.ones(200))
     assert ones.value[0] == pytest.approx(np.mean(-np.log(p)))
     assert not ones.inside[0]
-    assert "outside the limits" in ones.summary()
+    assert "outside the limits" in str(ones)
     assert found.expected[0] == pytest.approx(np.mean(-p * np.log(p) - (1 - p) * np.log1p(-p)))
-    assert "Log score: 0.569 expected if the forecasts are calibrated" in found.summary()
-    assert "concept drift" in found.summary()
+    assert "Log score: 0.569 expected if the forecasts are calibrated" in str(found)
+    assert "concept drift" in str(found)
 
 
 def test_days_without_a_value_are_left_out():
@@ -188,8 +188,8 @@ def test_variances_without_a_line_are_those_of_slope_one_or_of_calibrated_foreca
 
 def test_a_measure_without_a_value_is_neither_inside_nor_outside():
     found = pr.before_labels([0.01] * 30 + [0.02] * 30).reconcile(np.zeros(60))
-    assert found.summary().splitlines()[2] == "Area under the ROC curve: no value."
-    assert "nan" not in found.summary()
+    assert str(found).splitlines()[2] == "Area under the ROC curve: no value."
+    assert "nan" not in str(found)
 
 
 def test_outcomes_of_another_index_are_refused():

@@ -132,7 +132,7 @@ def test_too_low_forecasts_are_found():
     found = pr.late_labels(p, made=made, reported=reported, now=DAYS - 1)
     assert (found.p_value[1:] < 0.001).all()
     assert (found.low[1:] > 1.0).all()
-    assert "miscalibrated" in found.summary()
+    assert "miscalibrated" in str(found)
 
 
 def test_a_ledger_and_dates_give_the_same():
@@ -190,7 +190,7 @@ def test_a_past_day_is_evaluated_as_it_would_have_been_and_revised():
     assert (revision.n_before[0], revision.n[0]) == (cohort.sum(), cohort.sum())
     assert revision.reported_before[0] == np.sum(REPORTED[cohort] <= 29)
     assert revision.reported[0] == np.sum(REPORTED[cohort] <= DAYS - 1)
-    assert revision.summary().startswith("10 days later:\nForecasts then 0 to 6 days old: ")
+    assert str(revision).startswith("10 days later:\nForecasts then 0 to 6 days old: ")
     with pytest.raises(InputValueError, match="no later day"):
         past.revision(FOUND)
 
@@ -201,7 +201,7 @@ def test_any_rule_and_the_words():
     assert found.score[-2] == pytest.approx(
         np.sum(-event * np.log1p(-P) + (REPORTED <= DAYS - 1) * (np.log1p(-P) - np.log(P))) / event.sum()
     )
-    text = found.summary()
+    text = str(found)
     assert "Half of the events are reported within" in text
     assert "Assumed: delays do not depend on the forecast or the day" in text
 
@@ -275,8 +275,8 @@ def test_few_reports_have_no_limits_of_the_score():
     assert np.isnan(found.score_low).tolist() == [True, False, False]
     assert np.isfinite(found.score).all()
     assert [one != "" for one in found.note] == [True, False, False]
-    assert "fewer than 4 expected reports" in found.summary().splitlines()[1]
-    assert "nan" not in found.summary()
+    assert "fewer than 4 expected reports" in str(found).splitlines()[1]
+    assert "nan" not in str(found)
 
 
 def test_a_share_of_zero_at_ages_with_reports_is_noted():
@@ -287,8 +287,8 @@ def test_a_share_of_zero_at_ages_with_reports_is_noted():
     assert found.by_age.maturity[17] == 0.0
     assert np.isnan([found.observed_expected[0], found.high[0], found.score[0], found.p_value[0]]).all()
     assert "share of reported events is 0" in found.note[0]
-    assert "not estimable" in found.summary()
-    assert "nan" not in found.summary()
+    assert "not estimable" in str(found)
+    assert "nan" not in str(found)
 
 
 def test_a_share_is_checked():
@@ -375,12 +375,12 @@ def test_what_cannot_be_estimated_is_named():
     assert np.isnan(equal.p_value).all()
     zero = pr.late_labels(np.zeros(3000), made=made, reported=seen, now=DAYS - 1)
     assert all("all forecasts are 0: no observed/expected" in note for note in zero.note)
-    assert "expected. Observed/expected not estimable" in zero.summary()
+    assert "expected. Observed/expected not estimable" in str(zero)
     late = pr.late_labels(p, made=made, reported=reported, now=made.max() + 30)
     assert "no forecasts of these ages" in late.note
     certain = pr.late_labels(np.where(np.arange(3000) % 50 == 0, 1.0, p), made=made, reported=reported, rule=pr.Log())
     assert any("infinite loss" in note for note in certain.note)
-    assert "Log score" in certain.summary()
+    assert "Log score" in str(certain)
 
 
 def test_revisions_are_of_one_level():
@@ -395,7 +395,7 @@ def test_a_reported_event_with_a_forecast_of_zero_refutes_calibration():
     found = pr.late_labels(p, made=MADE, reported=REPORTED, now=DAYS - 1, windows=[])
     assert found.p_value.tolist() == [0.0, 0.0]
     assert "events are reported whose forecast was 0" in found.note[0]
-    assert "miscalibrated, p < 0.001" in found.summary()
+    assert "miscalibrated, p < 0.001" in str(found)
     never = pr.late_labels(0.0 * p, made=MADE, reported=REPORTED, now=DAYS - 1, windows=[])
     assert never.p_value.tolist() == [0.0, 0.0]
     ruled_out = np.where(np.isnan(REPORTED) & (P < 0.02), 0.0, P)

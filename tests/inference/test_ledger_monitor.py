@@ -163,7 +163,7 @@ def test_days_one_by_one_through_files_give_the_same_state(two_models, tmp_path)
         frames = [result.to_frame(backend="pandas") for result in (one, other)]
         pd.testing.assert_frame_equal(*frames, rtol=1e-12, atol=0)
     np.testing.assert_array_equal(found.states.evidence.log_capital, whole.states.evidence.log_capital)
-    assert found.summary() == whole.summary()
+    assert str(found) == str(whole)
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "days",
         "monitor.json",
@@ -191,7 +191,7 @@ def test_a_change_is_found_with_its_day_and_direction(direction, change):
     assert found.loc["b", "direction"] == direction
     assert 25 <= found.loc["b", "alarm"] <= 45
     assert abs(found.loc["b", "since"] - 25) <= 4
-    assert f"m (site b): forecasts {direction} since day" in watch.summary()
+    assert f"m (site b): forecasts {direction} since day" in str(watch)
 
 
 def test_the_size_of_a_change_is_that_from_its_day_to_the_alarm():
@@ -203,7 +203,7 @@ def test_the_size_of_a_change_is_that_from_its_day_to_the_alarm():
     assert (row["direction"], row["since"], row["alarm"]) == ("too high", 1, 1)
     assert row["observed_expected"] == pytest.approx(1.2)
     assert watch.changes.tolist() == [pytest.approx(0.6)]
-    assert "too high since day 1 (alarm on day 1), observed/expected 0.600 until the alarm." in watch.summary()
+    assert "too high since day 1 (alarm on day 1), observed/expected 0.600 until the alarm." in str(watch)
 
 
 def test_sizes_of_changes_are_those_of_the_days_of_each_stream(two_models):
@@ -236,7 +236,7 @@ def test_a_certain_forecast_that_fails_is_an_alarm_for_ever():
     watch = pr.monitor(pr.condense(y, {"m": p}, by={"day": day}))
     row = watch.to_frame(backend="pandas").iloc[0]
     assert (row["alarm"], row["since"], row["direction"], row["e_value"]) == (2, 2, "refuted", math.inf)
-    assert "a forecast of 0 or 1 was wrong on day 2" in watch.summary()
+    assert "a forecast of 0 or 1 was wrong on day 2" in str(watch)
 
 
 def test_the_error_budget_is_not_exceeded_by_streams_that_appear_later():
@@ -402,7 +402,7 @@ def test_other_days_that_are_not_mature_are_stored(tmp_path):
 
     pr.monitor(of([1, 5, 6]), mature_after=3).to_parquet(tmp_path)
     found = pr.monitor(of([1, 5, 7]), mature_after=3)
-    assert "Not tested yet: 2 days." in found.summary().splitlines()
+    assert "Not tested yet: 2 days." in str(found).splitlines()
     found.to_parquet(tmp_path)
     assert LedgerMonitor.from_parquet(tmp_path).waiting == (5, 7)
     assert not list(tmp_path.rglob(".*"))
@@ -604,9 +604,9 @@ def test_several_cases_of_one_day_are_noted(correlation, tmp_path):
     """With a correlation of 0.5, calibrated forecasts raised an alarm in 25 of 25 streams, "at most 5%"."""
     y, q, day = stations(correlation)
     watch = pr.monitor(pr.condense(y, {"m": q}, by={"day": day}))
-    assert "(probability of any false alarm: at most 5% for independent cases)" in watch.summary()
+    assert "(probability of any false alarm: at most 5% for independent cases)" in str(watch)
     assert watch.note.startswith("several cases of one day count as independent given their forecasts")
-    assert watch.summary().endswith(f"Note: {watch.note}.")
+    assert str(watch).endswith(f"Note: {watch.note}.")
     watch.to_parquet(tmp_path)
     assert LedgerMonitor.from_parquet(tmp_path).note == watch.note
 
@@ -615,6 +615,6 @@ def test_a_monitor_of_one_case_a_day_has_no_note():
     y, q, _ = stations(0.0)
     ledger = pr.condense(y[:120], {"m": q[:120]}, by={"day": np.arange(120) // 2, "site": np.arange(120) % 2})
     watch = pr.monitor(ledger)
-    assert (watch.note, "(probability of any false alarm: at most 5%)" in watch.summary()) == ("", True)
+    assert (watch.note, "(probability of any false alarm: at most 5%)" in str(watch)) == ("", True)
     whole = pr.monitor(ledger.over("site"))
     assert whole.note

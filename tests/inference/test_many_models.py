@@ -50,5 +50,5 @@ def test_verdicts_by_column_are_those_of_each_pair():
 def test_long_lists_of_names_are_counted():
     models = {f"m{place}": np.clip(TRUTH + (0.0 if place < 30 else 0.4), 0, 1) for place in range(60)}
     models = {name: np.clip(p + RNG.normal(0, 0.001, N), 0, 1) for name, p in models.items()}
-    told = pr.compare(Y, models).summary()
+    told = str(pr.compare(Y, models))
     assert "better than 30 models; not distinguishable from 29 models" in told

@@ -270,7 +270,7 @@ def test_limits_are_values_that_a_measure_can_have():
     assert found.prediction_low[0] == 0.0
     assert clipped in found.note[0]
     assert found.prediction_high[3] == 1.0
-    assert clipped in found.summary().splitlines()[3]
+    assert clipped in str(found).splitlines()[3]
     assert clipped not in found.note[2]
 
 
@@ -330,7 +330,7 @@ def test_a_site_with_an_infinite_score_is_not_averaged_away():
     assert found.mean[0] == np.inf
     assert np.isnan([found.low[0], found.high[0], found.prediction_high[0]]).all()
     assert np.isfinite(found.mean[1])
-    assert "infinite on average over the sites. Note: it is infinite at 1 site: 2." in found.summary()
+    assert "infinite on average over the sites. Note: it is infinite at 1 site: 2." in str(found)
     assert "∞" in [text.get_text() for text in found.plot(measure="log").texts]
 
 
@@ -352,7 +352,7 @@ def test_the_mean_ratio_of_small_sites_is_called_biased(design, seed):
     (note,) = found.note
     assert "have few events" in note
     assert "the mean over sites is too high; over all cases together it is " in note
-    assert note in found.summary()
+    assert note in str(found)
 
 
 def test_sites_left_out_without_events_are_called_a_bias():

@@ -241,7 +241,7 @@ class TestMonitor:
         assert found["since"] == [1, 1, None, None, None, None]
         assert found["direction"] == ["too extreme", "too extreme", "", "", "", ""]
         assert watch.alarms == 2
-        assert sorted(watch.summary().splitlines()) == [
+        assert sorted(str(watch).splitlines()) == [
             "2 alarms in 6 streams over 2 days (probability of any false alarm: at most 5% for independent cases):",
             f"Note: {watch.note}.",
             "m (site a): forecasts too extreme since day 1 (alarm on day 2).",

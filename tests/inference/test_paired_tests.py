@@ -295,13 +295,13 @@ def test_units_of_a_stored_ledger_are_its_clusters(tmp_path):
     for measure in (pr.measures.AreaUnderRoc(), pr.measures.TopKNetBenefit(k=40, thresholds=0.2)):
         found = pr.compare(stored, measure=measure)
         assert found.units == len(np.unique(cluster))
-        assert f"300 cases in {found.units} clusters" in found.summary()
+        assert f"300 cases in {found.units} clusters" in str(found)
 
 
 @pytest.mark.filterwarnings("error")
 def test_infinite_values_are_neither_a_single_event_nor_a_warning():
     y, p = np.array([0, 0, 0, 1] * 15), np.where(np.arange(60) == 3, 0.0, 0.3)
     entropy = pr.measures.NormalizedEntropy()
-    assert "single event" not in pr.compare(y, {"a": p, "b": 0.9 * p}, entropy).summary()
+    assert "single event" not in str(pr.compare(y, {"a": p, "b": 0.9 * p}, entropy))
     assert pr.estimate(y, p, entropy, cluster=np.arange(60) // 3).value == np.inf
     assert pr.estimate(pr.at_prevalence(pr.condense(y, p), 0.1), measure=pr.Log()).value == np.inf

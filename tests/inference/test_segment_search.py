@@ -514,7 +514,7 @@ class TestWords:
         two["events"], two["p_adjusted"] = np.array([1.0, 40.0]), np.array([0.0001, 0.00009])
         two["places"] = np.array([None, None], dtype=object)
         found = result(**two, by=("a",), tested=1, too_small=1, level=0.9, note="There may be more.")
-        assert found.summary() == (
+        assert str(found) == (
             "2 segments stand out; 1 segment was tested, of 1 column. "
             "1 more expects few events or non-events and can only stand out by an extreme deviation.\n"
             "a = 1: 1 event, although all forecasts are 0 (1,200 cases, adjusted p = 0.0001)\n"
@@ -524,11 +524,11 @@ class TestWords:
 
     def test_of_no_segment(self):
         none = {name: column[:0] for name, column in result().columns().items()} | {"places": np.zeros(0, dtype=object)}
-        assert result(**none, too_small=2000).summary() == (
+        assert str(result(**none, too_small=2000)) == (
             "No segment stands out: 1,234 segments were tested, each of up to 2 of the 2 columns, and none deviates by "
             "3.5 standard errors. 2,000 more expect few events or non-events and can only stand out by an extreme deviation."
         )
-        assert result(**none, by=("a",), critical=math.inf).summary() == (
+        assert str(result(**none, by=("a",), critical=math.inf)) == (
             "No segment stands out: 1,234 segments were tested, of 1 column."
         )
 

@@ -112,7 +112,7 @@ def test_calibrated_forecasts_have_no_segments():
     y, p, by = cases()
     found = pr.find_segments(pr.cases(y, p, by=by), **FEW)
     assert found.segment.tolist() == []
-    assert "No segment stands out" in found.summary()
+    assert "No segment stands out" in str(found)
     assert found.columns()["n"].tolist() == []
 
 
@@ -275,11 +275,11 @@ def test_rows_that_were_left_out_are_counted_in_words():
         p[:n] = np.nan
         found = pr.find_segments(pr.cases(y, p, by={"country": by["country"]}, missing="drop"), **FEW)
         told = f"{n} row{'s' * (n > 1)} with missing values {'was' if n == 1 else 'were'} left out."
-        assert found.summary().endswith(f" standard errors. {told}")
+        assert str(found).endswith(f" standard errors. {told}")
         page = found.to_html()
         assert told in page
         assert "Rows left out" in page
-    assert "left out" not in pr.find_segments(pr.cases(y[2:], p[2:], by={"g": by["country"][2:]}), **FEW).summary()
+    assert "left out" not in str(pr.find_segments(pr.cases(y[2:], p[2:], by={"g": by["country"][2:]}), **FEW))
 
 
 @pytest.mark.parametrize(("outcome", "intercept"), [(0, -np.inf), (1, np.inf)])
@@ -468,7 +468,7 @@ def test_the_order_of_the_rows_does_not_matter():
         here = {name: own[order] for name, own in by.items()}
         found.append(pr.find_segments(pr.cases(y[order], p[order], by=here), n_resamples=100, seed=1))
     assert [one.critical for one in found] == pytest.approx([found[0].critical] * 3, rel=1e-12)
-    assert len({one.summary() for one in found}) == 1
+    assert len({str(one) for one in found}) == 1
 
 
 def test_engines_draw_the_outcomes_of_arrays():

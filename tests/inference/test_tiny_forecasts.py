@@ -32,7 +32,7 @@ CALLS = {
     "find_segments": lambda p: pr.find_segments(pr.cases(Y, p, by={"group": PLACE % 3}), n_resamples=100, seed=1),
     "plan": lambda p: pr.plan(p, seed=1),
     "estimate_prevalence": lambda p: pr.estimate_prevalence(Y, p, unlabelled=np.full(60, 0.5), method="em"),
-    "monitor": lambda p: pr.monitor(pr.condense(Y, p, by={"day": PLACE // 10}), reference_days=2).summary(),
+    "monitor": lambda p: str(pr.monitor(pr.condense(Y, p, by={"day": PLACE // 10}), reference_days=2)),
 }
 
 

@@ -424,7 +424,7 @@ def test_words_are_made_from_the_verdict(outcome):
         if found.verdict.outcome == outcome:
             break
     assert found.verdict.outcome == outcome
-    assert told in found.summary()
+    assert told in str(found)
     assert "out of sample, 10 random folds" in str(found)
     assert found.to_dict()["map"] == found.map.to_dict()
     assert len(found.to_frame(backend="pandas")) == 2
@@ -595,4 +595,4 @@ def test_folds_that_split_clusters_are_refused(given):
     ):
         pr.recalibrate(y, p, folds=folds, seed=1, **{given: unit})
     whole = pr.recalibrate(y, p, folds=unit % 5, seed=1, **{given: unit})
-    assert "5 folds as given" in whole.summary()
+    assert "5 folds as given" in str(whole)

@@ -91,7 +91,7 @@ def documents():
         "comparison": document("comparison", pr.compare(CASES["y"], models).to_dict()),
         "monitor": monitor_document(monitor()),
         "segments": segments_document(found),
-        "plan": document("plan", plan.to_dict() | {"summary": plan.summary().splitlines()}),
+        "plan": document("plan", plan.to_dict() | {"summary": str(plan).splitlines()}),
     }
 
 

@@ -64,7 +64,7 @@ def brief(name, kind):
     """Return an answer in brief: of each column the count, the size and a sum of its numbers, and a sum of all texts."""
     answer = ASKED[name](DATA[kind])
     numbers, others = flat(exact(answer))
-    columns, texts = {}, [str(answer)] if hasattr(answer, "summary") else []
+    columns, texts = {}, [str(answer)] if str(answer) != repr(answer) else []
     for path, value in [*numbers.items(), *others.items()]:
         if isinstance(value, int | float) and not isinstance(value, bool):
             columns.setdefault(re.sub(r"/\d+(?=/|$)", "", path), []).append(value)

@@ -232,9 +232,7 @@ def asked(answer: Any) -> str:
         texts.append(str(answer.reconcile(np.arange(N) % 2)))
     if isinstance(answer, pr.results.Recalibration):
         texts.append(str(answer.map.to_dict()))
-    return "\n".join(
-        [*texts, *(getattr(answer, name)() for name in ("summary", "_repr_html_") if hasattr(answer, name))]
-    )
+    return "\n".join([*texts, *([answer._repr_html_()] if hasattr(answer, "_repr_html_") else [])])
 
 
 def _estimates(ledger: pr.Ledger) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -58,6 +58,18 @@ class CalibrationError(Result):
         The size of the noise, if it may be a large part of the value.
     """
 
+    facts: ClassVar[tuple[str, ...]] = (
+        "value",
+        "noise",
+        "debiased_square",
+        "norm",
+        "of",
+        "rows",
+        "n",
+        "dropped",
+        "note",
+    )
+
     forecast_min: Floats
     forecast_max: Floats
     forecast_mean: Floats
@@ -75,11 +87,6 @@ class CalibrationError(Result):
 
     def __float__(self) -> float:
         return self.value
-
-    def _facts(self) -> dict[str, Any]:
-        facts: dict[str, Any] = {"value": self.value, "noise": self.noise, "debiased_square": self.debiased_square}
-        facts |= {"norm": self.norm, "of": self.of, "bins": len(self.weight), "n": self.n}
-        return facts | {name: value for name, value in (("dropped", self.dropped), ("note", self.note)) if value}
 
 
 def expected_calibration_error(

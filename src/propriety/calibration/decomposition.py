@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -57,6 +57,8 @@ class Decomposition(Result):
         Regret at each threshold, and its parts; see `decompose`.
     """
 
+    facts: ClassVar[tuple[str, ...]] = (*PARTS, "rule", "n", "dropped", "parts", "rows")
+
     score: float
     miscalibration: float
     discrimination: float
@@ -83,12 +85,6 @@ class Decomposition(Result):
             columns[name] = [getattr(event, name) for event in events]
         columns["rule"] = [str(rule) for rule in columns["rule"]]
         return columns
-
-    def _facts(self) -> dict[str, Any]:
-        facts = {name: getattr(self, name) for name in (*PARTS, "rule", "n")}
-        facts |= {"dropped": self.dropped} if self.dropped else {}
-        facts |= {"parts": list(self.parts)} if self.parts else {}
-        return facts | ({} if self.threshold is None else {"rows": len(self.threshold)})
 
 
 def decompose(

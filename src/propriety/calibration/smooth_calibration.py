@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,6 +72,8 @@ class SmoothCalibration(Result):
         When the intervals are less reliable.
     """
 
+    facts: ClassVar[tuple[str, ...]] = ("ici", "ici_low", "ici_high", "p_value", "n")
+
     forecast: Floats
     event_rate: Floats
     low: Floats
@@ -109,9 +111,6 @@ class SmoothCalibration(Result):
         }
         unknown = np.full_like(self.forecast, np.nan)
         return replace(self, low=unknown, high=unknown, p_value=math.nan, note=note, **limits)
-
-    def _facts(self) -> dict[str, Any]:
-        return {"ici": self.ici, "low": self.ici_low, "high": self.ici_high, "p_value": self.p_value, "n": self.n}
 
 
 class SplitHistogram(NamedTuple):

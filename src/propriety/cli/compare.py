@@ -73,9 +73,9 @@ def compare(files: Sequence[str], rule_name: str | None, json_file: str | None, 
     if json_file is not None:
         fields = comparison.to_dict() | {"gates": [result.to_dict() for result in results]}
         write(json_file, written(document("comparison", fields)))
-    gates.write(results, Summary("compare", comparison.summary().splitlines(), _rows(comparison)))
+    gates.write(results, Summary("compare", str(comparison).splitlines(), _rows(comparison)))
     if STDOUT not in targets:
-        say(comparison.summary())
+        say(str(comparison))
         head, *rows = _rows(comparison)
         show_table(head, rows, numbers=(2, 3))
     gates.finish(results)

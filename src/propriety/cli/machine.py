@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import Any
@@ -13,8 +12,9 @@ from propriety.inference.calibration_summary import jointly_tested
 from propriety.inference.ledger_monitor import LedgerMonitor
 from propriety.inference.monitor_words import alarm_words, alarmed_streams
 from propriety.inference.segments import Segments
+from propriety.plain_data import strict_json
 from propriety.recalibration.result import formula_of
-from propriety.result import Result, strict
+from propriety.result import Result
 
 VERSIONS = {
     "evaluation": 1,
@@ -70,7 +70,7 @@ def monitor_document(watch: LedgerMonitor) -> dict[str, Any]:
         "monitor",
         {
             **watch.to_dict(),
-            "summary": watch.summary().splitlines(),
+            "summary": str(watch).splitlines(),
             "note": watch.note,
             "alarms": [streams[place] | {"words": alarm_words(watch, place)} for place in alarmed_streams(watch)],
             "streams": streams,
@@ -84,7 +84,7 @@ def segments_document(found: Segments) -> dict[str, Any]:
     facts = {name: value for name, value in found.to_dict().items() if name not in found.columns()}
     places = [[{"column": column, "label": label} for column, label in own] for own in found.places.tolist()]
     rows = [row | {"places": own} for row, own in zip(_records(found), places, strict=True)]
-    return document("segments", {**facts, "summary": found.summary().splitlines(), "segments": rows})
+    return document("segments", {**facts, "summary": str(found).splitlines(), "segments": rows})
 
 
 def _calibration(evaluation: Evaluation) -> dict[str, Any]:
@@ -137,7 +137,7 @@ def written(data: Mapping[str, Any]) -> str:
       "3": "x"
     }
     """
-    return json.dumps(strict(data), indent=2, allow_nan=False)
+    return strict_json(data, 2)
 
 
 def _records(result: Result) -> list[dict[str, Any]]:

@@ -124,7 +124,7 @@ def monitor(
     if metrics_file is not None:
         write(metrics_file, openmetrics(result).rstrip("\n") if metrics_file == STDOUT else openmetrics(result))
     if STDOUT not in targets:
-        say(result.summary())
+        say(str(result))
         _show(result)
     if result.alarms:
         click.get_current_context().exit(1)

@@ -155,9 +155,9 @@ def plan(
     with stage("planning"):
         result = planned(known, **options)
     if json_file is not None:
-        write(json_file, written(document("plan", result.to_dict() | {"summary": result.summary().splitlines()})))
+        write(json_file, written(document("plan", result.to_dict() | {"summary": str(result).splitlines()})))
     if json_file != STDOUT:
-        say(result.summary())
+        say(str(result))
 
 
 def _forecasts(paths: Sequence[Path], columns: Sequence[str], dialect: Dialect) -> dict[str, Any]:

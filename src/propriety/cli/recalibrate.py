@@ -118,7 +118,7 @@ def recalibrate(
     if output is not None:
         write(output, result.map.to_json(indent=2))
     if json_file is not None:
-        summary = {"summary": result.summary().splitlines()}
+        summary = {"summary": str(result).splitlines()}
         write(json_file, written(document("recalibration", result.to_dict() | summary)))
     if STDOUT not in (output, json_file):
         _print(result)
@@ -144,7 +144,7 @@ def _of_cases(paths: Sequence[Path], cases: Cases, id_column: str | None, option
 
 
 def _print(found: Recalibration) -> None:
-    say(found.summary())
+    say(str(found))
     columns = (found.candidate, found.score, found.gain, found.low, found.high)
     rows = [
         [candidate, number(score), estimate(gain, low, high)]

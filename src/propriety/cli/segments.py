@@ -94,7 +94,7 @@ def segments(files: Sequence[str], html: str | None, json_file: str | None, **op
     if json_file is not None:
         write(json_file, written(segments_document(result)))
     if STDOUT not in targets:
-        say(result.summary())
+        say(str(result))
         _show(result)
     if len(result.segment):
         click.get_current_context().exit(1)

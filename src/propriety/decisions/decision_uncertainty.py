@@ -74,6 +74,7 @@ class DecisionUncertainty(Result):
         "high",
         "probability_best",
     )
+    facts: ClassVar[tuple[str, ...]] = ("strategies", "level", "n", "dropped")
 
     strategy: NDArray[np.object_]
     threshold: Floats
@@ -107,16 +108,9 @@ class DecisionUncertainty(Result):
         """Return the rows of a strategy."""
         return np.flatnonzero(self.strategy == strategy)
 
-    def summary(self) -> str:
+    def __str__(self) -> str:
         """Return the results in plain words."""
         return "\n".join(_words(self))
-
-    def __str__(self) -> str:
-        return self.summary()
-
-    def _facts(self) -> dict[str, Any]:
-        facts = {"strategies": list(self.strategies), "level": self.level, "n": self.n}
-        return facts | ({"dropped": self.dropped} if self.dropped else {})
 
 
 def decision_uncertainty(  # noqa: PLR0913  (the data, the thresholds, and the draws)
@@ -165,7 +159,7 @@ def decision_uncertainty(  # noqa: PLR0913  (the data, the thresholds, and the d
     Returns
     -------
     DecisionUncertainty
-        One row per strategy and threshold, with ``summary()`` and ``plot()``.
+        One row per strategy and threshold, which prints as sentences, with ``plot()``.
 
     Notes
     -----

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -252,6 +252,8 @@ class GainCurve(Result):
         Number of cases.
     """
 
+    facts: ClassVar[tuple[str, ...]] = ("rows", "average_precision", "n")
+
     threshold: Floats
     share: Floats
     recall: Floats
@@ -260,9 +262,6 @@ class GainCurve(Result):
     prevalence: float
     average_precision: float
     n: int
-
-    def _facts(self) -> dict[str, Any]:
-        return {"rows": len(self.threshold), "average_precision": self.average_precision, "n": self.n}
 
 
 def gain_curve_of(table: ForecastTable) -> GainCurve:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias, get_args
+from typing import ClassVar, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -94,6 +94,8 @@ class DecisionCurve(Result):
     n, dropped : int
         Number of cases, and of rows left out because of missing values.
     """
+
+    facts: ClassVar[tuple[str, ...]] = ("rows", "prevalence", "harm", "n", "dropped")
 
     threshold: Floats
     net_benefit: Floats
@@ -214,11 +216,6 @@ class DecisionCurve(Result):
         forgone = area_under_regret(self.table.forecast, *_in_population(self.table, self.prevalence), weight)
         # The harm acts as an event missed at every threshold, whose regret divided by 1 - c is one.
         return forgone + self.harm * float(weight.loss(low, event=True)) if self.harm > 0.0 else forgone
-
-    def _facts(self) -> dict[str, Any]:
-        facts: dict[str, Any] = {"rows": len(self.threshold), "prevalence": self.prevalence}
-        facts |= {"harm": self.harm} if self.harm else {}
-        return facts | {"n": self.n} | ({"dropped": self.dropped} if self.dropped else {})
 
 
 def decision_curve(

@@ -488,6 +488,8 @@ class MurphyCurve(Result):
         Number of cases, and of rows left out because of missing values.
     """
 
+    facts: ClassVar[tuple[str, ...]] = ("rows", "normalize", "area", "n", "dropped")
+
     threshold: Floats
     score: Floats
     miscalibration: Floats | None = None
@@ -507,15 +509,6 @@ class MurphyCurve(Result):
         if self.decomposition is None:
             return {"score": self.area}
         return {name: FACTORS[self.normalize] / 2.0 * getattr(self.decomposition, name) for name in PARTS}
-
-    def _facts(self) -> dict[str, Any]:
-        facts: dict[str, Any] = {
-            "rows": len(self.threshold),
-            "normalize": self.normalize,
-            "area": self.area,
-            "n": self.n,
-        }
-        return facts | ({"dropped": self.dropped} if self.dropped else {})
 
 
 def murphy_curve(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -75,6 +75,8 @@ class RocCurve(Result):
     n, dropped : int
         Number of cases, and of rows left out because of missing values.
     """
+
+    facts: ClassVar[tuple[str, ...]] = ("rows", "auc", "is_hull", "n", "dropped")
 
     threshold: Floats
     false_positive_rate: Floats
@@ -162,11 +164,6 @@ class RocCurve(Result):
             balanced_average_accuracy=(plus + minus) / (width + height) if width + height > 0.0 else np.nan,
             n=self.n,
         )
-
-    def _facts(self) -> dict[str, Any]:
-        facts: dict[str, Any] = {"rows": len(self.threshold), "auc": self.auc}
-        facts |= {"is_hull": True} if self.is_hull else {}
-        return facts | {"n": self.n} | ({"dropped": self.dropped} if self.dropped else {})
 
 
 def roc_curve(
@@ -317,6 +314,8 @@ class OperatingPoints(Result):
         Number of cases.
     """
 
+    facts: ClassVar[tuple[str, ...]] = ("rows", "level", "n")
+
     threshold: Floats
     sensitivity: Floats
     sensitivity_low: Floats
@@ -344,9 +343,6 @@ class OperatingPoints(Result):
     gain_over_all_high: Floats
     level: float
     n: int
-
-    def _facts(self) -> dict[str, Any]:
-        return {"rows": len(self.threshold), "level": self.level, "n": self.n}
 
 
 def operating_points_of(table: ForecastTable, thresholds: Floats, *, level: float = 0.95) -> OperatingPoints:

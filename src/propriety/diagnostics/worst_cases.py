@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -59,6 +59,8 @@ class WorstCases(Result):
         Number of cases, and of rows left out because of missing values.
     """
 
+    facts: ClassVar[tuple[str, ...]] = ("rules", "rows", "n", "dropped")
+
     rule: Names
     rank: Whole
     case: Whole
@@ -80,10 +82,6 @@ class WorstCases(Result):
         if len(self.rules) == 1:
             return own
         return own | {f"rank by {rule}": self.ranks[:, place] for place, rule in enumerate(self.rules)}
-
-    def _facts(self) -> dict[str, Any]:
-        facts: dict[str, Any] = {"rules": ", ".join(self.rules), "shown": len(self.case) // len(self.rules)}
-        return facts | {"n": self.n} | ({"dropped": self.dropped} if self.dropped else {})
 
     def __str__(self) -> str:
         lines = [["", *self.rules], *self._side_by_side()]
@@ -150,7 +148,7 @@ def worst_cases(
     >>> rows = [[0.8, 0.1, 0.1], [0.6, 0.3, 0.1], [0.05, 0.9, 0.05], [0.5, 0.1, 0.4]]
     >>> worst = worst_cases(y, rows, rule=[pr.RankedProbability(), pr.Log()], most=2, labels=["low", "mid", "high"])
     >>> worst
-    WorstCases(rules=RankedProbability(), Log(), shown=2, n=4)
+    WorstCases(rules=['RankedProbability()', 'Log()'], rows=4, n=4)
     >>> print(worst)
         RankedProbability()                                 Log()
     1   case 1: high classified as low, p 0.1, loss 0.585   case 2: low classified as mid, p 0.05, loss 3

@@ -78,12 +78,13 @@ class Evaluation(ClassAnalyses, Result):
     """
 
     main_columns: ClassVar[tuple[str, ...]] = Scores.main_columns
+    facts: ClassVar[tuple[str, ...]] = ("models", "kind", "ledger.event_note", "thresholds", "n", "dropped")
 
     models: tuple[str, ...]
     kind: Kind
     thresholds: Thresholds | None
     n: int
-    dropped: int
+    dropped: int = 0
     level: float
     n_resamples: int
     seed: int
@@ -374,12 +375,6 @@ class Evaluation(ClassAnalyses, Result):
     def _event_tables(self) -> dict[str, ForecastTable]:
         tables = self.tables if self.kind == "binary" else {}
         return {model: own["event"] for model, own in tables.items()}
-
-    def _facts(self) -> dict[str, Any]:
-        facts: dict[str, Any] = {"models": list(self.models), "kind": self.kind}
-        facts |= {"event": self.ledger.event_note} if self.ledger.event_note else {}
-        facts |= {} if self.thresholds is None else {"thresholds": self.thresholds}
-        return facts | {"n": self.n} | ({"dropped": self.dropped} if self.dropped else {})
 
     def __str__(self) -> str:
         encoding = getattr(sys.stdout, "encoding", None) or "utf-8"

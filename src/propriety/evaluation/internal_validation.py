@@ -74,6 +74,7 @@ class Validation(Result):
     """
 
     main_columns: ClassVar[tuple[str, ...]] = ("model", "measure", "apparent", "optimism", "corrected", "low", "high")
+    facts: ClassVar[tuple[str, ...]] = ("models", "measures", "method", "n", "level")
 
     model: Names
     measure: Names
@@ -137,12 +138,9 @@ class Validation(Result):
         values = {name: folds.value[own] for name, own in rows.items()}
         return compare_learners(values, pairs, (folds.n_train[first], folds.n_test[first]), asked, self.level)
 
-    def summary(self) -> str:
+    def __str__(self) -> str:
         """Return the results in plain words, one sentence per model and measure."""
         return "\n".join(self._sentences())
-
-    def __str__(self) -> str:
-        return self.summary()
 
     def measure_named(self, measure: Measure | Rule | str | None = None) -> Measure:
         """Return one of the measures, by default the first."""
@@ -170,10 +168,6 @@ class Validation(Result):
             apparent = f"apparent {number(self.apparent[row])}, optimism {number(self.optimism[row])}"
             yield f"{name}: {number(self.corrected[row])}{limits} ({apparent})."
         yield f"{_in_words(self)}." + (f" {self.note}" if self.note else "")
-
-    def _facts(self) -> dict[str, Any]:
-        facts: dict[str, Any] = {"models": list(self.models), "measures": [one.key for one in self.measures]}
-        return facts | {"method": self.method, "n": self.n, "level": self.level}
 
 
 def validate(  # noqa: PLR0913  (the data, what is asked, and how new cases are imitated)
@@ -349,7 +343,7 @@ class LearnerComparison(Result):
     measure: Measure
     level: float
 
-    def summary(self) -> str:
+    def __str__(self) -> str:
         """Return the results in plain words, one sentence per pair."""
         said = []
         for row, (model, reference) in enumerate(zip(self.model, self.reference, strict=True)):
@@ -365,12 +359,6 @@ class LearnerComparison(Result):
             parts = counted(self.left_out, "part")
             said.append(f"{capitalized(self.measure.label)} is undefined in {parts}, left out.")
         return "\n".join(said)
-
-    def __str__(self) -> str:
-        return self.summary()
-
-    def _fields(self) -> dict[str, Any]:
-        return Result._fields(self) | {"measure": self.measure.key}
 
 
 def corrected_t(differences: Floats, share: float, level: float) -> tuple[float, float, float, float, float, float]:

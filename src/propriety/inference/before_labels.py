@@ -63,7 +63,7 @@ class Reconciliation(Result):
     inside: NDArray[np.bool_]
     level: float
 
-    def summary(self) -> str:
+    def __str__(self) -> str:
         """Say in a sentence per measure whether the value came as expected."""
         rows = zip(self.label, self.value, self.low, self.high, self.inside, strict=True)
         lines = []
@@ -116,7 +116,7 @@ class BeforeLabels(Result):
     index: Any = field(metadata={"hidden": True})
     measures: tuple[Measure, ...] = field(metadata={"hidden": True})
 
-    def summary(self) -> str:
+    def __str__(self) -> str:
         """Describe each measure in a sentence, and say what is assumed."""
         lines = []
         for row, label in enumerate(self.label):
@@ -188,7 +188,7 @@ def before_labels(
     Returns
     -------
     BeforeLabels
-        One row per measure, with ``summary()``; ``table`` is for curves, and ``reconcile(y_true)`` for later.
+        One row per measure, which prints as sentences; ``table`` is for curves, and ``reconcile(y_true)`` for later.
 
     Notes
     -----

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -110,6 +110,8 @@ class ClassCalibration(Result):
         What the tests of the classes used.
     """
 
+    facts: ClassVar[tuple[str, ...]] = ("outcome", "p_value", "decided_by", "miscalibration", "n", "dropped", "note")
+
     outcome: CalibrationOutcome
     p_value: float
     decided_by: DecidedBy
@@ -126,18 +128,14 @@ class ClassCalibration(Result):
     n_refuted: float
     level: float
     n: int
-    dropped: int
+    dropped: int = 0
     method: str
-    note: str
+    note: str = ""
     numbers: CalibrationNumbers = field(metadata={"hidden": True})
 
     def columns(self) -> Mapping[str, Sequence[Any] | NDArray[Any]]:
         """Columns of the tidy table: those of the classes."""
         return self.classes.columns()
-
-    def _facts(self) -> dict[str, Any]:
-        facts = Result._facts(self)  # noqa: SLF001  (of the base class)
-        return {name: value for name, value in facts.items() if name not in ("top", "classes")}
 
     def summary(self, name: str = "The forecast") -> str:
         """Return the verdict in words."""

@@ -135,15 +135,9 @@ class Comparison(Result):
         verdict = columns.pop("verdict")
         return columns | {"n": np.full(len(verdict), self.n), "verdict": verdict}
 
-    def summary(self) -> str:
+    def __str__(self) -> str:
         """Return the results in plain words: one sentence for each pair, or for each model if there are many pairs."""
         return "\n".join(comparison_words(self))
-
-    def __str__(self) -> str:
-        return self.summary()
-
-    def _fields(self) -> dict[str, Any]:
-        return Result._fields(self) | {"measure": self.measure.key}
 
     def _facts(self) -> dict[str, Any]:
         facts: dict[str, Any] = {"models": list(self.models), "measure": self.measure.label}

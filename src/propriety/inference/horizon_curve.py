@@ -80,9 +80,6 @@ class HorizonCurve(Result):
         """Names of the models, in the order given."""
         return tuple(self.integrated)
 
-    def _fields(self) -> dict[str, Any]:
-        return Result._fields(self) | {"measure": self.measure.key}
-
 
 def horizon_curve(
     y_true: CensoredOutcomes,

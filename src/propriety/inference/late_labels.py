@@ -124,7 +124,7 @@ class LateLabels(Result):
             raise InputValueError("must be above 0 and at most 1", argument="share", offender=f"got {share!r}")
         return int(np.argmax(self.by_age.maturity >= share))
 
-    def summary(self) -> str:
+    def __str__(self) -> str:
         """Describe each window in a sentence, and say what is assumed."""
         return summary_of_labels(self)
 
@@ -190,7 +190,7 @@ score_high_before : ndarray of shape (windows,)
     days: int
     label: str
 
-    def summary(self) -> str:
+    def __str__(self) -> str:
         """Say in a sentence per window what has changed."""
         return summary_of_revision(self)
 
@@ -237,7 +237,7 @@ def late_labels(
     Returns
     -------
     LateLabels
-        One row per window, with ``summary()`` and ``plot()``; ``revision(earlier)`` compares two days.
+        One row per window, which prints as sentences, with ``plot()``; ``revision(earlier)`` compares two days.
 
     Notes
     -----

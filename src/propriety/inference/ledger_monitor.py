@@ -156,7 +156,7 @@ class LedgerMonitor(Result):
         """The numbers of every stream on the last day."""
         return self.history.last(self)
 
-    def summary(self) -> str:
+    def __str__(self) -> str:
         """Return the result in words: every alarm, those with the strongest evidence first."""
         from propriety.inference.monitor_words import summary_of
 
@@ -329,7 +329,7 @@ def monitor(
     >>> day, p = np.repeat(np.arange(1, 61), 500), rng.beta(1, 9, 30_000)
     >>> y = rng.random(30_000) < np.where(day > 40, 1.3, 1.0) * p
     >>> watch = monitor(pr.condense(y, {"m": p}, by={"day": day}), period="day")
-    >>> print(watch.summary())
+    >>> print(watch)
     1 alarm in 1 stream over 60 days (probability of any false alarm: at most 5% for independent cases):
     m: forecasts too low since day 41 (alarm on day 43), observed/expected 1.41 until the alarm.
     Note: several cases of one day count as independent given their forecasts; if they are correlated, false alarms are

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq
@@ -61,9 +61,6 @@ class MeasureBounds(Result):
         if math.isinf(self.high):
             return f"{name} of {self.model} is at least {number(self.low)}."
         return f"{name} of {self.model} lies between {number(self.low)} and {number(self.high)}."
-
-    def _fields(self) -> dict[str, Any]:
-        return Result._fields(self) | {"measure": self.measure.key}
 
 
 class _Cells(NamedTuple):

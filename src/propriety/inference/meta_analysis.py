@@ -110,6 +110,7 @@ class MetaAnalysis(Result):
     main_columns: ClassVar[tuple[str, ...]] = (
         *("model", "measure", "mean", "low", "high", "prediction_low", "prediction_high", "i_squared", "n_sites"),
     )
+    facts: ClassVar[tuple[str, ...]] = ("by", "measures", "method", "level")
 
     model: Names
     measure: Names
@@ -151,12 +152,9 @@ class MetaAnalysis(Result):
         columns = self.sites._fields().items()
         return {name: column[own] for name, column in columns if column is not None}
 
-    def summary(self) -> str:
+    def __str__(self) -> str:
         """Return the results in plain words, one sentence or two per model and measure."""
         return "\n".join(self._sentences())
-
-    def __str__(self) -> str:
-        return self.summary()
 
     def _sentences(self) -> Iterator[str]:
         labels = {one.key: one.label for one in self.measures}
@@ -178,11 +176,6 @@ class MetaAnalysis(Result):
             said += f"; in a new site {limits} ({sure} prediction interval)"
         test = p_value_words(float(self.p_value[row]))
         return f"{said}. {percent(float(self.i_squared[row]), 2)} of the variance is between sites (test: {test})."
-
-    def _facts(self) -> dict[str, Any]:
-        sites = len(dict.fromkeys(self.sites.site.tolist()))
-        measures = [one.key for one in self.measures]
-        return {"by": self.by, "sites": sites, "measures": measures, "method": self.method, "level": self.level}
 
 
 def meta_analysis(
@@ -246,7 +239,7 @@ def meta_analysis(
     >>> y = rng.random(1800) < p
     >>> found = meta_analysis(pr.condense(y, p, by={"site": site}), measures=[pr.measures.AreaUnderRoc()])
     >>> found
-    MetaAnalysis(by=site, sites=6, measures=['auc'], method=paule-mandel, level=0.95)
+    MetaAnalysis(by=site, measures=['auc'], method=paule-mandel, level=0.95)
     >>> found.mean.round(3), found.n_sites
     (array([0.727]), array([6]))
     """

@@ -88,6 +88,7 @@ class Plan(Result):
     """
 
     main_columns: ClassVar[tuple[str, ...]] = ("label", "kind", "goal", "value", "n", "events")
+    facts: ClassVar[tuple[str, ...]] = ("required", "required_events", "binding")
 
     criterion: Names
     label: Names
@@ -124,15 +125,9 @@ class Plan(Result):
         own = n * self.share / self.design_effect
         return {key: curve(own) for key, curve in zip(self.criterion.tolist(), self.curves, strict=True)}
 
-    def summary(self) -> str:
+    def __str__(self) -> str:
         """Return the plan in plain words."""
         return "\n".join(plan_words(self))
-
-    def __str__(self) -> str:
-        return self.summary()
-
-    def _facts(self) -> dict[str, Any]:
-        return {"required": self.required, "required_events": self.required_events, "binding": self.binding}
 
 
 def plan(  # noqa: PLR0913  (the anticipated cases, the criteria, and the design of the study)

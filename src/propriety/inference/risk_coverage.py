@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -102,6 +102,8 @@ class RiskCoverageCurve(Result):
         Number of cases, and of rows left out because of missing values.
     """
 
+    facts: ClassVar[tuple[str, ...]] = ("rows", "accuracy", "aurc", "augrc", "n", "dropped")
+
     threshold: Floats
     coverage: Floats
     risk: Floats
@@ -195,11 +197,6 @@ class RiskCoverageCurve(Result):
             error_cost=float(error_cost),
             n=self.n,
         )
-
-    def _facts(self) -> dict[str, Any]:
-        facts: dict[str, Any] = {"rows": len(self.threshold), "accuracy": self.accuracy}
-        facts |= {"aurc": self.aurc.value, "augrc": self.augrc.value, "n": self.n}
-        return facts | ({"dropped": self.dropped} if self.dropped else {})
 
 
 def risk_coverage_curve(

@@ -148,7 +148,7 @@ class Segments(Result):
         html: str = upward("segments", self, path, title=title)
         return html
 
-    def summary(self) -> str:
+    def __str__(self) -> str:
         """Return the segments in words."""
         were = "segment was" if self.tested == 1 else "segments were"
         columns = "1 column" if len(self.by) == 1 else f"{len(self.by)} columns"
@@ -176,9 +176,6 @@ class Segments(Result):
         ]
         number = "1 segment stands out" if len(lines) == 1 else f"{len(lines)} segments stand out"
         return "\n".join([f"{number}; {searched}.{others}", *lines, *([self.note] if self.note else [])])
-
-    def __str__(self) -> str:
-        return self.summary()
 
 
 def find_segments(

@@ -120,9 +120,6 @@ class Slices(Result):
         others = ["", INFINITE, ACROSS, MANY, NO_INTERVAL, ONLY_INDEPENDENT]
         return np.asarray(unknown & ~np.isin(self.note, others))
 
-    def _fields(self) -> dict[str, Any]:
-        return Result._fields(self) | {"measure": self.measure.key}
-
 
 def holm_in_family(p_value: Floats, in_family: NDArray[np.bool_]) -> Floats:
     """Adjust p-values by Holm's method for all groups of the family; those without a p-value count as 1.

@@ -62,9 +62,6 @@ class Standings(Result):
     level: float
     n: int
 
-    def _fields(self) -> dict[str, Any]:
-        return Result._fields(self) | {"measure": self.measure.key}
-
 
 class Pair(NamedTuple):
     """One row of a comparison; the fields are those of `Comparison`."""

@@ -212,7 +212,7 @@ def log_recalibration(recalibration: Recalibration, *, metric_prefix: str = "") 
     params = {"method": recalibration.method, "rule": recalibration.rule.name, "folds": recalibration.folds}
     mlflow.log_metrics({f"{name}_{one}": value for one, value in metrics.items()})
     mlflow.log_params({f"{name}_{one}": value for one, value in params.items()})
-    mlflow.log_text(recalibration.summary(), f"{name}.txt")
+    mlflow.log_text(str(recalibration), f"{name}.txt")
     mlflow.log_text(recalibration.map.to_json(indent=2), f"{name}.json")
     return str(mlflow.get_artifact_uri(f"{name}.json"))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,6 +97,17 @@ class Recalibration(Result):
         The seed of the folds.
     """
 
+    facts: ClassVar[tuple[str, ...]] = (
+        "method",
+        "rule",
+        "verdict.gain",
+        "verdict.low",
+        "verdict.high",
+        "verdict.outcome",
+        "n",
+        "dropped",
+    )
+
     candidate: NDArray[np.str_]
     score: Floats
     gain: Floats
@@ -161,18 +172,10 @@ class Recalibration(Result):
         """The reliability curve of the recalibrated forecasts, each from a map that was fitted without its case."""
         return reliability_curve(self.table_after)
 
-    def summary(self) -> str:
+    def __str__(self) -> str:
         """Return the verdict in plain words and the map in one line."""
         said = [_verdict_words(self), _map_words(self.method, self.map)]
         return "\n".join([*said, self.note] if self.note else said)
-
-    def __str__(self) -> str:
-        return self.summary()
-
-    def _facts(self) -> dict[str, Any]:
-        facts: dict[str, Any] = {"method": self.method, "rule": self.rule, "gain": self.verdict.gain}
-        facts |= {"low": self.verdict.low, "high": self.verdict.high, "verdict": self.verdict.outcome, "n": self.n}
-        return facts | ({"dropped": self.dropped} if self.dropped else {})
 
 
 def _verdict_words(found: Recalibration) -> str:

@@ -16,6 +16,7 @@ import narwhals as nw
 import numpy as np
 
 from propriety.errors import InputTypeError, InputValueError, MissingDependencyError, UnsupportedOperationError
+from propriety.plain_data import plain
 from propriety.storage.parquet_files import checked_fields, checked_version
 from propriety.upward import upward
 
@@ -354,8 +355,8 @@ class StoredMap(ABC):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the map as plain Python data, with the name and version of its schema."""
-        plain = {name: _plain(value) for name, value in self.parameters.items()}
-        return {"schema": self.schema, "version": self.schema_version, "kind": self.kind, **plain}
+        stored = {name: plain(value) for name, value in self.parameters.items()}
+        return {"schema": self.schema, "version": self.schema_version, "kind": self.kind, **stored}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
@@ -411,15 +412,6 @@ class StoredMap(ABC):
 
 def _optional(kind: type[StoredMap]) -> list[str]:
     return [field.name for field in fields(cast("Any", kind)) if field.metadata.get("optional")]
-
-
-def _plain(value: Any) -> Any:
-    """Return a parameter as plain data: a number, a list of numbers or labels, a map, or a list of maps or effects."""
-    if isinstance(value, tuple):
-        return [one.to_dict() if hasattr(one, "to_dict") else one for one in value]
-    if isinstance(value, StoredMap):
-        return value.to_dict()
-    return value.tolist() if isinstance(value, np.ndarray) else value
 
 
 def _shown(value: object) -> str:

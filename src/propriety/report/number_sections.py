@@ -65,7 +65,7 @@ def comparison(evaluation: Evaluation, found: Comparison) -> Section:
     return Section(
         id="comparison",
         title="Comparison",
-        words=tuple(found.summary().splitlines()),
+        words=tuple(str(found).splitlines()),
         items=(
             Table(
                 title="Paired differences",

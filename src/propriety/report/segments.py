@@ -36,7 +36,7 @@ def segments_report(
     >>> segments_report(found)[:15]
     '<!doctype html>'
     """
-    first, *sentences = found.summary().splitlines()
+    first, *sentences = str(found).splitlines()
     facts = {"Segments found": len(found.segment), "Segments tested": found.tested, "Cases": found.n_cases}
     page = Page(
         title=title,
