@@ -28,7 +28,7 @@ DIFFERENT = {
         "ArrayLike": "`validate` fits learners to the outcomes",
         "CensoredOutcomes": "`horizon_curve` reads outcomes by several horizons",
         "Outcomes | Ledger": "tests of calibration, and uncertainty of decisions, also read a ledger",
-        "ArrayLike | IntoFrame": "`cases` reads what all others are given",
+        "ArrayLike | IntoFrame | Mapping[str, ArrayLike]": "`cases` reads what all others are given",
         "Data": "analyses of several models also read frames and ledgers",
         "Data | Mapping[str, ForecastTable]": "`evaluate` also reads the forecast table of each model",
         "Data | Mapping[Any, ForecastTable]": "`recalibrate` also reads the forecast table of each fold",
@@ -89,18 +89,6 @@ DIFFERENT = {
         "Ledger": "functions of the moments and keys of a ledger",
         "Ledger | Cases | LazyCases": "`monitor` condenses cases by its period",
         "Ledger | ForecastTable": "`at_prevalence` weights the events of tables",
-    },
-    "correct": {
-        "Outcomes": "the answers of one model",
-        "Mapping[str, ArrayLike]": "`compare_answers` compares the answers of several models",
-    },
-    "confidence": {
-        "ArrayLike | None = None": "a forecast table already holds the confidences",
-        "Mapping[str, ArrayLike]": "`compare_answers` compares the answers of several models",
-    },
-    "measure": {
-        "Measure | Rule = Brier()": "analyses of any measure",
-        "MeasureOfAnswers = AreaUnderRiskCoverage(threshold=0.5)": "`compare_answers` compares abstention",
     },
     "thresholds": {
         "Thresholds | None = None": "a threshold or a range; the default is all thresholds",

@@ -46,7 +46,6 @@ from propriety.inference.measure_bounds import measure_bounds as measure_bounds
 from propriety.inference.meta_analysis import meta_analysis as meta_analysis
 from propriety.inference.plan import plan as plan
 from propriety.inference.prevalence_estimate import estimate_prevalence as estimate_prevalence
-from propriety.inference.risk_coverage import compare_answers as compare_answers
 from propriety.inference.risk_coverage import risk_coverage_curve as risk_coverage_curve
 from propriety.inference.segments import find_segments as find_segments
 from propriety.inference.slices import slices as slices

@@ -4,7 +4,6 @@ import itertools
 import math
 
 import numpy as np
-import pandas as pd
 import pytest
 from brute_clusters import brute_errors
 from hypothesis import given, settings
@@ -173,7 +172,7 @@ def test_the_difference_between_models_pairs_their_cases():
         row, moved = np.searchsorted(table.forecast, confidence[name]), AreaUnderRiskCoverage(0.0).influence(table)
         influences.append(np.where(right[name], moved.event[row], moved.non_event[row]))
     assert found.standard_error[0] == pytest.approx(np.std(influences[0] - influences[1], ddof=1) / math.sqrt(600))
-    told = pr.compare_answers(right, confidence)
+    told = pr.compare(right, confidence, AreaUnderRiskCoverage())
     assert told.difference[0] == pytest.approx(found.difference[0], abs=1e-12)
     assert told.p_value[0] == pytest.approx(found.p_value[0])
     assert found.verdict.tolist() == ["better"]
@@ -182,7 +181,7 @@ def test_the_difference_between_models_pairs_their_cases():
 def test_a_wrong_answer_without_any_confidence_stays_wrong():
     right = {"a": np.array([True, False, True, False]), "b": np.array([False, True, True, False])}
     confidence = {"a": np.zeros(4), "b": np.array([0.0, 0.0, 1.0, 1.0])}
-    found = pr.compare_answers(right, confidence).standings
+    found = pr.compare(right, confidence, AreaUnderRiskCoverage()).standings
     expected = {name: over_all_orders(right[name], confidence[name])[0] for name in right}
     assert dict(zip(found.model.tolist(), found.value.tolist(), strict=True)) == pytest.approx(expected)
 
@@ -190,7 +189,7 @@ def test_a_wrong_answer_without_any_confidence_stays_wrong():
 def test_confidences_that_are_almost_zero_keep_their_order():
     right, confidence = sample(decimals=15)
     tiny = {"a": 1e-30 * (1.0 - confidence), "b": 1e-25 * confidence}
-    found = pr.compare_answers({"a": right, "b": right}, tiny)
+    found = pr.compare({"a": right, "b": right}, tiny, AreaUnderRiskCoverage())
     values = dict(zip(found.standings.model.tolist(), found.standings.value.tolist(), strict=True))
     expected = {name: areas(right, own)[0] for name, own in tiny.items()}
     assert values == pytest.approx(expected, abs=1e-12)
@@ -245,7 +244,7 @@ def test_few_wrong_answers_are_noted():
     wrong = int((~few).sum())
     assert pr.estimate(few, confidence, AreaUnderRiskCoverage(0.0)).note.startswith(f"based on {wrong} wrong answers")
     assert pr.estimate(right, confidence, AreaUnderRiskCoverage(0.0)).note == ""
-    told = pr.compare_answers({"a": few, "b": right}, {"a": confidence, "b": confidence}).note
+    told = pr.compare({"a": few, "b": right}, {"a": confidence, "b": confidence}, AreaUnderRiskCoverage()).note
     assert told.startswith(f"Based on {wrong} wrong answers")
     assert "event" not in told
 
@@ -280,7 +279,9 @@ def test_keys_and_labels_have_plain_numbers():
 def test_comparisons_of_answers_do_not_speak_of_events():
     right, confidence = sample()
     few = right | (np.arange(400) > 60)
-    told = str(pr.compare_answers({"a": few, "b": few}, {"a": confidence, "b": np.roll(confidence, 5)}))
+    told = str(
+        pr.compare({"a": few, "b": few}, {"a": confidence, "b": np.roll(confidence, 5)}, AreaUnderRiskCoverage())
+    )
     assert "not distinguishable on 400 cases: the difference in area" in told
     assert "event" not in told
 
@@ -311,8 +312,8 @@ def test_right_answers_may_have_a_label():
     curve = pr.risk_coverage_curve(grades, confidence, pos_label="C")
     assert curve.to_dict() == pr.risk_coverage_curve(right, confidence).to_dict()
     models = {"a": confidence, "b": confidence**2 / 2 + 0.1 * (np.arange(50) % 2)}
-    told = pr.compare_answers({"a": grades, "b": grades}, models, pos_label="C")
-    assert told.difference[0] == pr.compare_answers({"a": right, "b": right}, models).difference[0]
+    told = pr.compare({"a": grades, "b": grades}, models, AreaUnderRiskCoverage(), pos_label="C")
+    assert told.difference[0] == pr.compare({"a": right, "b": right}, models, AreaUnderRiskCoverage()).difference[0]
 
 
 def test_excess_is_zero_if_the_wrong_answers_come_last():
@@ -390,61 +391,28 @@ def test_errors_say_what_is_wrong():
         pr.risk_coverage_curve([1, 0], [3.2, 0.4])
     with pytest.raises(InputTypeError, match=r"confidence must be one number per case; got rows of 2 columns"):
         pr.risk_coverage_curve([1, 0], [[0.2, 0.8], [0.5, 0.5]])
-    with pytest.raises(InputValueError, match="same models in the same order"):
-        pr.compare_answers({"a": [1, 0], "b": [1, 0]}, {"a": [0.1, 0.2]})
-    with pytest.raises(InputValueError, match="answered the same cases"):
-        pr.compare_answers({"a": [1, 0], "b": [1]}, {"a": [0.1, 0.2], "b": [0.3]})
-    with pytest.raises(InputTypeError, match="measure must be a measure of abstention; got Brier"):
-        pr.compare_answers({"a": [1, 0], "b": [1, 0]}, {"a": [0.1, 0.2], "b": [0.3, 0.1]}, pr.Brier())
 
 
-ONE = pr.risk_coverage_curve
-
-
-def two(correct, confidence, **options):
-    return pr.compare_answers({"a": [1, 0, 1], "b": correct}, {"a": [0.1, 0.2, 0.3], "b": confidence}, **options)
-
-
-@pytest.mark.parametrize(
-    ("call", "correct", "confidence"), [(ONE, "correct", "confidence"), (two, "correct['b']", "confidence['b']")]
-)
-def test_errors_name_the_arguments_and_the_model(call, correct, confidence):
+def test_errors_speak_of_answers_and_confidences():
     def told(*data, **options):
         with pytest.raises((InputValueError, InputTypeError)) as caught:
-            call(*data, **options)
+            pr.risk_coverage_curve(*data, **options)
         return str(caught.value)
 
     high = told([1, 0, 1], [0.5, 0.2, 3.2])
-    assert high.startswith(f"{confidence} must lie in [0, 1]; row 2 is 3.2")
+    assert high.startswith("confidence must lie in [0, 1]; row 2 is 3.2")
     assert "scipy.stats.rankdata(score) / len(score)" in high
-    assert told([1, 0, 1], [0.5, 0.2, 1 + 1e-12]).endswith(f"numpy.clip({confidence}, 0, 1) yourself.")
+    assert told([1, 0, 1], [0.5, 0.2, 1 + 1e-12]).endswith("numpy.clip(confidence, 0, 1) yourself.")
     lost = told([1, 0, 1], [0.5, 0.2, math.nan])
-    assert lost.startswith(f"{confidence} must not hold missing values")
-    assert ('missing="drop"' in lost) == (call is ONE)
-    assert told([1, 0, 0.5], [0.5, 0.2, 0.1]).endswith(f"are {correct} and {confidence} swapped?")
-    assert told([1, 0, 1], [0.5, 0.2]).startswith(f"{correct} and {confidence} must be equally long")
-    assert told([1, 0, 1], ["x", "y", "z"]).startswith(f"{confidence} must hold real numbers")
+    assert lost.startswith("confidence must not hold missing values")
+    assert 'missing="drop"' in lost
+    assert told([1, 0, 0.5], [0.5, 0.2, 0.1]).endswith("are correct and confidence swapped?")
+    assert told([1, 0, 1], [0.5, 0.2]).startswith("correct and confidence must be equally long")
+    assert told([1, 0, 1], ["x", "y", "z"]).startswith("confidence must hold real numbers")
     assert told(["C", "I", "C"], [0.5, 0.2, 0.1]).endswith("pass pos_label=, the label of right answers.")
-    assert f"pass {correct} as a single column" in told([[1], [0], [1]], [0.5, 0.2, 0.1])
+    assert "pass correct as a single column" in told([[1], [0], [1]], [0.5, 0.2, 0.1])
     assert told([1, 0, 1], [0.5, 0.2, 0.1], sample_weight=[1, 2]).startswith("correct and sample_weight must be")
-    known = told([1, 0, 1], [0.5, 0.2, 0.1], sample_weight=[1, 2, math.nan])
-    assert ('missing="drop"' in known) == (call is ONE)
-
-
-def test_comparisons_of_answers_need_mappings_of_two_models():
-    with pytest.raises(InputValueError, match=r"^correct must hold two models or more; got 0"):
-        pr.compare_answers({}, {})
-    with pytest.raises(InputTypeError, match=r"^correct must map the names of models to arrays; got ndarray"):
-        pr.compare_answers(np.arange(20) % 2, np.linspace(0, 1, 20))
-    with pytest.raises(InputTypeError, match=r"^confidence must map the names of models to arrays; got list"):
-        pr.compare_answers({"a": [1, 0], "b": [1, 0]}, [0.1, 0.2])
-
-
-def test_frames_have_a_model_in_each_column():
-    right, confidence = sample()
-    models = {"a": right, "b": right[::-1]}, {"a": confidence, "b": confidence[::-1] ** 2}
-    found = pr.compare_answers(*map(pd.DataFrame, models))
-    assert found.difference[0] == pr.compare_answers(*models).difference[0]
+    assert 'missing="drop"' in told([1, 0, 1], [0.5, 0.2, 0.1], sample_weight=[1, 2, math.nan])
 
 
 def test_the_answer_of_classes_has_no_threshold():

@@ -11,6 +11,8 @@ import propriety as pr
 from propriety.errors import InputTypeError, InputValueError
 from propriety.tables.forecast_table import ForecastTable
 
+AURC = pr.measures.AreaUnderRiskCoverage()
+
 
 class TestAbstention:
     RIGHT = np.array([1, 1, 0, 1, 0, 1, 1, 0])
@@ -59,14 +61,14 @@ class TestAbstention:
         right = {"a": rng.random(60) < 0.7, "b": rng.random(60) < 0.6}
         confidence = {name: rng.random(60) for name in "ab"}
         weight = rng.uniform(0.5, 2.0, 60)
-        found = pr.compare_answers(right, confidence, sample_weight=weight, level=0.9)
+        found = pr.compare(right, confidence, AURC, sample_weight=weight, level=0.9)
         areas = [
             pr.risk_coverage_curve(right[name], confidence[name], sample_weight=weight).aurc.value for name in "ab"
         ]
         assert abs(found.difference[0]) == pytest.approx(abs(areas[0] - areas[1]))
         assert found.level == 0.9
         with pytest.raises(InputTypeError, match=r"measure must be a measure of abstention.*got Brier"):
-            pr.compare_answers(right, confidence, pr.Brier())
+            pr.compare(right, confidence, pr.Brier())
 
     def test_of_a_table_takes_no_confidences(self):
         table = ForecastTable.from_predictions(self.RIGHT, self.CONFIDENCE)

@@ -45,9 +45,10 @@ def test_answers_go_into_functions_of_abstention(exam):
         pr.cases(exam["small"].correct, exam["small"].confidence, cluster=exam["small"].cluster)
     )
     assert curve.accuracy == exam["small"].correct.mean()
-    compared = pr.compare_answers(
+    compared = pr.compare(
         {name: own.correct for name, own in exam.items()},
         {name: own.confidence for name, own in exam.items()},
+        pr.measures.AreaUnderRiskCoverage(),
         cluster=exam["small"].cluster,
     )
     assert "large is better than small" in str(compared)

@@ -156,7 +156,7 @@ OF_MODELS: dict[str, Callable[[Data], Any]] = {
     "compare of a ledger": lambda d: pr.compare(
         pr.condense(d.y, d.models, period=d.cluster, **d.binary), method="block bootstrap", n_resamples=DRAWS, seed=7
     ),
-    "compare_answers": lambda d: pr.compare_answers(
+    "compare with outcomes by model": lambda d: pr.compare(
         {"p": d.y, "q": d.y}, d.models, pr.measures.AreaUnderGeneralizedRiskCoverage(), cluster=d.cluster, **d.binary
     ),
     "compare of areas": lambda d: pr.compare(d.y, d.models, pr.measures.AreaUnderRoc(), cluster=d.cluster, **d.binary),

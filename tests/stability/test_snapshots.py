@@ -195,8 +195,13 @@ OPTIONS: dict[str, Callable[[Given], Any]] = {
     "before_labels": lambda g: pr.before_labels(g.data.q, measures=[pr.Brier()]),
     "late_labels": lambda g: pr.late_labels(g.data.p, made=g(np.arange(N) % 20), reported=g(np.arange(N) % 20 + 4.0)),
     "plan": lambda g: pr.plan(g.data.models, n_resamples=20, seed=7),
-    "compare_answers": lambda g: pr.compare_answers(
-        {"p": g.data.y, "q": g.data.y}, g.data.models, cluster=g.data.cluster, n_resamples=20, seed=7
+    "compare with outcomes by model": lambda g: pr.compare(
+        {"p": g.data.y, "q": g.data.y},
+        g.data.models,
+        pr.measures.AreaUnderRiskCoverage(),
+        cluster=g.data.cluster,
+        n_resamples=20,
+        seed=7,
     ),
     "monitor_comparison": lambda g: pr.monitor_comparison(g.data.y, g.data.p, g.data.q),
     "worst_cases": lambda g: pr.worst_cases(g.data.y, g.data.p),
@@ -354,7 +359,7 @@ def _held(value: Any) -> list[tuple[str, Any]]:
 
 # The parameters of public functions that take arrays; each is handed over by a call above.
 HANDED_OVER = {
-    *("y_true", "y_proba", "y_pred", "forecasts", "reference", "unlabelled", "correct", "confidence"),
+    *("y_true", "y_proba", "y_pred", "forecasts", "reference", "unlabelled", "confidence"),
     *("sample_weight", "counts", "by", "cluster", "period", "id", "made", "reported"),
     *("time", "event", "competing", "entry", "groups", "forecast", "weights"),
     *("grid", "weight", "cost", "metric", "removed", "bins", "exponents", "k", "truth", "entries", "kept"),

@@ -30,16 +30,17 @@ def other(values):
     return pd.Series(values, index=np.arange(N)[::-1])
 
 
+AURC = pr.measures.AreaUnderRiskCoverage()
 DRAWS = {"n_resamples": 60, "seed": 1}
 MISALIGNED = {
-    "compare_answers, answers": lambda: pr.compare_answers({"a": rows(Y), "b": other(Y)}, {"a": P, "b": Q}),
-    "compare_answers, confidences": lambda: pr.compare_answers({"a": Y, "b": Y}, {"a": rows(P), "b": other(Q)}),
-    "compare_answers, models": lambda: pr.compare_answers({"a": rows(Y), "b": other(Y)}, {"a": rows(P), "b": other(Q)}),
-    "compare_answers, cluster": lambda: pr.compare_answers(
-        {"a": rows(Y), "b": Y}, {"a": P, "b": Q}, cluster=other(CLUSTER)
+    "outcomes by model, answers": lambda: pr.compare({"a": rows(Y), "b": other(Y)}, {"a": P, "b": Q}, AURC),
+    "outcomes by model, confidences": lambda: pr.compare({"a": Y, "b": Y}, {"a": rows(P), "b": other(Q)}, AURC),
+    "outcomes by model, models": lambda: pr.compare({"a": rows(Y), "b": other(Y)}, {"a": rows(P), "b": other(Q)}, AURC),
+    "outcomes by model, cluster": lambda: pr.compare(
+        {"a": rows(Y), "b": Y}, {"a": P, "b": Q}, AURC, cluster=other(CLUSTER)
     ),
-    "compare_answers, weights": lambda: pr.compare_answers(
-        {"a": Y, "b": Y}, {"a": P, "b": rows(Q)}, sample_weight=other(WEIGHT)
+    "outcomes by model, weights": lambda: pr.compare(
+        {"a": Y, "b": Y}, {"a": P, "b": rows(Q)}, AURC, sample_weight=other(WEIGHT)
     ),
     "slices, keys": lambda: pr.slices(Y, P, by={"a": rows(CLUSTER % 2), "b": other(CLUSTER % 3)}, smallest=1),
     "slices, cluster": lambda: pr.slices(Y, P, by=rows(CLUSTER % 2), cluster=other(CLUSTER), smallest=1),
@@ -69,8 +70,8 @@ def test_misaligned_arguments_are_refused(call):
 
 
 ALIGNED = {
-    "compare_answers": lambda of: pr.compare_answers(
-        {"a": of(Y), "b": Y}, {"a": of(P), "b": Q}, cluster=of(CLUSTER), sample_weight=WEIGHT
+    "outcomes by model": lambda of: pr.compare(
+        {"a": of(Y), "b": Y}, {"a": of(P), "b": Q}, AURC, cluster=of(CLUSTER), sample_weight=WEIGHT
     ),
     "slices": lambda of: pr.slices(Y, P, by={"a": of(CLUSTER % 2), "b": CLUSTER % 3}, smallest=1),
     "find_segments": lambda of: pr.find_segments(pr.cases(of(Y), P, by={"a": of(NUMBER), "b": CLUSTER}), **DRAWS),

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.errors import InputValueError
+from propriety.errors import InputTypeError, InputValueError
 from propriety.ledger.ledger import Ledger
 from propriety.result import Floats
 from propriety.tables.events import TOP, Event
@@ -40,6 +40,34 @@ def as_measured(ledger: Ledger, measure: Any, model: str | None = None) -> Ledge
     event, forecasts = forecasts_of_answers(right, confidence)
     found = replace(cases, outcome=event, forecasts=forecasts, labels=None)
     return Ledger.of_source(found, (Event("event"),))
+
+
+def compared_answers(ledger: Ledger, measure: Any) -> tuple[Ledger, Any]:
+    """Return the ledger and the measure by which models are compared if their outcomes are by model.
+
+    The outcomes say whether the answer of each model was right, and the forecasts are the confidences in it.
+    """
+    cases = ledger.cases
+    if cases is None or not cases.has_outcomes_by_model:
+        return ledger, measure
+    if not getattr(measure, "of_answers", False):
+        law = "must be a measure of abstention for outcomes by model, which are of different events"
+        hint = "pass measures.AreaUnderRiskCoverage(), measures.AccuracyAtCoverage(0.8), ..."
+        raise InputTypeError(law, argument="measure", offender=f"got {measure.label}", hint=hint)
+    answers = {model: cases.gathered(model) for model in cases.models}
+    right = {model: chunk.outcome for model, chunk in answers.items()}
+    event, forecasts = forecasts_of_answers(right, {model: chunk.forecast for model, chunk in answers.items()})
+    of_first = replace(cases, outcome=event, forecasts=forecasts)
+    return Ledger.of_source(of_first, ledger.events), replace(measure, threshold=HALF)
+
+
+def answers_of_one(ledger: Ledger, model: str | None, measure: Any) -> tuple[Ledger, Any]:
+    """Return the ledger and the measure of one model if the outcomes are by model."""
+    cases = ledger.cases
+    if cases is None or not cases.has_outcomes_by_model:
+        return ledger, measure
+    own = Ledger.of_source(cases.of(ledger.one_model(model)), ledger.events)
+    return own, replace(measure, threshold=0.0) if getattr(measure, "of_answers", False) else measure
 
 
 def answers_of_table(ledger: Ledger, model: str) -> Ledger:

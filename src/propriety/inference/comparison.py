@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from propriety.checks import check_level, check_resamples, fresh_seed
 from propriety.errors import InputValueError
-from propriety.inference.answers_ledger import as_measured
+from propriety.inference.answers_ledger import as_measured, compared_answers
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.comparison_methods import CompareMethod, method_for
 from propriety.inference.comparison_words import comparison_words, method_in_words, rule_sentence
@@ -176,7 +176,8 @@ def compare(  # noqa: PLR0913  (the data, what their cases share, and the test)
     Parameters
     ----------
     y_true, forecasts, outcome, cluster, sample_weight, pos_label, labels, missing, time
-        The cases, with the forecasts of two models or more; see `propriety.cases`. A ledger replaces all data.
+        The cases, with two models or more; see `propriety.cases`. A ledger replaces all data. Outcomes by model ("was
+        its own answer right?") need a measure of abstention, which pairs answers to the same question.
     measure : Rule, measure or callable
         A rule for its mean score, a measure, or any function of a ForecastTable. A function does not say whether higher
         is better, so that no model is called better; a class with `higher_is_better` does.
@@ -244,7 +245,9 @@ def compare(  # noqa: PLR0913  (the data, what their cases share, and the test)
         labels=labels,
         missing=missing,
         fewest=2,
+        by_model=True,
     )
+    ledger, asked = compared_answers(ledger, asked)
     drawing = Drawing(n_resamples, fresh_seed(seed))
     return compare_of(ledger, asked, reference=reference, method=method, horizon=horizon, level=level, drawing=drawing)
 

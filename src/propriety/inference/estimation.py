@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from propriety.checks import check_choice, check_level, check_positive, check_resamples, fresh_seed
 from propriety.errors import UNDEFINED, InputValueError
-from propriety.inference.answers_ledger import as_measured
+from propriety.inference.answers_ledger import answers_of_one, as_measured
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.bootstrap_estimates import estimate_by_bootstrap
 from propriety.inference.calibration_measures import CalibrationIntercept, CalibrationSlope, IntegratedCalibrationIndex
@@ -128,7 +128,9 @@ def estimate(  # noqa: PLR0913  (the data, what is estimated, and how it is draw
         pos_label=pos_label,
         labels=labels,
         missing=missing,
+        by_model=True,
     )
+    ledger, asked = answers_of_one(ledger, model, asked)  # type: ignore[arg-type]  # a name
     drawing = Drawing(n_resamples, fresh_seed(seed), workers, progress)
     return estimate_of(ledger, asked, model=model, method=method, level=level, drawing=drawing)  # type: ignore[arg-type]  # a name
 

@@ -1,40 +1,52 @@
-"""The risk-coverage curve of answers with a confidence, and the comparison of models by it."""
+"""The risk-coverage curve of answers with a confidence."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from propriety.checks import check_level, check_resamples, fresh_seed, is_number
+from propriety.checks import check_level, is_number
 from propriety.diagnostics.retention import Answers, answers_of
-from propriety.errors import InputTypeError, InputValueError
+from propriety.errors import InputTypeError, InputValueError, ProprietyError, Wording
 from propriety.inference.abstention_measures import (
     AccuracyAtCoverage,
     AreaUnderGeneralizedRiskCoverage,
     AreaUnderRiskCoverage,
     CoverageAtAccuracy,
 )
-from propriety.inference.answer_arguments import about_answers, read_answers
-from propriety.inference.answers_ledger import answers_of_table, as_measured, forecasts_of_answers
-from propriety.inference.bootstrap import Drawing
-from propriety.inference.comparison import Comparison, compare_of
+from propriety.inference.answers_ledger import answers_of_table, as_measured
 from propriety.inference.estimates import Estimate
 from propriety.inference.influence import estimate_from_influence
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import open_ledger
 from propriety.result import Floats, Result
-from propriety.tables.arrays import Reading
+from propriety.tables import laws
 from propriety.tables.cases import Cases
 from propriety.tables.events import TOP
 from propriety.tables.forecast_table import ForecastTable, Outcomes
 from propriety.tables.reading import refuse_frame
 
-MeasureOfAnswers = AreaUnderRiskCoverage | AreaUnderGeneralizedRiskCoverage | AccuracyAtCoverage | CoverageAtAccuracy
+RANKS_HINT = "only their order matters; pass scipy.stats.rankdata(score) / len(score) of scores on another scale."
+ONE_NUMBER_HINT = "pass the confidence of each answer, such as the highest probability of its row."
+# What errors about outcomes and forecasts say about answers and confidences.
+WORDS = {
+    "y_true": "correct",
+    "y_proba": "confidence",
+    "forecasts": "correct",
+    laws.NAMED_FORECAST: "confidence",
+    laws.OUTCOME_LAW.template: "must hold 0 and 1 (or False and True) unless {pos_label} is given",
+    laws.EVENT_LABEL_HINT.template: "pass {pos_label=}, the label of right answers.",
+    laws.LABELLED_HINT.template: "pass {pos_label=} of that type, the label of right answers.",
+    laws.LABELS_HINT.template: ONE_NUMBER_HINT,
+    laws.EVENT_OF_CLASSES.template: "belongs to a binary outcome; {y_proba} must be one number per case",
+    laws.EVENT_HINT.template: ONE_NUMBER_HINT,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -303,64 +315,13 @@ def _read(correct: Any, confidence: Any, **options: Any) -> tuple[Ledger, Foreca
     return ledger, ledger.table()
 
 
-def compare_answers(
-    correct: Mapping[str, ArrayLike],
-    confidence: Mapping[str, ArrayLike],
-    measure: MeasureOfAnswers = AreaUnderRiskCoverage(),  # noqa: B008  (immutable)
-    *,
-    reference: str | None = None,
-    cluster: ArrayLike | None = None,
-    level: float = 0.95,
-    n_resamples: int = 9999,
-    seed: int | None = None,
-    sample_weight: ArrayLike | None = None,
-    pos_label: Hashable | None = None,
-) -> Comparison:
-    """Compare models that answered the same cases by a measure of abstention, with a paired test.
-
-    Use it for answers that are only known to be right or wrong, each with a confidence, such as those of language
-    models. For class probabilities, use ``compare(y, forecasts, measures.AreaUnderRiskCoverage())``.
-
-    Parameters
-    ----------
-    correct, confidence : mapping of str to array-like of shape (n,)
-        For each model, whether its answers were right, and their confidence in [0, 1].
-    measure : measure of abstention
-        What to compare, by default AURC; its `threshold` is ignored.
-    reference : str, optional
-        The model with which the others are compared; by default every pair is compared.
-    cluster, level, n_resamples, seed, sample_weight
-        As in `propriety.compare`; only accuracy at a coverage and coverage at an accuracy need resamples.
-    pos_label : label, optional
-        As in `risk_coverage_curve`.
-
-    Notes
-    -----
-    The answers of a case are paired: the standard error of a difference comes from the difference of their influences.
-    In `studies/abstention.py`, tests at the 5% level rejected in 4 to 6% of samples with two equally good models.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> rng = np.random.default_rng(1)
-    >>> chance = rng.random(2000)
-    >>> right = rng.random(2000) < chance
-    >>> noisy = np.clip(chance + rng.normal(0, 0.3, 2000), 0, 1)
-    >>> print(compare_answers({"a": right, "b": right}, {"a": chance, "b": noisy}))
-    a is better than b: its area under the risk-coverage curve is 0.079 lower, 95% CI 0.065 to 0.093.
-    Influence-function test on 2,000 cases.
-    """
-    check_level(level)
-    check_resamples(n_resamples)
-    if not isinstance(measure, MeasureOfAnswers):
-        hint = "pass measures.AreaUnderRiskCoverage(), measures.AccuracyAtCoverage(0.8), ..."
-        raise InputTypeError(
-            "must be a measure of abstention", argument="measure", offender=f"got {type(measure).__name__}", hint=hint
-        )
-    answers = read_answers(correct, confidence, pos_label)
-    event, forecasts = forecasts_of_answers(answers.right, answers.confidence)
-    right = Reading("y_true", event, index=answers.index)
-    drawing = Drawing(n_resamples, fresh_seed(seed))
-    with about_answers(drops=False):
-        ledger = open_ledger(right, forecasts, cluster=cluster, sample_weight=sample_weight)
-        return compare_of(ledger, replace(measure, threshold=0.5), reference=reference, level=level, drawing=drawing)
+@contextmanager
+def about_answers() -> Iterator[None]:
+    """Let errors speak of answers and confidences."""
+    try:
+        yield
+    except ProprietyError as error:
+        error.aliases |= WORDS
+        if error.law == laws.UNIT_LAW and not isinstance(error.hint, Wording):  # Rounding errors have a hint of theirs.
+            error.hint = RANKS_HINT
+        raise

@@ -183,7 +183,7 @@ def match_answers(logs: Mapping[str, LoggedAnswers]) -> dict[str, LoggedAnswers]
 
     See Also
     --------
-    compare_answers : Compares models by their answers and confidences.
+    propriety.compare : Compares models by their answers and confidences.
 
     Examples
     --------

@@ -30,7 +30,9 @@ from propriety.tables.models import check_tables
 from propriety.tables.reading import read_source
 
 # What is given in place of outcomes to functions that read cases, frames and ledgers.
-Data: TypeAlias = ArrayLike | IntoFrame | Cases | LazyCases | CensoredOutcomes | ForecastTable | Ledger
+Data: TypeAlias = (
+    ArrayLike | IntoFrame | Mapping[str, ArrayLike] | Cases | LazyCases | CensoredOutcomes | ForecastTable | Ledger
+)
 
 
 def open_ledger(
@@ -41,18 +43,19 @@ def open_ledger(
     fewest: int = 1,
     cells: int | None = None,
     rules: Sequence[Rule] | None = None,
+    by_model: bool = False,
     **reading: Any,
 ) -> Ledger:
     """Make a ledger from user input; see `propriety.cases` for the arguments. Results are computed on demand.
 
     Beside a ledger or cases, `by` names those of their keys that are kept, by default all. With `rules`, rows that
     stand for several cases are not expanded: the ledger has the moments of these rules and the usual ones, and no
-    cases.
+    cases. `by_model` allows outcomes by model.
     """
     ledger, kept = _condensed(y_true, forecasts, reading), by
     if ledger is None:
         kept, by = (by, None) if isinstance(y_true, Cases | LazyCases) else (None, by)
-        read = read_source(y_true, forecasts, by=by, fewest=fewest, **reading)
+        read = read_source(y_true, forecasts, by=by, fewest=fewest, by_model=by_model, **reading)
         if rules is not None and isinstance(read, Cases) and read.is_counted:
             ledger = counted_ledger(read, rules)
         else:

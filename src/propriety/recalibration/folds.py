@@ -108,6 +108,7 @@ def folds_of(
     if isinstance(y_true, Cases | LazyCases):
         check_nothing_beside("cases", beside)
     if isinstance(y_true, Cases):
+        y_true.check_one_outcome()
         return _of_read(y_true.expanded(), None if number is not None else folds, number or 0, model, seed)
     if isinstance(y_true, LazyCases):
         given = dict(y_true.confirmed().given)

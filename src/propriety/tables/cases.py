@@ -81,8 +81,9 @@ class Cases:
 
     Parameters
     ----------
-    outcome : array of shape (n,)
-        Whether the event happened, as booleans or as numbers that must be 0 or 1; for classes, their indices.
+    outcome : array of shape (n,), or of shape (n, models) for outcomes by model
+        Whether the event happened, as booleans or as numbers that must be 0 or 1; for classes, their indices. Outcomes
+        by model are booleans in the order of the models.
     forecasts : mapping of str to array of shape (n,) or (n, K)
         The forecasts of each model, of the type in which the user holds them.
     labels : tuple, optional
@@ -168,6 +169,11 @@ class Cases:
         return None if self.labels is None else len(self.labels)
 
     @property
+    def has_outcomes_by_model(self) -> bool:
+        """Whether each model has outcomes of its own, such as whether its answer was right."""
+        return self.outcome.ndim > 1
+
+    @property
     def units(self) -> Keys | None:
         """The clusters or periods, each of which is one observation; None if every case is."""
         return self.cluster if self.period is None else self.period
@@ -193,7 +199,7 @@ class Cases:
             part = slice(start, start + size)
             yield Chunk(
                 self._forecast(name, part, check=check),
-                self._outcome(part, check=check_shared),
+                self._outcome(part, name, check=check_shared),
                 self._weight(part, check=check_shared),
             )
         self._checked.add(name)
@@ -212,7 +218,7 @@ class Cases:
         """Return all cases as one checked chunk, with the forecasts of a model (by default the only one)."""
         name = self._named(model)
         self._check(name)
-        return Chunk(self._forecast(name, ALL, check=False), self._outcome(ALL), self._weight(ALL))
+        return Chunk(self._forecast(name, ALL, check=False), self._outcome(ALL, name), self._weight(ALL))
 
     def checked(self) -> Cases:
         """Return these cases after checking the numbers of all models."""
@@ -222,6 +228,7 @@ class Cases:
 
     def outcomes(self) -> NDArray[Any]:
         """Return the checked outcomes: whether the event happened, or the class index. Forecasts are not read."""
+        self.check_one_outcome()
         return self._outcome(ALL, check=not self._checked)
 
     def weights(self) -> Floats | None:
@@ -234,8 +241,8 @@ class Cases:
         return self if weight is None or not (weight == weight[0]).all() else replace(self, weight=None)
 
     def of(self, model: str) -> Cases:
-        """Return the same cases with the forecasts of one model."""
-        own = replace(self, forecasts={model: self.forecasts[model]})
+        """Return the same cases with the forecasts of one model, and its outcomes if these are by model."""
+        own = replace(self, outcome=self._own_outcome(model), forecasts={model: self.forecasts[model]})
         object.__setattr__(own, "_checked", self._checked)
         return own
 
@@ -244,6 +251,13 @@ class Cases:
         own = replace(self, forecasts={model: forecast})
         own._checked.add(model)  # noqa: SLF001  (of the same class)
         return own
+
+    def check_one_outcome(self) -> None:
+        """Raise an error for outcomes by model, where a case must have one outcome."""
+        if self.has_outcomes_by_model:
+            law = "has an outcome for each model, which only propriety.estimate and propriety.compare can read"
+            hint = f"pass the cases of one model, such as cases.of({self.models[0]!r})."
+            raise InputValueError(law, argument="y_true", hint=hint)
 
     def with_keys(self, names: Iterable[str]) -> Cases:
         """Return the same cases with only the named keys."""
@@ -383,8 +397,12 @@ class Cases:
         tolerance = None if self.labels is None else self.tolerance
         return checked_forecast(whole, part, argument=argument, tolerance=tolerance, rows=self.rows)
 
-    def _outcome(self, part: slice, *, check: bool = False) -> NDArray[Any]:
-        outcome = self.outcome[part]
+    def _own_outcome(self, model: str) -> NDArray[Any]:
+        """Return the outcomes of a model, which are those of all models unless they are by model."""
+        return self.outcome[:, self.models.index(model)] if self.has_outcomes_by_model else self.outcome
+
+    def _outcome(self, part: slice, model: str | None = None, *, check: bool = False) -> NDArray[Any]:
+        outcome = (self.outcome if model is None else self._own_outcome(model))[part]
         if self.labels is not None:
             if check and not laws.are_class_indices(outcome, len(self.labels)):
                 laws.refuse_class_indices(self.outcome, len(self.labels), self.rows)

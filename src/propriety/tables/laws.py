@@ -30,6 +30,7 @@ LISTED_HINT = Wording(
 NAMES_HINT = Wording("rename them, or pass {y_proba}.to_numpy() if they are in the order of these labels.")
 LABELS_HINT = Wording("pass {labels=}, the label of each column in order.")
 EVENT_OF_CLASSES = Wording("belongs to a binary outcome; three columns or more of {y_proba} are named by {labels=}")
+ORDERED_EVENT = "belongs to three or more classes; the forecasts are of one event"
 EVERY_CLASS_HINT = Wording("name every class in {labels=}, including those without cases.")
 MISSING_LAW = "must not hold missing values (NaN, None, NA or masked)"
 MISSING_HINT = Wording('drop such rows yourself, or let propriety.cases(..., missing="drop") drop and count them.')

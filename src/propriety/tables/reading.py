@@ -31,13 +31,14 @@ from propriety.tables.frames import (
 from propriety.tables.labels import Labels
 from propriety.tables.lazy_cases import LazyCases
 from propriety.tables.lazy_reading import read_lazy_cases
+from propriety.tables.outcomes_by_model import read_by_model
 from propriety.tables.validation import Forecasts, Missing, read_cases
 
 MAX_EXACT_SUM = 2.0**53  # Sums up to here are exact as floats.
 
 
 def cases(  # noqa: PLR0913  (the one place where everything about the cases is said)
-    y_true: ArrayLike | IntoFrame,
+    y_true: ArrayLike | IntoFrame | Mapping[str, ArrayLike],
     forecasts: Forecasts | None = None,
     *,
     outcome: str | None = None,
@@ -62,8 +63,10 @@ def cases(  # noqa: PLR0913  (the one place where everything about the cases is 
 
     Parameters
     ----------
-    y_true : array-like of shape (n,), data frame, or outcomes by `propriety.censored`
-        Outcomes; or, with `outcome`, a frame with one row per case, eager or lazy.
+    y_true : array-like of shape (n,), data frame, outcomes by `propriety.censored`, or mapping of str to array-like
+        Outcomes; or, with `outcome`, a frame with one row per case, eager or lazy. A mapping by model, with the names
+        of the forecasts, says of each model whether its own answer was right; `propriety.compare` then pairs answers to
+        the same question.
     forecasts : mapping of str to array-like, or array-like
         The forecasts of each model by name, or those of one model: the probability of the event, of shape (n,), or
         class probabilities, of shape (n, K). With a frame, the names of the columns: a list with one column per model,
@@ -106,6 +109,9 @@ def cases(  # noqa: PLR0913  (the one place where everything about the cases is 
     Cases(models=['a', 'b'], cases=2, dropped=1)
     >>> pr.compare(seen, measure=pr.Brier()).n
     2
+    >>> right, confidence = {"a": [1, 0, 1], "b": [1, 1, 0]}, {"a": [0.9, 0.2, 0.7], "b": [0.6, 0.8, 0.5]}
+    >>> pr.estimate(pr.cases(right, confidence), "b", pr.measures.AccuracyAtCoverage(0.5), seed=1).value
+    1.0
     >>> import polars as pl
     >>> frame = pl.DataFrame({"ill": ["no", "yes"], "risk": [0.2, 0.7]})
     >>> pr.brier_score(pr.cases(frame, "risk", outcome="ill", pos_label="yes"))
@@ -114,7 +120,7 @@ def cases(  # noqa: PLR0913  (the one place where everything about the cases is 
     refuse_time(time)
     reading = {"outcome": outcome, "X": X, "by": by, "cluster": cluster, "period": period, "counts": counts, "id": id}
     reading |= {"sample_weight": sample_weight, "ordered": ordered, "pos_label": pos_label, "labels": labels}
-    found = read_source(y_true, forecasts, **reading, missing=missing)
+    found = read_source(y_true, forecasts, **reading, missing=missing, by_model=True)
     return found.with_sums() if isinstance(found, LazyCases) else found
 
 
@@ -146,10 +152,11 @@ def read_source(  # noqa: PLR0913  (as `cases`)
     labels: Labels | None = None,
     missing: Missing = "raise",
     fewest: int = 1,
+    by_model: bool = False,
 ) -> Cases | LazyCases:
     """Read cases; see `cases` for the arguments. Cases that were read before are returned after a check.
 
-    `fewest` is the smallest allowed number of models.
+    `fewest` is the smallest allowed number of models, and `by_model` allows outcomes by model.
     """
     shared = {"by": by, "cluster": cluster, "period": period, "sample_weight": sample_weight, "id": id}
     options: dict[str, Any] = {"pos_label": pos_label, "labels": labels, "missing": missing}
@@ -157,8 +164,7 @@ def read_source(  # noqa: PLR0913  (as `cases`)
         beside = {"forecasts": forecasts, "outcome": outcome, "X": X, **shared, "counts": counts, **options}
         beside |= {"ordered": ordered or None, "missing": None if missing == "raise" else missing}
         check_nothing_beside("cases", beside)
-        check_number_of_models(len(y_true.models), fewest)
-        return y_true.confirmed() if isinstance(y_true, LazyCases) else y_true
+        return _read_before(y_true, fewest, by_model=by_model)
     if cluster is not None and period is not None:
         hint = (
             "pass only {cluster=} to allow for any correlation within a cluster, also over time; "
@@ -168,24 +174,51 @@ def read_source(  # noqa: PLR0913  (as `cases`)
     if counts is not None:
         if sample_weight is not None:
             raise InputValueError(Wording("rows have {counts=} or {sample_weight=}, not both"))
-        return _of_counts(y_true, forecasts, counts, outcome, shared, {**options, "ordered": ordered})
-    if outcome is None:
-        forecasts, options["labels"] = predicted(forecasts, X, pos_label=pos_label, labels=labels)
-        _check_columns(y_true, forecasts)
-        return _of_arrays(y_true, forecasts, shared, options, ordered=ordered, fewest=fewest)
-    predicted(forecasts, X, outcome=outcome)
+        options |= {"ordered": ordered, "by_model": by_model}
+        return _of_counts(y_true, forecasts, counts, outcome, shared, options)
+    if outcome is not None:
+        predicted(forecasts, X, outcome=outcome)
+        return _of_columns(y_true, forecasts, outcome, shared, options, ordered=ordered, fewest=fewest)
+    forecasts, options["labels"] = predicted(forecasts, X, pos_label=pos_label, labels=labels)
+    _check_columns(y_true, forecasts)
+    read = read_by_model if isinstance(y_true, Mapping) else _of_arrays
+    made = read(y_true, forecasts, shared, options, ordered=ordered, fewest=fewest)  # type: ignore[arg-type]
+    return _read_before(made, fewest, by_model=by_model)
+
+
+def _read_before(read: Cases | LazyCases, fewest: int, *, by_model: bool) -> Cases | LazyCases:
+    """Return cases after checking that they suit a function."""
+    check_number_of_models(len(read.models), fewest)
+    if isinstance(read, LazyCases):
+        return read.confirmed()
+    if not by_model:
+        read.check_one_outcome()
+    return read
+
+
+def _of_columns(
+    frame: object,
+    forecasts: object,
+    outcome: str,
+    shared: Mapping[str, Any],
+    options: Mapping[str, Any],
+    *,
+    ordered: bool,
+    fewest: int,
+) -> Cases | LazyCases:
+    """Read the columns of a frame, eager or lazy."""
     columns = _column_names(outcome, {name: value for name, value in shared.items() if name != "by"})
     models = columns_of_models(forecasts)
     check_number_of_models(len(models), fewest)
-    keys = key_columns(by)
+    keys = key_columns(shared["by"])
     roles = {"forecasts": [name for own in models.values() for name in own], "by": keys}
     roles |= {role: [name] for role, name in columns.items() if name is not None}
     for role, names in roles.items():
         check_apart(outcome, role, names)
-    frame = known(y_true)
-    if isinstance(frame, nw.LazyFrame):
+    table = known(frame)
+    if isinstance(table, nw.LazyFrame):
         made = read_lazy_cases(
-            frame,
+            table,
             {model: own[0] if len(own) == 1 else own for model, own in models.items()},
             outcome=outcome,
             weight=columns["sample_weight"],
@@ -197,12 +230,12 @@ def read_source(  # noqa: PLR0913  (as `cases`)
         )
         _check_ordered(made.labels, ordered=ordered)
         given = {"outcome": outcome, **shared, **options, "ordered": ordered}
-        return replace(made, given={"y_true": y_true, "forecasts": forecasts, **given})
-    arguments = _of_frame(y_true, models, {"y_true": outcome, **columns}, keys)
-    read = {name: arguments.get(name) for name in columns}
+        return replace(made, given={"y_true": frame, "forecasts": forecasts, **given})
+    arguments = _of_frame(frame, models, {"y_true": outcome, **columns}, keys)
+    read: dict[str, Any] = {name: arguments.get(name) for name in columns}
     read["by"] = {name: arguments[f"by {name}"] for name in keys} or None
-    forecasts = {model: arguments[f"forecasts {model}"] for model in models}
-    made_of = _of_arrays(arguments["y_true"], forecasts, read, options, ordered=ordered, fewest=fewest)
+    values = {model: arguments[f"forecasts {model}"] for model in models}
+    made_of = _of_arrays(arguments["y_true"], values, read, options, ordered=ordered, fewest=fewest)
     return replace(made_of, columns={"outcome": outcome, **{role: name for role, name in columns.items() if name}})
 
 
@@ -291,7 +324,7 @@ def _is_frame(value: object) -> bool:
 
 def _check_ordered(labels: tuple[Any, ...] | None, *, ordered: bool) -> None:
     if ordered and labels is None:
-        raise InputValueError("belongs to three or more classes; the forecasts are of one event", argument="ordered")
+        raise InputValueError(laws.ORDERED_EVENT, argument="ordered")
 
 
 def refuse_frame(y_true: object, y_proba: object) -> None:

@@ -162,6 +162,7 @@ def _as_kind(cases: Cases | LazyCases, kind: ForecastKind, fewest: int) -> Cases
         law = "needs cases in memory; these are rows of a lazy frame"
         hint = "pass propriety.condense(cases) to functions of a ledger, or collect the frame first."
         raise InputTypeError(law, argument="y_true", hint=hint)
+    cases.check_one_outcome()
     cases = cases.expanded()
     if len(cases.models) < fewest:
         check_names(cases.forecasts, fewest)
