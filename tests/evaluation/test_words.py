@@ -8,7 +8,7 @@ import pytest
 
 import propriety as pr
 from propriety.evaluation import words
-from propriety.inference.number_words import percent
+from propriety.number_words import percent
 from propriety.report.group_sections import group_sections
 
 N = 600

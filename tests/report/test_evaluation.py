@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import propriety as pr
-from propriety.inference.number_words import percent
+from propriety.number_words import percent
 from propriety.report.cells import PValue, cells_of
 from propriety.report.evaluation import page_of
 from propriety.report.figures import without_pictures

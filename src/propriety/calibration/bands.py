@@ -23,6 +23,7 @@ from propriety.calibration.pav import Blocks, pool_adjacent_violators
 from propriety.calibration.resampling import quantiles, resampled_curves
 from propriety.checks import check_choice, check_level, check_resamples, fresh_seed
 from propriety.errors import InputValueError
+from propriety.number_words import percent
 from propriety.result import Floats, Result
 from propriety.tables.forecast_table import ForecastTable
 
@@ -72,7 +73,7 @@ class Band(Result):
         '90% pointwise confidence band'
         """
         pointwise = "" if self.kind == "simultaneous" else "pointwise "
-        return f"{100 * self.level:g}% {pointwise}{self.kind} band"
+        return f"{percent(self.level)} {pointwise}{self.kind} band"
 
 
 def band_around_diagonal(

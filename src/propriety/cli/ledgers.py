@@ -18,6 +18,7 @@ from propriety.evaluation.problem import Problem
 from propriety.inference.estimates import counted
 from propriety.ledger.condense import condense as condense_cases
 from propriety.ledger.ledger import Ledger
+from propriety.number_words import percent
 from propriety.rules.rule import Rule
 from propriety.rules.weights import Thresholds
 from propriety.tables.forecast_table import ForecastTable
@@ -112,7 +113,7 @@ def merge(files: Sequence[str], cells: int | None, output: str) -> None:
     table = ForecastTable.merge(tables)
     with replaced(output) as path:
         table.to_parquet(path)
-    rate = f"event rate {100.0 * table.event_rate:.3g}%"
+    rate = f"event rate {percent(table.event_rate)}"
     say(f"{counted(table.n, 'case')} in {counted(len(table), 'row')}, {rate}{_dropped(table.dropped)}.")
 
 

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from propriety.cli.interrupts import check_interrupt, held
 from propriety.errors import ProprietyError
-from propriety.inference.number_words import number, number_and_limits
+from propriety.number_words import number, number_and_limits
 from propriety.tables import laws
 
 WIDE = 200  # Columns of output that is not a terminal, so that no table is folded.

@@ -22,9 +22,9 @@ from propriety.errors import InputValueError
 from propriety.inference.ledger_monitor import LedgerMonitor
 from propriety.inference.ledger_monitor import monitor as monitor_ledger
 from propriety.inference.monitor_files import FACTS
-from propriety.inference.number_words import number
 from propriety.inference.stream_states import NEVER
 from propriety.ledger.ledger import Ledger
+from propriety.number_words import number
 
 MOST_STREAMS = 20  # In the table on the terminal.
 NOT_IN_LABELS = re.compile(r"[^a-zA-Z0-9_]")

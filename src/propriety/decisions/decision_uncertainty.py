@@ -16,6 +16,7 @@ from propriety.decisions.net_benefit import GRID, below_one, rare_grid
 from propriety.errors import InputTypeError, InputValueError
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import open_ledger
+from propriety.number_words import percent
 from propriety.result import Floats, Result
 from propriety.rules.weights import Thresholds, read_grid, read_thresholds
 from propriety.tables.forecast_table import Outcomes
@@ -317,7 +318,7 @@ def _check(ledger: Ledger) -> float:
 def _words(found: DecisionUncertainty) -> Iterator[str]:
     """Yield what is best at the thresholds, the useful range of each model, and the value of information."""
     grid = found.threshold[found.of(found.strategies[0])]
-    per = f"{100.0 * found.level:g}%"
+    per = percent(found.level)
     if len(grid) == 1:
         row = max((int(found.of(one)[0]) for one in found.strategies), key=lambda one: found.probability_best[one])
         low, high = found.gain_low[row], found.gain_high[row]

@@ -18,6 +18,7 @@ from propriety.decisions.agreement import first_argmax, kappa_of
 from propriety.decisions.expected_cost import cost_matrix, cost_of
 from propriety.diagnostics.worst_cases import checked_losses, read_rules, worst_first
 from propriety.errors import InputTypeError, InputValueError
+from propriety.number_words import percent
 from propriety.progress import track
 from propriety.result import Floats, Result
 from propriety.rules.ordinal import RankedProbability
@@ -181,7 +182,7 @@ class RetentionCurve(Result):
         )
 
     def _facts(self) -> dict[str, Any]:
-        low, high = (f"{100 * share:g}%" for share in (self.areas.removed_from, self.areas.removed_to))
+        low, high = (percent(share) for share in (self.areas.removed_from, self.areas.removed_to))
         heights = {
             str(rule): round(float(height), 6)
             for rule, height in zip(self.areas.rule, self.areas.mean_height, strict=True)

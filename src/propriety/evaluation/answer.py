@@ -17,8 +17,8 @@ from propriety.evaluation.words import (
 )
 from propriety.inference.comparison_words import listed
 from propriety.inference.estimates import counted
-from propriety.inference.number_words import p_value_words, percent
 from propriety.inference.shown_names import on_one_line, short_names
+from propriety.number_words import p_value_words, percent
 
 if TYPE_CHECKING:
     from propriety.evaluation.evaluation import Evaluation

@@ -14,7 +14,7 @@ from propriety.evaluation.card_rows import ends_of, rows_of
 from propriety.evaluation.card_sentences import sentences_of
 from propriety.evaluation.rows import Row, lines_of
 from propriety.evaluation.words import cases_words, thresholds_words
-from propriety.inference.number_words import percent
+from propriety.number_words import percent
 
 if TYPE_CHECKING:
     from propriety.evaluation.evaluation import Evaluation

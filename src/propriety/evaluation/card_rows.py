@@ -15,9 +15,9 @@ from propriety.inference.calibration_measures import CalibrationSlope, ObservedE
 from propriety.inference.comparison_words import merit_in_words
 from propriety.inference.estimates import Estimate
 from propriety.inference.measures import MeanScore, Measure, NetBenefit, Skill
-from propriety.inference.number_words import capitalized, percent
 from propriety.inference.ranking_measures import AreaUnderRoc
 from propriety.inference.shown_names import on_one_line
+from propriety.number_words import capitalized, percent
 from propriety.rules.families import BRIER
 from propriety.rules.penalized import Misclassification
 

@@ -21,8 +21,8 @@ from propriety.inference.calibration_summary import CalibrationSummary
 from propriety.inference.calibration_words import TOGETHER
 from propriety.inference.comparison_words import listed
 from propriety.inference.estimates import of_intervals
-from propriety.inference.number_words import capitalized, percent
 from propriety.inference.slice_table import texts_of_labels
+from propriety.number_words import capitalized, percent
 
 if TYPE_CHECKING:
     from propriety.inference.class_calibration import ClassCalibration

@@ -20,10 +20,10 @@ from propriety.inference.calibration_measures import CalibrationSlope
 from propriety.inference.estimates import counted
 from propriety.inference.measure_reading import read_measure, read_measures
 from propriety.inference.measures import FittedDistance, Measure
-from propriety.inference.number_words import capitalized, number, p_value_words, percent
 from propriety.inference.ranking_measures import AreaUnderRoc
 from propriety.inference.verdicts import Names, holm
 from propriety.ledger.ledger import Ledger
+from propriety.number_words import capitalized, number, p_value_words, percent
 from propriety.result import Floats, Result
 from propriety.rules.families import Brier, Log
 from propriety.rules.rule import Rule

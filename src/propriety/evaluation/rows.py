@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from propriety.inference.number_words import decimals, decimals_of_limits, fixed
+from propriety.number_words import decimals, decimals_of_limits, fixed
 
 
 class Unit(NamedTuple):

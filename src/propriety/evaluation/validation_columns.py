@@ -26,11 +26,11 @@ from propriety.inference.bootstrap import Drawing
 from propriety.inference.estimates import Estimate, counted
 from propriety.inference.estimation import estimate_or_note
 from propriety.inference.measures import Mean, Measure, bounds_of
-from propriety.inference.number_words import capitalized
 from propriety.inference.ranking_measures import AreaUnderRoc
 from propriety.inference.verdicts import Names
 from propriety.ledger.condense import condense
 from propriety.ledger.ledger import Ledger
+from propriety.number_words import capitalized
 from propriety.progress import mapped
 from propriety.result import Floats, Result, tuples_of
 from propriety.rules.scoring import losses_of_table

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from propriety.inference.calibration_summary import CalibrationOutcome, jointly_tested
 from propriety.inference.comparison_words import listed
 from propriety.inference.estimates import counted
-from propriety.inference.number_words import capitalized, percent
+from propriety.number_words import capitalized, percent
 
 if TYPE_CHECKING:
     from propriety.evaluation.evaluation import Evaluation

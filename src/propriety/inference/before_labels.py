@@ -18,9 +18,9 @@ from propriety.errors import UNDEFINED, InputTypeError, InputValueError
 from propriety.inference.calibration_measures import ObservedExpected
 from propriety.inference.measure_reading import read_measures
 from propriety.inference.measures import Mean, Measure, Smooth, bounds_of
-from propriety.inference.number_words import capitalized, number
 from propriety.inference.ranking_measures import AreaUnderRoc
 from propriety.ledger.ledger import Ledger
+from propriety.number_words import capitalized, number
 from propriety.result import Floats, Result
 from propriety.rules.families import BRIER
 from propriety.rules.rule import Rule

@@ -27,6 +27,7 @@ from propriety.inference.uncertain_forecasts import without_certain
 from propriety.inference.verdicts import holm
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import open_ledger
+from propriety.number_words import percent
 from propriety.result import Result
 from propriety.rules.families import Brier
 from propriety.rules.scoring import mean_score
@@ -365,7 +366,7 @@ def _note(ledger: Ledger, table: ForecastTable, test: CalibrationTest | None, nu
         told.append(f"a test needs {ledger.where_cases_are}")
     elif test.n_certain > 0.0:
         weight = "of the weight has" if table.is_weighted else "of the cases have"
-        certain = f"{100.0 * test.n_certain / table.weight:.3g}% {weight} a forecast of exactly 0 or 1"
+        certain = f"{percent(test.n_certain / table.weight)} {weight} a forecast of exactly 0 or 1"
         fitted = [name for name in ("intercept", "slope") if math.isfinite(numbers[name].value)]
         left = {0: "", 1: "; the intercept leaves these out", 2: "; intercept and slope leave these out"}
         told.append(f"{certain}{left[len(fitted)]}")

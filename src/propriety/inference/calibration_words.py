@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from propriety.calibration.calibration_test import FEWEST
 from propriety.inference.calibration_summary import COST_MARGIN, CalibrationSummary, Direction
 from propriety.inference.estimates import Estimate, counted
-from propriety.inference.number_words import number, p_value_words, ratio_and_limits
+from propriety.number_words import number, p_value_words, ratio_and_limits
 
 FEWEST_A_CASE = 0.1  # With less variance per case, forecasts are close to 0 and 1.
 LEVEL: tuple[Direction, ...] = ("too high", "too low")

@@ -11,8 +11,8 @@ import numpy as np
 from propriety.inference.calibration_words import TOGETHER
 from propriety.inference.class_calibration import ClassCalibration
 from propriety.inference.comparison_words import listed
-from propriety.inference.number_words import hundredths, number, p_value_words
 from propriety.inference.slice_table import texts_of_labels
+from propriety.number_words import hundredths, number, p_value_words
 
 SHOWN = 3  # Classes that are named.
 VIEWS = {"classwise_p_value": "class by class", "temperature_p_value": "temperature", "shape_p_value": "shared shape"}

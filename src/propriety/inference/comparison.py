@@ -28,7 +28,6 @@ from propriety.inference.estimates import (
 from propriety.inference.estimation import check_event
 from propriety.inference.measure_reading import read_measure
 from propriety.inference.measures import FittedDistance, Mean, Measure, Skill, Smooth
-from propriety.inference.number_words import capitalized
 from propriety.inference.paired_columns import difference_columns, pairs_of
 from propriety.inference.paired_tests import (
     Paired,
@@ -41,6 +40,7 @@ from propriety.inference.paired_tests import (
 from propriety.inference.verdicts import Names, Pair, Standings, VerdictBasis, standings_of, verdicts_of
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import Data, open_ledger
+from propriety.number_words import capitalized
 from propriety.result import Floats, Result
 from propriety.rules.families import BRIER
 from propriety.rules.rule import Rule

@@ -12,6 +12,7 @@ from propriety.inference.dependence import span_of
 from propriety.inference.estimates import counted
 from propriety.inference.measures import Mean, Measure
 from propriety.inference.verdicts import Pair, Verdict, VerdictBasis, merit_of, verdict_on
+from propriety.number_words import percent
 
 if TYPE_CHECKING:
     from propriety.inference.comparison import Comparison
@@ -61,7 +62,7 @@ def pair_sentence(pair: Pair, tested: VerdictBasis) -> str:
     ends = (pair.low, pair.high) if pair.difference > 0.0 else (-pair.high, -pair.low)
     gap = abs(pair.difference)
     written, low, high = _written((ends[1] - ends[0]) / 2.0, gap, *ends)
-    interval = f"{100.0 * tested.level:g}% CI {low} to {high}"
+    interval = f"{percent(tested.level)} CI {low} to {high}"
     first, second, more = _ordered(pair, tested.measure)
     if verdict == "different":
         return f"{first} and {second} differ: {first} has a {written} higher {tested.measure.label}, {interval}."
@@ -238,7 +239,7 @@ def _with_interval(pair: Pair, tested: VerdictBasis) -> str:
     if not all(map(math.isfinite, numbers)):
         return ""
     value, low, high = _written((pair.high - pair.low) / 2.0, *numbers)
-    return f": the difference in {tested.measure.label} is {value}, {100.0 * tested.level:g}% CI {low} to {high}"
+    return f": the difference in {tested.measure.label} is {value}, {percent(tested.level)} CI {low} to {high}"
 
 
 def _outcomes(tested: VerdictBasis) -> str:

@@ -12,10 +12,10 @@ from scipy.special import expit, logit, ndtri, stdtrit
 
 from propriety.inference.cluster_errors import effective_number
 from propriety.inference.measures import Measure
-from propriety.inference.number_words import p_value_words
 from propriety.ledger.keyed_tables import KeyedTables
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.moments import OUTCOME
+from propriety.number_words import p_value_words
 from propriety.result import Floats, Result
 from propriety.tables.cases import Cases
 from propriety.tables.forecast_table import ForecastTable

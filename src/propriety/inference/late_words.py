@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from propriety.inference.estimates import counted
-from propriety.inference.number_words import capitalized, hundredths, number, p_value_words, percent
+from propriety.number_words import capitalized, hundredths, number, p_value_words, percent
 
 if TYPE_CHECKING:
     from propriety.inference.late_labels import LabelRevision, LateLabels

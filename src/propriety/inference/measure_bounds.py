@@ -14,9 +14,9 @@ from propriety.errors import UNDEFINED, InputTypeError, InputValueError
 from propriety.inference.calibration_measures import CalibrationIntercept, ObservedExpected, PredictedActual
 from propriety.inference.measure_reading import read_measure
 from propriety.inference.measures import Mean, Measure
-from propriety.inference.number_words import capitalized, number
 from propriety.inference.ranking_measures import AreaUnderRoc
 from propriety.ledger.private_ledger import PrivateLedger
+from propriety.number_words import capitalized, number
 from propriety.result import Floats, Result
 from propriety.rules.families import BRIER
 from propriety.rules.functions import MeanNetLoss, NetLoss

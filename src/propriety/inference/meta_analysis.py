@@ -19,7 +19,6 @@ from propriety.inference.estimates import Estimate, counted
 from propriety.inference.estimation import estimate_or_note
 from propriety.inference.measure_reading import read_measure, read_measures
 from propriety.inference.measures import FittedDistance, Measure, bounds_of
-from propriety.inference.number_words import capitalized, number, p_value_words, percent
 from propriety.inference.random_effects import HeterogeneityMethod, PredictionMethod, RandomEffects, random_effects
 from propriety.inference.ranking_measures import AreaUnderRoc
 from propriety.inference.site_errors import SiteCounts, ratio_note, site_errors
@@ -27,6 +26,7 @@ from propriety.inference.slice_table import texts_of_labels
 from propriety.inference.verdicts import Names
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.private_ledger import PrivateLedger
+from propriety.number_words import capitalized, number, p_value_words, percent
 from propriety.result import Floats, Result
 from propriety.rules.families import Brier
 from propriety.rules.rule import Rule

@@ -6,15 +6,15 @@ import numpy as np
 
 from propriety.inference.estimates import counted
 from propriety.inference.ledger_monitor import LedgerMonitor
-from propriety.inference.number_words import number
 from propriety.inference.slice_table import text_of_label
 from propriety.inference.stream_states import DIRECTIONS, NEVER
+from propriety.number_words import number, percent
 
 
 def summary_of(watch: LedgerMonitor) -> str:
     """Return the number of alarms, a sentence for each, the number of days that are not tested yet, and the note."""
     scope = f"{counted(len(watch.states), 'stream')} over {counted(len(watch.times), watch.time)}"
-    budget = f"probability of any false alarm: at most {100.0 * (1.0 - watch.level):.3g}%"
+    budget = f"probability of any false alarm: at most {percent(1.0 - watch.level)}"
     budget += " for independent cases" if watch.note else ""
     places = alarmed_streams(watch)
     head = f"{counted(len(places), 'alarm')} in {scope} ({budget}):" if places else f"No alarm in {scope} ({budget})."

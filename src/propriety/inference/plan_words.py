@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from propriety.inference.estimates import counted
-from propriety.inference.number_words import capitalized, percent
+from propriety.number_words import capitalized, percent
 
 if TYPE_CHECKING:
     from propriety.inference.plan import Plan

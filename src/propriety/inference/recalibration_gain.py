@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from propriety.inference.number_words import number, percent
+from propriety.number_words import number, percent
 
 
 class RecalibrationGain(NamedTuple):

@@ -28,6 +28,7 @@ from propriety.inference.segment_source import segment_source
 from propriety.inference.segment_sums import SegmentSums, cases_of_arrays, cases_of_engine
 from propriety.inference.verdicts import Names
 from propriety.ledger.ledger import Ledger
+from propriety.number_words import percent
 from propriety.result import Floats, Result, Tuples, tuples_of
 from propriety.tables.cases import Cases
 from propriety.tables.forecast_table import ForecastTable
@@ -165,7 +166,7 @@ class Segments(Result):
         if not len(self.segment):
             within = f", and none deviates by {self.critical:.1f} standard errors" * math.isfinite(self.critical)
             return f"No segment stands out: {searched}{within}.{others}"
-        level = f"{100.0 * self.level:g}%"
+        level = percent(self.level)
         rows = zip(self.segment, self.observed_expected, self.low, self.high, self.events, strict=True)
         lines = [
             f"{segment}: {_times(ratio, events)} ("

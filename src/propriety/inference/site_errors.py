@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from propriety.inference.calibration_measures import ObservedExpected, PredictedActual
 from propriety.inference.estimates import FEWEST_HELD, Estimate, counted, too_narrow
 from propriety.inference.measures import Mean, Measure
-from propriety.inference.number_words import number
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.moments import OUTCOME
+from propriety.number_words import number
 from propriety.result import Floats
 
 SHARED = 100.0  # Number of events of all sites that are added to those of a site; see `studies/sites.py`.

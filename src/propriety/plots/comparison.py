@@ -11,6 +11,7 @@ from matplotlib.ticker import MaxNLocator
 from propriety.inference.comparison import Comparison
 from propriety.inference.comparison_words import ranks_in_words, verdict_in_words
 from propriety.inference.verdicts import Standings, merit_of
+from propriety.number_words import percent
 from propriety.plots.drawable_names import drawable_list, drawable_names, plain
 from propriety.plots.drawing import COLORS, GREY, SMALL, draw, new_axes, write_infinity, write_title
 from propriety.plots.names import measure_and_merit
@@ -44,7 +45,7 @@ def _(comparison: Comparison, ax: Axes | None = None, *, label: str = "") -> Axe
     _write_rows(ax, names, words, decided.tolist())
     _write_sides(ax, *_sides(comparison, shared))
     ax.set_xlabel(
-        plain(f"Difference in {comparison.measure.label}, {100 * comparison.level:g}% confidence interval"),
+        plain(f"Difference in {comparison.measure.label}, {percent(comparison.level)} confidence interval"),
         labelpad=SMALL + 8,
         fontsize=SMALL + 1,
     )
@@ -64,7 +65,7 @@ def _(standings: Standings, ax: Axes | None = None, *, label: str = "") -> Axes:
     words = [ranks_in_words(best, worst) for best, worst in ranks]
     _write_rows(ax, drawable_list(standings.model.tolist()), words, settled.tolist())
     ax.text(1.03, -0.75, "possible ranks:", transform=ax.get_yaxis_transform(), fontsize=SMALL, color=GREY["text"])
-    interval = f", {100 * standings.level:g}% confidence interval"
+    interval = f", {percent(standings.level)} confidence interval"
     ax.set_xlabel(measure_and_merit(standings.measure, interval), fontsize=SMALL + 1)
     _finish(ax, label)
     return ax

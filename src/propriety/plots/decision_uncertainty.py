@@ -10,6 +10,7 @@ from matplotlib.patches import Patch
 
 from propriety.checks import check_choice
 from propriety.decisions.decision_uncertainty import ALL, NONE, DecisionUncertainty
+from propriety.number_words import percent
 from propriety.plots.drawable_names import drawable_names
 from propriety.plots.drawing import (
     DASHES,
@@ -20,7 +21,6 @@ from propriety.plots.drawing import (
     draw_band,
     line_style,
     new_axes,
-    percent,
     write_title,
 )
 from propriety.plots.threshold_axis import draw_threshold_axis

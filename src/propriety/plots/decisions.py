@@ -12,6 +12,7 @@ from matplotlib.patches import Patch
 
 from propriety.decisions.net_benefit import DecisionCurve, NetBenefitDifference, widest_threshold
 from propriety.decisions.regret import CostCurve, MurphyCurve, RegretCurve, ThresholdAxis
+from propriety.number_words import percent
 from propriety.plots.drawable_names import drawable_list, drawable_names
 from propriety.plots.drawing import (
     COLORS,
@@ -23,7 +24,6 @@ from propriety.plots.drawing import (
     draw,
     line_style,
     new_axes,
-    percent,
     shown,
     write_note,
     write_title,
@@ -68,7 +68,7 @@ def _(
     _draw_trivial(ax, rate, shown_range, [(x, y)])
     name = {"linear": "half the Brier score", "log-odds": "the log loss"}[axis]
     note = f"area {shown(curve.area(axis=axis))}"
-    note += f", {name}" if curve.act_at is None else f"\nall decisions at {percent(curve.act_at)}"
+    note += f", {name}" if curve.act_at is None else f"\nall decisions at {percent(curve.act_at, 6)}"
     _write_corner(ax, note if curve.thresholds is None else f"{note}\n(over all thresholds)", curve.thresholds)
     write_title(ax, label, pad=ABOVE_CHANCES)
     return ax

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from matplotlib.ticker import FuncFormatter
 
+from propriety.number_words import percent
 from propriety.plots.drawable_names import plain
 from propriety.result import Floats, Result
 
@@ -152,12 +153,7 @@ class Percent(FuncFormatter):
     """Ticks as percentages."""
 
     def __init__(self) -> None:
-        super().__init__(lambda value, _: percent(value))
-
-
-def percent(value: float) -> str:
-    """Write a threshold as a percentage, with all of its digits."""
-    return f"{100 * value:g}%"
+        super().__init__(lambda value, _: percent(value, 6))
 
 
 def write_infinity(ax: Axes, row: float, *, below: bool = False, color: str = "black") -> None:

@@ -10,7 +10,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocat
 
 from propriety.inference.measures import Measure
 from propriety.inference.meta_analysis import MetaAnalysis
-from propriety.inference.number_words import capitalized, percent
+from propriety.number_words import capitalized, percent
 from propriety.plots.drawable_names import LONGEST_ROW, drawable, drawable_list
 from propriety.plots.drawing import COLORS, GREY, SMALL, draw, new_axes, write_title
 from propriety.plots.names import measure_and_merit

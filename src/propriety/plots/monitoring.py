@@ -14,6 +14,7 @@ from propriety.errors import InputValueError
 from propriety.inference.calibration_monitor import MonitoredCalibration
 from propriety.inference.comparison_monitor import MonitoredComparison
 from propriety.inference.e_process import EProcess
+from propriety.number_words import percent
 from propriety.plots.drawing import COLORS, DASHES, GREY, SMALL, draw, new_axes, write_title
 from propriety.result import Floats
 
@@ -70,7 +71,7 @@ def _draw_evidence(ax: Axes, process: EProcess, lines: dict[str, tuple[Floats, i
     ax.axhspan(threshold, high, color=GREY["band"], alpha=0.5, linewidth=0, zorder=0.5)
     ax.axhline(0.0, color=GREY["isoline"], linewidth=0.9, zorder=1)
     ax.axhline(threshold, color=GREY["text"], linewidth=1.0, linestyle=DASHES[1], zorder=1.5, label="_threshold")
-    budget = f"false alarms: at most {100 * (1 - process.level):.3g}%"
+    budget = f"false alarms: at most {percent(1 - process.level)}"
     alarm = f"alarm at {process.threshold:,.4g}\n({budget}\nfor independent cases)"
     beside = [(threshold, alarm, GREY["text"])]
     for index, (name, (_, at, text)) in enumerate(lines.items()):
@@ -98,7 +99,7 @@ def _draw_difference(ax: Axes, process: MonitoredComparison) -> None:
     low, high = min(low, 0.0), max(high, 0.0)
     ax.set(ylim=(low - 0.08 * (high - low), high + 0.08 * (high - low)), ylabel="Mean loss: model minus reference")
     last, ends = float(process.difference[-1]), f"{process.low[-1]:+.3g} to {process.high[-1]:+.3g}"
-    text = f"{last:+.3g}\n{ends}\n({100 * process.level:g}%, at all times)"
+    text = f"{last:+.3g}\n{ends}\n({percent(process.level)}, at all times)"
     _write_beside(ax, process.n, last, text, COLORS[0])
     for side, place, align in (("model worse", 0.98, "top"), ("model better", 0.02, "bottom")):
         ax.text(0.99, place, side, transform=ax.transAxes, ha="right", va=align, zorder=4, **_grey())

@@ -13,7 +13,7 @@ from matplotlib.legend import Legend
 
 from propriety.inference.comparison_words import merit_in_words
 from propriety.inference.measures import Measure
-from propriety.inference.number_words import capitalized
+from propriety.number_words import capitalized
 from propriety.plots.drawable_names import plain
 
 _NAMES: WeakKeyDictionary[Artist, str] = WeakKeyDictionary()

@@ -8,7 +8,8 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from propriety.decisions.roc import OperatingPoints
-from propriety.plots.drawing import COLORS, DASHES, LEGEND, SMALL, Percent, draw, new_axes, percent, write_title
+from propriety.number_words import percent
+from propriety.plots.drawing import COLORS, DASHES, LEGEND, SMALL, Percent, draw, new_axes, write_title
 from propriety.plots.names import label_axis, write_legend
 
 RATES = {

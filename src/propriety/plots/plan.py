@@ -11,10 +11,10 @@ from matplotlib.ticker import FuncFormatter
 
 from propriety.checks import check_choice
 from propriety.errors import InputValueError
-from propriety.inference.number_words import capitalized
 from propriety.inference.plan import Plan
+from propriety.number_words import capitalized, percent
 from propriety.plots.drawable_names import plain
-from propriety.plots.drawing import GREY, LEGEND, SMALL, color_of, draw, line_style, new_axes, percent, write_title
+from propriety.plots.drawing import GREY, LEGEND, SMALL, Percent, color_of, draw, line_style, new_axes, write_title
 
 POINTS = 81
 
@@ -44,7 +44,7 @@ def _(plan: Plan, ax: Axes | None = None, *, kind: Literal["width", "power"] | N
     if kind == "power":
         ax.set_ylim(0.0, 1.0 + 0.09 * (len(rows) + 0.3))  # Room for the legend.
         ax.set_yticks(np.linspace(0.0, 1.0, 6))
-        ax.yaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:g}%"))
+        ax.yaxis.set_major_formatter(Percent())
         ax.set_ylabel("Power")
     else:
         ax.set_yscale("log")

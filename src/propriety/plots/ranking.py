@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from scipy.special import expit, logit
 
 from propriety.decisions.ranking_map import RankedInterval, RankingMap
+from propriety.number_words import percent
 from propriety.plots.drawable_names import drawable_names
-from propriety.plots.drawing import COLORS, GREY, SMALL, color_of, draw, new_axes, on_white, percent, shown, write_title
+from propriety.plots.drawing import COLORS, GREY, SMALL, color_of, draw, new_axes, on_white, shown, write_title
 from propriety.plots.names import set_name, write_legend
 from propriety.result import Floats
 
@@ -110,7 +111,7 @@ def _ticks(low: float, high: float, axis: str) -> list[float]:
 
 def _reading(tick: float, _: object = None) -> str:
     """Write a threshold as a percentage, and below it as a number of cases."""
-    return f"{percent(tick)}\n{chance(tick)}" if 0.0 < tick < 1.0 else percent(tick)
+    return f"{percent(tick, 6)}\n{chance(tick)}" if 0.0 < tick < 1.0 else percent(tick, 6)
 
 
 def _triangle(ranking: RankingMap) -> Floats:
@@ -224,7 +225,7 @@ def _write_legend(ax: Axes, ranking: RankingMap, unnamed: list[str], *, tied: bo
             handles.append(Patch(**_look(ranking.models.index(name)), linewidth=0, label=short[name]))
             set_name(name, handles[-1])
     if noisy:
-        noise = f"hatched: the difference is\nwithin sampling error ({100 * ranking.level:g}%)"
+        noise = f"hatched: the difference is\nwithin sampling error ({percent(ranking.level)})"
         handles.append(Patch(facecolor="0.92", edgecolor="0.45", hatch="/////", linewidth=0, label=noise))
     if np.isnan(ranking.standard_error).all():
         handles.append(
@@ -260,7 +261,7 @@ def _mark(ax: Axes, marked: RankedInterval, models: Sequence[str]) -> None:
         if len(result) > WIDEST:
             result = f"{winner}:\nregret lower than\n{runner_up}"
         result += f"\nby {shown(marked.margin)}{error}"
-    text = f"{percent(marked.low)} to {percent(marked.high)}\n{result}"
+    text = f"{percent(marked.low, 6)} to {percent(marked.high, 6)}\n{result}"
     style: dict[str, Any] = {"ha": "right", "va": "top", "fontsize": SMALL, "color": "black", "zorder": 5.2}
     low, high = ax.get_xlim()
     if not (low <= marked.low and marked.high <= high):

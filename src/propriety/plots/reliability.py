@@ -16,6 +16,7 @@ from matplotlib.text import Annotation
 from propriety.calibration.bands import Band
 from propriety.calibration.calibration_errors import ForecastHistogram
 from propriety.calibration.reliability import ReliabilityCurve
+from propriety.number_words import percent
 from propriety.plots.drawable_names import LONGEST, drawable_names, short_names
 from propriety.plots.drawing import (
     COLORS,
@@ -176,7 +177,7 @@ def _usual(curve: ReliabilityCurve) -> float:
 def _left_out(curves: list[ReliabilityCurve], limit: float) -> str:
     """Say how many cases have forecasts or event rates beyond the axes: of several curves, the most."""
     share = max(_share_beyond(curve, limit) for curve in curves)
-    return f"({100 * share:.2g}% of the cases not shown)" if share > 0.0 else ""
+    return f"({percent(share, 2)} of the cases not shown)" if share > 0.0 else ""
 
 
 def _share_beyond(curve: ReliabilityCurve, limit: float) -> float:

@@ -11,6 +11,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator
 
 from propriety.decisions.roc import RocCurve
+from propriety.number_words import percent
 from propriety.plots.drawable_names import drawable_names
 from propriety.plots.drawing import (
     COLORS,
@@ -23,7 +24,6 @@ from propriety.plots.drawing import (
     line_style,
     new_axes,
     on_white,
-    percent,
     shown,
     write_title,
 )
@@ -137,7 +137,7 @@ def _mark_thresholds(ax: Axes, curve: RocCurve, color: str) -> None:
         taken.append(place)
         ax.plot(*place, "o", color=color, markersize=4, label="_mark", zorder=3.5)
         ax.annotate(
-            f"≥ {percent(mark)}",
+            f"≥ {percent(mark, 6)}",
             place,
             (5, -4),
             textcoords="offset points",

@@ -9,7 +9,8 @@ from matplotlib.axes import Axes
 
 from propriety.calibration.reliability import ReliabilityCurve
 from propriety.calibration.smooth_calibration import SmoothCalibration
-from propriety.plots.drawing import COLORS, GREY, LEGEND, SMALL, draw, new_axes, percent, write_title
+from propriety.number_words import percent
+from propriety.plots.drawing import COLORS, GREY, LEGEND, SMALL, draw, new_axes, write_title
 from propriety.plots.names import label_axis
 
 MARGIN = 0.14  # Height of the histogram below the curve, as a share of the axis.

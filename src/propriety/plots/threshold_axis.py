@@ -8,7 +8,8 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedFormatter, FixedLocator, MaxNLocator, NullLocator
 
-from propriety.plots.drawing import GREY, SMALL, Percent, percent
+from propriety.number_words import percent
+from propriety.plots.drawing import GREY, SMALL, Percent
 from propriety.plots.names import label_axis
 from propriety.plots.shared_references import check_same
 from propriety.rules.weights import Thresholds
@@ -42,8 +43,8 @@ def in_words(thresholds: Thresholds, between: str = "to") -> str:
     ('thresholds 5% to 20%', 'threshold 10%')
     """
     if isinstance(thresholds, tuple):
-        return f"thresholds {percent(thresholds[0])} {between} {percent(thresholds[1])}"
-    return f"threshold {percent(thresholds)}"
+        return f"thresholds {percent(thresholds[0], 6)} {between} {percent(thresholds[1], 6)}"
+    return f"threshold {percent(thresholds, 6)}"
 
 
 def window(thresholds: Thresholds | None, *, widest: float = 1.0) -> tuple[float, float]:

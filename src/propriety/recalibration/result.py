@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from propriety.calibration.reliability import ReliabilityCurve, reliability_curve
 from propriety.errors import InputTypeError
-from propriety.inference.number_words import number, percent
+from propriety.number_words import number, percent
 from propriety.recalibration.class_maps import ClassIdentityMap, ClassMap, MatrixMap, VectorMap
 from propriety.recalibration.maps import IdentityMap, RecalibrationMap
 from propriety.recalibration.segment_map import SegmentMap
@@ -182,12 +182,12 @@ def _verdict_words(found: Recalibration) -> str:
     """Return the verdict on the gain in words."""
     verdict, score = found.verdict, found.rule.label
     before, after = number(verdict.before), number(verdict.after)
-    interval = f"{percent(found.level)} CI {_signed(verdict.low)} to {_signed(verdict.high)}"
+    interval = f"{percent(found.level)} CI {number(verdict.low)} to {number(verdict.high)}"
     share = f", {percent(verdict.gain / verdict.before)}" if verdict.before > 0.0 else ""
     said = ""
     match verdict.outcome:
         case _ if verdict.is_immaterial:
-            gain = f"the gain is {_signed(verdict.gain)} ({interval})"
+            gain = f"the gain is {number(verdict.gain)} ({interval})"
             said = f"Recalibration leaves the {score} of {before} practically unchanged: {gain}"
         case "loss" if math.isinf(verdict.after):
             said = f"Recalibration raises the {score} from {before} to infinity: do not use it"
@@ -199,7 +199,7 @@ def _verdict_words(found: Recalibration) -> str:
         case "not shown":
             # The interval is not adjusted for the number of candidates, so it may exclude 0.
             once = f" after adjustment for {len(found.candidate) - 1} candidates" * (verdict.low * verdict.high > 0.0)
-            gain = f"the gain is {_signed(verdict.gain)} ({interval})"
+            gain = f"the gain is {number(verdict.gain)} ({interval})"
             said = f"Recalibration is not shown to change the {score} of {before}{once}: {gain}"
         case "unchanged":
             said = f"Recalibration leaves the {score} at {before}"
@@ -216,8 +216,8 @@ def _verdict_words(found: Recalibration) -> str:
 
 def words_of_segments(over: RecalibrationVerdict, method: str, level: float, *, is_used: bool) -> str:
     """Return the gain of a map by segment over the map for all cases in words."""
-    interval = "" if math.isnan(over.low) else f" ({percent(level)} CI {_signed(over.low)} to {_signed(over.high)})"
-    gain = f"Relative to the map for all cases ({method}), the gain of the map by segment is {_signed(over.gain)}"
+    interval = "" if math.isnan(over.low) else f" ({percent(level)} CI {number(over.low)} to {number(over.high)})"
+    gain = f"Relative to the map for all cases ({method}), the gain of the map by segment is {number(over.gain)}"
     return f"{gain}{interval}{'' if is_used else ', so the map for all cases is used'}."
 
 
@@ -257,7 +257,3 @@ def _class_map_words(method: str, fitted: ClassMap) -> str:
         shown = [f"{percent(share)} of {part}" for share, part in zip(shares, parts, strict=False)]
         shrunk = f"; shrinkage keeps {', '.join(shown)}"
     return f"The map ({method}): {fitted.formula}{shrunk}."
-
-
-def _signed(value: float) -> str:
-    return f"-{number(-value)}" if value < 0.0 else number(value)

@@ -8,8 +8,8 @@ from functools import partial
 import numpy as np
 
 from propriety.evaluation.evaluation import Evaluation
-from propriety.inference.number_words import capitalized, percent
 from propriety.inference.risk_coverage import RiskCoverageCurve
+from propriety.number_words import capitalized, percent
 from propriety.plots.risk_coverage import plot_risk_coverage_curves
 from propriety.report import readings, texts
 from propriety.report.analysis_calls import call_for_abstention

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from propriety.number_words import fixed
+
 MISSING = "\N{EN DASH}"
 DIGITS = 4
 MOST_PLACES = 9
@@ -48,7 +50,7 @@ def cells_of(column: Sequence[Any]) -> tuple[bool, list[Cell]]:
     [Cell(text='< 0.0001', aside=''), Cell(text='0.2500', aside='')]
     """
     values = [value.item() if isinstance(value, np.generic) else value for value in column]
-    numeric = all(_is_number(value) or isinstance(value, Estimate) or value is None for value in values)
+    numeric = all(_is_fixed(value) or isinstance(value, Estimate) or value is None for value in values)
     if not numeric or all(value is None for value in values):
         return False, [Cell(_text(value)) for value in values]
     floats = [
@@ -73,31 +75,16 @@ def places_for(values: Sequence[float], *, digits: int = DIGITS) -> int:
     return int(min(max(digits - 1 - math.floor(math.log10(largest)), 0), MOST_PLACES))
 
 
-def number(value: float, places: int) -> str:
-    """Format a number with a minus sign, infinity as its symbol and NaN as a dash.
-
-    Examples
-    --------
-    >>> number(0.5, 2), number(float("inf"), 2), number(1234.0, 0)
-    ('0.50', '∞', '1,234')
-    """
-    if math.isnan(value):
-        return MISSING
-    text = "∞" if math.isinf(value) else f"{abs(value):,.{places}f}"
-    negative = value < 0.0 and any(letter not in "0.," for letter in text)
-    return f"\N{MINUS SIGN}{text}" if negative else text
-
-
 def _cell(value: Any, places: int) -> Cell:
     if isinstance(value, Estimate):
         if math.isnan(value.low) and math.isnan(value.high):
-            return Cell(number(value.value, places))
-        return Cell(number(value.value, places), f"{number(value.low, places)} to {number(value.high, places)}")
+            return Cell(fixed(value.value, places))
+        return Cell(fixed(value.value, places), f"{fixed(value.low, places)} to {fixed(value.high, places)}")
     if value is None:
         return Cell(MISSING)
     if isinstance(value, PValue):
-        return Cell(f"< {SMALLEST}" if value < SMALLEST else number(value, DIGITS))
-    return Cell(number(value, places if isinstance(value, float) else 0))
+        return Cell(f"< {SMALLEST}" if value < SMALLEST else fixed(value, DIGITS))
+    return Cell(fixed(value, places if isinstance(value, float) else 0))
 
 
 def _text(value: Any) -> str:
@@ -108,5 +95,5 @@ def _text(value: Any) -> str:
     return MISSING if value is None else str(value)
 
 
-def _is_number(value: object) -> bool:
+def _is_fixed(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)

@@ -16,7 +16,7 @@ from propriety.errors import UNDEFINED
 from propriety.evaluation.evaluation import Evaluation
 from propriety.inference.comparison import compare_of
 from propriety.inference.measures import NetBenefit
-from propriety.inference.number_words import percent
+from propriety.number_words import percent
 from propriety.plots.gains import plot_gains, plot_lifts, plot_precision_recall
 from propriety.report import readings
 from propriety.report.analysis_calls import call_for_each

@@ -14,8 +14,8 @@ from matplotlib.figure import Figure as Canvas
 from propriety import plots
 from propriety.inference.ledger_monitor import LedgerMonitor, monitor
 from propriety.inference.monitor_words import alarmed_streams, change_words, stream_name, summary_of
-from propriety.inference.number_words import capitalized, percent
 from propriety.inference.stream_states import NEVER
+from propriety.number_words import capitalized, percent
 from propriety.plots.ledger_monitor import draw_volume
 from propriety.report.cells import Estimate, PValue
 from propriety.report.figures import figure_of

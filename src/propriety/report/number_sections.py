@@ -14,8 +14,8 @@ from propriety.evaluation.problem import Problem
 from propriety.inference.comparison import Comparison
 from propriety.inference.comparison_words import listed, verdict_in_words
 from propriety.inference.measures import MeanScore, Measure, Skill
-from propriety.inference.number_words import capitalized, percent
 from propriety.inference.verdicts import merit_of
+from propriety.number_words import capitalized, percent
 from propriety.report import readings, texts
 from propriety.report.analysis_calls import call_for_each
 from propriety.report.cells import Estimate, PValue

@@ -9,7 +9,7 @@ import numpy as np
 
 from propriety.evaluation.evaluation import Evaluation
 from propriety.evaluation.recalibration_gains import FOLDS
-from propriety.inference.number_words import percent
+from propriety.number_words import percent
 from propriety.recalibration.maps import RecalibrationMap
 from propriety.recalibration.result import Gain, Recalibration, formula_of
 from propriety.report.analysis_calls import call_for_each

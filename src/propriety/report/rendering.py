@@ -17,13 +17,14 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from propriety.evaluation.card_html import STYLE
+from propriety.number_words import fixed, percent
 from propriety.plots.drawing import COLORS, DASHES
-from propriety.report.cells import Estimate, cells_of, number
+from propriety.report.cells import Estimate, cells_of
 from propriety.report.labels import named, steady
 from propriety.report.page import Facts, Figure, Item, Page, Section, Table
 from propriety.report.payload import json_for_html
 from propriety.report.svg import CONTROLS, adopt
-from propriety.report.threshold_ranking import ThresholdRanking, percent, reading
+from propriety.report.threshold_ranking import ThresholdRanking, reading
 from propriety.storage.whole_files import write_whole
 
 if TYPE_CHECKING:
@@ -189,7 +190,7 @@ class _View:
                 "model": place if place < len(own) else None,
                 "name": named(names[place]),
                 "rank": 1 + sum(other < mean - TIED for other in own) if place < len(own) else "",
-                "mean": number(mean, ranking.places),
+                "mean": fixed(mean, ranking.places),
                 "behind": _behind(mean - min(own), ranking.places),
                 "bar": f"{100 * mean / longest:.2f}",
             }
@@ -203,7 +204,7 @@ class _View:
             "stop": stop,
             "low": reading(ranking.low),
             "high": reading(ranking.high),
-            "ends": f"{percent(ranking.low)} to {percent(ranking.high)}",
+            "ends": f"{percent(ranking.low, 4)} to {percent(ranking.high, 4)}",
             "call": ranking.score_call.removesuffix(")"),
             "low_value": ranking.low,
             "high_value": ranking.high,
@@ -211,7 +212,7 @@ class _View:
 
 
 def _behind(difference: float, places: int) -> str:
-    return "best" if abs(difference) <= TIED else ("+" if difference > 0 else "") + number(difference, places)
+    return "best" if abs(difference) <= TIED else ("+" if difference > 0 else "") + fixed(difference, places)
 
 
 def _thinned(columns: Mapping[str, Sequence[Any]]) -> tuple[Mapping[str, Sequence[Any]], str]:

@@ -15,7 +15,7 @@ from propriety.calibration.reliability import ReliabilityCurve
 from propriety.decisions.ranking_map import RankingMap
 from propriety.evaluation.evaluation import Evaluation
 from propriety.evaluation.words import calibration_words
-from propriety.inference.number_words import percent
+from propriety.number_words import percent
 from propriety.plots.drawing import COLORS, GREY
 from propriety.report import readings, texts
 from propriety.report.analysis_calls import call_for_decomposition, call_for_each, call_for_ranking

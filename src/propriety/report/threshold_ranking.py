@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from propriety.errors import InputValueError
+from propriety.number_words import percent
 from propriety.plots.ranking import chance, odds_of
 from propriety.report.cells import places_for
 from propriety.result import Floats, Result
@@ -164,16 +165,11 @@ def reading(threshold: float) -> str:
     ('5% (1 in 20)', '0%', '1.66%')
     """
     if not 0.0 < threshold < 1.0:
-        return percent(threshold)
+        return percent(threshold, 4)
     cases, of = odds_of(threshold)
     # A chance out of ten thousand is no easier to read than the percentage.
     is_readable = cases == 1 or of <= 100
-    return f"{percent(threshold)} ({chance(threshold)})" if is_readable else percent(threshold)
-
-
-def percent(threshold: float) -> str:
-    """Format a threshold as a percentage."""
-    return f"{100.0 * threshold:.4g}%"
+    return f"{percent(threshold, 4)} ({chance(threshold)})" if is_readable else percent(threshold, 4)
 
 
 def _cumulative(table: ForecastTable, grid: Floats) -> Floats:
