@@ -43,7 +43,7 @@ def test_the_text_is_made_of_the_parts(kind):
     error = kind("must lie in [0, 1]", **PARTS)
     told = "y_proba must lie in [0, 1]; row 3, column 1 is 1.2 (1 of 9 rows). Hint: pass labels=, not '{x}'."
     assert str(error) == told
-    assert error.with_names({"y_proba": "the forecast", "labels=": "--classes"}) == (
+    assert error.text({"y_proba": "the forecast", "labels=": "--classes"}) == (
         "the forecast must lie in [0, 1]; row 3, column 1 is 1.2 (1 of 9 rows). Hint: pass --classes, not '{x}'."
     )
     assert {name: getattr(error, name) for name in PARTS} == PARTS
@@ -53,14 +53,17 @@ def test_the_text_is_made_of_the_parts(kind):
 @pytest.mark.parametrize("copied", COPIES, ids=["copy", "deepcopy", "pickle"])
 def test_copies_keep_the_parts(kind, copied):
     error = kind(Wording("must not be {y_true}"), **PARTS)
-    error.groups, error.aliases = ("north", ("a", 2)), {"y_proba": Wording("forecasts[{model!r}]", model="b")}
+    error.groups, error.names = (
+        ("north", ("a", 2)),
+        {"y_proba": Wording("forecasts[{model!r}]", "forecast-of", model="b")},
+    )
     error.add_note("Look at it.")
     found = copied(error)
     assert type(found) is kind
     assert vars(found) == vars(error)
-    names = {"forecasts[{model!r}]": "the forecast of {model!r}", "y_true": "the outcome"}
-    assert found.with_names(names) == error.with_names(names)
-    assert found.with_names(names).startswith(
+    names = {"forecast-of": "the forecast of {model!r}", "y_true": "the outcome"}
+    assert found.text(names) == error.text(names)
+    assert found.text(names).startswith(
         "In the group 'north': In the group ('a', 2): the forecast of 'b' must not be the"
     )
 
@@ -71,26 +74,27 @@ def test_data_are_never_taken_for_a_template():
         f"must not hold {data}", argument="by[{x}]", offender=f"got {data}", count=data, hint=f"drop {data}."
     )
     names = {"y_true": "the outcome", "0": "zero"}
-    assert error.with_names(names) == f"by[{{x}}] must not hold {data}; got {data} ({data}). Hint: drop {data}."
-    assert Wording("{argument} {value}", argument=data, value=[data]).with_names(names) == f"{data} {[data]}"
+    assert error.text(names) == f"by[{{x}}] must not hold {data}; got {data} ({data}). Hint: drop {data}."
+    assert Wording("{argument} {value}", argument=data, value=[data]).text(names) == f"{data} {[data]}"
     with pytest.raises(InputValueError, match=r"must hold pos_label='{y_true}' and one other label") as caught:
         pr.brier_score(["{y_true}", "{", "}"], [0.1, 0.2, 0.3], pos_label="{y_true}")
-    assert "the outcome must hold pos_label='{y_true}'" in caught.value.with_names(names)
+    assert "the outcome must hold pos_label='{y_true}'" in caught.value.text(names)
 
 
 def test_a_wording_is_a_text():
     text = Wording('pass {missing="drop"} to {rows} rows', rows=3)
     assert (text, f"{text}") == ('pass missing="drop" to 3 rows',) * 2
-    assert text.with_names({'missing="drop"': "--missing drop"}) == "pass --missing drop to 3 rows"
-    whole = {text.template: "leave {rows} out"}
-    assert text.with_names(whole) == "leave 3 out"
+    assert text.text({'missing="drop"': "--missing drop"}) == "pass --missing drop to 3 rows"
+    coded = Wording(text.template, "drop", rows=3)
+    assert coded.text({"drop": "leave {rows} out"}) == "leave 3 out"
+    assert (coded, InputValueError(coded).code, InputValueError("must be").code) == (text, "drop", "")
 
 
 def test_a_row_at_fault_is_a_part():
     with pytest.raises(InputValueError) as caught:
         pr.brier_score([0, 1, 1], [0.1, 0.2, 1.2])
     error = caught.value
-    assert (error.argument, error.law, error.row, error.column) == ("y_proba", "must lie in [0, 1]", 2, None)
+    assert (error.argument, error.demand, error.row, error.column) == ("y_proba", "must lie in [0, 1]", 2, None)
     assert (error.offender, error.count) == ("is 1.2", "1 of 3 rows")
     with pytest.raises(InputValueError) as caught:
         pr.mean_score([0, 1], np.array([[0.2, 0.8], [-0.1, 1.1]]), rule=pr.Log())
@@ -105,7 +109,7 @@ def test_a_group_at_fault_is_a_part():
     ) as caught:
         pr.ForecastTable.from_frame(frame, outcome="y", forecast="p", by="site")
     assert caught.value.groups == ("s",)
-    assert caught.value.law == "must lie in [0, 1]"
+    assert caught.value.demand == "must lie in [0, 1]"
 
 
 def test_every_error_is_one_of_python():
@@ -118,12 +122,12 @@ def test_every_error_is_one_of_python():
 
 def test_values_in_a_sentence_are_not_names_of_parameters():
     """A model or a key may be called as a parameter is."""
-    known = {"period": "--period", "by[{key!r}]": "--by {key!r}", "by['own']": "by['age']"}
+    known = {"period": "--period", "key-of": "--by {key!r}", "by['own']": "by['age']"}
     named = InputValueError(Wording("the forecast of {model!r} is wrong", model="period"))
-    assert named.with_names(known) == "the forecast of 'period' is wrong."
-    keyed = InputValueError("must be known", argument=Wording("by[{key!r}]", key="period"))
-    assert keyed.with_names(known) == "--by 'period' must be known."
-    assert InputValueError("must be known", argument="by['own']").with_names(known) == "by['age'] must be known."
+    assert named.text(known) == "the forecast of 'period' is wrong."
+    keyed = InputValueError("must be known", argument=Wording("by[{key!r}]", "key-of", key="period"))
+    assert keyed.text(known) == "--by 'period' must be known."
+    assert InputValueError("must be known", argument="by['own']").text(known) == "by['age'] must be known."
 
 
 @pytest.mark.parametrize(

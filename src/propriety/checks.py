@@ -25,25 +25,25 @@ def check_choice(argument: str, value: object, choices: Sequence[str]) -> None:
     """
     if not isinstance(value, str) or value not in choices:
         named = ", ".join(f'"{choice}"' for choice in choices)
-        raise InputValueError(f"must be one of {named}", argument=argument, offender=f"got {value!r}")
+        raise InputValueError(f"must be one of {named}", argument=argument, got=value)
 
 
 def check_positive(argument: str, value: object) -> None:
     """Raise an error if a value is not a positive whole number."""
     if not _is_whole(value) or value < 1:
-        raise InputValueError("must be a positive whole number", argument=argument, offender=f"got {value!r}")
+        raise InputValueError("must be a positive whole number", argument=argument, got=value)
 
 
 def check_not_negative(argument: str, value: object) -> None:
     """Raise an error if a value is not a whole number of at least 0."""
     if not _is_whole(value) or value < 0:
-        raise InputValueError("must be a non-negative whole number", argument=argument, offender=f"got {value!r}")
+        raise InputValueError("must be a non-negative whole number", argument=argument, got=value)
 
 
 def check_inside(argument: str, value: object) -> None:
     """Raise an error if a value is not strictly between 0 and 1."""
     if not is_number(value) or not 0.0 < value < 1.0:  # type: ignore[operator]  # a number
-        raise InputValueError("must lie strictly between 0 and 1", argument=argument, offender=f"got {value!r}")
+        raise InputValueError("must lie strictly between 0 and 1", argument=argument, got=value)
 
 
 def check_level(level: object) -> None:
@@ -64,10 +64,9 @@ def check_budget(budget: object) -> None:
 def check_cells(cells: object, *, held: int | None = None) -> None:
     """Raise an error if the number of cells is not a power of two, or exceeds that of the table's grid."""
     if not _is_whole(cells) or not 1 <= cells <= 2**52 or int(cells) & (int(cells) - 1):
-        raise InputValueError("must be a power of two up to 2**52", argument="cells", offender=f"got {cells!r}")
+        raise InputValueError("must be a power of two up to 2**52", argument="cells", got=cells)
     if held is not None and cells > held:
-        law = f"a grid can only be made coarser; the table has {held} cells and {cells} were requested"
-        raise InputValueError(law)
+        raise InputValueError(f"a grid can only be made coarser; the table has {held} cells and {cells} were requested")
 
 
 def check_missing_option(missing: object) -> None:
@@ -83,7 +82,7 @@ def fresh_seed(seed: int | None) -> int:
         raise InputValueError(
             "must be a non-negative whole number, or None for a new one",
             argument="seed",
-            offender=f"got {seed!r}",
+            got=seed,
             hint=Wording("a Generator cannot be stored with the result; pass {seed}=1."),
         )
     return int(seed)

@@ -1,4 +1,4 @@
-"""Errors with separate parts: argument, law, first offender, count and hint. The text is composed when it is read."""
+"""Errors as parts: argument, demand, first offender, count and hint, whose text is composed when it is read."""
 
 from __future__ import annotations
 
@@ -7,70 +7,60 @@ from typing import Self
 
 
 class Wording(str):
-    """A text that refers to parameters, whose names can be replaced, for example by command-line options.
+    """A text with the names of parameters in braces, for which a reader may know other names.
 
-    The names are in braces, spelled as in Python. Data are passed as `values` and are never read as a template.
+    In Python a name stands for itself. Data are passed as `values` and are never read as a template. `{argument}` is
+    the argument of the error. A wording with a `code` can be replaced as a whole.
 
     Examples
     --------
     >>> hint = Wording("pass {labels=}, which must hold {event!r}.", event="{yes}")
     >>> hint
     "pass labels=, which must hold '{yes}'."
-    >>> hint.with_names({"labels=": "--classes"})
+    >>> hint.text({"labels=": "--classes"})
     "pass --classes, which must hold '{yes}'."
     """
 
-    __slots__ = ("template", "values")
+    __slots__ = ("code", "template", "values")
 
+    code: str
     template: str
     values: dict[str, object]
 
-    def __new__(cls, template: str, /, **values: object) -> Self:
+    def __new__(cls, template: str, /, code: str = "", **values: object) -> Self:
         """Fill the template with the names used in Python."""
-        self = super().__new__(cls, template.format_map(_Fields(values)))
-        self.template, self.values = template, values
+        self = super().__new__(cls, template.format_map(_Names(values)))
+        self.code, self.template, self.values = code, template, values
         return self
 
-    def __getnewargs_ex__(self) -> tuple[tuple[str], dict[str, object]]:
+    def __getnewargs_ex__(self) -> tuple[tuple[str, str], dict[str, object]]:
         """Return the arguments from which a copy is made."""
-        return (self.template,), self.values
+        return (self.template, self.code), self.values
 
-    def with_names(self, names: Mapping[str, str]) -> str:
-        """Return the text with other parameter names; a whole template can also be replaced by another wording."""
-        values = {key: with_names(one, names) if isinstance(one, str) else one for key, one in self.values.items()}
-        return names.get(self.template, self.template).format_map(_Fields({**names, **values}))
+    def text(self, names: Mapping[str, str]) -> str:
+        """Return the text with the names that a reader knows: of parameters, or the wording for a whole code."""
+        values = {key: _worded(value, names) for key, value in self.values.items()}
+        return names.get(self.code, self.template).format_map(_Names({**names, **values}))
 
 
-class _Fields(dict[str, object]):
-    """The values of the fields of a template; a name without a replacement is kept."""
+class _Names(dict[str, object]):
+    """What stands in the braces of a template; a name that is not known to be another stands for itself."""
 
     def __missing__(self, name: str) -> str:
         return name
 
 
-class _Part(str):
-    """A part of a parameter, such as ``by['age']``, which may have another name as a whole."""
-
-    __slots__ = ("text",)
-
-    text: str
-
-    def __new__(cls, text: str) -> Self:
-        self = super().__new__(cls, text)
-        self.text = text
-        return self
+def _worded(value: object, names: Mapping[str, str]) -> object:
+    """Return a value as a reader knows it, if it is a text about parameters."""
+    return value.text(names) if isinstance(value, Wording) else value
 
 
-def parameter(name: str) -> str:
-    """Return the name of a parameter, or of a part of one, as a text that can be used as the value of a field."""
-    return Wording(f"{{{name}}}") if name.isidentifier() else _Part(name)
+def _known_as(name: str, names: Mapping[str, str]) -> str:
+    """Return the name of a parameter, or of a part of one, as a reader knows it."""
+    return name.text(names) if isinstance(name, Wording) else names.get(name, name)
 
 
-def with_names(text: str, names: Mapping[str, str]) -> str:
-    """Return a text, with other parameter names if it refers to any."""
-    if isinstance(text, _Part):
-        return names[text] if text in names else with_names(text.text, names)
-    return text.with_names(names) if isinstance(text, Wording) else text
+ABSENT = object()  # An offender that is not given; None can be one.
 
 
 class ProprietyError(Exception):
@@ -78,12 +68,14 @@ class ProprietyError(Exception):
 
     Parameters
     ----------
-    law
+    demand
         What must hold, such as "must lie in [0, 1]"; a full clause if there is no argument.
     argument
         The parameter that violates it.
+    got, got_type
+        The value that was found instead, or a value of the type that was found.
     offender
-        What was found instead; with `row`, what this row "is".
+        What was found, in words; with `row`, what this row "is".
     count
         How many entries violate it, and of how many.
     row, column
@@ -93,33 +85,41 @@ class ProprietyError(Exception):
 
     Attributes
     ----------
+    code
+        Short name of a demand that several functions share, such as "unit-interval"; else empty.
     groups
         The groups of cases in which the error occurred, outermost first.
-    aliases
-        The names under which the user knows the parameters, if they differ.
+    names
+        What the parameters are called by the function that was called, where that differs.
 
     Examples
     --------
     >>> error = InputValueError("must lie in [0, 1]", argument="y_proba", row=1, offender="is 1.2", hint="Rescale it.")
     >>> str(error)
     'y_proba must lie in [0, 1]; row 1 is 1.2. Hint: Rescale it.'
-    >>> error.with_names({"y_proba": "the forecast"})
+    >>> error.text({"y_proba": "the forecast"})
     'the forecast must lie in [0, 1]; row 1 is 1.2. Hint: Rescale it.'
     """
 
     def __init__(
         self,
-        law: str,
+        demand: str,
         *,
         argument: str = "",
+        got: object = ABSENT,
+        got_type: object = ABSENT,
         offender: str = "",
         count: str = "",
         row: int | None = None,
         column: int | None = None,
         hint: str = "",
     ) -> None:
-        super().__init__(law)  # The other parts are in `__dict__`, which copies and pickles keep.
-        self.law = law
+        super().__init__(demand)  # The other parts are in `__dict__`, which copies and pickles keep.
+        if got is not ABSENT:
+            offender = f"got {got!r}"
+        elif got_type is not ABSENT:
+            offender = f"got {type(got_type).__name__}"
+        self.demand = demand
         self.argument = argument
         self.offender = offender
         self.count = count
@@ -127,24 +127,29 @@ class ProprietyError(Exception):
         self.column = column
         self.hint = hint
         self.groups: tuple[object, ...] = ()
-        self.aliases: dict[str, str] = {}
+        self.names: dict[str, str] = {}
 
     def __str__(self) -> str:
-        return self.with_names({})
+        return self.text({})
 
-    def with_names(self, names: Mapping[str, str]) -> str:
+    @property
+    def code(self) -> str:
+        """Short name of a demand that several functions share."""
+        return self.demand.code if isinstance(self.demand, Wording) else ""
+
+    def text(self, names: Mapping[str, str]) -> str:
         """Return the text; `names` maps the Python names of parameters to those that the reader knows."""
-        names = {**names, **{name: with_names(alias, names) for name, alias in self.aliases.items()}}
+        names = {**names, **{name: _known_as(own, names) for name, own in self.names.items()}}
+        names["argument"] = argument = _known_as(self.argument, names)
+        row = "" if self.row is None else f"row {self.row}"
+        row += "" if self.column is None else f", column {self.column}"
+        demand, found, hint = (_worded(part, names) for part in (self.demand, self.offender, self.hint))
         text = "".join(f"In the group {group!r}: " for group in self.groups)
-        if self.argument:
-            text += f"{with_names(parameter(self.argument), names)} "
-        text += with_names(self.law, names)
-        place = "" if self.row is None else f"row {self.row}"
-        place += "" if self.column is None else f", column {self.column}"
-        offender = " ".join(filter(None, (place, with_names(self.offender, names))))
-        text += f"; {offender}" if offender else ""
+        leads = argument and not (isinstance(self.demand, Wording) and "{argument}" in self.demand.template)
+        text += f"{argument} {demand}" if leads else f"{demand}"
+        text += f"; {row} {found}" if row and found else f"; {row}{found}" if row or found else ""
         text += f" ({self.count})." if self.count else "."
-        return f"{text} Hint: {with_names(self.hint, names)}" if self.hint else text
+        return f"{text} Hint: {hint}" if self.hint else text
 
 
 class InputValueError(ProprietyError, ValueError):

@@ -104,7 +104,7 @@ def test_texts_of_a_map_are_texts_in_every_file(files, run, refusal):
     assert found == pytest.approx(own([0.5] * 3, by={"zip": ["1", "2", None]}).tolist())
     pl.DataFrame({"p": [0.5], "zip": [1]}).write_parquet(files / "new.parquet")
     told = refusal("apply", "map.json", "new.parquet", "--forecast", "p", "--output", "q.parquet")
-    assert "by['zip'] must hold texts, like the column to which the map was fitted; got values of dtype Int64" in told
+    assert "--by 'zip' must hold texts, like the column to which the map was fitted; got values of dtype Int64" in told
 
 
 def test_a_high_level_needs_more_draws(files, run, refusal):

@@ -95,7 +95,7 @@ def test_what_is_refused(y, forecasts, options, error, message):
 def test_an_error_says_which_model_it_is():
     with pytest.raises(MissingValuesError, match=r"^forecasts\['b'\] must not hold missing values") as caught:
         read_cases(Y, {"a": P, "b": [0.1, None, 0.2, 0.3]})
-    assert (caught.value.argument, caught.value.aliases) == ("y_proba", {"y_proba": "forecasts['b']"})
+    assert (caught.value.argument, caught.value.names) == ("y_proba", {"y_proba": "forecasts['b']"})
     cases = read_cases(Y, {"a": P, "b": [0.1, 0.2, 1.3, 0.3]})
     with pytest.raises(InputValueError, match=r"forecasts\['b'\] must lie in \[0, 1\]; row 2 is 1.3"):
         list(cases.chunks("b"))

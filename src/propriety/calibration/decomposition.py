@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from propriety import demands
 from propriety.calibration.pav import Blocks, pool_adjacent_violators
 from propriety.calibration.score_parts import (
     NOISE,
@@ -155,12 +156,11 @@ def decompose(
     if cases.classes is None:
         return decompose_table(ForecastTable.from_cases(cases), rule, curve=curve, grid=grid)
     if curve or grid is not None:
-        law = "requires the forecast of one event"
         raise InputValueError(
-            law,
+            "requires the forecast of one event",
             argument="curve" if grid is None else "grid",
             offender="got rows of probabilities",
-            hint=Wording("decompose one class, such as y == 2 with {y_proba}[:, 2]."),
+            hint=demands.CLASS_HINT,
         )
     check_proper(rule, cases.classes)
     if type(rule) not in (Brier, RankedProbability):

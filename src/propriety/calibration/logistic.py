@@ -189,7 +189,7 @@ def smooth_recalibration(table: ForecastTable, knots: int = 4) -> tuple[Floats, 
     array([0.333333, 0.666667])
     """
     if knots not in OUTER_KNOT:
-        raise InputValueError("must be a whole number from 3 to 7", argument="knots", offender=f"got {knots!r}")
+        raise InputValueError("must be a whole number from 3 to 7", argument="knots", got=knots)
     certain = (table.forecast == 0.0) | (table.forecast == 1.0)
     if certain.any():
         law = "a smooth curve needs forecasts strictly between 0 and 1, because 0 and 1 have no log-odds"

@@ -68,7 +68,7 @@ def apply(map_file: str, files: Sequence[str], forecast: str, name: str, output:
     are written, and to Parquet as numbers, dates or truth values if they lose nothing.
     """
     if not output.lower().endswith(SUFFIXES):
-        raise InputValueError(f"must end in {' or '.join(SUFFIXES)}", argument="--output", offender=f"got {output!r}")
+        raise InputValueError(f"must end in {' or '.join(SUFFIXES)}", argument="--output", got=output)
     own = StoredMap.from_json(Path(map_file).read_text(encoding="utf-8"))
     columns = parts_of(forecast) if isinstance(own, ClassMap) else [forecast]
     if (twice := first_repeated(columns)) is not None:

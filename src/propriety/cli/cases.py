@@ -235,5 +235,5 @@ def _label(text: str, kind: nw.dtypes.DType, option: str = "--classes") -> str |
     except ValueError:
         number = math.nan
     if math.isnan(number):
-        raise InputValueError("must be a number, as the outcomes are", argument=option, offender=f"got {text!r}")
+        raise InputValueError("must be a number, as the outcomes are", argument=option, got=text)
     return int(number) if number.is_integer() else number

@@ -87,7 +87,7 @@ def rule_named(name: str) -> Rule:
         return RULES[name]
     if ":" not in name:
         hint = near_names(name, RULES) or f"the rules are {', '.join(RULES)}; MODULE:NAME is your own."
-        raise InputValueError("must name a scoring rule", argument="--rule", offender=f"got {name!r}", hint=hint)
+        raise InputValueError("must name a scoring rule", argument="--rule", got=name, hint=hint)
     return imported_rule(name)
 
 

@@ -103,8 +103,7 @@ def _value(key: str, value: Any, parameter: click.Parameter, path: Path) -> Any:
         raise InputValueError(f"{key} in {path} must be a value, not a table", argument="--config")
     is_flag = isinstance(parameter, click.Option) and parameter.is_flag
     if is_flag != isinstance(value, bool):
-        law = f"{key} in {path} must {'' if is_flag else 'not '}be true or false"
-        raise InputValueError(law, argument="--config")
+        raise InputValueError(f"{key} in {path} must {'' if is_flag else 'not '}be true or false", argument="--config")
     values = value if isinstance(value, list) else [value]
     if any("\0" in str(each) for each in values):
         raise InputValueError(f"{key} in {path} must not hold the character NUL", argument="--config")

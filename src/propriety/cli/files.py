@@ -58,8 +58,7 @@ def open_relation(
     dialect, roles = dialect or Dialect(), roles or {}
     formats = {format_of(path) for path in files}
     if len(formats) > 1:
-        law = f"files must be of one format; they are {', '.join(sorted(formats))}"
-        raise InputValueError(law)
+        raise InputValueError(f"files must be of one format; they are {', '.join(sorted(formats))}")
     form = formats.pop()
     used_options = USED_IN_TEXT if form in TEXT else USED_IN_EXCEL if form == "excel" else ()
     dialect.check_used("CSV" if form in TEXT else form.capitalize(), used_options)

@@ -140,8 +140,7 @@ def read_baseline(path: File) -> Numbers:
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
         if isinstance(error, InputValueError):
             raise
-        hint = "evaluate again with --json."
-        raise InputValueError(law, argument="--baseline", hint=hint) from error
+        raise InputValueError(law, argument="--baseline", hint="evaluate again with --json.") from error
 
 
 def _problem(evaluation: Evaluation) -> tuple[str, tuple[float, ...], str]:

@@ -244,7 +244,7 @@ class _Parser:
             raise self._error("must have any group on the left")
 
     def _error(self, law: str, hint: str = HINT) -> InputValueError:
-        return InputValueError(law, argument="--fail-if", offender=f"got {self.text!r}", hint=hint)
+        return InputValueError(law, argument="--fail-if", got=self.text, hint=hint)
 
 
 def _written(name: str) -> str:

@@ -114,7 +114,7 @@ def _results(gate: Condition, facts: Facts) -> list[GateResult]:
             models = [model for model in _models(sides, facts) if not _is_same(gate, model, facts)]
             if not models:
                 law, hint = "must compare two numbers", "name another model, group or number."
-                raise InputValueError(law, argument="--fail-if", offender=f"got {str(gate)!r}", hint=hint)
+                raise InputValueError(law, argument="--fail-if", got=str(gate), hint=hint)
             return [replace(_compared(gate, model, facts), gate=written) for model in models]
 
 
@@ -123,7 +123,7 @@ def _resolved(side: Path | Number, facts: Facts) -> Path | Number:
     if isinstance(side, Path) and side.in_baseline and facts.baseline is None:
         if "baseline" not in facts.numbers.models or side.model is not None:
             law, hint = "needs an earlier evaluation", "name its JSON by --baseline."
-            raise InputValueError(law, argument="--fail-if", offender=f"got {str(side)!r}", hint=hint)
+            raise InputValueError(law, argument="--fail-if", got=str(side), hint=hint)
         return replace(side, in_baseline=False, model="baseline")
     return side
 
@@ -275,8 +275,7 @@ def _value(side: Path | Number, model: str | None, facts: Facts) -> float:
         known = [name.removeprefix(prefix) for name in numbers.flat if name.startswith(prefix)]
         few = f"the numbers are {', '.join(known)}." if len(known) <= FEW_NUMBERS else ""
         hint = near_names(key.removeprefix(prefix), known) or few or "--json lists the numbers under metrics."
-        law = "must name a number of the evaluation"
-        raise InputValueError(law, argument="--fail-if", offender=f"got {str(side)!r}", hint=hint)
+        raise InputValueError("must name a number of the evaluation", argument="--fail-if", got=str(side), hint=hint)
     return numbers.flat[key]
 
 
@@ -286,8 +285,7 @@ def _group_number(path: Path, row: Mapping[str, float], facts: Facts) -> float:
         headline = facts.numbers.headline
         if path.metric.removesuffix("_low").removesuffix("_high") in ("brier", "log") and headline in ("brier", "log"):
             hint = f"groups have the score {headline}: log if fewer than 10% of the cases are events, else brier."
-        law = "must name a number of a group"
-        raise InputValueError(law, argument="--fail-if", offender=f"got {str(path)!r}", hint=hint)
+        raise InputValueError("must name a number of a group", argument="--fail-if", got=str(path), hint=hint)
     return row[path.metric]
 
 
@@ -336,14 +334,14 @@ def _group_numbers(path: Path, facts: Facts) -> GroupNumbers:
     groups = facts.groups()
     if groups is None:
         hint = "name their columns by --by; a ledger must be condensed with them, and with the same --thresholds."
-        raise InputValueError("needs groups", argument="--fail-if", offender=f"got {str(path)!r}", hint=hint)
+        raise InputValueError("needs groups", argument="--fail-if", got=str(path), hint=hint)
     return groups
 
 
 def _check_model(name: str, numbers: Numbers, asked: object) -> None:
     if name not in numbers.models:
         hint = near_names(name, numbers.models) or f"the models are {', '.join(numbers.models[:MOST_NAMED])}."
-        raise InputValueError("must name a model", argument="--fail-if", offender=f"got {str(asked)!r}", hint=hint)
+        raise InputValueError("must name a model", argument="--fail-if", got=str(asked), hint=hint)
 
 
 def _counted(groups: Sequence[str], among: Mapping[str, float]) -> str:

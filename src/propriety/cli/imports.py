@@ -46,8 +46,7 @@ def imported_rule(name: str) -> Rule:
     """Import a scoring rule."""
     found = imported(name, "the rule")
     if not isinstance(found, Rule):
-        law = f"{name} must be a scoring rule, or the class of one; it is {type(found).__name__}"
-        raise InputTypeError(law)
+        raise InputTypeError(f"{name} must be a scoring rule, or the class of one; it is {type(found).__name__}")
     return found
 
 

@@ -78,8 +78,7 @@ def condensed_kind(files: Sequence[Path]) -> Literal["ledgers", "forecast tables
     other = next((place for place, kind in enumerate(kinds) if kind != first), None)
     if other is not None:
         one, two = files[kinds.index(first)], files[other]
-        law = f"files must be of one kind; {shown(one)} is {first} and {shown(two)} is not"
-        raise InputValueError(law)
+        raise InputValueError(f"files must be of one kind; {shown(one)} is {first} and {shown(two)} is not")
     if not first:
         return None
     return "ledgers" if first == "a ledger" else "forecast tables"
@@ -121,8 +120,7 @@ def _matches(name: str) -> Iterator[Path]:
         yield path
         return
     if path.is_dir():
-        law = f"{name} is a folder, not a file"
-        raise InputValueError(law, hint=f"name its files, such as '{path}/*.parquet'.")
+        raise InputValueError(f"{name} is a folder, not a file", hint=f"name its files, such as '{path}/*.parquet'.")
     if path.exists() and not path.is_file():
         law = f"{name} must be a regular file"
         raise InputValueError(law, hint="pipe it to the standard input and write - for its name.")
@@ -164,8 +162,7 @@ def checked_footer(path: Path, name: str) -> Any:
     try:
         found = parquet.read_metadata(path)
     except (pa.ArrowException, OSError) as error:
-        law = f"{name} must be a complete Parquet file"
-        raise InputValueError(law, offender=str(error).rstrip(". ")) from error
+        raise InputValueError(f"{name} must be a complete Parquet file", offender=str(error).rstrip(". ")) from error
     check_columns(found.num_columns)
     rows = sum(found.row_group(place).num_rows for place in range(found.num_row_groups))
     size, problem = path.stat().st_size, ""

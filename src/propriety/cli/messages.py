@@ -13,18 +13,17 @@ from rich.table import Table
 from propriety.cli.interrupts import check_interrupt, held
 from propriety.errors import ProprietyError
 from propriety.number_words import number, number_and_limits
-from propriety.tables import laws
 
 WIDE = 200  # Columns of output that is not a terminal, so that no table is folded.
 
 LOOK_FOR_WORDS = "look for text among the numbers; --null names text that means a missing value, such as NA."
 
-# Names of the parameters on the command line, and hints that differ from those of the Python functions.
+# Names of the parameters on the command line, and the wordings, by their codes, that differ from those in Python.
 NAMES = {
     "y_true": "the outcome",
     "y_proba": "the forecast",
     "forecasts": "--forecast",
-    "forecasts[{model!r}]": "the forecast of {model!r}",
+    "forecast-of": "the forecast of {model!r}",
     "columns": "--forecast",
     "frame": "the files",
     "outcome=": "--outcome",
@@ -36,11 +35,11 @@ NAMES = {
     "labels": "--classes",
     "labels=": "--classes",
     'missing="drop"': "--missing drop",
-    laws.MISSING_HINT.template: "drop such rows yourself, or pass --missing drop to drop and count them.",
+    "missing-hint": "drop such rows yourself, or pass --missing drop to drop and count them.",
     "by": "--by",
     "by=": "--by",
-    "by={key!r}": "--by {key!r}",
-    "by[{key!r}]": "--by {key!r}",
+    "by-column": "--by {key!r}",
+    "key-of": "--by {key!r}",
     "cluster": "--cluster",
     "cluster=": "--cluster",
     "period": "--period",
@@ -76,23 +75,21 @@ NAMES = {
     "folds": "--folds",
     "folds=": "--folds",
     "id=": "--id",
-    "it lacks {absent}": "they lack {absent}",
-    "its columns are {columns}.": "their columns are {columns}.",
-    laws.OUTCOME_LAW.template: "must hold 0 and 1 (or False and True) unless --pos-label is given",
-    laws.EVENT_LABEL_HINT.template: "pass --pos-label, the label whose probability the forecast gives.",
-    "pass {labels=}[other, event] to name both.": "pass --classes OTHER,EVENT to name both.",
-    "pass {y_true} == {event!r} to score one class against the rest.": (
+    "lacking": "they lack {absent}",
+    "columns-hint": "their columns are {columns}.",
+    "events": "must hold 0 and 1 (or False and True) unless --pos-label is given",
+    "event-label-hint": "pass --pos-label, the label whose probability the forecast gives.",
+    "labelled-hint": "pass --classes OTHER,EVENT to name both.",
+    "one-against-rest-hint": (
         "to score one class against the rest, make a column that is 1 if the outcome is {event!r} and 0 otherwise."
     ),
-    laws.EVENT_HINT.template: "name only the column of the event.",
-    laws.NUMBERS_HINT: LOOK_FOR_WORDS,
-    laws.CAST_HINT: LOOK_FOR_WORDS,
-    laws.EVENT_OF_CLASSES.template: (
-        "is for the forecast of one event; --classes names the columns of several classes"
-    ),
-    "must name the two outcomes of a binary {y_proba}": "must name two classes if the forecast is of one event",
-    laws.ROUNDING_HINT: "this looks like rounding error; if it is, clip the forecasts to [0, 1] yourself.",
-    "evaluate one class, such as y == 2 with {y_proba}[:, 2].": "evaluate the column of one class.",
+    "event-hint": "name only the column of the event.",
+    "numbers-hint": LOOK_FOR_WORDS,
+    "cast-hint": LOOK_FOR_WORDS,
+    "event-of-classes": ("is for the forecast of one event; --classes names the columns of several classes"),
+    "two-outcomes": "must name two classes if the forecast is of one event",
+    "rounding-hint": "this looks like rounding error; if it is, clip the forecasts to [0, 1] yourself.",
+    "class-hint": "evaluate the column of one class.",
 }
 
 
@@ -195,7 +192,7 @@ def one_line(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror:
         where = "" if error.filename is None else f"{error.filename}: "
         return visible_name(f"{where}{error.strerror}.")
-    text = error.with_names(NAMES) if isinstance(error, ProprietyError) else str(error)
+    text = error.text(NAMES) if isinstance(error, ProprietyError) else str(error)
     parts = [text or type(error).__name__, *getattr(error, "__notes__", ())]
     return visible(" ".join(" ".join(parts).split()))
 

@@ -77,9 +77,8 @@ def _rows(path: Path, sheet: str | None) -> list[list[Any]]:
         with path.open("rb") as file, calamine.load_workbook(file) as book:
             names = book.sheet_names
             if sheet is not None and sheet not in names:
-                law = f"must name a sheet of {shown(path)}"
                 hint = f"its sheets are {', '.join(names)}."
-                raise InputValueError(law, argument="--sheet", offender=f"got {sheet!r}", hint=hint)
+                raise InputValueError(f"must name a sheet of {shown(path)}", argument="--sheet", got=sheet, hint=hint)
             rows = book.get_sheet_by_name(names[0] if sheet is None else sheet).to_python(skip_empty_area=False)
     except calamine.CalamineError as error:
         raise InputValueError(f"{shown(path)} cannot be read; {error}") from error

@@ -56,8 +56,7 @@ class Dialect:
         sign = NAMED_SIGNS.get(self.delimiter, self.delimiter)
         if len(sign) != 1 or sign.isalnum() or sign in '"+-\n\r':
             hint = "write one character, or tab or space."
-            offender = f"got {self.delimiter!r}"
-            raise InputValueError("must be one sign", argument="--delimiter", offender=offender, hint=hint)
+            raise InputValueError("must be one sign", argument="--delimiter", got=self.delimiter, hint=hint)
         return (sign,)
 
 

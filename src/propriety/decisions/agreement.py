@@ -176,7 +176,7 @@ def read_decisions(
         try:
             cases = read_cases(y_true, y_pred, labels=labels, kind="classes", **options).checked()
         except ProprietyError as error:
-            error.aliases["y_proba"] = "y_pred"
+            error.names["y_proba"] = "y_pred"
             raise
         return _decided_from(cases, decide)
     outcome = read_array(y_true, "y_true", role="outcomes")
@@ -216,8 +216,7 @@ def _names(outcome: Reading, decided: Reading, classes: int | None) -> tuple[Any
 
 def _listed(labels: Labels) -> tuple[Any, ...]:
     if isinstance(labels, str | bytes | set | frozenset | dict) or not isinstance(labels, Iterable):
-        law = "must be a list of the classes in order"
-        raise InputTypeError(law, argument="labels", offender=f"got {type(labels).__name__}")
+        raise InputTypeError("must be a list of the classes in order", argument="labels", got_type=labels)
     return tuple(labels)
 
 

@@ -201,8 +201,7 @@ def decision_uncertainty(  # noqa: PLR0913  (the data, the thresholds, and the d
     points = _grid(asked, rate) if points is None else points
     strategies = (*ledger.models, ALL, NONE)
     if reference is not None and (not isinstance(reference, str) or reference not in strategies):
-        law = f"must be one of {', '.join(strategies)}"
-        raise InputValueError(law, argument="reference", offender=f"got {reference!r}")
+        raise InputValueError(f"must be one of {', '.join(strategies)}", argument="reference", got=reference)
     cells = cells_of_ledger(ledger, points)
     value = cells.net_benefit
     draws = cells.draws(n_resamples, seed)
@@ -302,7 +301,7 @@ def _check(ledger: Ledger) -> float:
     taken = next((model for model in ledger.models if model in (ALL, NONE)), None)
     if taken is not None:
         law = f"must not be named {ALL!r} or {NONE!r}, which are strategies of their own"
-        raise InputValueError(law, argument="forecasts", offender=f"got {taken!r}")
+        raise InputValueError(law, argument="forecasts", got=taken)
     if ledger.cases is not None and ledger.cases.cluster is not None and len(ledger.cases.cluster) < 2:
         raise InputValueError("must have two clusters or more", argument="cluster", offender="all cases are in one")
     if ledger.censoring is not None:

@@ -165,8 +165,7 @@ def cost_matrix(cost: Cost, labels: Sequence[Any] | None = None) -> Floats:
     classes = None if labels is None else len(labels)
     if isinstance(cost, str):
         if cost not in POWERS or classes is None:
-            law = 'must be "zero-one", "linear", "quadratic" or a matrix'
-            raise InputValueError(law, argument="cost", offender=f"got {cost!r}")
+            raise InputValueError('must be "zero-one", "linear", "quadratic" or a matrix', argument="cost", got=cost)
         if classes < 2:
             raise InputValueError("must name two classes or more", argument="labels", offender="it names one")
         distance = np.abs(np.subtract.outer(np.arange(classes), np.arange(classes)))

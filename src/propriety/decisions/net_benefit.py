@@ -125,7 +125,7 @@ class DecisionCurve(Result):
         array([0.  , 0.25])
         """
         if not isinstance(other, DecisionCurve):
-            raise InputTypeError("must be a DecisionCurve", argument="other", offender=f"got {type(other).__name__}")
+            raise InputTypeError("must be a DecisionCurve", argument="other", got_type=other)
         if not np.array_equal(self.threshold, other.threshold):
             law = "two decision curves must be evaluated at the same thresholds to be compared"
             raise InputValueError(law, hint="give both the same grid=, or the same thresholds=.")
@@ -364,7 +364,7 @@ def _read_prevalence(prevalence: float, table: ForecastTable) -> float:
 
 def _read_harm(harm: float) -> float:
     if not isinstance(harm, int | float | np.integer | np.floating) or not 0.0 <= harm < np.inf:
-        raise InputValueError("must be a number of at least 0", argument="harm", offender=f"got {harm!r}")
+        raise InputValueError("must be a number of at least 0", argument="harm", got=harm)
     return float(harm)
 
 

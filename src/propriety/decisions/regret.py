@@ -284,7 +284,7 @@ def area_under_regret(forecast: Floats, events: Floats, non_events: Floats, weig
 
 def _read_act_at(act_at: float) -> float:
     if not isinstance(act_at, int | float | np.integer | np.floating):
-        raise InputTypeError("must be a number", argument="act_at", offender=f"got {type(act_at).__name__}")
+        raise InputTypeError("must be a number", argument="act_at", got_type=act_at)
     return float(read_grid(act_at, "act_at")[0])
 
 
@@ -348,7 +348,7 @@ class WeightedRegret(BinaryRule):
     def __post_init__(self) -> None:
         if not isinstance(self.weight, ThresholdWeight):
             law = "must be a weight on thresholds such as UniformWeight()"
-            raise InputTypeError(law, argument="weight", offender=f"got {type(self.weight).__name__}")
+            raise InputTypeError(law, argument="weight", got_type=self.weight)
         check_choice("normalize", self.normalize, get_args(WeightNormalize))
         if self.normalize == "regret" and self.weight.total() == math.inf:
             law = f"a weight needs a finite total to be normalised; that of {self.weight!r} is infinite"
@@ -452,8 +452,7 @@ def h_measure(
     rule = BetaRegret(alpha, beta)
     table = ForecastTable.of(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels)
     if not (table.events.any() and table.non_events.any()):
-        law = Wording("the H-measure needs events and non-events; {y_true} holds one class only")
-        raise InputValueError(law)
+        raise InputValueError(Wording("the H-measure needs events and non-events; {y_true} holds one class only"))
     blocks = pool_adjacent_violators(table)
     recalibrated, reference = recalibrated_scores(rule, blocks.events, blocks.non_events)
     score = Score(recalibrated, rule=repr(rule), n=table.n, weight=table.weight, dropped=table.dropped)

@@ -542,7 +542,7 @@ def _read_cost(thresholds: float | None) -> float | None:
     """Return the threshold as the cost ratio; a range is rejected, because it does not determine a net benefit."""
     cost = read_thresholds(thresholds)
     if isinstance(cost, tuple):
-        raise InputTypeError("must be one number", argument="thresholds", offender=f"got {thresholds!r}")
+        raise InputTypeError("must be one number", argument="thresholds", got=thresholds)
     return cost
 
 

@@ -304,7 +304,7 @@ def _check_source(source: object, precision: object, bins: object) -> None:
         raise InputValueError('bins is for source="bins"', offender=f"the source is {source!r}", hint=hint)
     if precision is not None and (not is_number(precision) or not 0.0 < precision < MOST_PRECISION):  # type: ignore[operator]  # a number
         law = f"must lie strictly between 0 and {MOST_PRECISION:g}"
-        raise InputValueError(law, argument="precision", offender=f"got {precision!r}", hint="omit it to clip nothing.")
+        raise InputValueError(law, argument="precision", got=precision, hint="omit it to clip nothing.")
 
 
 DECIMALS = 12  # Forecasts are rounded to find their bin, because 1 - 0.9 and 0.1 are the same forecast.

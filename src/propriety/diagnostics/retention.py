@@ -334,9 +334,7 @@ class _Order:
 def _read_metric(metric: Metric, labels: tuple[Any, ...]) -> tuple[str, Callable[[Floats], Floats]]:
     if isinstance(metric, str):
         if metric not in METRICS:
-            raise InputValueError(
-                f"must be one of {METRICS} or a cost matrix", argument="metric", offender=f"got {metric!r}"
-            )
+            raise InputValueError(f"must be one of {METRICS} or a cost matrix", argument="metric", got=metric)
         if metric == "qwk":
             return metric, kappa_of
         if metric == "accuracy":

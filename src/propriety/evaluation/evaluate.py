@@ -7,6 +7,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from propriety import demands
 from propriety.checks import check_level, check_resamples, fresh_seed
 from propriety.errors import InputValueError, Wording
 from propriety.evaluation.calls import Calls, DataKind
@@ -143,7 +144,7 @@ def _problem(ledger: Ledger, thresholds: Any, measures: Sequence[object]) -> Pro
     """Return the problem; raise an error for thresholds with class probabilities."""
     if ledger.kind != "binary" and thresholds is not None:
         law = Wording("{thresholds} apply to the probability of one event; the forecasts are class probabilities")
-        raise InputValueError(law, hint=Wording("evaluate one class, such as y == 2 with {y_proba}[:, 2]."))
+        raise InputValueError(law, hint=demands.CLASS_HINT)
     # Rounded, so that rates of exactly 10% and 90% are alike, whatever the weights and the order of their sums.
     rare = ledger.kind == "binary" and round(min(ledger.rates["event"], 1.0 - ledger.rates["event"]), 12) < RARE
     more = read_measures(measures)

@@ -125,9 +125,7 @@ class Validation(Result):
             law = "learners are compared by the parts of a cross-validation of two learners or more"
             raise InputValueError(law, hint='pass estimator={"a": ..., "b": ...} and method="cross-validation".')
         if reference is not None and not (isinstance(reference, str) and reference in self.models):
-            raise InputValueError(
-                f"must be one of {list(self.models)}", argument="reference", offender=f"got {reference!r}"
-            )
+            raise InputValueError(f"must be one of {list(self.models)}", argument="reference", got=reference)
         asked = self.measure_named(measure)
         folds = self.folds
         rows = {name: (folds.model == name) & (folds.measure == asked.key) for name in self.models}
@@ -149,8 +147,7 @@ class Validation(Result):
         key = measure if isinstance(measure, str) else read_measure(measure).key
         found = next((one for one in self.measures if one.key == key), None)
         if found is None:
-            law = f"must be one of {[one.key for one in self.measures]}"
-            raise InputValueError(law, argument="measure", offender=f"got {key!r}")
+            raise InputValueError(f"must be one of {[one.key for one in self.measures]}", argument="measure", got=key)
         return found
 
     def _sentences(self) -> Iterator[str]:

@@ -100,4 +100,4 @@ def _recalibrated(ledger: Ledger, problem: Problem, level: float, seed: int, mod
     try:
         return recalibrate(ledger, model=model, rule=problem.headline.rule, folds=FOLDS, level=level, seed=seed)
     except InputValueError as error:
-        return error.law
+        return error.demand

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from propriety import demands
 from propriety.errors import InputTypeError, InputValueError, MissingDependencyError, ProprietyError
 from propriety.inference.answers_ledger import as_measured
 from propriety.inference.mean_estimates import measured_moments
@@ -72,7 +73,7 @@ class Sample:
             hint = "sklearn.calibration.CalibratedClassifierCV gives a classifier without probabilities predict_proba."
             raise InputTypeError(law, argument="estimator", offender=offender, hint=hint)
         if not (X.shape if hasattr(X, "shape") else hasattr(X, "__len__")):
-            raise InputTypeError("must have one row per case", argument="X", offender=f"got {type(X).__name__}")
+            raise InputTypeError("must have one row per case", argument="X", got_type=X)
         rows = int(X.shape[0]) if hasattr(X, "shape") else len(X)
         check_known(y)
         given = Arguments(read_array(y, "y_true", role="outcomes"), {}, None, {})
@@ -113,7 +114,7 @@ def _outcomes(given: Arguments) -> NDArray[Any]:
     """Return the outcomes; raise an error if any is missing or not a class, or if there is a single class."""
     missing = missing_cases(given.outcome)
     if missing.any():
-        laws.refuse_missing("y_true", missing, hint=laws.LEAVE_OUT_HINT)
+        laws.refuse_missing("y_true", missing, hint=demands.LEAVE_OUT_HINT)
     found = given.truth(None, labelled=True)
     if found.dtype.kind == "f" and (wrong := (found != np.floor(found)) | np.isinf(found)).any():
         hint = "compare numbers with a threshold, such as y > 0.5."
@@ -288,5 +289,4 @@ def _can_fit(value: object) -> bool:
 def _check_sklearn() -> None:
     """Raise an error if scikit-learn, which is imported when it is used, is not installed."""
     if find_spec("sklearn") is None:
-        hint = 'pip install "propriety[sklearn]".'
-        raise MissingDependencyError("Internal validation needs scikit-learn", hint=hint)
+        raise MissingDependencyError("Internal validation needs scikit-learn", hint='pip install "propriety[sklearn]".')

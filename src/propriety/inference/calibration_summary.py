@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
+from propriety import demands
 from propriety.calibration.calibration_test import CalibrationTest
 from propriety.calibration.smooth_calibration import INDICES, SmoothCalibration, smooth_calibration_of
 from propriety.checks import check_level, check_resamples, fresh_seed
@@ -31,7 +32,6 @@ from propriety.number_words import percent
 from propriety.result import Result
 from propriety.rules.families import Brier
 from propriety.rules.scoring import mean_score
-from propriety.tables import laws
 from propriety.tables.forecast_table import ForecastTable, Outcomes
 from propriety.tables.labels import Labels
 from propriety.tables.reading import refuse_frame, refuse_time
@@ -234,7 +234,7 @@ def calibration_summary(  # noqa: PLR0913  (the data, and what cases share)
     if ledger.labels is not None:
         law = "calibration_summary needs the forecast of one event"
         law += f"; the forecasts are probabilities of {len(ledger.labels)} classes"
-        raise InputValueError(law, hint=laws.EVENT_HINT)
+        raise InputValueError(law, hint=demands.EVENT_HINT)
     return calibration_of(ledger, ledger.one_model(None), level=level, drawing=Drawing(n_resamples, fresh_seed(seed)))
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.checks import is_number
-from propriety.errors import InputTypeError, InputValueError, Wording, parameter
+from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.result import Floats
 from propriety.tables.arrays import missing_cases, read_array
 
@@ -63,9 +63,8 @@ def read_days(argument: str, values: object, *, missing: bool = False) -> Days:
             offender=f"is {array[row]}",
             count=f"{large.sum():,} rows",
             hint=Wording(
-                'for milliseconds since 1970 pass numpy.array({name}, dtype="datetime64[ms]"), and dates such as '
-                "20260131 as text, 2026-01-31.",
-                name=parameter(argument),
+                'for milliseconds since 1970 pass numpy.array({argument}, dtype="datetime64[ms]"), and dates such as '
+                "20260131 as text, 2026-01-31."
             ),
         )
     return days

@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias, get_args
 
 from numpy.typing import ArrayLike
 
+from propriety import demands
 from propriety.checks import check_choice, check_level, check_positive, check_resamples, fresh_seed
 from propriety.errors import UNDEFINED, InputValueError
 from propriety.inference.answers_ledger import answers_of_one, as_measured
@@ -26,7 +27,6 @@ from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import Data, open_ledger
 from propriety.rules.families import BRIER, Elementary
 from propriety.rules.rule import Rule
-from propriety.tables import laws
 from propriety.tables.cases import Cases
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.labels import Labels
@@ -248,7 +248,7 @@ def check_event(ledger: Ledger, measure: Measure, *, drawn: bool = False) -> Non
     """Raise an error for a measure of one event with class probabilities; the skill of classes has no bootstrap."""
     if ledger.labels is not None and not isinstance(measure, Mean if drawn else Mean | Skill):
         law = f"{measure.label} needs the forecast of one event; the forecasts are rows of {len(ledger.labels)} classes"
-        raise InputValueError(law, hint=laws.EVENT_HINT)
+        raise InputValueError(law, hint=demands.EVENT_HINT)
 
 
 def rules_of(measure: Measure) -> list[Rule]:

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from propriety import demands
 from propriety.checks import check_level
 from propriety.errors import InputTypeError, InputValueError
 from propriety.inference.bootstrap import Drawing
@@ -169,7 +170,7 @@ def _columns(reading: Reading, outcomes: CensoredOutcomes) -> NDArray[Any]:
     """Return the forecasts of a model, one column per horizon; each column is checked when it is used."""
     absent = missing_cases(reading)
     if absent.any():
-        laws.refuse_missing(reading.argument, absent, hint=laws.CENSORED_MISSING_HINT)
+        laws.refuse_missing(reading.argument, absent, hint=demands.CENSORED_MISSING_HINT)
     found = numbers_of(reading, None)
     if found.shape != (outcomes.n, len(outcomes.horizon)):
         law = "must have one row per case and one column per horizon"

@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 from scipy.special import expit, logit, ndtri
 
+from propriety import demands
 from propriety.checks import check_choice, check_level
 from propriety.errors import InputValueError, ProprietyError
 from propriety.inference.estimates import counted
 from propriety.result import Floats, Result
-from propriety.tables import laws
 from propriety.tables.forecast_table import ForecastTable, Outcomes
 from propriety.tables.validation import read_unlabelled
 
@@ -31,10 +31,10 @@ OUTSIDE = {
 }
 # A function without options for labels and missing values has hints of its own.
 HINTS = {
-    laws.OUTCOME_LAW.template: "must hold 0 and 1 (or False and True)",
-    laws.EVENT_LABEL_HINT.template: "pass {y_true} == event.",
-    laws.LABELS_HINT.template: "pass {y_true} == event, and the column of the event.",
-    laws.MISSING_HINT.template: "leave such rows out.",
+    "events": "must hold 0 and 1 (or False and True)",
+    "event-label-hint": "pass {y_true} == event.",
+    "labels-hint": "pass {y_true} == event, and the column of the event.",
+    "missing-hint": demands.LEAVE_OUT_HINT,
 }
 UNKNOWN = "the forecasts do not separate events from non-events, so the event rate is not determined"
 
@@ -135,7 +135,7 @@ def estimate_prevalence(
     try:
         table = ForecastTable.of(y_true, y_proba)
     except ProprietyError as error:
-        error.aliases |= HINTS
+        error.names |= HINTS
         raise
     forecasts = _read_forecasts(unlabelled)
     if not 1 < table.n_events < table.n - 1:

@@ -11,9 +11,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from propriety import demands
 from propriety.checks import check_level, is_number
 from propriety.diagnostics.retention import Answers, answers_of
-from propriety.errors import InputTypeError, InputValueError, ProprietyError, Wording
+from propriety.errors import InputTypeError, InputValueError, ProprietyError
 from propriety.inference.abstention_measures import (
     AccuracyAtCoverage,
     AreaUnderGeneralizedRiskCoverage,
@@ -26,7 +27,6 @@ from propriety.inference.influence import estimate_from_influence
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import open_ledger
 from propriety.result import Floats, Result
-from propriety.tables import laws
 from propriety.tables.cases import Cases
 from propriety.tables.events import TOP
 from propriety.tables.forecast_table import ForecastTable, Outcomes
@@ -34,18 +34,18 @@ from propriety.tables.reading import refuse_frame
 
 RANKS_HINT = "only their order matters; pass scipy.stats.rankdata(score) / len(score) of scores on another scale."
 ONE_NUMBER_HINT = "pass the confidence of each answer, such as the highest probability of its row."
-# What errors about outcomes and forecasts say about answers and confidences.
+# What errors about outcomes and forecasts say about answers and confidences, by parameter and by code.
 WORDS = {
     "y_true": "correct",
     "y_proba": "confidence",
     "forecasts": "correct",
-    laws.NAMED_FORECAST: "confidence",
-    laws.OUTCOME_LAW.template: "must hold 0 and 1 (or False and True) unless {pos_label} is given",
-    laws.EVENT_LABEL_HINT.template: "pass {pos_label=}, the label of right answers.",
-    laws.LABELLED_HINT.template: "pass {pos_label=} of that type, the label of right answers.",
-    laws.LABELS_HINT.template: ONE_NUMBER_HINT,
-    laws.EVENT_OF_CLASSES.template: "belongs to a binary outcome; {y_proba} must be one number per case",
-    laws.EVENT_HINT.template: ONE_NUMBER_HINT,
+    "forecast-of": "confidence",
+    "events": "must hold 0 and 1 (or False and True) unless {pos_label} is given",
+    "event-label-hint": "pass {pos_label=}, the label of right answers.",
+    "labelled-hint": "pass {pos_label=} of that type, the label of right answers.",
+    "labels-hint": ONE_NUMBER_HINT,
+    "event-of-classes": "belongs to a binary outcome; {y_proba} must be one number per case",
+    "event-hint": ONE_NUMBER_HINT,
 }
 
 
@@ -321,7 +321,7 @@ def about_answers() -> Iterator[None]:
     try:
         yield
     except ProprietyError as error:
-        error.aliases |= WORDS
-        if error.law == laws.UNIT_LAW and not isinstance(error.hint, Wording):  # Rounding errors have a hint of theirs.
+        error.names |= WORDS
+        if error.code == "unit-interval" and error.hint != demands.ROUNDING_HINT:
             error.hint = RANKS_HINT
         raise

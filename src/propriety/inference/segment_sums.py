@@ -103,7 +103,7 @@ class EngineSegments:
         self._held = [_labels_of(tables, blocks, column) for column in columns]
         for column, held in enumerate(self._held):
             if None in held:
-                raise laws.unknown_key(f"by[{cases.keys[column]!r}]", "some rows")
+                raise laws.unknown_key(laws.named_key(cases.keys[column]), "some rows")
         self.labels = []
         for column, held in enumerate(self._held):
             kind = cases.key_kinds[f"key_{column}"]

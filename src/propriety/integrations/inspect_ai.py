@@ -109,14 +109,12 @@ def read_inspect(
     """
     check_missing_option(missing)
     if not (confidence_from is None or isinstance(confidence_from, str) or callable(confidence_from)):
-        offender = f"got {type(confidence_from).__name__}"
-        raise InputTypeError("must be a name or a function", argument="confidence_from", offender=offender)
+        raise InputTypeError("must be a name or a function", argument="confidence_from", got_type=confidence_from)
     file = file_at(path, "path")
     header, samples = _header_and_samples(file)
     if (status := header.get("status")) != "success":
         hint = "complete it with inspect eval-retry."
-        law = "must have the status 'success'"
-        raise InputValueError(law, argument=file.name, offender=f"got {status!r}", hint=hint)
+        raise InputValueError("must have the status 'success'", argument=file.name, got=status, hint=hint)
     steps = inside(header, "plan", "steps")
     for step in steps if confidence_from is None and isinstance(steps, list) else []:
         if inside(step, "params", "shuffle"):  # The logprobs are then those of other letters.
@@ -165,7 +163,7 @@ def _row(
     cluster_from: str | None,
 ) -> AnswerRow:
     if not isinstance(sample, dict):
-        raise InputValueError("must be a JSON object", argument=where, offender=f"got {type(sample).__name__}")
+        raise InputValueError("must be a JSON object", argument=where, got_type=sample)
     item = str(field_of(sample, "id", (str, int), where))
     cluster = item
     if cluster_from is not None:
@@ -177,7 +175,7 @@ def _row(
     value = score.get("value")
     if not isinstance(value, str | int | float) or value not in RIGHT:  # "C" means correct, and is not a choice.
         law = "must have a score that is right or wrong: 'C', 'I', 'N', 1, 0, true or false"
-        raise InputValueError(law, argument=where, offender=f"got {value!r}")
+        raise InputValueError(law, argument=where, got=value)
     row = AnswerRow(
         item=item,
         repeat=field_of(sample, "epoch", int, where),
@@ -211,9 +209,8 @@ def _confidence(sample: Record, score: Record, source: str | Callable[[Record], 
     if value is None or (is_number(value) and math.isnan(value)):
         raise MissingFromLogError("must have a confidence", argument=where, hint=DROP)
     if not is_number(value) or not 0.0 <= value <= 1.0:
-        law = "must have a confidence that is a number in [0, 1]"
         hint = "pass a function that converts it, for example from percent."
-        raise InputValueError(law, argument=where, offender=f"got {value!r}", hint=hint)
+        raise InputValueError("must have a confidence that is a number in [0, 1]", argument=where, got=value, hint=hint)
     return float(value)
 
 

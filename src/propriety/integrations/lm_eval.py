@@ -164,9 +164,8 @@ def _filtered(path: Path, wanted: str | None) -> Iterator[tuple[str, dict[str, A
         if wanted in (None, name):
             yield where, record
     if wanted is not None and wanted not in names:
-        law = "must be a filter of the file"
         offender = f"got {wanted!r}; {path.name} has {sorted(names)}"
-        raise InputValueError(law, argument="filter_name", offender=offender)
+        raise InputValueError("must be a filter of the file", argument="filter_name", offender=offender)
 
 
 def _item(record: Mapping[str, Any], where: str, prefix: str, cluster_from: str | None) -> Item:
@@ -213,8 +212,7 @@ def _choices(record: Mapping[str, Any], where: str) -> tuple[list[str], list[str
 
 def _not_multiple_choice(where: str) -> InputValueError:
     law = "must be an answer to a multiple-choice question, with the log-likelihood of each choice"
-    hint = "tasks with output_type: generate_until do not log probabilities."
-    return InputValueError(law, argument=where, hint=hint)
+    return InputValueError(law, argument=where, hint="tasks with output_type: generate_until do not log probabilities.")
 
 
 def _likelihoods(pairs: list[Any], k: int, where: str) -> tuple[Floats, list[bool]]:

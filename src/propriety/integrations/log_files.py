@@ -33,8 +33,7 @@ DAMAGED = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, Runt
 def file_at(path: object, argument: str) -> Path:
     """Return the path of a file; an absent one is reported when it is opened."""
     if not isinstance(path, str | PathLike):
-        law = "must be the path of a file"
-        raise InputTypeError(law, argument=argument, offender=f"got {type(path).__name__}")
+        raise InputTypeError("must be the path of a file", argument=argument, got_type=path)
     file = Path(path)
     if file.is_dir():
         raise InputValueError("must be the path of a file", argument=argument, offender=f"{file} is a directory")
@@ -131,7 +130,7 @@ def object_of(text: bytes, where: str, *, compressed: bool = False) -> dict[str,
         hint = "the file may be truncated, or another kind of file."
         raise InputValueError("must be JSON", argument=where, offender=str(error), hint=hint) from error
     if not isinstance(found, dict):
-        raise InputValueError("must be a JSON object", argument=where, offender=f"got {type(found).__name__}")
+        raise InputValueError("must be a JSON object", argument=where, got_type=found)
     return found
 
 

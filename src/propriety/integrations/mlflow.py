@@ -143,9 +143,8 @@ def _named_metrics(prefix: str, values: Mapping[str, Any]) -> dict[str, Any]:
 def _evaluation(model: Any, dataset: Any, config: Mapping[str, Any]) -> Evaluation:
     """Return the evaluation of a static table."""
     if model is not None:
-        law = "this evaluator evaluates forecasts in a table; got a model"
         hint = "put its probabilities in a column, name the column in predictions=, and pass no model."
-        raise InputValueError(law, hint=hint)
+        raise InputValueError("this evaluator evaluates forecasts in a table; got a model", hint=hint)
     unknown = sorted(config.keys() - OWN - SHARED)
     if unknown:
         law = "must only have options of this evaluator"
@@ -205,7 +204,7 @@ def log_recalibration(recalibration: Recalibration, *, metric_prefix: str = "") 
     """
     if not isinstance(recalibration, Recalibration):
         law = "must be a result of propriety.recalibrate"
-        raise InputTypeError(law, argument="recalibration", offender=f"got {type(recalibration).__name__}")
+        raise InputTypeError(law, argument="recalibration", got_type=recalibration)
     verdict, name = recalibration.verdict, f"{metric_prefix}recalibration"
     gain = {"gain": verdict.gain, "gain_low": verdict.low, "gain_high": verdict.high}
     metrics = {**gain, "score_before": verdict.before, "score_after": verdict.after}

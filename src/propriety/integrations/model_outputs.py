@@ -38,7 +38,7 @@ def check_output(output: object) -> None:
     """Raise an error unless `output` is "probability" or "margin"."""
     if output not in get_args(Output):
         law = 'must be "probability" or "margin", whichever the library passes to a metric'
-        raise InputValueError(law, argument="output", offender=f"got {output!r}")
+        raise InputValueError(law, argument="output", got=output)
 
 
 def probabilities(predictions: ArrayLike, output: Output) -> Floats:

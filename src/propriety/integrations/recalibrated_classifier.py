@@ -12,6 +12,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from propriety import demands
 from propriety.errors import InputTypeError, InputValueError
 from propriety.integrations import load_library
 from propriety.recalibration.class_maps import ClassMap
@@ -257,7 +258,7 @@ def _columns(X: Any) -> Floats:  # noqa: N803  (scikit-learn's name)
 def _check_known(y: Any) -> None:
     """Raise an error for missing labels; scikit-learn has one for the absence of all."""
     if y is not None and (missing := missing_cases(read_array(y, "y", role="outcomes"))).any():
-        laws.refuse_missing("y", missing, hint=laws.LEAVE_OUT_HINT)
+        laws.refuse_missing("y", missing, hint=demands.LEAVE_OUT_HINT)
 
 
 def _classes(y: NDArray[Any], learnt: NDArray[Any] | None) -> tuple[NDArray[Any], NDArray[np.intp]]:

@@ -161,9 +161,7 @@ def get_scorer(name: str, *, labels: Labels | None = None, pos_label: Any = None
     """
     if name not in SCORED:
         law = f"must be one of {get_scorer_names()}"
-        raise InputValueError(
-            law, argument="name", offender=f"got {name!r}", hint="rule_scorer(rule) makes the scorer of any rule."
-        )
+        raise InputValueError(law, argument="name", got=name, hint="rule_scorer(rule) makes the scorer of any rule.")
     return rule_scorer(SCORED[name], labels=labels, pos_label=pos_label)
 
 
@@ -216,8 +214,7 @@ def check_columns(estimator: Any, y: Any, *, labels: Labels | None = None) -> No
 
 def _rows(estimator: Any, X: Any) -> NDArray[Any]:  # noqa: N803  (scikit-learn's name)
     if not hasattr(estimator, "predict_proba"):
-        law = f"must have predict_proba; {type(estimator).__name__} does not"
-        raise InputTypeError(law, argument="estimator")
+        raise InputTypeError(f"must have predict_proba; {type(estimator).__name__} does not", argument="estimator")
     rows = np.asarray(estimator.predict_proba(X))
     if rows.ndim != 2 or rows.shape[1] != len(estimator.classes_):
         law = "predict_proba must return one column for each of the estimator's classes_"

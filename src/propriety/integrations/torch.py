@@ -187,9 +187,7 @@ class RuleLoss(Module):  # type: ignore[misc]  # PyTorch is optional, so its typ
     ) -> None:
         check_rule(rule)
         if reduction not in get_args(Reduction):
-            raise InputValueError(
-                'must be "mean", "sum" or "none"', argument="reduction", offender=f"got {reduction!r}"
-            )
+            raise InputValueError('must be "mean", "sum" or "none"', argument="reduction", got=reduction)
         super().__init__()
         self.rule = rule
         self.from_logits = from_logits

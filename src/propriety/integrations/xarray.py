@@ -203,11 +203,9 @@ def exceedance(
     array([0. , 0.5, 1. ])
     """
     if not isinstance(values, xr.DataArray):
-        law = "must be an xarray.DataArray"
-        raise InputTypeError(law, argument="values", offender=f"got {type(values).__name__}")
+        raise InputTypeError("must be an xarray.DataArray", argument="values", got_type=values)
     if member_dim is not None and member_dim not in values.dims:
-        law = f"must name a dimension of values, {values.dims}"
-        raise InputValueError(law, argument="member_dim", offender=f"got {member_dim!r}")
+        raise InputValueError(f"must name a dimension of values, {values.dims}", argument="member_dim", got=member_dim)
     if isinstance(threshold, xr.DataArray):
         values, threshold = align_arrays({"values": values, "threshold": threshold}, join).values()
     above = values > threshold

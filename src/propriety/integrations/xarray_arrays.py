@@ -203,7 +203,7 @@ def read_arrays(
             raise InputTypeError(
                 "must be an xarray.DataArray",
                 argument=argument,
-                offender=f"got {type(array).__name__}",
+                got_type=array,
                 hint="functions of propriety itself take arrays without names.",
             )
     _check_classes(arrays, forecasts, class_dim)
@@ -247,8 +247,7 @@ def named_dims(dim: Dimensions, dims: tuple[Hashable, ...], argument: str = "dim
     names = [dim] if isinstance(dim, str) or not isinstance(dim, Iterable) else list(dict.fromkeys(dim))
     unknown = [name for name in names if name not in dims]
     if unknown:
-        law = f"must name dimensions of the cases, {dims}"
-        raise InputValueError(law, argument=argument, offender=f"got {unknown[0]!r}")
+        raise InputValueError(f"must name dimensions of the cases, {dims}", argument=argument, got=unknown[0])
     return names
 
 

@@ -218,8 +218,7 @@ def _keys(arrays: Arrays, *, time_dim: Hashable | None, cluster_dim: Hashable | 
         if dim is None:
             continue
         if dim not in over:
-            law = f"must be one of the dimensions of the cases, {over}"
-            raise InputValueError(law, argument=argument, offender=f"got {dim!r}")
+            raise InputValueError(f"must be one of the dimensions of the cases, {over}", argument=argument, got=dim)
         distinct, codes = np.unique(arrays.coordinate(dim), return_inverse=True)
         if key == "period":
             check_periods(list(distinct), None)

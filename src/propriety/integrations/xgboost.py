@@ -51,7 +51,7 @@ class RememberedMetric(BoosterMetric):
         super().__post_init__()
         if re.search(r"[\s:]", self.name):
             law = "must not hold white space or colons, at which XGBoost splits its text"
-            raise InputValueError(law, argument="name", offender=f"got {self.name!r}")
+            raise InputValueError(law, argument="name", got=self.name)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         # scikit-learn copies the parameters of a model one by one, and `EarlyStopping` must share the metric's values.

@@ -11,6 +11,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from propriety import demands
 from propriety.checks import check_cells
 from propriety.errors import InputValueError, UnsupportedOperationError
 from propriety.ledger.key_index import KeyIndex
@@ -361,8 +362,7 @@ def _moments(columns: dict[str, Floats], place: int, models: int) -> RuleSums:
 def _by_class(rule: Rule) -> ClassRule:
     check_rule(rule)
     if not isinstance(rule, ClassRule):
-        law = f"{rule!r} scores the forecast of one event; got rows of probabilities"
-        raise InputValueError(law)
+        raise InputValueError(f"{rule!r} scores the forecast of one event; got rows of probabilities")
     return rule
 
 
@@ -390,7 +390,7 @@ def tables_of_engine(cases: LazyCases, *, cells: int | None = None) -> Filled:
     counted = count(cases, None if cells is None else cells.bit_length() - 1, keys=cases.keys)
     assert counted is not None  # noqa: S101  (for the type checker; there is a table of each model and event)
     if not len(counted.columns["key"]):
-        raise InputValueError(laws.NO_CASE)
+        raise InputValueError(demands.NO_CASE)
     lawful, dropped = _lawful(cases, counted)
     if not lawful.all():
         rows_kept = np.flatnonzero(lawful)

@@ -101,10 +101,7 @@ class KeyIndex:
             if unknown:
                 law = "must be one of its labels"
                 raise InputValueError(
-                    law,
-                    argument=name,
-                    offender=f"got {unknown[0]!r}",
-                    hint=f"there are {_shortened(self.labels[place])}.",
+                    law, argument=name, got=unknown[0], hint=f"there are {_shortened(self.labels[place])}."
                 )
             found &= np.isin(self.codes[:, place], [codes[label] for label in several])
         if not found.any():

@@ -373,7 +373,7 @@ class Ledger:
             raise InputValueError("at least one ledger is needed to merge; there is none")
         for one in parts:
             if not isinstance(one, Ledger):
-                raise InputTypeError("must be ledgers", argument="ledgers", offender=f"got {type(one).__name__}")
+                raise InputTypeError("must be ledgers", argument="ledgers", got_type=one)
         first = parts[0]
         if len(parts) == 1:
             return first
@@ -481,7 +481,7 @@ class Ledger:
         if model is None:
             raise InputValueError(f"one model must be chosen; there are {list(self.models)}")
         if not isinstance(model, str) or model not in self.models:
-            raise InputValueError(f"must be one of {list(self.models)}", argument="model", offender=f"got {model!r}")
+            raise InputValueError(f"must be one of {list(self.models)}", argument="model", got=model)
         return model
 
     def _event(self, event: Any) -> Event:

@@ -80,8 +80,7 @@ def write_ledger(
     """Write a ledger, or add its partitions to a stored one."""
     partition = [partition] if isinstance(partition, str) else partition
     if not isinstance(partition, Sequence):
-        law = "must be a list of keys"
-        raise InputTypeError(law, argument="partition", offender=f"got {type(partition).__name__}")
+        raise InputTypeError("must be a list of keys", argument="partition", got_type=partition)
     reserved = [name for name in ledger.index.names if name in RESERVED]
     if reserved:
         law = f"a stored ledger cannot have a key called {reserved[0]!r}, which is a column of its own"

@@ -147,9 +147,8 @@ class Moments(Result):
         for one in pieces[1:]:
             for what in ("models", "rule"):
                 if getattr(one, what) != getattr(first, what):
-                    law = f"moments must have the same {what} to be added"
                     told = f"they have {getattr(first, what)!r} and {getattr(one, what)!r}"
-                    raise InputValueError(law, offender=told)
+                    raise InputValueError(f"moments must have the same {what} to be added", offender=told)
         index = KeyIndex.joined([one.index for one in pieces])
         sums = Sums(*(np.concatenate(columns) for columns in zip(*(one.sums() for one in pieces), strict=True)))
         dropped = sum(one.dropped for one in pieces)

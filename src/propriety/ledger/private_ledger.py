@@ -191,8 +191,7 @@ class PrivateLedger:
         stored = checked_fields(data, cls.schema, names, optional=["dates"])
         check_cells(stored["cells"])
         if not are_names(stored["models"]) or not stored["models"]:
-            law = f"the models of a {cls.schema} must be different names"
-            raise InputValueError(law, offender=f"got {stored['models']!r}")
+            raise InputValueError(f"the models of a {cls.schema} must be different names", got=stored["models"])
         law = f"the counts of a {cls.schema} must be whole numbers for every model, entry, cell and outcome"
         try:
             published = np.array(stored["published"])
@@ -207,11 +206,9 @@ class PrivateLedger:
         shape = (len(stored["models"]), entries, stored["cells"] + 2, 2)
         if minimum.shape != (len(index),):
             law = f"minimum and keys of a {cls.schema} must have one value for each entry"
-            offender = f"they have the shapes {minimum.shape} and {(len(index),)}"
-            raise InputValueError(law, offender=offender)
+            raise InputValueError(law, offender=f"they have the shapes {minimum.shape} and {(len(index),)}")
         if minimum.dtype.kind != "i" or not (minimum >= 1).all():
-            law = f"minimum of a {cls.schema} must hold whole numbers from 1 on"
-            raise InputValueError(law, offender=f"got {stored['minimum']!r}")
+            raise InputValueError(f"minimum of a {cls.schema} must hold whole numbers from 1 on", got=stored["minimum"])
         if published.shape != shape or published.dtype.kind != "i":
             offender = f"they have dtype {published.dtype} and shape {published.shape}; the shape must be {shape}"
             raise InputValueError(law, offender=offender)
@@ -293,7 +290,7 @@ def coarsen(ledger: Ledger, *, cells: int = 32, smallest: int = SMALLEST) -> Pri
 def _check(ledger: object, cells: object, smallest: object) -> None:
     if not isinstance(ledger, Ledger):
         hint: str | Wording = Wording("pass propriety.condense(y_true, forecasts).")
-        raise InputTypeError("must be a Ledger", argument="ledger", offender=f"got {type(ledger).__name__}", hint=hint)
+        raise InputTypeError("must be a Ledger", argument="ledger", got_type=ledger, hint=hint)
     if ledger.labels is not None or ledger.is_weighted:
         told = "its cases are weighted" if ledger.labels is None else f"it holds {len(ledger.labels)} classes"
         raise InputValueError("must hold unweighted cases of one event", argument="ledger", offender=told)
@@ -313,7 +310,7 @@ def _with_dates(labels: dict[str, list[Any]], dates: Any) -> dict[str, list[Any]
         found = {name: [DATES[kind].fromisoformat(one) for one in labels[name]] for name, kind in dates.items()}
     except (TypeError, ValueError, AttributeError, KeyError) as error:
         law = f"dates of a {PrivateLedger.schema} must name keys of dates or datetimes in ISO format"
-        raise InputValueError(law, offender=f"got {dates!r}") from error
+        raise InputValueError(law, got=dates) from error
     return labels | found
 
 

@@ -69,8 +69,7 @@ def other_keys(ledger: Ledger, by: object) -> list[str]:
     names: list[Any] = [by] if isinstance(by, str) else list(by) if isinstance(by, list | tuple) else [by]
     for name in names:
         if not isinstance(name, str):
-            law = "must name keys of the cases, which were read before"
-            raise InputTypeError(law, argument="by", offender=f"got {type(name).__name__}")
+            raise InputTypeError("must name keys of the cases, which were read before", argument="by", got_type=name)
         ledger.index.place(name)
     return [name for name in ledger.index.names if name not in names]
 

@@ -156,8 +156,7 @@ class DecisionCurveDisplay(Display):
 def _event_column(estimator: Any, pos_label: Any) -> tuple[int, Any]:
     """Return the column of the event in the probabilities of a classifier, and its label."""
     if not hasattr(estimator, "predict_proba"):
-        law = f"must have predict_proba; {type(estimator).__name__} does not"
-        raise InputTypeError(law, argument="estimator")
+        raise InputTypeError(f"must have predict_proba; {type(estimator).__name__} does not", argument="estimator")
     classes = list(estimator.classes_)
     if len(classes) != 2:
         hint = "draw one curve per class with ForecastTable.per_class and plots.plot_grid."
@@ -165,5 +164,5 @@ def _event_column(estimator: Any, pos_label: Any) -> tuple[int, Any]:
         raise InputValueError("must be a classifier of two classes", argument="estimator", offender=offender, hint=hint)
     event = classes[-1] if pos_label is None else pos_label
     if event not in classes:
-        raise InputValueError(f"must be one of {classes}", argument="pos_label", offender=f"got {event!r}")
+        raise InputValueError(f"must be one of {classes}", argument="pos_label", got=event)
     return classes.index(event), event

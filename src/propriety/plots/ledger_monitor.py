@@ -138,8 +138,7 @@ def plot_monitored_stream(
     """
     streams = len(watch.states.streams)
     if isinstance(stream, bool) or not isinstance(stream, int | np.integer) or not 0 <= stream < streams:
-        law = f"must be the row of a stream, from 0 to {streams - 1}"
-        raise InputValueError(law, argument="stream", offender=f"got {stream!r}")
+        raise InputValueError(f"must be the row of a stream, from 0 to {streams - 1}", argument="stream", got=stream)
     ax = new_axes(ax, size=(4.2, 2.8))
     days, states = watch.days.of_stream(int(stream)), watch.states
     pair = states.streams[stream].reference is not None

@@ -44,7 +44,7 @@ def _(
 ) -> Axes:
     """Draw the evidence that the model is worse, and that it is better; or the difference, if `show="difference"`."""
     if show not in ("evidence", "difference"):
-        raise InputValueError('must be "evidence" or "difference"', argument="show", offender=f"got {show!r}")
+        raise InputValueError('must be "evidence" or "difference"', argument="show", got=show)
     ax = new_axes(ax, size=WIDE)
     if show == "difference":
         _draw_difference(ax, process)

@@ -40,10 +40,9 @@ def _(slices: Slices, ax: Axes | None = None, *, show: Shown = "value", label: s
     """Draw one line per group and model; `show` is "value", "excess" or "net_benefit", and `label` is the title."""
     values = getattr(slices, show) if show in SHOWN else None
     if values is None:
-        law = 'must be "value", "excess" or "net_benefit"'
         hint = "net benefit needs thresholds= in slices()." if show == "net_benefit" else ""
         hint = 'with classes, only "value" is available.' if slices.events is None and show in SHOWN else hint
-        raise InputValueError(law, argument="show", offender=f"got {show!r}", hint=hint)
+        raise InputValueError('must be "value", "excess" or "net_benefit"', argument="show", got=show, hint=hint)
     models = list(slices.overall)
     groups = len(slices.group) // len(models)
     ax = new_axes(ax, size=(6.2, 1.3 + 0.36 * groups * max(1.0, 0.62 * len(models))))

@@ -183,8 +183,7 @@ def _centred(intercepts: Floats) -> Floats:
 
 def _found(parameters: Floats | None, method: str) -> Floats:
     if parameters is None:
-        law = f"{method} scaling has no finite fit: the forecasts may all be right, or all equal"
-        raise InputValueError(law)
+        raise InputValueError(f"{method} scaling has no finite fit: the forecasts may all be right, or all equal")
     return parameters
 
 

@@ -178,8 +178,7 @@ class ClassIdentityMap(ClassMap):
 def _checked_labels(labels: Any, classes: int | None) -> tuple[Any, ...]:
     plain = tuple(labels) if isinstance(labels, list | tuple) else ()
     if not plain or not all(map(_is_plain, plain)) or len(set(plain)) != len(plain):
-        law = "must be a list of distinct texts, numbers or booleans"
-        raise InputValueError(law, argument="labels", offender=f"got {labels!r}")
+        raise InputValueError("must be a list of distinct texts, numbers or booleans", argument="labels", got=labels)
     if classes is not None and len(plain) != classes:
         offender = f"got {len(plain)} for {classes} classes"
         raise InputValueError("must have one label per class", argument="labels", offender=offender)

@@ -129,5 +129,5 @@ CLASS_METHODS: Mapping[str, ClassFit] = MappingProxyType(
 def _checked(maps: object) -> Sequence[RecalibrationMap]:
     """Return the maps of all classes, restored from what `to_dict` returned."""
     if not isinstance(maps, list | tuple) or len(maps) < 2:
-        raise InputTypeError("must have a map for each class", argument="maps", offender=f"got {maps!r}")
+        raise InputTypeError("must have a map for each class", argument="maps", got=maps)
     return [own if isinstance(own, RecalibrationMap) else RecalibrationMap.from_dict(own) for own in maps]

@@ -70,8 +70,7 @@ class Folds:
 
     def __post_init__(self) -> None:
         if len(self.tables) < 2:
-            law = f"cross-fitting needs at least two folds with cases; got {len(self.tables)}"
-            raise InputValueError(law)
+            raise InputValueError(f"cross-fitting needs at least two folds with cases; got {len(self.tables)}")
         object.__setattr__(self, "whole", replace(ForecastTable.merge(self.tables), dropped=self.dropped))
 
     def __len__(self) -> int:
@@ -183,7 +182,7 @@ def _given_folds(cases: Cases, folds: object) -> Keys:
         return cases.keys[folds]
     if folds is None or isinstance(folds, int | float | np.generic):
         law = Wording(f"must be a whole number from 2 to {MOST} or an array with one entry per case")
-        raise InputTypeError(law, argument="folds", offender=f"got {type(folds).__name__}")
+        raise InputTypeError(law, argument="folds", got_type=folds)
     values = read_array(folds, "folds", role="keys").values
     if len(values) == len(cases) + cases.dropped and cases.rows is not None:
         values = values[cases.rows]
@@ -231,7 +230,7 @@ def _number(folds: object) -> int | None:
     if not isinstance(folds, int | np.integer) or isinstance(folds, bool):
         return None
     if not 2 <= folds <= MOST:
-        raise InputValueError(f"must be a whole number from 2 to {MOST}", argument="folds", offender=f"got {folds!r}")
+        raise InputValueError(f"must be a whole number from 2 to {MOST}", argument="folds", got=folds)
     return int(folds)
 
 
@@ -247,10 +246,10 @@ def _key_of(folds: object, id: object, *, given: bool, **options: Any) -> object
     number = f"a whole number from 2 to {MOST} or " if given else ""
     if named and not isinstance(value, str):
         law = Wording(f"must be {number}the name of a column, as {{outcome=}} says that there is a frame")
-        raise InputTypeError(law, argument=argument, offender=f"got {type(value).__name__}")
+        raise InputTypeError(law, argument=argument, got_type=value)
     if not named and (value is None or isinstance(value, int | float | np.generic)):
         law = Wording(f"must be {number}an array with one entry per case")
-        raise InputTypeError(law, argument=argument, offender=f"got {type(value).__name__}")
+        raise InputTypeError(law, argument=argument, got_type=value)
     return value if named else {FOLD if given else ID: value}
 
 
@@ -267,8 +266,7 @@ def _of_ledger(ledger: Ledger, number: int, model: str | None, seed: int) -> Fol
         _check_event(ledger)
         if ledger.dependence is not None:
             law = f"whole {ledger.dependence}s must be in one fold, and the ledger does not hold them"
-            hint = Wording("condense it by a key of folds, and pass its name as {folds=}.")
-            raise InputValueError(law, hint=hint)
+            raise InputValueError(law, hint=Wording("condense it by a key of folds, and pass its name as {folds=}."))
         return _of_table(ledger.table(model), number, seed, ledger.dropped)
     return folds_of_cases(ledger, cases, number, model, seed)
 
@@ -299,8 +297,7 @@ def _of_table(table: ForecastTable, number: int, seed: int, dropped: int) -> Fol
 def _of_key(ledger: Ledger, name: object, model: str | None, words: str = "folds as given") -> Folds | ClassFolds:
     """Split the cases by a key; other keys are added up. `words` follow the number of folds."""
     if not isinstance(name, str):
-        law = "must be a number, or the name of a key of the ledger"
-        raise InputTypeError(law, argument="folds", offender=f"got {type(name).__name__}")
+        raise InputTypeError("must be a number, or the name of a key of the ledger", argument="folds", got_type=name)
     ledger.index.place(name)
     own = ledger.over(*(other for other in ledger.index.names if other != name))
     if (own.dependence is not None or own.labels is not None) and own.cases is not None:
@@ -367,9 +364,8 @@ def _of_lazy(
     """Split the rows of a lazy frame on its engine, by a hash of their identifier or cluster; else split its table."""
     unit = id if id is not None else options.get("cluster")
     if options.get("period") is not None:
-        law = "periods of a lazy frame cannot be split into folds"
         hint = Wording("add a column with the fold of each row, and pass its name as {folds=}.")
-        raise InputValueError(law, hint=hint)
+        raise InputValueError("periods of a lazy frame cannot be split into folds", hint=hint)
     if unit is None:
         ledger = open_ledger(frame.to_native(), forecasts, **options)
         if ledger.labels is not None:
@@ -379,7 +375,7 @@ def _of_lazy(
     if not isinstance(unit, str) or not schema[unit].is_integer():
         law = "the folds of a lazy frame need a column of whole numbers"
         made = "add one, such as a hash of the identifier computed by the engine."
-        raise InputTypeError(law, offender=f"got {unit!r}", hint=made)
+        raise InputTypeError(law, got=unit, hint=made)
     name = next(one for one in (FOLD, *(f"{FOLD}_{n}" for n in range(len(schema) + 1))) if one not in schema)
     rows = count_rows(frame)
     if rows > MAX_TABLE_ROWS and _is_one_column(forecasts):

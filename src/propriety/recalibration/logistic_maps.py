@@ -275,8 +275,7 @@ def _inside(table: ForecastTable, floor: float | None) -> tuple[ForecastTable, f
 def _coefficients(table: ForecastTable, *columns: Floats) -> list[float]:
     fit = fit_regression(np.column_stack(columns), table.events, table.non_events)
     if not fit.converged:
-        law = "the fit of a recalibration map did not converge"
-        raise InputValueError(law)
+        raise InputValueError("the fit of a recalibration map did not converge")
     found: list[float] = fit.coefficients.tolist()
     return found
 

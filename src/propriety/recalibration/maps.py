@@ -230,10 +230,10 @@ def checked_floor(value: object, *, positive: bool = False) -> float:
     """Return a floor, which must lie in [0, 0.5), or in (0, 0.5) where probabilities of 0 have no logarithm."""
     found = checked_number("floor", value, low=0.0)
     if not found < 0.5:
-        raise InputValueError("must lie in [0, 0.5)", argument="floor", offender=f"got {found!r}")
+        raise InputValueError("must lie in [0, 0.5)", argument="floor", got=found)
     if positive and found == 0.0:
         law = "must be above 0, because a probability of 0 has no logarithm"
-        raise InputValueError(law, argument="floor", offender=f"got {value!r}", hint="use a floor such as 1e-12.")
+        raise InputValueError(law, argument="floor", got=value, hint="use a floor such as 1e-12.")
     return found
 
 
@@ -484,5 +484,5 @@ def prior_correction(
 def _checked_positive(name: str, value: object, *, high: float = math.inf) -> float:
     if not is_number(value) or not 0.0 < value <= high or value > LARGEST:  # type: ignore[operator]  # a number
         law = "must be a finite number above 0" + ("" if math.isinf(high) else f", up to {high:g}")
-        raise InputValueError(law, argument=name, offender=f"got {value!r}")
+        raise InputValueError(law, argument=name, got=value)
     return float(value)  # type: ignore[arg-type]  # a number

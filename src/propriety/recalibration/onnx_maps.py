@@ -47,9 +47,9 @@ def onnx_class_model(class_map: ClassMap, classes: int | None) -> Any:
     number = class_map.n_classes or classes
     if not isinstance(number, int | np.integer) or number < 2:
         law = "must be the number of classes, a whole number of 2 or more"
-        raise InputValueError(law, argument="classes", offender=f"got {classes!r}")
+        raise InputValueError(law, argument="classes", got=classes)
     if classes is not None and classes != number:
-        raise InputValueError(f"must be {number}, as in the map", argument="classes", offender=f"got {classes!r}")
+        raise InputValueError(f"must be {number}, as in the map", argument="classes", got=classes)
     graph = _Graph()
     rows = _Column(graph, INPUT)
     p = [graph.node("Gather", rows, graph.constant(column, np.int64), axis=1) for column in range(number)]

@@ -128,7 +128,7 @@ def segment_folds_of(
     """Split cases into folds, with the columns of their segments; see `propriety.recalibrate` for the arguments."""
     if isinstance(y_true, Ledger | ForecastTable) or (isinstance(y_true, Mapping) and options.get("outcome") is None):
         law = "recalibration by segment needs the cases, with their columns"
-        raise InputTypeError(law, offender=f"got {type(y_true).__name__}", hint=Wording("pass arrays or a frame."))
+        raise InputTypeError(law, got_type=y_true, hint=Wording("pass arrays or a frame."))
     given = {"sample_weight": options.get("sample_weight"), "id": id}
     hints = {"sample_weight": "leave out the weights, or the segments.", "id": "{cluster=} keeps cases in one fold."}
     for argument, value in given.items():
@@ -136,8 +136,7 @@ def segment_folds_of(
             law, hint = Wording("cannot be combined with {by=}"), Wording(hints[argument])
             raise InputValueError(law, argument=argument, hint=hint)
     if not isinstance(folds, int | np.integer) or isinstance(folds, bool) or not 2 <= folds <= 100:
-        law = Wording("must be a whole number from 2 to 100 with {by=}")
-        raise InputValueError(law, argument="folds", offender=f"got {folds!r}")
+        raise InputValueError(Wording("must be a whole number from 2 to 100 with {by=}"), argument="folds", got=folds)
     read = _cases_with_columns(y_true, forecasts, by, options)
     cases, cuts = cut_cases(read, QUANTILES, finite=True)
     ledger = Ledger.of_cases(cases.with_keys(()))

@@ -111,10 +111,10 @@ class SegmentMap(StoredMap):
     def __post_init__(self) -> None:
         whole = RecalibrationMap.from_dict(self.whole) if isinstance(self.whole, Mapping) else self.whole
         if not isinstance(whole, RecalibrationMap):
-            raise InputTypeError("must be a map", argument="whole", offender=f"got {type(whole).__name__}")
+            raise InputTypeError("must be a map", argument="whole", got_type=whole)
         object.__setattr__(self, "whole", whole)
         if not isinstance(self.effects, list | tuple):
-            raise InputTypeError("must be a list", argument="effects", offender=f"got {type(self.effects).__name__}")
+            raise InputTypeError("must be a list", argument="effects", got_type=self.effects)
         object.__setattr__(self, "effects", tuple(_checked_effect(one) for one in self.effects))
         object.__setattr__(self, "floor", checked_floor(self.floor, positive=True))
 
@@ -139,7 +139,7 @@ class SegmentMap(StoredMap):
         forecast = read_event_forecast(y_proba)
         if not isinstance(by, Mapping):
             law, hint = "must be a mapping of names to arrays", Wording("pass {by=dict(frame)}.")
-            raise InputTypeError(law, argument="by", offender=f"got {type(by).__name__}", hint=hint)
+            raise InputTypeError(law, argument="by", got_type=by, hint=hint)
         if absent := [name for name in self.by if name not in by]:
             raise InputValueError(f"must have the column {absent[0]!r}", argument="by")
         given = {name: read_array(by[name], laws.named_key(name), role="keys") for name in self.by}
@@ -149,7 +149,7 @@ class SegmentMap(StoredMap):
         for name, values in columns.items():
             if values.shape != forecast.shape:
                 law = Wording("must have the shape of {y_proba}, {shape}", shape=forecast.shape)
-                raise InputValueError(law, argument=f"by[{name!r}]", offender=f"has {values.shape}")
+                raise InputValueError(law, argument=laws.named_key(name), offender=f"has {values.shape}")
         _check_kinds(columns, self.effects)
         shift = np.zeros(forecast.shape)
         for group in _by_column(self.effects):
@@ -240,7 +240,7 @@ def _kinds(effects: Sequence[SegmentEffect]) -> dict[str, set[str]]:
 
 def _other_kind(column: str, kinds: set[str], offender: str) -> InputTypeError:
     law = f"must hold {' or '.join(sorted(kinds))}, like the column to which the map was fitted"
-    return InputTypeError(law, argument=f"by[{column!r}]", offender=offender, hint="convert the column.")
+    return InputTypeError(law, argument=laws.named_key(column), offender=offender, hint="convert the column.")
 
 
 def _kind(label: object) -> str:
@@ -294,7 +294,7 @@ def _inside(values: NDArray[Any], column: str, label: Label) -> NDArray[np.bool_
         try:
             numbers = values.astype(np.float64)
         except (TypeError, ValueError) as error:
-            raise InputTypeError("must hold numbers", argument=f"by[{column!r}]") from error
+            raise InputTypeError("must hold numbers", argument=laws.named_key(column)) from error
         found: NDArray[np.bool_] = (numbers > low) & (numbers <= high)
         return found
     return np.array([one == label for one in values.reshape(-1).tolist()], dtype=np.bool_).reshape(values.shape)
@@ -308,8 +308,7 @@ def _checked_effect(given: Any) -> SegmentEffect:
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise InputValueError("must be a list of places and log_odds", argument="effects") from error
     if not places or not all(isinstance(column, str) for column, _ in places):
-        offender = f"got {reprlib.repr(pairs)}"
-        raise InputValueError("must have names of columns", argument="effects", offender=offender)
+        raise InputValueError("must have names of columns", argument="effects", offender=f"got {reprlib.repr(pairs)}")
     checked = tuple((column, checked_label(label, column)) for column, label in places)
     return SegmentEffect(checked, checked_number("log_odds", value))
 
@@ -327,7 +326,7 @@ def checked_label(label: Any, column: str) -> Label:
         return cast("Label", label)
     law = "must have labels that are texts or finite numbers, to be stored with a map"
     hint = "convert the column to text."
-    raise InputValueError(law, argument=f"by[{column!r}]", offender=f"one is {reprlib.repr(label)}", hint=hint)
+    raise InputValueError(law, argument=laws.named_key(column), offender=f"one is {reprlib.repr(label)}", hint=hint)
 
 
 def _in_words(label: Label) -> str:

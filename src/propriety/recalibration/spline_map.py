@@ -313,7 +313,6 @@ def _climb(basis: Floats, x: Floats, events: Floats, non_events: Floats, penalty
         if moved <= LAST_STEP * max(1.0, float(np.abs(now).max())):
             return now
     else:
-        law = f"the spline did not converge in {MAX_STEPS} steps"
-        raise InputValueError(law)
+        raise InputValueError(f"the spline did not converge in {MAX_STEPS} steps")
     last: Floats = np.maximum(now + step, lowest)
     return last

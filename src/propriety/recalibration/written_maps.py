@@ -219,7 +219,7 @@ def _as_many(columns: Any, classes: int | None) -> Sequence[Any]:
     wanted = range(classes, classes + 1) if classes else range(2, sys.maxsize)
     if isinstance(columns, str) or not isinstance(columns, Sequence) or len(columns) not in wanted:
         law = f"must be a list of {classes or 'two or more'} columns, one for each class"
-        raise InputTypeError(law, argument="columns", offender=f"got {columns!r}")
+        raise InputTypeError(law, argument="columns", got=columns)
     return columns
 
 
@@ -252,8 +252,7 @@ def _without_nul(text: str) -> str:
 def _in_dialect(text: str, dialect: Dialect) -> str:
     """Translate SQL for DuckDB to a dialect."""
     if dialect not in get_args(Dialect):
-        law = f"must be one of {list(get_args(Dialect))}"
-        raise InputValueError(law, argument="dialect", offender=f"got {dialect!r}")
+        raise InputValueError(f"must be one of {list(get_args(Dialect))}", argument="dialect", got=dialect)
     if dialect == "duckdb":
         return text
     try:
@@ -373,7 +372,7 @@ class StoredMap(ABC):
         known = KINDS.get(kind) if isinstance(kind := data.get("kind"), str) else None
         if known is None or not issubclass(known, cls):
             wanted = [name for name, one in KINDS.items() if issubclass(one, cls)]
-            raise InputValueError(f"must be one of {wanted}", argument="kind", offender=f"got {kind!r}")
+            raise InputValueError(f"must be one of {wanted}", argument="kind", got=kind)
         names = [field.name for field in fields(cast("Any", known))]
         given = {name: data[name] for name in data if name != "kind"}
         stored = checked_fields(given, cls.schema, names, optional=_optional(known))

@@ -167,8 +167,7 @@ def _check_classes(rule: Rule, classes: int | None) -> None:
     if classes is None:
         return
     if not isinstance(rule, ClassRule):
-        law = f"{type(rule).__name__} scores the forecast of one event; omit classes"
-        raise InputValueError(law)
+        raise InputValueError(f"{type(rule).__name__} scores the forecast of one event; omit classes")
     if not isinstance(classes, int) or isinstance(classes, bool) or not 2 <= classes <= MOST_CLASSES:
         law = f"classes must be a whole number from 2 to {MOST_CLASSES}; got {classes!r}"
         raise InputValueError(law, hint="the search takes seconds with few classes, and minutes with many.")
@@ -180,14 +179,12 @@ def _truths(truth: float | Sequence[float] | NDArray[Any] | None, classes: int |
     try:
         given: NDArray[np.float64] = np.asarray(truth, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise InputTypeError("must be numbers", argument="truth", offender=f"got {truth!r}") from error
+        raise InputTypeError("must be numbers", argument="truth", got=truth) from error
     if given.ndim == 0:
         given = np.array([1.0 - given, given])
     if given.shape != (classes or 2,) or not (given >= 0.0).all() or abs(given.sum() - 1.0) > TOLERANCE:
         law = f"must be a distribution over {classes or 2} classes"
-        raise InputValueError(
-            law, argument="truth", offender=f"got {truth!r}", hint="a single number is the probability of the event."
-        )
+        raise InputValueError(law, argument="truth", got=truth, hint="a single number is the probability of the event.")
     return given[None, :]
 
 

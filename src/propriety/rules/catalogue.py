@@ -103,9 +103,7 @@ def register_rule(rule: type[Rule]) -> type[Rule]:
     Absolute()
     """
     if not (isinstance(rule, type) and issubclass(rule, Rule) and is_dataclass(rule)):
-        raise InputValueError(
-            "must be the class of a rule that is a dataclass", argument="rule", offender=f"got {rule!r}"
-        )
+        raise InputValueError("must be the class of a rule that is a dataclass", argument="rule", got=rule)
     if _own_rules().get(rule.__name__, rule) is not rule:
         law = f"must not have the name of a rule of propriety, {rule.__name__}, by which stored ledgers find it"
         raise InputValueError(law, argument="rule", hint="rename the class.")
@@ -134,7 +132,7 @@ def rule_from_dict(data: Mapping[str, Any]) -> Rule:
     BoundedBrier(low=0.05, high=0.2)
     """
     if not isinstance(data, Mapping):
-        raise InputValueError("a stored rule must have a name and parameters", offender=f"got {type(data).__name__}")
+        raise InputValueError("a stored rule must have a name and parameters", got_type=data)
     name, parameters = data.get("name"), data.get("parameters")
     if not isinstance(name, str) or not isinstance(parameters, Mapping):
         raise InputValueError(f"a stored rule must have a name and parameters; got {dict(data)!r}")

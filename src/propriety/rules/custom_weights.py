@@ -146,8 +146,7 @@ def read_weight(weight: object) -> ThresholdWeight:
     if callable(weight) and not isinstance(weight, type):
         return CustomWeight(weight)
     law = "must be a weight on thresholds, a function, or (grid, densities)"
-    hint = "UniformWeight(low, high) is the simplest."
-    raise InputTypeError(law, argument="weight", offender=f"got {weight!r}", hint=hint)
+    raise InputTypeError(law, argument="weight", got=weight, hint="UniformWeight(low, high) is the simplest.")
 
 
 def _panel_loss(panels: Panels, p: Column, *, event: bool, ops: Operations) -> Column:

@@ -70,7 +70,7 @@ class Brier(BinaryRule, ClassRule):
 
     def __post_init__(self) -> None:
         if self.scale not in ("sum", "half"):
-            raise InputValueError('must be "sum" or "half"', argument="scale", offender=f"got {self.scale!r}")
+            raise InputValueError('must be "sum" or "half"', argument="scale", got=self.scale)
 
     def properties(self, classes: int | None = None) -> Properties:
         """Return the claims: strictly proper; superior with two classes only."""
@@ -137,7 +137,7 @@ class Log(BinaryRule, ClassRule):
 
     def __post_init__(self) -> None:
         if self.clip is not None and not (is_number(self.clip) and 0.0 < self.clip < 0.5):
-            raise InputValueError("must lie in (0, 0.5)", argument="clip", offender=f"got {self.clip!r}")
+            raise InputValueError("must lie in (0, 0.5)", argument="clip", got=self.clip)
 
     def properties(self, classes: int | None = None) -> Properties:
         """Return the claims: strictly proper and local, unless clipped."""
@@ -358,9 +358,7 @@ def _shortfall(x: Column, minus_log: Column, exponent: float, ops: Operations) -
 def _check_order(order: float) -> None:
     if not is_number(order) or not 1.0 + 1e-6 <= order < math.inf:
         law = "must be a number above 1.000001"
-        raise InputValueError(
-            law, argument="order", offender=f"got {order!r}", hint="closer to 1 the family is the log score, Log()."
-        )
+        raise InputValueError(law, argument="order", got=order, hint="closer to 1 the family is the log score, Log().")
 
 
 Normalize = Literal["regret", "width", "none"]
@@ -375,9 +373,7 @@ class _Bounded(BinaryRule):
     def __post_init__(self) -> None:
         self.weight()  # This checks the thresholds.
         if self.normalize not in ("regret", "width", "none"):
-            raise InputValueError(
-                'must be "regret", "width" or "none"', argument="normalize", offender=f"got {self.normalize!r}"
-            )
+            raise InputValueError('must be "regret", "width" or "none"', argument="normalize", got=self.normalize)
 
     @abstractmethod
     def weight(self) -> IntervalWeight:
@@ -488,9 +484,8 @@ class BoundedLog(_Bounded):
         # The class is named because a slots dataclass replaces the class that a bare super() refers to.
         _Bounded.__post_init__(self)
         if self.normalize != "none" and (self.low == 0.0 or self.high == 1.0):
-            law = "must lie strictly between 0 and 1 for a mean over log-odds"
             raise InputValueError(
-                law,
+                "must lie strictly between 0 and 1 for a mean over log-odds",
                 argument="thresholds",
                 offender=f"they are ({self.low!r}, {self.high!r})",
                 hint='narrow the interval, or pass normalize="none".',

@@ -183,4 +183,4 @@ def _penalized(ties: Ties, *, worst: float, superior: bool = True) -> Properties
 
 def _check_ties(ties: str) -> None:
     if ties not in ("split", "first", "correct"):
-        raise InputValueError('must be "split", "first" or "correct"', argument="ties", offender=f"got {ties!r}")
+        raise InputValueError('must be "split", "first" or "correct"', argument="ties", got=ties)

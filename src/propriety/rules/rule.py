@@ -204,9 +204,7 @@ def check_rule(rule: object) -> None:
     """Raise an error for anything that is not a rule, such as the class of a rule, or that cannot be looked up."""
     if not isinstance(rule, Rule):
         law = "must be a scoring rule such as propriety.Brier()"
-        raise InputTypeError(
-            law, argument="rule", offender=f"got {type(rule).__name__}", hint="instantiate the class if you passed one."
-        )
+        raise InputTypeError(law, argument="rule", got_type=rule, hint="instantiate the class if you passed one.")
     try:
         hash(rule)
     except TypeError as error:

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from propriety import demands
 from propriety.checks import is_number
 from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.result import Floats, Score
 from propriety.rules.rule import BinaryRule, ClassRule, Rule, binary_rule, check_rule
-from propriety.tables import laws
 from propriety.tables.arguments import check_indices
 from propriety.tables.arrays import read_forecasts
 from propriety.tables.cases import Cases
@@ -288,7 +288,7 @@ def _by_class(rule: Rule) -> ClassRule:
         return rule
     check_rule(rule)
     law = f"{type(rule).__name__} scores the forecast of one event; got rows of probabilities"
-    raise InputValueError(law, hint=laws.EVENT_HINT)
+    raise InputValueError(law, hint=demands.EVENT_HINT)
 
 
 def _constant_table(table: ForecastTable, reference: object) -> ForecastTable:
@@ -297,7 +297,7 @@ def _constant_table(table: ForecastTable, reference: object) -> ForecastTable:
         law = f"the reference of a table must be a rate; got {type(rate).__name__}"
         raise InputTypeError(law, hint="compare with another forecast from predictions.")
     if not 0.0 <= rate <= 1.0:  # type: ignore[operator]  # a number
-        raise InputValueError("must lie in [0, 1]", argument="reference", offender=f"got {rate!r}")
+        raise InputValueError("must lie in [0, 1]", argument="reference", got=rate)
     sums: dict[str, Any] = {name: getattr(table, name).sum(keepdims=True) for name in COLUMNS[1:]}
     return ForecastTable(forecast=np.array([rate], dtype=np.float64), **sums, n=table.n, n_events=table.n_events)
 

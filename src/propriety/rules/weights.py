@@ -254,8 +254,7 @@ def read_thresholds(thresholds: object) -> Thresholds | None:
         return float(thresholds)  # type: ignore[arg-type]  # a number
     if _is_pair(thresholds):
         return read_range(thresholds)
-    law = "must be None, a number, or a pair (low, high)"
-    raise InputTypeError(law, argument="thresholds", offender=f"got {thresholds!r}")
+    raise InputTypeError("must be None, a number, or a pair (low, high)", argument="thresholds", got=thresholds)
 
 
 def read_range(thresholds: object, argument: str = "thresholds") -> tuple[float, float]:
@@ -267,7 +266,7 @@ def read_range(thresholds: object, argument: str = "thresholds") -> tuple[float,
     (0.05, 0.2)
     """
     if not _is_pair(thresholds):
-        raise InputTypeError("must be a pair (low, high)", argument=argument, offender=f"got {thresholds!r}")
+        raise InputTypeError("must be a pair (low, high)", argument=argument, got=thresholds)
     low, high = thresholds
     if not (is_number(low) and is_number(high) and 0.0 <= low < high <= 1.0):
         law, hint = "must satisfy 0 <= low < high <= 1", "pass probabilities, not odds or percentages."

@@ -22,8 +22,7 @@ def pyarrow() -> tuple[ModuleType, ModuleType]:
         import pyarrow as pa
         from pyarrow import parquet
     except ImportError as error:
-        law = "Parquet files and engines need PyArrow"
-        raise MissingDependencyError(law, hint="pip install pyarrow.") from error
+        raise MissingDependencyError("Parquet files and engines need PyArrow", hint="pip install pyarrow.") from error
     return pa, parquet
 
 
@@ -75,7 +74,7 @@ def checked_version(data: Mapping[str, Any], schema: str, *versions: int) -> int
     """Return the version of a stored result after checking its schema and that the version is one of `versions`."""
     found = data.get("schema") if isinstance(data, Mapping) else type(data).__name__
     if not isinstance(data, Mapping) or not isinstance(found, str) or found != schema:
-        raise InputValueError(f"must be a stored {schema}", argument="data", offender=f"got {found!r}")
+        raise InputValueError(f"must be a stored {schema}", argument="data", got=found)
     version = data.get("version")
     if not isinstance(version, int) or version not in versions:
         law = f"{schema} must have version {' or '.join(map(str, versions))}; got {version!r}"

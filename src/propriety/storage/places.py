@@ -189,7 +189,7 @@ def place_of(location: Location) -> Place:
     if isinstance(location, ObjectStore):
         return Bucket(location, repr(location))
     law = "must be a path, the address of an object store, or a store of obstore"
-    raise InputTypeError(law, argument="folder", offender=f"got {type(location).__name__}")
+    raise InputTypeError(law, argument="folder", got_type=location)
 
 
 def _obstore() -> Any:

@@ -11,7 +11,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.errors import InputTypeError, InputValueError, ProprietyError, Wording, parameter
+from propriety import demands
+from propriety.errors import InputTypeError, InputValueError, ProprietyError, Wording
 from propriety.tables import laws
 from propriety.tables.arrays import PAIR, Reading, classes_of, missing_cases
 from propriety.tables.labels import is_rounded, kind_in_words
@@ -52,7 +53,7 @@ class Arguments:
         if self.weight is not None:
             self._check_length(self.weight)
         if len(self) == 0:
-            raise InputValueError(laws.NO_CASE)
+            raise InputValueError(demands.NO_CASE)
         self._check_kinds(kind)
         self._check_indices()
 
@@ -120,21 +121,17 @@ class Arguments:
                 hint = "pass {argument} as a single column, such as values.ravel()"
                 if reading is self.outcome:
                     hint += ", or .argmax(axis=1) of one-hot rows; for gridded data use propriety.integrations.xarray"
-                hint = Wording(f"{hint}.", argument=parameter(reading.argument))
                 offender = f"got shape {reading.values.shape}"
-                raise InputValueError(
-                    "must be 1-D, one entry per case", argument=reading.argument, offender=offender, hint=hint
-                )
+                hint = Wording(f"{hint}.")
+                raise InputValueError(demands.ONE_COLUMN, argument=reading.argument, offender=offender, hint=hint)
 
     def _check_length(self, reading: Reading) -> None:
         if len(reading.values) != len(self):
             rows, other = f"{len(self):,}", f"{len(reading.values):,}"
-            argument = parameter(reading.argument)
-            law = Wording("{y_true} and {argument} must be equally long", argument=argument)
-            told = "{y_true} has {rows} rows and {argument} {other}"
+            offender = Wording("{y_true} has {rows} rows and {argument} {other}", rows=rows, other=other)
             models = len(reading.values) < 10 and reading.values.ndim == 2 and reading.values.shape[1] == len(self)
             hint = "pass several models as a mapping, {name: forecasts}." if models else ""
-            raise InputValueError(law, offender=Wording(told, argument=argument, rows=rows, other=other), hint=hint)
+            raise InputValueError(demands.SAME_LENGTH, argument=reading.argument, offender=offender, hint=hint)
 
     def _check_kinds(self, kind: ForecastKind) -> None:
         """Raise an error if the models forecast different things, or classes where one event is expected."""
@@ -184,7 +181,7 @@ class about:  # noqa: N801  (read as a statement: with about(name))
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         """Tell an error of the package the name."""
         if isinstance(error, ProprietyError) and self.name != FORECAST:
-            error.aliases.setdefault(FORECAST, self.name)
+            error.names.setdefault(FORECAST, self.name)
 
 
 def check_rows(forecast: Reading) -> None:
@@ -200,7 +197,7 @@ def check_event(shape: tuple[int, ...], name: str) -> None:
     """Raise an error for rows of three or more classes where one event is expected."""
     if classes_of(shape) is not None:
         law = "must be the forecast of one event, of shape (n,), (n, 1) or (n, 2)"
-        raise InputValueError(law, argument=name, offender=f"got shape {shape}", hint=laws.EVENT_HINT)
+        raise InputValueError(law, argument=name, offender=f"got shape {shape}", hint=demands.EVENT_HINT)
 
 
 def check_indices(*readings: Reading) -> None:
@@ -214,10 +211,9 @@ def numbers_of(reading: Reading, rows: NDArray[np.intp] | None) -> NDArray[Any]:
     values = reading.values if rows is None else _narrowed(reading.values[rows])
     if values.dtype.kind in "biuf":
         return values
-    of_period = {"m": laws.DURATION_HINT, "M": laws.MOMENT_HINT}.get(values.dtype.kind)
-    hint = of_period or Wording(laws.NUMBERS_HINT, argument=parameter(reading.argument))
-    offender = f"got {kind_in_words(values)}"
-    raise InputTypeError(laws.NUMBERS_LAW, argument=reading.argument, offender=offender, hint=hint)
+    of_period = {"m": demands.DURATION_HINT, "M": demands.MOMENT_HINT}.get(values.dtype.kind)
+    hint = of_period or demands.NUMBERS_HINT
+    raise InputTypeError(demands.NUMBERS, argument=reading.argument, offender=f"got {kind_in_words(values)}", hint=hint)
 
 
 def _narrowed(values: NDArray[Any], *, exact: bool = False) -> NDArray[Any]:
@@ -250,17 +246,17 @@ def _check_same_index(one: Reading, other: Reading | None) -> None:
 
 
 def _different_indices(one: str, other: str) -> InputValueError:
-    names = {"one": parameter(one), "other": parameter(other)}
-    law = Wording("{one} and {other} carry different indices, so their rows may not belong together", **names)
-    return InputValueError(law, hint=Wording("align them by label, or call .to_numpy() on {other}.", **names))
+    first = one if isinstance(one, Wording) else Wording(f"{{{one}}}")
+    law = Wording(demands.SAME_INDEX, "same-index", first=first)
+    return InputValueError(law, argument=other, hint=demands.SAME_INDEX_HINT)
 
 
 def _check_total(weights: NDArray[Any]) -> None:
     """Reject weights that are all zero, or so large or small that their powers overflow or lose digits."""
     if not (weights != 0).any():
-        raise InputValueError(laws.NO_WEIGHT, argument="sample_weight", count=f"{len(weights):,} rows")
+        raise InputValueError(demands.NO_WEIGHT, argument="sample_weight", count=f"{len(weights):,} rows")
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         weights = weights.astype(np.float64)
         squares = float(np.dot(weights, weights))
-    if squares < laws.LEAST_SQUARES or (squares > laws.MOST_SQUARES and np.isfinite(weights).all()):
-        raise InputValueError(laws.WEIGHT_SIZE, argument="sample_weight", hint=laws.WEIGHT_SIZE_HINT)
+    if squares < demands.LEAST_SQUARES or (squares > demands.MOST_SQUARES and np.isfinite(weights).all()):
+        raise InputValueError(demands.WEIGHT_SIZE, argument="sample_weight", hint=demands.WEIGHT_SIZE_HINT)

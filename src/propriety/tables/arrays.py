@@ -12,7 +12,8 @@ import numpy as np
 from narwhals.dependencies import get_pandas, get_pyarrow, is_into_dataframe, is_into_lazyframe, is_into_series
 from numpy.typing import NDArray
 
-from propriety.errors import InputTypeError, InputValueError, Wording, parameter
+from propriety import demands
+from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.tables.labels import is_rounded
 
 # How an argument is used: "numbers" are computed with, "outcomes" are labels or numbers, and "keys" are labels, which
@@ -88,8 +89,7 @@ def read_array(values: object, argument: str, *, role: Role = "numbers") -> Read
         try:
             frame = nw.from_native(values, eager_only=True)
         except nw.exceptions.DuplicateError as error:
-            law = "must have distinct column names"
-            raise InputValueError(law, argument=argument, offender=str(error)) from error
+            raise InputValueError("must have distinct column names", argument=argument, offender=str(error)) from error
         return _read_frame(frame, argument)
     if is_into_lazyframe(values):
         law = "must be an array, a series or an eager frame"
@@ -269,14 +269,13 @@ def _as_array(values: object, argument: str, role: Role) -> NDArray[Any]:
     if array.dtype.kind == "T":  # Text of any length in NumPy; its missing entries are None or NaN only as objects.
         array = array.astype(object)
     if array.ndim == 0:
-        law, offender = "must be an array with one entry per case", f"got a single {type(values).__name__}"
+        offender = f"got a single {type(values).__name__}"
         hint = "put it into a list, [{argument}], or into an array."
         if isinstance(values, str) and role == "keys":
             hint = "a column name needs a frame as the first argument; beside arrays pass the column itself."
         if hasattr(values, "toarray"):  # A sparse matrix of SciPy.
             offender, hint = f"got {type(values).__name__}", "pass {argument}.toarray()."
-        hint_of = Wording(hint, argument=parameter(argument))
-        raise InputTypeError(law, argument=argument, offender=offender, hint=hint_of)
+        raise InputTypeError(demands.ONE_ENTRY, argument=argument, offender=offender, hint=Wording(hint))
     return array
 
 

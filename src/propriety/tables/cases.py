@@ -16,7 +16,8 @@ from typing import Any, Generic, Literal, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.errors import InputTypeError, InputValueError, Wording, parameter
+from propriety import demands
+from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.result import Floats
 from propriety.tables import laws
 from propriety.tables.censoring import Censoring
@@ -427,9 +428,9 @@ def check_nothing_beside(what: str, beside: Mapping[str, Any]) -> None:
     given = [name for name, value in beside.items() if value is not None]
     if given:
         verb = "hold" if what in ("cases", "ForecastTables") else "holds"
-        law = "{what} {verb} outcomes, forecasts, weights and keys already; pass {it} without {name}"
+        law = "{what} {verb} outcomes, forecasts, weights and keys already; pass {it} without {argument}"
         it = "them" if verb == "hold" else "it"
-        raise InputTypeError(Wording(law, what=what, verb=verb, it=it, name=parameter(given[0])))
+        raise InputTypeError(Wording(law, what=what, verb=verb, it=it), argument=given[0])
 
 
 def checked_forecast(
@@ -439,7 +440,7 @@ def checked_forecast(
     argument: str,
     tolerance: float | None,
     rows: NDArray[np.intp] | None = None,
-    hint: str = laws.ROW_SUM_HINT,
+    hint: str = demands.ROW_SUM_HINT,
 ) -> Floats:
     """Check that forecasts are probabilities and return them as float64, of shape (cases,) or (K, cases).
 

@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from propriety import demands
 from propriety.checks import is_number
 from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.result import Floats, Result
@@ -88,8 +89,7 @@ class CensoredOutcomes(Result):
         """Return the outcomes by one of the horizons."""
         places = np.flatnonzero(self.horizon == horizon) if is_number(horizon) else np.array([], dtype=np.intp)
         if not len(places):
-            offender = f"got {horizon!r}"
-            raise InputValueError(f"must be one of {self.horizon.tolist()}", argument="horizon", offender=offender)
+            raise InputValueError(f"must be one of {self.horizon.tolist()}", argument="horizon", got=horizon)
         one = slice(int(places[0]), int(places[0]) + 1)
         columns: dict[str, Any] = {name: column[one] for name, column in self.columns().items()}
         return replace(self, **columns, known=self.known[one])
@@ -295,7 +295,7 @@ def _follow_up(given: Mapping[str, Reading]) -> tuple[FollowUp, NDArray[np.bool_
     times = _numbers(given["time"])
     wrong = ~(np.isfinite(times) & (times >= 0.0))
     if wrong.any():
-        laws.refuse("time", laws.WEIGHT_LAW, wrong, times, None, hint="count the time from the forecast.")
+        laws.refuse("time", demands.WEIGHT, wrong, times, None, hint="count the time from the forecast.")
     happened = _flags(given["event"])
     other = _flags(given["competing"]) if "competing" in given else np.zeros_like(happened)
     if (happened & other).any():
@@ -313,7 +313,7 @@ def _follow_up(given: Mapping[str, Reading]) -> tuple[FollowUp, NDArray[np.bool_
 def _numbers(reading: Reading) -> Floats:
     absent = missing_cases(reading)
     if absent.any():
-        laws.refuse_missing(reading.argument, absent, hint=laws.CENSORED_MISSING_HINT)
+        laws.refuse_missing(reading.argument, absent, hint=demands.CENSORED_MISSING_HINT)
     values = numbers_of(reading, None).astype(np.float64)
     if not values.size:
         raise InputValueError("must hold at least one case", argument=reading.argument, offender="it is empty")
@@ -344,7 +344,7 @@ def _horizons(horizons: object) -> list[float]:
     given: list[Any] = np.asarray(horizons).reshape(-1).tolist() if isinstance(horizons, np.ndarray) else [horizons]
     given = list(horizons) if isinstance(horizons, Sequence) else given
     if not given or not all(is_number(one) and 0.0 < float(one) < np.inf for one in given):
-        raise InputTypeError("must be one or more positive numbers", argument="horizons", offender=f"got {horizons!r}")
+        raise InputTypeError("must be one or more positive numbers", argument="horizons", got=horizons)
     if sorted(set(given)) != given:
         raise InputValueError("must increase", argument="horizons", offender=f"got {given}")
     return [float(one) for one in given]
@@ -357,7 +357,7 @@ def _strata(given: Mapping[str, Reading], weight: Floats) -> Keys:
     if "groups" in given:
         absent = missing_cases(given["groups"])
         if absent.any():
-            laws.refuse_missing("groups", absent, hint=laws.CENSORED_MISSING_HINT)
+            laws.refuse_missing("groups", absent, hint=demands.CENSORED_MISSING_HINT)
         keys = code_keys(given["groups"].values, "groups")
     if "forecast" not in given:
         return keys

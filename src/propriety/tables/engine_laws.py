@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 import narwhals as nw
 import numpy as np
 
+from propriety import demands
 from propriety.errors import InputValueError, MissingValuesError
 from propriety.tables import laws
 from propriety.tables.engines import Counts
@@ -31,14 +32,14 @@ def checked_counts(
     broken = np.maximum(-counts.key - 1.0, 0.0).astype(np.int64)
     total = int(counts.cases.sum())
     if total == 0:
-        raise InputValueError(laws.NO_CASE)
+        raise InputValueError(demands.NO_CASE)
     dropped = 0
     argument = cases.arguments[counts.model]
     for bit, name in MISSING.items():
         missing = int(counts.cases[(broken & bit) > 0].sum())
         if missing and not cases.drop:
             count = _count(missing, total)
-            raise MissingValuesError(laws.MISSING_LAW, argument=name or argument, count=count, hint=laws.MISSING_HINT)
+            raise MissingValuesError(demands.MISSING, argument=name or argument, count=count, hint=demands.MISSING_HINT)
     if cases.drop:
         gone = (broken & Broken.MISSING) > 0
         dropped = int(counts.cases[gone].sum())
@@ -63,25 +64,26 @@ def _check_weights(cases: LazyCases, counts: Counts) -> None:
     if not cases.weighted or not lawful.all():
         return
     if counts.positive.sum() == 0:
-        raise InputValueError(laws.NO_WEIGHT, argument="sample_weight", count=f"{int(counts.cases.sum()):,} rows")
-    if not laws.LEAST_SQUARES <= counts.squares.sum() <= laws.MOST_SQUARES:
-        raise InputValueError(laws.WEIGHT_SIZE, argument="sample_weight", hint=laws.WEIGHT_SIZE_HINT)
+        raise InputValueError(demands.NO_WEIGHT, argument="sample_weight", count=f"{int(counts.cases.sum()):,} rows")
+    if not demands.LEAST_SQUARES <= counts.squares.sum() <= demands.MOST_SQUARES:
+        raise InputValueError(demands.WEIGHT_SIZE, argument="sample_weight", hint=demands.WEIGHT_SIZE_HINT)
 
 
 def _refuse(cases: LazyCases, counts: Counts, keys: Sequence[str], bit: int, count: str) -> NoReturn:
     """Raise the error of a broken law, with an example and a fitting hint."""
     low, high = _ends(cases, counts, keys, bit)
     argument = cases.arguments[counts.model]
+    law: str
+    hint: str
     verb = "is"
     if bit == Broken.FORECAST:
-        law, shown = laws.UNIT_LAW, high if high > 1.0 else low
-        hint = laws.forecast_hint(argument, low, high)
+        law, shown = demands.UNIT, high if high > 1.0 else low
+        hint = laws.forecast_hint(low, high)
     elif bit == Broken.ROW_SUM:
-        argument, hint = laws.rows_of(argument), laws.ROW_SUM_HINT
-        law = laws.row_sum_law(cases.tolerance)
+        law, hint = laws.row_sum_law(cases.tolerance), demands.ROW_SUM_HINT
         shown, verb = high if high > 1.0 else low, "sums to"
     elif bit == Broken.WEIGHT:
-        argument, law, hint = "sample_weight", laws.WEIGHT_LAW, laws.WEIGHT_HINT
+        argument, law, hint = "sample_weight", demands.WEIGHT, demands.WEIGHT_HINT
         shown = low if low < 0.0 else high
     else:
         _refuse_outcome(cases, low, high, count)
@@ -92,13 +94,13 @@ def _refuse_outcome(cases: LazyCases, low: Any, high: Any, count: str) -> NoRetu
     law: str
     hint: str
     if cases.labels is not None and not cases.named:
-        law, hint = laws.place_law(len(cases.labels)), laws.LABELS_HINT
+        law, hint = laws.place_law(len(cases.labels)), demands.LABELS_HINT
     elif cases.held is None:
-        law, hint = laws.OUTCOME_LAW, laws.outcome_hint(fraction=0.0 < low < 1.0 or 0.0 < high < 1.0)
+        law, hint = demands.OUTCOME, laws.outcome_hint(fraction=0.0 < low < 1.0 or 0.0 < high < 1.0)
     elif cases.pos_label is not None:
         raise laws.third_label(cases.pos_label, _outcome(cases.held[0]), _outcome(low))
     else:
-        law, hint = laws.labels_law(map(_outcome, cases.named)), laws.EVERY_CLASS_HINT
+        law, hint = laws.labels_law(map(_outcome, cases.named)), demands.EVERY_CLASS_HINT
     raise InputValueError(law, argument="y_true", offender=f"one is {_outcome(low)!r}", count=count, hint=hint)
 
 

@@ -121,16 +121,13 @@ def _event(order: list[Any], pos_label: Hashable | None, labels: Labels | None) 
     """Return the event among two classes."""
     if pos_label is not None:
         if pos_label not in order:
-            raise InputValueError(
-                f"must be one of the classes {order}", argument="pos_label", offender=f"got {pos_label!r}"
-            )
+            raise InputValueError(f"must be one of the classes {order}", argument="pos_label", got=pos_label)
         return pos_label
     if labels is not None:
         return order[-1]
     if set(order) != {0, 1}:
-        law = f"is required, because the classes are {order}"
         raise InputValueError(
-            law,
+            f"is required, because the classes are {order}",
             argument="pos_label",
             hint=Wording("pass {pos_label=}{event} if that is the event.", event=repr(order[-1])),
         )

@@ -61,5 +61,5 @@ def event_of(label: Any, labels: tuple[Any, ...] | None, *, ordered: bool) -> Ev
         return Event("event")
     known = labels[:-1] if ordered else labels
     if label not in known:
-        raise InputValueError(f"must be one of {list(known)}", argument="event", offender=f"got {label!r}")
+        raise InputValueError(f"must be one of {list(known)}", argument="event", got=label)
     return Event("cut" if ordered else "class", labels.index(label))

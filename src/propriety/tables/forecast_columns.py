@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from propriety import demands
 from propriety.errors import InputValueError, Wording
 from propriety.tables import laws
 from propriety.tables.arguments import Arguments, about
@@ -112,7 +113,7 @@ class _Reader(NamedTuple):
 
     def _check_rows(self, model: str, values: NDArray[Any], *, named: bool) -> None:
         """Check rows of probabilities now; the columns of a frame that do not sum to one may be models."""
-        hint, argument = laws.MODELS_HINT if named else laws.ROW_SUM_HINT, self.given.names[model]
+        hint, argument = demands.MODELS_HINT if named else demands.ROW_SUM_HINT, self.given.names[model]
         checked_forecast(values, argument=argument, tolerance=self.tolerance, rows=self.rows, hint=hint)
 
 
@@ -157,8 +158,7 @@ def two_labels(
     found = _labels_found(truth, names, pos_label)
     if pos_label is not None and pos_label not in found:
         law = Wording("must be one of the labels that {y_true} holds")
-        offender = f"got {pos_label!r}; the labels are {list(found)}"
-        raise InputValueError(law, argument="pos_label", offender=offender)
+        raise InputValueError(law, argument="pos_label", offender=f"got {pos_label!r}; the labels are {list(found)}")
     return found
 
 
@@ -175,7 +175,7 @@ def _labels_found(truth: NDArray[Any], names: Iterable[tuple[Any, ...] | None], 
         law = Wording("must hold two labels, one for each of the two columns of {y_proba}, unless {labels} are given")
         shown = ", ".join(map(repr, present[:3]))
         offender = f"got {len(present)}: {shown}{', ...' if len(present) > 3 else ''}"
-        raise InputValueError(law, argument="y_true", offender=offender, hint=laws.LABELS_HINT) from None
+        raise InputValueError(law, argument="y_true", offender=offender, hint=demands.LABELS_HINT) from None
     return low, high
 
 

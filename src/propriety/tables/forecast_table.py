@@ -254,9 +254,8 @@ class ForecastTable(Result):
             law = f"must be the forecasts of one event; they are of {len(cases.labels)} classes"
             raise InputValueError(law, argument="y_proba", hint="pass propriety.condense(cases).table(event=...).")
         if len(cases.models) > 1:
-            law = "must be the forecasts of one model"
             offender, hint = f"got those of {list(cases.models)}", "pass cases.of(name)."
-            raise InputTypeError(law, argument="y_proba", offender=offender, hint=hint)
+            raise InputTypeError("must be the forecasts of one model", argument="y_proba", offender=offender, hint=hint)
         (given,) = table_fields(cases, keys=(), exact=True, budget=BUDGET, cells=None).values()
         return cls(**given)
 

@@ -10,8 +10,8 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from propriety import demands
 from propriety.errors import InputTypeError, InputValueError, ProprietyError, Wording
-from propriety.tables import laws
 from propriety.tables.arrays import missing_cases, read_array
 from propriety.tables.keys import code_keys, ordered_categories
 
@@ -43,9 +43,7 @@ def known(frame: object) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
         found: nw.DataFrame[Any] | nw.LazyFrame[Any] = nw.from_native(frame)
     except TypeError as error:
         law = "must be a data frame that narwhals knows"
-        raise InputTypeError(
-            law, argument="frame", offender=f"got {type(frame).__name__}", hint="use from_predictions for arrays."
-        ) from error
+        raise InputTypeError(law, argument="frame", got_type=frame, hint="use from_predictions for arrays.") from error
     except nw.exceptions.DuplicateError as error:
         raise InputValueError("must have distinct column names", argument="frame", offender=str(error)) from error
     return found
@@ -57,12 +55,14 @@ def checked_columns(frame: nw.DataFrame[Any] | nw.LazyFrame[Any], names: Sequenc
     absent = [name for name in names if name not in schema]
     if absent:
         law = f"must have the columns {list(names)}"
-        hint = Wording("its columns are {columns}.", columns=list(schema))
+        hint = Wording("its columns are {columns}.", "columns-hint", columns=list(schema))
         alike = next((name for name in absent if _composed(name) in map(_composed, schema)), None)
         if alike is not None:
             told = "{hint} {name!r} is among them in another Unicode form (NFC or NFD), which looks the same."
             hint = Wording(told, hint=hint, name=alike)
-        raise InputValueError(law, argument="frame", offender=Wording("it lacks {absent}", absent=absent), hint=hint)
+        raise InputValueError(
+            law, argument="frame", offender=Wording("it lacks {absent}", "lacking", absent=absent), hint=hint
+        )
     return schema
 
 
@@ -101,7 +101,7 @@ def groups_of(
 
 def _coded(series: nw.Series[Any], key: str) -> tuple[tuple[Any, ...], NDArray[np.intp]]:
     """Return the labels of a column in order (a missing one last, as None) and the code of each row."""
-    argument, native = Wording("by={key!r}", key=key), series.to_native()
+    argument, native = Wording("by={key!r}", "by-column", key=key), series.to_native()
     reading = read_array(native, argument, role="keys")
     absent = missing_cases(reading)
     known = code_keys(reading.values[~absent], argument, ordered_categories(native))
@@ -129,7 +129,7 @@ def made_of_groups(
         if not weightless:
             made[group] = found
     if not made:
-        raise InputValueError(laws.NO_WEIGHT, argument="sample_weight")
+        raise InputValueError(demands.NO_WEIGHT, argument="sample_weight")
     return made
 
 
@@ -223,8 +223,7 @@ def check_names(forecasts: object, fewest: int = 1, *, argument: str = "forecast
         if not name.strip():
             raise InputValueError(f"names of models must not be empty; got {name!r}")
         if not is_name(name):
-            law = f"names of models must be free of control characters such as line ends; got {name!r}"
-            raise InputValueError(law)
+            raise InputValueError(f"names of models must be free of control characters such as line ends; got {name!r}")
     check_number_of_models(len(forecasts), fewest, argument=argument)
 
 
@@ -239,5 +238,4 @@ def check_key_names(names: Iterable[object]) -> None:
     """Raise an error unless the names of keys are valid."""
     for name in names:
         if not isinstance(name, str) or not name.strip():
-            law = "must name its keys by texts that are not empty"
-            raise InputValueError(law, argument="by", offender=f"got {name!r}")
+            raise InputValueError("must name its keys by texts that are not empty", argument="by", got=name)

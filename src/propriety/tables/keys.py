@@ -109,8 +109,7 @@ def check_period_labels(periods: Sequence[Any]) -> None:
     propriety.errors.InputTypeError: period must hold numbers or dates; '01/02/2026' is text. Hint: ...
     """
     if any(isinstance(period, bool) for period in periods):
-        law = "must hold numbers or dates"
-        raise InputTypeError(law, argument="period", offender="got booleans", hint=FLAGS_HINT)
+        raise InputTypeError("must hold numbers or dates", argument="period", offender="got booleans", hint=FLAGS_HINT)
     text = next((period for period in periods if isinstance(period, str) and not _is_like(period, periods[0])), None)
     if text is not None:
         raise InputTypeError("must hold numbers or dates", argument="period", offender=f"{text!r} is text", hint=HINT)

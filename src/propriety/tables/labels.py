@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from propriety import demands
 from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.tables import laws
 
@@ -21,8 +22,7 @@ FEW_LABELS = 8  # Up to this number, one pass per label is faster than a sort.
 def distinct_labels(labels: Labels) -> tuple[Any, ...]:
     """Return the labels as a tuple after checking that they are ordered and distinct."""
     if isinstance(labels, str | bytes | set | frozenset | dict) or not isinstance(labels, Iterable):
-        law = "must be a list of labels in the order of the columns"
-        raise InputTypeError(law, argument="labels", offender=f"got {type(labels).__name__}")
+        raise InputTypeError("must be a list of labels in the order of the columns", argument="labels", got_type=labels)
     names = tuple(label.item() if isinstance(label, np.generic) else label for label in labels)
     try:
         distinct = len(set(names)) == len(names)
@@ -48,12 +48,11 @@ def labels_of_event(labels: Labels, pos_label: object) -> tuple[tuple[Any, Any],
     """Return the two labels of a binary outcome, as given, and that of the event, by default the last."""
     names = distinct_labels(labels)
     if len(names) != 2:
-        law = Wording("must name the two outcomes of a binary {y_proba}")
         hint = "pass rows with one column per class for more."
-        raise InputValueError(law, argument="labels", offender=f"got {len(names)} labels", hint=hint)
+        raise InputValueError(demands.TWO_OUTCOMES, argument="labels", offender=f"got {len(names)} labels", hint=hint)
     event = names[1] if pos_label is None else pos_label
     if event not in names:
-        raise InputValueError(Wording("must be one of {labels}"), argument="pos_label", offender=f"got {pos_label!r}")
+        raise InputValueError(Wording("must be one of {labels}"), argument="pos_label", got=pos_label)
     return (names[0], names[1]), event
 
 
@@ -107,7 +106,7 @@ def check_float_label(label: object) -> None:
 
 def _events_against_rest(outcome: NDArray[Any], pos_label: object) -> NDArray[np.bool_]:
     if not isinstance(pos_label, Hashable) or np.ndim(pos_label) != 0:  # type: ignore[arg-type]  # any label
-        raise InputTypeError("must be a single label", argument="pos_label", offender=f"got {type(pos_label).__name__}")
+        raise InputTypeError("must be a single label", argument="pos_label", got_type=pos_label)
     event = _equals(outcome, pos_label)
     if event.all():
         return event
@@ -153,7 +152,7 @@ def _labelled(outcome: NDArray[Any], labels: tuple[Any, ...], rows: NDArray[np.i
         for position, label in enumerate(labels):
             index[_equals(outcome, label)] = position
     if (index < 0).any():
-        laws.refuse("y_true", laws.labels_law(labels), index < 0, outcome, rows, hint=laws.EVERY_CLASS_HINT)
+        laws.refuse("y_true", laws.labels_law(labels), index < 0, outcome, rows, hint=demands.EVERY_CLASS_HINT)
     return index
 
 

@@ -8,7 +8,8 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.errors import InputValueError, MissingValuesError, Wording, parameter
+from propriety import demands
+from propriety.errors import InputValueError, MissingValuesError, Wording
 from propriety.result import Floats
 
 # An excess this small is rounding error rather than a wrong scale, and has its own hint.
@@ -16,54 +17,6 @@ ROUNDING_OF_FORECASTS = 1e-9
 OVERSHOOT = 0.1  # Beyond 0 or 1, such as forecasts of linear regression; logits extend further.
 PERCENT = 100.0
 LEAST_PERCENT = 5.0  # Logits and typing errors are smaller.
-OUTCOME_LAW = Wording("must hold 0 and 1 (or False and True) unless {labels} are given")
-EVENT_LABEL_HINT = Wording("pass {labels=}[other, event], of which {y_proba} gives the probability of the last.")
-LABELLED_HINT = Wording("pass {labels=}[other, event] to name both.")
-COLUMNS_HINT = Wording(
-    "rename the columns, with a common beginning if you wish, as 'p_no' and 'p_yes' have, or pass {y_proba}.to_numpy() "
-    "if they are in the order of these labels."
-)
-LISTED_HINT = Wording(
-    "pass {labels=}, the label of each column in order, or rename the columns, with a common beginning if you wish, as "
-    "'p_no' and 'p_yes' have."
-)
-NAMES_HINT = Wording("rename them, or pass {y_proba}.to_numpy() if they are in the order of these labels.")
-LABELS_HINT = Wording("pass {labels=}, the label of each column in order.")
-EVENT_OF_CLASSES = Wording("belongs to a binary outcome; three columns or more of {y_proba} are named by {labels=}")
-ORDERED_EVENT = "belongs to three or more classes; the forecasts are of one event"
-EVERY_CLASS_HINT = Wording("name every class in {labels=}, including those without cases.")
-MISSING_LAW = "must not hold missing values (NaN, None, NA or masked)"
-MISSING_HINT = Wording('drop such rows yourself, or let propriety.cases(..., missing="drop") drop and count them.')
-# Functions without that option have hints of their own.
-LEAVE_OUT_HINT = "leave such rows out."
-CENSORED_MISSING_HINT = "leave such cases out of both the outcomes and the forecasts."
-UNIT_LAW = "must lie in [0, 1]"
-NAMED_FORECAST = "forecasts[{model!r}]"
-NUMBERS_LAW = "must hold real numbers"
-NUMBERS_HINT = "convert it with numpy.asarray({argument}, dtype=float) and see which values fail."
-DURATION_HINT = "divide it by a unit, such as numpy.timedelta64(1, 'D')."
-MOMENT_HINT = "subtract the moment from which it counts, and divide by a unit, such as numpy.timedelta64(1, 'D')."
-CAST_HINT = "cast {column!r} first."
-ROUNDING_HINT = "this looks like rounding error; if it is, apply numpy.clip({argument}, 0, 1) yourself."
-OVERSHOOT_HINT = (
-    "these look like probabilities that overshoot, such as those of linear regression or after scaling; correct the "
-    "model, or clip them to [0, 1] yourself."
-)
-EVENT_HINT = Wording("pass the column of the event, such as {y_proba}[:, 1].")
-ONE_COLUMN_HINT = "pass the column of the event that the map was fitted to."
-NO_CASE = Wording("{y_true} and {y_proba} must hold at least one case; both are empty")
-ROW_SUM_HINT = "divide each row by its sum."
-MODELS_HINT = Wording(
-    "if the columns are models, pass a mapping, such as {mapping}; if they are classes, each row must sum to one.",
-    mapping="{name: frame[name] for name in frame}",
-)
-WEIGHT_LAW = "must be finite and not negative"
-NO_WEIGHT = "must be positive for at least one case; all are 0"
-# Intervals and tests of clusters compute fourth powers of weights, which must be numbers too.
-LEAST_SQUARES, MOST_SQUARES = 1e-120, 1e120
-WEIGHT_SIZE = f"must have squares whose sum lies between {LEAST_SQUARES:g} and {MOST_SQUARES:g}"
-WEIGHT_SIZE_HINT = "divide the weights by their mean."
-WEIGHT_HINT = "give a weight of 0 to leave a case out."
 BITS_OF_ONE = np.float64(1.0).view(np.uint64)
 RowNumbers = NDArray[np.intp] | None
 
@@ -117,12 +70,12 @@ def refuse(
 
 
 def refuse_missing(
-    argument: str, missing: NDArray[np.bool_], rows: RowNumbers = None, *, hint: str = MISSING_HINT
+    argument: str, missing: NDArray[np.bool_], rows: RowNumbers = None, *, hint: str = demands.MISSING_HINT
 ) -> NoReturn:
     """Raise the error for missing values; functions that cannot drop them need a `hint` of their own."""
     by_case = _by_case(missing)
     row, count = _row(int(by_case.argmax()), rows), _count(by_case)
-    raise MissingValuesError(MISSING_LAW, argument=argument, row=row, offender="is missing", count=count, hint=hint)
+    raise MissingValuesError(demands.MISSING, argument=argument, row=row, offender="is missing", count=count, hint=hint)
 
 
 def refuse_forecasts(argument: str, values: NDArray[Any], rows: RowNumbers) -> NoReturn:
@@ -130,8 +83,8 @@ def refuse_forecasts(argument: str, values: NDArray[Any], rows: RowNumbers) -> N
     missing = np.isnan(values)
     if missing.any():
         refuse_missing(argument, missing, rows)
-    hint = forecast_hint(argument, values.min(), values.max())
-    refuse(argument, UNIT_LAW, ~((values >= 0.0) & (values <= 1.0)), values, rows, hint=hint)
+    hint = forecast_hint(values.min(), values.max())
+    refuse(argument, demands.UNIT, ~((values >= 0.0) & (values <= 1.0)), values, rows, hint=hint)
 
 
 def unknown_key(argument: str, count: str, row: int | None = None) -> MissingValuesError:
@@ -142,57 +95,50 @@ def unknown_key(argument: str, count: str, row: int | None = None) -> MissingVal
         row=row,
         offender="" if row is None else "is missing",
         count=count,
-        hint=Wording(
-            "leave these rows out, or give each of them a label of its own in {key}.", key=parameter(argument)
-        ),
+        hint=Wording("leave these rows out, or give each of them a label of its own in {argument}."),
     )
 
 
-def forecast_hint(argument: str, low: float, high: float) -> str:
+def forecast_hint(low: float, high: float) -> str:
     """Return a hint at what forecasts from `low` to `high`, not all of them in [0, 1], may be."""
     if low >= -ROUNDING_OF_FORECASTS and high <= 1.0 + ROUNDING_OF_FORECASTS:
-        return Wording(ROUNDING_HINT, argument=parameter(argument))
+        return demands.ROUNDING_HINT
     if low >= -OVERSHOOT and high <= 1.0 + OVERSHOOT:
-        return OVERSHOOT_HINT
+        return demands.OVERSHOOT_HINT
     if low >= 0.0 and LEAST_PERCENT < high <= PERCENT:
         return "divide by 100 if these are percentages."
     return "apply a sigmoid (or a softmax to rows) if these are logits."
 
 
-def rows_of(argument: str) -> str:
-    """Return the name of the rows of an argument."""
-    return Wording("the rows of {argument}", argument=parameter(argument))
-
-
 def named_forecast(model: str) -> str:
     """Return the name of the forecasts of one of several models."""
-    return Wording(NAMED_FORECAST, model=model)
+    return Wording("forecasts[{model!r}]", "forecast-of", model=model)
 
 
 def named_key(key: str) -> str:
     """Return the name of one of several keys."""
-    return Wording("by[{key!r}]", key=key)
+    return Wording("by[{key!r}]", "key-of", key=key)
 
 
 def row_sum_law(tolerance: float) -> str:
     """Return the law for the sums of class probabilities."""
-    return f"must sum to 1 within {tolerance:g}"
+    return Wording("the rows of {argument} must sum to 1 within {tolerance:g}", "row-sums", tolerance=tolerance)
 
 
 def place_law(classes: int) -> str:
     """Return the law for outcomes given as class indices."""
     law = "must hold whole numbers from 0 to {last}, one for each of the {classes} columns of {y_proba}"
-    return Wording(law, last=classes - 1, classes=classes)
+    return Wording(law, "class-indices", last=classes - 1, classes=classes)
 
 
 def labels_law(labels: Iterable[object]) -> str:
     """Return the law for outcomes given as labels."""
-    return f"must hold only the labels {list(labels)}"
+    return Wording("must hold only the labels {labels}", "labels", labels=list(labels))
 
 
 def unnamed_event(found: str) -> InputValueError:
     """Return the error for labelled outcomes when the label of the event is not given."""
-    return InputValueError(OUTCOME_LAW, argument="y_true", offender=f"got {found}", hint=EVENT_LABEL_HINT)
+    return InputValueError(demands.OUTCOME, argument="y_true", offender=f"got {found}", hint=demands.EVENT_LABEL_HINT)
 
 
 def unmatched_names(
@@ -200,20 +146,20 @@ def unmatched_names(
 ) -> InputValueError:
     """Return the error for columns of a frame, or what else has names, that match no label."""
     law = f"must have {what} that are named like the labels {list(labels)}"
-    hint = LISTED_HINT if listed else COLUMNS_HINT if what == "columns" else NAMES_HINT
+    hint = demands.LISTED_HINT if listed else demands.COLUMNS_HINT if what == "columns" else demands.NAMES_HINT
     return InputValueError(law, argument="y_proba", offender=f"got {list(names)}", hint=hint)
 
 
 def unnamed_classes(found: str) -> InputValueError:
     """Return the error for labelled outcomes when the labels of the columns are not given."""
     law = Wording("holds {found}, which cannot be matched to the columns of {y_proba}", found=found)
-    return InputValueError(law, argument="y_true", hint=LABELS_HINT)
+    return InputValueError(law, argument="y_true", hint=demands.LABELS_HINT)
 
 
 def other_kind(pos_label: object, found: str) -> InputValueError:
     """Return the error for outcomes whose type does not match the label of the event."""
     law = Wording("must hold labels of the same type as {pos_label}={event!r}", event=pos_label)
-    return InputValueError(law, argument="y_true", offender=f"got {found}", hint=LABELLED_HINT)
+    return InputValueError(law, argument="y_true", offender=f"got {found}", hint=demands.LABELLED_HINT)
 
 
 def none_left(rows: int, *, models: int = 1) -> InputValueError:
@@ -221,8 +167,7 @@ def none_left(rows: int, *, models: int = 1) -> InputValueError:
     missed = (
         "every row has a missing value" if models == 1 else "every row with weight has a missing value in some model"
     )
-    law = Wording('{missing="drop"} leaves no case: {missed}', missed=missed)
-    return InputValueError(law, count=f"{rows:,} rows")
+    return InputValueError(Wording('{missing="drop"} leaves no case: {missed}', missed=missed), count=f"{rows:,} rows")
 
 
 def beyond_follow_up(argument: str, horizon: float, last: float, *, group: str = "") -> InputValueError:
@@ -235,7 +180,7 @@ def beyond_follow_up(argument: str, horizon: float, last: float, *, group: str =
 
 def event_of_classes() -> InputValueError:
     """Return the error for a `pos_label` given with class probabilities."""
-    return InputValueError(EVENT_OF_CLASSES, argument="pos_label")
+    return InputValueError(demands.EVENT_OF_CLASSES, argument="pos_label")
 
 
 def third_label(pos_label: object, other: object, third: object) -> InputValueError:
@@ -244,17 +189,17 @@ def third_label(pos_label: object, other: object, third: object) -> InputValueEr
         Wording("must hold {pos_label}={event!r} and one other label", event=pos_label),
         argument="y_true",
         offender=f"got both {other!r} and {third!r}",
-        hint=Wording("pass {y_true} == {event!r} to score one class against the rest.", event=pos_label),
+        hint=Wording(demands.ONE_AGAINST_REST_HINT, "one-against-rest-hint", event=pos_label),
     )
 
 
 def refuse_row_sums(
-    argument: str, values: NDArray[Any], tolerance: float, rows: RowNumbers, *, hint: str = ROW_SUM_HINT
+    argument: str, values: NDArray[Any], tolerance: float, rows: RowNumbers, *, hint: str = demands.ROW_SUM_HINT
 ) -> NoReturn:
     """Raise the error for class probabilities that do not sum to one."""
     sums = values.sum(axis=1, dtype=np.float64)
     bad = ~(np.abs(sums - 1.0) <= tolerance)
-    refuse(rows_of(argument), row_sum_law(tolerance), bad, sums, rows, hint=hint, verb="sums to")
+    refuse(argument, row_sum_law(tolerance), bad, sums, rows, hint=hint, verb="sums to")
 
 
 def refuse_outcomes(values: NDArray[Any], rows: RowNumbers) -> NoReturn:
@@ -262,29 +207,29 @@ def refuse_outcomes(values: NDArray[Any], rows: RowNumbers) -> NoReturn:
     refuse_missing_floats("y_true", values, rows)
     fraction = values.dtype.kind == "f" and bool(((values > 0) & (values < 1)).any())
     bad = ~((values == 0) | (values == 1))
-    refuse("y_true", OUTCOME_LAW, bad, values, rows, hint=outcome_hint(fraction=fraction))
+    refuse("y_true", demands.OUTCOME, bad, values, rows, hint=outcome_hint(fraction=fraction))
 
 
 def outcome_hint(*, fraction: bool) -> str:
     """Return a hint at what outcomes other than 0 and 1 may be; a fraction looks like a forecast."""
-    return Wording("are {y_true} and {y_proba} swapped?") if fraction else EVENT_LABEL_HINT
+    return demands.SWAPPED_HINT if fraction else demands.EVENT_LABEL_HINT
 
 
 def refuse_class_indices(values: NDArray[Any], classes: int, rows: RowNumbers) -> NoReturn:
     """Raise the error for class outcomes that are missing or not among 0, ..., K - 1."""
     refuse_missing_floats("y_true", values, rows)
-    refuse("y_true", place_law(classes), ~_is_class_index(values, classes), values, rows, hint=LABELS_HINT)
+    refuse("y_true", place_law(classes), ~_is_class_index(values, classes), values, rows, hint=demands.LABELS_HINT)
 
 
 def refuse_weights(values: NDArray[Any], rows: RowNumbers) -> NoReturn:
     """Raise the error for weights that are missing, negative or infinite."""
     refuse_missing_floats("sample_weight", values, rows)
     bad = ~((values >= 0.0) & (values < np.inf))
-    refuse("sample_weight", WEIGHT_LAW, bad, values, rows, hint=WEIGHT_HINT)
+    refuse("sample_weight", demands.WEIGHT, bad, values, rows, hint=demands.WEIGHT_HINT)
 
 
 def refuse_missing_floats(
-    argument: str, values: NDArray[Any], rows: RowNumbers = None, *, hint: str = MISSING_HINT
+    argument: str, values: NDArray[Any], rows: RowNumbers = None, *, hint: str = demands.MISSING_HINT
 ) -> None:
     """Raise an error if an array of floats holds NaN; other arrays pass."""
     if values.dtype.kind == "f" and np.isnan(values).any():

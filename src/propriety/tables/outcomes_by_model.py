@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from propriety import demands
 from propriety.errors import InputTypeError, InputValueError, ProprietyError, Wording
 from propriety.tables import laws
 from propriety.tables.arguments import check_indices
@@ -41,10 +42,10 @@ def read_by_model(
     """
     if not isinstance(forecasts, Mapping):
         law, hint = Wording("must map the models of {y_true} to their forecasts"), 'pass {"a": p, "b": q}.'
-        raise InputTypeError(law, argument="forecasts", offender=f"got {type(forecasts).__name__}", hint=hint)
+        raise InputTypeError(law, argument="forecasts", got_type=forecasts, hint=hint)
     check_names(forecasts, fewest)
     if ordered:
-        raise InputValueError(laws.ORDERED_EVENT, argument="ordered")
+        raise InputValueError(demands.ORDERED_EVENT, argument="ordered")
     if set(outcomes) != set(forecasts):
         found = f"they have {list(outcomes)} and {list(forecasts)}"
         raise InputValueError(Wording("{y_true} and {forecasts} must have the same models"), offender=found)
@@ -93,5 +94,5 @@ def _named(model: str) -> Iterator[None]:
     try:
         yield
     except ProprietyError as error:
-        error.aliases |= {"y_true": _outcome_of(model), "y_proba": laws.named_forecast(model)}
+        error.names |= {"y_true": _outcome_of(model), "y_proba": laws.named_forecast(model)}
         raise

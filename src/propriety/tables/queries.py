@@ -10,9 +10,10 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from propriety import demands
 from propriety.errors import InputTypeError, InputValueError, UnsupportedOperationError, Wording
 from propriety.storage.parquet_files import pyarrow
-from propriety.tables import frames, laws
+from propriety.tables import frames
 
 Lazy: TypeAlias = nw.LazyFrame[Any]
 # Parquet files leave NaN out of their statistics, and DuckDB relies on these when it compares numbers or tests for NaN
@@ -150,8 +151,8 @@ class Column(NamedTuple):
             return self.values.cast(nw.Int32).cast(nw.Float64)
         if not self.kind.is_numeric():
             offender = f"got values of dtype {self.kind}"
-            hint = Wording(laws.CAST_HINT, column=self.name)
-            raise InputTypeError(laws.NUMBERS_LAW, argument=argument, offender=offender, hint=hint)
+            hint = Wording(demands.CAST_HINT, "cast-hint", column=self.name)
+            raise InputTypeError(demands.NUMBERS, argument=argument, offender=offender, hint=hint)
         return self.values.cast(nw.Float64)
 
     @property

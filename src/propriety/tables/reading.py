@@ -12,6 +12,7 @@ from narwhals.dependencies import is_into_dataframe, is_into_series
 from narwhals.typing import IntoFrame
 from numpy.typing import ArrayLike
 
+from propriety import demands
 from propriety.errors import InputTypeError, InputValueError, ProprietyError, Wording
 from propriety.result import Floats
 from propriety.tables import laws
@@ -276,7 +277,7 @@ def _of_counts(
         if numbers is not None:  # Outcomes by a horizon keep no weights of their own.
             _check_counts(numbers, read)
     except ProprietyError as error:
-        error.aliases["sample_weight"] = "counts"
+        error.names["sample_weight"] = "counts"
         raise
     return replace(read, is_counted=True)
 
@@ -324,7 +325,7 @@ def _is_frame(value: object) -> bool:
 
 def _check_ordered(labels: tuple[Any, ...] | None, *, ordered: bool) -> None:
     if ordered and labels is None:
-        raise InputValueError(laws.ORDERED_EVENT, argument="ordered")
+        raise InputValueError(demands.ORDERED_EVENT, argument="ordered")
 
 
 def refuse_frame(y_true: object, y_proba: object) -> None:
@@ -402,9 +403,8 @@ def check_apart(outcome: str, argument: str, names: Iterable[object]) -> None:
 def _check_once(argument: str, names: Sequence[object]) -> None:
     twice = first_repeated(names)
     if twice is not None:
-        law = f"must name each column once; {twice!r} occurs twice"
         hint = 'to give a model another name pass {"model": "column"}.' if argument == "forecasts" else ""
-        raise InputValueError(law, argument=argument, hint=hint)
+        raise InputValueError(f"must name each column once; {twice!r} occurs twice", argument=argument, hint=hint)
 
 
 def _of_frame(

@@ -22,10 +22,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from propriety import demands
 from propriety.checks import check_budget, check_cells
 from propriety.errors import InputValueError, Wording
 from propriety.result import Floats
-from propriety.tables import frames, laws, pooling
+from propriety.tables import frames, pooling
 from propriety.tables.engine_laws import checked_counts
 from propriety.tables.engines import Counts, TableKey, Within, aggregate, count_groups
 from propriety.tables.labels import ordered_groups
@@ -139,7 +140,7 @@ def table_fields(
     facts: dict[TableKey, Fields] = {}
     counted = aggregate(cases, level, keys=keys, ends=exact and level is not None)
     if not counted:
-        raise InputValueError(laws.NO_CASE)
+        raise InputValueError(demands.NO_CASE)
     for counts in _in_order(cases, counted, keys):
         kept, dropped = _checked(cases, counts, keys)
         table = counts.table
@@ -153,7 +154,7 @@ def table_fields(
             "cells": None if level is None else 2**level,
         }
     if not first:
-        raise InputValueError(laws.NO_WEIGHT, argument="sample_weight")
+        raise InputValueError(demands.NO_WEIGHT, argument="sample_weight")
     if exact and level is not None:
         first = _refined(cases, keys, first, budget)
     return {table: _fields(rows, facts[table], exact=exact) for table, rows in first.items()}

@@ -68,7 +68,7 @@ def checked_fields(
     if cells is not None:
         check_cells(cells)
     if not isinstance(refined, bool) or (refined and cells is None):
-        raise InputValueError("must be False unless cells is given", argument="refined", offender=f"got {refined!r}")
+        raise InputValueError("must be False unless cells is given", argument="refined", got=refined)
     return {**columns, **facts, "dropped": whole_number("dropped", dropped, 0), "cells": cells, "refined": refined}
 
 
@@ -84,8 +84,7 @@ def _check_whole_given(given: dict[str, object], n: object, n_events: object) ->
 def whole_number(name: str, value: object, least: int) -> int:
     """Return a number of cases as a plain integer."""
     if not isinstance(value, int | np.integer) or isinstance(value, bool) or not least <= value < MOST:
-        law = f"must be a whole number of at least {least} and below 2**63"
-        raise InputValueError(law, argument=name, offender=f"got {value!r}")
+        raise InputValueError(f"must be a whole number of at least {least} and below 2**63", argument=name, got=value)
     return int(value)
 
 
@@ -151,8 +150,7 @@ def check_totals(n: int, weight: float, squares: float) -> None:
         law = f"the weights of a table must have a sum whose square is finite; the sum is {weight:g}"
         raise InputValueError(law, hint="divide the weights by their mean.")
     if not weights_agree(n, weight, squares):
-        law = f"n = {n} cases whose squared weights sum to {squares:g} cannot weigh {weight:g}"
-        raise InputValueError(law)
+        raise InputValueError(f"n = {n} cases whose squared weights sum to {squares:g} cannot weigh {weight:g}")
 
 
 def _check_sum_of_squares(squares: float) -> None:

@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from propriety import demands
 from propriety.checks import check_missing_option
 from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.result import Floats, Result
@@ -159,9 +160,8 @@ def read_cases(  # noqa: PLR0913  (the data, what the cases belong to, and how t
 def _as_kind(cases: Cases | LazyCases, kind: ForecastKind, fewest: int) -> Cases:
     """Return cases that were read before, after checking that they suit a function; see `read_cases`."""
     if isinstance(cases, LazyCases):
-        law = "needs cases in memory; these are rows of a lazy frame"
         hint = "pass propriety.condense(cases) to functions of a ledger, or collect the frame first."
-        raise InputTypeError(law, argument="y_true", hint=hint)
+        raise InputTypeError("needs cases in memory; these are rows of a lazy frame", argument="y_true", hint=hint)
     cases.check_one_outcome()
     cases = cases.expanded()
     if len(cases.models) < fewest:
@@ -205,9 +205,8 @@ def _check_censored(
     outcomes.only()
     given = next((name for name, value in shared.items() if value is not None), None)
     if given is not None:
-        law = "is not supported with censored outcomes"
         hint = "pass it to censored, which weights the censoring curve by it too." if given == "sample_weight" else ""
-        raise InputValueError(law, argument=given, hint=hint)
+        raise InputValueError("is not supported with censored outcomes", argument=given, hint=hint)
     given = next((name for name, value in coding.items() if value is not None), None)
     if given is not None:
         raise InputValueError("is not supported with censored outcomes, which are 0 and 1", argument=given)
@@ -300,17 +299,17 @@ def read_event_forecast(y_proba: object) -> Floats:
     (array([0.2, 1. ]), array(0.5), array([0.2]))
     """
     if y_proba is None:
-        raise InputTypeError(laws.NUMBERS_LAW, argument="y_proba", offender="got None")
+        raise InputTypeError(demands.NUMBERS, argument="y_proba", offender="got None")
     if np.ndim(y_proba) == 0 and not isinstance(y_proba, str | bytes):  # type: ignore[arg-type]  # anything
         single = Reading("y_proba", decimals_as_floats(np.asarray(y_proba)))
         values = numbers_of(single, None).astype(np.float64)
-        laws.refuse_missing_floats("y_proba", np.atleast_1d(values), hint=laws.LEAVE_OUT_HINT)
+        laws.refuse_missing_floats("y_proba", np.atleast_1d(values), hint=demands.LEAVE_OUT_HINT)
     else:
         values, _ = _numbers_alone(y_proba)
         if values.ndim != 1:
             law = "must be the forecast of one event, of shape (n,) or (n, 1)"
             offender = f"got shape {values.shape}"
-            raise InputValueError(law, argument="y_proba", offender=offender, hint=laws.ONE_COLUMN_HINT)
+            raise InputValueError(law, argument="y_proba", offender=offender, hint=demands.ONE_COLUMN_HINT)
     found = checked_forecast(np.atleast_1d(values), argument="y_proba", tolerance=None) if values.size else values
     return found.astype(np.float64, copy=False).reshape(values.shape)
 
@@ -335,9 +334,9 @@ def _numbers_alone(y_proba: object) -> tuple[NDArray[Any], tuple[Any, ...] | Non
     reading = read_forecasts(y_proba)
     check_rows(reading)
     if reading.missing is not None:
-        laws.refuse_missing("y_proba", reading.missing, hint=laws.LEAVE_OUT_HINT)
+        laws.refuse_missing("y_proba", reading.missing, hint=demands.LEAVE_OUT_HINT)
     values = numbers_of(reading, None)
-    laws.refuse_missing_floats("y_proba", values, hint=laws.LEAVE_OUT_HINT)
+    laws.refuse_missing_floats("y_proba", values, hint=demands.LEAVE_OUT_HINT)
     return values, reading.names
 
 
