@@ -18,7 +18,7 @@ from settings import SHAPES, draw_forecasts, draw_outcomes
 from study_tables import RESULTS, write_rows
 
 import propriety as pr
-from propriety.calibration.binning import bin_starts
+from propriety.calibration.blocks import bin_starts
 
 SIZES = (64, 128, 256, 512, 1024, 2048, 4096, 8192)
 ESTIMATES = {

@@ -25,7 +25,7 @@ import numpy as np
 from study_tables import write_rows
 
 import propriety as pr
-from propriety.calibration.pav import pool_adjacent_violators
+from propriety.calibration.blocks import pool_adjacent_violators
 from propriety.tables import refinement
 
 CASES = """

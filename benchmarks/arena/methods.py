@@ -14,9 +14,8 @@ from sklearn.frozen import FrozenEstimator
 from venn_abers import VennAbers
 
 import propriety as pr
-from propriety.recalibration.class_methods import CLASS_METHODS
 from propriety.recalibration.class_rows import ClassRows
-from propriety.recalibration.methods import METHODS
+from propriety.recalibration.methods import CLASS_METHODS, METHODS
 from propriety.result import Floats
 
 __all__ = ["OF_CLASSES", "OF_EVENTS"]

@@ -6,8 +6,8 @@ from propriety import plots as plots
 from propriety import recalibration as recalibration
 from propriety import results as results
 from propriety import weights as weights
-from propriety.calibration.bracket import calibration_bracket as calibration_bracket
 from propriety.calibration.calibration_errors import expected_calibration_error as expected_calibration_error
+from propriety.calibration.decomposition import calibration_bracket as calibration_bracket
 from propriety.calibration.decomposition import decompose as decompose
 from propriety.calibration.miscalibration import miscalibration_test as miscalibration_test
 from propriety.calibration.reliability import classical_decomposition as classical_decomposition

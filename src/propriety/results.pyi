@@ -1,6 +1,6 @@
 from propriety.calibration.bands import Band as Band
-from propriety.calibration.bracket import CalibrationBracket as CalibrationBracket
 from propriety.calibration.calibration_errors import CalibrationError as CalibrationError
+from propriety.calibration.decomposition import CalibrationBracket as CalibrationBracket
 from propriety.calibration.decomposition import Decomposition as Decomposition
 from propriety.calibration.miscalibration import MiscalibrationTest as MiscalibrationTest
 from propriety.calibration.reliability import ClassicalDecomposition as ClassicalDecomposition
@@ -27,9 +27,9 @@ from propriety.diagnostics.retention import RetentionAreas as RetentionAreas
 from propriety.diagnostics.retention import RetentionCurve as RetentionCurve
 from propriety.diagnostics.worst_cases import WorstCases as WorstCases
 from propriety.evaluation.evaluation import Evaluation as Evaluation
+from propriety.evaluation.evaluation import Scores as Scores
 from propriety.evaluation.internal_validation import LearnerComparison as LearnerComparison
 from propriety.evaluation.internal_validation import Validation as Validation
-from propriety.evaluation.scores import Scores as Scores
 from propriety.evaluation.validation_columns import FoldValues as FoldValues
 from propriety.inference.before_labels import BeforeLabels as BeforeLabels
 from propriety.inference.before_labels import Reconciliation as Reconciliation

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import propriety as pr
 from propriety import ForecastTable
-from propriety.calibration.bracket import calibration_bracket
+from propriety.calibration.decomposition import calibration_bracket
 from propriety.errors import ImproperRuleError
 
 cases = st.lists(

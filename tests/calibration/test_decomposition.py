@@ -14,8 +14,8 @@ from scipy.integrate import trapezoid
 
 import propriety as pr
 from propriety import ForecastTable
+from propriety.calibration.blocks import pool_adjacent_violators
 from propriety.calibration.decomposition import decompose_table
-from propriety.calibration.pav import pool_adjacent_violators
 from propriety.calibration.score_parts import FixedForecasts
 from propriety.errors import ImproperRuleError, InputTypeError, InputValueError, MissingValuesError
 from propriety.rules.catalogue import RULES

@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import propriety as pr
-from propriety.calibration.binning import bin_starts
+from propriety.calibration.blocks import bin_starts, pool_adjacent_violators
 from propriety.calibration.calibration_errors import forecast_histogram, is_discrete
-from propriety.calibration.pav import pool_adjacent_violators
 from propriety.errors import InputTypeError, InputValueError
 from propriety.tables.laws import weighted_quantile
 

@@ -12,7 +12,7 @@ from scipy.stats import beta, binom
 from propriety import ForecastTable
 from propriety.calibration import bands as module
 from propriety.calibration.bands import simultaneous_band
-from propriety.calibration.pav import pool_adjacent_violators
+from propriety.calibration.blocks import pool_adjacent_violators
 from propriety.errors import InputValueError
 
 cases = st.lists(

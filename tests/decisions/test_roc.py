@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.integrate import trapezoid
 
 import propriety as pr
-from propriety.calibration.pav import pool_adjacent_violators
+from propriety.calibration.blocks import pool_adjacent_violators
 from propriety.decisions.regret import regret_curve
 from propriety.decisions.roc import roc_curve
 from propriety.errors import InputValueError

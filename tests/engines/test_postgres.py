@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from propriety import ForecastTable
-from propriety.calibration.pav import pool_adjacent_violators
+from propriety.calibration.blocks import pool_adjacent_violators
 from propriety.tables.queries import _with_natural_logarithms, fetched
 
 

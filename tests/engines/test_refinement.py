@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import propriety as pr
 from propriety import ForecastTable
-from propriety.calibration.pav import pool_adjacent_violators
+from propriety.calibration.blocks import pool_adjacent_violators
 from propriety.errors import InputValueError
 from propriety.tables import refinement
 from propriety.tables.lazy_reading import read_lazy_cases

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 import propriety as pr
-from propriety.calibration.pav import pool_adjacent_violators
+from propriety.calibration.blocks import pool_adjacent_violators
 from propriety.calibration.squared_distance import squared_distance
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.estimation import estimate

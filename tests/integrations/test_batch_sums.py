@@ -11,8 +11,13 @@ from hypothesis import strategies as st
 import propriety as pr
 from propriety.checks import check_cells
 from propriety.errors import InputValueError
-from propriety.integrations.batch_sums import counts_of_batch, mean_of_sums, sums_of_batch, table_of_counts
-from propriety.integrations.boosters import BoosterMetric
+from propriety.integrations.batch_sums import (
+    BoosterMetric,
+    counts_of_batch,
+    mean_of_sums,
+    sums_of_batch,
+    table_of_counts,
+)
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,7 @@ import propriety as pr
 from propriety.errors import InputValueError
 from propriety.inference.monitor_files import VERSION as MONITOR_VERSION
 from propriety.ledger.ledger_files import VERSION
-from propriety.recalibration.class_methods import CLASS_METHODS
-from propriety.recalibration.methods import METHODS
+from propriety.recalibration.methods import CLASS_METHODS, METHODS
 from propriety.recalibration.written_maps import KINDS, StoredMap
 
 pytest.importorskip("click")  # Documents are what the command line writes.

@@ -17,8 +17,7 @@ from propriety.cli.program import program
 from propriety.inference.monitor_files import VERSION as MONITOR_VERSION
 from propriety.ledger.ledger_files import VERSION
 from propriety.recalibration import IdentityMap, prior_correction
-from propriety.recalibration.class_methods import CLASS_METHODS
-from propriety.recalibration.methods import METHODS
+from propriety.recalibration.methods import CLASS_METHODS, METHODS
 from propriety.recalibration.segment_map import SegmentEffect, SegmentMap
 from propriety.recalibration.written_maps import StoredMap
 

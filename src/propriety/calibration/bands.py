@@ -18,8 +18,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 from scipy.special import airye, betainc, betaincinv, betaln
 
+from propriety.calibration.blocks import Blocks, pool_adjacent_violators
 from propriety.calibration.calibration_errors import neighbours_pooled
-from propriety.calibration.pav import Blocks, pool_adjacent_violators
 from propriety.calibration.resampling import quantiles, resampled_curves
 from propriety.checks import check_choice, check_level, check_resamples, fresh_seed
 from propriety.errors import InputValueError
@@ -514,7 +514,7 @@ def pointwise_limits(table: ForecastTable, blocks: Blocks, level: float) -> tupl
 
     Examples
     --------
-    >>> from propriety.calibration.pav import pool_adjacent_violators
+    >>> from propriety.calibration.blocks import pool_adjacent_violators
     >>> table = ForecastTable(forecast=[0.2, 0.6, 0.7], events=[4, 25, 20], non_events=[46, 25, 30])
     >>> lower, upper = pointwise_limits(table, pool_adjacent_violators(table), 0.9)
     >>> lower.round(3), upper.round(3)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import erf
 
-from propriety.calibration.binning import Strategy, bin_starts
+from propriety.calibration.blocks import Strategy, bin_starts
 from propriety.checks import check_choice, check_positive
 from propriety.result import Floats, Result
 from propriety.tables.cases import Cases

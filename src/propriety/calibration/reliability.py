@@ -12,11 +12,10 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
 from propriety.calibration.bands import Band, BandMethod, band_around_curve, band_around_diagonal, simultaneous_band
-from propriety.calibration.binning import Strategy, bin_starts
+from propriety.calibration.blocks import Blocks, Strategy, bin_starts, pool_adjacent_violators
 from propriety.calibration.calibration_errors import ForecastHistogram, forecast_histogram, is_discrete
 from propriety.calibration.decomposition import Decomposition, decompose_table
 from propriety.calibration.logistic import smooth_recalibration
-from propriety.calibration.pav import Blocks, pool_adjacent_violators
 from propriety.calibration.smooth_calibration import SmoothCalibration, SmoothMethod, smooth_calibration_of
 from propriety.checks import check_choice
 from propriety.errors import InputTypeError, InputValueError

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.calibration.pav import Blocks
+from propriety.calibration.blocks import Blocks
 from propriety.errors import ImproperRuleError
 from propriety.result import Floats
 from propriety.rules.families import ShiftedBrier

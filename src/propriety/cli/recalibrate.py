@@ -32,8 +32,7 @@ from propriety.cli.options import (
 from propriety.cli.outputs import STDOUT, check_targets, write
 from propriety.errors import InputValueError
 from propriety.number_words import number
-from propriety.recalibration.class_methods import CLASS_METHODS
-from propriety.recalibration.methods import METHODS
+from propriety.recalibration.methods import CLASS_METHODS, METHODS
 from propriety.recalibration.recalibrate import CHOOSE
 from propriety.recalibration.recalibrate import recalibrate as recalibrated
 from propriety.recalibration.result import Recalibration

@@ -10,8 +10,8 @@ from typing import Any, ClassVar, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
+from propriety.calibration.blocks import pool_adjacent_violators
 from propriety.calibration.decomposition import PARTS, Decomposition, decompose_table, regret_of_errors
-from propriety.calibration.pav import pool_adjacent_violators
 from propriety.calibration.score_parts import recalibrated_scores
 from propriety.checks import check_choice
 from propriety.errors import InputTypeError, InputValueError, Wording

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from propriety.calibration.bands import weight_of_one
-from propriety.calibration.pav import pool_adjacent_violators
+from propriety.calibration.blocks import pool_adjacent_violators
 from propriety.checks import check_level
 from propriety.decisions.benefit_cells import limits_of_net_benefit, mean_and_number, wilson_limits
 from propriety.decisions.expected_cost import GainCurve, counts_at, gain_curve_of, squares_at

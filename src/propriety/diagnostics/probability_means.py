@@ -11,8 +11,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from propriety.calibration.binning import bin_starts
-from propriety.calibration.pav import pool_adjacent_violators
+from propriety.calibration.blocks import bin_starts, pool_adjacent_violators
 from propriety.checks import check_choice, is_number
 from propriety.errors import InputTypeError, InputValueError
 from propriety.result import Floats, Result

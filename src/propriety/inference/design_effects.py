@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from propriety.calibration.blocks import pool_adjacent_violators
 from propriety.calibration.calibration_errors import rows_of
-from propriety.calibration.pav import pool_adjacent_violators
 from propriety.inference.dependence import sums_of_units
 from propriety.inference.dependent_calibration import units_of_cases
 from propriety.result import Floats

@@ -4,21 +4,30 @@ Floats added in another order give another sum, so a mean loss is not kept as a 
 of 53 binary digits times a power of two. For each power the digits are summed as integers, which is exact in any order,
 so partial sums can be added. The mean is the quotient of two such sums, rounded once. A forecast table on a grid is
 kept as the number of events and non-events in each cell, with the sum of the positions of the forecasts in it.
+Training metrics of boosting libraries are means of such sums.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from propriety.errors import InputValueError
-from propriety.integrations.model_outputs import event_or_rows, output_losses, probabilities, single_column
+from propriety.integrations.model_outputs import (
+    Output,
+    check_output,
+    event_or_rows,
+    output_losses,
+    probabilities,
+    single_column,
+)
 from propriety.result import Floats
-from propriety.rules.rule import Rule
-from propriety.rules.scoring import losses_by_chunk
+from propriety.rules.rule import Rule, check_rule
+from propriety.rules.scoring import losses_by_chunk, mean_score
 from propriety.tables.cases import TOLERANCE
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.validation import read_cases
@@ -179,3 +188,37 @@ def _whole(sums: Integers) -> int:
     """Return the sum in units of the last digit of the smallest power, as one integer."""
     used = np.flatnonzero(sums[:, :INFINITE].any(axis=0)).tolist()
     return sum(((int(sums[0, power]) << HALF) + int(sums[1, power])) << power for power in used)
+
+
+@dataclass(frozen=True)
+class BoosterMetric:
+    """Mean loss under a rule, for a library that calls it with outcomes and predictions after every round.
+
+    Parameters
+    ----------
+    rule : Rule
+        The scoring rule; with two classes, a rule for one event scores the second class.
+    output : {"probability", "margin"}
+        What the library passes to the metric. It is never guessed, because margins near zero look like probabilities.
+    name : str, optional
+        Name of the metric in the library's records, by default that of the rule.
+    """
+
+    rule: Rule
+    _: KW_ONLY
+    output: Output
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        check_rule(self.rule)
+        check_output(self.output)
+        object.__setattr__(self, "name", self.name or self.rule.name)
+
+    def loss(self, outcome: ArrayLike, predictions: ArrayLike, weight: ArrayLike | None = None) -> float:
+        """Return the mean loss for class indices 0, ..., K - 1 and predictions as the library passes them."""
+        if self.output == "margin":
+            weights = None if weight is None else np.asarray(weight)
+            classes, margins = np.asarray(outcome), np.asarray(predictions)
+            return mean_of_sums(sums_of_batch(self.rule, classes, margins, weights, from_logits=True))
+        forecast = event_or_rows(self.rule, probabilities(predictions, self.output))
+        return float(mean_score(outcome, forecast, rule=self.rule, sample_weight=weight))

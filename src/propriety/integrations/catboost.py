@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from propriety.errors import InputValueError, UnsupportedOperationError
 from propriety.integrations import load_library
-from propriety.integrations.boosters import BoosterMetric
+from propriety.integrations.batch_sums import BoosterMetric
 from propriety.rules.rule import Rule, check_rule
 
 __all__ = ["EvalMetric", "eval_metric"]

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from propriety.errors import InputValueError
 from propriety.integrations import load_library
-from propriety.integrations.boosters import BoosterMetric
+from propriety.integrations.batch_sums import BoosterMetric
 
 __all__ = ["EarlyStopping", "EvalMetric", "Feval", "early_stopping"]
 
@@ -25,7 +25,7 @@ lightgbm = load_library("lightgbm", extra="lightgbm")
 class Feval(BoosterMetric):
     """A rule as the `feval` of `lightgbm.train` and `lightgbm.cv`.
 
-    The parameters are those of `propriety.integrations.boosters.BoosterMetric`. Weights of the data are used.
+    The parameters are those of `propriety.integrations.batch_sums.BoosterMetric`. Weights of the data are used.
 
     Examples
     --------
@@ -55,7 +55,7 @@ class Feval(BoosterMetric):
 class EvalMetric(BoosterMetric):
     """A rule as the `eval_metric` of `LGBMClassifier.fit`.
 
-    The parameters are those of `propriety.integrations.boosters.BoosterMetric`. `eval_sample_weight` is used.
+    The parameters are those of `propriety.integrations.batch_sums.BoosterMetric`. `eval_sample_weight` is used.
 
     Examples
     --------

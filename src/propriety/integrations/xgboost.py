@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 
 from propriety.errors import InputValueError
 from propriety.integrations import load_library
-from propriety.integrations.boosters import BoosterMetric
+from propriety.integrations.batch_sums import BoosterMetric
 from propriety.integrations.model_outputs import Output
 
 __all__ = ["CustomMetric", "EarlyStopping", "EvalMetric", "early_stopping"]
@@ -74,7 +74,7 @@ class RememberedMetric(BoosterMetric):
 class CustomMetric(RememberedMetric):
     """A rule as the `custom_metric` of `xgboost.train` and `xgboost.cv`.
 
-    The parameters are those of `propriety.integrations.boosters.BoosterMetric`. Weights of the data are used.
+    The parameters are those of `propriety.integrations.batch_sums.BoosterMetric`. Weights of the data are used.
 
     Examples
     --------
@@ -102,7 +102,7 @@ class CustomMetric(RememberedMetric):
 class EvalMetric(RememberedMetric):
     """A rule as the `eval_metric` of `XGBClassifier`.
 
-    The parameters are those of `propriety.integrations.boosters.BoosterMetric`. `sample_weight_eval_set` is used.
+    The parameters are those of `propriety.integrations.batch_sums.BoosterMetric`. `sample_weight_eval_set` is used.
 
     Examples
     --------

@@ -10,7 +10,6 @@ from propriety.recalibration.class_maps import (
     fit_classes_as_they_are,
     fit_classes_floored,
 )
-from propriety.recalibration.class_methods import CLASS_METHODS, OneVsRestMap, fit_one_vs_rest
 from propriety.recalibration.class_rows import ClassRows, floor_of_classes
 from propriety.recalibration.logistic_maps import (
     BetaMap,
@@ -31,7 +30,7 @@ from propriety.recalibration.maps import (
     floor_of,
     prior_correction,
 )
-from propriety.recalibration.methods import METHODS
+from propriety.recalibration.methods import CLASS_METHODS, METHODS, OneVsRestMap, fit_one_vs_rest
 from propriety.recalibration.segment_map import SegmentEffect, SegmentMap
 from propriety.recalibration.spline_map import SplineMap, fit_shrunk_spline, fit_spline
 from propriety.recalibration.venn_abers import VennAbersMap, fit_venn_abers

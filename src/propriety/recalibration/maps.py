@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logit
 
-from propriety.calibration.pav import pool_adjacent_violators
+from propriety.calibration.blocks import pool_adjacent_violators
 from propriety.checks import check_inside, is_number
 from propriety.errors import InputValueError
 from propriety.recalibration.written_maps import (

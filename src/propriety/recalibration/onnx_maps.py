@@ -13,8 +13,8 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from propriety.errors import InputValueError, MissingDependencyError
 from propriety.recalibration.class_maps import ClassMap
-from propriety.recalibration.class_methods import OneVsRestMap
 from propriety.recalibration.maps import IsotonicMap, RecalibrationMap
+from propriety.recalibration.methods import OneVsRestMap
 from propriety.recalibration.venn_abers import VennAbersMap
 from propriety.result import Floats
 

@@ -22,11 +22,10 @@ from propriety.inference.measures import MeanScore
 from propriety.inference.verdicts import holm, verdicts_of
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import Data
-from propriety.recalibration.class_methods import CLASS_METHODS
 from propriety.recalibration.class_rows import ClassRows
 from propriety.recalibration.cross_fitting import ClassCrossFit, CrossFit, Fits, fitted_maps, maps_by_fold
 from propriety.recalibration.folds import DEFAULT_FOLDS, ClassFolds, Folds, folds_of
-from propriety.recalibration.methods import METHODS
+from propriety.recalibration.methods import CLASS_METHODS, METHODS
 from propriety.recalibration.result import Gain, Recalibration, RecalibrationVerdict, words_of_segments
 from propriety.recalibration.segment_folds import (
     BY_SEGMENT,

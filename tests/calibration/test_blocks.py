@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from propriety import ForecastTable
-from propriety.calibration import pav
-from propriety.calibration.pav import Blocks, pool_adjacent_violators
+from propriety.calibration.blocks import POOLED, Blocks, pool_adjacent_violators
 
 
 def table():
@@ -17,7 +16,9 @@ def table():
 
 def test_a_table_is_pooled_once(monkeypatch):
     pooled = []
-    monkeypatch.setattr(pav, "isotonic_starts", lambda *given: pooled.append(given) or np.array([0, 1, 3, 4]))
+    monkeypatch.setattr(
+        "propriety.calibration.blocks.isotonic_starts", lambda *given: pooled.append(given) or np.array([0, 1, 3, 4])
+    )
     one, other = table(), table()
     assert pool_adjacent_violators(one) is pool_adjacent_violators(one)
     assert len(pooled) == 1
@@ -27,13 +28,13 @@ def test_a_table_is_pooled_once(monkeypatch):
 
 def test_blocks_go_with_their_table():
     one = table()
-    blocks = weakref.ref(one), len(pav.POOLED)
+    blocks = weakref.ref(one), len(POOLED)
     pool_adjacent_violators(one)
-    assert len(pav.POOLED) == blocks[1] + 1
+    assert len(POOLED) == blocks[1] + 1
     del one
     gc.collect()
     assert blocks[0]() is None
-    assert len(pav.POOLED) <= blocks[1]
+    assert len(POOLED) <= blocks[1]
 
 
 def test_blocks_cannot_be_changed():
