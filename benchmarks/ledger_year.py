@@ -28,6 +28,7 @@ import duckdb
 import numpy as np
 
 import propriety as pr
+from propriety.tables.forecast_table import ForecastTable
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "quality"))
 from record import IN_THE_SCRIPT, table, write
@@ -130,7 +131,7 @@ def answers_of_all(connection: Any, path: str) -> Iterator[tuple[str, str, float
             for name, value in (("brier", brier), ("log", log), ("excess", excess), ("observed_expected", ratio))
         )
         columns = connection.sql(f"SELECT y, {model} AS p FROM '{path}'").to_arrow_table()  # noqa: S608  (as above)
-        exact = pr.ForecastTable.from_predictions(columns.column("y").to_numpy(), columns.column("p").to_numpy())
+        exact = ForecastTable.from_predictions(columns.column("y").to_numpy(), columns.column("p").to_numpy())
         parts = pr.decompose(exact)
         yield model, "auc", pr.roc_curve(exact).auc
         yield model, "miscalibration", parts.miscalibration

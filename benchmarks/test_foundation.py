@@ -10,6 +10,7 @@ import pytest
 from sklearn.metrics import brier_score_loss
 
 import propriety as pr
+from propriety.tables.forecast_table import ForecastTable
 
 N = 10_000_000
 ROUNDS = 5
@@ -40,7 +41,7 @@ def ratio(benchmark, ours, theirs):
 @pytest.mark.parametrize("decimals", [17, 3], ids=["continuous", "thousandths"])
 def test_a_table_costs_little_more_than_a_sort(benchmark, sample, decimals):
     y, p = sample[0], np.round(sample[1], decimals)
-    assert ratio(benchmark, lambda: pr.ForecastTable.from_predictions(y, p), lambda: np.sort(p)) <= 2.5
+    assert ratio(benchmark, lambda: ForecastTable.from_predictions(y, p), lambda: np.sort(p)) <= 2.5
 
 
 @pytest.mark.parametrize("dtype", [bool, np.int64], ids=["boolean", "integer"])

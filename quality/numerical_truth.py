@@ -29,6 +29,7 @@ from record import RESULTS, table, write
 
 import propriety as pr
 from propriety.ledger.engine_moments import sums_of_lazy
+from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.lazy_reading import read_lazy_cases
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "truth"))
@@ -91,7 +92,7 @@ def on_engine(frame: object, rows: int, *, weighted: bool) -> Iterator[tuple[str
         yield repr(rule), float(sums.mean[0, 0])
 
 
-def wrong_counts(counted: pr.ForecastTable, rows: int) -> int:
+def wrong_counts(counted: ForecastTable, rows: int) -> int:
     """Return how many counts of a table are not the whole numbers that they must be."""
     each = rows // PERIOD * np.arange(1, VALUES + 1)
     wrong = (counted.events != each) | (counted.non_events != rows // VALUES - each)
@@ -130,9 +131,9 @@ def sums(rows: int, folder: Path, exact: Mapping[bool, Mapping[str, Any]]) -> li
                 row[words] = f"{relative_error(mean, exact[weighted][rule]):.1e}"
         if frame is None:
             forecast, event, _ = (np.tile(column, rows // PERIOD) for column in period())
-            counted = pr.ForecastTable.from_predictions(event, forecast)
+            counted = ForecastTable.from_predictions(event, forecast)
         else:
-            counted = pr.ForecastTable.from_frame(frame, outcome="y", forecast="p")
+            counted = ForecastTable.from_frame(frame, outcome="y", forecast="p")
         for rule in RULES:
             mean = float(pr.mean_score(counted, rule=rule))
             row[f"{rule!r}, by table"] = f"{relative_error(mean, exact[False][repr(rule)]):.1e}"

@@ -22,6 +22,7 @@ import polars as pl
 from record import IN_THE_SCRIPT, table, write
 
 import propriety as pr
+from propriety.tables.forecast_table import ForecastTable
 
 TESTS = Path(__file__).resolve().parent.parent / "tests" / "stability"
 sys.path.insert(0, str(TESTS))
@@ -104,8 +105,8 @@ def shards() -> Iterator[dict[str, Any]]:
     every = calls.OF_AN_EVENT | calls.DRAWN
     known = {name: calls.exact(call(calls.table(d))) for name, call in every.items()}
     for number in (2, 7, 100):
-        parts = [pr.ForecastTable.from_predictions(d.y[k::number], d.p[k::number]) for k in range(number)]
-        merged = [pr.ForecastTable.merge(parts), sum(parts[::-1])]
+        parts = [ForecastTable.from_predictions(d.y[k::number], d.p[k::number]) for k in range(number)]
+        merged = [ForecastTable.merge(parts), sum(parts[::-1])]
         pairs = [({name: calls.exact(call(one)) for name, call in every.items()}, known) for one in merged]
         yield compared("shards", f"{number} tables, merged and added", pairs)
 
@@ -116,11 +117,11 @@ def engines() -> Iterator[dict[str, Any]]:
         weight = d.binary.get("sample_weight")
         frame = pl.DataFrame({"y": d.y, "p": d.q} | ({} if weight is None else {"w": weight}))
         options: dict[str, Any] = {"outcome": "y", "forecast": "p", "weight": None if weight is None else "w"}
-        known = {"table": calls.exact(pr.ForecastTable.from_frame(frame, **options))}
+        known = {"table": calls.exact(ForecastTable.from_frame(frame, **options))}
         made = {"Polars": frame.lazy()}
         made |= {f"DuckDB, {number} threads": relation(frame, number) for number in (1, 2, 8)}
         for name, lazy in made.items():
-            found = {"table": calls.exact(pr.ForecastTable.from_frame(lazy, **options))}
+            found = {"table": calls.exact(ForecastTable.from_frame(lazy, **options))}
             cases = f"{ROWS:,} {'unweighted' if weight is None else 'weighted'} cases"
             yield compared("engine", f"{name}, {cases}", [(found, known)])
 

@@ -21,6 +21,7 @@ from study_tables import write_rows
 
 import propriety as pr
 from propriety.inference.estimates import limits_of
+from propriety.tables.forecast_table import ForecastTable
 
 ERRORS = {"25%": 3.0, "5.6%": 17.0}
 DESIGNS = ("independent", "tied", "weighted", "clustered")
@@ -47,7 +48,7 @@ def cover(n: int, error: str, design: str, replicates: int) -> list[dict[str, ob
     """Return how often the intervals and tests of one setting hold."""
     generator = np.random.default_rng([n, len(error), DESIGNS.index(design)])
     whole = draw(1_000_000, ERRORS[error], design, generator, clusters=20_000)
-    table = pr.ForecastTable.from_predictions(whole["right"], whole["one"])
+    table = ForecastTable.from_predictions(whole["right"], whole["one"])
     truth = {name: area.value(table) for name, area in AREAS.items()}
     counts = {name: np.zeros(4) for name in AREAS}
     for _ in range(replicates):

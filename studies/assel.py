@@ -20,6 +20,7 @@ from scipy.special import expit, ndtr
 from study_tables import write_rows
 
 import propriety as pr
+from propriety.tables.forecast_table import ForecastTable
 
 PREVALENCE, DISTANCE = 0.2, 0.95
 INTERVAL, TREATED_AT = (0.05, 0.2), (0.05, 0.1, 0.2)
@@ -43,24 +44,24 @@ TESTS = {  # Sensitivity and specificity.
 }
 
 
-def forecast_table(intercept: float, slope: float, cells: int) -> pr.ForecastTable:
+def forecast_table(intercept: float, slope: float, cells: int) -> ForecastTable:
     """Return the population of a forecast expit(intercept + slope z), in cells of z with their exact probabilities."""
     edges = np.linspace(-8.0, DISTANCE + 8.0, cells + 1)
     z = (edges[:-1] + edges[1:]) / 2.0
     mass = [PREVALENCE * np.diff(ndtr(edges - DISTANCE)), (1.0 - PREVALENCE) * np.diff(ndtr(edges))]
-    return pr.ForecastTable.from_predictions(
+    return ForecastTable.from_predictions(
         np.repeat([1, 0], cells), np.tile(expit(intercept + slope * z), 2), sample_weight=np.concatenate(mass)
     )
 
 
-def binary_test(sensitivity: float, specificity: float) -> pr.ForecastTable:
+def binary_test(sensitivity: float, specificity: float) -> ForecastTable:
     """Return the population of a test whose results are taken for probabilities 0 and 1."""
     ill, well = PREVALENCE, 1.0 - PREVALENCE
     weight = [ill * sensitivity, ill * (1.0 - sensitivity), well * (1.0 - specificity), well * specificity]
-    return pr.ForecastTable.from_predictions([1, 1, 0, 0], [1.0, 0.0, 1.0, 0.0], sample_weight=weight)
+    return ForecastTable.from_predictions([1, 1, 0, 0], [1.0, 0.0, 1.0, 0.0], sample_weight=weight)
 
 
-def scores(table: pr.ForecastTable) -> dict[str, float]:
+def scores(table: ForecastTable) -> dict[str, float]:
     """Return the row of one forecast or test; net benefit is better when higher."""
     net_benefit = pr.decision_curve(table, grid=TREATED_AT).net_benefit
     found = {

@@ -27,6 +27,7 @@ from study_tables import RESULTS, write_rows
 
 import propriety as pr
 from propriety.decisions.ranking_map import ranking_map
+from propriety.tables.forecast_table import ForecastTable
 
 DATA = Path(os.environ.get("PROPRIETY_DATA", "data")) / "bcsc.csv"
 MODELS = {
@@ -52,7 +53,7 @@ def read(path: Path) -> tuple[np.ndarray, dict[str, np.ndarray]]:
 
 def scores(y: np.ndarray, p: np.ndarray) -> dict[str, float]:
     """Return every measure of one forecast; net benefit and the area are better when higher."""
-    table = pr.ForecastTable.from_predictions(y, p)
+    table = ForecastTable.from_predictions(y, p)
     found = {"auc": pr.roc_curve(table).auc, "brier": pr.brier_score(table), "log": pr.log_score(table)}
     for name, interval in (("used", USED), ("stated", STATED)):
         found[f"bounded_brier_{name}"] = pr.bounded_brier_score(table, thresholds=interval, normalize="none")

@@ -32,6 +32,7 @@ from propriety.calibration.squared_distance import squared_distance
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.calibration_testing import calibration_test_of
 from propriety.ledger.sources import open_ledger
+from propriety.tables.forecast_table import ForecastTable
 
 LEVEL = 0.05
 Truth = Callable[[np.ndarray], np.ndarray]
@@ -245,7 +246,7 @@ def rows_of_parts(samples: int, design: str) -> Iterator[dict[str, Any]]:
             draw = independent(*shape, n, truth)
             for _ in range(many):
                 sample = draw(generator)
-                table = pr.ForecastTable.from_predictions(sample.y, sample.p)
+                table = ForecastTable.from_predictions(sample.y, sample.p)
                 found = {part: squared_distance(table, part, level=0.95) for part in true}  # type: ignore[arg-type]
                 for part, one in found.items():
                     held[part] += one.low <= true[part] <= one.high

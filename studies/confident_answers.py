@@ -19,6 +19,7 @@ from abstention import DESIGNS, ERRORS, draw
 from study_tables import write_rows
 
 import propriety as pr
+from propriety.tables.forecast_table import ForecastTable
 
 MEASURES = (
     pr.measures.AccuracyAtCoverage(0.1, threshold=0.0),
@@ -41,7 +42,7 @@ def cover(n: int, error: str, design: str, replicates: int) -> list[dict[str, ob
     """Return how often the intervals of one setting hold the truth."""
     generator = np.random.default_rng([n, len(error), DESIGNS.index(design), 1])
     whole = draw(1_000_000, ERRORS[error], design, generator, clusters=20_000)
-    table = pr.ForecastTable.from_predictions(whole["right"], whole["one"])
+    table = ForecastTable.from_predictions(whole["right"], whole["one"])
     truth = np.array([measure.value(table) for measure in MEASURES])
     limits = np.empty((replicates, len(MEASURES), 2))
     for sample in limits:

@@ -30,6 +30,7 @@ from scipy.special import betainc, expit, logit
 from study_tables import write_rows
 
 import propriety as pr
+from propriety.tables.forecast_table import ForecastTable
 
 Floats = NDArray[np.float64]
 
@@ -69,7 +70,7 @@ def bounds(non_events: Floats, events: Floats) -> Floats:
     cells = len(events)
     filled = np.flatnonzero(events + non_events)
     events, non_events = events[filled], non_events[filled]
-    table = pr.ForecastTable(
+    table = ForecastTable(
         forecast=(filled + 0.5) / cells,
         events=events,
         non_events=non_events,

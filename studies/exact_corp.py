@@ -24,9 +24,9 @@ import duckdb
 import numpy as np
 from study_tables import write_rows
 
-import propriety as pr
 from propriety.calibration.blocks import pool_adjacent_violators
 from propriety.tables import refinement
+from propriety.tables.forecast_table import ForecastTable
 
 CASES = """
     SELECT p, (u < least(greatest(p + sin(20 * p) / 50, 0), 1))::TINYINT AS y
@@ -38,14 +38,14 @@ CASES = """
 FIELDS = ("forecast_min", "forecast_max", "event_rate", "weight")
 
 
-def blocks_of(table: pr.ForecastTable) -> dict[str, np.ndarray]:
+def blocks_of(table: ForecastTable) -> dict[str, np.ndarray]:
     """Return the fields of the pooled blocks of a table."""
     blocks = pool_adjacent_violators(table)
     ends = table.forecast[blocks.start[:-1]], table.forecast[blocks.start[1:] - 1]
     return dict(zip(FIELDS, (*ends, blocks.event_rate, blocks.weight), strict=True))
 
 
-def refined(rows: int) -> tuple[pr.ForecastTable, dict[str, Any]]:
+def refined(rows: int) -> tuple[ForecastTable, dict[str, Any]]:
     """Make the refined table of so many cases and say what it took."""
     queries: list[tuple[float, float]] = []
     aggregate = refinement.aggregate
@@ -60,7 +60,7 @@ def refined(rows: int) -> tuple[pr.ForecastTable, dict[str, Any]]:
     with duckdb.connect() as connection:
         frame = connection.sql(CASES.format(rows=rows))
         begin, busy = time.perf_counter(), time.process_time()
-        table = pr.ForecastTable.from_frame(frame, outcome="y", forecast="p")
+        table = ForecastTable.from_frame(frame, outcome="y", forecast="p")
         seconds, busy = time.perf_counter() - begin, time.process_time() - busy
     refinement.aggregate = aggregate
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
@@ -81,7 +81,7 @@ def exact_blocks(rows: int) -> dict[str, np.ndarray]:
     """Pool all cases in NumPy."""
     with duckdb.connect() as connection:
         columns = connection.sql(CASES.format(rows=rows)).fetchnumpy()
-    return blocks_of(pr.ForecastTable.from_predictions(columns["y"], columns["p"]))
+    return blocks_of(ForecastTable.from_predictions(columns["y"], columns["p"]))
 
 
 def measured(rows: int, *, compare: bool) -> dict[str, Any]:

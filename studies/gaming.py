@@ -32,6 +32,7 @@ from study_tables import RESULTS, write_rows
 
 import propriety as pr
 from propriety.plots.drawing import COLORS, DASHES, SMALL
+from propriety.tables.forecast_table import ForecastTable
 
 CASES = (10, 30, 100, 300, 1000)
 CUTS = (-3.0, -1.0, 1.0, 3.0)  # Of the latent severity, which is logistic around a normal mean with this deviation:
@@ -177,10 +178,10 @@ def _running_means(case_losses: np.ndarray, contests: int) -> np.ndarray:
     return totals / np.array(CASES)
 
 
-def alarms(truths: np.ndarray, reports: np.ndarray) -> pr.ForecastTable:
+def alarms(truths: np.ndarray, reports: np.ndarray) -> ForecastTable:
     """Return the table of the event "the worst class", with each truth in place of many outcomes."""
     worst = truths[:, -1]
-    return pr.ForecastTable.from_predictions(
+    return ForecastTable.from_predictions(
         np.repeat([1, 0], len(worst)), np.tile(reports[:, -1], 2), sample_weight=np.concatenate([worst, 1.0 - worst])
     )
 

@@ -34,6 +34,7 @@ from propriety.inference.comparison import compare_of
 from propriety.inference.estimation import estimate_of
 from propriety.inference.measures import MeanScore
 from propriety.ledger.sources import open_ledger
+from propriety.tables.forecast_table import ForecastTable
 
 SHAPE, RATE = 1.4, 0.3
 HORIZONS = np.array([0.25, 0.5, 0.75, 1.0])
@@ -116,7 +117,7 @@ def truths(design: str) -> dict[str, float]:
     kind = "competing" if design == "competing" else "integrated"
     cases = draw(kind, 1_000_000, np.random.default_rng(11))
     happened = [(cases.event <= horizon) & (cases.event < cases.other) for horizon in HORIZONS]
-    tables = {model: pr.ForecastTable.from_predictions(happened[-1], p[:, -1]) for model, p in cases.forecasts.items()}
+    tables = {model: ForecastTable.from_predictions(happened[-1], p[:, -1]) for model, p in cases.forecasts.items()}
     found = {f"{name} a": measure.value(tables["a"]) for name, measure in MEASURES.items()}
     found |= {name: measure.value(tables["a"]) - measure.value(tables["b"]) for name, measure in PAIRED.items()}
     scores = [float(np.mean((y - p) ** 2)) for y, p in zip(happened, cases.forecasts["a"].T, strict=True)]

@@ -34,6 +34,7 @@ from propriety.inference.comparison import compare_of
 from propriety.inference.estimation import estimate_of
 from propriety.inference.measures import MeanScore
 from propriety.ledger.sources import open_ledger
+from propriety.tables.forecast_table import ForecastTable
 
 SHAPE, HORIZON = 1.4, 1.0
 # How censoring depends on the case, and how the weights allow for it.
@@ -100,7 +101,7 @@ def truths(rate: float) -> dict[str, float]:
     """Return the values of all measures in a large sample without censoring."""
     cases = draw(2_000_000, rate, "independent", np.random.default_rng(11))
     y = cases.time <= HORIZON
-    tables = {model: pr.ForecastTable.from_predictions(y, p) for model, p in cases.forecasts.items()}
+    tables = {model: ForecastTable.from_predictions(y, p) for model, p in cases.forecasts.items()}
     found = {name: measure.value(tables[model]) for name, (model, measure) in SINGLE.items()}
     # The forecasts of a are the true probabilities.
     found |= {"slope a": 1.0, "O/E a": 1.0}

@@ -31,6 +31,7 @@ from scipy.special import expit, logit, ndtri
 from scipy.stats import beta
 
 import propriety as pr
+from propriety.tables.forecast_table import ForecastTable
 
 mpl.use("agg")
 from matplotlib import pyplot as plt
@@ -79,7 +80,7 @@ class Setting:
         happens = generator.random(self.n) < expit(base + EFFECT * effect[cluster])
         return happens, self.forecast(marginal(base)), cluster
 
-    def population(self) -> pr.ForecastTable:
+    def population(self) -> ForecastTable:
         """Return the table of everybody."""
         at = (np.arange(POPULATION) + 0.5) / POPULATION
         if self.clusters:
@@ -87,7 +88,7 @@ class Setting:
         else:
             rate = beta(*SHAPES[self.prevalence]).ppf(at)
         weight = np.concatenate([rate, 1.0 - rate]) / POPULATION
-        return pr.ForecastTable.from_predictions(
+        return ForecastTable.from_predictions(
             np.repeat([1, 0], POPULATION), np.tile(self.forecast(rate), 2), sample_weight=weight
         )
 

@@ -36,6 +36,7 @@ from study_tables import write_rows
 import propriety as pr
 from propriety.errors import UNDEFINED
 from propriety.inference.measures import MeanScore, Measure
+from propriety.tables.forecast_table import ForecastTable
 
 N, NEW, DRAWS = 200, 20_000, 60
 EFFECTS = np.array([0.8, 0.5, 0.3, 0.3, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])
@@ -60,7 +61,7 @@ def draw(n: int, effects: np.ndarray, generator: np.random.Generator) -> tuple[n
 def value(measure: Measure, y: np.ndarray, p: np.ndarray) -> float:
     """Return the value of a measure; NaN if it is undefined."""
     try:
-        return measure.value(pr.ForecastTable.from_predictions(y, p))
+        return measure.value(ForecastTable.from_predictions(y, p))
     except UNDEFINED:
         return np.nan
 

@@ -24,6 +24,7 @@ from study_tables import RESULTS, write_rows
 
 import propriety as pr
 from propriety.calibration.calibration_test import calibration_test
+from propriety.tables.forecast_table import ForecastTable
 
 KNOWN = 100_000
 CLUSTER, ICC = 10, 0.3
@@ -114,7 +115,7 @@ def tests(replicates: int, done: set[object]) -> Iterator[Row]:
         for _ in range(replicates):
             p = expit(generator.normal(mean, 1.0, int(planned.required)))
             y = generator.random(len(p)) < expit(slope * logit(p) + shift)
-            table = pr.ForecastTable.from_predictions(y, p)
+            table = ForecastTable.from_predictions(y, p)
             found.append(calibration_test(table, n_resamples=99, seed=1).p_value <= 0.05)
         yield row_of(design, planned, 0, found)
 

@@ -25,6 +25,7 @@ from study_tables import RESULTS, write_rows
 
 import propriety as pr
 from propriety.calibration.bands import CRITICAL
+from propriety.tables.forecast_table import ForecastTable
 
 SIZES = (200, 500, 5000)
 POINTS = (0.02, 0.1, 0.5, 0.9, 0.98)
@@ -115,7 +116,7 @@ def cover(design: str, truth: str, n: int, samples: int) -> Iterator[dict[str, o
     held, width = np.zeros((len(LEVELS), len(points))), np.zeros((len(LEVELS), len(points)))
     for _ in range(samples):
         y, p, weight = draw(design, truth, n, generator)
-        table = pr.ForecastTable.from_predictions(y, p, sample_weight=None if (weight == 1.0).all() else weight)
+        table = ForecastTable.from_predictions(y, p, sample_weight=None if (weight == 1.0).all() else weight)
         curve = pr.reliability_curve(table)
         for row, level in enumerate(LEVELS):
             (band,) = curve.with_confidence_band(level=level).bands

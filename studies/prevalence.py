@@ -27,6 +27,7 @@ from scipy.special import expit, logit
 from study_tables import RESULTS, write_rows
 
 import propriety as pr
+from propriety.tables.forecast_table import ForecastTable
 
 RATE, APART = 0.02, 1.2
 ASKED = ("case-control", "estimate_prevalence")
@@ -102,7 +103,7 @@ def case_control(design: Design, replicates: int) -> list[dict[str, object]]:
     outcome = np.repeat([1, 0], many)
     drawn = models(design, signals(design, many, many, generator), generator.normal(size=2 * many))
     weight = np.where(outcome == 1, RATE, 1.0 - RATE)
-    tables = {name: pr.ForecastTable.from_predictions(outcome, p, sample_weight=weight) for name, p in drawn.items()}
+    tables = {name: ForecastTable.from_predictions(outcome, p, sample_weight=weight) for name, p in drawn.items()}
     tables = {name: table.grid(2**16) for name, table in tables.items()}
     truth = {name: pr.estimate(tables["full"], measure=one).value for name, one in MEASURES.items()}
     apart = float(pr.brier_score(tables["full"]) - pr.brier_score(tables["dim"]))
@@ -146,7 +147,7 @@ def shifted(slope: float, replicates: int) -> list[dict[str, object]]:
             y, other = generator.random(n) < labelled, generator.random(m) < unlabelled
             p = forecasts(generator.normal(size=n) + apart * y, labelled, slope, apart)
             new = forecasts(generator.normal(size=m) + apart * other, labelled, slope, apart)
-            table = pr.ForecastTable.from_predictions(y, p)
+            table = ForecastTable.from_predictions(y, p)
             for method in held:
                 found = pr.estimate_prevalence(table, unlabelled=new, method=method)  # type: ignore[arg-type]
                 held[method] += found.low <= unlabelled <= found.high

@@ -35,6 +35,7 @@ from propriety.inference.measures import MeanScore, Measure
 from propriety.inference.random_effects import HeterogeneityMethod, random_effects
 from propriety.inference.site_errors import SiteCounts, site_errors
 from propriety.ledger.sources import open_ledger
+from propriety.tables.forecast_table import ForecastTable
 
 NUMBERS = (5, 12, 30)
 MEASURES: tuple[Measure, ...] = (
@@ -90,7 +91,7 @@ def true_values(design: Design, sites: int, generator: np.random.Generator) -> n
         rate = expit(a + design.middle + b * GRID)
         weight = np.concatenate([rate, 1.0 - rate])
         p = np.tile(expit(design.middle + GRID), 2)
-        table = pr.ForecastTable.from_predictions(HAPPENED, p, sample_weight=weight)
+        table = ForecastTable.from_predictions(HAPPENED, p, sample_weight=weight)
         found[place] = [on_scale(one, np.array(one.value(table))) for one in design.measures]
     return found
 

@@ -18,6 +18,7 @@ from propriety.errors import (
     UnsupportedOperationError,
     Wording,
 )
+from propriety.tables.forecast_table import ForecastTable
 
 KINDS = [
     ImproperRuleError,
@@ -107,7 +108,7 @@ def test_a_group_at_fault_is_a_part():
     with pytest.raises(
         InputValueError, match=r"^In the group 's': y_proba must lie in \[0, 1\]; row 0 is 1.2"
     ) as caught:
-        pr.ForecastTable.from_frame(frame, outcome="y", forecast="p", by="site")
+        ForecastTable.from_frame(frame, outcome="y", forecast="p", by="site")
     assert caught.value.groups == ("s",)
     assert caught.value.demand == "must lie in [0, 1]"
 

@@ -13,6 +13,7 @@ import pytest
 import propriety as pr
 from propriety.errors import ProprietyError
 from propriety.public_names import public_names
+from propriety.tables.forecast_table import ForecastTable
 
 RNG = np.random.default_rng(1)
 N = 30
@@ -50,7 +51,7 @@ GIVEN = {
     "two models": (Y, {"a": P, "b": 1 - P}),
     "no forecasts": (Y, None),
     "a frame": (pytest.importorskip("polars").DataFrame({"y": Y, "p": P}), "p"),
-    "a table": (pr.ForecastTable.from_predictions(Y, P), P),
+    "a table": (ForecastTable.from_predictions(Y, P), P),
     "a ledger of classes": (pr.condense(K, {"a": ROWS}), None),
 }
 OPTIONS = [
@@ -104,7 +105,7 @@ def functions():
         if inspect.isfunction(found) and next(iter(inspect.signature(found).parameters)) in ("y_true", "correct"):
             yield name, found
     for name in ("from_predictions", "per_class", "per_cut_point"):
-        yield f"ForecastTable.{name}", getattr(pr.ForecastTable, name)
+        yield f"ForecastTable.{name}", getattr(ForecastTable, name)
 
 
 @pytest.mark.parametrize("function", [pytest.param(found, id=name) for name, found in functions()])

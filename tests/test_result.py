@@ -11,6 +11,7 @@ import pytest
 
 import propriety as pr
 from propriety import result
+from propriety.tables.forecast_table import ForecastTable
 
 
 def test_a_score_is_a_number_that_knows_what_it_is():
@@ -50,16 +51,16 @@ def test_a_perfect_log_score_is_zero_and_not_minus_zero():
 def test_frames_without_a_frame_library_say_what_to_install(monkeypatch):
     monkeypatch.setattr(result.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(pr.errors.MissingDependencyError, match="pip install pandas"):
-        pr.ForecastTable.from_predictions([0], [0.5]).to_frame()
+        ForecastTable.from_predictions([0], [0.5]).to_frame()
 
 
 def test_the_first_installed_library_makes_the_frame(monkeypatch):
     monkeypatch.setattr(result.importlib.util, "find_spec", lambda name: name == "polars" or None)
-    assert isinstance(pr.ForecastTable.from_predictions([0], [0.5]).to_frame(), pl.DataFrame)
+    assert isinstance(ForecastTable.from_predictions([0], [0.5]).to_frame(), pl.DataFrame)
 
 
 def test_the_notebook_view_escapes_and_shortens():
-    table = pr.ForecastTable.from_predictions(np.arange(50) % 2, np.arange(50) / 100)
+    table = ForecastTable.from_predictions(np.arange(50) % 2, np.arange(50) / 100)
     shown = table._repr_html_()
     assert shown.count("<tr>") == 11
     assert "40 more rows" in shown

@@ -23,7 +23,7 @@ SHARED = 7  # Parameters of at least this many functions have a column of their 
 # The declarations of each parameter that has several, with the reason for each.
 DIFFERENT = {
     "y_true": {
-        "Outcomes": "analyses of one model read predictions, cases or a forecast table",
+        "Outcomes": "analyses of one model read predictions, cases or a ledger",
         "ArrayLike | Cases": "analyses that need the individual cases, or compare forecasts case by case",
         "ArrayLike": "`validate` fits learners to the outcomes",
         "CensoredOutcomes": "`horizon_curve` reads outcomes by several horizons",
@@ -88,7 +88,6 @@ DIFFERENT = {
     "ledger": {
         "Ledger": "functions of the moments and keys of a ledger",
         "Ledger | Cases | LazyCases": "`monitor` condenses cases by its period",
-        "Ledger | ForecastTable": "`at_prevalence` weights the events of tables",
     },
     "thresholds": {
         "Thresholds | None = None": "a threshold or a range; the default is all thresholds",

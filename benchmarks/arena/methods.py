@@ -17,6 +17,7 @@ import propriety as pr
 from propriety.recalibration.class_rows import ClassRows
 from propriety.recalibration.methods import CLASS_METHODS, METHODS
 from propriety.result import Floats
+from propriety.tables.forecast_table import ForecastTable
 
 __all__ = ["OF_CLASSES", "OF_EVENTS"]
 
@@ -59,7 +60,7 @@ def _event(fit: Callable[[Floats, Floats], Fitted]) -> Method:
 
 
 def _ours(method: str) -> Method:
-    return _event(lambda p, y: METHODS[method](pr.ForecastTable.from_predictions(y, p)))
+    return _event(lambda p, y: METHODS[method](ForecastTable.from_predictions(y, p)))
 
 
 def _ours_of_classes(method: str) -> Method:

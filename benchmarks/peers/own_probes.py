@@ -10,6 +10,7 @@ from typing import Any
 
 import propriety as pr
 from propriety.errors import ProprietyError
+from propriety.tables.forecast_table import ForecastTable
 
 __all__ = ["ABOUT_FORECASTS", "OF_ROWS", "WITHOUT_WEIGHTS", "WITH_WEIGHTS", "answer_of"]
 
@@ -77,7 +78,7 @@ WITHOUT_WEIGHTS: dict[str, Call] = {
 }
 # Functions of forecasts alone, or with outcomes that are given here.
 ABOUT_FORECASTS: dict[str, Call] = {
-    "a map": lambda _, p, __: pr.recalibration.fit_isotonic(pr.ForecastTable(**TABLE))(p).sum(),
+    "a map": lambda _, p, __: pr.recalibration.fit_isotonic(ForecastTable(**TABLE))(p).sum(),
     "bayes_decisions": lambda _, p, __: pr.bayes_decisions(p).sum(),
     "before_labels": lambda _, p, __: pr.before_labels(p).n,
     "brier_score by a horizon": lambda _, p, __: by_horizon(pr.censored(TIMES, ENDS, horizons=4.0), p),

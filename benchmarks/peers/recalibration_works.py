@@ -7,15 +7,15 @@ from collections.abc import Mapping
 import numpy as np
 from sample import Sample, Works
 
-import propriety as pr
 from propriety.recalibration import CLASS_METHODS, METHODS, ClassRows
+from propriety.tables.forecast_table import ForecastTable
 
 __all__ = ["RECALIBRATIONS"]
 
 
 def ours(method: str, s: Sample) -> np.ndarray:
     """Return the forecasts after recalibration."""
-    return METHODS[method](pr.ForecastTable.from_predictions(s.y, s.p))(s.p)
+    return METHODS[method](ForecastTable.from_predictions(s.y, s.p))(s.p)
 
 
 def both(p: np.ndarray) -> np.ndarray:

@@ -17,6 +17,6 @@ truth /= truth.sum(axis=1, keepdims=True)
 y = (rng.random((2_000, 1)) > truth.cumsum(axis=1)[:, :-1]).sum(axis=1)
 P = truth**1.8 / (truth**1.8).sum(axis=1, keepdims=True)
 
-tables = pr.ForecastTable.per_cut_point(y, P)
+tables = pr.condense(y, P, ordered=True).tables()
 curves = {grade: pr.reliability_curve(t).with_consistency_band(seed=1) for grade, t in tables.items()}
 figure = pr.plots.plot_cut_point_reliability(curves)

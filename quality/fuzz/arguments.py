@@ -19,6 +19,7 @@ from drawing import Drawing
 import propriety as pr
 from propriety.errors import ProprietyError
 from propriety.tables import cases, pooling
+from propriety.tables.forecast_table import ForecastTable
 
 __all__ = ["one"]
 
@@ -53,7 +54,7 @@ def _event(drawing: Drawing) -> None:
         w, w_kind = _held(drawing, containers.NUMBERS, _numbers(drawing, n, lambda: float(drawing.number(4))))
     options: dict[str, Any] = {"sample_weight": w} | _options(drawing, family)
     judged = None if "" in (y_kind, p_kind, w_kind) else _judged_event(y, p, w, options)
-    table = _answer(lambda: pr.ForecastTable.from_predictions(y, p, **options))
+    table = _answer(lambda: ForecastTable.from_predictions(y, p, **options))
     brier = _answer(lambda: pr.brier_score(pr.cases(y, p, **options)))
     _agree(table is None, brier is None, "the table and the score do not both refuse")
     if judged is None or table is None or brier is None:
@@ -89,7 +90,7 @@ def _classes(drawing: Drawing) -> None:
         return
     _compare_scores(brier, pr.log_score(pr.cases(y, rows, **weighted, **options)), judged)
     _close(ranked, oracle.rps(judged), "the ranked probability score")
-    tables = pr.ForecastTable.per_class(y, rows, **weighted, **_without(options, "pos_label"))
+    tables = ForecastTable.per_class(y, rows, **weighted, **_without(options, "pos_label"))
     _close(math.fsum(pr.brier_score(table) for table in tables.values()), oracle.brier(judged), "the sum over classes")
     parts = pr.decompose(pr.cases(y, rows, **weighted, **_without(options, "pos_label")))
     _close(parts.miscalibration - parts.discrimination + parts.uncertainty, oracle.brier(judged), "the parts of rows")
@@ -102,7 +103,7 @@ def _compare_scores(brier: pr.results.Score, log: pr.results.Score, judged: orac
     _close(brier.weight, float(judged.weight), "the weight of a score")
 
 
-def _compare_table(table: pr.ForecastTable, judged: oracle.Judged) -> None:
+def _compare_table(table: ForecastTable, judged: oracle.Judged) -> None:
     """Compare the rows of a table with sums by forecast."""
     sums: dict[Fraction, list[Fraction]] = {}
     for forecast, event, weight in judged.heavy:
@@ -115,7 +116,7 @@ def _compare_table(table: pr.ForecastTable, judged: oracle.Judged) -> None:
     _close(table.weight_squares, float(sum(w * w for _, _, w in judged.heavy)), "the squared weights of a table")
 
 
-def _compare_views(table: pr.ForecastTable, judged: oracle.Judged) -> None:
+def _compare_views(table: ForecastTable, judged: oracle.Judged) -> None:
     """Compare what is read from a table: its score, its decomposition, its curves."""
     score = oracle.brier(judged)
     rate = float(sum(w for _, y, w in judged.heavy if y) / judged.weight)

@@ -25,6 +25,7 @@ from stored import mutated
 
 import propriety as pr
 from propriety.cli.program import program
+from propriety.tables.forecast_table import ForecastTable
 
 __all__ = ["check_table", "folder_of_its_own", "one", "run_command", "sound_file"]
 
@@ -180,7 +181,7 @@ def sound_file(which: int) -> bytes:
         return list(WRITERS.values())[which](columns)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "table.parquet"
-        pr.ForecastTable.from_predictions(columns["y"], columns["p"]).to_parquet(path)
+        ForecastTable.from_predictions(columns["y"], columns["p"]).to_parquet(path)
         return path.read_bytes()
 
 

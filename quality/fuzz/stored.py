@@ -23,10 +23,11 @@ from pyarrow import parquet
 
 import propriety as pr
 from propriety.errors import ProprietyError
+from propriety.tables.forecast_table import ForecastTable
 
 __all__ = ["changed", "mutated", "one", "read_folder", "require"]
 
-KINDS: tuple[Any, ...] = (pr.ForecastTable, pr.Ledger)
+KINDS: tuple[Any, ...] = (ForecastTable, pr.Ledger)
 TOKEN = 16 * "0"  # Instead of the random part of the names of files, so that an input means the same in every run.
 FACTS, PARTS = "ledger.json", (f"tables/part-{TOKEN}.parquet", f"moments/part-{TOKEN}.parquet")
 Y, P, Q = [0, 1, 1, 0, 1], [0.1, 0.4, 0.4, 0.8, 1.0], [0.3, 0.3, 0.6, 0.5, 0.9]
@@ -56,22 +57,22 @@ def _read_file(content: bytes) -> None:
         path = Path(folder) / "stored.parquet"
         path.write_bytes(content)
         try:
-            found = pr.ForecastTable.from_parquet(path)
+            found = ForecastTable.from_parquet(path)
         except ProprietyError:
             return
         _look_at_table(found)
         found.to_parquet(path)
-        _same(pr.ForecastTable.from_parquet(path).to_dict(), found.to_dict())
+        _same(ForecastTable.from_parquet(path).to_dict(), found.to_dict())
 
 
 def _read_dict(data: Any) -> None:
     try:
-        found = pr.ForecastTable.from_dict(data)
+        found = ForecastTable.from_dict(data)
     except ProprietyError:
         return
     _look_at_table(found)
-    _same(pr.ForecastTable.from_dict(found.to_dict()).to_dict(), found.to_dict())
-    _same(pr.ForecastTable.from_dict(json.loads(json.dumps(found.to_dict()))).to_dict(), found.to_dict())
+    _same(ForecastTable.from_dict(found.to_dict()).to_dict(), found.to_dict())
+    _same(ForecastTable.from_dict(json.loads(json.dumps(found.to_dict()))).to_dict(), found.to_dict())
 
 
 def _changed_folder(drawing: Drawing, how: int) -> dict[str, bytes]:
@@ -115,7 +116,7 @@ def _plain(ledger: pr.Ledger) -> dict[str, Any]:
     return {"tables": ledger.to_frame(backend="pyarrow").to_pydict(), "moments": moments, "facts": repr(ledger)}
 
 
-def _tables_of(ledger: pr.Ledger) -> Iterator[pr.ForecastTable]:
+def _tables_of(ledger: pr.Ledger) -> Iterator[ForecastTable]:
     labels = [None] if ledger.labels is None else ledger.labels[:-1] if ledger.kind == "ordinal" else ledger.labels
     return (ledger.table(model, label) for model in ledger.models for label in labels)
 
@@ -128,7 +129,7 @@ def _look_at_ledger(ledger: pr.Ledger) -> None:
     require((ledger + ledger).n == 2 * ledger.n, "the number of cases of a sum")
 
 
-def _look_at_table(table: pr.ForecastTable) -> None:
+def _look_at_table(table: ForecastTable) -> None:
     """Look whether a table that was read is sound, and whether it adds."""
     repr(table)
     forecast, events, others = (
@@ -189,9 +190,9 @@ def _near(found: float, expected: float, what: str, *, slack: float = 1e-140) ->
 
 
 @functools.cache
-def _table(which: int) -> pr.ForecastTable:
+def _table(which: int) -> ForecastTable:
     """Return a sound table to begin with."""
-    table = pr.ForecastTable.from_predictions(Y, P, sample_weight=[1, 2, 0, 0.5, 3] if which % 2 else None)
+    table = ForecastTable.from_predictions(Y, P, sample_weight=[1, 2, 0, 0.5, 3] if which % 2 else None)
     return table.grid(8) if which > 1 else table
 
 

@@ -17,7 +17,7 @@ decision_curve, regret_curve, murphy_curve, ranking_map
     Which model is best for which decisions.
 brier_score, log_score, bounded_brier_score, mean_score, skill_score
     Scores, by name or by rule.
-condense, ForecastTable, Ledger
+cases, condense, Ledger
     Many cases in small tables, from arrays, data frames or engines.
 validate
     How well a learner's model would forecast new cases, from the cases it is fitted to.

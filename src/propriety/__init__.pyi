@@ -100,7 +100,6 @@ from propriety.rules.scoring import case_scores as case_scores
 from propriety.rules.scoring import mean_score as mean_score
 from propriety.rules.scoring import skill_score as skill_score
 from propriety.tables.censored_outcomes import censored as censored
-from propriety.tables.forecast_table import ForecastTable as ForecastTable
 from propriety.tables.reading import cases as cases
 
 __version__: str

@@ -67,4 +67,5 @@ from propriety.rules.audit import Finding as Finding
 from propriety.rules.search import Counterexample as Counterexample
 from propriety.tables.cases import Cases as Cases
 from propriety.tables.censored_outcomes import CensoredOutcomes as CensoredOutcomes
+from propriety.tables.forecast_table import ForecastTable as ForecastTable
 from propriety.tables.lazy_cases import LazyCases as LazyCases

@@ -10,11 +10,12 @@ from propriety.calibration import bands
 from propriety.calibration.bands import band_around_diagonal
 from propriety.calibration.resampling import pav_of_draws, quantiles, resampled_curves
 from propriety.errors import InputValueError, MissingDependencyError
+from propriety.tables.forecast_table import ForecastTable
 
 
 def table_of(p, seed=0, **options):
     y = np.random.default_rng(seed).random(len(p)) < p
-    return pr.ForecastTable.from_predictions(y, p, **options)
+    return ForecastTable.from_predictions(y, p, **options)
 
 
 def diagonal(table, **options):
@@ -132,11 +133,11 @@ def test_the_three_methods_agree_where_all_apply():
 def test_weights_count_by_their_effective_number():
     p = np.repeat(np.linspace(0.1, 0.9, 9), 100)
     y = np.random.default_rng(0).random(900) < p
-    plain = pr.ForecastTable.from_predictions(y, p)
-    doubled = pr.ForecastTable.from_predictions(y, p, sample_weight=np.full(900, 2.0))
+    plain = ForecastTable.from_predictions(y, p)
+    doubled = ForecastTable.from_predictions(y, p, sample_weight=np.full(900, 2.0))
     for method in ("resampling", "discrete", "continuous"):
         np.testing.assert_allclose(diagonal(doubled, method=method).low, diagonal(plain, method=method).low, rtol=1e-12)
-    uneven = pr.ForecastTable.from_predictions(y, p, sample_weight=np.tile([0.5, 1.5], 450))
+    uneven = ForecastTable.from_predictions(y, p, sample_weight=np.tile([0.5, 1.5], 450))
     assert uneven.effective_n == pytest.approx(720)
     ratio = np.mean(
         (diagonal(uneven, method="discrete").high - uneven.forecast)
@@ -171,7 +172,7 @@ def test_the_width_of_the_discrete_band_is_that_of_the_weighted_rate():
     p = np.repeat([0.1, 0.5], [1000, 500])
     y = np.arange(1500) < 100
     y[1000:1250] = True
-    table = pr.ForecastTable.from_predictions(y, p, sample_weight=np.where(y, 4.0, 1.0))
+    table = ForecastTable.from_predictions(y, p, sample_weight=np.where(y, 4.0, 1.0))
     # 1150 non-events of weight 1 are taken with ten cases of the weight of all.
     non_event = ((350 * 16.0 + 1150) / (350 * 4.0 + 1150)) ** (10 / 1160)
     variance = p[[0, -1]] * (1.0 - p[[0, -1]]) * ((1.0 - p[[0, -1]]) * 4.0 + p[[0, -1]] * non_event) / table.weights
@@ -228,7 +229,7 @@ def unsampled(n, distinct):
     count = np.diff(np.linspace(0, n, distinct + 1).astype(int)).astype(float)
     events = np.floor(count / 2)
     forecast = (np.arange(distinct) + 0.5) / distinct
-    return pr.ForecastTable(forecast=forecast, events=events, non_events=count - events)
+    return ForecastTable(forecast=forecast, events=events, non_events=count - events)
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ import weakref
 import numpy as np
 import pytest
 
-from propriety import ForecastTable
 from propriety.calibration.blocks import POOLED, Blocks, pool_adjacent_violators
+from propriety.tables.forecast_table import ForecastTable
 
 
 def table():

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import propriety as pr
-from propriety import ForecastTable
 from propriety.calibration.decomposition import calibration_bracket
 from propriety.errors import ImproperRuleError
+from propriety.tables.forecast_table import ForecastTable
 
 cases = st.lists(
     st.tuples(st.booleans(), st.one_of(st.integers(0, 8).map(lambda k: k / 8), st.floats(0, 1))),

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import propriety as pr
 from propriety.calibration.reliability import absolute_exceeds, range_exceeds
 from propriety.errors import InputValueError
+from propriety.tables.forecast_table import ForecastTable
 
 cases = st.lists(
     st.tuples(st.booleans(), st.sampled_from([0.0, 0.1, 0.25, 0.3, 0.7, 0.95, 1.0]), st.sampled_from([0.5, 1.0, 3.0])),
@@ -98,9 +99,9 @@ def test_tables_ledgers_and_engines_give_the_same_error():
     frame = pl.DataFrame({"y": y, "p": p}).lazy()
     expected = pr.expected_calibration_error(y, p)
     for table in (
-        pr.ForecastTable.from_predictions(y, p),
+        ForecastTable.from_predictions(y, p),
         pr.condense(y, {"a": p}).table("a"),
-        pr.ForecastTable.from_frame(frame, outcome="y", forecast="p"),
+        ForecastTable.from_frame(frame, outcome="y", forecast="p"),
     ):
         same_but_for_rounding(pr.expected_calibration_error(table), expected)
 
@@ -132,7 +133,7 @@ def same_but_for_rounding(one, other):
 def test_cases_need_not_be_sorted(drawn, bins, weighted):
     y, p, w = (np.array(column, dtype=float) for column in zip(*drawn, strict=True))
     weight = w if weighted else None
-    table = pr.ForecastTable.from_predictions(y, p, sample_weight=weight)
+    table = ForecastTable.from_predictions(y, p, sample_weight=weight)
     expected = pr.expected_calibration_error(table, bins=bins)
     same_but_for_rounding(pr.expected_calibration_error(y, p, bins=bins, sample_weight=weight), expected)
 
@@ -142,7 +143,7 @@ def test_many_chunks_are_one_sample():
     weight = np.random.default_rng(9).integers(0, 3, len(y))
     for bins in (15, 2_000):
         found = pr.expected_calibration_error(y, p, bins=bins, sample_weight=weight)
-        table = pr.ForecastTable.from_predictions(p.argmax(axis=1) == y, p.max(axis=1), sample_weight=weight)
+        table = ForecastTable.from_predictions(p.argmax(axis=1) == y, p.max(axis=1), sample_weight=weight)
         expected = pr.expected_calibration_error(table, bins=bins)
         np.testing.assert_allclose(found.weight, expected.weight)
         assert (found.value, found.n, found.of) == (pytest.approx(expected.value), expected.n, "top label")

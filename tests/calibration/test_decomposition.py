@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from scipy.integrate import trapezoid
 
 import propriety as pr
-from propriety import ForecastTable
 from propriety.calibration.blocks import pool_adjacent_violators
 from propriety.calibration.decomposition import decompose_table
 from propriety.calibration.score_parts import FixedForecasts
 from propriety.errors import ImproperRuleError, InputTypeError, InputValueError, MissingValuesError
 from propriety.rules.catalogue import RULES
+from propriety.tables.forecast_table import ForecastTable
 
 CLOSE = 1e-12
 NIAMEY = Path(os.environ.get("PROPRIETY_DATA", "data")) / "niamey.csv"

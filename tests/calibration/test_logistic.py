@@ -9,10 +9,10 @@ from scipy.optimize import minimize
 from scipy.special import expit, logit
 from sklearn.linear_model import LogisticRegression
 
-from propriety import ForecastTable
 from propriety.calibration import logistic as module
 from propriety.calibration.logistic import fit_logistic, natural_spline_basis, smooth_recalibration
 from propriety.errors import InputValueError
+from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.laws import weighted_quantile
 
 # Hours of study and whether the exam was passed: the example of https://en.wikipedia.org/wiki/Logistic_regression.

@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import propriety as pr
-from propriety import ForecastTable
 from propriety.calibration import miscalibration
 from propriety.errors import ImproperRuleError, InputTypeError, InputValueError
 from propriety.rules.catalogue import RULES
+from propriety.tables.forecast_table import ForecastTable
 
 PROPER = [rule for rule in RULES if isinstance(rule, pr.BinaryRule) and rule.properties().proper]
 

@@ -13,6 +13,7 @@ from scipy.stats import beta, binomtest, norm
 import propriety as pr
 from propriety.calibration.bands import CRITICAL, critical_value
 from propriety.errors import InputValueError
+from propriety.tables.forecast_table import ForecastTable
 
 STUDY = Path(__file__).parents[2] / "studies" / "results"
 
@@ -114,8 +115,8 @@ def test_arrays_engines_and_tables_have_the_same_band():
     y = rng.random(3000) < p
     direct = band_of(y, p)
     lazy = pl.DataFrame({"y": y, "p": p}).lazy()
-    table = pr.ForecastTable.from_frame(lazy, outcome="y", forecast="p")
-    halves = sum(pr.ForecastTable.from_predictions(y[part], p[part]) for part in (slice(1000), slice(1000, None)))
+    table = ForecastTable.from_frame(lazy, outcome="y", forecast="p")
+    halves = sum(ForecastTable.from_predictions(y[part], p[part]) for part in (slice(1000), slice(1000, None)))
     stored = pr.condense(y, {"m": p}).table("m")
     for other in (table, halves, stored):
         (band,) = pr.reliability_curve(other).with_confidence_band().bands
@@ -165,8 +166,8 @@ def test_the_study_holds_what_the_docs_say():
 
 
 def test_a_band_says_where_it_is_wider_than_needed():
-    plenty = pr.ForecastTable(forecast=[0.2, 0.6], events=[20, 60], non_events=[80, 40])
+    plenty = ForecastTable(forecast=[0.2, 0.6], events=[20, 60], non_events=[80, 40])
     assert pr.reliability_curve(plenty).with_confidence_band().bands[0].note == ""
-    rare = pr.ForecastTable(forecast=[0.2, 0.6], events=[3, 60], non_events=[97, 40])
+    rare = ForecastTable(forecast=[0.2, 0.6], events=[3, 60], non_events=[97, 40])
     told = "1 of 2 pooled blocks has fewer than 5 events or non-events: the limits there are wider than needed"
     assert pr.reliability_curve(rare).with_confidence_band().bands[0].note == told

@@ -7,6 +7,7 @@ import pytest
 
 import propriety as pr
 from propriety.errors import InputValueError, MissingValuesError
+from propriety.tables.forecast_table import ForecastTable
 
 Y = np.array([0, 1, 0, 1, 1, 0, 0, 1])
 P = np.array([0.1, 0.7, 0.4, 0.3, 0.9, 0.6, 0.2, 0.6])
@@ -43,7 +44,7 @@ def test_the_names_of_the_outcomes_do_not_matter(analysis):
 @pytest.mark.parametrize("name", sorted(ANALYSES.keys() - {"miscalibration_test"}))
 def test_weights_count(name):
     analysis = ANALYSES[name]
-    table = pr.ForecastTable.from_predictions(Y, P, sample_weight=WEIGHT)
+    table = ForecastTable.from_predictions(Y, P, sample_weight=WEIGHT)
     same(analysis(Y, P, sample_weight=WEIGHT), analysis(table))
     assert analysis(Y, P, sample_weight=WEIGHT).to_dict() != analysis(Y, P).to_dict()
 

@@ -12,6 +12,7 @@ import propriety as pr
 from propriety.calibration.blocks import bin_starts, pool_adjacent_violators
 from propriety.calibration.calibration_errors import forecast_histogram, is_discrete
 from propriety.errors import InputTypeError, InputValueError
+from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.laws import weighted_quantile
 
 NIAMEY = Path(__file__).parents[3] / "shared" / "data" / "niamey.csv"
@@ -26,7 +27,7 @@ samples = st.lists(
 @pytest.mark.parametrize("case", ["pav", "pav_2"])
 def test_pooled_adjacent_violators(golden, case):
     given_, expected = golden(case)
-    table = pr.ForecastTable.from_predictions(given_["y"], given_["s"])
+    table = ForecastTable.from_predictions(given_["y"], given_["s"])
     rate = dict(zip(table.forecast, pool_adjacent_violators(table).per_row(), strict=True))
     np.testing.assert_allclose([rate[s] for s in given_["s"]], expected["pav"], rtol=1e-12)
 
@@ -34,7 +35,7 @@ def test_pooled_adjacent_violators(golden, case):
 @given(sample=samples)
 def test_blocks_are_the_least_squares_fit_that_does_not_fall(sample):
     """The greatest convex minorant of the cumulative diagram, corner by corner."""
-    table = pr.ForecastTable.from_predictions([y for y, _ in sample], [p for _, p in sample])
+    table = ForecastTable.from_predictions([y for y, _ in sample], [p for _, p in sample])
     blocks = pool_adjacent_violators(table)
     assert (np.diff(blocks.event_rate) > 0).all()
     assert (blocks.weight.sum(), blocks.events.sum()) == (table.weight, table.events.sum())
@@ -47,8 +48,8 @@ def test_blocks_are_the_least_squares_fit_that_does_not_fall(sample):
 @given(sample=samples, weights=st.integers(1, 5))
 def test_blocks_do_not_depend_on_the_unit_of_the_weights(sample, weights):
     y, p = [y for y, _ in sample], [p for _, p in sample]
-    plain = pool_adjacent_violators(pr.ForecastTable.from_predictions(y, p))
-    weighted = pool_adjacent_violators(pr.ForecastTable.from_predictions(y, p, sample_weight=[weights] * len(y)))
+    plain = pool_adjacent_violators(ForecastTable.from_predictions(y, p))
+    weighted = pool_adjacent_violators(ForecastTable.from_predictions(y, p, sample_weight=[weights] * len(y)))
     np.testing.assert_array_equal(plain.start, weighted.start)
     np.testing.assert_allclose(plain.event_rate, weighted.event_rate, rtol=1e-12)
 
@@ -56,7 +57,7 @@ def test_blocks_do_not_depend_on_the_unit_of_the_weights(sample, weights):
 def test_equal_rates_are_one_block_in_spite_of_rounding():
     y = [0, 1, 0] * 7 + [0, 0, 1] * 11
     p = np.repeat([0.2, 0.4], [21, 33])
-    assert len(pool_adjacent_violators(pr.ForecastTable.from_predictions(y, p))) == 1
+    assert len(pool_adjacent_violators(ForecastTable.from_predictions(y, p))) == 1
 
 
 @pytest.mark.skipif(not NIAMEY.exists(), reason="the data lie beside the project, not in it")
@@ -127,19 +128,19 @@ def test_bins(strategy):
 
 
 def test_a_forecast_on_the_edge_belongs_to_the_upper_bin():
-    table = pr.ForecastTable.from_predictions([0] * 11, np.arange(11) / 10)
+    table = ForecastTable.from_predictions([0] * 11, np.arange(11) / 10)
     np.testing.assert_array_equal(bin_starts(table, bins=10, strategy="uniform"), np.arange(10))
 
 
 def test_ties_are_never_split():
-    table = pr.ForecastTable.from_predictions([0, 1] * 50, [0.3] * 90 + [0.8] * 10)
+    table = ForecastTable.from_predictions([0, 1] * 50, [0.3] * 90 + [0.8] * 10)
     assert bin_starts(table, bins=10, strategy="quantile").tolist() == [0, 1]
 
 
 @given(sample=samples, level=st.floats(0.01, 1.0))
 def test_weighted_quantiles(sample, level):
     p = np.array([p for _, p in sample])
-    table = pr.ForecastTable.from_predictions([y for y, _ in sample], p)
+    table = ForecastTable.from_predictions([y for y, _ in sample], p)
     (quantile,) = weighted_quantile(table.forecast, table.weights, np.array([level]))
     assert np.mean(p <= quantile) >= level - 1e-9
     assert np.mean(p < quantile) <= level + 1e-9
@@ -156,28 +157,28 @@ def test_the_smooth_curve_rises_with_the_rate():
 
 @pytest.mark.parametrize(("p", "discrete"), [(np.arange(101) / 100, True), ([0.1, 0.105], False), ([0.3], True)])
 def test_discrete_forecasts_are_no_closer_than_a_hundredth(p, discrete):
-    assert is_discrete(pr.ForecastTable.from_predictions([1] * len(p), p)) == discrete
+    assert is_discrete(ForecastTable.from_predictions([1] * len(p), p)) == discrete
 
 
 def test_the_histogram_counts_every_case():
     rng = np.random.default_rng(0)
     p = rng.random(5000)
-    continuous = forecast_histogram(pr.ForecastTable.from_predictions(p > 0.5, p))
+    continuous = forecast_histogram(ForecastTable.from_predictions(p > 0.5, p))
     assert continuous.weight.sum() == 5000
     edges = np.linspace(0, 1, len(continuous.weight) + 1)
     np.testing.assert_allclose([continuous.left, continuous.right], [edges[:-1], edges[1:]], rtol=1e-12)
     np.testing.assert_array_equal(continuous.weight, np.histogram(p, edges)[0])
     width = 2 * 0.5 / np.cbrt(5000)
     assert len(continuous.weight) == pytest.approx(1 / width, abs=1)
-    bars = forecast_histogram(pr.ForecastTable.from_predictions([0, 1, 1], [0.1, 0.1, 0.5]))
+    bars = forecast_histogram(ForecastTable.from_predictions([0, 1, 1], [0.1, 0.1, 0.5]))
     assert (bars.left.tolist(), bars.right.tolist(), bars.weight.tolist()) == ([0.1, 0.5], [0.1, 0.5], [2, 1])
-    spike = forecast_histogram(pr.ForecastTable.from_predictions(p > 0.5, np.where(p < 0.9, 0.5, p)))
+    spike = forecast_histogram(ForecastTable.from_predictions(p > 0.5, np.where(p < 0.9, 0.5, p)))
     assert len(spike.weight) == 200
 
 
 def test_a_table_takes_the_place_of_predictions():
     y, p = [0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8]
-    table = pr.ForecastTable.from_predictions(y, p)
+    table = ForecastTable.from_predictions(y, p)
     np.testing.assert_array_equal(pr.reliability_curve(table).event_rate, pr.reliability_curve(y, p).event_rate)
     with pytest.raises(InputTypeError, match="pass it without sample_weight"):
         pr.reliability_curve(table, sample_weight=np.ones(4))

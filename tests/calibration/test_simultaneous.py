@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import beta, binom
 
-from propriety import ForecastTable
 from propriety.calibration import bands as module
 from propriety.calibration.bands import simultaneous_band
 from propriety.calibration.blocks import pool_adjacent_violators
 from propriety.errors import InputValueError
+from propriety.tables.forecast_table import ForecastTable
 
 cases = st.lists(
     st.tuples(st.booleans(), st.one_of(st.integers(0, 8).map(lambda k: k / 8), st.floats(0, 1))),

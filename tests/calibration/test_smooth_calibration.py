@@ -6,6 +6,7 @@ from scipy.special import expit, logit
 
 import propriety as pr
 from propriety.calibration.smooth_calibration import INDICES, smooth_calibration_of, split_histogram
+from propriety.tables.forecast_table import ForecastTable
 
 
 def sample(n, change=lambda x: x, seed=1):
@@ -15,7 +16,7 @@ def sample(n, change=lambda x: x, seed=1):
 
 
 def table_of(*arguments, **options):
-    return pr.ForecastTable.from_predictions(*sample(*arguments, **options))
+    return ForecastTable.from_predictions(*sample(*arguments, **options))
 
 
 def test_a_miscalibrated_sample_is_rejected_and_its_limits_exclude_zero():

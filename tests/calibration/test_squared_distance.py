@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from propriety import ForecastTable
 from propriety.calibration.squared_distance import _groups, _more, grouped_functions, squared_distance
+from propriety.tables.forecast_table import ForecastTable
 
 PARTS = ("miscalibration", "discrimination")
 cases = st.lists(st.tuples(st.booleans(), st.floats(0.0, 1.0)), min_size=2, max_size=40)

@@ -23,6 +23,7 @@ from scipy.special import expit, logit, ndtri
 
 import propriety as pr
 from propriety.measures import AreaUnderRoc, CalibrationIntercept, CalibrationSlope, ObservedExpected
+from propriety.tables.forecast_table import ForecastTable
 
 
 def simulated():
@@ -72,7 +73,7 @@ BIOPSIES = {
 )
 def test_r_gives_the_same_numbers(cases, theirs):
     y, p = cases()
-    table, curve = pr.ForecastTable.from_predictions(y, p), pr.reliability_curve(y, p)
+    table, curve = ForecastTable.from_predictions(y, p), pr.reliability_curve(y, p)
     loess, spline = curve.smooth(method="loess"), curve.smooth(n_resamples=50, seed=1)
     ours = {
         "observed/expected": ObservedExpected().value(table),

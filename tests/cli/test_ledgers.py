@@ -8,8 +8,8 @@ import pytest
 from pyarrow import parquet
 
 import propriety as pr
-from propriety import ForecastTable
 from propriety.cli import cases
+from propriety.tables.forecast_table import ForecastTable
 
 CASES = ("--outcome", "y", "--forecast", "honest")
 BOTH = (*CASES, "--forecast", "bold")
@@ -182,7 +182,7 @@ def test_what_a_ledger_of_other_thresholds_does_not_allow_is_named(run, refusal)
 )
 def test_options_of_cases_are_refused_for_ledgers_and_tables(run, refusal, folder, columns, typed):
     assert run("condense", "p.csv", "--outcome", "y", "--forecast", "honest", "-o", "ledger").exit_code == 0
-    pr.ForecastTable.from_predictions(columns["y"], columns["honest"]).to_parquet(folder / "table.parquet")
+    ForecastTable.from_predictions(columns["y"], columns["honest"]).to_parquet(folder / "table.parquet")
     told = f"{typed[0]} is for files of cases; these are"
     assert told in refusal("evaluate", "ledger", *typed)
     assert told in refusal("recalibrate", "table.parquet", *typed)

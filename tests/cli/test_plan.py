@@ -5,6 +5,7 @@ import json
 import pytest
 
 import propriety as pr
+from propriety.tables.forecast_table import ForecastTable
 
 
 def test_numbers(run):
@@ -27,7 +28,7 @@ def test_forecasts_of_files(folder, run, columns, file):
 
 
 def test_tables_and_ledgers(folder, run, columns):
-    table = pr.ForecastTable.from_predictions(columns["y"], columns["honest"])
+    table = ForecastTable.from_predictions(columns["y"], columns["honest"])
     table.to_parquet(folder / "table.parquet")
     assert run("plan", "table.parquet").stdout == f"{pr.plan(table)}\n"
     assert "forecast tables" in run("plan", "table.parquet", "--forecast", "honest").stderr

@@ -13,6 +13,7 @@ from pyarrow import parquet
 import propriety as pr
 from propriety.recalibration import ClassMap, RecalibrationMap, TemperatureMap
 from propriety.recalibration.segment_map import SegmentEffect, SegmentMap
+from propriety.tables.forecast_table import ForecastTable
 
 CASES = ("--outcome", "y", "--forecast", "bold")
 TEMPERED = TemperatureMap(slope=0.5, floor=1e-6)
@@ -62,7 +63,7 @@ def test_folds_by_an_identifier_are_those_of_the_package(run, columns, folder):
 def test_tables_of_folds(folder, run, columns):
     for fold in range(3):
         rows = np.arange(300) % 3 == fold
-        table = pr.ForecastTable.from_predictions(columns["y"][rows], columns["bold"][rows])
+        table = ForecastTable.from_predictions(columns["y"][rows], columns["bold"][rows])
         table.to_parquet(folder / f"fold{fold}.parquet")
     told = json.loads(run("recalibrate", "fold*.parquet", "--json", "-").stdout)
     found = pr.recalibrate(columns["y"], columns["bold"], folds=np.arange(300) % 3)

@@ -309,11 +309,11 @@ def test_the_page_begins_with_the_problem_and_ends_with_the_legend():
 
 def test_calls_about_classes_go_through_their_tables():
     calls = [entry.call for entry in advise(kind="ordinal", thresholds=0.2).recommended]
-    start, end = "{label: ", " for label, table in pr.ForecastTable.per_cut_point(y, P).items()}"
+    start, end = "{label: ", " for label, table in pr.condense(y, P, ordered=True).tables().items()}"
     assert calls[0] == start + "pr.mean_score(table, rule=pr.Elementary(0.2))" + end
     rates = advise(kind="multiclass", need="ranks", rare=True).recommended[1].call
     inside = "pr.h_measure(table, alpha=1 + table.event_rate, beta=2 - table.event_rate)"
-    assert rates == "{label: " + inside + " for label, table in pr.ForecastTable.per_class(y, P).items()}"
+    assert rates == "{label: " + inside + " for label, table in pr.condense(y, P).tables().items()}"
     assert advise(need="ranks", thresholds=(0.1, 0.2)).recommended[-1].call == (
         "pr.decompose(y, p, rule=pr.BoundedBrier(0.1, 0.2)).discrimination"
     )

@@ -10,6 +10,7 @@ import pytest
 import propriety as pr
 from propriety.decisions.benefit_cells import wilson_limits
 from propriety.errors import InputTypeError, InputValueError
+from propriety.tables.forecast_table import ForecastTable
 
 RNG = np.random.default_rng(1)
 N = 400
@@ -145,7 +146,7 @@ def test_prior_cases_have_the_weights_of_their_outcome():
     for event, non_event in ((1.0, 5.0), (4.0, 1.0), (3.0, 3.0)):
         weight = np.where(y, event, non_event)
         expected = (event * hits - 0.25 * non_event * alarms) / weight.sum()  # Nobody is acted on at 0.2.
-        for source in ((y, p), (pr.ForecastTable.from_predictions(y, p, sample_weight=weight),)):
+        for source in ((y, p), (ForecastTable.from_predictions(y, p, sample_weight=weight),)):
             own = {"sample_weight": weight} if len(source) == 2 else {}
             found = pr.decision_uncertainty(*source, thresholds=0.2, n_resamples=20_000, seed=1, **own)
             limits = found.credible_low[0], found.credible_high[0]
@@ -192,7 +193,7 @@ def test_bands_contain_the_limits_and_are_equal_at_one_threshold():
 
 def test_tables_and_ledgers_give_the_same_as_cases():
     cases = pr.decision_uncertainty(Y, P, grid=GRID, seed=1)
-    table = pr.decision_uncertainty(pr.ForecastTable.from_predictions(Y, P), grid=GRID, seed=1)
+    table = pr.decision_uncertainty(ForecastTable.from_predictions(Y, P), grid=GRID, seed=1)
     for name in ("net_benefit", "low", "band_high", "gain_low"):
         np.testing.assert_allclose(getattr(cases, name), getattr(table, name), atol=1e-14)
     np.testing.assert_allclose(cases.credible_low, table.credible_low, atol=0.01)
@@ -304,7 +305,7 @@ def test_words_and_plain_data(found):
         ((pr.cases(Y, P, cluster=np.zeros(N)),), {}, InputValueError, "two clusters"),
         ((np.arange(3), {"m": np.eye(3)}), {}, InputTypeError, "of one event"),
         (
-            ({name: pr.ForecastTable.from_predictions(Y, p) for name, p in MODELS.items()},),
+            ({name: ForecastTable.from_predictions(Y, p) for name, p in MODELS.items()},),
             {},
             InputTypeError,
             "by case",
@@ -326,7 +327,7 @@ def test_limits_allow_for_weights_of_the_outcome():
         for low, high in (("low", "high"), ("credible_low", "credible_high")):
             width = of(found, high, "forecast")[at] - of(found, low, "forecast")[at]
             assert width == pytest.approx(2.0 * 1.96 * error, rel=0.08)
-    table = pr.ForecastTable.from_predictions(Y, P, sample_weight=weight)
+    table = ForecastTable.from_predictions(Y, P, sample_weight=weight)
     same = pr.decision_uncertainty(table, grid=GRID, n_resamples=4000, seed=1)
     np.testing.assert_allclose(of(same, "low", "forecast"), of(found, "low", "forecast"), atol=1e-12)
 

@@ -9,12 +9,13 @@ from scipy.integrate import trapezoid
 import propriety as pr
 from propriety.decisions.regret import murphy_curve
 from propriety.errors import InputValueError
+from propriety.tables.forecast_table import ForecastTable
 
 CLOSE = {"rtol": 1e-12, "atol": 1e-13}
 NAMES = {"score": "S", "miscalibration": "MCB", "discrimination": "DSC", "uncertainty": "UNC"}
 
 cases = st.lists(st.tuples(st.booleans(), st.floats(0.0, 1.0)), min_size=1, max_size=30).map(
-    lambda rows: pr.ForecastTable.from_predictions([y for y, _ in rows], [p for _, p in rows], labels=[False, True])
+    lambda rows: ForecastTable.from_predictions([y for y, _ in rows], [p for _, p in rows], labels=[False, True])
 )
 
 

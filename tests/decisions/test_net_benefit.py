@@ -11,6 +11,7 @@ import propriety as pr
 from propriety.decisions.net_benefit import decision_curve, widest_threshold
 from propriety.decisions.regret import regret_curve
 from propriety.errors import InputTypeError, InputValueError
+from propriety.tables.forecast_table import ForecastTable
 
 CLOSE = {"rtol": 1e-12, "atol": 1e-13}
 GRID = np.linspace(0.0, 0.99, 100)
@@ -23,7 +24,7 @@ cases = st.lists(
 
 
 def table_of(data):
-    return pr.ForecastTable.from_predictions(*data, labels=[False, True])
+    return ForecastTable.from_predictions(*data, labels=[False, True])
 
 
 def test_golden_curves(golden):

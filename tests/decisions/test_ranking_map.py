@@ -12,6 +12,7 @@ from propriety.decisions import ranking_map as module
 from propriety.decisions.ranking_map import ranking_map
 from propriety.errors import InputTypeError, InputValueError, MissingValuesError
 from propriety.tables import cases as chunking
+from propriety.tables.forecast_table import ForecastTable
 
 RNG = np.random.default_rng(0)
 P = RNG.beta(1, 3, 300)
@@ -218,7 +219,7 @@ def test_labels_and_certain_forecasts():
         ({"forecasts": {1: P, 2: P}}, InputTypeError, "must map the names of models"),
         ({"forecasts": {"a": P, "b": P + 0.5}}, InputValueError, r"forecasts\['b'\] must lie in \[0, 1\]"),
         ({"forecasts": {"a": P, "b": P[1:]}}, InputValueError, "equally long"),
-        ({"y_true": pr.ForecastTable.from_predictions(Y, P)}, InputTypeError, "holds no individual cases"),
+        ({"y_true": ForecastTable.from_predictions(Y, P)}, InputTypeError, "holds no individual cases"),
     ],
 )
 def test_what_it_refuses(options, error, message):

@@ -11,6 +11,7 @@ from scipy.integrate import quad, trapezoid
 import propriety as pr
 from propriety.decisions.regret import area_under_regret, cost_curve, regret_curve
 from propriety.errors import InputTypeError, InputValueError
+from propriety.tables.forecast_table import ForecastTable
 
 CLOSE = {"rtol": 1e-12, "atol": 1e-14}
 GRID = np.linspace(0.0, 1.0, 101)
@@ -26,7 +27,7 @@ inner = st.lists(st.tuples(st.booleans(), st.floats(0.01, 0.99)), min_size=1, ma
 
 
 def table_of(data):
-    return pr.ForecastTable.from_predictions(*data, labels=[False, True])
+    return ForecastTable.from_predictions(*data, labels=[False, True])
 
 
 def test_golden_curve(golden):

@@ -14,6 +14,7 @@ from propriety.calibration.blocks import pool_adjacent_violators
 from propriety.decisions.regret import regret_curve
 from propriety.decisions.roc import roc_curve
 from propriety.errors import InputValueError
+from propriety.tables.forecast_table import ForecastTable
 
 CLOSE = {"rtol": 1e-12, "atol": 1e-13}
 BCSC = Path(__file__).parents[3] / "shared" / "data" / "bcsc.csv"
@@ -65,7 +66,7 @@ def both_sides(table, low, high):
 
 def test_golden_partial_area_and_regret(golden):
     given_, expected = golden("pauc_regret_identity_pav")
-    table = recalibrated(pr.ForecastTable.from_predictions(given_["y"], given_["s"]))
+    table = recalibrated(ForecastTable.from_predictions(given_["y"], given_["s"]))
     left, right = both_sides(table, given_["a"], given_["b"])
     np.testing.assert_allclose(left, expected["lhs"], **CLOSE)
     np.testing.assert_allclose(right, expected["rhs"], **CLOSE)
@@ -73,12 +74,12 @@ def test_golden_partial_area_and_regret(golden):
 
 @given(two_kinds)
 def test_hands_identity_holds_for_recalibrated_forecasts(data):
-    table = pr.ForecastTable.from_predictions(*data)
+    table = ForecastTable.from_predictions(*data)
     np.testing.assert_allclose(hand(recalibrated(table)), roc_curve(table).hull().auc, **CLOSE)
 
 
 def test_hands_identity_fails_for_others():
-    table = pr.ForecastTable.from_predictions([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8])
+    table = ForecastTable.from_predictions([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8])
     assert abs(hand(table) - roc_curve(table).auc) > 0.03
 
 

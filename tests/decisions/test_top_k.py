@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from propriety import ForecastTable
 from propriety.decisions.roc import top_k
 from propriety.errors import InputTypeError, InputValueError
+from propriety.tables.forecast_table import ForecastTable
 
 CLOSE = 1e-12
 FIELDS = {

@@ -16,6 +16,7 @@ from propriety.errors import InputTypeError, InputValueError, UnsupportedOperati
 from propriety.rules.custom_weights import CustomWeight, PointsWeight
 from propriety.rules.operations import NARWHALS
 from propriety.rules.weights import BetaWeight, LogOddsWeight, NetBenefitWeight, UniformWeight
+from propriety.tables.forecast_table import ForecastTable
 
 CLOSE = 1e-12
 POINTS = ([0.1, 0.2, 0.2, 0.6, 0.9], [0.0, 3.0, 1.0, 0.5, 2.0])
@@ -158,7 +159,7 @@ def test_as_a_rule_it_keeps_its_claims(weight):
 
 def test_tables_and_weights_of_cases():
     y, p, w = [0, 1, 1, 0], [0.2, 0.9, 0.4, 0.5], [1, 2, 3, 4]
-    table = pr.ForecastTable.from_predictions(y, p, sample_weight=w)
+    table = ForecastTable.from_predictions(y, p, sample_weight=w)
     for weight in WEIGHTS:
         by_case = weighted_regret(np.repeat(y, w), np.repeat(p, w), weight=weight)
         assert weighted_regret(table, weight=weight) == pytest.approx(by_case, rel=CLOSE)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import propriety as pr
 from propriety.diagnostics.probability_means import EXPONENTS, power_mean, probability_means
 from propriety.errors import InputTypeError, InputValueError, MissingValuesError
+from propriety.tables.forecast_table import ForecastTable
 
 CLOSE = 1e-12
 EXPONENT = {"1": 1.0, "0": 0.0, "-2/3": -2 / 3, "-1": -1.0, "2": 2.0}
@@ -199,7 +200,7 @@ def test_whole_weights_are_repeated_cases(source, sample):
 @pytest.mark.parametrize("source", ["pav", "bins", "none"])
 def test_a_table_takes_the_place_of_predictions(source):
     y, p = [0, 1, 1, 0, 1], [0.1, 0.4, 0.4, 0.6, 0.95]
-    table = pr.ForecastTable.from_predictions(y, p)
+    table = ForecastTable.from_predictions(y, p)
     one, other = (probability_means(*given, source=source, precision=0.1) for given in ((table,), (y, p)))
     assert one.to_dict() == other.to_dict()
 
@@ -341,6 +342,6 @@ def test_rows_have_no_pos_label():
 
 
 def test_a_table_holds_everything():
-    table = pr.ForecastTable.from_predictions([0, 1], [0.2, 0.7])
+    table = ForecastTable.from_predictions([0, 1], [0.2, 0.7])
     with pytest.raises(InputTypeError, match="pass it without y_proba"):
         probability_means(table, [0.2, 0.7])

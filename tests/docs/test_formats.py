@@ -10,6 +10,7 @@ from propriety.inference.monitor_files import SCHEMA as MONITOR
 from propriety.inference.monitor_files import VERSION as MONITOR_VERSION
 from propriety.ledger.ledger_files import SCHEMA as LEDGER
 from propriety.ledger.ledger_files import VERSION as LEDGER_VERSION
+from propriety.tables.forecast_table import ForecastTable
 
 PAGE = Path(__file__).parents[2] / "docs" / "compatibility.md"
 
@@ -18,7 +19,7 @@ def test_every_format_is_listed_with_its_version():
     machine = pytest.importorskip("propriety.cli.machine", reason="the command line is not installed")
     written = {f"propriety.{kind}": version for kind, version in machine.VERSIONS.items()}
     written |= {LEDGER: LEDGER_VERSION, MONITOR: MONITOR_VERSION}
-    for kind in (pr.ForecastTable, pr.PrivateLedger, pr.recalibration.RecalibrationMap):
+    for kind in (ForecastTable, pr.PrivateLedger, pr.recalibration.RecalibrationMap):
         written[kind.schema] = kind.schema_version
     listed = re.findall(r"^\| [^|]+ \| `(propriety\.\w+)` \| (\d+) \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
     assert {schema: int(version) for schema, version in listed} == written

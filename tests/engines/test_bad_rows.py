@@ -7,8 +7,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from propriety import ForecastTable
 from propriety.errors import InputTypeError, InputValueError, ProprietyError, UnsupportedOperationError
+from propriety.tables.forecast_table import ForecastTable
 
 NAN, INF = float("nan"), float("inf")
 WHOLE = {"y": [0, 1, 1, 0, 1, 0], "p": [0.1, 0.9, 0.5, 0.3, 0.0, 1.0], "w": [1.0, 2.0, 1.0, 0.0, 1.0, 1.0]}

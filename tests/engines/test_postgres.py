@@ -5,8 +5,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from propriety import ForecastTable
 from propriety.calibration.blocks import pool_adjacent_violators
+from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.queries import _with_natural_logarithms, fetched
 
 

@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 from scipy.special import expit
 
-from propriety import ForecastTable
 from propriety.recalibration import METHODS, IsotonicMap, LogisticMap, SplineMap, VennAbersMap
+from propriety.tables.forecast_table import ForecastTable
 
 pytestmark = pytest.mark.engine
 

@@ -9,10 +9,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import propriety as pr
-from propriety import ForecastTable
 from propriety.calibration.blocks import pool_adjacent_violators
 from propriety.errors import InputValueError
 from propriety.tables import refinement
+from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.lazy_reading import read_lazy_cases
 from propriety.tables.refinement import TableRows, wanted_rows
 

@@ -6,9 +6,9 @@ import polars as pl
 import pytest
 
 import propriety as pr
-from propriety import ForecastTable
 from propriety.errors import InputValueError, MissingValuesError
 from propriety.tables.events import Event
+from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.lazy_reading import read_lazy_cases
 from propriety.tables.refinement import table_fields
 

@@ -12,6 +12,7 @@ import pytest
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError, ProprietyError
 from propriety.evaluation.problem import Problem
+from propriety.tables.forecast_table import ForecastTable
 
 N = 600
 RNG = np.random.default_rng(7)
@@ -147,7 +148,7 @@ def test_a_ledger_without_cases_says_what_it_cannot_tell(tmp_path):
     pr.condense(Y, MODELS, cluster=CLUSTER).to_parquet(tmp_path / "ledger")
     found = pr.evaluate(pr.Ledger.from_parquet(tmp_path / "ledger"), **draws())
     row = found.scores.at("honest", "auc")
-    assert row["value"] == pytest.approx(pr.measures.AreaUnderRoc().value(pr.ForecastTable.from_predictions(Y, TRUTH)))
+    assert row["value"] == pytest.approx(pr.measures.AreaUnderRoc().value(ForecastTable.from_predictions(Y, TRUTH)))
     assert np.isnan(row["low"])
     assert "needs the individual cases" in row["note"]
     assert np.isfinite(found.scores.at("honest", "brier")["low"])
@@ -157,7 +158,7 @@ def test_tables_give_the_numbers_of_their_cases():
     whole = pr.evaluate(Y, MODELS, **draws())
     halves = [slice(None, 250), slice(250, None)]
     tables = {
-        name: sum(pr.ForecastTable.from_predictions(Y[half], p[half]) for half in halves) for name, p in MODELS.items()
+        name: sum(ForecastTable.from_predictions(Y[half], p[half]) for half in halves) for name, p in MODELS.items()
     }
     merged = pr.evaluate(tables, **draws())
     assert merged.to_dict() == pytest.approx(whole.to_dict(), rel=1e-11)
@@ -165,7 +166,7 @@ def test_tables_give_the_numbers_of_their_cases():
 
 
 def test_tables_of_other_cases_are_refused():
-    one, other = pr.ForecastTable.from_predictions([0, 1], [0.1, 0.6]), pr.ForecastTable.from_predictions([0], [0.1])
+    one, other = ForecastTable.from_predictions([0, 1], [0.1, 0.6]), ForecastTable.from_predictions([0], [0.1])
     with pytest.raises(InputValueError, match="tables must be of the same cases; 'a' has 2"):
         pr.evaluate({"a": one, "b": other})
     with pytest.raises(InputTypeError, match="y_proba is required with y_true"):
@@ -260,7 +261,7 @@ def test_thresholds_that_lie_close_together_stay_apart():
     found = pr.evaluate(Y, MODELS, thresholds=(0.1234561, 0.1234562), **draws())
     numbers = found.to_dict()
     for threshold in (0.1234561, 0.1234562):
-        expected = pr.measures.NetBenefit(threshold).value(pr.ForecastTable.from_predictions(Y, TRUTH))
+        expected = pr.measures.NetBenefit(threshold).value(ForecastTable.from_predictions(Y, TRUTH))
         assert numbers[f"honest/net_benefit_at_{threshold}"] == pytest.approx(expected, rel=1e-15)
     assert len(set(found.scores.label.tolist())) == len(found.problem.measures)
 
@@ -388,7 +389,7 @@ def test_names_in_arrays_are_names():
 
 
 def test_names_of_keys_and_of_tables_are_text():
-    table = pr.ForecastTable.from_predictions([0, 1], [0.2, 0.7])
+    table = ForecastTable.from_predictions([0, 1], [0.2, 0.7])
     with pytest.raises(InputTypeError, match="must map the names of models to their ForecastTable"):
         pr.evaluate({1: table, 2: table})
     with pytest.raises(InputValueError, match="by must name its keys by texts that are not empty; got 1"):

@@ -14,6 +14,7 @@ from propriety.evaluation.internal_validation import compare_learners, corrected
 from propriety.evaluation.resampled_fits import Sample, drawn_rows, folds_of
 from propriety.evaluation.validation_columns import corrected_632, without_information
 from propriety.inference.measures import MeanScore
+from propriety.tables.forecast_table import ForecastTable
 
 linear_model = pytest.importorskip("sklearn.linear_model")
 from sklearn.base import clone  # noqa: E402
@@ -72,9 +73,9 @@ def test_every_learner_of_several_has_its_own_optimism():
 def test_value_without_information_is_that_of_all_pairs():
     p = RNG.random(50)
     y = RNG.random(50) < p
-    table = pr.ForecastTable.from_predictions(y, p)
+    table = ForecastTable.from_predictions(y, p)
     for measure in (MeanScore(pr.Log()), pr.measures.NetBenefit(0.3)):
-        pairs = [measure.value(pr.ForecastTable.from_predictions([one], [q])) for one in y for q in p]
+        pairs = [measure.value(ForecastTable.from_predictions([one], [q])) for one in y for q in p]
         assert without_information(measure, table) == pytest.approx(np.mean(pairs))
     assert without_information(pr.measures.AreaUnderRoc(), table) == 0.5
     assert np.isnan(without_information(pr.measures.CalibrationSlope(), table))

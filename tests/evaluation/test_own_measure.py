@@ -20,6 +20,7 @@ from propriety.cli.machine import evaluation_document, written
 from propriety.report import number_sections, texts
 from propriety.report.evaluation import page_of
 from propriety.report.figures import without_pictures
+from propriety.tables.forecast_table import ForecastTable
 
 
 @dataclass(frozen=True)
@@ -120,7 +121,7 @@ def test_it_compares_models(asked, alike, measure, shared):
     found = asked(pr.compare, measure, **SHARED[shared], **DRAWS)
     alike(found, of_arrays(pr.compare, measure, shared), 1e-11)
     of = measure if measure is precision else measure.value
-    values = [of(pr.ForecastTable.from_predictions(Y, p)) for p in MODELS.values()]
+    values = [of(ForecastTable.from_predictions(Y, p)) for p in MODELS.values()]
     assert found.difference[0] == pytest.approx(values[0] - values[1], rel=1e-12)
     if measure is precision:  # Which is a function, and does not say whether higher is better.
         assert found.verdict[0] in ("different", "not distinguishable")
@@ -139,7 +140,7 @@ def test_it_is_measured_in_groups(asked, alike, measure):
     assert np.isfinite(found.p_value).all()
     for model, group, value in zip(found.model, found.group, found.value, strict=True):
         own = group == SITE
-        table = pr.ForecastTable.from_predictions(Y[own], MODELS[model][own])
+        table = ForecastTable.from_predictions(Y[own], MODELS[model][own])
         expected = measure(table) if measure is precision else measure.value(table)
         assert value == pytest.approx(expected, rel=1e-12)
 

@@ -12,6 +12,7 @@ from propriety.evaluation.recalibration_gains import FEWEST, FOLDS
 from propriety.inference.calibration_summary import COST_MARGIN
 from propriety.inference.recalibration_gain import RecalibrationGain
 from propriety.report.recalibration import gains
+from propriety.tables.forecast_table import ForecastTable
 
 RNG = np.random.default_rng(8)
 N = 1200
@@ -54,7 +55,7 @@ def test_it_is_what_recalibrate_finds(which, thresholds, rule):
 
 def test_tables_ledgers_and_lazy_frames_have_the_gain_of_the_cases(tmp_path):
     known = pr.evaluate(Y, MODELS, seed=5)
-    tables = {model: pr.ForecastTable.from_predictions(Y, p) for model, p in MODELS.items()}
+    tables = {model: ForecastTable.from_predictions(Y, p) for model, p in MODELS.items()}
     frame = pl.LazyFrame({"y": Y, **MODELS})
     for result in (
         pr.evaluate(tables, seed=5),
@@ -121,7 +122,7 @@ def test_a_consistent_model_is_not_recalibrated_for_its_verdict(monkeypatch):
 def verdict_of(p, rate, gain=None, n=20_000):
     """The verdict on forecasts whose event rates are known, from tables of many cases."""
     events = np.round(n * rate)
-    result = pr.evaluate(pr.ForecastTable(forecast=p, events=events, non_events=n - events), seed=1)
+    result = pr.evaluate(ForecastTable(forecast=p, events=events, non_events=n - events), seed=1)
     if gain is not None:
         result.recalibration.gain = lambda model: gain
     (found,) = result.calibration[result.models[0]].values()

@@ -9,6 +9,7 @@ from scipy.special import expit, logit
 import propriety as pr
 from propriety.calibration.calibration_test import calibration_test
 from propriety.cli.machine import evaluation_document
+from propriety.tables.forecast_table import ForecastTable
 
 DRAWS = {"seed": 1, "n_resamples": 100}
 EXTREME = 1.5
@@ -79,7 +80,7 @@ def test_calibrated_forecasts_of_millions_of_cases_are_rarely_flagged(n):
     for _ in range(150):
         cases = rng.multinomial(n, np.exp(-3 * p) / np.exp(-3 * p).sum())
         events = rng.binomial(cases, p)
-        table = pr.ForecastTable(forecast=p, events=events, non_events=cases - events)
+        table = ForecastTable(forecast=p, events=events, non_events=cases - events)
         flagged.append(calibration_test(table, **DRAWS).p_value <= 0.05)
     assert np.mean(flagged) <= 0.1
 
@@ -109,7 +110,7 @@ def test_intervals_of_miscalibration_hold_the_truth():
 def test_a_grid_does_not_invent_miscalibration_of_rare_events():
     rng = np.random.default_rng(3)
     p = rng.beta(0.3, 300, 200_000)
-    table = pr.ForecastTable.from_predictions(rng.random(200_000) < p, p)
+    table = ForecastTable.from_predictions(rng.random(200_000) < p, p)
     whole, grid = (pr.calibration_summary(one, **DRAWS) for one in (table, table.grid()))
     for name in ("value", "low", "high"):
         exact = getattr(whole.observed_expected, name)

@@ -19,6 +19,7 @@ from propriety.measures import (
     AreaUnderRoc,
     CoverageAtAccuracy,
 )
+from propriety.tables.forecast_table import ForecastTable
 
 AREAS = [AreaUnderRiskCoverage, AreaUnderGeneralizedRiskCoverage]
 answered = st.lists(st.tuples(st.booleans(), st.sampled_from([0.0, 0.2, 0.5, 0.9, 1.0])), min_size=1, max_size=6)
@@ -43,7 +44,7 @@ def over_all_orders(right, confidence):
 
 
 def areas(right, confidence, **options):
-    table = pr.ForecastTable.from_predictions(right, confidence, **options)
+    table = ForecastTable.from_predictions(right, confidence, **options)
     return np.array([area(0.0).value(table) for area in AREAS])
 
 
@@ -77,7 +78,7 @@ def test_areas_of_distinct_confidences_follow_the_definition():
 
 def test_augrc_is_a_function_of_auroc_and_accuracy():
     right, confidence = sample()
-    table = pr.ForecastTable.from_predictions(right, confidence)
+    table = ForecastTable.from_predictions(right, confidence)
     error = 1.0 - right.mean()
     expected = (1.0 - AreaUnderRoc().value(table)) * error * (1.0 - error) + error**2 / 2
     assert AreaUnderGeneralizedRiskCoverage(0.0).value(table) == pytest.approx(expected, abs=1e-12)
@@ -103,14 +104,14 @@ def test_equal_weights_within_equal_confidences_are_repetitions():
 def test_the_influence_is_the_derivative(area, threshold):
     right, confidence = sample()
     measure, weight = area(threshold), np.random.default_rng(3).uniform(0.5, 2.0, 400)
-    table = pr.ForecastTable.from_predictions(right, confidence, sample_weight=weight)
+    table = ForecastTable.from_predictions(right, confidence, sample_weight=weight)
     moved = measure.influence(table)
     assert abs((table.events * moved.event + table.non_events * moved.non_event).sum()) < 1e-9
     row = np.searchsorted(table.forecast, confidence)
     for case in (0, 17, 101, 399):
         more = weight.copy()
         more[case] += 1e-4
-        value = measure.value(pr.ForecastTable.from_predictions(right, confidence, sample_weight=more))
+        value = measure.value(ForecastTable.from_predictions(right, confidence, sample_weight=more))
         slope = (value - measure.value(table)) / 1e-4 * weight.sum()
         expected = moved.event[row[case]] if right[case] else moved.non_event[row[case]]
         assert slope == pytest.approx(expected, abs=4e-3)
@@ -130,7 +131,7 @@ def test_clusters_are_handled_as_for_other_measures():
     right, confidence = sample()
     site = np.arange(400) // 8
     measure = AreaUnderRiskCoverage(0.0)
-    table = pr.ForecastTable.from_predictions(right, confidence)
+    table = ForecastTable.from_predictions(right, confidence)
     row, moved = np.searchsorted(table.forecast, confidence), measure.influence(table)
     influence = np.where(right, moved.event[row], moved.non_event[row])
     found = pr.risk_coverage_curve(pr.cases(right, confidence, cluster=site)).aurc
@@ -168,7 +169,7 @@ def test_the_difference_between_models_pairs_their_cases():
     found = pr.compare(y, models, AreaUnderRiskCoverage())
     influences = []
     for name in models:
-        table = pr.ForecastTable.from_predictions(right[name], confidence[name])
+        table = ForecastTable.from_predictions(right[name], confidence[name])
         row, moved = np.searchsorted(table.forecast, confidence[name]), AreaUnderRiskCoverage(0.0).influence(table)
         influences.append(np.where(right[name], moved.event[row], moved.non_event[row]))
     assert found.standard_error[0] == pytest.approx(np.std(influences[0] - influences[1], ddof=1) / math.sqrt(600))
@@ -198,12 +199,10 @@ def test_confidences_that_are_almost_zero_keep_their_order():
 
 @pytest.mark.parametrize("p", [0.01, 0.07, 0.08, 0.13, 0.3, 0.45])
 def test_a_probability_and_its_complement_are_the_same_confidence(p):
-    table = pr.ForecastTable.from_predictions([1] * 20, [p] * 10 + [round(1 - p, 2)] * 10)
+    table = ForecastTable.from_predictions([1] * 20, [p] * 10 + [round(1 - p, 2)] * 10)
     assert CoverageAtAccuracy(0.9).value(table) == 0.0
     assert AreaUnderRiskCoverage().value(table) == pytest.approx(0.5, abs=1e-12)
-    assert (
-        CoverageAtAccuracy(0.9, threshold=0).value(pr.ForecastTable.from_predictions([0, 1], [0.5, 0.5 + 1e-15])) == 0.5
-    )
+    assert CoverageAtAccuracy(0.9, threshold=0).value(ForecastTable.from_predictions([0, 1], [0.5, 0.5 + 1e-15])) == 0.5
 
 
 def test_groups_and_evaluations_of_classes_have_the_measure():
@@ -325,7 +324,7 @@ def test_excess_is_zero_if_the_wrong_answers_come_last():
 
 def test_a_table_gives_the_same_curve():
     right, confidence = sample()
-    table = pr.ForecastTable.from_predictions(right, confidence)
+    table = ForecastTable.from_predictions(right, confidence)
     one, other = pr.risk_coverage_curve(table), pr.risk_coverage_curve(right, confidence)
     assert one.to_dict() == other.to_dict()
 
@@ -426,7 +425,7 @@ def test_the_answer_of_classes_has_no_threshold():
 def test_tables_and_their_weights_give_the_error_of_independent_cases():
     right, confidence = sample()
     weight = np.random.default_rng(7).uniform(0.2, 3.0, 400)
-    table = pr.ForecastTable.from_predictions(right, confidence, sample_weight=weight)
+    table = ForecastTable.from_predictions(right, confidence, sample_weight=weight)
     curve = pr.risk_coverage_curve(right, confidence, sample_weight=weight)
     expected = error_of_table(table, AreaUnderRiskCoverage(0.0).influence(table))
     assert curve.aurc.standard_error == pytest.approx(expected, rel=1e-12)

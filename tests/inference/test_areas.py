@@ -18,6 +18,7 @@ from propriety.inference.dependence import hac
 from propriety.inference.estimates import limits_of
 from propriety.inference.estimation import estimate
 from propriety.inference.ranking_measures import AreaUnderRoc
+from propriety.tables.forecast_table import ForecastTable
 
 # Albumin, total protein, K-G score and outcome of the patients with ovarian cancer of DeLong, DeLong & Clarke-Pearson
 # (1988), doi:10.2307/2531595, without the six that lack a test, as in the example "Comparing Receiver Operating
@@ -304,7 +305,7 @@ def test_limits_of_areas_near_one_cover_them():
 
 @pytest.mark.parametrize("area", [0.6, 0.97])
 def test_limits_solve_the_equation_of_normal_forecasts(area):
-    table = pr.ForecastTable.from_predictions([1] * 30 + [0] * 200, np.linspace(0.1, 0.9, 230))
+    table = ForecastTable.from_predictions([1] * 30 + [0] * 200, np.linspace(0.1, 0.9, 230))
     for limit in area_limits(table, area, 0.9):
         d = np.sqrt(2.0) * ndtri(limit)
         z = np.linspace(-9.0, 9.0, 20_001)

@@ -9,6 +9,7 @@ from scipy.special import expit, logit, stdtrit, xlogy
 
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError
+from propriety.tables.forecast_table import ForecastTable
 
 MEASURES = [
     pr.Brier(),
@@ -32,10 +33,7 @@ def test_values_and_limits_are_those_of_drawn_outcomes():
     found = pr.before_labels(p, measures=MEASURES)
     drawn = np.array(
         [
-            [
-                pr.estimate(pr.ForecastTable.from_predictions(rng.random(600) < p, p), measure=one).value
-                for one in MEASURES
-            ]
+            [pr.estimate(ForecastTable.from_predictions(rng.random(600) < p, p), measure=one).value for one in MEASURES]
             for _ in range(100)
         ]
     )

@@ -19,6 +19,7 @@ from propriety.inference.bootstrap import (
     in_canonical_order,
     values_of_draws,
 )
+from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.validation import read_cases
 
 RNG = np.random.default_rng(7)
@@ -49,7 +50,7 @@ def resampled(values, *, weight=None, codes=None, **drawing):
 def drawn_from(y, p, **options):
     """Return the cases in canonical order, their table, and how tables are drawn from them."""
     ordered = in_canonical_order(read_cases(y, p, **options))
-    table = pr.ForecastTable.from_cases(ordered)
+    table = ForecastTable.from_cases(ordered)
     return ordered, table, draw_from_cases(ordered, (table,))
 
 
@@ -149,7 +150,7 @@ def test_the_answer_does_not_depend_on_the_workers(size):
 
 
 def test_tables_do_not_depend_on_the_workers_either():
-    draw = draw_from_table(pr.ForecastTable.from_predictions(Y[:80], P[:80]))
+    draw = draw_from_table(ForecastTable.from_predictions(Y[:80], P[:80]))
     one, two = (
         values_of_draws(draw, lambda tables: np.array([tables[0].event_rate]), 1, Drawing(90, 1, workers))
         for workers in (1, 2)
@@ -189,7 +190,7 @@ def test_drawn_tables_hold_what_was_drawn(kind):
 def test_models_are_drawn_together():
     forecasts = {"a": np.round(P[:60], 1), "b": np.round(1 - P[:60], 2)}
     ordered = in_canonical_order(read_cases(Y[:60], forecasts))
-    tables = tuple(pr.ForecastTable.from_cases(ordered, model) for model in forecasts)
+    tables = tuple(ForecastTable.from_cases(ordered, model) for model in forecasts)
     draw, generator = draw_from_cases(ordered, tables), np.random.default_rng(1)
     for _ in range(20):
         one, other = draw(generator)
@@ -223,7 +224,7 @@ def test_classes_have_a_canonical_order_too():
 
 
 def test_a_statistic_that_a_draw_does_not_have_is_nan():
-    draw = draw_from_table(pr.ForecastTable.from_predictions([0] * 9 + [1], np.arange(10) / 10))
+    draw = draw_from_table(ForecastTable.from_predictions([0] * 9 + [1], np.arange(10) / 10))
     areas = values_of_draws(draw, lambda tables: np.array([pr.roc_curve(tables[0]).auc]), 1, Drawing(300, 1))
     # A draw of ten lacks the one event with a probability of 0.9 ** 10 = 0.35.
     assert 0.25 < np.isnan(areas).mean() < 0.45
@@ -231,7 +232,7 @@ def test_a_statistic_that_a_draw_does_not_have_is_nan():
 
 
 def test_other_errors_are_not_hidden():
-    draw = draw_from_table(pr.ForecastTable.from_predictions([0, 1], [0.2, 0.4]))
+    draw = draw_from_table(ForecastTable.from_predictions([0, 1], [0.2, 0.4]))
     with pytest.raises(KeyError):
         values_of_draws(draw, lambda tables: {}["absent"], 1, Drawing(3, 1))
 

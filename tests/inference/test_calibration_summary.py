@@ -10,13 +10,14 @@ from scipy.optimize import brentq, minimize
 from scipy.special import expit, logit
 
 import propriety as pr
-from propriety import ForecastTable, estimate
+from propriety import estimate
 from propriety.calibration import cox_line
 from propriety.calibration.logistic import LogisticFit
 from propriety.errors import InputTypeError, InputValueError, MissingValuesError
 from propriety.inference import calibration_summary as module
 from propriety.inference.calibration_summary import jointly_tested
 from propriety.measures import CalibrationIntercept, CalibrationSlope, Miscalibration, ObservedExpected
+from propriety.tables.forecast_table import ForecastTable
 
 Z = 1.959963984540054
 DISTANCES = ("ici", "e50", "e90", "e_max")

@@ -7,6 +7,7 @@ import propriety as pr
 from propriety.errors import InputValueError
 from propriety.inference.measure_reading import read_measure
 from propriety.measures import AreaUnderRoc, CalibrationSlope, ObservedExpected, Skill
+from propriety.tables.forecast_table import ForecastTable
 
 HORIZON = 0.85
 MEASURES = [pr.Brier(), pr.Log(), Skill(), AreaUnderRoc(), ObservedExpected()]
@@ -34,7 +35,7 @@ def outcome_of(time, status, **options):
 def values(time, status, forecasts, measures, **options):
     """Return the value of both models and their difference, for each measure."""
     outcome = outcome_of(time, status, **options)
-    one, other = (pr.ForecastTable.from_predictions(outcome, p) for p in forecasts.values())
+    one, other = (ForecastTable.from_predictions(outcome, p) for p in forecasts.values())
     both = np.array([[measure.value(one), measure.value(other)] for measure in map(read_measure, measures)])
     return np.column_stack([both, both[:, 0] - both[:, 1]])
 

@@ -40,6 +40,7 @@ from propriety.inference.paired_tests import (
     paired_by_moments,
 )
 from propriety.tables.cases import Cases, Keys
+from propriety.tables.forecast_table import ForecastTable
 
 
 def censored_cases(everyone, *, weight=None, cluster=None, row=None, share=0.2):
@@ -132,7 +133,7 @@ def test_errors_at_fitted_rates_are_those_of_a_logistic_regression(slope):
     p, y = np.append(Q, [0.0, 1.0]), np.append(Y, [False, True])
     x, n = np.log(Q / (1 - Q)), N + 2
     for weight in (None, np.full(n, 3.0)):
-        table = pr.ForecastTable.from_predictions(y, p, sample_weight=weight)
+        table = ForecastTable.from_predictions(y, p, sample_weight=weight)
         value = measure.value(table)
         level = float(np.log(Y.mean() / (1 - Y.mean())))
         for _ in range(50):  # The intercept that belongs to the slope, by Newton's method.
@@ -166,7 +167,7 @@ def test_errors_at_fitted_rates_are_those_of_a_logistic_regression(slope):
 
 
 def test_ratios_of_means_have_the_derivative_of_a_ratio():
-    table = pr.ForecastTable.from_predictions(Y, P, sample_weight=WEIGHT)
+    table = ForecastTable.from_predictions(Y, P, sample_weight=WEIGHT)
     observed, expected = np.average(Y, weights=WEIGHT), np.average(P, weights=WEIGHT)
     ratio = RATIO.influence(table)
     assert RATIO.value(table) == pytest.approx(observed / expected)
@@ -204,7 +205,7 @@ def test_squared_weights_have_the_mean_of_their_group_and_outcome(own):
     event = Y & (group < 2)  # The last group has no events, and takes the mean of all groups.
     censoring = SimpleNamespace(sample_weight=lambda: own, groups=lambda: (group, 3))
     cases = Cases(outcome=event, forecasts={"m": P}, weight=WEIGHT)
-    table = pr.ForecastTable.from_predictions(event, P, sample_weight=WEIGHT)
+    table = ForecastTable.from_predictions(event, P, sample_weight=WEIGHT)
     once = WEIGHT if own is None else WEIGHT * own
     expected = []
     for side in (event, ~event):

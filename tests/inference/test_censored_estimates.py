@@ -10,6 +10,7 @@ from propriety.calibration.null_scores import null_scores
 from propriety.errors import InputValueError
 from propriety.inference.censored_calibration import censored_scores, squared_weights
 from propriety.measures import AreaUnderRoc, CalibrationSlope, NetBenefit, ObservedExpected, Skill
+from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.validation import read_cases
 
 HORIZON = 0.85
@@ -181,7 +182,7 @@ def test_the_calibration_test_allows_for_estimated_weights():
         of_event, of_censoring = rng.exponential(np.exp(-x)), rng.exponential(1.2, 400)
         time, event = np.minimum(of_event, of_censoring), of_event <= of_censoring
         cases = read_cases(pr.censored(time, event, horizons=1.0), 1.0 - np.exp(-np.exp(x)))
-        table = pr.ForecastTable.from_cases(cases)
+        table = ForecastTable.from_cases(cases)
         statistics.append(np.sum(censored_scores(cases, cases.censoring, table).sums[:2] ** 2))
         spread = squared_weights(cases, cases.censoring, table).variance(table.forecast)
         known.append(np.sum(null_scores(table, spread).sums[:2] ** 2))

@@ -14,6 +14,7 @@ from propriety.errors import InputTypeError, InputValueError
 from propriety.inference.comparison import compare
 from propriety.inference.measure_reading import read_measure
 from propriety.inference.measures import bounds_of
+from propriety.tables.forecast_table import ForecastTable
 
 RNG = np.random.default_rng(7)
 N = 400
@@ -47,7 +48,7 @@ def drawn_differences(measure, draws=200, cluster=None, weight=None):
         pick = rng.integers(0, N, N) if own is None else np.concatenate([own[k] for k in rng.integers(0, 50, 50)])
         w = None if weight is None else weight[pick]
         values = [
-            measure.value(pr.ForecastTable.from_predictions(Y[pick], p[pick], sample_weight=w)) for p in MODELS.values()
+            measure.value(ForecastTable.from_predictions(Y[pick], p[pick], sample_weight=w)) for p in MODELS.values()
         ]
         found.append(values[0] - values[1])
     return np.array(found)
@@ -113,7 +114,7 @@ def test_smooth_measures_have_the_error_of_draws(measure, sampling):
     drawn = drawn_differences(measure, cluster=sampling.get("cluster"), weight=sampling.get("sample_weight"))
     assert found.standard_error[0] == pytest.approx(drawn.std(), rel=0.25)
     values = [
-        measure.value(pr.ForecastTable.from_predictions(Y, p, sample_weight=sampling.get("sample_weight")))
+        measure.value(ForecastTable.from_predictions(Y, p, sample_weight=sampling.get("sample_weight")))
         for p in MODELS.values()
     ]
     assert found.difference[0] == pytest.approx(values[0] - values[1], rel=1e-12)
@@ -193,7 +194,7 @@ def test_standings_of_drawn_measures_contain_the_limits_of_estimates():
     q = np.clip(p + np.tile([0.0, 0.05, -0.05, 0.0], 20), 0.0, 1.0)
     found = compare(y, {"p": p, "q": q}, measure, seed=1, n_resamples=999).standings
     for model, low, high in zip(found.model, found.low, found.high, strict=True):
-        table = pr.ForecastTable.from_predictions(y, {"p": p, "q": q}[model])
+        table = ForecastTable.from_predictions(y, {"p": p, "q": q}[model])
         least = measure.least_limits(table, 0.5, 0.95)
         assert low <= least[0]
         assert high >= least[1]
@@ -290,7 +291,7 @@ DISTANCES = [
 def test_distances_from_a_fitted_curve_are_not_tested(measure, sampling):
     found = compare(Y, MODELS, measure, **sampling)
     weight = sampling.get("sample_weight")
-    values = [measure.value(pr.ForecastTable.from_predictions(Y, p, sample_weight=weight)) for p in MODELS.values()]
+    values = [measure.value(ForecastTable.from_predictions(Y, p, sample_weight=weight)) for p in MODELS.values()]
     assert found.difference[0] == pytest.approx(values[0] - values[1], rel=1e-9)
     assert found.verdict.tolist() == ["not tested"]
     for column in ("low", "high", "standard_error", "statistic", "p_value", "p_adjusted"):
@@ -377,7 +378,7 @@ def test_a_ledger_without_its_cases_compares_what_its_moments_know():
 
 
 def test_tables_of_models_are_compared_by_value_only():
-    tables = {model: pr.ForecastTable.from_predictions(Y, p) for model, p in MODELS.items()}
+    tables = {model: ForecastTable.from_predictions(Y, p) for model, p in MODELS.items()}
     found = compare(tables, None, pr.measures.AreaUnderRoc())
     assert found.verdict.tolist() == ["not tested"]
     assert found.difference[0] == pytest.approx(compare(Y, MODELS, pr.measures.AreaUnderRoc()).difference[0], rel=1e-12)

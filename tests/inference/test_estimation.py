@@ -16,6 +16,7 @@ from propriety.errors import InputTypeError, InputValueError, MissingValuesError
 from propriety.inference.estimation import estimate
 from propriety.inference.measures import Discrimination, Miscalibration, NetBenefit, Skill
 from propriety.inference.ranking_measures import AreaUnderRoc
+from propriety.tables.forecast_table import ForecastTable
 
 RNG = np.random.default_rng(11)
 N = 400
@@ -80,7 +81,7 @@ def test_errors_of_means_are_those_of_the_moments(sampling):
 def test_a_table_and_a_ledger_stand_for_their_predictions(drawn, which):
     y, p = zip(*drawn, strict=True)
     one = short(y, p, FORMULAS[which])
-    for held in (pr.ForecastTable.from_predictions(y, p), pr.condense(y, {"forecast": p})):
+    for held in (ForecastTable.from_predictions(y, p), pr.condense(y, {"forecast": p})):
         other = short(held, None, FORMULAS[which])
         for field in FIELDS:
             np.testing.assert_allclose(getattr(one, field), getattr(other, field), rtol=1e-9, atol=1e-12)
@@ -89,7 +90,7 @@ def test_a_table_and_a_ledger_stand_for_their_predictions(drawn, which):
 
 @pytest.mark.parametrize("measure", [one for one in FORMULAS if one != Discrimination(pr.Log())], ids=name)
 def test_a_weighted_table_has_the_error_of_its_cases(measure):
-    table = pr.ForecastTable.from_predictions(Y, np.round(P, 2), sample_weight=WEIGHT)
+    table = ForecastTable.from_predictions(Y, np.round(P, 2), sample_weight=WEIGHT)
     one, other = estimate(table, None, measure), estimate(Y, np.round(P, 2), measure, sample_weight=WEIGHT)
     for field in FIELDS:
         assert getattr(one, field) == pytest.approx(getattr(other, field), rel=1e-12)
@@ -97,7 +98,7 @@ def test_a_weighted_table_has_the_error_of_its_cases(measure):
 
 @pytest.mark.slow
 def test_a_weighted_table_alone_has_no_draws():
-    table = pr.ForecastTable.from_predictions(Y, P, sample_weight=WEIGHT)
+    table = ForecastTable.from_predictions(Y, P, sample_weight=WEIGHT)
     for measure, method in (
         (pr.Brier(), "bootstrap"),
         (Miscalibration(), "bootstrap"),
@@ -116,7 +117,7 @@ def test_a_ledger_on_a_grid_does_not_make_up_means_that_were_not_condensed():
     assert estimate(ledger).value == pytest.approx(pr.brier_score(Y, P), rel=1e-12)
     with pytest.raises(InputValueError, match=r"no moments of Spherical\(\).*there are those of Brier\(\), Log\(\)"):
         estimate(ledger, None, pr.Spherical())
-    grid = pr.ForecastTable.from_predictions(Y, P).grid(64)  # It never had any.
+    grid = ForecastTable.from_predictions(Y, P).grid(64)  # It never had any.
     assert estimate(grid, None, pr.Spherical()).value == pytest.approx(pr.mean_score(grid, rule=pr.Spherical()))
 
 
@@ -147,7 +148,7 @@ def test_the_formula_spreads_as_draws_do(measure, sampling):
 
 @pytest.mark.parametrize("measure", FORMULAS, ids=name)
 def test_the_value_is_that_of_the_table(measure):
-    table = pr.ForecastTable.from_predictions(Y, P, sample_weight=WEIGHT)
+    table = ForecastTable.from_predictions(Y, P, sample_weight=WEIGHT)
     expected = measure.value(table) if hasattr(measure, "value") else pr.mean_score(table, rule=measure)
     found = short(Y, P, measure, sample_weight=WEIGHT)
     assert (found.value if found.raw is None else found.raw) == pytest.approx(expected, rel=1e-10)
@@ -344,7 +345,7 @@ def test_views():
 
 
 def test_what_is_refused():
-    table = pr.ForecastTable.from_predictions(Y, P)
+    table = ForecastTable.from_predictions(Y, P)
     with pytest.raises(InputTypeError, match="pass it without cluster"):
         estimate(table, cluster=CLUSTER)
     with pytest.raises(InputTypeError, match="pass it without sample_weight"):
@@ -365,7 +366,7 @@ def test_what_is_refused():
     assert estimate(pr.condense(Y, {"a": P, "b": 1 - P}), "b").value == pytest.approx(pr.brier_score(Y, 1 - P))
 
 
-@pytest.mark.parametrize("given", [(Y, P), (pr.ForecastTable.from_predictions(Y, P), None)], ids=["cases", "table"])
+@pytest.mark.parametrize("given", [(Y, P), (ForecastTable.from_predictions(Y, P), None)], ids=["cases", "table"])
 def test_a_rule_for_rows_scores_one_event(given):
     rows, event = (estimate(*given, rule) for rule in (pr.RankedProbability(), pr.Brier()))
     assert rows.value == pytest.approx(event.value, rel=1e-12)
@@ -381,7 +382,7 @@ def test_a_stored_ledger_knows_its_clusters_and_times(key, tmp_path):
         assert (one.units, one.note, one.method) == (25, other.note, other.method)
         assert [one.low, one.high] == pytest.approx([other.low, other.high], rel=1e-10)
     part = short(ledger, None, Miscalibration())
-    assert part.raw == pytest.approx(Miscalibration().value(pr.ForecastTable.from_predictions(Y, P)))
+    assert part.raw == pytest.approx(Miscalibration().value(ForecastTable.from_predictions(Y, P)))
     assert part.units == 25
     assert np.isnan([part.low, part.high]).all()
     assert np.isnan(part.value)  # How large the noise is, clusters tell.

@@ -16,6 +16,7 @@ from propriety.errors import ProprietyError
 from propriety.inference.dependence import hac
 from propriety.inference.influence import case_influence, error_of_table, errors_of_cases
 from propriety.inference.measures import Smooth
+from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.validation import read_cases
 
 RNG = np.random.default_rng(8)
@@ -63,7 +64,7 @@ def name(measure):
 
 def table_of(drawn):
     y, p, w = zip(*drawn, strict=True)
-    return pr.ForecastTable.from_predictions(y, p, sample_weight=w)
+    return ForecastTable.from_predictions(y, p, sample_weight=w)
 
 
 def influence_of(measure, table):
@@ -90,14 +91,14 @@ def test_the_mean_influence_is_zero(measure, drawn):
 def test_influence_is_how_far_a_little_more_weight_moves_the_measure(measure, weight):
     assert isinstance(measure, Smooth)
     w = np.ones(N) if weight is None else weight
-    table = pr.ForecastTable.from_predictions(Y, P, sample_weight=weight)
+    table = ForecastTable.from_predictions(Y, P, sample_weight=weight)
     found = measure.influence(table)
     for case in range(0, N, 37):
         values = []
         for step in (-1e-5, 1e-5):
             moved = w.copy()
             moved[case] += step * w.sum()
-            values.append(measure.value(pr.ForecastTable.from_predictions(Y, P, sample_weight=moved)))
+            values.append(measure.value(ForecastTable.from_predictions(Y, P, sample_weight=moved)))
         row = np.searchsorted(table.forecast, P[case])
         expected = (found.event if Y[case] else found.non_event)[row]
         assert (values[1] - values[0]) / 2e-5 == pytest.approx(expected, rel=1e-3, abs=1e-4)
@@ -106,16 +107,14 @@ def test_influence_is_how_far_a_little_more_weight_moves_the_measure(measure, we
 @pytest.mark.parametrize("measure", SMOOTH, ids=name)
 @pytest.mark.parametrize("weight", [None, WEIGHT], ids=["plain", "weights"])
 def test_the_error_is_that_of_the_jackknife(measure, weight):
-    table = pr.ForecastTable.from_predictions(Y, P, sample_weight=weight)
+    table = ForecastTable.from_predictions(Y, P, sample_weight=weight)
     error = error_of_table(table, measure.influence(table), by_outcome=bool(getattr(measure, "by_outcome", False)))
     if not hasattr(measure, "error_of_independent"):
         assert pr.estimate(Y, P, measure, sample_weight=weight).standard_error == error
     left = np.array(
         [
             measure.value(
-                pr.ForecastTable.from_predictions(
-                    Y[kept], P[kept], sample_weight=None if weight is None else weight[kept]
-                )
+                ForecastTable.from_predictions(Y[kept], P[kept], sample_weight=None if weight is None else weight[kept])
             )
             for kept in (np.arange(N) != case for case in range(N))
         ]
@@ -129,7 +128,7 @@ def test_the_error_in_clusters_is_that_of_the_jackknife_of_clusters(measure):
     found = pr.estimate(Y, P, measure, cluster=CLUSTER)
     left = np.array(
         [
-            measure.value(pr.ForecastTable.from_predictions(Y[kept], P[kept]))
+            measure.value(ForecastTable.from_predictions(Y[kept], P[kept]))
             for kept in (one != CLUSTER for one in np.unique(CLUSTER))
         ]
     )
@@ -137,7 +136,7 @@ def test_the_error_in_clusters_is_that_of_the_jackknife_of_clusters(measure):
     jackknife = math.sqrt((groups - 1) / groups * ((left - left.mean()) ** 2).sum())
     least = 0.0
     if hasattr(measure, "error_of_independent"):  # The spread of few clusters is not trusted to be below that.
-        least = measure.error_of_independent(pr.ForecastTable.from_predictions(Y, P))
+        least = measure.error_of_independent(ForecastTable.from_predictions(Y, P))
     assert found.standard_error == pytest.approx(max(jackknife, least), rel=0.06)
     assert found.units == groups
 
@@ -194,7 +193,7 @@ def test_a_calibrated_slope_has_the_error_of_the_fit():
     p = rng.uniform(0.05, 0.95, 4000)
     y = rng.random(4000) < p
     found = pr.estimate(y, p, pr.measures.CalibrationSlope())
-    fit = cox_line(pr.ForecastTable.from_predictions(y, p), slope=True)
+    fit = cox_line(ForecastTable.from_predictions(y, p), slope=True)
     # The sandwich is the information of the fit where the model holds.
     assert found.value == pytest.approx(fit.coefficients[0], rel=1e-8)
     assert found.standard_error == pytest.approx(np.sqrt(fit.covariance[0, 0]), rel=0.1)
@@ -211,7 +210,7 @@ def test_times_are_followed_through_their_neighbours():
 
 
 def test_a_single_outcome_has_no_error_where_outcomes_are_two_samples():
-    table = pr.ForecastTable.from_predictions([1, 0, 0, 0], [0.6, 0.2, 0.7, 0.4])
+    table = ForecastTable.from_predictions([1, 0, 0, 0], [0.6, 0.2, 0.7, 0.4])
     influence = pr.measures.AreaUnderRoc().influence(table)
     assert math.isnan(error_of_table(table, influence, by_outcome=True))
     assert error_of_table(table, influence) > 0.0
@@ -220,7 +219,7 @@ def test_a_single_outcome_has_no_error_where_outcomes_are_two_samples():
 def test_forecasts_of_cases_without_weight_may_lie_anywhere():
     y, p, w = [0, 1, 0, 1, 1], [0.2, 0.3, 0.4, 0.5, 0.99], [1.0, 1.0, 2.0, 1.0, 0.0]
     read = read_cases(y, {"a": p}, sample_weight=w)
-    table = pr.ForecastTable.from_cases(read)
+    table = ForecastTable.from_cases(read)
     parts = case_influence(read, "a", table, pr.measures.AreaUnderRoc().influence(table))
     assert parts[4] == 0.0
     assert parts.sum() == pytest.approx(0.0, abs=1e-12)

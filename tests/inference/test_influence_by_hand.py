@@ -49,13 +49,14 @@ from propriety.ledger.condense import at_prevalence
 from propriety.ledger.ledger import Ledger
 from propriety.tables.cases import Cases, Keys
 from propriety.tables.events import Event
+from propriety.tables.forecast_table import ForecastTable
 
 
 @pytest.mark.parametrize("weight", [None, WEIGHT], ids=["plain", "weights"])
 @pytest.mark.parametrize("by_outcome", [False, True])
 def test_errors_of_a_table_are_sums_of_squared_influence(weight, by_outcome):
     rng = np.random.default_rng(13)
-    table = pr.ForecastTable.from_predictions(Y, P, sample_weight=weight)
+    table = ForecastTable.from_predictions(Y, P, sample_weight=weight)
     given = Influence(rng.normal(size=len(table)), rng.normal(size=len(table)))
     row, w = np.searchsorted(table.forecast, P), np.ones(N) if weight is None else weight
     part = w * np.where(Y, given.event[row], given.non_event[row]) / w.sum()
@@ -76,21 +77,21 @@ def test_errors_of_a_table_are_sums_of_squared_influence(weight, by_outcome):
 
 
 def test_a_sample_of_one_case_has_no_error_by_outcome():
-    table = pr.ForecastTable.from_predictions([1, 0, 0], [0.5, 0.4, 0.2])
+    table = ForecastTable.from_predictions([1, 0, 0], [0.5, 0.4, 0.2])
     given = Influence(np.ones(3), np.ones(3))
     assert math.isnan(error_of_table(table, given, by_outcome=True))
     assert error_of_table(table, given) == pytest.approx(math.sqrt(3 / 2 * 3) / 3)
-    none = pr.ForecastTable.from_predictions([0, 0, 0], [0.5, 0.4, 0.2])
+    none = ForecastTable.from_predictions([0, 0, 0], [0.5, 0.4, 0.2])
     assert errors_of_table(none, given, by_outcome=True) == (pytest.approx(math.sqrt(3 / 2 * 3) / 3), 2.0)
     nothing = Influence(np.zeros(3), np.zeros(3))
-    more = pr.ForecastTable.from_predictions([1, 0, 0, 1], [0.5, 0.4, 0.2, 0.4])
+    more = ForecastTable.from_predictions([1, 0, 0, 1], [0.5, 0.4, 0.2, 0.4])
     assert errors_of_table(more, nothing, by_outcome=True) == (0.0, 2.0)
     tiny = Influence(np.full(3, 1e-14), np.array([3e-14, 0.0, 0.0]))
     assert errors_of_table(more, tiny, by_outcome=True)[1] == 2.0
 
 
 def test_cases_without_weight_contribute_nothing_even_if_their_influence_is_infinite():
-    table = pr.ForecastTable.from_predictions([1, 0], [0.5, 0.2], sample_weight=[3.0, 1.0])
+    table = ForecastTable.from_predictions([1, 0], [0.5, 0.2], sample_weight=[3.0, 1.0])
     cases = Cases(
         outcome=np.array([True, False, True]),
         forecasts={"m": np.array([0.5, 0.2, 0.2])},
@@ -124,7 +125,7 @@ def test_errors_of_correlated_cases_ignore_units_without_weight(kind, weighted):
 
 @pytest.mark.parametrize("weight", [None, WEIGHT], ids=["plain", "weights"])
 def test_influence_of_means_and_skill_is_their_deviation(weight):
-    table = pr.ForecastTable.from_predictions(Y, P, sample_weight=weight)
+    table = ForecastTable.from_predictions(Y, P, sample_weight=weight)
     w = np.ones(N) if weight is None else weight
     p, mean, rate = table.forecast, w @ BRIER[0] / w.sum(), w @ Y / w.sum()
     found = influence_of(MeanScore(), table)

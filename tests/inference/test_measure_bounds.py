@@ -9,6 +9,7 @@ from scipy.special import expit
 import propriety as pr
 from propriety.errors import InputTypeError
 from propriety.inference.measures import MeanScore
+from propriety.tables.forecast_table import ForecastTable
 
 MEASURES = [
     MeanScore(pr.Brier()),
@@ -37,7 +38,7 @@ def possible_values(private, measure):
             p = np.repeat([row[0] for row in rows], numbers)
             y = np.repeat([row[1] for row in rows], numbers)
             if 0 < y.sum() < len(y):
-                yield measure.value(pr.ForecastTable.from_predictions(y, p))
+                yield measure.value(ForecastTable.from_predictions(y, p))
 
 
 @pytest.mark.parametrize("measure", MEASURES, ids=IDS)

@@ -28,10 +28,11 @@ from propriety.inference.measures import (
     Smooth,
 )
 from propriety.inference.ranking_measures import AreaUnderRoc, PartialArea, TopKNetBenefit
+from propriety.tables.forecast_table import ForecastTable
 
 Y = [0, 0, 1, 0, 1, 0, 0, 1, 1, 0, 1, 0]
 P = [0.05, 0.1, 0.1, 0.2, 0.3, 0.3, 0.45, 0.5, 0.7, 0.6, 0.9, 0.5]
-TABLE = pr.ForecastTable.from_predictions(Y, P)
+TABLE = ForecastTable.from_predictions(Y, P)
 MEASURES = [
     MeanScore(pr.Log()),
     Skill(),
@@ -71,7 +72,7 @@ def test_parts_are_those_of_the_decomposition(rule):
 @given(st.floats(0.01, 0.99), st.lists(st.tuples(st.booleans(), st.sampled_from(P)), min_size=1, max_size=9))
 def test_net_benefit_and_regret_are_those_of_the_curves(threshold, cases):
     y, p = zip(*cases, strict=True)
-    table = pr.ForecastTable.from_predictions(y, p)
+    table = ForecastTable.from_predictions(y, p)
     curve = pr.decision_curve(y, p, grid=[threshold])
     assert NetBenefit(threshold).value(table) == pytest.approx(curve.net_benefit[0], abs=1e-9)
     curve = pr.regret_curve(y, p, grid=[threshold])
@@ -84,7 +85,7 @@ def test_a_share_is_the_nearest_number_of_cases(share, k):
 
 
 def test_a_share_of_weights_is_a_weight():
-    table = pr.ForecastTable.from_predictions(Y, P, sample_weight=np.full(12, 0.3))
+    table = ForecastTable.from_predictions(Y, P, sample_weight=np.full(12, 0.3))
     by_weight = TopKNetBenefit(thresholds=0.3, k=0.9).value(table)
     assert TopKNetBenefit(thresholds=0.3, share=0.25).value(table) == pytest.approx(by_weight, rel=1e-12)
     assert by_weight == pytest.approx(TopKNetBenefit(thresholds=0.3, k=3).value(TABLE), rel=1e-12)
@@ -115,7 +116,7 @@ def test_the_calibration_index_is_the_mean_distance_to_the_curve():
 
 def test_the_calibration_index_of_separated_outcomes_has_no_value():
     with pytest.raises(InputValueError, match="separate"):
-        IntegratedCalibrationIndex().value(pr.ForecastTable.from_predictions(Y, np.where(Y, 0.95, 0.05)))
+        IntegratedCalibrationIndex().value(ForecastTable.from_predictions(Y, np.where(Y, 0.95, 0.05)))
 
 
 @pytest.mark.parametrize("measure", [CalibrationIntercept(), CalibrationSlope()])
@@ -133,8 +134,8 @@ def test_intercept_and_slope_leave_out_forecasts_of_0_and_1_and_say_so(measure, 
 
 
 def test_what_calibration_in_numbers_cannot_tell():
-    certain = pr.ForecastTable.from_predictions([0, 1, 1], [0.0, 1.0, 1.0])
-    inside = pr.ForecastTable.from_predictions([0, 1, 1], [0.0, 0.4, 0.6])
+    certain = ForecastTable.from_predictions([0, 1, 1], [0.0, 1.0, 1.0])
+    inside = ForecastTable.from_predictions([0, 1, 1], [0.0, 0.4, 0.6])
     for measure, word in ((CalibrationIntercept(), "intercept"), (CalibrationSlope(), "slope")):
         law = f"a calibration {word} needs log-odds, which forecasts of exactly 0 or 1 do not have; all forecasts are"
         with pytest.raises(InputValueError, match=law):
@@ -142,13 +143,13 @@ def test_what_calibration_in_numbers_cannot_tell():
         with pytest.raises(InputValueError, match="and without the event among the forecasts other than 0 and 1"):
             measure.value(inside)
         with pytest.raises(InputValueError, match=f"a calibration {word} needs cases with and without the event"):
-            measure.value(pr.ForecastTable.from_predictions([1, 1], [0.2, 0.4]))
+            measure.value(ForecastTable.from_predictions([1, 1], [0.2, 0.4]))
     with pytest.raises(InputValueError, match="a calibration slope needs forecasts that differ; all are equal"):
-        CalibrationSlope().value(pr.ForecastTable.from_predictions([0, 1], [0.3, 0.3]))
+        CalibrationSlope().value(ForecastTable.from_predictions([0, 1], [0.3, 0.3]))
     with pytest.raises(InputValueError, match="needs outcomes that the forecasts do not separate"):
-        CalibrationSlope().value(pr.ForecastTable.from_predictions([0, 0, 1, 1], [0.2, 0.3, 0.6, 0.7]))
+        CalibrationSlope().value(ForecastTable.from_predictions([0, 0, 1, 1], [0.2, 0.3, 0.6, 0.7]))
     with pytest.raises(InputValueError, match="observed/expected needs forecasts above 0"):
-        ObservedExpected().value(pr.ForecastTable.from_predictions([0, 1], [0.0, 0.0]))
+        ObservedExpected().value(ForecastTable.from_predictions([0, 1], [0.0, 0.0]))
 
 
 @pytest.mark.parametrize("measure", MEASURES, ids=name)
@@ -159,7 +160,7 @@ def test_a_measure_has_a_name_a_direction_and_a_number(measure):
     assert measure.label
     assert math.isfinite(measure.value(TABLE))
     assert hash(measure) == hash(measure)
-    better = pr.ForecastTable.from_predictions(Y, np.where(Y, 0.95, 0.05))
+    better = ForecastTable.from_predictions(Y, np.where(Y, 0.95, 0.05))
     gain = measure.value(better) - measure.value(TABLE)
     assert gain > 0 if measure.higher_is_better else gain < 0
 
@@ -169,7 +170,7 @@ def test_some_measures_have_an_ideal_value(measure):
     assert read_measure(measure) is measure
     p = np.repeat([0.2, 0.5, 0.8], 10)
     y = np.concatenate([np.arange(10) < 10 * rate for rate in (0.2, 0.5, 0.8)])
-    assert measure.value(pr.ForecastTable.from_predictions(y, p)) == pytest.approx(measure.ideal, abs=1e-9)
+    assert measure.value(ForecastTable.from_predictions(y, p)) == pytest.approx(measure.ideal, abs=1e-9)
 
 
 def test_keys_and_labels_are_all_different():

@@ -17,6 +17,7 @@ from propriety.inference.betting import BETS, LOG_SHARE, RECALIBRATIONS
 from propriety.inference.calibration_monitor import monitor_calibration
 from propriety.inference.comparison_monitor import monitor_comparison
 from propriety.rules.rule import BinaryRule, Properties
+from propriety.tables.forecast_table import ForecastTable
 
 ARRAYS = ("log_e_value", "log_e_better", "p_value", "difference", "low", "high")
 DEPTH = 6
@@ -478,7 +479,7 @@ def test_levels_outside_their_range(level):
 
 
 def test_tables_have_no_order():
-    table = pr.ForecastTable.from_predictions([0, 1], [0.2, 0.7])
+    table = ForecastTable.from_predictions([0, 1], [0.2, 0.7])
     for monitor in (lambda: monitor_comparison(table, None, 0.5), lambda: monitor_calibration(table, None)):
         with pytest.raises(InputTypeError, match="in order of arrival"):
             monitor()

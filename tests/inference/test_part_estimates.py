@@ -13,6 +13,7 @@ from propriety.inference.bootstrap import Drawing
 from propriety.inference.estimation import estimate
 from propriety.inference.measures import Discrimination, Miscalibration
 from propriety.inference.part_estimates import JUMPS, overfits
+from propriety.tables.forecast_table import ForecastTable
 
 RNG = np.random.default_rng(11)
 N = 400
@@ -27,7 +28,7 @@ def name(measure):
 
 @pytest.mark.parametrize("weight", [None, WEIGHT], ids=["plain", "weights"])
 def test_parts_of_the_brier_score_are_without_the_noise_of_the_sample(weight):
-    table = pr.ForecastTable.from_predictions(Y, P, sample_weight=weight)
+    table = ForecastTable.from_predictions(Y, P, sample_weight=weight)
     lost, gained = (estimate(Y, P, one, sample_weight=weight) for one in (Miscalibration(), Discrimination()))
     distance = squared_distance(table, "miscalibration", level=0.95)
     assert (lost.value, lost.low, lost.high) == (distance.value, distance.low, distance.high)
@@ -42,7 +43,7 @@ def test_parts_of_the_brier_score_are_without_the_noise_of_the_sample(weight):
 @pytest.mark.parametrize("options", [{}, {"sample_weight": WEIGHT}, {"cluster": np.arange(N) // 4}], ids=str)
 def test_the_parts_add_up_to_the_score(options):
     lost, gained = (estimate(Y, P, one, **options) for one in (Miscalibration(), Discrimination()))
-    table = pr.ForecastTable.from_predictions(Y, P, sample_weight=options.get("sample_weight"))
+    table = ForecastTable.from_predictions(Y, P, sample_weight=options.get("sample_weight"))
     uncertainty = table.event_rate * (1.0 - table.event_rate)
     assert lost.value - gained.value + uncertainty == pytest.approx(pr.mean_score(table, rule=pr.Brier()))
     assert gained.low <= gained.value <= gained.high
@@ -65,7 +66,7 @@ def test_weighted_draws_of_certain_rates_have_limits():
 @pytest.mark.parametrize("measure", [Miscalibration(pr.Log()), Discrimination(pr.Log())], ids=name)
 def test_parts_of_other_rules_are_corrected_for_what_recalibration_overfits(measure):
     found = estimate(Y, P, measure, n_resamples=300, seed=1)
-    table = pr.ForecastTable.from_predictions(Y, P)
+    table = ForecastTable.from_predictions(Y, P)
     assert found.raw == measure.value(table)
     rates = pool_adjacent_violators(table).per_row()
     overfit = overfits(table, measure.rule, rates, Drawing(n_resamples=300, seed=1))
@@ -79,7 +80,7 @@ def test_parts_of_other_rules_are_corrected_for_what_recalibration_overfits(meas
 @pytest.mark.parametrize("measure", [Miscalibration(pr.Log()), Discrimination(pr.Log())], ids=name)
 def test_the_error_under_other_rules_is_that_of_a_mean_difference_of_losses(measure, weight):
     found = estimate(Y, P, measure, n_resamples=40, seed=1, sample_weight=weight)
-    table = pr.ForecastTable.from_predictions(Y, P, sample_weight=weight)
+    table = ForecastTable.from_predictions(Y, P, sample_weight=weight)
     rates = np.clip(pool_adjacent_violators(table).per_row(), 0.0, 1.0)[np.searchsorted(table.forecast, P)]
     given = P if isinstance(measure, Miscalibration) else np.full(N, table.event_rate)
     with np.errstate(divide="ignore"):
@@ -116,9 +117,7 @@ def test_what_is_taken_off_is_what_calibrated_forecasts_show():
 def test_parts_next_to_zero_hold_the_truth_and_never_claim_certainty(measure, forecasts, rates):
     p, rate = np.resize(forecasts, 240), np.resize(rates, 240)
     truth = measure.value(
-        pr.ForecastTable.from_predictions(
-            np.repeat([1, 0], 240), np.tile(p, 2), sample_weight=np.append(rate, 1 - rate)
-        )
+        ForecastTable.from_predictions(np.repeat([1, 0], 240), np.tile(p, 2), sample_weight=np.append(rate, 1 - rate))
     )
     rng = np.random.default_rng(8)
     held = []
@@ -212,7 +211,7 @@ def test_jumps_of_the_event_rate_are_told_and_allowed_for():
     assert [one.note for one in found].count(JUMPS) >= 18
     notes = [estimate(rng.random(5000) < rate, p, Miscalibration()).note for rate in (p, p**1.2) for _ in range(10)]
     assert notes.count(JUMPS) <= 2
-    table = pr.ForecastTable.from_predictions(rng.random(5000) < stairs, p)
+    table = ForecastTable.from_predictions(rng.random(5000) < stairs, p)
     assert squared_distance(table, "miscalibration", level=0.95).unseen > 0.0
 
 

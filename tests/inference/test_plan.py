@@ -16,6 +16,7 @@ from propriety.errors import InputTypeError, InputValueError
 from propriety.inference.anticipated_cases import AnticipatedCases
 from propriety.inference.plan_words import plan_words
 from propriety.inference.planned_power import spread_power
+from propriety.tables.forecast_table import ForecastTable
 
 BETA = stats.beta(1.33, 1.75).ppf((np.arange(20_000) + 0.5) / 20_000)
 
@@ -103,7 +104,7 @@ def test_width_is_that_of_estimate(measure, n):
 def test_labelled_tables_plan_from_their_own_event_rates():
     generator = np.random.default_rng(5)
     p = expit(generator.normal(-1.0, 1.0, 3000))
-    table = pr.ForecastTable.from_predictions(generator.random(3000) < expit(0.7 * logit(p) + 0.3), p)
+    table = ForecastTable.from_predictions(generator.random(3000) < expit(0.7 * logit(p) + 0.3), p)
     found = pr.plan(table, widths={"observed_expected": 0.2, "auc": 0.1})
     assert found.value.tolist() == pytest.approx(
         [pr.measures.ObservedExpected().value(table), pr.measures.AreaUnderRoc().value(table)]

@@ -8,6 +8,7 @@ import pytest
 import propriety as pr
 from propriety.errors import InputValueError
 from propriety.measures import NormalizedEntropy, ObservedExpected, PredictedActual, Skill
+from propriety.tables.forecast_table import ForecastTable
 
 
 def sample(n=800, seed=1):
@@ -37,7 +38,7 @@ def test_predicted_actual_is_the_inverse_of_observed_expected():
 @pytest.mark.parametrize("measure", [NormalizedEntropy(), PredictedActual()])
 def test_the_influence_has_mean_zero(measure):
     y, p, w = sample()
-    table = pr.ForecastTable.from_predictions(y, p, sample_weight=w)
+    table = ForecastTable.from_predictions(y, p, sample_weight=w)
     moved = measure.influence(table)
     assert abs((table.events * moved.event + table.non_events * moved.non_event).sum()) < 1e-9
 
@@ -69,7 +70,7 @@ def test_one_outcome_has_no_entropy_and_no_ratio():
 
 
 def test_normalized_entropy_has_no_influence_of_what_did_not_happen():
-    table = pr.ForecastTable.from_predictions([0, 1, 1, 0], [0.0, 1.0, 0.5, 0.5])
+    table = ForecastTable.from_predictions([0, 1, 1, 0], [0.0, 1.0, 0.5, 0.5])
     found = NormalizedEntropy().influence(table)
     assert found.event[0] == 0.0
     assert found.non_event[-1] == 0.0

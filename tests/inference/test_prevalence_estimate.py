@@ -8,6 +8,7 @@ from scipy.special import expit, logit
 
 import propriety as pr
 from propriety.errors import InputValueError
+from propriety.tables.forecast_table import ForecastTable
 
 
 def drawn(rng, n, rate, *, slope=1.0):
@@ -50,7 +51,7 @@ def test_black_box_limits_do_not_need_calibration():
 
 def test_the_labelled_cases_give_their_own_rate():
     y, p = drawn(np.random.default_rng(3), 500, 0.2)
-    found = pr.estimate_prevalence(pr.ForecastTable.from_predictions(y, p), unlabelled=p)
+    found = pr.estimate_prevalence(ForecastTable.from_predictions(y, p), unlabelled=p)
     assert found.value == pytest.approx(y.mean())
     assert found.labelled_rate == y.mean()
 

@@ -16,6 +16,7 @@ from propriety.inference.segment_lattice import Lattice
 from propriety.inference.segment_law import SMALLEST, deviations, evidence, largest_deviations
 from propriety.inference.segment_search import critical_deviation
 from propriety.inference.segment_sums import EngineSegments, SegmentCases, SegmentSums
+from propriety.tables.forecast_table import ForecastTable
 
 FEW = {"seed": 3, "n_resamples": 60}
 ENGINE_NAMES = ("polars", "pandas", "polars lazy", "duckdb")
@@ -97,7 +98,7 @@ def test_a_planted_interaction_is_named_and_its_echoes_are_not():
     found = pr.find_segments(pr.cases(y, p, by=by), **FEW)
     assert set(found.segment) == {"country = FR and device = phone", "plan = 3"}
     assert (found.p_adjusted < 0.05).all()
-    table = pr.ForecastTable.from_predictions(y[by["plan"] == 3], p[by["plan"] == 3])
+    table = ForecastTable.from_predictions(y[by["plan"] == 3], p[by["plan"] == 3])
     row = found.segment.tolist().index("plan = 3")
     assert found.n[row] == table.n
     assert found.observed_expected[row] == pytest.approx(table.event_rate / table.mean_forecast, rel=1e-12)

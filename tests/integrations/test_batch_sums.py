@@ -18,6 +18,7 @@ from propriety.integrations.batch_sums import (
     sums_of_batch,
     table_of_counts,
 )
+from propriety.tables.forecast_table import ForecastTable
 
 
 @dataclass(frozen=True)
@@ -144,7 +145,7 @@ def test_a_mean_of_nothing_is_refused():
 def test_counts_are_the_grid_of_the_forecast_table(drawn, cells, data):
     y, p = arrays(drawn)
     counts = sum(counts_of_batch(y[part], p[part], cells=cells) for part in divided(data, len(y)))
-    table, expected = table_of_counts(counts), pr.ForecastTable.from_predictions(y, p).grid(cells)
+    table, expected = table_of_counts(counts), ForecastTable.from_predictions(y, p).grid(cells)
     np.testing.assert_allclose(table.forecast, expected.forecast, rtol=0, atol=2**-26 / cells)
     assert table.to_dict() | {"forecast": None} == expected.to_dict() | {"forecast": None}
     cell = np.floor(table.forecast * cells) + (table.forecast > 0)

@@ -13,6 +13,7 @@ import pytest
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError, MissingDependencyError, MissingValuesError
 from propriety.integrations.mlflow import Evaluator, Report
+from propriety.tables.forecast_table import ForecastTable
 
 pytestmark = [
     pytest.mark.slow,
@@ -137,7 +138,7 @@ def test_classes_have_a_column_each():
 @pytest.mark.slow
 def test_measures_of_ones_own_are_logged_and_reported():
     result = judge(TABLE, {"measures": [pr.measures.IntegratedCalibrationIndex()], **DRAWS}, predictions="p")
-    table = pr.ForecastTable.from_predictions(Y, P)
+    table = ForecastTable.from_predictions(Y, P)
     value = pr.measures.IntegratedCalibrationIndex().value(table)
     assert logged(run_of(result))["ici"] == pytest.approx(value, rel=1e-12)
     assert "integrated calibration index" in result.artifacts["propriety"].content

@@ -32,6 +32,7 @@ import propriety as pr
 from propriety.errors import InputTypeError, InputValueError, MissingValuesError
 from propriety.integrations.sklearn import MapTransformer, RecalibratedClassifier, get_scorer
 from propriety.recalibration import CLASS_METHODS, METHODS, ClassRows, IsotonicMap
+from propriety.tables.forecast_table import ForecastTable
 
 frozen = pytest.importorskip("sklearn.frozen", reason="scikit-learn has frozen estimators from 1.6 on")
 
@@ -65,7 +66,7 @@ def test_a_weight_counts_cases_where_the_map_counts_them():
 def test_the_map_is_that_of_the_forecasts_of_held_out_folds(method):
     model = RecalibratedClassifier(GaussianNB(), method=method, cv=4).fit(X, EVENT)
     held_out = cross_val_predict(GaussianNB(), X, EVENT, cv=4, method="predict_proba")[:, 1]
-    wanted = METHODS[method](pr.ForecastTable.from_predictions(EVENT, held_out))
+    wanted = METHODS[method](ForecastTable.from_predictions(EVENT, held_out))
     assert model.recalibration_.map == wanted
     rows = model.predict_proba(X)
     np.testing.assert_array_equal(rows[:, 1], wanted(GaussianNB().fit(X, EVENT).predict_proba(X)[:, 1]))
@@ -173,7 +174,7 @@ def test_of_a_fitted_classifier_only_the_map_is_fitted():
     fitted = GaussianNB().fit(X[:300], EVENT[:300])
     model = RecalibratedClassifier(frozen.FrozenEstimator(fitted), method="isotonic").fit(X[300:], EVENT[300:])
     assert model.estimator_.estimator is fitted
-    table = pr.ForecastTable.from_predictions(EVENT[300:], fitted.predict_proba(X[300:])[:, 1])
+    table = ForecastTable.from_predictions(EVENT[300:], fitted.predict_proba(X[300:])[:, 1])
     assert model.recalibration_.map == METHODS["isotonic"](table)
 
 
@@ -219,12 +220,12 @@ def test_weights_reach_the_map_and_a_classifier_that_takes_them():
     held_out = cross_val_predict(
         GaussianNB(), X, EVENT, cv=5, method="predict_proba", params={"sample_weight": WEIGHT}
     )[:, 1]
-    table = pr.ForecastTable.from_predictions(EVENT, held_out, sample_weight=WEIGHT)
+    table = ForecastTable.from_predictions(EVENT, held_out, sample_weight=WEIGHT)
     assert model.recalibration_.map == METHODS["logistic"](table)
     with pytest.warns(UserWarning, match="KNeighborsClassifier does not accept sample_weight"):
         lone = RecalibratedClassifier(KNeighborsClassifier(), method="logistic").fit(X, EVENT, sample_weight=WEIGHT)
     held_out = cross_val_predict(KNeighborsClassifier(), X, EVENT, cv=5, method="predict_proba")[:, 1]
-    table = pr.ForecastTable.from_predictions(EVENT, held_out, sample_weight=WEIGHT)
+    table = ForecastTable.from_predictions(EVENT, held_out, sample_weight=WEIGHT)
     assert lone.recalibration_.map == METHODS["logistic"](table)
 
 

@@ -20,6 +20,7 @@ import propriety as pr
 from propriety.errors import ImproperRuleError, InputTypeError, InputValueError, MissingDependencyError
 from propriety.integrations.torchmetrics import ForecastTableMetric, RuleMetric
 from propriety.rules.catalogue import RULES
+from propriety.tables.forecast_table import ForecastTable
 
 RNG = np.random.default_rng(1)
 N = 997
@@ -93,7 +94,7 @@ def test_two_processes_say_bit_for_bit_what_one_says(answers_of_two_processes):
     for rank, told in enumerate(answers_of_two_processes):
         assert told["values"] == alone["values"]
         assert told["table"] == alone["table"]
-        same_cells(told["table"], pr.ForecastTable.from_predictions(EVENT, FORECAST).grid(64))
+        same_cells(told["table"], ForecastTable.from_predictions(EVENT, FORECAST).grid(64))
         # Each process has kept its own cases only, so the others' came over the wire.
         assert told["n"] == sum(len(FORECAST[part]) for part in SHARES[rank]) < N
 
@@ -133,7 +134,7 @@ def test_logits_are_handled_by_declaration():
     value = filled(RuleMetric(pr.RankedProbability(), from_logits=True), (x, y), [slice(0, 50)]).compute()
     assert value.item() == pytest.approx(pr.ranked_probability_score(y, softmax(x.astype(float), axis=1)), rel=1e-14)
     table = filled(ForecastTableMetric(from_logits=True), (x[:, 0], y == 0), [slice(0, 50)]).forecast_table()
-    expected = pr.ForecastTable.from_predictions(y == 0, expit(x[:, 0].astype(float))).grid(2**10)
+    expected = ForecastTable.from_predictions(y == 0, expit(x[:, 0].astype(float))).grid(2**10)
     same_cells(table.to_dict(), expected)
     with pytest.raises(InputValueError, match="apply a sigmoid"):
         RuleMetric(pr.Brier()).update(torch.tensor([2.5]), torch.tensor([1]))
@@ -185,7 +186,7 @@ def test_a_collection_does_not_take_two_rules_for_one_because_they_begin_alike()
 
 def test_the_parts_of_the_score_are_those_of_the_table():
     metric = filled(ForecastTableMetric(cells=128, rule=pr.BoundedBrier(0.05, 0.2)), (FORECAST, EVENT), [slice(0, N)])
-    table = pr.ForecastTable.from_predictions(EVENT, FORECAST).grid(128)
+    table = ForecastTable.from_predictions(EVENT, FORECAST).grid(128)
     parts, expected = metric.compute(), pr.decompose(table, rule=pr.BoundedBrier(0.05, 0.2))
     assert list(parts) == ["score", "miscalibration", "discrimination", "uncertainty"]
     for part, value in parts.items():

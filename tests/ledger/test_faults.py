@@ -15,6 +15,7 @@ import pytest
 import propriety as pr
 from propriety.inference.ledger_monitor import LedgerMonitor
 from propriety.storage.places import Folder
+from propriety.tables.forecast_table import ForecastTable
 
 resource = pytest.importorskip("resource", reason="limits of file sizes are those of POSIX")
 CASES = 400
@@ -107,7 +108,7 @@ def test_a_monitor_that_does_not_fit_stays_as_it_was(days, tmp_path):
 
 def test_files_that_do_not_fit_leave_the_old_ones(days, tmp_path):
     y, p = np.tile([0, 1], 50), np.linspace(0.01, 0.99, 100)
-    table, found = pr.ForecastTable.from_predictions(y, p), pr.evaluate(y, p, seed=1)
+    table, found = ForecastTable.from_predictions(y, p), pr.evaluate(y, p, seed=1)
     writes = {"t.parquet": table.to_parquet, "r.html": found.to_html, "monitor.html": pr.monitor(days[0]).to_html}
     for name, write in writes.items():
         path = tmp_path / name

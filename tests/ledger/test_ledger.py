@@ -16,6 +16,7 @@ from propriety.ledger.keyed_tables import _inside_cells
 from propriety.rules.catalogue import RULES
 from propriety.rules.functions import Excess
 from propriety.tables.events import TOP, Event
+from propriety.tables.forecast_table import ForecastTable
 
 RNG = np.random.default_rng(4)
 N = 60
@@ -129,9 +130,9 @@ def test_tables_and_moments_are_those_of_the_functions_for_cases(data, drawn_cas
     cases = data.draw(drawn_cases)
     ledger, weight = cases.ledger(), cases.options.get("sample_weight")
     for model, p in cases.forecasts.items():
-        made = [pr.ForecastTable.per_class, *([pr.ForecastTable.per_cut_point] if cases.ordered else [])]
+        made = [ForecastTable.per_class, *([ForecastTable.per_cut_point] if cases.ordered else [])]
         if ledger.kind == "binary":
-            expected = {Event("event"): pr.ForecastTable.from_predictions(cases.y, p, sample_weight=weight)}
+            expected = {Event("event"): ForecastTable.from_predictions(cases.y, p, sample_weight=weight)}
         else:
             kinds = ("class", "cut")
             expected = {
@@ -237,7 +238,7 @@ def test_means_that_rounding_moves_out_of_their_cell_stay_in_it():
 
 
 def test_tables_alone_are_a_ledger_too():
-    table = pr.ForecastTable.from_predictions(Y, P).grid(16)
+    table = ForecastTable.from_predictions(Y, P).grid(16)
     ledger = pr.Ledger.of_tables({"a": table})
     assert ledger.table("a").cells == 16
     assert (ledger.n, ledger.rules, ledger.cases) == (N, (), None)

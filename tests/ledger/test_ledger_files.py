@@ -19,6 +19,7 @@ from pyarrow import parquet
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError
 from propriety.rules.catalogue import UnknownRule
+from propriety.tables.forecast_table import ForecastTable
 
 RNG = np.random.default_rng(2)
 N = 60
@@ -198,7 +199,7 @@ def test_rules_of_ones_own_come_back_by_name_or_as_unknown(tmp_path):
 
 
 def test_a_ledger_of_tables_alone_is_stored_without_moments(tmp_path):
-    pr.Ledger.of_tables({"p": pr.ForecastTable.from_predictions(Y, P)}).to_parquet(tmp_path / "l")
+    pr.Ledger.of_tables({"p": ForecastTable.from_predictions(Y, P)}).to_parquet(tmp_path / "l")
     again = pr.Ledger.from_parquet(tmp_path / "l")
     assert (again.rules, again.n) == ((), N)
     assert not (tmp_path / "l" / "moments").exists()

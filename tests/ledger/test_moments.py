@@ -13,6 +13,7 @@ from propriety.ledger import case_moments as module
 from propriety.ledger import moments as moments_module
 from propriety.ledger.moments import OUTCOME, Moments, Sums, joined_sums, moments_of_table, pooled_sums
 from propriety.tables.cases import CHUNK
+from propriety.tables.forecast_table import ForecastTable
 
 CLOSE = {"rtol": 1e-10, "atol": 1e-12}
 RNG = np.random.default_rng(5)
@@ -267,16 +268,16 @@ def test_classes_and_labels():
 def test_a_table_has_the_moments_of_its_cases(drawn, weighted, rule):
     y, forecasts, weight, _, _ = columns(drawn)
     w = weight if weighted else None
-    table = pr.ForecastTable.from_predictions(y, forecasts["a"], sample_weight=w)
+    table = ForecastTable.from_predictions(y, forecasts["a"], sample_weight=w)
     expected = moments_of(y, {"a": forecasts["a"]}, rule, sample_weight=w)
     assert_same(moments_of_table(table, rule, "a"), expected)
 
 
 def test_a_table_of_one_outcome_has_moments_of_that_alone():
-    moments = moments_of_table(pr.ForecastTable.from_predictions([1, 1], [0.2, 0.4]), pr.Log(), "a")
+    moments = moments_of_table(ForecastTable.from_predictions([1, 1], [0.2, 0.4]), pr.Log(), "a")
     assert moments.index.column(OUTCOME) == [1]
     assert moments.cases == 2
-    rows = moments_of_table(pr.ForecastTable.from_predictions([1, 1], [0.2, 0.4]), pr.RankedProbability(), "a")
+    rows = moments_of_table(ForecastTable.from_predictions([1, 1], [0.2, 0.4]), pr.RankedProbability(), "a")
     np.testing.assert_allclose(rows.means, [0.5])
 
 

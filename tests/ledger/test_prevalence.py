@@ -86,7 +86,7 @@ def test_the_error_of_a_smooth_measure_is_that_of_draws_by_outcome(measure):
     for _ in range(200):
         drawn = [rng.choice(side, len(side)) for side in sides]
         y = np.repeat([1, 0], [len(side) for side in drawn])
-        table = pr.at_prevalence(pr.ForecastTable.from_predictions(y, np.concatenate(drawn)), RATE).table()
+        table = pr.at_prevalence(pr.condense(y, np.concatenate(drawn)), RATE).table()
         values.append(measure.value(table))
     found = pr.estimate(pr.at_prevalence(pr.condense(Y, p), RATE), measure=measure)
     assert found.standard_error == pytest.approx(np.std(values), rel=0.2)
@@ -97,7 +97,7 @@ def test_every_ledger_gives_the_same(kind, tmp_path):
     frame = pl.DataFrame({"y": Y.astype(int), **FORECASTS})
     expected = pr.at_prevalence(pr.condense(Y, FORECASTS), RATE)
     if kind == "tables":
-        ledger = pr.condense(Y, FORECASTS["a"]).table()
+        ledger = pr.Ledger.of_tables({"a": pr.condense(Y, FORECASTS["a"]).table()})
     elif kind == "lazy":
         ledger = pr.condense(frame.lazy(), ["a", "b"], outcome="y")
     else:
@@ -105,9 +105,8 @@ def test_every_ledger_gives_the_same(kind, tmp_path):
         ledger = pr.Ledger.from_parquet(tmp_path)
     found = pr.at_prevalence(ledger, RATE)
     assert (found.is_weighted, found.prevalence, found.dropped) == (True, RATE, 0)
-    model = None if kind == "tables" else "a"
     for measure in (pr.Brier(), *SMOOTH):
-        one, other = pr.estimate(found, model, measure), pr.estimate(expected, "a", measure)
+        one, other = pr.estimate(found, "a", measure), pr.estimate(expected, "a", measure)
         assert (one.value, one.standard_error, one.high) == pytest.approx(
             (other.value, other.standard_error, other.high)
         )
@@ -162,4 +161,3 @@ def test_weights_of_an_engine_are_multiplied():
     expected = pr.at_prevalence(pr.condense(Y, {"a": FORECASTS["a"]}, sample_weight=1.0 + (X > 0)), RATE)
     one, other = (pr.estimate(ledger, "a") for ledger in (found, expected))
     assert (one.value, one.standard_error) == pytest.approx((other.value, other.standard_error), rel=1e-12)
-    assert pr.at_prevalence(expected.table("a"), RATE).models == ("forecast",)

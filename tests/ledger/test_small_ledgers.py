@@ -13,6 +13,7 @@ from propriety.ledger import case_moments
 from propriety.ledger.engine_moments import cells_for
 from propriety.ledger.key_index import KeyIndex
 from propriety.ledger.keyed_tables import KeyedTables
+from propriety.tables.forecast_table import ForecastTable
 
 Y = np.array([0, 1, 1, 0, 1, 0, 0, 1])
 P = np.array([0.25, 0.75, 0.5, 0.125, 0.875, 0.25, 0.5, 0.625])
@@ -69,12 +70,12 @@ def test_cells_that_are_gathered_in_parts_are_the_same(monkeypatch):
 
 
 def test_a_ledger_of_tables_has_their_facts():
-    tables = {"p": pr.ForecastTable.from_predictions(Y, P, sample_weight=WEIGHT)}
+    tables = {"p": ForecastTable.from_predictions(Y, P, sample_weight=WEIGHT)}
     found = pr.Ledger.of_tables(tables)
     assert (found.models, found.labels, found.keys, found.dependence, found.kind) == (("p",), None, {}, None, "binary")
     assert (found.is_weighted, found.dropped, found.n, found.rules) == (True, 0, tables["p"].n, ())
     assert found.table("p") is tables["p"]
-    dropped = pr.ForecastTable.from_predictions([0, 1, 1], [0.5, None, 0.25], missing="drop")
+    dropped = ForecastTable.from_predictions([0, 1, 1], [0.5, None, 0.25], missing="drop")
     coarse = pr.Ledger.of_tables({"p": tables["p"].grid(8)})
     assert coarse.keyed_tables("p", coarse.events[0]).cells == 8
     other = pr.Ledger.of_tables({"m": dropped})

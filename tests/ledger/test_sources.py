@@ -9,6 +9,7 @@ import propriety as pr
 from propriety.errors import InputTypeError, InputValueError
 from propriety.ledger.sources import open_ledger
 from propriety.tables.cases import check_nothing_beside
+from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.reading import columns_of_models, key_columns, refuse_frame
 
 RNG = np.random.default_rng(14)
@@ -155,8 +156,8 @@ def test_a_frame_needs_an_outcome_and_an_outcome_a_frame(frame):
         refuse_frame(COLUMNS["y"], "p")
 
 
-TABLE = pr.ForecastTable.from_predictions(COLUMNS["y"], COLUMNS["p"])
-OTHER = pr.ForecastTable.from_predictions(COLUMNS["y"], COLUMNS["q"])
+TABLE = ForecastTable.from_predictions(COLUMNS["y"], COLUMNS["p"])
+OTHER = ForecastTable.from_predictions(COLUMNS["y"], COLUMNS["q"])
 
 
 def test_tables_and_ledgers_are_opened_as_they_are():

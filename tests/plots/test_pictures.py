@@ -14,6 +14,7 @@ import propriety as pr
 from propriety.errors import InputTypeError, InputValueError
 from propriety.plots.drawing import shown
 from propriety.plots.placing import is_crossed
+from propriety.tables.forecast_table import ForecastTable
 
 mpl.use("agg")
 
@@ -203,7 +204,7 @@ def test_labels_of_models_cover_nothing_once_the_layout_is_settled():
 
 def test_a_result_without_a_picture_says_so():
     with pytest.raises(NotImplementedError, match=r"ForecastTable has no figure.*to_frame"):
-        pr.ForecastTable.from_predictions([0], [0.5]).plot()
+        ForecastTable.from_predictions([0], [0.5]).plot()
 
 
 def test_the_display_from_predictions_and_from_an_estimator():

@@ -13,7 +13,6 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 
 import propriety as pr
-from propriety import ForecastTable
 from propriety import recalibration as maps
 from propriety.errors import InputTypeError, InputValueError
 from propriety.recalibration import (
@@ -24,6 +23,7 @@ from propriety.recalibration import (
     RecalibrationMap,
     class_rows,
 )
+from propriety.tables.forecast_table import ForecastTable
 
 FREE = ("temperature", "vector", "matrix")
 

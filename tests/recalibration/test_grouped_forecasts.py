@@ -7,6 +7,7 @@ from scipy.special import expit
 import propriety as pr
 from propriety.recalibration import folds
 from propriety.recalibration.folds import GROUPS, MOST_ROWS, WIDTH, grouped_tables, grouping_of
+from propriety.tables.forecast_table import ForecastTable
 
 
 def cases(n=20_000, centre=-1.0, seed=1):
@@ -16,7 +17,7 @@ def cases(n=20_000, centre=-1.0, seed=1):
 
 
 def test_few_forecasts_stay():
-    table = pr.ForecastTable.from_predictions(*cases(MOST_ROWS))
+    table = ForecastTable.from_predictions(*cases(MOST_ROWS))
     assert grouping_of(table) is None
     assert grouped_tables([table]) == (table,)
 
@@ -24,7 +25,7 @@ def test_few_forecasts_stay():
 def test_groups_hold_neighbours_and_keep_counts_and_the_mean_forecast():
     y, p = cases()
     p[:40], p[40:50], p[50:60] = expit(np.linspace(-40.0, -9.0, 40)), 0.0, 1.0
-    table = pr.ForecastTable.from_predictions(y, p)
+    table = ForecastTable.from_predictions(y, p)
     (grouped,) = grouped_tables([table])
     assert GROUPS < len(grouped) < GROUPS + 2 * 40 / WIDTH
     assert (grouped.n, grouped.n_events) == (table.n, table.n_events)
@@ -44,10 +45,10 @@ def test_groups_hold_neighbours_and_keep_counts_and_the_mean_forecast():
 def test_folds_are_grouped_alike():
     y, p = cases()
     fold = np.arange(len(y)) % 4
-    tables = [pr.ForecastTable.from_predictions(y[fold == one], p[fold == one]) for one in range(4)]
+    tables = [ForecastTable.from_predictions(y[fold == one], p[fold == one]) for one in range(4)]
     found = grouped_tables(tables)
-    (whole,) = grouped_tables([pr.ForecastTable.merge(tables)])
-    merged = pr.ForecastTable.merge(found)
+    (whole,) = grouped_tables([ForecastTable.merge(tables)])
+    merged = ForecastTable.merge(found)
     np.testing.assert_array_equal(merged.forecast, whole.forecast)
     np.testing.assert_array_equal(merged.events, whole.events)
 
@@ -68,7 +69,7 @@ def test_gains_and_maps_hardly_change(monkeypatch, rule, centre):
 
 def test_arrays_and_their_table_have_the_same_folds():
     y, p = cases(3000)
-    one, other = (pr.recalibrate(*data, seed=3) for data in ((y, p), (pr.ForecastTable.from_predictions(y, p),)))
+    one, other = (pr.recalibrate(*data, seed=3) for data in ((y, p), (ForecastTable.from_predictions(y, p),)))
     assert one.verdict == other.verdict
 
 

@@ -19,6 +19,7 @@ from propriety.recalibration import METHODS, RecalibrationMap, spline_map
 from propriety.recalibration.maps import fit_isotonic
 from propriety.recalibration.spline_map import BEND, LINE, SplineMap, fit_shrunk_spline, fit_spline
 from propriety.recalibration.venn_abers import fit_venn_abers
+from propriety.tables.forecast_table import ForecastTable
 
 FORECASTS = np.concatenate([[0.0, 1e-9, 1e-6], np.linspace(0.001, 0.999, 200), [1.0 - 1e-9, 1.0]])
 NEEDS_BOTH_CLASSES = ("intercept", "slope", "logistic", "beta")
@@ -32,7 +33,7 @@ def cases(seed, n=400, digits=3):
 
 
 def table_of(y, p, w=None):
-    return pr.ForecastTable.from_predictions(y, p, sample_weight=w)
+    return ForecastTable.from_predictions(y, p, sample_weight=w)
 
 
 def rows_fit(design, y, w=None):
@@ -257,7 +258,7 @@ def test_one_class(method, outcome):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_one_forecast(method):
-    table = pr.ForecastTable(forecast=[0.2], events=[40], non_events=[60])
+    table = ForecastTable(forecast=[0.2], events=[40], non_events=[60])
     if method in ("logistic", "beta"):
         with pytest.raises(InputValueError, match=r"differ|independent"):
             METHODS[method](table)

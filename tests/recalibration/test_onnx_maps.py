@@ -10,13 +10,14 @@ from scipy.special import expit
 import propriety as pr
 from propriety.errors import InputValueError, MissingDependencyError, UnsupportedOperationError
 from propriety.recalibration import METHODS, IdentityMap, IsotonicMap, LogisticMap, SplineMap, VennAbersMap
+from propriety.tables.forecast_table import ForecastTable
 
 onnx = pytest.importorskip("onnx", reason="onnx is not installed")
 onnxruntime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
 
 RNG = np.random.default_rng(5)
 X = RNG.normal(0.0, 1.6, 2500)
-TABLE = pr.ForecastTable.from_predictions(RNG.random(2500) < expit(0.7 * X - 0.2), expit(X))
+TABLE = ForecastTable.from_predictions(RNG.random(2500) < expit(0.7 * X - 0.2), expit(X))
 EDGES = [0.0, 1.0, 5e-324, 1e-310, 2.0**-1022, 2.0**-53, 1.0 - 2.0**-53, 0.5, 1e-6, 1.0 - 1e-6]
 FORECASTS = np.concatenate(
     [

@@ -23,6 +23,7 @@ from propriety.recalibration.folds import (
     with_hashed_folds,
 )
 from propriety.recalibration.result import formula_of
+from propriety.tables.forecast_table import ForecastTable
 
 COLUMNS = ("score", "gain", "low", "high", "standard_error", "p_value")
 
@@ -65,7 +66,7 @@ def test_gains_are_those_of_fitting_row_by_row_and_comparing(rule, weighted):
     by_map = {name: [] for name in names}
     for own in range(4):
         held = fold == own
-        others = pr.ForecastTable.from_predictions(
+        others = ForecastTable.from_predictions(
             y[~held], p[~held], sample_weight=None if weight is None else weight[~held]
         )
         for name in names:
@@ -83,7 +84,7 @@ def test_gains_are_those_of_fitting_row_by_row_and_comparing(rule, weighted):
         assert (found.low[at], found.high[at]) == pytest.approx(
             (found.gain[at] - half, found.gain[at] + half), rel=1e-6
         )
-    assert found.map == fit_shrunk_spline(pr.ForecastTable.from_predictions(y, p, sample_weight=weight))
+    assert found.map == fit_shrunk_spline(ForecastTable.from_predictions(y, p, sample_weight=weight))
     assert found.after.table.n == len(y)
 
 
@@ -113,7 +114,7 @@ def test_arrays_frames_lazy_frames_tables_and_ledgers_agree(tmp_path):
     columns = {"forecasts": "p", "outcome": "y", "candidates": ["logistic"]}
     assert_same(given_, pr.recalibrate(frame, folds="fold", **columns))
     assert_same(given_, pr.recalibrate(frame.lazy(), folds="fold", **columns))
-    tables = pr.ForecastTable.from_frame(frame, outcome="y", forecast="p", by="fold")
+    tables = ForecastTable.from_frame(frame, outcome="y", forecast="p", by="fold")
     assert_same(given_, pr.recalibrate(tables, candidates=["logistic"]))
     ledger = pr.condense(y, {"a": p, "b": p**2}, by={"fold": fold, "site": fold % 2})
     assert_same(given_, pr.recalibrate(ledger, folds="fold", model="a", candidates=["logistic"]))
@@ -146,7 +147,7 @@ def test_whole_clusters_go_to_one_fold_and_the_interval_is_that_of_clusters():
     crossed, losses = np.empty(len(p)), []
     for own in range(6):
         held = parts.codes == own
-        own_map = fit_shrunk_spline(pr.ForecastTable.from_predictions(y[~held], p[~held]))
+        own_map = fit_shrunk_spline(ForecastTable.from_predictions(y[~held], p[~held]))
         crossed[held] = own_map(p[held])
         losses.append(pr.Log().case_loss(own_map(p), y == 1))
     compared = pr.compare(y, {"after": crossed, "before": p}, pr.Log(), reference="before", cluster=cluster)
@@ -202,9 +203,9 @@ def test_the_cases_of_a_table_are_split_without_loss(rows, folds, seed):
     counts = {forecast / 20.0: (events, others + 1) for forecast, events, others in rows}
     forecast = sorted(counts)
     events, others = zip(*(counts[one] for one in forecast), strict=True)
-    table = pr.ForecastTable(forecast=forecast, events=events, non_events=others)
+    table = ForecastTable(forecast=forecast, events=events, non_events=others)
     parts = split_into_folds(table, folds, seed)
-    assert pr.ForecastTable.merge(parts) == table
+    assert ForecastTable.merge(parts) == table
     assert len(parts) <= folds
 
 
@@ -265,12 +266,12 @@ def test_folds_are_balanced_and_reproducible():
 
 def test_tables_give_the_same_gain_as_their_cases_up_to_the_draw_of_folds():
     y, p, _ = sample(8, n=6000)
-    table = pr.ForecastTable.from_predictions(y, np.round(p, 3))
+    table = ForecastTable.from_predictions(y, np.round(p, 3))
     one, other = pr.recalibrate(table, seed=1), pr.recalibrate(y, np.round(p, 3), seed=1)
     assert one.map == other.map
     assert one.verdict.gain == pytest.approx(other.verdict.gain, abs=0.5 * other.standard_error[1])
     with pytest.raises(InputValueError, match="weighted"):
-        pr.recalibrate(pr.ForecastTable.from_predictions(y, p, sample_weight=np.arange(1.0, 1.0 + len(y))))
+        pr.recalibrate(ForecastTable.from_predictions(y, p, sample_weight=np.arange(1.0, 1.0 + len(y))))
 
 
 def test_forecasts_of_0_and_1_that_fail_are_measured_against_the_floored():
@@ -395,8 +396,8 @@ def test_condensed_data_are_passed_alone(name):
     y, p, _ = sample(11, n=100)
     beside = {"folds": 5, "model": "a"} | BESIDE
     halves = {
-        "a": pr.ForecastTable.from_predictions(y[:50], p[:50]),
-        2: pr.ForecastTable.from_predictions(y[50:], p[50:]),
+        "a": ForecastTable.from_predictions(y[:50], p[:50]),
+        2: ForecastTable.from_predictions(y[50:], p[50:]),
     }
     pr.recalibrate(halves)
     with pytest.raises(InputTypeError, match=f"a mapping of ForecastTables holds .* pass it without {name}\\."):
@@ -440,7 +441,7 @@ def test_a_gain_that_many_candidates_might_have_by_chance_is_said_to_be():
 
 def test_a_map_that_harms_is_said_to():
     halves = {
-        fold: pr.ForecastTable(forecast=[0.5], events=[events], non_events=[400 - events])
+        fold: ForecastTable(forecast=[0.5], events=[events], non_events=[400 - events])
         for fold, events in (("a", 300), ("b", 100))
     }
     found = pr.recalibrate(halves, method="isotonic", rule=pr.Brier())
@@ -488,7 +489,7 @@ def expected_cost(n, samples, fit, seed=1):
     costs = []
     for _ in range(samples):
         x = generator.normal(-0.5, 1.6, n)
-        q = fit(pr.ForecastTable.from_predictions(generator.random(n) < expit(x), expit(x))).recalibrated(p)
+        q = fit(ForecastTable.from_predictions(generator.random(n) < expit(x), expit(x))).recalibrated(p)
         costs.append((p * np.log(p / q) + (1.0 - p) * np.log((1.0 - p) / (1.0 - q))).mean())
     return np.mean(costs)
 
@@ -542,7 +543,7 @@ def test_the_result_tells_its_facts_and_its_formula():
     assert (facts["gain"], facts["low"], facts["high"]) == (found.gain[1], found.low[1], found.high[1])
     assert formula_of(found.map) == found.map.formula
     assert "dropped" not in replace(found, dropped=0)._facts()
-    flat = replace(fit_shrunk_spline(pr.ForecastTable.from_predictions([0, 1] * 20, [0.25, 0.75] * 20)), shrinkage=0.0)
+    flat = replace(fit_shrunk_spline(ForecastTable.from_predictions([0, 1] * 20, [0.25, 0.75] * 20)), shrinkage=0.0)
     assert formula_of(flat) == f"q = {IdentityMap(floor=flat.floor).formula}"
 
 

@@ -18,6 +18,7 @@ from propriety.errors import InputTypeError, InputValueError, UnsupportedOperati
 from propriety.recalibration import IdentityMap, RecalibrationMap, SegmentEffect, SegmentMap, fit_none
 from propriety.recalibration.segment_folds import SegmentRows, _estimated, _fitted, _spreads, _Terms, fit_by_segment
 from propriety.recalibration.written_maps import StoredMap
+from propriety.tables.forecast_table import ForecastTable
 
 OLD = (SegmentEffect((("age", (50.0, None)),), 0.5),)
 
@@ -39,7 +40,7 @@ def cases(n=12_000, *, shift=0.5, seed=1):
 
 def rows_of(y, p, codes):
     sizes = tuple(int(own.max()) + 1 for own in codes)
-    return SegmentRows(pr.ForecastTable.from_predictions(y, p), p, y, tuple(codes), sizes)
+    return SegmentRows(ForecastTable.from_predictions(y, p), p, y, tuple(codes), sizes)
 
 
 def test_effects_maximise_the_penalised_likelihood():
@@ -125,7 +126,7 @@ def test_few_cases_are_shrunk_more():
         total[label] += own
     free = []
     for label in range(8):
-        table = pr.ForecastTable.from_predictions(y[code == label], p[code == label])
+        table = ForecastTable.from_predictions(y[code == label], p[code == label])
         free.append(pr.measures.CalibrationIntercept().value(table))
     kept = total / np.array(free)
     assert kept[:4].min() > 0.85

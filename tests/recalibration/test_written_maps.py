@@ -21,10 +21,11 @@ from propriety.recalibration import (
     TemperatureMap,
     written_maps,
 )
+from propriety.tables.forecast_table import ForecastTable
 
 RNG = np.random.default_rng(5)
 X = RNG.normal(0.0, 1.6, 2500)
-TABLE = pr.ForecastTable.from_predictions(RNG.random(2500) < expit(0.7 * X - 0.2), expit(X))
+TABLE = ForecastTable.from_predictions(RNG.random(2500) < expit(0.7 * X - 0.2), expit(X))
 FORECASTS = np.concatenate(
     [[0.0, 1.0, 5e-324, 1e-310, 1.0 - 2.0**-53, 0.5], RNG.random(20_000), TABLE.forecast, expit(RNG.normal(0, 9, 5000))]
 )

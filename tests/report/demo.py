@@ -15,6 +15,7 @@ from propriety.report import (
     short_names,
     threshold_ranking,
 )
+from propriety.tables.forecast_table import ForecastTable
 
 MODELS = ("Logistic regression", "Gradient boosting", "Random forest", "Clinical score", "Neural network")
 # Strength of the signal that a model sees, its noise, and the slope and shift of its log-odds.
@@ -92,7 +93,7 @@ def demo_page(
                 words=("What a forecast is worth depends on the thresholds at which people act on it.",),
                 items=(
                     threshold_ranking(
-                        {name: pr.ForecastTable.from_predictions(y, p) for name, p in forecasts.items()},
+                        {name: ForecastTable.from_predictions(y, p) for name, p in forecasts.items()},
                         thresholds=thresholds,
                     ),
                     *decisions(y, pictured, ranking),

@@ -18,6 +18,7 @@ from propriety.report.evaluation import page_of
 from propriety.report.figures import without_pictures
 from propriety.report.page import Figure
 from propriety.report.threshold_ranking import ThresholdRanking
+from propriety.tables.forecast_table import ForecastTable
 
 N = 240
 RNG = np.random.default_rng(5)
@@ -218,7 +219,7 @@ def test_every_call_on_the_page_of_stored_ledgers_gives_its_numbers(tmp_path, th
 
 @pytest.mark.parametrize("weight", [None, WEIGHT], ids=["counts", "weights"])
 def test_every_call_on_the_page_of_tables_gives_its_numbers(weight):
-    tables = {name: pr.ForecastTable.from_predictions(Y, p, sample_weight=weight) for name, p in MODELS.items()}
+    tables = {name: ForecastTable.from_predictions(Y, p, sample_weight=weight) for name, p in MODELS.items()}
     result = pr.evaluate(tables, level=0.9, n_resamples=40, seed=1)
     assert (result.comparison, result.slices, result.ranking) == (None, None, None)
     assert math.isfinite(result.scores.at("honest", "brier")["low"])

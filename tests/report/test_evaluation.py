@@ -13,6 +13,7 @@ from propriety.number_words import percent
 from propriety.report.cells import PValue, cells_of
 from propriety.report.evaluation import page_of
 from propriety.report.figures import without_pictures
+from propriety.tables.forecast_table import ForecastTable
 
 RNG = np.random.default_rng(3)
 N = 800
@@ -118,7 +119,7 @@ def test_the_table_of_net_benefit_has_the_value_at_every_threshold():
     p = np.round(np.random.default_rng(0).random(30), 1)
     y = (np.random.default_rng(1).random(30) < p).astype(int)
     table = item_named("Net benefit", pr.evaluate(y, {"a": p}, seed=1, n_resamples=20)).table
-    whole = pr.ForecastTable.from_predictions(y, p)
+    whole = ForecastTable.from_predictions(y, p)
     alone = [pr.measures.NetBenefit(threshold).value(whole) for threshold in table["threshold"].tolist()]
     np.testing.assert_allclose(table["a"], alone, rtol=1e-12, atol=1e-15)
 

@@ -7,6 +7,7 @@ from scipy.special import expit
 import propriety as pr
 from propriety.report.cells import Estimate
 from propriety.report.recalibration import ARROW, FLOORED, gains
+from propriety.tables.forecast_table import ForecastTable
 
 # As many events at each forecast as the first model says.
 X = np.linspace(-4.0, 2.5, 40)
@@ -17,7 +18,7 @@ EVENTS = np.round(100 * expit(X))
 def evaluation():
     slopes = {"calibrated": 1.0, "extreme": 1.8}
     tables = {
-        model: pr.ForecastTable(forecast=expit(slope * X), events=EVENTS, non_events=100 - EVENTS)
+        model: ForecastTable(forecast=expit(slope * X), events=EVENTS, non_events=100 - EVENTS)
         for model, slope in slopes.items()
     }
     return pr.evaluate(tables, seed=2)
@@ -48,7 +49,7 @@ def test_the_maps_are_shown_by_examples_and_formulas(evaluation):
 
 def test_a_gain_that_is_shown_but_immaterial_is_called_practically_none():
     rates = 1e6 * expit(X)
-    table = pr.ForecastTable(forecast=expit(1.01 * X), events=rates.round(), non_events=1e6 - rates.round())
+    table = ForecastTable(forecast=expit(1.01 * X), events=rates.round(), non_events=1e6 - rates.round())
     result = pr.evaluate({"nearly": table}, seed=1)
     assert result.recalibration["nearly"].verdict.outcome == "gain"
     assert next(gains(result)).columns["recalibration"] == ["leaves it practically unchanged"]

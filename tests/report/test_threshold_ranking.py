@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError
 from propriety.report.threshold_ranking import STEPS, reading, threshold_ranking
+from propriety.tables.forecast_table import ForecastTable
 
 samples = st.lists(
     st.tuples(st.booleans(), st.one_of(st.sampled_from([0.0, 0.01, 0.5, 1.0]), st.floats(0, 1)), st.floats(0.1, 5)),
@@ -19,7 +20,7 @@ samples = st.lists(
 
 
 def table(y, p, weight=None):
-    return pr.ForecastTable.from_predictions(y, p, sample_weight=weight, labels=[0, 1])
+    return ForecastTable.from_predictions(y, p, sample_weight=weight, labels=[0, 1])
 
 
 @given(samples, st.sampled_from(STEPS), st.sampled_from(STEPS))

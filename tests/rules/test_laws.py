@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import propriety as pr
 from propriety.rules.catalogue import RULES
+from propriety.tables.forecast_table import ForecastTable
 
 BINARY = [rule for rule in RULES if isinstance(rule, pr.BinaryRule)]
 BY_CLASS = [rule for rule in RULES if isinstance(rule, pr.ClassRule)]
@@ -106,7 +107,7 @@ def test_a_right_answer_beats_every_wrong_one(rule, classes, data):
 @example(sample=(np.array([True, False]), np.array([0.0, 0.0])))
 def test_the_mean_from_the_table_is_the_mean_of_the_cases(rule, sample):
     y, p = sample
-    from_table = pr.mean_score(pr.ForecastTable.from_predictions(y, p), rule=rule)
+    from_table = pr.mean_score(ForecastTable.from_predictions(y, p), rule=rule)
     from_cases = np.mean(pr.case_scores(y, p, rule=rule))
     assert from_table == pytest.approx(from_cases, rel=1e-12, abs=1e-15)
     assert pr.mean_score(y, p, rule=rule) == pytest.approx(from_cases, rel=1e-12, abs=1e-15)
@@ -121,7 +122,7 @@ def test_a_weight_is_a_number_of_repetitions(rule, sample):
     weighted = pr.mean_score(y, p, rule=rule, sample_weight=w)
     repeated = pr.mean_score(np.repeat(y, w), np.repeat(p, w), rule=rule)
     assert weighted == pytest.approx(repeated, rel=1e-12, abs=1e-15)
-    table = pr.ForecastTable.from_predictions(y, p, sample_weight=w)
+    table = ForecastTable.from_predictions(y, p, sample_weight=w)
     assert pr.mean_score(table, rule=rule) == pytest.approx(repeated, rel=1e-12, abs=1e-15)
     assert weighted.n == table.n == np.count_nonzero(w)
     assert weighted.weight == table.weight == w.sum()
@@ -165,7 +166,7 @@ def test_the_names_of_the_outcomes_do_not_matter(rule, sample):
 @given(sample=class_samples())
 def test_the_ranked_probability_score_is_the_mean_of_the_brier_scores_of_its_cut_points(sample):
     y, p = sample
-    cuts = pr.ForecastTable.per_cut_point(y, p)
+    cuts = ForecastTable.per_cut_point(y, p)
     mean = np.mean([pr.brier_score(table) for table in cuts.values()])
     assert pr.ranked_probability_score(y, p) == pytest.approx(mean, rel=1e-9, abs=1e-12)
 
@@ -174,7 +175,7 @@ def test_the_ranked_probability_score_is_the_mean_of_the_brier_scores_of_its_cut
 @given(sample=class_samples())
 def test_the_sum_brier_score_is_the_sum_of_the_brier_scores_of_its_classes(sample):
     y, p = sample
-    total = sum(pr.brier_score(table) for table in pr.ForecastTable.per_class(y, p).values())
+    total = sum(pr.brier_score(table) for table in ForecastTable.per_class(y, p).values())
     assert pr.brier_score(y, p) == pytest.approx(total, rel=1e-12, abs=1e-15)
 
 

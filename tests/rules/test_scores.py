@@ -7,6 +7,7 @@ import pytest
 
 import propriety as pr
 from propriety.errors import InputTypeError, MissingValuesError
+from propriety.tables.forecast_table import ForecastTable
 
 Y = np.array([0, 1, 0, 1, 1, 0])
 P = np.array([0.1, 0.7, 0.4, 0.3, 0.9, 0.6])
@@ -52,7 +53,7 @@ def test_a_score_of_an_event_reads_its_arguments_as_case_scores_does(score, rule
     assert score(Y, P, sample_weight=weight) == pytest.approx(np.average(losses, weights=weight), rel=1e-14)
     called = np.where(Y, "bad", "good")
     assert score(called, P, pos_label="bad") == score(called, P, labels=["good", "bad"]) == plain
-    assert score(pr.ForecastTable.from_predictions(Y, P)) == pytest.approx(plain, rel=1e-14)
+    assert score(ForecastTable.from_predictions(Y, P)) == pytest.approx(plain, rel=1e-14)
     with pytest.raises(MissingValuesError):
         score(np.append(Y, 1), np.append(P, np.nan))
     dropped = score(pr.cases(np.append(Y, 1), np.append(P, np.nan), missing="drop"))
@@ -144,7 +145,7 @@ def test_case_scores_stay_beside_their_cases():
     with pytest.raises(MissingValuesError):
         pr.case_scores(y, p, rule=pr.Brier())
     with pytest.raises(InputTypeError, match="case scores need predictions"):
-        pr.case_scores(pr.ForecastTable.from_predictions(Y, P), None, rule=pr.Brier())
+        pr.case_scores(ForecastTable.from_predictions(Y, P), None, rule=pr.Brier())
     rough = ROWS * 1.004
     with pytest.raises(pr.errors.InputValueError, match="sum to 1"):
         pr.case_scores(LEVELS, rough, rule=pr.Brier())

@@ -10,6 +10,7 @@ import propriety as pr
 from propriety.errors import InputTypeError, InputValueError, ProprietyError
 from propriety.rules.catalogue import RULES
 from propriety.rules.functions import NetLoss
+from propriety.tables.forecast_table import ForecastTable
 
 Y, P = [0, 0, 1, 1], [0.1, 0.4, 0.3, 0.9]
 LEVELS = [0, 1, 2, 2]
@@ -34,7 +35,7 @@ def test_scores_state_their_scale():
 
 def test_a_case_without_weight_does_not_count():
     assert pr.log_score([1, 0], [0.0, 0.5], sample_weight=[0, 1]) == pytest.approx(math.log(2))
-    table = pr.ForecastTable.from_predictions([1, 0], [0.0, 0.5], sample_weight=[0, 1])
+    table = ForecastTable.from_predictions([1, 0], [0.0, 0.5], sample_weight=[0, 1])
     assert pr.log_score(table) == pytest.approx(math.log(2))
 
 
@@ -46,7 +47,7 @@ def test_skill_against_the_prevalence_a_rate_and_a_forecast(rule):
         skill = pr.skill_score(Y, P, rule=rule, reference=reference)
         assert skill == pytest.approx(1 - score / against, rel=1e-12)
         assert skill.higher_is_better
-    table = pr.ForecastTable.from_predictions(Y, P)
+    table = ForecastTable.from_predictions(Y, P)
     assert pr.skill_score(table, rule=rule) == pytest.approx(pr.skill_score(Y, P, rule=rule), rel=1e-12)
     assert pr.skill_score(table, rule=rule, reference=0.3) == pytest.approx(
         pr.skill_score(Y, P, rule=rule, reference=0.3), rel=1e-12
@@ -76,7 +77,7 @@ def test_skill_uses_weighted_rates():
 
 
 def test_what_skill_refuses():
-    table = pr.ForecastTable.from_predictions(Y, P)
+    table = ForecastTable.from_predictions(Y, P)
     with pytest.raises(InputTypeError, match="reference of a table must be a rate; got list"):
         pr.skill_score(table, rule=pr.Brier(), reference=P)
     with pytest.raises(InputValueError, match=r"reference must lie in \[0, 1\]; row 0 is 1\.2"):
@@ -175,7 +176,7 @@ def test_many_classes_are_scored_in_chunks():
 
 
 def test_the_score_of_a_table_tells_what_it_rests_on():
-    table = pr.ForecastTable.from_predictions(
+    table = ForecastTable.from_predictions(
         [0, 1, 1, 0], [0.2, 0.6, None, 0.4], sample_weight=[1, 2, 9, 3], missing="drop"
     )
     score = pr.mean_score(table, rule=pr.Log())
@@ -251,7 +252,7 @@ def test_a_score_counts_the_cases_of_all_chunks():
 )
 @pytest.mark.parametrize("function", [pr.mean_score, pr.skill_score])
 def test_a_table_comes_alone(function, options):
-    table = pr.ForecastTable.from_predictions([0, 1], [0.2, 0.6])
+    table = ForecastTable.from_predictions([0, 1], [0.2, 0.6])
     with pytest.raises(ProprietyError, match=f"pass it without {next(iter(options))}"):
         function(table, rule=pr.Brier(), **options)
 

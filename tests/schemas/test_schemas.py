@@ -15,6 +15,7 @@ from propriety.inference.monitor_files import VERSION as MONITOR_VERSION
 from propriety.ledger.ledger_files import VERSION
 from propriety.recalibration.methods import CLASS_METHODS, METHODS
 from propriety.recalibration.written_maps import KINDS, StoredMap
+from propriety.tables.forecast_table import ForecastTable
 
 pytest.importorskip("click")  # Documents are what the command line writes.
 
@@ -57,7 +58,7 @@ def test_every_version_of_a_private_ledger_is_read_and_means_what_it_meant(versi
 
 def test_there_are_files_of_every_version():
     versions = {data_of(stem)["version"] for stem in STORED}
-    assert versions == set(range(1, pr.ForecastTable.schema_version + 1))
+    assert versions == set(range(1, ForecastTable.schema_version + 1))
     facts = [json.loads((FILES / name / "ledger.json").read_text(encoding="utf-8")) for name in LEDGERS]
     assert {one["version"] for one in facts} == set(range(1, VERSION + 1))
 
@@ -65,7 +66,7 @@ def test_there_are_files_of_every_version():
 @pytest.mark.parametrize("stem", STORED)
 def test_every_version_of_a_table_is_read_and_means_what_it_meant(stem, now):
     made = now.tables()[stem.split("-")[2]]
-    read = [pr.ForecastTable.from_dict(data_of(stem)), pr.ForecastTable.from_parquet(FILES / f"{stem}.parquet")]
+    read = [ForecastTable.from_dict(data_of(stem)), ForecastTable.from_parquet(FILES / f"{stem}.parquet")]
     for one in read:
         found, expected = one.to_dict(), made.to_dict()
         assert found.keys() == expected.keys()
@@ -100,7 +101,7 @@ def test_every_version_of_a_ledger_is_read_and_means_what_it_meant(name, now):
 @pytest.mark.parametrize("version", [0, 2, 17, -1, 1.5, "1", None, [1]], ids=repr)
 def test_other_versions_of_a_table_are_refused_in_one_sentence(version):
     with pytest.raises(InputValueError, match=r"^propriety\.forecast_table must have version 1; got .*newer"):
-        pr.ForecastTable.from_dict(data_of("forecast_table-1-plain") | {"version": version})
+        ForecastTable.from_dict(data_of("forecast_table-1-plain") | {"version": version})
 
 
 @pytest.mark.parametrize("version", [0, 2, 17, -1, 1.5, "1", None, [1]], ids=repr)
@@ -116,12 +117,12 @@ def test_other_versions_of_a_ledger_are_refused_in_one_sentence(version, tmp_pat
 def test_a_file_without_version_or_of_another_schema_is_refused(tmp_path):
     data = data_of("forecast_table-1-plain")
     with pytest.raises(InputValueError, match="must have version 1; got None"):
-        pr.ForecastTable.from_dict({name: value for name, value in data.items() if name != "version"})
+        ForecastTable.from_dict({name: value for name, value in data.items() if name != "version"})
     ledger = json.loads((FILES / "ledger-1-plain" / "ledger.json").read_text(encoding="utf-8"))
     with pytest.raises(
         InputValueError, match=r"data must be a stored propriety\.forecast_table; got 'propriety\.ledger'"
     ):
-        pr.ForecastTable.from_dict(ledger)
+        ForecastTable.from_dict(ledger)
     (tmp_path / "ledger.json").write_text(json.dumps(data), encoding="utf-8")
     with pytest.raises(
         InputValueError, match=r"data must be a stored propriety\.ledger; got 'propriety\.forecast_table'"
@@ -136,7 +137,7 @@ def test_a_newer_parquet_file_is_refused(tmp_path):
     later = tmp_path / "later.parquet"
     parquet.write_table(table.replace_schema_metadata({b"propriety": json.dumps(facts)}), later)
     with pytest.raises(InputValueError, match="must have version 1; got 3"):
-        pr.ForecastTable.from_parquet(later)
+        ForecastTable.from_parquet(later)
 
 
 def test_squares_are_stored_where_there_are_weights(now, tmp_path):
@@ -145,7 +146,7 @@ def test_squares_are_stored_where_there_are_weights(now, tmp_path):
     assert "event_squares" in tables["weighted"].to_dict()
     for table in tables.values():
         table.to_parquet(tmp_path / "table.parquet")
-        again = pr.ForecastTable.from_parquet(tmp_path / "table.parquet")
+        again = ForecastTable.from_parquet(tmp_path / "table.parquet")
         assert again.to_dict() == table.to_dict()
         assert again.is_weighted == table.is_weighted
 

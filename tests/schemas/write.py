@@ -20,6 +20,7 @@ from propriety.recalibration import IdentityMap, prior_correction
 from propriety.recalibration.methods import CLASS_METHODS, METHODS
 from propriety.recalibration.segment_map import SegmentEffect, SegmentMap
 from propriety.recalibration.written_maps import StoredMap
+from propriety.tables.forecast_table import ForecastTable
 
 FILES = Path(__file__).resolve().parent / "files"
 CASES = {
@@ -37,10 +38,10 @@ CASES = {
 
 def tables():
     """Return forecast tables that use every field of the schema, by name."""
-    plain = pr.ForecastTable.from_predictions(CASES["y"], CASES["a"])
-    dropped = pr.ForecastTable.from_predictions([*CASES["y"], None], [*CASES["a"], 0.5], missing="drop")
-    refined = pr.ForecastTable.from_dict(plain.grid(8).to_dict() | {"refined": True})
-    weighted = pr.ForecastTable.from_predictions(CASES["y"], CASES["a"], sample_weight=CASES["weight"])
+    plain = ForecastTable.from_predictions(CASES["y"], CASES["a"])
+    dropped = ForecastTable.from_predictions([*CASES["y"], None], [*CASES["a"], 0.5], missing="drop")
+    refined = ForecastTable.from_dict(plain.grid(8).to_dict() | {"refined": True})
+    weighted = ForecastTable.from_predictions(CASES["y"], CASES["a"], sample_weight=CASES["weight"])
     return {"plain": plain, "dropped": dropped, "grid": plain.grid(8), "refined": refined, "weighted": weighted}
 
 

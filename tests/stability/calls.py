@@ -11,6 +11,7 @@ import numpy as np
 
 import propriety as pr
 from propriety.public_names import public_names
+from propriety.tables.forecast_table import ForecastTable
 
 DRAWS = 40  # More than one block of the bootstrap, so that workers have something to share.
 CLASSES = 4
@@ -59,9 +60,9 @@ def _narrow(values: np.ndarray) -> np.ndarray:
     return values.astype(np.float32).astype(np.float64)
 
 
-def table(d: Data) -> pr.ForecastTable:
+def table(d: Data) -> ForecastTable:
     """Return the table of the first forecast."""
-    return pr.ForecastTable.from_predictions(d.y, d.p, **d.binary)
+    return ForecastTable.from_predictions(d.y, d.p, **d.binary)
 
 
 def _no_weight(options: dict[str, Any]) -> dict[str, Any]:

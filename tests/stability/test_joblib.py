@@ -5,6 +5,7 @@ import pytest
 from calls import CALLS, OF_NO_CASES, cases, exact
 
 import propriety as pr
+from propriety.tables.forecast_table import ForecastTable
 
 joblib = pytest.importorskip("joblib")
 N = 240
@@ -18,7 +19,7 @@ def stored(answer, path):
 
 def test_a_table_stays_unweighted(tmp_path):
     d = cases(N)
-    table = pr.ForecastTable.from_predictions(d.y, d.p)
+    table = ForecastTable.from_predictions(d.y, d.p)
     found = stored(table, tmp_path / "table")
     assert not table.is_weighted
     assert not found.is_weighted
@@ -29,15 +30,15 @@ def test_a_table_stays_unweighted(tmp_path):
     assert exact(pr.evaluate({"p": found}, seed=7)) == exact(pr.evaluate({"p": table}, seed=7))
     assert (found + table).to_dict() == (table + table).to_dict()
     assert pr.Ledger.of_tables({"p": found}).is_weighted is False
-    weighted = pr.ForecastTable.from_predictions(d.y, d.p, sample_weight=np.full(N, 2.0))
+    weighted = ForecastTable.from_predictions(d.y, d.p, sample_weight=np.full(N, 2.0))
     assert stored(weighted, tmp_path / "weighted").is_weighted
 
 
 def test_a_cached_function_returns_the_same_table(tmp_path):
     memory = joblib.Memory(tmp_path, verbose=0)
-    tabulated = memory.cache(pr.ForecastTable.from_predictions.__func__)
+    tabulated = memory.cache(ForecastTable.from_predictions.__func__)
     d = cases(N)
-    first, second = (tabulated(pr.ForecastTable, d.y, d.p) for _ in range(2))
+    first, second = (tabulated(ForecastTable, d.y, d.p) for _ in range(2))
     assert not second.is_weighted
     assert exact(first) == exact(second)
     scored = memory.cache(pr.miscalibration_test)

@@ -19,6 +19,7 @@ from layouts import backwards, read_only, strided, unaligned
 
 import propriety as pr
 from propriety.public_names import public_names
+from propriety.tables.forecast_table import ForecastTable
 
 N = 240
 FOLLOW_UP = np.arange(N) % 29 + 1.0
@@ -123,8 +124,8 @@ class Given:
 # Calls with arrays other than those of the cases.
 OPTIONS: dict[str, Callable[[Given], Any]] = {
     "PointsWeight": lambda g: pr.weights.PointsWeight(g([0.1, 0.3, 0.9]), g([1.0, 2.0, 1.0])),
-    "ForecastTable": lambda g: pr.ForecastTable(forecast=g([0.1, 0.6]), events=g([2.0, 5.0]), non_events=g([8.0, 5.0])),
-    "weighted ForecastTable": lambda g: pr.ForecastTable(
+    "ForecastTable": lambda g: ForecastTable(forecast=g([0.1, 0.6]), events=g([2.0, 5.0]), non_events=g([8.0, 5.0])),
+    "weighted ForecastTable": lambda g: ForecastTable(
         forecast=g([0.1, 0.6]),
         events=g([2.0, 5.0]),
         non_events=g([8.0, 5.0]),

@@ -32,6 +32,7 @@ from calls import (
 from layouts import CONTAINERS, KINDS, changed
 
 import propriety as pr
+from propriety.tables.forecast_table import ForecastTable
 
 N = 240
 GIVEN = [name for name in QUICK if name not in OF_NO_CASES]
@@ -101,10 +102,10 @@ def test_the_order_of_the_cases_does_not_matter(given):
 @pytest.mark.parametrize("shards", [2, 5])
 def test_tables_of_shards_give_the_answers_of_the_whole(shards):
     d = cases(N)
-    parts = [pr.ForecastTable.from_predictions(d.y[start::shards], d.p[start::shards]) for start in range(shards)]
+    parts = [ForecastTable.from_predictions(d.y[start::shards], d.p[start::shards]) for start in range(shards)]
     for name, call in (OF_AN_EVENT | DRAWN).items():
         expected = exact(call(table(d)))
-        assert exact(call(pr.ForecastTable.merge(parts))) == expected, name
+        assert exact(call(ForecastTable.merge(parts))) == expected, name
         assert exact(call(sum(parts[::-1]))) == expected, name
 
 
@@ -130,7 +131,7 @@ ENGINES = {
 def test_engines_give_the_answers_of_arrays(engine):
     d = cases(N)
     frame = engine(pl.DataFrame({"y": d.y, "p": d.p}))
-    made = pr.ForecastTable.from_frame(frame, outcome="y", forecast="p")
+    made = ForecastTable.from_frame(frame, outcome="y", forecast="p")
     assert exact(made) == exact(table(d))
     for name, call in DRAWN.items():
         assert exact(call(made)) == exact(call(table(d))), name

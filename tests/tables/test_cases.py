@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import propriety as pr
 from propriety.errors import InputTypeError, InputValueError, MissingValuesError
 from propriety.tables import cases as chunking
 from propriety.tables import laws
 from propriety.tables.cases import Cases, Keys
+from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.validation import read_cases, read_forecast
 
 Y = [0, 1, 1, 0]
@@ -152,12 +152,12 @@ def test_events_of_classes_give_the_tables_of_classes_and_cut_points(dtype, weig
     rows, y = ROWS.astype(dtype), np.array([0, 1, 2, 0])
     cases = read_cases(y, {"a": rows}, sample_weight=weight)
     for place in range(3):
-        own = pr.ForecastTable.from_cases(cases, "a", ("class", place))
-        expected = pr.ForecastTable.from_predictions(y == place, rows[:, place], sample_weight=weight)
+        own = ForecastTable.from_cases(cases, "a", ("class", place))
+        expected = ForecastTable.from_predictions(y == place, rows[:, place], sample_weight=weight)
         assert own.to_dict() == expected.to_dict()
     head = np.round(np.cumsum(rows.astype(np.float64), axis=1)[:, 1], 12)
-    expected = pr.ForecastTable.from_predictions(y <= 1, head, sample_weight=weight)
-    assert pr.ForecastTable.from_cases(cases, event=("cut", 1)).to_dict() == expected.to_dict()
+    expected = ForecastTable.from_predictions(y <= 1, head, sample_weight=weight)
+    assert ForecastTable.from_cases(cases, event=("cut", 1)).to_dict() == expected.to_dict()
 
 
 def test_an_event_of_rows_that_are_no_probabilities_is_refused():
@@ -185,7 +185,7 @@ def test_keys_without_cases_are_none():
 
 def test_a_result_is_no_outcomes():
     with pytest.raises(InputTypeError, match="y_true must hold outcomes; a ForecastTable holds no individual cases"):
-        read_cases(pr.ForecastTable.of(Y, P), P)
+        read_cases(ForecastTable.of(Y, P), P)
 
 
 @pytest.mark.parametrize(

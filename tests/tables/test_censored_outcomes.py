@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError, MissingValuesError
+from propriety.tables.forecast_table import ForecastTable
 
 
 def follow_ups():
@@ -202,7 +203,7 @@ def test_rows_keep_their_numbers_and_indices():
 
 def test_dropped_rows_keep_their_weights():
     outcome = pr.censored([1, 2, 3, 4], [1, 0, 0, 1], horizons=2.5)
-    table = pr.ForecastTable.from_predictions(outcome, [0.1, 0.2, np.nan, 0.3], missing="drop")
+    table = ForecastTable.from_predictions(outcome, [0.1, 0.2, np.nan, 0.3], missing="drop")
     assert table.dropped == 1
     assert table.weights.tolist() == pytest.approx([1.0, 1.5])
 

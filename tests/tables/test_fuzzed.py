@@ -11,8 +11,8 @@ import pytest
 from pyarrow import parquet
 
 import propriety as pr
-from propriety import ForecastTable
 from propriety.errors import InputTypeError, InputValueError, MissingValuesError
+from propriety.tables.forecast_table import ForecastTable
 
 Y, P = [0, 1, 1, 0], [0.2, 0.4, 0.9, 0.3]
 

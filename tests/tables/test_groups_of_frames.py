@@ -12,8 +12,8 @@ import pyarrow as pa
 import pytest
 
 import propriety as pr
-from propriety import ForecastTable
 from propriety.errors import InputTypeError, InputValueError, MissingValuesError
+from propriety.tables.forecast_table import ForecastTable
 
 RNG = np.random.default_rng(4)
 N = 240

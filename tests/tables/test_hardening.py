@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 import propriety as pr
-from propriety import ForecastTable
 from propriety.errors import InputTypeError, InputValueError, MissingValuesError
+from propriety.tables.forecast_table import ForecastTable
 
 Y, P = [0, 1, 1, 0], [0.2, 0.4, 0.9, 0.3]
 ROWS = np.array([[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.2, 0.2, 0.6]])

@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 
 import propriety as pr
-from propriety import ForecastTable
 from propriety.errors import InputTypeError, InputValueError
 from propriety.tables.events import TOP, Event, events_of
+from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.lazy_reading import read_lazy_cases
 from propriety.tables.refinement import table_fields
 

@@ -7,11 +7,12 @@ import pytest
 
 import propriety as pr
 from propriety.errors import InputValueError, ProprietyError
+from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.frames import are_names
 
 Y, P = [0, 1, 1, 0] * 3, [0.2, 0.7, 0.6, 0.4] * 3
 FRAME = pd.DataFrame({"y": Y, "a": P, "b": P, "site": ["x", "z"] * 6})
-TABLE = pr.ForecastTable.from_predictions(Y, P)
+TABLE = ForecastTable.from_predictions(Y, P)
 LEDGER = pr.condense(Y, {"a": P, "b": P}, by={"site": FRAME["site"]})
 NO_NAMES = [None, "", "  ", 3, float("nan"), b"a", "a\nb", "\ud800", ("a",), object(), True]
 UNHASHABLE = [np.array(["a", "b"]), np.array(["a"]), pd.Series(["a"]), [["a"]], {"a": 1}, {"a"}]

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from propriety import ForecastTable
 from propriety.errors import InputTypeError, InputValueError, MissingValuesError
 from propriety.tables import arrays, keys, validation
 from propriety.tables.arrays import read_array
+from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.validation import read_cases
 
 Y = [0, 1, 1, 0]

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, multiple, rule
 
 import propriety as pr
-from propriety import ForecastTable
 from propriety.errors import InputValueError
+from propriety.tables.forecast_table import ForecastTable
 
 CELLS = [1, 2, 8, 64]
 # Multiples of an eighth of moderate size: sums of them and of their squares are exact in floats.

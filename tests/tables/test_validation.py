@@ -11,6 +11,7 @@ import pytest
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError, MissingValuesError
 from propriety.recalibration import TemperatureMap
+from propriety.tables.forecast_table import ForecastTable
 
 Y = [0, 1, 1]
 P = [0.2, 0.4, 0.9]
@@ -117,7 +118,7 @@ def test_bad_weights_raise(proba, weight, kind, message):
         pr.brier_score(Y, proba, sample_weight=weight)
     if proba is P:
         with pytest.raises(kind, match=message):
-            pr.ForecastTable.from_predictions(Y, proba, sample_weight=weight)
+            ForecastTable.from_predictions(Y, proba, sample_weight=weight)
 
 
 LABELS = {
@@ -185,7 +186,7 @@ def test_float32_means_float64_inside():
     p = np.array([0.1, 0.7], dtype=np.float32)
     exact = np.mean((p.astype(np.float64) - [0, 1]) ** 2)
     assert pr.brier_score([0, 1], p) == pytest.approx(exact, rel=1e-15)
-    assert pr.ForecastTable.from_predictions([0, 1], p).forecast.dtype == np.float64
+    assert ForecastTable.from_predictions([0, 1], p).forecast.dtype == np.float64
 
 
 def test_one_class_is_enough_for_a_score_and_not_for_skill():
@@ -218,7 +219,7 @@ def test_missing_values_are_dropped_and_counted_when_asked(y, p, w, dropped):
     assert score == pytest.approx((0.2**2 + 0.1**2) / 2)
     assert (score.n, score.dropped) == (2, dropped)
     assert f"dropped={dropped}" in repr(score)
-    table = pr.ForecastTable.from_predictions(y, p, sample_weight=w, missing="drop")
+    table = ForecastTable.from_predictions(y, p, sample_weight=w, missing="drop")
     assert (table.n, table.dropped) == (2, dropped)
 
 
@@ -245,12 +246,12 @@ def test_bad_values_far_behind_are_found_and_counted():
         pr.brier_score(y, p)
     y[80_000] = 7
     with pytest.raises(InputValueError, match=r"row 80000 is 7 \(1 of 100,000 rows\)"):
-        pr.ForecastTable.from_predictions(y, np.full(n, 0.5))
+        ForecastTable.from_predictions(y, np.full(n, 0.5))
 
 
 def test_the_arguments_are_left_as_they_were():
     y, p = np.array(Y), np.array([-0.0, 0.4, 0.9])
-    pr.ForecastTable.from_predictions(y, p)
+    ForecastTable.from_predictions(y, p)
     pr.log_score(y, p)
     assert np.signbit(p[0])
     assert p.tolist() == [0.0, 0.4, 0.9]

@@ -16,6 +16,7 @@ from exact_tests import chi_squared_tail, components, joint_p_value
 import propriety as pr
 import propriety.recalibration as maps
 from propriety.calibration.calibration_test import calibration_test
+from propriety.tables.forecast_table import ForecastTable
 
 DEGREES, FINE = (2, 3, 4, 5), tuple(range(6, 16))
 SHARES = {1: (1.0,), 2: (0.8, 0.2), 3: (0.8, 0.12, 0.08)}
@@ -116,7 +117,7 @@ def weight_errors(name, horizon):
 def p_values(name):
     """Return the test of calibration, and its exact statistics, degrees of freedom, p-values and joint p-value."""
     y, p = TESTED[name]
-    found = calibration_test(pr.ForecastTable.from_predictions(y, p), n_resamples=100, seed=1)
+    found = calibration_test(ForecastTable.from_predictions(y, p), n_resamples=100, seed=1)
     shapes = (DEGREES, FINE) if found.information >= 100.0 else (DEGREES,)
     tested, information = components(cases_of(y, p, np.ones(len(y))), shapes)
     tails = [chi_squared_tail(statistic, df) for statistic, df in tested if df]

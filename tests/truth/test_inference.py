@@ -20,6 +20,7 @@ from inference_samples import TESTED, drawn, p_values
 from samples import SAMPLES
 
 import propriety as pr
+from propriety.tables.forecast_table import ForecastTable
 
 FEW = 16.0
 
@@ -78,7 +79,7 @@ def test_the_p_value_of_a_difference_of_means():
 @pytest.mark.parametrize("name", SAMPLES)
 def test_values_of_measures(name):
     y, p, w = SAMPLES[name]
-    table, cases = pr.ForecastTable.from_predictions(y, p, sample_weight=w), cases_of(y, p, w)
+    table, cases = ForecastTable.from_predictions(y, p, sample_weight=w), cases_of(y, p, w)
     m = pr.measures
     expected = sum(case.weight * case.forecast for case in cases) / total(cases)
     rate = event_rate(cases)
@@ -109,7 +110,7 @@ def test_values_of_measures(name):
 @pytest.mark.parametrize("name", SAMPLES)
 def test_normalized_entropy(name):
     y, p, w = SAMPLES[name]
-    table, cases = pr.ForecastTable.from_predictions(y, p, sample_weight=w), cases_of(y, p, w)
+    table, cases = ForecastTable.from_predictions(y, p, sample_weight=w), cases_of(y, p, w)
     exact, found = normalized_entropy(cases), pr.measures.NormalizedEntropy().value(table)
     assert ulps(found, exact) <= 64.0, (found, float(exact))
 
@@ -117,7 +118,7 @@ def test_normalized_entropy(name):
 @pytest.mark.parametrize("name", ["adversarial forecasts", "rounded"])
 def test_the_area_under_the_risk_coverage_curve(name):
     y, p = SAMPLES[name][:2] if name in SAMPLES else TESTED[name]
-    table, cases = pr.ForecastTable.from_predictions(y, p), cases_of(y, p, np.ones(len(y)))
+    table, cases = ForecastTable.from_predictions(y, p), cases_of(y, p, np.ones(len(y)))
     for threshold in (0.3, 0.5):
         found = pr.measures.AreaUnderRiskCoverage(threshold).value(table)
         exact = mean_risk(cases, threshold)

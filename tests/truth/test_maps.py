@@ -26,8 +26,8 @@ from exact_rules import ulps
 from inference_samples import APPLIED, map_errors
 from samples import SAMPLES
 
-import propriety as pr
 import propriety.recalibration as maps
+from propriety.tables.forecast_table import ForecastTable
 
 FEW = 16.0
 EPSILON = 2.0**-52
@@ -90,7 +90,7 @@ def test_class_maps_are_exact(fitted):
 
 @pytest.mark.parametrize("sample", WHOLE)
 def test_isotonic_maps_are_the_min_max_formula(sample):
-    table, cases = pr.ForecastTable.from_predictions(sample[0], sample[1], sample_weight=sample[2]), cases_of(*sample)
+    table, cases = ForecastTable.from_predictions(sample[0], sample[1], sample_weight=sample[2]), cases_of(*sample)
     fitted = maps.fit_isotonic(table)
     for p in [*table.forecast.tolist(), 0.2, 0.4, 0.6]:
         exact = isotonic_at(cases, p)
@@ -100,7 +100,7 @@ def test_isotonic_maps_are_the_min_max_formula(sample):
 @pytest.mark.parametrize("sample", WHOLE)
 @pytest.mark.parametrize("own", [None, 1.0, 1e-3])
 def test_venn_abers_is_isotonic_regression_with_one_more_case(sample, own):
-    table, cases = pr.ForecastTable.from_predictions(sample[0], sample[1], sample_weight=sample[2]), cases_of(*sample)
+    table, cases = ForecastTable.from_predictions(sample[0], sample[1], sample_weight=sample[2]), cases_of(*sample)
     fitted = maps.fit_venn_abers(table, case_weight=own)
     weight = total(cases) / len(cases) if own is None else mpf(own)
     for p in [*table.forecast.tolist()[::3], 0.2, 0.6]:
@@ -128,7 +128,7 @@ def test_fits_are_at_the_maximum_of_the_exact_likelihood(method, sample):
     """The slope of the likelihood is a sum of 40 rounded terms, and so is the maximum known."""
     y, p, w = SAMPLES[sample] if sample in SAMPLES else spread_out()
     fit, coefficients, columns = COLUMNS[method]
-    fitted = fit(pr.ForecastTable.from_predictions(y, p, sample_weight=w))
+    fitted = fit(ForecastTable.from_predictions(y, p, sample_weight=w))
     cases = cases_of(y, p, w)
     assert ulps(fitted.floor, floor_of(cases)) <= 1.0
     inside = floored_cases(y, p, w, fitted.floor)

@@ -29,6 +29,7 @@ from exact_rules import inf, log, mpf, ulps
 from samples import SAMPLES, THRESHOLDS
 
 import propriety as pr
+from propriety.tables.forecast_table import ForecastTable
 
 FEW = 16.0  # Units of the last place: about half of one for each of the dozen operations behind a number.
 EPSILON = 2.0**-52
@@ -62,7 +63,7 @@ def assert_near(value, exact, size):
 
 def scored(sample):
     (y, p, w), cases = sample
-    return pr.ForecastTable.from_predictions(y, p, sample_weight=w), cases
+    return ForecastTable.from_predictions(y, p, sample_weight=w), cases
 
 
 @pytest.mark.parametrize("rule", RULES, ids=repr)
@@ -242,7 +243,7 @@ def test_top_k(sample):
 def test_means_of_the_probabilities_of_what_happened():
     """A geometric mean multiplies the rounding of a mean logarithm, up to 744 of a subnormal number, by itself."""
     y, p, w = SAMPLES["adversarial forecasts"]
-    table, cases = pr.ForecastTable.from_predictions(y, p), cases_of(y, p, w)
+    table, cases = ForecastTable.from_predictions(y, p), cases_of(y, p, w)
     model = [case.forecast if case.event else 1 - case.forecast for case in cases]
     source = [rate if case.event else 1 - rate for case, rate in zip(cases, isotonic(cases), strict=True)]
     found = pr.probability_means(table)
@@ -278,7 +279,7 @@ def test_classical_parts_of_the_brier_score(sample):
 
 def test_equal_forecasts_are_told_from_neighbours():
     p = np.array([0.3, math.nextafter(0.3, 1.0), 0.3])
-    table = pr.ForecastTable.from_predictions([0, 1, 1], p)
+    table = ForecastTable.from_predictions([0, 1, 1], p)
     assert table.forecast.tolist() == [0.3, math.nextafter(0.3, 1.0)]
     assert table.events.tolist() == [1.0, 1.0]
 
@@ -290,7 +291,7 @@ def test_a_million_weights_do_not_drift():
     forecast = np.arange(1, rows + 1) / (rows + 1)
     columns = {"forecast": forecast, "events": weight, "non_events": weight}
     squares = {"event_squares": weight * 0.1, "non_event_squares": weight * 0.1}
-    table = pr.ForecastTable(**columns, **squares, n=2 * rows, n_events=rows)
+    table = ForecastTable(**columns, **squares, n=2 * rows, n_events=rows)
     thresholds = np.array([0.1, 0.5, 0.9])
     below = np.searchsorted(forecast, thresholds) / rows  # The share of either kind that is not acted on.
     exact = {

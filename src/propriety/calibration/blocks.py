@@ -70,7 +70,7 @@ def pool_adjacent_violators(table: ForecastTable) -> Blocks:
 
     Examples
     --------
-    >>> from propriety import ForecastTable
+    >>> from propriety.tables.forecast_table import ForecastTable
     >>> table = ForecastTable.from_predictions([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8])
     >>> pool_adjacent_violators(table).event_rate
     array([0. , 0.5, 1. ])

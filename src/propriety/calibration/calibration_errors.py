@@ -110,8 +110,7 @@ def expected_calibration_error(
 
     with the mean forecast, the event rate and the share of the cases of each bin. For class probabilities it is the
     top-label error: the forecast is the highest probability of a row, and the event is that this class is the outcome;
-    among ties, the first class counts. For the error of each class, pass the tables of `ForecastTable.per_class` one by
-    one.
+    among ties, the first class counts. For the error of each class, pass the tables of `Ledger.tables` one by one.
 
     Use the value for comparison with published values. It depends on the bins, it hides errors that cancel within a
     bin, and sampling noise makes it positive even for calibrated forecasts: `noise` is its expected value for them.
@@ -121,7 +120,7 @@ def expected_calibration_error(
     Parameters
     ----------
     y_true, y_proba, sample_weight, pos_label, labels
-        As in `propriety.mean_score`; a ForecastTable replaces binary predictions.
+        As in `propriety.mean_score`; a ledger of one model replaces binary predictions.
     bins : int
         Number of bins.
     norm : {"l1", "l2", "max"}
@@ -158,10 +157,8 @@ def expected_calibration_error(
     check_choice("strategy", strategy, get_args(Strategy))
     check_positive("bins", bins)
     options = {"sample_weight": sample_weight, "pos_label": pos_label, "labels": labels}
-    if isinstance(y_true, ForecastTable):
-        source: ForecastTable | Cases = ForecastTable.of(y_true, y_proba, **options)
-    else:
-        source = read_cases(y_true, y_proba, **options)  # type: ignore[arg-type]  # by name
+    table = ForecastTable.given(y_true, y_proba, **options)
+    source = read_cases(y_true, y_proba, **options) if table is None else table  # type: ignore[arg-type]  # by name
     of_classes = isinstance(source, Cases) and source.labels is not None
     sums = _bin_sums(source, bins, strategy)
     share, rate, forecast = sums.weight / sums.weight.sum(), sums.events / sums.weight, sums.forecasts / sums.weight

@@ -113,7 +113,7 @@ def decompose(
     Parameters
     ----------
     y_true, y_proba, sample_weight, pos_label, labels
-        As in `propriety.mean_score`; a ForecastTable replaces binary predictions.
+        As in `propriety.mean_score`; a ledger of one model replaces binary predictions.
     rule : Rule
         Any proper rule for one event. For classes, ``Brier()``, which is decomposed class by class and summed, or
         ``RankedProbability()``, which is decomposed cut point by cut point and averaged. Each event is recalibrated by
@@ -149,8 +149,8 @@ def decompose(
     array([0.])
     """
     options: dict[str, Any] = {"sample_weight": sample_weight, "labels": labels}
-    if isinstance(y_true, ForecastTable):
-        table = ForecastTable.of(y_true, y_proba, pos_label=pos_label, **options)
+    table = ForecastTable.given(y_true, y_proba, pos_label=pos_label, **options)
+    if table is not None:
         return decompose_table(table, rule, curve=curve, grid=grid)
     cases = read_cases(y_true, y_proba, pos_label=pos_label, **options)
     if cases.classes is None:
@@ -316,8 +316,8 @@ def calibration_bracket(
     Parameters
     ----------
     y_true, y_proba, sample_weight, pos_label, labels
-        As in `propriety.mean_score`, in general a ForecastTable on a plain grid. The bounds of an exact or a refined
-        table are equal, because its blocks are known.
+        As in `propriety.mean_score`, in general a ledger on a plain grid. The bounds of exact or refined
+        tables are equal, because their blocks are known.
     rule : Rule
         Any proper rule for one event.
 
@@ -328,11 +328,11 @@ def calibration_bracket(
     Examples
     --------
     >>> import propriety as pr
-    >>> table = pr.ForecastTable.from_predictions([0, 1, 0, 1], [0.1, 0.15, 0.6, 0.8])
-    >>> bracket = calibration_bracket(table.grid(2))
+    >>> ledger = pr.condense([0, 1, 0, 1], [0.1, 0.15, 0.6, 0.8])
+    >>> bracket = calibration_bracket(ledger.grid(2))
     >>> bracket.discrimination_low, bracket.discrimination_high
     (0.0, 0.125)
-    >>> pr.decompose(table).discrimination
+    >>> pr.decompose(ledger).discrimination
     0.125
     """
     binary = proper_binary_rule(rule)

@@ -21,6 +21,7 @@ from propriety.rules.rule import Rule
 from propriety.tables.censored_outcomes import check_known
 from propriety.tables.forecast_table import ForecastTable, Outcomes
 from propriety.tables.labels import Labels
+from propriety.tables.table_holder import HoldsTables
 from propriety.tables.validation import read_cases
 
 
@@ -88,7 +89,7 @@ def miscalibration_test(
     Parameters
     ----------
     y_true, y_proba, sample_weight, pos_label, labels
-        As in `propriety.mean_score`: binary predictions, or a ForecastTable.
+        As in `propriety.mean_score`: binary predictions, or a ledger of one model.
     rule : Rule
         Any proper rule for one event.
     n_resamples : int
@@ -102,9 +103,8 @@ def miscalibration_test(
     -----
     With `sample_weight`, a case keeps its forecast and its weight and only its outcome is drawn. This assumes that,
     given the forecasts, weights carry no information about outcomes. Weights of cases and controls do, and the test is
-    not valid with them. Whole-number weights are not read as counts of cases; pass counts as `events` and `non_events`
-    of a ForecastTable. A weighted ForecastTable is rejected with an error, because it does not hold the weights of
-    individual cases.
+    not valid with them. Whole-number weights are not read as counts of cases; pass counts to `propriety.condense`.
+    A weighted ledger is rejected with an error, because it does not hold the weights of individual cases.
 
     References
     ----------
@@ -176,8 +176,8 @@ def _cells(table: ForecastTable) -> _Cells:
 
 
 def _weighted_cells(table: ForecastTable, y_true: object, y_proba: object, options: dict[str, Any]) -> _Cells:
-    if isinstance(y_true, ForecastTable):
-        law = "the test needs the weight of each case, which a weighted ForecastTable does not hold"
+    if isinstance(y_true, ForecastTable | HoldsTables):
+        law = f"the test needs the weight of each case, which a weighted {type(y_true).__name__} does not hold"
         raise InputValueError(law, hint=Wording("pass {y_true}, {y_proba} and {sample_weight}."))
     forecast, _, weight = read_cases(y_true, y_proba, kind="event", **options).gathered()
     assert weight is not None  # noqa: S101  (for the type checker; the table of these cases is weighted)

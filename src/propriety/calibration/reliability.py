@@ -286,7 +286,7 @@ def reliability_curve(
     Parameters
     ----------
     y_true, y_proba, sample_weight, pos_label, labels
-        As in `propriety.mean_score`: binary outcomes and the probability of the event, or a ForecastTable.
+        As in `propriety.mean_score`: binary outcomes and the probability of the event, or a ledger of one model.
     method : {"corp", "bins", "smooth"}
         "corp" pools adjacent violators: consistent, optimally binned, reproducible, and without tuning parameters. For
         comparison there are "bins", which depend on their number and position, and "smooth", a logistic recalibration
@@ -406,7 +406,7 @@ def classical_decomposition(
     Parameters
     ----------
     y_true, y_proba, sample_weight, pos_label, labels
-        As in `propriety.mean_score`: binary predictions, or a ForecastTable.
+        As in `propriety.mean_score`: binary predictions, or a ledger of one model.
     bins : int
         Number of bins, for the first two strategies.
     strategy : {"uniform", "quantile", "distinct"}
@@ -513,7 +513,7 @@ def cumulative_calibration_error(
     Parameters
     ----------
     y_true, y_proba, sample_weight, pos_label, labels
-        As in `propriety.mean_score`; a ForecastTable replaces predictions.
+        As in `propriety.mean_score`; a ledger of one model replaces predictions.
 
     Notes
     -----

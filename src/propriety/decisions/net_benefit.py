@@ -242,7 +242,7 @@ def decision_curve(
     Parameters
     ----------
     y_true, y_proba, sample_weight, pos_label, labels
-        As in `propriety.mean_score`; a ForecastTable replaces predictions.
+        As in `propriety.mean_score`; a ledger of one model replaces predictions.
     thresholds : float or (float, float), optional
         The probability at which one would act, or its range. The curve is drawn around it.
     grid : array-like in [0, 1), optional

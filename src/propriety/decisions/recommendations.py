@@ -388,8 +388,8 @@ def _thresholds_that_do_not_count(problem: DecisionProblem) -> Iterator[Misleadi
 def _event(problem: DecisionProblem, measure: str, call: str, why: str, reference: str) -> Recommendation:
     """Return a recommendation for one event, or for classes, for each of their events."""
     if not problem.binary:
-        events = "per_cut_point" if problem.kind == "ordinal" else "per_class"
-        call = f"{{label: {call} for label, table in pr.ForecastTable.{events}(y, P).items()}}"
+        ledger = "pr.condense(y, P, ordered=True)" if problem.kind == "ordinal" else "pr.condense(y, P)"
+        call = f"{{label: {call} for label, table in {ledger}.tables().items()}}"
         measure += " of each cut point" if problem.kind == "ordinal" else " of each class"
     return _use(measure, call, why, reference)
 

@@ -164,7 +164,7 @@ def regret_curve(
     Parameters
     ----------
     y_true, y_proba, sample_weight, pos_label, labels
-        As in `propriety.mean_score`; a ForecastTable replaces predictions.
+        As in `propriety.mean_score`; a ledger of one model replaces predictions.
     thresholds : float or (float, float), optional
         The probability at which one would act, or its range. The curve is drawn around it.
     grid : array-like in [0, 1], optional
@@ -232,7 +232,7 @@ def cost_curve(
     Parameters
     ----------
     y_true, y_proba, sample_weight, pos_label, labels
-        As in `propriety.mean_score`; a ForecastTable replaces predictions.
+        As in `propriety.mean_score`; a ledger of one model replaces predictions.
     thresholds : float or (float, float), optional
         The probability at which one would act, or its range. The curve is drawn around it.
     grid : array-like in [0, 1], optional
@@ -384,7 +384,7 @@ def weighted_regret(
     Parameters
     ----------
     y_true, y_proba, sample_weight, pos_label, labels
-        As in `propriety.mean_score`: binary outcomes and the probability of the event, or a ForecastTable.
+        As in `propriety.mean_score`: binary outcomes and the probability of the event, or a ledger of one model.
     weight : ThresholdWeight, callable, or (grid, densities)
         ``UniformWeight``, ``LogOddsWeight``, ``NetBenefitWeight``, ``BetaWeight`` and points, which are interpolated
         linearly (`PointsWeight`), are exact. A function of an array of thresholds is integrated numerically; see
@@ -434,7 +434,7 @@ def h_measure(
     Parameters
     ----------
     y_true, y_proba, sample_weight, pos_label, labels
-        As in `propriety.mean_score`: binary outcomes and the probability of the event, or a ForecastTable.
+        As in `propriety.mean_score`: binary outcomes and the probability of the event, or a ledger of one model.
     alpha, beta : float
         Parameters of the distribution of thresholds. Beta(2, 2) is Hand's first proposal. For rare events Hand and
         Anagnostopoulos propose alpha = 1 + event rate and beta = 2 - event rate, whose mode is the event rate.
@@ -531,7 +531,7 @@ def murphy_curve(
     Parameters
     ----------
     y_true, y_proba, sample_weight, pos_label, labels
-        As in `propriety.mean_score`; a ForecastTable replaces predictions.
+        As in `propriety.mean_score`; a ledger of one model replaces predictions.
     thresholds : float or (float, float), optional
         The probability at which one would act, or its range. The curves are drawn around it.
     grid : array-like in [0, 1], optional

@@ -186,7 +186,7 @@ def roc_curve(
     Parameters
     ----------
     y_true, y_proba, sample_weight, pos_label, labels
-        As in `propriety.mean_score`; a ForecastTable replaces predictions.
+        As in `propriety.mean_score`; a ledger of one model replaces predictions.
     thresholds : float or (float, float), optional
         The probability at which one would act, or its range, marked on the curve.
 
@@ -477,7 +477,7 @@ def top_k(
     Parameters
     ----------
     y_true, y_proba, sample_weight, pos_label, labels
-        As in `propriety.mean_score`: binary outcomes and the probability of the event, or a ForecastTable.
+        As in `propriety.mean_score`: binary outcomes and the probability of the event, or a ledger of one model.
     k : int or array-like of int
         Capacity, from 1 to the number of cases. With weights it is a capacity in weight: any positive number up to the
         total weight.

@@ -174,7 +174,7 @@ def probability_means(
     Parameters
     ----------
     y_true, y_proba, sample_weight, pos_label, labels
-        As in `propriety.mean_score`: the probability of one event, class probabilities, or a ForecastTable of one
+        As in `propriety.mean_score`: the probability of one event, class probabilities, or a ledger of one
         event.
     source : {"pav", "bins", "none"}
         "pav" recalibrates each class separately, by isotonic regression of "this class happened" on its forecasts.
@@ -288,8 +288,9 @@ def _read_tables(
     y_true: object, y_proba: object, *, pos_label: object, options: dict[str, Any]
 ) -> dict[Any, ForecastTable]:
     """Return the table of each class, or only that of the event if there is one event."""
-    if isinstance(y_true, ForecastTable):
-        return {"event": ForecastTable.of(y_true, y_proba, pos_label=pos_label, **options)}
+    table = ForecastTable.given(y_true, y_proba, pos_label=pos_label, **options)
+    if table is not None:
+        return {"event": table}
     cases = read_cases(y_true, y_proba, pos_label=pos_label, **options)
     if cases.labels is None:
         return {"event": ForecastTable.from_cases(cases)}

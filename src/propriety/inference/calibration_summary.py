@@ -182,7 +182,7 @@ def calibration_summary(  # noqa: PLR0913  (the data, and what cases share)
     Parameters
     ----------
     y_true, y_proba, sample_weight, pos_label, labels, missing, time
-        Binary outcomes and the probability of the event, or cases; see `propriety.cases`. A ForecastTable, or a ledger
+        Binary outcomes and the probability of the event, or cases; see `propriety.cases`. A ledger
         of one model, replaces all data.
     level : float
         Level of the intervals and of the test, strictly between 0 and 1.

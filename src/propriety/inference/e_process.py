@@ -16,6 +16,7 @@ from propriety.result import Floats, Result
 from propriety.tables.cases import Cases
 from propriety.tables.censored_outcomes import CensoredOutcomes
 from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.table_holder import HoldsTables
 
 # Nothing in a stream of single cases tells whether several of them are of one time, so every result says so.
 ONE_BY_ONE = (
@@ -110,8 +111,8 @@ def anytime_p_values(log_e: Floats) -> Floats:
 
 def refuse_table(y_true: object) -> None:
     """Raise an error for a table, whose cases have no order, and for censored outcomes."""
-    if isinstance(y_true, ForecastTable):
-        law = "monitoring needs predictions in order of arrival; a ForecastTable holds no individual cases"
+    if isinstance(y_true, ForecastTable | HoldsTables):
+        law = f"monitoring needs predictions in order of arrival; a {type(y_true).__name__} holds no individual cases"
         raise InputTypeError(law)
     if isinstance(y_true, CensoredOutcomes) or (isinstance(y_true, Cases) and y_true.censoring is not None):
         raise InputTypeError("monitoring needs known outcomes; those by a horizon are weighted for censoring")

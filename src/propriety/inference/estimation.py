@@ -69,7 +69,7 @@ def estimate(  # noqa: PLR0913  (the data, what is estimated, and how it is draw
     Parameters
     ----------
     y_true, outcome, cluster, period, sample_weight, pos_label, labels, missing, time
-        The cases, or what describes them; see `propriety.cases`. A ledger or a ForecastTable replaces all data.
+        The cases, or what describes them; see `propriety.cases`. A ledger replaces all data.
     forecasts : array-like of shape (n,) or (n, K), or str
         Probability of the event, or of each class. With a frame, the name of its column; with cases or a ledger, the
         name of the model, unless there is only one.

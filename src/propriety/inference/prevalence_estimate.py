@@ -100,7 +100,7 @@ def estimate_prevalence(
     Parameters
     ----------
     y_true, y_proba
-        Binary outcomes and forecasts of the labelled cases, or their `ForecastTable`.
+        Binary outcomes and forecasts of the labelled cases, or a ledger of these.
     unlabelled : array-like of shape (m,)
         Forecasts of the cases without labels, by the same model.
     method : {"black-box", "em"}

@@ -232,7 +232,7 @@ def risk_coverage_curve(
 
     Parameters
     ----------
-    correct : array-like of shape (n,), Cases or ForecastTable
+    correct : array-like of shape (n,), Cases or Ledger
         Whether each answer was right: booleans, 0 and 1, or labels. Cases or a table of confidences, with the right
         answers as events, replace the arrays; with clusters in the cases, the intervals allow for them.
     confidence : array-like of shape (n,)
@@ -303,9 +303,9 @@ def _curve(ledger: Ledger, table: ForecastTable, threshold: float, level: float)
 
 def _read(correct: Any, confidence: Any, **options: Any) -> tuple[Ledger, ForecastTable]:
     """Read the answers of one model, or a table of them."""
-    if isinstance(correct, ForecastTable):
-        table = ForecastTable.of(correct, confidence, **options)
-        return open_ledger(table), table
+    table = ForecastTable.given(correct, confidence, **options)
+    if table is not None:
+        return Ledger.of_tables({"forecast": table}), table
     refuse_frame(correct, confidence)
     named = confidence if isinstance(correct, Cases) else {"confidence": confidence}
     ledger = open_ledger(correct, named, **options)

@@ -19,7 +19,6 @@ from propriety.ledger.sources import Data, open_ledger, usual_rules
 from propriety.rules.rule import Rule, check_rule
 from propriety.tables.cases import Cases
 from propriety.tables.events import Event
-from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.labels import Labels
 from propriety.tables.lazy_cases import LazyCases
 from propriety.tables.reading import refuse_time
@@ -104,7 +103,7 @@ def condense(  # noqa: PLR0913  (the data, what the cases share, and how they ar
     return ledger
 
 
-def at_prevalence(ledger: Ledger | ForecastTable, prevalence: float) -> Ledger:
+def at_prevalence(ledger: Ledger, prevalence: float) -> Ledger:
     r"""Return the ledger in which events and non-events are weighted so that a given share of the weight is events.
 
     With the weights E of the events, N of the non-events and W = E + N, every event is weighted by
@@ -115,7 +114,7 @@ def at_prevalence(ledger: Ledger | ForecastTable, prevalence: float) -> Ledger:
 
     Parameters
     ----------
-    ledger : Ledger or ForecastTable
+    ledger : Ledger
         Cases of one event, from `propriety.condense`.
     prevalence : float
         The event rate of the population, strictly between 0 and 1.
@@ -147,18 +146,16 @@ def at_prevalence(ledger: Ledger | ForecastTable, prevalence: float) -> Ledger:
     Examples
     --------
     >>> import propriety as pr
-    >>> table = pr.ForecastTable(forecast=[0.1, 0.6], events=[20, 80], non_events=[60, 40])
-    >>> rare = at_prevalence(table, 0.01)
+    >>> ledger = condense([1, 1, 0, 0], [0.1, 0.6, 0.1, 0.6], counts=[20, 80, 60, 40])
+    >>> rare = at_prevalence(ledger, 0.01)
     >>> round(rare.table().event_rate, 6), rare.n
     (0.01, 200)
-    >>> pr.estimate(rare, measure=pr.measures.AreaUnderRoc()).value == pr.roc_curve(table).auc
+    >>> pr.estimate(rare, measure=pr.measures.AreaUnderRoc()).value == pr.roc_curve(ledger).auc
     True
     """
     check_inside("prevalence", prevalence)
-    if isinstance(ledger, ForecastTable):
-        ledger = Ledger.of_tables({"forecast": ledger})
     if not isinstance(ledger, Ledger):
-        law = "must be a Ledger or a ForecastTable"
+        law = "must be a Ledger"
         hint = Wording("pass propriety.condense(y_true, forecasts).")
         raise InputTypeError(law, argument="ledger", offender=f"it is {type(ledger).__name__}", hint=hint)
     if ledger.labels is not None:

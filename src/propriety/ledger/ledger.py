@@ -29,6 +29,7 @@ from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.keys import check_period_labels
 from propriety.tables.labels import ordered_labels
 from propriety.tables.lazy_cases import LazyCases
+from propriety.tables.table_holder import HoldsTables
 
 if TYPE_CHECKING:
     from propriety.storage.places import Location
@@ -39,7 +40,7 @@ Place: TypeAlias = tuple[str, Event]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
-class Ledger:
+class Ledger(HoldsTables):
     """Forecast tables and moments of models on the same cases, by event and key; see `propriety.condense`.
 
     `estimate`, `compare`, `slices` and `evaluate` compute their results from it. Ledgers add: ``monday + tuesday`` is
@@ -197,6 +198,22 @@ class Ledger:
         chosen, keyed = self.index.matches(keys), self.keyed_tables(*place)
         at = np.flatnonzero(chosen)
         return keyed.at(int(at[0])) if len(at) == 1 else keyed.where(chosen).whole()
+
+    def tables(self, model: str | None = None) -> dict[Any, ForecastTable]:
+        """Return the tables of a model by class, or by cut point "at most this class" if the classes are ordered.
+
+        Examples
+        --------
+        >>> import propriety as pr
+        >>> ledger = pr.condense([0, 2], [[0.7, 0.2, 0.1], [0.2, 0.3, 0.5]])
+        >>> {label: table.n_events for label, table in ledger.tables().items()}
+        {0: 1, 1: 0, 2: 1}
+        """
+        name = self.one_model(model)
+        if self.labels is None:
+            raise InputValueError("the ledger is of one event, whose table is ledger.table()")
+        kind = "cut" if self.kind == "ordinal" else "class"
+        return {self.labels[event.place]: self._all((name, event)) for event in self.events if event.kind == kind}
 
     def keyed_tables(self, model: str, event: Event) -> KeyedTables:
         """Return the tables of a model and event for every combination of keys."""
@@ -485,6 +502,11 @@ class Ledger:
         return model
 
     def _event(self, event: Any) -> Event:
+        if event is None and self.labels is not None:
+            law = f"must name one of the classes {list(self.labels)}, each of which is an event"
+            raise InputValueError(
+                law, argument="event", hint="ledger.of_event(model, event) is the ledger of one of them."
+            )
         return event if isinstance(event, Event) else event_of(event, self.labels, ordered=self.kind == "ordinal")
 
     def __repr__(self) -> str:

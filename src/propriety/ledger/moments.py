@@ -186,7 +186,7 @@ def moments_of_table(table: ForecastTable, rule: Rule, model: str) -> Moments:
     Examples
     --------
     >>> import propriety as pr
-    >>> table = pr.ForecastTable.from_predictions([0, 1], [0.1, 0.7])
+    >>> table = pr.condense([0, 1], [0.1, 0.7]).table()
     >>> moments_of_table(table, pr.Brier(), "a").means.round(3)
     array([0.05])
     """

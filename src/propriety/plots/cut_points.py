@@ -37,8 +37,8 @@ def plot_cut_point_reliability(
     Parameters
     ----------
     curves : mapping of label to ReliabilityCurve
-        The curve of the event "y is at most this class" for all classes but the last, from the tables of
-        `ForecastTable.per_cut_point`. Bands are drawn if the curves have them.
+        The curve of the event "y is at most this class" for all classes but the last, from `Ledger.tables`. Bands are
+        drawn if the curves have them.
     columns : int
         Largest number of panels in a row.
     size : float
@@ -55,7 +55,7 @@ def plot_cut_point_reliability(
     --------
     >>> import propriety as pr
     >>> y, rows = [0, 1, 2, 1], [[0.5, 0.4, 0.1], [0.2, 0.5, 0.3], [0.1, 0.2, 0.7], [0.4, 0.3, 0.3]]
-    >>> tables = pr.ForecastTable.per_cut_point(y, rows)
+    >>> tables = pr.condense(y, rows, ordered=True).tables()
     >>> figure = plot_cut_point_reliability({label: pr.reliability_curve(table) for label, table in tables.items()})
     >>> [panel.get_title(loc="left") for panel in figure.axes]
     ['at most 0', 'at most 1']

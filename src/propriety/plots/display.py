@@ -159,7 +159,7 @@ def _event_column(estimator: Any, pos_label: Any) -> tuple[int, Any]:
         raise InputTypeError(f"must have predict_proba; {type(estimator).__name__} does not", argument="estimator")
     classes = list(estimator.classes_)
     if len(classes) != 2:
-        hint = "draw one curve per class with ForecastTable.per_class and plots.plot_grid."
+        hint = "draw one curve per class with propriety.condense(y, rows).tables() and plots.plot_grid."
         offender = f"it has {len(classes)}"
         raise InputValueError("must be a classifier of two classes", argument="estimator", offender=offender, hint=hint)
     event = classes[-1] if pos_label is None else pos_label

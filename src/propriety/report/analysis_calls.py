@@ -28,8 +28,8 @@ def call_for_class(evaluation: Evaluation, model: str, label: object) -> str:
     if evaluation.calls.data != "arrays":
         ledger = "ledger" if evaluation.calls.data == "ledger" else "pr.condense(cases)"
         return f"pr.reliability_curve({ledger}.table({model!r}, {written(label)}))"
-    per = "ForecastTable.per_cut_point" if evaluation.kind == "ordinal" else "ForecastTable.per_class"
-    return f"pr.reliability_curve({evaluation.call(per, model)}[{written(label)}])"
+    ordered = {"ordered": True} if evaluation.kind == "ordinal" else {}
+    return f"pr.reliability_curve({evaluation.call('condense', model, **ordered)}.table(event={written(label)}))"
 
 
 def call_for_classes(evaluation: Evaluation) -> str:

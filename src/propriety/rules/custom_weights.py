@@ -151,7 +151,7 @@ def read_weight(weight: object) -> ThresholdWeight:
 
 def _panel_loss(panels: Panels, p: Column, *, event: bool, ops: Operations) -> Column:
     if ops is not NUMPY:
-        raise UnsupportedOperationError("Engines have no quadrature", hint="make a ForecastTable and score it.")
+        raise UnsupportedOperationError("Engines have no quadrature", hint="pass propriety.condense of the cases.")
     return panels.loss(np.asarray(p, dtype=np.float64), event=event)
 
 

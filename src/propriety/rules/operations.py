@@ -151,7 +151,7 @@ class _Narwhals:
 
     def incomplete_beta(self, alpha: float, beta: float, x: Column, *, upper: bool = False) -> Column:
         del alpha, beta, x, upper
-        hint = "make a ForecastTable and score it."
+        hint = "pass propriety.condense of the cases."
         raise UnsupportedOperationError("Engines have no incomplete beta function", hint=hint)
 
 

@@ -38,7 +38,7 @@ def mean_score(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,), or ForecastTable
+    y_true : array-like of shape (n,), cases or ledger
         Outcomes, in a list, NumPy array, or pandas, Polars or PyArrow column. A table replaces both outcomes and
         forecasts.
     y_proba : array-like of shape (n,), (n, 1), (n, 2) or (n, K)
@@ -75,8 +75,8 @@ def mean_score(
     >>> pr.mean_score([0, 1], [[0.75, 0.25], [0.5, 0.5]], rule=pr.Brier()) == pr.brier_score([0, 1], [0.25, 0.5])
     True
     """
-    if isinstance(y_true, ForecastTable):
-        table = ForecastTable.of(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels)
+    table = ForecastTable.given(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels)
+    if table is not None:
         return _score_of_table(table, rule)
     cases = read_cases(
         y_true,
@@ -111,9 +111,6 @@ def case_scores(
     >>> pr.case_scores([0, 1, 1], [0.5, 0.5, 1.0], rule=pr.Brier())
     array([0.25, 0.25, 0.  ])
     """
-    if isinstance(y_true, ForecastTable):
-        law = Wording("case scores need predictions, {y_true} and {y_proba}; a ForecastTable holds no individual cases")
-        raise InputTypeError(law)
     options: dict[str, Any] = {"pos_label": pos_label, "labels": labels}
     cases = read_cases(y_true, y_proba, snapshot=False, **options)
     losses = losses_of(cases, rule)
@@ -185,9 +182,9 @@ def paired_scores(
     **options: Any,
 ) -> tuple[Score, Score]:
     """Score the forecast and the reference on the same cases."""
-    if isinstance(y_true, ForecastTable):
-        score = mean_score(y_true, y_proba, rule=rule, **options)
-        return score, _score_of_table(_constant_table(y_true, reference), rule)
+    table = ForecastTable.given(y_true, y_proba, **options)
+    if table is not None:
+        return _score_of_table(table, rule), _score_of_table(_constant_table(table, reference), rule)
     cases = read_cases(y_true, y_proba, snapshot=False, **options)
     score = _score_of_cases(cases, rule)
     return score, _score_of_cases(_reference_cases(cases, reference, y_true, y_proba, **options), rule)

@@ -20,6 +20,7 @@ from propriety.tables.labels import Labels
 from propriety.tables.lazy_cases import LazyCases
 from propriety.tables.lazy_reading import read_lazy_cases
 from propriety.tables.refinement import BUDGET, table_fields
+from propriety.tables.table_holder import HoldsTables
 from propriety.tables.table_laws import COLUMNS, COUNTS
 from propriety.tables.validation import Missing, read_cases
 
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 
 # What is given in place of outcomes to functions of one model's forecasts.
-Outcomes: TypeAlias = "ArrayLike | Cases | LazyCases | CensoredOutcomes | ForecastTable"
+Outcomes: TypeAlias = "ArrayLike | Cases | LazyCases | CensoredOutcomes | HoldsTables | ForecastTable"
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, kw_only=True, eq=False, repr=False)
@@ -119,16 +120,24 @@ class ForecastTable(Result):
         return cls.from_cases(read_cases(y_true, y_proba, pos_label=pos_label, kind="event", snapshot=False, **options))
 
     @classmethod
-    def of(cls, y_true: object, y_proba: object = None, **options: Any) -> ForecastTable:
-        """Return the table of binary predictions, or the table itself if one is passed as `y_true`."""
-        beside = {"y_proba": y_proba, **options}
-        if isinstance(y_true, ForecastTable):
-            check_nothing_beside("a ForecastTable", beside)
-            return y_true
+    def given(cls, y_true: object, y_proba: object = None, **options: Any) -> ForecastTable | None:
+        """Return the table of a ledger or of cases on an engine, passed in place of outcomes; None for all others.
+
+        A table itself is returned as it is, for functions of a table such as measures.
+        """
+        if not isinstance(y_true, ForecastTable | HoldsTables | LazyCases):
+            return None
+        what = "cases" if isinstance(y_true, LazyCases) else f"a {type(y_true).__name__}"
+        check_nothing_beside(what, {"y_proba": y_proba, **options})
         if isinstance(y_true, LazyCases):
-            check_nothing_beside("cases", beside)
             return cls._of_engine(y_true.confirmed())
-        return cls.from_predictions(y_true, y_proba, **options)
+        return y_true if isinstance(y_true, ForecastTable) else y_true.table()
+
+    @classmethod
+    def of(cls, y_true: object, y_proba: object = None, **options: Any) -> ForecastTable:
+        """Return the table of binary predictions, of cases or of a ledger; see `given`."""
+        table = cls.given(y_true, y_proba, **options)
+        return cls.from_predictions(y_true, y_proba, **options) if table is None else table
 
     @classmethod
     def per_class(

@@ -29,6 +29,7 @@ from propriety.tables.frames import check_key_names, check_names
 from propriety.tables.keys import check_period_labels, read_keys
 from propriety.tables.labels import Labels, class_labels, places_of
 from propriety.tables.lazy_cases import LazyCases
+from propriety.tables.table_holder import HoldsTables
 
 Missing: TypeAlias = Literal["raise", "drop"]
 # The forecasts of one model, or of several by name; for a frame, the names of its columns.
@@ -362,7 +363,7 @@ def read_rates(values: object, cases: Cases) -> NDArray[Any] | None:
 def _models(y_true: object, forecasts: object, fewest: int) -> tuple[Mapping[str, object], dict[str, str]]:
     """Return the forecasts by model, and their names in errors."""
     several = isinstance(forecasts, Mapping) or fewest > 1
-    if isinstance(y_true, Result):
+    if isinstance(y_true, Result | HoldsTables):
         need = "several models need predictions, {y_true} and {forecasts}" if several else "{y_true} must hold outcomes"
         kind = type(y_true).__name__
         raise InputTypeError(Wording(need + "; a {kind} holds no individual cases", kind=kind))
@@ -380,7 +381,7 @@ def _arguments(
         if values is None:
             with about(names[model]):
                 raise InputTypeError(
-                    Wording("is required with {y_true}"), argument="y_proba", hint="or pass one ForecastTable."
+                    Wording("is required with {y_true}"), argument="y_proba", hint="or pass cases or a ledger alone."
                 )
     outcome = read_array(y_true, "y_true", role="outcomes")
     readings = {}
