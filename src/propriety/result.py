@@ -79,8 +79,7 @@ class Result:
 
         The options are those of the plot function for this kind of result in `propriety.plots`.
         """
-        drawn: Axes = upward("figure", self, ax, **options)
-        return drawn
+        return upward("figure", self, ax, **options)
 
     def _fields(self) -> dict[str, Any]:
         """Return the fields by name, without those marked `hidden`, which are kept only for further computation."""

@@ -168,8 +168,7 @@ def _resampled(table: ForecastTable, level: float, n_resamples: int, seed: int, 
 
 def _normal_half_width(table: ForecastTable, level: float) -> Floats:
     variance = table.forecast * (1.0 - table.forecast) / _cases(table)
-    half: Floats = special.ndtri(0.5 + level / 2.0) * np.sqrt(variance)
-    return half
+    return special.ndtri(0.5 + level / 2.0) * np.sqrt(variance)
 
 
 def _chernoff_half_width(table: ForecastTable, at: Floats, level: float) -> Floats:
@@ -177,8 +176,7 @@ def _chernoff_half_width(table: ForecastTable, at: Floats, level: float) -> Floa
     cases = _cases(table)
     n = float(cases.sum())
     density = beta_kernel_density(at, table.forecast, cases, n=n)
-    half: Floats = chernoff_quantile(0.5 + level / 2.0) * np.cbrt(4.0 * at * (1.0 - at) / (n * density))
-    return half
+    return chernoff_quantile(0.5 + level / 2.0) * np.cbrt(4.0 * at * (1.0 - at) / (n * density))
 
 
 def _band(forecast: Floats, half: Floats, *, level: float, method: str) -> Band:
@@ -264,8 +262,7 @@ def _block_ends(cases: Floats) -> Places:
     """Return the ends of the finest blocks as numbers of table rows; `cases` is the cumulative number of cases."""
     n = float(cases[-1])
     blocks = 2 ** min(int(math.log2(n) * 2.0 / 3.0), FINEST)
-    ends: Places = np.searchsorted(cases, n * np.arange(blocks + 1) / blocks)
-    return ends
+    return np.searchsorted(cases, n * np.arange(blocks + 1) / blocks)
 
 
 def _intervals(ends: Places) -> tuple[Places, Places]:

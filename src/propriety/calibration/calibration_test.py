@@ -285,5 +285,4 @@ def drawn_outcomes(p: Floats, generator: np.random.Generator, draws: int) -> NDA
             drawn += chance >= head[:, None]
         return drawn
     found = [np.searchsorted(head, own, side="right") for head, own in zip(heads.T.copy(), chance, strict=True)]
-    bisected: NDArray[np.intp] = np.minimum(np.stack(found), len(p) - 1)
-    return bisected
+    return np.minimum(np.stack(found), len(p) - 1)

@@ -133,8 +133,7 @@ def _mean_shapes(p: Floats, middle: Floats) -> Floats:
     for _ in range(max(DEGREES)):
         power *= middle
         moments.append(power.sum(axis=0))
-    found: Floats = np.stack(moments, axis=1) @ POWERS
-    return found
+    return np.stack(moments, axis=1) @ POWERS
 
 
 def standardised(sums: Floats, variance: Floats) -> Floats:
@@ -152,8 +151,7 @@ def standardised(sums: Floats, variance: Floats) -> Floats:
             kept.append(vector / np.sqrt(size))
         elif place == 0:  # All probabilities of a case that are not 0 are equal.
             kept.append(np.zeros(len(variance)))
-    found: Floats = np.asarray(sums) @ np.stack(kept, axis=1)
-    return found
+    return np.asarray(sums) @ np.stack(kept, axis=1)
 
 
 def line_of_table(table: ForecastTable) -> tuple[Floats, Floats, float]:

@@ -263,8 +263,7 @@ def regret_of_errors(cost: Floats, passive: NDArray[np.intp], events: Floats, no
     """Return the regret at each cost ratio if the first `passive` rows are not acted on."""
     missed = np.concatenate([[0.0], running_sum(events)])[passive]
     alarmed = np.concatenate([running_sum(non_events[::-1])[::-1], [0.0]])[passive]
-    regret: Floats = (cost * alarmed + (1.0 - cost) * missed) / (events.sum() + non_events.sum())
-    return regret
+    return (cost * alarmed + (1.0 - cost) * missed) / (events.sum() + non_events.sum())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)

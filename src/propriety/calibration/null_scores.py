@@ -147,8 +147,7 @@ def weighted_variance(p: Floats, event_squares: Floats, non_event_squares: Float
     """Return the variance of `residual_variance` for a known difference of the log-weights."""
     ratio = np.exp(log_ratio)
     happened, others = (1.0 - p) + p / ratio, (1.0 - p) * ratio + p
-    spread: Floats = p * (1.0 - p) * (event_squares * happened + non_event_squares * others)
-    return spread
+    return p * (1.0 - p) * (event_squares * happened + non_event_squares * others)
 
 
 def log_weight_ratio(table: ForecastTable) -> float:
@@ -192,7 +191,6 @@ def _by_bin(
     number = np.add.reduceat(size, start)
     log_weight = np.log(np.add.reduceat(squares, start) / np.add.reduceat(weight, start))
     bins = place[start]
-    sums: tuple[Floats, Floats] = tuple(  # type: ignore[assignment]  # two
+    return tuple(  # type: ignore[return-value]  # two
         np.bincount(bins, values, minlength=BINS).astype(np.float64) for values in (number, number * log_weight)
     )
-    return sums

@@ -59,8 +59,7 @@ def quantiles(curves: Floats, levels: tuple[float, float]) -> tuple[Floats, Floa
         below = np.floor(position).astype(np.intp)
         above = np.minimum(below + 1, np.maximum(last, 0))
         low, high = ordered[below, columns], ordered[above, columns]
-        found: Floats = low + (position - below) * (high - low)
-        return found
+        return low + (position - below) * (high - low)
 
     return at(levels[0]), at(levels[1])
 

@@ -352,8 +352,7 @@ def _interpolated(distance: Floats, count: Floats) -> Floats:
     end = np.cumsum(count[order])
     place = (end[-1] - 1.0) * np.array(QUANTILES)
     low, high = (distance[order][np.searchsorted(end, one, side="right")] for one in (np.floor(place), np.ceil(place)))
-    interpolated: Floats = low + (place - np.floor(place)) * (high - low)
-    return interpolated
+    return low + (place - np.floor(place)) * (high - low)
 
 
 def _note(table: ForecastTable, method: SmoothMethod, left_out: float) -> str:

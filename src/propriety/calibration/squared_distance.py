@@ -264,8 +264,7 @@ def _orthonormal(columns: Floats, share: Floats) -> Floats:
     scaled = columns * root
     values, vectors = np.linalg.eigh(scaled.T @ scaled)
     kept = values > SAME * values.max(initial=0.0)
-    found: Floats = (scaled @ (vectors[:, kept] / np.sqrt(values[kept]))) / root
-    return found
+    return (scaled @ (vectors[:, kept] / np.sqrt(values[kept]))) / root
 
 
 def _spread(table: ForecastTable, given: Regression, per_row: Floats, total: float) -> Spread:

@@ -133,8 +133,7 @@ def confusion_matrix(
 
 def first_argmax(forecast: Floats) -> NDArray[np.intp]:
     """Return the most probable class for forecasts of shape (K, n), the first in a tie."""
-    decision: NDArray[np.intp] = np.argmax(forecast, axis=0)
-    return decision
+    return np.argmax(forecast, axis=0)
 
 
 def labels_at(labels: tuple[Any, ...], index: NDArray[np.intp]) -> NDArray[Any]:

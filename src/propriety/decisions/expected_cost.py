@@ -170,8 +170,7 @@ def cost_matrix(cost: Cost, labels: Sequence[Any] | None = None) -> Floats:
             raise InputValueError("must name two classes or more", argument="labels", offender="it names one")
         distance = np.abs(np.subtract.outer(np.arange(classes), np.arange(classes)))
         # Zero to the power zero is one, but a right decision costs nothing.
-        named: Floats = np.where(distance == 0, 0.0, (distance / (classes - 1.0)) ** POWERS[cost])
-        return named
+        return np.where(distance == 0, 0.0, (distance / (classes - 1.0)) ** POWERS[cost])
     reading = read_array(cost, "cost")
     matrix = reading.values
     if matrix.dtype.kind not in "biuf":
@@ -207,15 +206,13 @@ def _in_order(matrix: Floats, reading: Reading, labels: tuple[Any, ...]) -> Floa
 def cost_of(confusion: Floats, matrix: Floats) -> Floats:
     """Return the mean cost of confusion matrices of shape (..., K, K)."""
     # Shares first, because sums of huge costs overflow.
-    mean: Floats = (confusion / confusion.sum(axis=(-2, -1), keepdims=True) * matrix).sum(axis=(-2, -1))
-    return mean
+    return (confusion / confusion.sum(axis=(-2, -1), keepdims=True) * matrix).sum(axis=(-2, -1))
 
 
 def constant_cost_of(confusion: Floats, matrix: Floats) -> Floats:
     """Return the mean cost of the best constant decision for the outcomes of confusion matrices."""
     outcomes = confusion.sum(axis=-1)
-    least: Floats = (outcomes / outcomes.sum(axis=-1, keepdims=True) @ matrix).min(axis=-1)
-    return least
+    return (outcomes / outcomes.sum(axis=-1, keepdims=True) @ matrix).min(axis=-1)
 
 
 def _least_expected(forecast: Floats, labels: tuple[Any, ...], *, cost: Cost) -> NDArray[np.intp]:
@@ -223,8 +220,7 @@ def _least_expected(forecast: Floats, labels: tuple[Any, ...], *, cost: Cost) ->
     matrix = cost_matrix(cost, labels)
     expected = matrix.T @ forecast
     # Rounding of the sums, which is relative because no cost is negative, must not choose between tied decisions.
-    decided: NDArray[np.intp] = np.argmax(expected <= expected.min(axis=0) * (1.0 + NOISE), axis=0)
-    return decided
+    return np.argmax(expected <= expected.min(axis=0) * (1.0 + NOISE), axis=0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)

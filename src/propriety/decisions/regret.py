@@ -306,8 +306,7 @@ def _exact(table: ForecastTable) -> tuple[Floats, Floats]:
 
 def _share(part: Floats, whole: Floats) -> Floats:
     """Return the ratio, or NaN if the denominator is zero."""
-    share: Floats = np.divide(part, whole, out=np.full(len(whole), np.nan), where=whole > 0.0)
-    return share
+    return np.divide(part, whole, out=np.full(len(whole), np.nan), where=whole > 0.0)
 
 
 WeightNormalize: TypeAlias = Literal["none", "regret"]

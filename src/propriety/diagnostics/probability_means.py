@@ -433,8 +433,7 @@ class Pairs:
     def rates(self) -> Floats:
         """Share of true pairs in each group."""
         true, false = (np.add.reduceat(column, self.start[:-1]) for column in (self.true, self.false))
-        rates: Floats = true / (true + false)
-        return rates
+        return true / (true + false)
 
     def true_probabilities(self) -> tuple[Floats, Floats, Floats]:
         """Return model probability, source probability and weight of the true pairs."""

@@ -424,8 +424,7 @@ class Answers:
     def coverage(self) -> Floats:
         """Share of the cases that are answered if all steps up to this one are answered."""
         end = self.end
-        share: Floats = end / end[-1]
-        return share
+        return end / end[-1]
 
     @property
     def risk(self) -> Floats:

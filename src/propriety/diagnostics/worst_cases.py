@@ -208,5 +208,4 @@ def checked_losses(cases: Cases, rule: Rule) -> Floats:
 
 def worst_first(losses: Floats) -> Whole:
     """Return the cases from the largest loss to the smallest: a stable increasing sort, read from its end."""
-    order: Whole = np.argsort(losses, kind="stable")[::-1]
-    return order
+    return np.argsort(losses, kind="stable")[::-1]

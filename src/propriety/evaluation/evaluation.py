@@ -363,8 +363,7 @@ class Evaluation(ClassAnalyses, Result):
 
     def plot(self, figure: Figure | None = None) -> Figure:  # type: ignore[override]  # a page has several axes
         """Draw a page of plots on a figure, new or given, and return it; needs matplotlib."""
-        drawn: Figure = upward("page of plots", self, figure)
-        return drawn
+        return upward("page of plots", self, figure)
 
     def to_html(
         self,
@@ -385,13 +384,11 @@ class Evaluation(ClassAnalyses, Result):
             What the page is about, such as ``{"Outcome": "Cancer at biopsy", "File": "validation.csv"}``, in addition
             to what the evaluation knows. An entry replaces the one of the same name, and None removes it.
         """
-        html: str = upward("report", self, path, title=title, description=description)
-        return html
+        return upward("report", self, path, title=title, description=description)
 
     def to_latex(self) -> str:
         r"""Return the tables of the report with their captions for LaTeX; they need ``\usepackage{booktabs}``."""
-        latex: str = upward("LaTeX", self)
-        return latex
+        return upward("LaTeX", self)
 
     def to_word(self, path: str | PathLike[str]) -> None:
         """Write the tables of the report with their captions to a Word file; needs python-docx."""

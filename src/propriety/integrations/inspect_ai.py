@@ -200,8 +200,7 @@ def _score(sample: Record, scorer: str | None, where: str) -> Record:
     if name not in scores:
         law = "must be a scorer of the log"
         raise InputValueError(law, argument="scorer", offender=f"got {name!r}; {where} has {sorted(scores)}")
-    score: Record = field_of(scores, name, dict, f"scores of {where}")
-    return score
+    return field_of(scores, name, dict, f"scores of {where}")
 
 
 def _confidence(sample: Record, score: Record, source: str | Callable[[Record], float], where: str) -> float:

@@ -108,8 +108,7 @@ def array_of(tensor: Any) -> NDArray[Any]:
     array([0.5])
     """
     values = tensor.detach().cpu()
-    array: NDArray[Any] = (values.double() if values.is_floating_point() else values).numpy()
-    return array
+    return (values.double() if values.is_floating_point() else values).numpy()
 
 
 def rounding_of(proba: Any) -> float:

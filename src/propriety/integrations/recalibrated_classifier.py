@@ -152,8 +152,7 @@ class RecalibratedClassifier(base.ClassifierMixin, base.MetaEstimatorMixin, base
     def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803  (scikit-learn's name)
         """Return the most likely class."""
         places = self.predict_proba(X).argmax(axis=1)
-        found: NDArray[Any] = self.classes_[places]
-        return found
+        return self.classes_[places]
 
     def get_metadata_routing(self) -> Any:
         """Return the routing of metadata: weights to this object and the classifier, groups to the splitter."""
@@ -243,16 +242,14 @@ class MapTransformer(base.OneToOneFeatureMixin, base.TransformerMixin, base.Base
         if names is None or not isinstance(self.map, ClassMap):
             return self.map(rows).reshape(rows.shape)
         places = self.map.places_of(names)
-        found: Floats = self.map(rows[:, places])[:, np.argsort(places)]
-        return found
+        return self.map(rows[:, places])[:, np.argsort(places)]
 
     def __sklearn_is_fitted__(self) -> bool:
         return True
 
 
 def _columns(X: Any) -> Floats:  # noqa: N803  (scikit-learn's name)
-    found: Floats = utils.check_array(X, dtype=np.float64)
-    return found
+    return utils.check_array(X, dtype=np.float64)
 
 
 def _check_known(y: Any) -> None:

@@ -106,8 +106,7 @@ def mean_score(
     arrays = read_arrays(y_true, {"y_proba": y_proba}, sample_weight, reading, dim=dim, join=join, class_dim=class_dim)
     weight, loss = _sums(arrays, rule)
     score = _ratio(loss, weight)
-    named: DataArray = score.rename(rule.name).assign_attrs(rule=repr(rule), scale=rule.units(arrays.classes))
-    return named
+    return score.rename(rule.name).assign_attrs(rule=repr(rule), scale=rule.units(arrays.classes))
 
 
 def skill_score(  # noqa: PLR0913  (as in `mean_score`)
@@ -218,8 +217,7 @@ def exceedance(
 def _ratio(loss: DataArray, total: DataArray) -> DataArray:
     """Return the ratio of two arrays with the same coordinates; NaN where the second is not positive."""
     # `loss / total.where(total > 0.0)` is the same, but xarray would align the coordinates three times.
-    ratio: DataArray = loss.copy(data=loss.data / np.where(total.data > 0.0, total.data, np.nan))
-    return ratio
+    return loss.copy(data=loss.data / np.where(total.data > 0.0, total.data, np.nan))
 
 
 def _sums(arrays: Arrays, rule: Rule, *, with_outcomes: bool = False) -> tuple[DataArray, ...]:
@@ -301,7 +299,7 @@ def _climatological(rule: Rule, happened: DataArray, *, binary: bool) -> DataArr
             loss: Floats = np.where(weight > 0.0, weight * losses, 0.0).sum(axis=-1)
         return loss
 
-    against: DataArray = xr.apply_ufunc(
+    return xr.apply_ufunc(
         block,
         happened,
         input_core_dims=[[OUTCOMES]],
@@ -309,7 +307,6 @@ def _climatological(rule: Rule, happened: DataArray, *, binary: bool) -> DataArr
         dask_gufunc_kwargs={"allow_rechunk": True},
         output_dtypes=[np.float64],
     )
-    return against
 
 
 def _losses_of_rates(rule: Rule, rates: Floats, *, binary: bool) -> Floats:

@@ -141,7 +141,7 @@ def at_points(function: Callable[[Point], Sequence[Any]], arrays: Arrays, absent
         output_dtypes=[_dtype(value) for value in absent.values()],
         keep_attrs=False,
     )
-    return xr.Dataset(dict(zip(absent, parts if len(absent) > 1 else [parts], strict=True)))  # type: ignore[no-any-return]  # its types are unknown
+    return xr.Dataset(dict(zip(absent, parts if len(absent) > 1 else [parts], strict=True)))
 
 
 def points_block(

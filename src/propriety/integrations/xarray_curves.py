@@ -199,7 +199,7 @@ def decompose(
         dask="parallelized",
         output_dtypes=[*(np.float64 for _ in PARTS), np.int64],
     )
-    return xr.Dataset(dict(zip((*PARTS, "n"), parts, strict=True)), attrs={"rule": repr(rule)})  # type: ignore[no-any-return]  # its types are unknown
+    return xr.Dataset(dict(zip((*PARTS, "n"), parts, strict=True)), attrs={"rule": repr(rule)})
 
 
 def _tables(arrays: Arrays) -> DataArray:
@@ -215,14 +215,13 @@ def _tables(arrays: Arrays) -> DataArray:
         return at_points(table, arrays, absent)["table"]
     axes = tuple(range(arrays.y_true.ndim - len(arrays.over), arrays.y_true.ndim))
     block = points_block(table, arrays, absent)
-    tables: DataArray = xr.apply_ufunc(
+    return xr.apply_ufunc(
         partial(_lazy_tables, block=lambda *values: np.expand_dims(block(*values), axes), axes=axes),
         *xr.unify_chunks(*(array if array.chunks is not None else array.chunk() for array in arrays.all)),
         input_core_dims=arrays.core_dims(arrays.over),
         dask="allowed",
         keep_attrs=False,
     )
-    return tables
 
 
 def _lazy_tables(*values: Any, block: Callable[..., NDArray[Any]], axes: tuple[int, ...]) -> Any:
@@ -291,5 +290,4 @@ def _dataset(tables: DataArray, curves: list[ReliabilityCurve | None]) -> Datase
         for column, values in zip(COLUMNS, blocks, strict=True)
     }
     variables |= {part: (places, values.reshape(shape)) for part, values in zip(PARTS, parts, strict=True)}
-    found: Dataset = xr.Dataset(variables | {"n": (places, n.reshape(shape))}, coords=tables.coords)
-    return found
+    return xr.Dataset(variables | {"n": (places, n.reshape(shape))}, coords=tables.coords)

@@ -102,8 +102,7 @@ class Moments(Result):
     @property
     def means(self) -> Floats:
         """Mean of each series over all cells."""
-        means: Floats = self.over().mean[0]
-        return means
+        return self.over().mean[0]
 
     def over(self, *kept: str) -> Moments:
         """Return the moments of the cells that share these labels; of all cases if no key is named."""
@@ -129,8 +128,7 @@ class Moments(Result):
         total, n = self.over(), self.cases
         if n == 1:
             return np.full(self.mean.shape[1], np.nan)
-        errors: Floats = np.sqrt(total.spread[0] * (n / (n - 1))) / total.weight[0]
-        return errors
+        return np.sqrt(total.spread[0] * (n / (n - 1))) / total.weight[0]
 
     @property
     def units(self) -> int:

@@ -69,8 +69,7 @@ class PrivateLedger:
     @property
     def is_suppressed(self) -> NDArray[np.bool_]:
         """Whether each count is suppressed."""
-        suppressed: NDArray[np.bool_] = self.published == SUPPRESSED
-        return suppressed
+        return self.published == SUPPRESSED
 
     @property
     def ledger(self) -> Ledger:

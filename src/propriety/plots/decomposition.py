@@ -157,5 +157,4 @@ def _nice_steps(low: float, high: float) -> Floats:
     about = (high - low) / 8
     unit = 10 ** np.floor(np.log10(about))
     step = unit * next(factor for factor in (1, 2, 5, 10) if factor * unit >= 0.7 * about)
-    steps: Floats = np.arange(np.ceil(low / step), np.floor(high / step) + 1) * step
-    return steps
+    return np.arange(np.ceil(low / step), np.floor(high / step) + 1) * step

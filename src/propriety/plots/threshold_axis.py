@@ -30,8 +30,7 @@ def common_thresholds(curves: Mapping[Any, Any]) -> Thresholds | None:
     if not found:
         return None
     check_same(found, "thresholds", lambda curve: curve.thresholds)
-    thresholds: Thresholds = next(iter(found.values())).thresholds
-    return thresholds
+    return next(iter(found.values())).thresholds
 
 
 def in_words(thresholds: Thresholds, between: str = "to") -> str:

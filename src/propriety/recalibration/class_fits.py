@@ -177,8 +177,7 @@ def _slope(rows: ClassRows, floor: float) -> float:
 
 
 def _centred(intercepts: Floats) -> Floats:
-    found: Floats = intercepts - intercepts.mean()
-    return found
+    return intercepts - intercepts.mean()
 
 
 def _found(parameters: Floats | None, method: str) -> Floats:

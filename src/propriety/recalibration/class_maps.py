@@ -162,8 +162,7 @@ class ClassIdentityMap(ClassMap):
         if self.floor == 0.0:
             return forecast
         raised = np.maximum(forecast, self.floor)
-        found: Floats = raised / raised.sum(axis=1, keepdims=True)
-        return found
+        return raised / raised.sum(axis=1, keepdims=True)
 
     def written(self, p: Sequence[Column], ops: Written) -> list[Column]:
         """Return the map applied to the columns of all classes."""
@@ -278,8 +277,7 @@ class TemperatureMap(ClassMap):
 
     def recalibrated(self, forecast: Floats) -> Floats:
         """Return the recalibrated rows."""
-        found: Floats = softmax(self.slope * log_probabilities(forecast, self.floor), axis=1)
-        return found
+        return softmax(self.slope * log_probabilities(forecast, self.floor), axis=1)
 
     def written(self, p: Sequence[Column], ops: Written) -> list[Column]:
         """Return the map applied to the columns of all classes."""
@@ -341,8 +339,7 @@ class VectorMap(ClassMap):
     def recalibrated(self, forecast: Floats) -> Floats:
         """Return the recalibrated rows."""
         x = log_probabilities(forecast, self.floor)
-        found: Floats = softmax(self.slopes * x + self.intercepts, axis=1)
-        return found
+        return softmax(self.slopes * x + self.intercepts, axis=1)
 
     def written(self, p: Sequence[Column], ops: Written) -> list[Column]:
         """Return the map applied to the columns of all classes."""
@@ -408,8 +405,7 @@ class MatrixMap(ClassMap):
     def recalibrated(self, forecast: Floats) -> Floats:
         """Return the recalibrated rows."""
         x = log_probabilities(forecast, self.floor)
-        found: Floats = softmax(x @ self.matrix.T + self.intercepts, axis=1)
-        return found
+        return softmax(x @ self.matrix.T + self.intercepts, axis=1)
 
     def written(self, p: Sequence[Column], ops: Written) -> list[Column]:
         """Return the map applied to the columns of all classes."""

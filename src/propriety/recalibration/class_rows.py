@@ -217,8 +217,7 @@ def floor_of_classes(rows: ClassRows) -> float:
 
 def log_probabilities(forecast: Floats, floor: float) -> Floats:
     """Return the logarithms of the probabilities, after raising them to the floor."""
-    found: Floats = np.log(np.maximum(forecast, floor))
-    return found
+    return np.log(np.maximum(forecast, floor))
 
 
 MAX_STEPS = 60
@@ -295,5 +294,4 @@ def _newton_step(at: Sums) -> Floats | None:
         return None
     if float(np.abs(factor[0].diagonal()).min()) ** 2 <= CONDITION:
         return None
-    step: Floats = -cho_solve(factor, at.gradient / scale) / scale
-    return step
+    return -cho_solve(factor, at.gradient / scale) / scale

@@ -442,7 +442,7 @@ def _whole(label: object) -> int:
     """Return the whole number that a label is hashed by."""
     whole = isinstance(label, int | np.integer) and not isinstance(label, bool)
     if whole and -(2**63) <= label < 2**64:  # type: ignore[operator]  # a whole number
-        return int(label)  # type: ignore[call-overload, no-any-return]  # as above
+        return int(label)  # type: ignore[call-overload]  # as above
     return zlib.crc32(str(label).encode("utf-8", "surrogatepass"))
 
 
@@ -487,8 +487,7 @@ def _limits(hashes: Floats, folds: int) -> Floats | None:
     filled = min(folds, len(distinct))
     if len(np.unique(np.floor(distinct * folds))) == filled:
         return None
-    found: Floats = distinct[-(-np.arange(1, filled) * len(distinct) // filled)]
-    return found
+    return distinct[-(-np.arange(1, filled) * len(distinct) // filled)]
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

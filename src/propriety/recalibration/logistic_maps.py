@@ -63,8 +63,7 @@ class LogisticMap(RecalibrationMap):
 
     def recalibrated(self, forecast: Floats) -> Floats:
         """Return the recalibrated forecasts."""
-        found: Floats = expit(self.intercept + self.slope * log_odds(forecast, self.floor))
-        return found
+        return expit(self.intercept + self.slope * log_odds(forecast, self.floor))
 
     def written(self, p: Column, ops: Written) -> Column:
         """Return the map applied to a column."""
@@ -120,8 +119,7 @@ class BetaMap(RecalibrationMap):
         p = floored(forecast, self.floor)
         with np.errstate(divide="ignore"):  # Forecasts of 0 and 1, if the floor does not exclude them.
             up, down = (np.maximum(one, -FARTHEST) for one in (np.log(p), np.log1p(-p)))
-        found: Floats = expit(self.c + self.a * up - self.b * down)
-        return found
+        return expit(self.c + self.a * up - self.b * down)
 
     def written(self, p: Column, ops: Written) -> Column:
         """Return the map applied to a column; with the log-odds x it is c + a x + (a - b) log(1 - p)."""
@@ -276,8 +274,7 @@ def _coefficients(table: ForecastTable, *columns: Floats) -> list[float]:
     fit = fit_regression(np.column_stack(columns), table.events, table.non_events)
     if not fit.converged:
         raise InputValueError("the fit of a recalibration map did not converge")
-    found: list[float] = fit.coefficients.tolist()
-    return found
+    return fit.coefficients.tolist()
 
 
 def _likelihood(table: ForecastTable, log_odds_of_rows: Floats) -> float:

@@ -222,8 +222,7 @@ def floored(forecast: Floats, floor: float) -> Floats:
 
 def log_odds(forecast: Floats, floor: float) -> Floats:
     """Return the log-odds of the floored forecasts; those of 0 and 1 are finite, so that a slope of 0 ignores them."""
-    found: Floats = np.clip(logit(floored(forecast, floor)), -FARTHEST, FARTHEST)
-    return found
+    return np.clip(logit(floored(forecast, floor)), -FARTHEST, FARTHEST)
 
 
 def checked_floor(value: object, *, positive: bool = False) -> float:

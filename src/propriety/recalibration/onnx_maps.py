@@ -64,8 +64,7 @@ def onnx_class_model(class_map: ClassMap, classes: int | None) -> Any:
 
 
 def _valid(p: _Column) -> _Column:
-    valid: _Column = (p >= 0.0) & (p <= 1.0)
-    return valid
+    return (p >= 0.0) & (p <= 1.0)
 
 
 def _written(binary_map: RecalibrationMap, p: _Column, graph: _Graph) -> _Column:

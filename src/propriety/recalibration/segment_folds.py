@@ -270,8 +270,7 @@ class SegmentRows(NamedTuple):
 
     def members(self, segment: Sequence[Place]) -> NDArray[np.bool_]:
         """Return which cases are in a segment."""
-        found: NDArray[np.bool_] = np.logical_and.reduce([self.codes[column] == code for column, code in segment])
-        return found
+        return np.logical_and.reduce([self.codes[column] == code for column, code in segment])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -290,8 +289,7 @@ class SegmentFit:
             shifted += own[codes]
         for segment, own_shift in self.segments:
             shifted[rows.members(segment)] += own_shift
-        found: Floats = expit(shifted)
-        return found
+        return expit(shifted)
 
 
 def fit_by_segment(rows: SegmentRows, fit: Fit) -> SegmentFit:

@@ -165,8 +165,7 @@ class SegmentMap(StoredMap):
             else:
                 listed = columns[name].reshape(-1).tolist()
                 shift += np.array([parts.get(one, 0.0) for one in listed]).reshape(forecast.shape)
-        found: Floats = expit(log_odds(self.whole.recalibrated(forecast), self.floor) + shift)
-        return found
+        return expit(log_odds(self.whole.recalibrated(forecast), self.floor) + shift)
 
     def written(self, p: Column, ops: WrittenColumns) -> Column:
         """Return the map applied to a column, in operations that engines support."""
@@ -295,8 +294,7 @@ def _inside(values: NDArray[Any], column: str, label: Label) -> NDArray[np.bool_
             numbers = values.astype(np.float64)
         except (TypeError, ValueError) as error:
             raise InputTypeError("must hold numbers", argument=laws.named_key(column)) from error
-        found: NDArray[np.bool_] = (numbers > low) & (numbers <= high)
-        return found
+        return (numbers > low) & (numbers <= high)
     return np.array([one == label for one in values.reshape(-1).tolist()], dtype=np.bool_).reshape(values.shape)
 
 

@@ -86,8 +86,7 @@ class SplineMap(RecalibrationMap):
 
     def recalibrated(self, forecast: Floats) -> Floats:
         """Return the recalibrated forecasts."""
-        found: Floats = expit(_curve(log_odds(forecast, self.floor), self.knots, self.level, self.slopes))
-        return found
+        return expit(_curve(log_odds(forecast, self.floor), self.knots, self.level, self.slopes))
 
     def written(self, p: Column, ops: Written) -> Column:
         """Return the map applied to a column: a parabola in log-odds between knots, and a line at each end."""
@@ -248,8 +247,7 @@ def _curve(x: Floats, knots: Floats, level: float, slopes: Floats) -> Floats:
     values, bends = _pieces(knots, level, slopes)
     place = np.maximum(np.searchsorted(knots, x, side="right") - 1, 0)
     beyond = x - knots[place]
-    found: Floats = values[place] + beyond * (slopes[place] + np.maximum(beyond, 0.0) * bends[place])
-    return found
+    return values[place] + beyond * (slopes[place] + np.maximum(beyond, 0.0) * bends[place])
 
 
 def _pieces(knots: Floats, level: float, slopes: Floats) -> tuple[Floats, Floats]:
@@ -314,5 +312,4 @@ def _climb(basis: Floats, x: Floats, events: Floats, non_events: Floats, penalty
             return now
     else:
         raise InputValueError(f"the spline did not converge in {MAX_STEPS} steps")
-    last: Floats = np.maximum(now + step, lowest)
-    return last
+    return np.maximum(now + step, lowest)

@@ -74,8 +74,7 @@ class VennAbersMap(RecalibrationMap):
     def recalibrated(self, forecast: Floats) -> Floats:
         """Return the point between the two probabilities."""
         low, high = self._interval(forecast)
-        found: Floats = high / (1.0 - low + high)
-        return found
+        return high / (1.0 - low + high)
 
     def _interval(self, forecast: Floats) -> tuple[Floats, Floats]:
         low = np.append(0.0, self.low)[np.searchsorted(self.low_from, forecast, side="right")]

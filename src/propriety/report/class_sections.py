@@ -201,8 +201,7 @@ def _tables(evaluation: Evaluation) -> Iterator[Table]:
 
 def _columns(found: EvaluatedClasses, rows: Any, *, ordinal: bool) -> dict[str, Any]:
     def column(name: str) -> list[Any]:
-        values: list[Any] = getattr(found, name)[rows].tolist()
-        return values
+        return getattr(found, name)[rows].tolist()
 
     ratio = zip(*(column(f"observed_expected{side}") for side in ("", "_low", "_high")), strict=True)
     said = zip(column("outcome"), map(direction_words, column("directions")), strict=True)

@@ -199,8 +199,7 @@ class Search:
 
         def report(root: Floats) -> Floats:
             square: Floats = root * root  # Squares can reach the faces of the simplex, which contain the certainties.
-            share: Floats = square / square.sum()
-            return share
+            return square / square.sum()
 
         def cost(root: Floats) -> float:
             if not root.any():
@@ -246,8 +245,7 @@ def _right_answers(reports: Floats, ties: str | None) -> NDArray[np.bool_]:
     """Return for each report and outcome whether the answer is right, under the convention for ties."""
     leads: NDArray[np.bool_] = reports == reports.max(axis=1, keepdims=True)
     if ties == "first":
-        first: NDArray[np.bool_] = np.arange(reports.shape[1]) == leads.argmax(axis=1)[:, None]
-        return first
+        return np.arange(reports.shape[1]) == leads.argmax(axis=1)[:, None]
     alone: NDArray[np.bool_] = leads & (leads.sum(axis=1, keepdims=True) == 1)
     return leads if ties == "correct" else alone
 
@@ -257,16 +255,14 @@ def _by_a_hair(classes: int) -> Floats:
     even = _uniform(classes)
     even = even[(even > 0.0).sum(axis=1) > 1]
     place, leader = np.nonzero(even)
-    close: Floats = (1.0 - HAIR) * even[place] + HAIR * np.eye(classes)[leader]
-    return close
+    return (1.0 - HAIR) * even[place] + HAIR * np.eye(classes)[leader]
 
 
 def _uniform(classes: int) -> Floats:
     """Return the uniform distributions over every subset of the classes, of the first ten if there are more."""
     subsets: NDArray[np.float64] = np.array(list(itertools.product((0.0, 1.0), repeat=min(classes, 10)))[1:])
     padded = np.pad(subsets, ((0, 0), (0, classes - subsets.shape[1])))
-    uniform: Floats = padded / padded.sum(axis=1, keepdims=True)
-    return uniform
+    return padded / padded.sum(axis=1, keepdims=True)
 
 
 def simplex_grid(classes: int) -> Floats:
@@ -300,10 +296,8 @@ def _losses(rule: Rule, reports: Floats, *, binary: bool) -> Floats:
 
 def _expected(truths: Floats, losses: Floats) -> Floats:
     """Return the expected loss of every report under every truth, shape (truths, reports)."""
-    expected: Floats = truths @ np.minimum(losses, HUGE).T
-    return expected
+    return truths @ np.minimum(losses, HUGE).T
 
 
 def _expected_of_pairs(truths: Floats, losses: Floats) -> Floats:
-    expected: Floats = (truths * np.minimum(losses, HUGE)).sum(axis=1)
-    return expected
+    return (truths * np.minimum(losses, HUGE)).sum(axis=1)

@@ -114,7 +114,7 @@ def _classes(estimator: Any, argument: str) -> list[Any]:
     if classes is None:
         hint = f"fit it first, or pass the probabilities as {argument}."
         raise InputTypeError("must have classes_", argument=argument, offender=f"{kind} has none", hint=hint)
-    return np.asarray(classes).tolist()  # type: ignore[no-any-return]  # one label per column
+    return np.asarray(classes).tolist()
 
 
 def _event(order: list[Any], pos_label: Hashable | None, labels: Labels | None) -> Any:
