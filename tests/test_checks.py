@@ -12,13 +12,13 @@ from propriety.errors import InputValueError
 
 @pytest.mark.parametrize("value", [1, 7, np.int64(3), 2**70])
 def test_positive_whole_numbers(value):
-    checks.check_positive("bins", value)
+    checks.whole(value, "bins", least=1)
 
 
 @pytest.mark.parametrize("value", [0, -1, 1.0, True, None, "3", np.float64(2.0), [1]])
 def test_what_is_no_positive_whole_number(value):
     with pytest.raises(InputValueError, match="must be a positive whole number; got ") as caught:
-        checks.check_positive("bins", value)
+        checks.whole(value, "bins", least=1)
     assert (caught.value.argument, caught.value.offender) == ("bins", f"got {value!r}")
 
 
@@ -35,9 +35,9 @@ def test_what_is_no_level(value):
 
 @pytest.mark.parametrize("value", ["c", None, ["a"], 1])
 def test_what_is_no_choice(value):
-    checks.check_choice("method", "a", ("a", "b"))
+    checks.choice("a", "method", ("a", "b"))
     with pytest.raises(InputValueError, match='method must be one of "a", "b"; got '):
-        checks.check_choice("method", value, ("a", "b"))
+        checks.choice(value, "method", ("a", "b"))
 
 
 @pytest.mark.parametrize("value", [-1, 1.0, True, "1", np.random.default_rng(1)])

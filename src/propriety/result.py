@@ -14,7 +14,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.checks import check_choice
+from propriety import checks
 from propriety.errors import MissingDependencyError
 from propriety.plain_data import plain, strict_json
 from propriety.upward import upward
@@ -44,7 +44,7 @@ def frame_of(columns: Mapping[str, Any], *, backend: Backend | None = None) -> A
     if backend is None:
         law = "A frame needs pandas, polars or pyarrow, and none is installed"
         raise MissingDependencyError(law, hint="pip install pandas.")
-    check_choice("backend", backend, BACKENDS)
+    checks.choice(backend, "backend", BACKENDS)
     return nw.from_dict(dict(columns), backend=backend).to_native()
 
 

@@ -18,10 +18,11 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 from scipy.special import airye, betainc, betaincinv, betaln
 
+from propriety import checks
 from propriety.calibration.blocks import Blocks, pool_adjacent_violators
 from propriety.calibration.calibration_errors import neighbours_pooled
 from propriety.calibration.resampling import quantiles, resampled_curves
-from propriety.checks import check_choice, check_level, check_resamples, fresh_seed
+from propriety.checks import check_level, check_resamples, fresh_seed
 from propriety.errors import InputValueError
 from propriety.number_words import percent
 from propriety.result import Floats, Result
@@ -187,7 +188,7 @@ def _band(forecast: Floats, half: Floats, *, level: float, method: str) -> Band:
 def _check(level: float, method: str, n_resamples: int) -> None:
     check_level(level)
     check_resamples(n_resamples)
-    check_choice("method", method, get_args(BandMethod))
+    checks.choice(method, "method", get_args(BandMethod))
 
 
 Places = NDArray[np.intp]

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.checks import check_choice, check_positive
+from propriety import checks
 from propriety.result import Floats
 from propriety.tables.cases import IdentityCache
 from propriety.tables.forecast_table import ForecastTable
@@ -93,8 +93,8 @@ def bin_starts(table: ForecastTable, *, bins: int, strategy: Strategy) -> NDArra
     >>> bin_starts(table, bins=10, strategy="uniform")
     array([0, 2, 3])
     """
-    check_positive("bins", bins)
-    check_choice("strategy", strategy, get_args(Strategy))
+    checks.whole(bins, "bins", least=1)
+    checks.choice(strategy, "strategy", get_args(Strategy))
     if strategy == "uniform":
         # Division gives the same floats that a user writes: 3 / 10 is 0.3, but 3 * 0.1 is not.
         starts = np.unique(np.searchsorted(table.forecast, np.arange(bins) / bins))

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import erf
 
+from propriety import checks
 from propriety.calibration.blocks import Strategy, bin_starts
-from propriety.checks import check_choice, check_positive
 from propriety.result import Floats, Result
 from propriety.tables.cases import Cases
 from propriety.tables.events import TOP
@@ -153,9 +153,9 @@ def expected_calibration_error(
     >>> found.note
     'calibrated forecasts would have an ECE of 0.055 on average with these bins'
     """
-    check_choice("norm", norm, get_args(Norm))
-    check_choice("strategy", strategy, get_args(Strategy))
-    check_positive("bins", bins)
+    checks.choice(norm, "norm", get_args(Norm))
+    checks.choice(strategy, "strategy", get_args(Strategy))
+    checks.whole(bins, "bins", least=1)
     options = {"sample_weight": sample_weight, "pos_label": pos_label, "labels": labels}
     table = ForecastTable.given(y_true, y_proba, **options)
     source = read_cases(y_true, y_proba, **options) if table is None else table  # type: ignore[arg-type]  # by name

@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
+from propriety import checks
 from propriety.calibration.bands import Band, BandMethod, band_around_curve, band_around_diagonal, simultaneous_band
 from propriety.calibration.blocks import Blocks, Strategy, bin_starts, pool_adjacent_violators
 from propriety.calibration.calibration_errors import ForecastHistogram, forecast_histogram, is_discrete
 from propriety.calibration.decomposition import Decomposition, decompose_table
 from propriety.calibration.logistic import smooth_recalibration
 from propriety.calibration.smooth_calibration import SmoothCalibration, SmoothMethod, smooth_calibration_of
-from propriety.checks import check_choice
 from propriety.errors import InputTypeError, InputValueError
 from propriety.result import Floats, Result
 from propriety.rules.families import Brier
@@ -307,7 +307,7 @@ def reliability_curve(
     >>> curve.event_rate
     array([0. , 0.5, 1. ])
     """
-    check_choice("method", method, get_args(CurveMethod))
+    checks.choice(method, "method", get_args(CurveMethod))
     for name, given in (("bins", bins), ("strategy", strategy)):
         if given is not None and method != "bins":
             law, hint = f'{name} is for method="bins"', f'pass method="bins" too, or leave {name} out.'
@@ -425,7 +425,7 @@ def classical_decomposition(
                            strategy=distinct, bins=4, n=4, dropped=0)
     """
     table = ForecastTable.of(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels)
-    check_choice("strategy", strategy, (*get_args(Strategy), "distinct"))
+    checks.choice(strategy, "strategy", (*get_args(Strategy), "distinct"))
     start = np.arange(len(table)) if strategy == "distinct" else bin_starts(table, bins=bins, strategy=strategy)
     share = table.weights / table.weight
     size = np.add.reduceat(share, start)

@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtrc, expit, logit, ndtri
 
+from propriety import checks
 from propriety.calibration.calibration_errors import starts_by_share
 from propriety.calibration.logistic import OUTER_KNOT, LogisticFit, fit_logistic, natural_spline_basis
 from propriety.calibration.null_scores import log_weight_ratio, weighted_variance
-from propriety.checks import check_choice, check_level, check_resamples, fresh_seed
+from propriety.checks import check_level, check_resamples, fresh_seed
 from propriety.errors import InputValueError
 from propriety.result import Floats, Result
 from propriety.tables.forecast_table import ForecastTable
@@ -189,7 +190,7 @@ def smooth_calibration_of(
     >>> found.ici_low, found.p_value > 0.05
     (0.0, True)
     """
-    check_choice("method", method, get_args(SmoothMethod))
+    checks.choice(method, "method", get_args(SmoothMethod))
     check_level(level)
     check_resamples(n_resamples)
     seed = fresh_seed(seed)

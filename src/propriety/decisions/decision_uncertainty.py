@@ -10,7 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from propriety.checks import check_level, check_positive, check_resamples, fresh_seed
+from propriety import checks
+from propriety.checks import check_level, check_resamples, fresh_seed
 from propriety.decisions.benefit_cells import Bands, cells_of_ledger
 from propriety.decisions.net_benefit import GRID, below_one, rare_grid
 from propriety.errors import InputTypeError, InputValueError
@@ -187,7 +188,7 @@ def decision_uncertainty(  # noqa: PLR0913  (the data, the thresholds, and the d
     check_resamples(n_resamples)
     refuse_frame(y_true, forecasts)
     if more_cases is not None:
-        check_positive("more_cases", more_cases)
+        checks.whole(more_cases, "more_cases", least=1)
     seed, asked = fresh_seed(seed), read_thresholds(thresholds)
     points = None if grid is None else np.unique(below_one(read_grid(grid)))
     ledger = open_ledger(
@@ -200,8 +201,8 @@ def decision_uncertainty(  # noqa: PLR0913  (the data, the thresholds, and the d
     rate = _check(ledger)
     points = _grid(asked, rate) if points is None else points
     strategies = (*ledger.models, ALL, NONE)
-    if reference is not None and (not isinstance(reference, str) or reference not in strategies):
-        raise InputValueError(f"must be one of {', '.join(strategies)}", argument="reference", got=reference)
+    if reference is not None:
+        checks.choice(reference, "reference", strategies)
     cells = cells_of_ledger(ledger, points)
     value = cells.net_benefit
     draws = cells.draws(n_resamples, seed)

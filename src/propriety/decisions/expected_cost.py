@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from propriety.checks import check_choice
+from propriety import checks
 from propriety.decisions.agreement import labels_at, read_decisions
 from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.result import Floats, Result, Score
@@ -82,8 +82,8 @@ def expected_cost(
     >>> float(expected_cost(y, [0, 1], cost=[[0, 1, 1], [1, 0, 1], [5, 4, 0]], normalize="constant"))
     4.0
     """
-    check_choice("decision_rule", decision_rule, ("bayes", "argmax"))
-    check_choice("normalize", normalize, ("none", "constant"))
+    checks.choice(decision_rule, "decision_rule", ("bayes", "argmax"))
+    checks.choice(normalize, "normalize", ("none", "constant"))
     classes = None if isinstance(cost, str) else len(cost_matrix(cost))
     if (
         classes is None

@@ -10,11 +10,11 @@ from typing import ClassVar, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from propriety.checks import check_choice, check_inside
+from propriety import checks
 from propriety.decisions.expected_cost import counts_at
 from propriety.decisions.regret import area_under_regret
 from propriety.decisions.roc import OperatingPoints, operating_points_of
-from propriety.errors import InputTypeError, InputValueError
+from propriety.errors import InputValueError
 from propriety.result import Floats, Result
 from propriety.rules.weights import (
     IntervalWeight,
@@ -124,8 +124,7 @@ class DecisionCurve(Result):
         >>> a.minus(b).net_benefit
         array([0.  , 0.25])
         """
-        if not isinstance(other, DecisionCurve):
-            raise InputTypeError("must be a DecisionCurve", argument="other", got_type=other)
+        checks.instance(other, "other", DecisionCurve, "a DecisionCurve")
         if not np.array_equal(self.threshold, other.threshold):
             law = "two decision curves must be evaluated at the same thresholds to be compared"
             raise InputValueError(law, hint="give both the same grid=, or the same thresholds=.")
@@ -180,7 +179,7 @@ class DecisionCurve(Result):
         >>> decision_curve([0, 1], [0.1, 0.8], grid=[0.2, 1 / 2]).position("quadratic")
         array([-0.32 , -0.125])
         """
-        check_choice("axis", axis, get_args(NetBenefitAxis))
+        checks.choice(axis, "axis", get_args(NetBenefitAxis))
         if axis == "quadratic":
             return -((1.0 - self.threshold) ** 2) / 2.0
         if axis == "logarithmic":
@@ -210,7 +209,7 @@ class DecisionCurve(Result):
         >>> round(2 * curve.area((0, 1), axis="quadratic"), 6)
         0.175
         """
-        check_choice("axis", axis, get_args(NetBenefitAxis))
+        checks.choice(axis, "axis", get_args(NetBenefitAxis))
         low, high = read_range(thresholds)
         weight = WEIGHTS[axis](low, high)
         forgone = area_under_regret(self.table.forecast, *_in_population(self.table, self.prevalence), weight)
@@ -356,16 +355,14 @@ def _default_grid(thresholds: Thresholds | None, prevalence: float) -> Floats:
 
 
 def _read_prevalence(prevalence: float, table: ForecastTable) -> float:
-    check_inside("prevalence", prevalence)
+    checks.number(prevalence, "prevalence", above=0.0, below=1.0)
     if not 0.0 < table.event_rate < 1.0:
         raise InputValueError("needs cases with and without the event; the sample has one kind", argument="prevalence")
     return float(prevalence)
 
 
 def _read_harm(harm: float) -> float:
-    if not isinstance(harm, int | float | np.integer | np.floating) or not 0.0 <= harm < np.inf:
-        raise InputValueError("must be a number of at least 0", argument="harm", got=harm)
-    return float(harm)
+    return float(checks.number(harm, "harm", least=0.0, below=np.inf))
 
 
 def below_one(grid: Floats) -> Floats:

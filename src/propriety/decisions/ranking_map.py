@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, logit, ndtri
 
-from propriety.checks import check_choice, check_level
+from propriety import checks
+from propriety.checks import check_level
 from propriety.decisions.benefit_cells import ModelMoments, PairMoments
 from propriety.decisions.regret import WEIGHTS, ThresholdAxis
 from propriety.errors import InputValueError
@@ -272,7 +273,7 @@ def _differences(
 
 
 def _read_grid(grid: ArrayLike | None, axis: ThresholdAxis) -> Floats:
-    check_choice("axis", axis, get_args(ThresholdAxis))
+    checks.choice(axis, "axis", get_args(ThresholdAxis))
     if grid is None:
         even = np.linspace(logit(RAREST), -logit(RAREST), THRESHOLDS)
         return np.linspace(0.0, 1.0, THRESHOLDS) if axis == "linear" else np.asarray(expit(even))

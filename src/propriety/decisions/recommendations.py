@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
-from propriety.checks import check_choice
+from propriety import checks
 from propriety.result import Result
 from propriety.rules.weights import Thresholds, read_thresholds
 
@@ -520,9 +520,9 @@ def advise(
     >>> [entry.measure for entry in advice.misleading]
     ['accuracy', 'AUC', 'F1', 'full Brier and log score', 'mean net benefit together with a bounded score']
     """
-    check_choice("decisions", decisions, get_args(Decisions))
-    check_choice("kind", kind, get_args(Kind))
-    check_choice("need", need, get_args(Need))
+    checks.choice(decisions, "decisions", get_args(Decisions))
+    checks.choice(kind, "kind", get_args(Kind))
+    checks.choice(need, "need", get_args(Need))
     problem = DecisionProblem(
         capacity=decisions == "capacity",
         thresholds=read_thresholds(thresholds),

@@ -10,10 +10,10 @@ from typing import Any, ClassVar, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
+from propriety import checks
 from propriety.calibration.blocks import pool_adjacent_violators
 from propriety.calibration.decomposition import PARTS, Decomposition, decompose_table, regret_of_errors
 from propriety.calibration.score_parts import recalibrated_scores
-from propriety.checks import check_choice
 from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.result import Floats, Result, Score
 from propriety.rules.custom_weights import read_weight
@@ -84,7 +84,7 @@ class RegretCurve(Result):
         >>> round(2 * curve.area(), 6), round(curve.area(axis="log-odds"), 6)
         (0.175, 0.510826)
         """
-        check_choice("axis", axis, get_args(ThresholdAxis))
+        checks.choice(axis, "axis", get_args(ThresholdAxis))
         weight = WEIGHTS[axis](*read_range(thresholds))
         forecast = self.table.forecast
         if self.act_at is not None:
@@ -345,10 +345,8 @@ class WeightedRegret(BinaryRule):
     normalize: WeightNormalize = "none"
 
     def __post_init__(self) -> None:
-        if not isinstance(self.weight, ThresholdWeight):
-            law = "must be a weight on thresholds such as UniformWeight()"
-            raise InputTypeError(law, argument="weight", got_type=self.weight)
-        check_choice("normalize", self.normalize, get_args(WeightNormalize))
+        checks.instance(self.weight, "weight", ThresholdWeight, "a weight on thresholds such as UniformWeight()")
+        checks.choice(self.normalize, "normalize", get_args(WeightNormalize))
         if self.normalize == "regret" and self.weight.total() == math.inf:
             law = f"a weight needs a finite total to be normalised; that of {self.weight!r} is infinite"
             raise InputValueError(law, hint='narrow the interval, or pass normalize="none".')
@@ -557,7 +555,7 @@ def murphy_curve(
     >>> curve.score, curve.uncertainty
     (array([0.25]), array([0.175]))
     """
-    check_choice("normalize", normalize, get_args(MurphyNormalize))
+    checks.choice(normalize, "normalize", get_args(MurphyNormalize))
     table = ForecastTable.of(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels)
     factor, given = FACTORS[normalize], None if grid is None else read_grid(grid)
     facts: dict[str, Any] = {"normalize": normalize, "exact": given is None, "thresholds": read_thresholds(thresholds)}

@@ -11,8 +11,8 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from propriety import checks
 from propriety.calibration.blocks import bin_starts, pool_adjacent_violators
-from propriety.checks import check_choice, is_number
 from propriety.errors import InputTypeError, InputValueError
 from propriety.result import Floats, Result
 from propriety.tables.arrays import read_array
@@ -298,13 +298,12 @@ def _read_tables(
 
 
 def _check_source(source: object, precision: object, bins: object) -> None:
-    check_choice("source", source, get_args(Source))
+    checks.choice(source, "source", get_args(Source))
     if bins is not None and source != "bins":
         hint = 'pass source="bins" too, or leave bins out.'
         raise InputValueError('bins is for source="bins"', offender=f"the source is {source!r}", hint=hint)
-    if precision is not None and (not is_number(precision) or not 0.0 < precision < MOST_PRECISION):  # type: ignore[operator]  # a number
-        law = f"must lie strictly between 0 and {MOST_PRECISION:g}"
-        raise InputValueError(law, argument="precision", got=precision, hint="omit it to clip nothing.")
+    if precision is not None:
+        checks.number(precision, "precision", above=0.0, below=MOST_PRECISION, hint="omit it to clip nothing.")
 
 
 DECIMALS = 12  # Forecasts are rounded to find their bin, because 1 - 0.9 and 0.1 are the same forecast.

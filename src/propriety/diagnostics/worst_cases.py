@@ -10,7 +10,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from propriety.checks import check_positive
+from propriety import checks
 from propriety.decisions.agreement import first_argmax, labels_at
 from propriety.errors import InputValueError
 from propriety.result import Floats, Result, html_table
@@ -154,7 +154,7 @@ def worst_cases(
     1   case 1: high classified as low, p 0.1, loss 0.585   case 2: low classified as mid, p 0.05, loss 3
     2   case 2: low classified as mid, p 0.05, loss 0.452   case 1: high classified as low, p 0.1, loss 2.3
     """
-    check_positive("most", most)
+    checks.whole(most, "most", least=1)
     rules = read_rules(rule)
     cases = read_cases(y_true, y_proba, labels=labels)
     rows = cases.as_rows()

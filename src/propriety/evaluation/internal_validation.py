@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtr, stdtrit
 
-from propriety.checks import check_choice, check_level, check_positive, check_resamples, fresh_seed
+from propriety import checks
+from propriety.checks import check_level, check_resamples, fresh_seed
 from propriety.errors import InputValueError
 from propriety.evaluation.resampled_fits import Sample, folds_of, folds_of_sites, value_in
 from propriety.evaluation.validation_columns import FoldValues, Work, columns_by_bootstrap, columns_by_folds
@@ -124,8 +125,8 @@ class Validation(Result):
         if self.folds is None or len(self.models) < 2:
             law = "learners are compared by the parts of a cross-validation of two learners or more"
             raise InputValueError(law, hint='pass estimator={"a": ..., "b": ...} and method="cross-validation".')
-        if reference is not None and not (isinstance(reference, str) and reference in self.models):
-            raise InputValueError(f"must be one of {list(self.models)}", argument="reference", got=reference)
+        if reference is not None:
+            checks.choice(reference, "reference", self.models)
         asked = self.measure_named(measure)
         folds = self.folds
         rows = {name: (folds.model == name) & (folds.measure == asked.key) for name in self.models}
@@ -145,10 +146,8 @@ class Validation(Result):
         if measure is None:
             return self.measures[0]
         key = measure if isinstance(measure, str) else read_measure(measure).key
-        found = next((one for one in self.measures if one.key == key), None)
-        if found is None:
-            raise InputValueError(f"must be one of {[one.key for one in self.measures]}", argument="measure", got=key)
-        return found
+        measures = {one.key: one for one in self.measures}
+        return measures[checks.choice(key, "measure", list(measures))]
 
     def _sentences(self) -> Iterator[str]:
         labels = {one.key: one.label for one in self.measures}
@@ -246,8 +245,8 @@ def validate(  # noqa: PLR0913  (the data, what is asked, and how new cases are 
     True
     """
     check_level(level)
-    check_choice("method", method, get_args(ValidationMethod))
-    check_positive("workers", workers)
+    checks.choice(method, "method", get_args(ValidationMethod))
+    checks.whole(workers, "workers", least=1)
     _check_options(method, {"cv": cv, "n_repeats": n_repeats, "n_resamples": n_resamples})
     asked = read_measures(measures)
     for one in asked:
@@ -273,7 +272,7 @@ def validate(  # noqa: PLR0913  (the data, what is asked, and how new cases are 
         columns = columns_by_bootstrap(work, draws, start)
     elif method == "cross-validation":
         parts_of, repeats = FOLDS if cv is None else cv, 1 if n_repeats is None else n_repeats
-        check_positive("n_repeats", repeats)
+        checks.whole(repeats, "n_repeats", least=1)
         # A splitter may know the labels.
         named = None if groups is None or isinstance(parts_of, int) else np.asarray(groups)
         columns = columns_by_folds(work, folds_of(sample, parts_of, repeats, named, start), "fold")

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.checks import check_positive, check_resamples
+from propriety import checks
+from propriety.checks import check_resamples
 from propriety.errors import UNDEFINED
 from propriety.progress import mapped
 from propriety.result import Floats
@@ -53,7 +54,7 @@ def in_blocks(draw: Draw, drawing: Drawing) -> Floats:
     """
     n_resamples, seed, workers, progress = drawing
     check_resamples(n_resamples)
-    check_positive("workers", workers)
+    checks.whole(workers, "workers", least=1)
     sizes = [min(BLOCK, n_resamples - start) for start in range(0, n_resamples, BLOCK)]
     seeds = np.random.SeedSequence(seed).spawn(len(sizes))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias, get_args
 
-from propriety.checks import check_choice
+from propriety import checks
 from propriety.errors import InputValueError, Wording
 from propriety.inference.measures import FittedDistance, Mean, Measure, Skill, Smooth
 from propriety.ledger.ledger import Ledger
@@ -16,7 +16,7 @@ SUITS = {"paired t": None, "cluster": "cluster", "diebold-mariano": "period", "b
 
 def method_for(method: CompareMethod, ledger: Ledger, measure: Measure) -> str:
     """Return the method for a measure of independent cases, or of clusters or periods; "none" without a test."""
-    check_choice("method", method, get_args(CompareMethod))
+    checks.choice(method, "method", get_args(CompareMethod))
     if method == "auto":
         return _automatic(ledger, measure)
     if isinstance(measure, FittedDistance):

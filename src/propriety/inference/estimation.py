@@ -9,8 +9,8 @@ from typing import Literal, TypeAlias, get_args
 
 from numpy.typing import ArrayLike
 
-from propriety import demands
-from propriety.checks import check_choice, check_level, check_positive, check_resamples, fresh_seed
+from propriety import checks, demands
+from propriety.checks import check_level, check_resamples, fresh_seed
 from propriety.errors import UNDEFINED, InputValueError
 from propriety.inference.answers_ledger import answers_of_one, as_measured
 from propriety.inference.bootstrap import Drawing
@@ -113,8 +113,8 @@ def estimate(  # noqa: PLR0913  (the data, what is estimated, and how it is draw
     asked = read_measure(measure)
     check_level(level)
     check_resamples(n_resamples)
-    check_positive("workers", workers)
-    check_choice("method", method, get_args(EstimateMethod))
+    checks.whole(workers, "workers", least=1)
+    checks.choice(method, "method", get_args(EstimateMethod))
     refuse_time(time)
     named = isinstance(y_true, Ledger | Cases | LazyCases)
     model = forecasts if named else None

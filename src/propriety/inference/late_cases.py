@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaincinv, ndtr
 
+from propriety import checks
 from propriety.errors import InputValueError
 from propriety.inference.day_numbers import Days, check_alike, read_day, read_days
 from propriety.inference.estimates import NO_SPREAD, ROUNDING
@@ -106,9 +107,7 @@ def _cells_of_arrays(forecasts: object, made: object, reported: object) -> tuple
 
 def _cells_of_ledger(ledger: Ledger, made: object, reported: object) -> tuple[LateCases, Days]:
     for name, key in (("made", made), ("reported", reported)):
-        if not isinstance(key, str) or key not in ledger.keys:
-            law = f"must be a key of the ledger, one of {list(ledger.keys)}"
-            raise InputValueError(law, argument=name, offender=f"got {key!r}")
+        checks.choice(key, name, list(ledger.keys))
     if ledger.labels is not None or ledger.is_weighted:
         raise InputValueError("must hold one event and no weights", argument="forecasts")
     if ledger.dependence is not None:

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
-from propriety.checks import check_level, check_positive, is_number
+from propriety import checks
+from propriety.checks import check_level
 from propriety.errors import InputTypeError, InputValueError
 from propriety.inference.late_cases import LateCases, WindowEstimate, estimate_window, read_late_cases
 from propriety.inference.late_words import summary_of_labels, summary_of_revision
@@ -120,8 +121,7 @@ class LateLabels(Result):
 
     def age_at(self, share: float) -> int:
         """Return the age in days by which a share of the events is reported."""
-        if not (is_number(share) and 0.0 < share <= 1.0):
-            raise InputValueError("must be above 0 and at most 1", argument="share", offender=f"got {share!r}")
+        checks.number(share, "share", above=0.0, most=1.0)
         return int(np.argmax(self.by_age.maturity >= share))
 
     def __str__(self) -> str:
@@ -130,9 +130,7 @@ class LateLabels(Result):
 
     def revision(self, earlier: LateLabels) -> LabelRevision:
         """Compare estimates of an earlier day with those of the same forecasts today."""
-        if not isinstance(earlier, LateLabels):
-            law = "must be a result of late_labels"
-            raise InputTypeError(law, argument="earlier", offender=f"got {type(earlier).__name__}")
+        checks.instance(earlier, "earlier", LateLabels, "a result of late_labels")
         later = int(self.now - earlier.now)
         if later < 0 or self.rule != earlier.rule or self.level != earlier.level:
             raise InputValueError("must be of the same rule and level, and of no later day", argument="earlier")
@@ -262,7 +260,7 @@ def late_labels(
     if not isinstance(windows, Sequence | np.ndarray) or isinstance(windows, str):
         raise InputTypeError("must be a sequence of numbers of days", argument="windows", offender=f"got {windows!r}")
     for window in windows:
-        check_positive("windows", window)
+        checks.whole(window, "windows", least=1)
     cases, today = read_late_cases(forecasts, made, reported, now)
     if not (cases.made <= today).any():
         raise InputValueError("must not be before every forecast", argument="now", offender=f"got {now!r}")

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from propriety.checks import check_level, check_not_negative, check_positive
+from propriety import checks
+from propriety.checks import check_level
 from propriety.errors import InputTypeError, InputValueError
 from propriety.inference.comparison_monitor import range_of
 from propriety.inference.daily_numbers import Day, Stream, days_of_ledger
@@ -336,8 +337,8 @@ def monitor(
     more likely.
     """
     check_level(level)
-    check_positive("reference_days", reference_days)
-    check_not_negative("mature_after", mature_after)
+    checks.whole(reference_days, "reference_days", least=1)
+    checks.whole(mature_after, "mature_after", least=0)
     range_of(rule, None)
     refuse_time(time)
     if isinstance(ledger, Cases | LazyCases):

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import expit, logit
 
+from propriety import checks
 from propriety.errors import UNDEFINED, InputTypeError, InputValueError
 from propriety.inference.calibration_measures import CalibrationIntercept, ObservedExpected, PredictedActual
 from propriety.inference.measure_reading import read_measure
@@ -109,11 +110,7 @@ def measure_bounds(
     >>> bounds.low, pr.roc_curve(y, p).auc, bounds.high
     (0.8, 0.8333333333333334, 0.9333333333333333)
     """
-    if not isinstance(private, PrivateLedger):
-        offender = f"got {type(private).__name__}"
-        raise InputTypeError(
-            "must be a PrivateLedger", argument="private", offender=offender, hint="pass propriety.coarsen(ledger)."
-        )
+    checks.instance(private, "private", PrivateLedger, "a PrivateLedger", hint="pass propriety.coarsen(ledger).")
     asked, ledger = read_measure(measure), private.without_keys().ledger
     name = ledger.one_model(model)
     position = private.models.index(name)

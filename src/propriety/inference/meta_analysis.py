@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 
-from propriety.checks import check_choice, check_level, check_resamples, fresh_seed
+from propriety import checks
+from propriety.checks import check_level, check_resamples, fresh_seed
 from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.calibration_measures import CalibrationSlope, ObservedExpected
@@ -139,7 +140,7 @@ class MetaAnalysis(Result):
         key = self.measures[0].key if measure is None else measure if isinstance(measure, str) else None
         key = read_measure(measure).key if key is None else key
         if (model is None and len(models) > 1) or not isinstance(model, str | None):
-            raise InputValueError(f"must be one of {models}", argument="model", offender=f"got {model!r}")
+            checks.choice(model, "model", models)
         chosen = (self.measure == key) & (self.model == (models[0] if model is None else model))
         if not chosen.any():
             law = f"must be one of {[one.key for one in self.measures]} of the models {models}"
@@ -245,8 +246,8 @@ def meta_analysis(
     """
     check_level(level)
     check_resamples(n_resamples)
-    check_choice("method", method, get_args(HeterogeneityMethod))
-    check_choice("prediction", prediction, get_args(PredictionMethod))
+    checks.choice(method, "method", get_args(HeterogeneityMethod))
+    checks.choice(prediction, "prediction", get_args(PredictionMethod))
     asked = read_measures(measures, needed=True)
     for one in asked:
         if isinstance(one, FittedDistance):

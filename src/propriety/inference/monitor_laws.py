@@ -7,7 +7,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from propriety.checks import check_level, check_not_negative, check_positive
+from propriety import checks
+from propriety.checks import check_level
 from propriety.errors import InputValueError
 from propriety.inference.stability_index import BINS
 from propriety.inference.stream_evidence import ALTERNATIVES
@@ -22,10 +23,10 @@ WHOLE = ("alarm", "since", "direction", "n")
 def check_facts(facts: Mapping[str, Any]) -> None:
     """Raise an error if the facts are not those of a monitor."""
     check_level(facts["level"])
-    check_positive("reference_days", facts["reference_days"])
-    check_positive("days", facts["days"])
+    checks.whole(facts["reference_days"], "reference_days", least=1)
+    checks.whole(facts["days"], "days", least=1)
     for name in ("mature_after", "waiting"):
-        check_not_negative(name, facts[name])
+        checks.whole(facts[name], name, least=0)
     named = isinstance(facts["keys"], list) and all(isinstance(one, str) for one in [*facts["keys"], facts["time"]])
     if not named or not are_names(facts["models"]) or not facts["models"]:
         _refuse("its time, keys and models must be names")

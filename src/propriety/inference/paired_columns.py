@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.errors import InputValueError
+from propriety import checks
 from propriety.inference.estimates import ROUNDING
 from propriety.inference.paired_tests import Paired
 from propriety.inference.verdicts import holm
@@ -20,9 +20,7 @@ def pairs_of(models: tuple[str, ...], reference: str | None) -> tuple[list[int],
     pairs = list(itertools.combinations(models, 2))
     if reference is None:
         return list(range(len(pairs))), np.ones(len(pairs))
-    if not isinstance(reference, str) or reference not in models:
-        law = f"must be one of the models {list(models)}"
-        raise InputValueError(law, argument="reference", offender=f"got {reference!r}")
+    checks.choice(reference, "reference", models)
     places = [place for place, pair in enumerate(pairs) if reference in pair]
     return places, np.array([1.0 if pairs[place][1] == reference else -1.0 for place in places])
 

@@ -10,7 +10,8 @@ from typing import Any, ClassVar, NamedTuple, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from propriety.checks import check_choice, check_inside, check_level, check_resamples, fresh_seed, is_number
+from propriety import checks
+from propriety.checks import check_level, check_resamples, fresh_seed, is_number
 from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.comparison import compare_of
@@ -358,19 +359,16 @@ def _threshold(thresholds: float | None) -> float | None:
 
 
 def _check(*, power: float, level: float, share: float, cluster_size: float, icc: float | None, method: str) -> None:
-    check_inside("power", power)
+    checks.number(power, "power", above=0.0, below=1.0)
     check_level(level)
-    check_choice("method", method, get_args(PlanMethod))
-    if not is_number(share) or not 0.0 < share <= 1.0:
-        raise InputValueError("must lie in (0, 1]", argument="share", offender=f"got {share!r}")
-    if not is_number(cluster_size) or not 1.0 <= cluster_size < math.inf:
-        raise InputValueError("must be at least 1", argument="cluster_size", offender=f"got {cluster_size!r}")
+    checks.choice(method, "method", get_args(PlanMethod))
+    checks.number(share, "share", above=0.0, most=1.0)
+    checks.number(cluster_size, "cluster_size", least=1.0, below=math.inf)
     if icc is None:
         if cluster_size > 1.0:
             law = Wording("{cluster_size=} needs {icc=}, the intraclass correlation of the cases of a cluster")
             raise InputValueError(law)
         return
-    if not is_number(icc) or not 0.0 <= icc <= 1.0:
-        raise InputValueError("must lie in [0, 1]", argument="icc", offender=f"got {icc!r}")
+    checks.number(icc, "icc", least=0.0, most=1.0)
     if icc > 0.0 and cluster_size == 1.0:
         raise InputValueError(Wording("{icc=} needs {cluster_size=}, the mean number of cases per cluster"))

@@ -6,7 +6,8 @@ import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from propriety.checks import check_inside, is_number
+from propriety import checks
+from propriety.checks import is_number
 from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.inference.anticipated_cases import AnticipatedCases
 from propriety.inference.calibration_measures import CalibrationSlope, ObservedExpected
@@ -37,9 +38,9 @@ class KnownCases(NamedTuple):
     def read(cls, forecasts: object, prevalence: float | None, auc: float | None, *, needed: bool) -> KnownCases:
         """Read forecasts, a table, a ledger, or a prevalence with an area."""
         if prevalence is not None:
-            check_inside("prevalence", prevalence)
+            checks.number(prevalence, "prevalence", above=0.0, below=1.0)
         if auc is not None:
-            check_inside("auc", auc)
+            checks.number(auc, "auc", above=0.0, below=1.0)
         if forecasts is None:
             return cls._of_numbers(prevalence, auc, needed=needed)
         if auc is not None:

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 from scipy.special import expit, logit, ndtri
 
-from propriety import demands
-from propriety.checks import check_choice, check_level
+from propriety import checks, demands
+from propriety.checks import check_level
 from propriety.errors import InputValueError, ProprietyError
 from propriety.inference.estimates import counted
 from propriety.result import Floats, Result
@@ -130,7 +130,7 @@ def estimate_prevalence(
     >>> round(found.low, 2), round(found.value, 2), round(found.high, 2), found.labelled_rate
     (0.19, 0.28, 0.38, 0.5)
     """
-    check_choice("method", method, get_args(PrevalenceMethod))
+    checks.choice(method, "method", get_args(PrevalenceMethod))
     check_level(level)
     try:
         table = ForecastTable.of(y_true, y_proba)

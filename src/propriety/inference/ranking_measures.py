@@ -6,8 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
+from propriety import checks
 from propriety.calibration.bands import rate_limits
-from propriety.checks import check_inside, is_number
+from propriety.checks import is_number
 from propriety.decisions.roc import roc_curve, top_k
 from propriety.errors import InputTypeError, InputValueError
 from propriety.inference.area_limits import area_limits
@@ -121,7 +122,7 @@ class TopKNetBenefit:
     bounds: ClassVar[tuple[float, float]] = (-math.inf, 1.0)
 
     def __post_init__(self) -> None:
-        check_inside("thresholds", self.thresholds)
+        checks.number(self.thresholds, "thresholds", above=0.0, below=1.0)
         if self.k is not None and not is_number(self.k):
             raise InputTypeError("must be a number", argument="k", offender=f"got {self.k!r}")
         if (self.k is None) == (self.share is None):

@@ -11,10 +11,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from propriety import demands
-from propriety.checks import check_level, is_number
+from propriety import checks, demands
+from propriety.checks import check_level
 from propriety.diagnostics.retention import Answers, answers_of
-from propriety.errors import InputTypeError, InputValueError, ProprietyError
+from propriety.errors import InputTypeError, ProprietyError
 from propriety.inference.abstention_measures import (
     AccuracyAtCoverage,
     AreaUnderGeneralizedRiskCoverage,
@@ -183,8 +183,7 @@ class RiskCoverageCurve(Result):
         (0.8, 0.21, 0.65, 0.34)
         """
         for name, value in (("reject_cost", reject_cost), ("error_cost", error_cost)):
-            if not (is_number(value) and 0.0 < value < math.inf):
-                raise InputValueError("must be a positive number", argument=name, offender=f"got {value!r}")
+            checks.number(value, name, above=0.0, below=math.inf)
         coverage = np.append(0.0, self.coverage)
         wrong = np.append(0.0, self.generalized_risk)
         cost = reject_cost * (1.0 - coverage) + error_cost * wrong

@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from propriety import checks
 from propriety.calibration.reliability import cumulative_calibration_error
-from propriety.checks import check_choice, check_level, check_positive, check_resamples, fresh_seed
+from propriety.checks import check_level, check_resamples, fresh_seed
 from propriety.errors import InputValueError
 from propriety.inference.calibration_measures import CalibrationIntercept, ObservedExpected
 from propriety.inference.estimates import counted
@@ -252,12 +253,10 @@ def find_segments(
     if n_resamples < least:
         needed = f"must be at least {least:,} for a level of {level:g}"
         raise InputValueError(needed, argument="n_resamples", offender=f"got {n_resamples:,}")
-    check_positive("depth", depth)
-    check_positive("most", most)
-    check_choice("control", control, ("family", "discovery"))
-    check_positive("quantiles", quantiles)
-    if not 2 <= quantiles <= MOST_PARTS:
-        raise InputValueError(f"must be from 2 to {MOST_PARTS:,}", argument="quantiles", offender=f"got {quantiles!r}")
+    checks.whole(depth, "depth", least=1)
+    checks.whole(most, "most", least=1)
+    checks.choice(control, "control", ("family", "discovery"))
+    checks.whole(quantiles, "quantiles", least=2, most=MOST_PARTS)
     seed = fresh_seed(seed)
     source, ledger, cuts = segment_source(cases, by, quantiles, seed)
     searched: Any

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from propriety import checks
 from propriety.calibration.score_parts import miscalibrations, proper_binary_rule
-from propriety.checks import check_level, check_positive, fresh_seed
+from propriety.checks import check_level, fresh_seed
 from propriety.errors import InputValueError, Wording
 from propriety.inference.answers_ledger import as_measured
 from propriety.inference.bootstrap import Drawing
@@ -161,7 +162,7 @@ def slices_of(
 ) -> Slices:
     """Evaluate the groups of a ledger; see `slices`."""
     check_event(as_measured(ledger, measure, ledger.models[0]), measure)
-    check_positive("smallest", smallest)
+    checks.whole(smallest, "smallest", least=1)
     ledger = ledger.over(*(name for name in ledger.index.names if name not in by))
     binary = ledger.labels is None
     ledger.fill(rules_of_slices(measure, thresholds, binary=binary))

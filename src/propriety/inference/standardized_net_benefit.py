@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import ndtri
 
-from propriety.checks import check_inside
+from propriety import checks
 from propriety.decisions.expected_cost import counts_at
 from propriety.errors import InputValueError
 from propriety.inference.measures import Influence
@@ -45,7 +45,7 @@ class StandardizedNetBenefit:
     bounds: ClassVar[tuple[float, float]] = (-math.inf, 1.0)
 
     def __post_init__(self) -> None:
-        check_inside("thresholds", self.thresholds)
+        checks.number(self.thresholds, "thresholds", above=0.0, below=1.0)
 
     @property
     def key(self) -> str:

@@ -15,7 +15,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from propriety.checks import check_missing_option, is_number
+from propriety import checks
+from propriety.checks import is_number
 from propriety.errors import InputTypeError, InputValueError, MissingValuesError
 from propriety.integrations.log_files import archived_objects, field_of, file_at, inside, object_of
 from propriety.integrations.logged_answers import AnswerRow, LoggedAnswers
@@ -107,7 +108,7 @@ def read_inspect(
     >>> answers
     LoggedAnswers(rows=1, items=1, accuracy=1, mean_confidence=0.9, task=sums, model=m)
     """
-    check_missing_option(missing)
+    checks.choice(missing, "missing", ("raise", "drop"))
     if not (confidence_from is None or isinstance(confidence_from, str) or callable(confidence_from)):
         raise InputTypeError("must be a name or a function", argument="confidence_from", got_type=confidence_from)
     file = file_at(path, "path")

@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from propriety.checks import check_choice
+from propriety import checks
 from propriety.errors import InputTypeError, InputValueError
 from propriety.integrations.log_files import field_of, file_at, inside, line_objects
 from propriety.integrations.logged_answers import AnswerRow, LoggedAnswers
@@ -134,7 +134,7 @@ def read_lm_eval(
     >>> answers.y_true, answers.y_proba.round(3)
     (array([1]), array([[0.119, 0.881]]))
     """
-    check_choice("length", length, tuple(ACCURACIES))
+    checks.choice(length, "length", tuple(ACCURACIES))
     files = list(path) if isinstance(path, Iterable) and not isinstance(path, str | PathLike) else [path]
     if not files:
         raise InputTypeError("must be a path or a sequence of paths", argument="path", offender="it is empty")

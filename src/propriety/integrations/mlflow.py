@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from propriety.errors import InputTypeError, InputValueError, ProprietyError
+from propriety import checks
+from propriety.errors import InputValueError, ProprietyError
 from propriety.evaluation.evaluate import evaluate
 from propriety.evaluation.evaluation import Evaluation
 from propriety.integrations import load_library
@@ -202,9 +203,7 @@ def log_recalibration(recalibration: Recalibration, *, metric_prefix: str = "") 
     >>> log_recalibration(fix)  # doctest: +SKIP
     'mlflow-artifacts:/0/7bd6/artifacts/recalibration.json'
     """
-    if not isinstance(recalibration, Recalibration):
-        law = "must be a result of propriety.recalibrate"
-        raise InputTypeError(law, argument="recalibration", got_type=recalibration)
+    checks.instance(recalibration, "recalibration", Recalibration, "a result of propriety.recalibrate")
     verdict, name = recalibration.verdict, f"{metric_prefix}recalibration"
     gain = {"gain": verdict.gain, "gain_low": verdict.low, "gain_high": verdict.high}
     metrics = {**gain, "score_before": verdict.before, "score_after": verdict.after}

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
+from propriety import checks
 from propriety.errors import InputValueError
 from propriety.integrations import load_library
 from propriety.result import Floats
@@ -36,9 +37,7 @@ SYMMETRIC = (Brier, Log, Spherical, Pseudospherical, Tsallis, Misclassification)
 
 def check_output(output: object) -> None:
     """Raise an error unless `output` is "probability" or "margin"."""
-    if output not in get_args(Output):
-        law = 'must be "probability" or "margin", whichever the library passes to a metric'
-        raise InputValueError(law, argument="output", got=output)
+    checks.choice(output, "output", get_args(Output), hint="it says which of them the library passes to a metric.")
 
 
 def probabilities(predictions: ArrayLike, output: Output) -> Floats:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from propriety import checks
 from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.integrations import load_library
 from propriety.integrations.model_outputs import event_or_rows
@@ -159,9 +160,7 @@ def get_scorer(name: str, *, labels: Labels | None = None, pos_label: Any = None
     >>> get_scorer("neg_ranked_probability", labels=["none", "mild", "severe"])
     RuleScorer(labels=['none', 'mild', 'severe'], rule=RankedProbability())
     """
-    if name not in SCORED:
-        law = f"must be one of {get_scorer_names()}"
-        raise InputValueError(law, argument="name", got=name, hint="rule_scorer(rule) makes the scorer of any rule.")
+    checks.choice(name, "name", get_scorer_names(), hint="rule_scorer(rule) makes the scorer of any rule.")
     return rule_scorer(SCORED[name], labels=labels, pos_label=pos_label)
 
 

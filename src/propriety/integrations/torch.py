@@ -7,7 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
-from propriety.errors import InputValueError, UnsupportedOperationError
+from propriety import checks
+from propriety.errors import UnsupportedOperationError
 from propriety.integrations import load_library
 from propriety.integrations.model_outputs import (
     LogitOperations,
@@ -186,8 +187,7 @@ class RuleLoss(Module):  # type: ignore[misc]  # PyTorch is optional, so its typ
         reduction: Reduction = "mean",
     ) -> None:
         check_rule(rule)
-        if reduction not in get_args(Reduction):
-            raise InputValueError('must be "mean", "sum" or "none"', argument="reduction", got=reduction)
+        checks.choice(reduction, "reduction", get_args(Reduction))
         super().__init__()
         self.rule = rule
         self.from_logits = from_logits

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from propriety import checks
 from propriety.checks import is_number
-from propriety.errors import InputTypeError, InputValueError
 from propriety.integrations import load_library
 from propriety.integrations.xarray_arrays import Arrays, Dimensions, Join, Layout, align_arrays, read_arrays
 from propriety.integrations.xarray_curves import decompose, reliability_by, reliability_curve
@@ -201,10 +201,9 @@ def exceedance(
     >>> exceedance(members, 1.0, member_dim="member").values
     array([0. , 0.5, 1. ])
     """
-    if not isinstance(values, xr.DataArray):
-        raise InputTypeError("must be an xarray.DataArray", argument="values", got_type=values)
-    if member_dim is not None and member_dim not in values.dims:
-        raise InputValueError(f"must name a dimension of values, {values.dims}", argument="member_dim", got=member_dim)
+    checks.instance(values, "values", xr.DataArray, "an xarray.DataArray")
+    if member_dim is not None:
+        checks.choice(member_dim, "member_dim", values.dims)
     if isinstance(threshold, xr.DataArray):
         values, threshold = align_arrays({"values": values, "threshold": threshold}, join).values()
     above = values > threshold

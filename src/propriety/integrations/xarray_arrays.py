@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.checks import check_choice
-from propriety.errors import InputTypeError, InputValueError
+from propriety import checks
+from propriety.errors import InputValueError
 from propriety.integrations import load_library
 from propriety.tables.labels import Labels
 
@@ -199,13 +199,8 @@ def read_arrays(
     arrays: dict[str, Any] = {"y_true": y_true, **forecasts}
     arrays |= {} if sample_weight is None else {"sample_weight": sample_weight}
     for argument, array in arrays.items():
-        if not isinstance(array, xr.DataArray):
-            raise InputTypeError(
-                "must be an xarray.DataArray",
-                argument=argument,
-                got_type=array,
-                hint="functions of propriety itself take arrays without names.",
-            )
+        hint = "functions of propriety itself take arrays without names."
+        checks.instance(array, argument, xr.DataArray, "an xarray.DataArray", hint=hint)
     _check_classes(arrays, forecasts, class_dim)
     dims = _check_dims({name: array for name, array in arrays.items() if name != "sample_weight"}, arrays, class_dim)
     aligned = align_arrays(arrays, join, class_dim=class_dim)
@@ -245,10 +240,7 @@ def named_dims(dim: Dimensions, dims: tuple[Hashable, ...], argument: str = "dim
     if dim is None or dim is ...:
         return list(dims)
     names = [dim] if isinstance(dim, str) or not isinstance(dim, Iterable) else list(dict.fromkeys(dim))
-    unknown = [name for name in names if name not in dims]
-    if unknown:
-        raise InputValueError(f"must name dimensions of the cases, {dims}", argument=argument, got=unknown[0])
-    return names
+    return [checks.choice(name, argument, dims) for name in names]
 
 
 def _check_classes(arrays: Mapping[str, Any], forecasts: Mapping[str, object], class_dim: Hashable | None) -> None:
@@ -285,7 +277,7 @@ def _check_dims(
 
 def align_arrays(arrays: Mapping[str, Any], join: Join, *, class_dim: Hashable | None = None) -> dict[str, Any]:
     """Return arrays with equal coordinates; those of the classes must be equal with any `join`."""
-    check_choice("join", join, get_args(Join))
+    checks.choice(join, "join", get_args(Join))
     found = dict(arrays)
     if join == "inner":
         exclude = () if class_dim is None else (class_dim,)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from propriety import checks
 from propriety.checks import check_level, check_resamples, fresh_seed
 from propriety.errors import UNDEFINED, InputValueError
 from propriety.inference.bootstrap import Drawing
@@ -217,8 +218,7 @@ def _keys(arrays: Arrays, *, time_dim: Hashable | None, cluster_dim: Hashable | 
     for key, argument, dim in (("period", "time_dim", time_dim), ("cluster", "cluster_dim", cluster_dim)):
         if dim is None:
             continue
-        if dim not in over:
-            raise InputValueError(f"must be one of the dimensions of the cases, {over}", argument=argument, got=dim)
+        checks.choice(dim, argument, over)
         distinct, codes = np.unique(arrays.coordinate(dim), return_inverse=True)
         if key == "period":
             check_periods(list(distinct), None)

@@ -10,7 +10,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import ArrayLike
 
-from propriety.checks import check_inside
+from propriety import checks
 from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.ledger.keyed_tables import KeyedTables
 from propriety.ledger.ledger import Ledger
@@ -153,7 +153,7 @@ def at_prevalence(ledger: Ledger, prevalence: float) -> Ledger:
     >>> pr.estimate(rare, measure=pr.measures.AreaUnderRoc()).value == pr.roc_curve(ledger).auc
     True
     """
-    check_inside("prevalence", prevalence)
+    checks.number(prevalence, "prevalence", above=0.0, below=1.0)
     if not isinstance(ledger, Ledger):
         law = "must be a Ledger"
         hint = Wording("pass propriety.condense(y_true, forecasts).")

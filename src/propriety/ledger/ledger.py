@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from propriety import checks
 from propriety.checks import check_cells
 from propriety.errors import InputTypeError, InputValueError
 from propriety.ledger.case_moments import moments_of_cases
@@ -497,9 +498,7 @@ class Ledger(HoldsTables):
             return self.models[0]
         if model is None:
             raise InputValueError(f"one model must be chosen; there are {list(self.models)}")
-        if not isinstance(model, str) or model not in self.models:
-            raise InputValueError(f"must be one of {list(self.models)}", argument="model", got=model)
-        return model
+        return checks.choice(model, "model", self.models)
 
     def _event(self, event: Any) -> Event:
         if event is None and self.labels is not None:

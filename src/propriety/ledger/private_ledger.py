@@ -11,8 +11,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.checks import check_cells, check_positive
-from propriety.errors import InputTypeError, InputValueError, Wording
+from propriety import checks
+from propriety.checks import check_cells
+from propriety.errors import InputTypeError, InputValueError
 from propriety.ledger.key_index import KeyIndex
 from propriety.ledger.keyed_tables import KeyedTables
 from propriety.ledger.ledger import Ledger
@@ -287,16 +288,14 @@ def coarsen(ledger: Ledger, *, cells: int = 32, smallest: int = SMALLEST) -> Pri
 
 
 def _check(ledger: object, cells: object, smallest: object) -> None:
-    if not isinstance(ledger, Ledger):
-        hint: str | Wording = Wording("pass propriety.condense(y_true, forecasts).")
-        raise InputTypeError("must be a Ledger", argument="ledger", got_type=ledger, hint=hint)
+    checks.instance(ledger, "ledger", Ledger, "a Ledger", hint="pass propriety.condense(y_true, forecasts).")
     if ledger.labels is not None or ledger.is_weighted:
         told = "its cases are weighted" if ledger.labels is None else f"it holds {len(ledger.labels)} classes"
         raise InputValueError("must hold unweighted cases of one event", argument="ledger", offender=told)
     check_cells(cells, held=ledger.table(ledger.models[0]).cells)
     if int(cells) > MOST_CELLS:  # type: ignore[call-overload]  # a whole number
         raise InputValueError(f"must be at most {MOST_CELLS:,}", argument="cells", offender=f"got {cells}")
-    check_positive("smallest", smallest)
+    checks.whole(smallest, "smallest", least=1)
     if smallest == 2 or smallest > LARGEST:  # type: ignore[operator]  # a whole number
         law = f"must be 1, or from 3 to {LARGEST:,}"
         hint = "with 2, every suppressed count is known to be 1." if smallest == 2 else ""

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
-from propriety.checks import check_choice
+from propriety import checks
 from propriety.decisions.decision_uncertainty import ALL, NONE, DecisionUncertainty
 from propriety.number_words import percent
 from propriety.plots.drawable_names import drawable_names
@@ -40,7 +40,7 @@ def _(
 
     Dark bands hold at each threshold by itself, light ones at all thresholds together.
     """
-    check_choice("kind", kind, KINDS)
+    checks.choice(kind, "kind", KINDS)
     ax = new_axes(ax, size=(5.2, 3.9))
     grid = found.threshold[found.of(found.strategies[0])]
     draw_threshold_axis(ax, None, widest=float(grid[-1]) if len(grid) > 1 else 1.0)

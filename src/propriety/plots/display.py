@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
 from numpy.typing import ArrayLike
 
+from propriety import checks
 from propriety.calibration.reliability import ReliabilityCurve, reliability_curve
 from propriety.decisions.net_benefit import decision_curve
 from propriety.errors import InputTypeError, InputValueError
@@ -163,6 +164,4 @@ def _event_column(estimator: Any, pos_label: Any) -> tuple[int, Any]:
         offender = f"it has {len(classes)}"
         raise InputValueError("must be a classifier of two classes", argument="estimator", offender=offender, hint=hint)
     event = classes[-1] if pos_label is None else pos_label
-    if event not in classes:
-        raise InputValueError(f"must be one of {classes}", argument="pos_label", got=event)
-    return classes.index(event), event
+    return classes.index(checks.choice(event, "pos_label", classes)), event

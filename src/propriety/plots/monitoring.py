@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, MaxNLocator, StrMethodFormatter
 from numpy.typing import NDArray
 
-from propriety.errors import InputValueError
+from propriety import checks
 from propriety.inference.calibration_monitor import MonitoredCalibration
 from propriety.inference.comparison_monitor import MonitoredComparison
 from propriety.inference.e_process import EProcess
@@ -43,8 +43,7 @@ def _(
     show: Literal["evidence", "difference"] = "evidence",
 ) -> Axes:
     """Draw the evidence that the model is worse, and that it is better; or the difference, if `show="difference"`."""
-    if show not in ("evidence", "difference"):
-        raise InputValueError('must be "evidence" or "difference"', argument="show", got=show)
+    checks.choice(show, "show", ("evidence", "difference"))
     ax = new_axes(ax, size=WIDE)
     if show == "difference":
         _draw_difference(ax, process)

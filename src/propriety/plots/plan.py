@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter
 
-from propriety.checks import check_choice
+from propriety import checks
 from propriety.errors import InputValueError
 from propriety.inference.plan import Plan
 from propriety.number_words import capitalized, percent
@@ -27,7 +27,7 @@ def _(plan: Plan, ax: Axes | None = None, *, kind: Literal["width", "power"] | N
     """
     binding = int(np.flatnonzero(plan.criterion == plan.binding)[0])
     kind = plan.kind[binding] if kind is None else kind
-    check_choice("kind", kind, ("width", "power"))
+    checks.choice(kind, "kind", ("width", "power"))
     rows = np.flatnonzero((plan.kind == kind) & np.isfinite(plan.n))
     if not len(rows):
         raise InputValueError(f"the plan has no criterion of {kind} that can be reached", argument="kind")

@@ -15,6 +15,7 @@ from narwhals.dependencies import is_into_dataframe
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from propriety import checks
 from propriety.errors import InputTypeError, InputValueError, ProprietyError, Wording
 from propriety.inference.bootstrap import canonical_order
 from propriety.ledger.engine_moments import MAX_TABLE_ROWS
@@ -34,7 +35,7 @@ from propriety.tables.queries import Lazy, count_rows, fetched
 
 FOLD, ID = "fold", "id"
 CELLS = 2**16  # Of the tables of an engine with many rows.
-DEFAULT_FOLDS, MOST = 10, 100
+DEFAULT_FOLDS, MOST_FOLDS = 10, 100
 OF_CASES = ("outcome", "cluster", "period", "sample_weight", "pos_label", "labels")
 
 
@@ -181,7 +182,7 @@ def _given_folds(cases: Cases, folds: object) -> Keys:
             )
         return cases.keys[folds]
     if folds is None or isinstance(folds, int | float | np.generic):
-        law = Wording(f"must be a whole number from 2 to {MOST} or an array with one entry per case")
+        law = Wording(f"must be a whole number from 2 to {MOST_FOLDS} or an array with one entry per case")
         raise InputTypeError(law, argument="folds", got_type=folds)
     values = read_array(folds, "folds", role="keys").values
     if len(values) == len(cases) + cases.dropped and cases.rows is not None:
@@ -227,11 +228,7 @@ def split_into_folds(table: ForecastTable, folds: int, seed: int) -> tuple[Forec
 
 def _number(folds: object) -> int | None:
     """Return the number of folds; None if the argument gives the folds themselves."""
-    if not isinstance(folds, int | np.integer) or isinstance(folds, bool):
-        return None
-    if not 2 <= folds <= MOST:
-        raise InputValueError(f"must be a whole number from 2 to {MOST}", argument="folds", got=folds)
-    return int(folds)
+    return checks.whole(folds, "folds", least=2, most=MOST_FOLDS) if checks.is_whole(folds) else None
 
 
 def _key_of(folds: object, id: object, *, given: bool, **options: Any) -> object:  # noqa: A002  (as above)
@@ -243,7 +240,7 @@ def _key_of(folds: object, id: object, *, given: bool, **options: Any) -> object
     if id is None and not given:
         return None
     argument, value = ("folds", folds) if given else ("id", id)
-    number = f"a whole number from 2 to {MOST} or " if given else ""
+    number = f"a whole number from 2 to {MOST_FOLDS} or " if given else ""
     if named and not isinstance(value, str):
         law = Wording(f"must be {number}the name of a column, as {{outcome=}} says that there is a frame")
         raise InputTypeError(law, argument=argument, got_type=value)

@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logit
 
+from propriety import checks
 from propriety.calibration.blocks import pool_adjacent_violators
-from propriety.checks import check_inside, is_number
+from propriety.checks import is_number
 from propriety.errors import InputValueError
 from propriety.recalibration.written_maps import (
     Column,
@@ -472,8 +473,8 @@ def prior_correction(
         law = "pass prior= and sampled_at=, or else event_weight=, non_events_kept=, or both"
         raise InputValueError(law, hint="for example prior=0.01, sampled_at=0.5.")
     if prior is not None and sampled_at is not None:
-        check_inside("prior", prior)
-        check_inside("sampled_at", sampled_at)
+        checks.number(prior, "prior", above=0.0, below=1.0)
+        checks.number(sampled_at, "sampled_at", above=0.0, below=1.0)
         return OddsMap(factor=prior / (1.0 - prior) / sampled_at * (1.0 - sampled_at))
     weight = 1.0 if event_weight is None else _checked_positive("event_weight", event_weight)
     kept = 1.0 if non_events_kept is None else _checked_positive("non_events_kept", non_events_kept, high=1.0)

@@ -11,7 +11,7 @@ from typing import ClassVar, TypeAlias
 
 import numpy as np
 
-from propriety.checks import check_choice
+from propriety import checks
 from propriety.errors import InputTypeError
 from propriety.recalibration.class_fits import fit_shrunk_classes, fit_structured_matrix, fit_temperature, fit_vector
 from propriety.recalibration.class_maps import ClassMap, fit_classes_as_they_are, fit_classes_floored
@@ -122,7 +122,7 @@ def fit_one_vs_rest(rows: ClassRows, *, method: str = "logistic") -> OneVsRestMa
     >>> fit_one_vs_rest(rows, method="isotonic")([[0.2, 0.4, 0.4]]).round(3)
     array([[0.   , 0.667, 0.333]])
     """
-    check_choice("method", method, tuple(METHODS))
+    checks.choice(method, "method", tuple(METHODS))
     table = partial(ForecastTable.from_predictions, sample_weight=rows.weight)
     tables = (table(rows.outcome == place, rows.forecast[:, place]) for place in range(rows.classes))
     return OneVsRestMap(maps=tuple(METHODS[method](own) for own in tables))

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from propriety import checks
 from propriety.calibration.score_parts import check_proper, proper_binary_rule
-from propriety.checks import check_choice, check_level, fresh_seed
+from propriety.checks import check_level, fresh_seed
 from propriety.errors import InputTypeError, InputValueError
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.comparison import Comparison, compare_of
@@ -144,7 +145,7 @@ def recalibrate(  # noqa: PLR0913  (the data, their dependence, the methods, and
     if by is None:
         parts = folds_of(y_true, forecasts, folds=folds, id=id, model=model, seed=drawn, **options)
     else:
-        check_choice("method", method, [*METHODS])
+        checks.choice(method, "method", [*METHODS])
         parts = segment_folds_of(y_true, forecasts, by, folds=folds, id=id, model=model, seed=drawn, **options)
     asked: Any = _asked(rule, parts)
     known: Fits = CLASS_METHODS if isinstance(parts, ClassFolds) else METHODS
@@ -225,9 +226,9 @@ def _candidates(method: object, candidates: object, methods: Fits) -> list[str]:
     """Return the methods to evaluate, the simplest first; the unchanged forecasts are always one of them."""
     if isinstance(candidates, str) or not isinstance(candidates, Sequence):
         raise InputTypeError("must be a list of methods", argument="candidates", hint='such as ["logistic", "beta"].')
-    check_choice("method", method, [*methods, CHOOSE])
+    checks.choice(method, "method", [*methods, CHOOSE])
     for one in candidates:
-        check_choice("candidates", one, [*methods])
+        checks.choice(one, "candidates", [*methods])
     asked = [*candidates, method]
     return [name for name in methods if name == NONE or name in asked or (method == CHOOSE and not candidates)]
 

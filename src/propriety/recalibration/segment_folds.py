@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, ndtri
 
+from propriety import checks
 from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.inference.measures import MeanScore
 from propriety.inference.segment_columns import Cut
@@ -24,7 +25,7 @@ from propriety.inference.segment_source import cut_cases, names_of_keys
 from propriety.inference.segment_sums import SegmentCases
 from propriety.ledger.ledger import Ledger
 from propriety.recalibration.cross_fitting import Fits
-from propriety.recalibration.folds import Folds, folds_of_cases
+from propriety.recalibration.folds import MOST_FOLDS, Folds, folds_of_cases
 from propriety.recalibration.maps import RecalibrationMap, floor_of, log_odds
 from propriety.recalibration.methods import Fit
 from propriety.recalibration.segment_map import Label, SegmentEffect, SegmentMap, checked_label
@@ -135,8 +136,7 @@ def segment_folds_of(
         if value is not None:
             law, hint = Wording("cannot be combined with {by=}"), Wording(hints[argument])
             raise InputValueError(law, argument=argument, hint=hint)
-    if not isinstance(folds, int | np.integer) or isinstance(folds, bool) or not 2 <= folds <= 100:
-        raise InputValueError(Wording("must be a whole number from 2 to 100 with {by=}"), argument="folds", got=folds)
+    checks.whole(folds, "folds", least=2, most=MOST_FOLDS)
     read = _cases_with_columns(y_true, forecasts, by, options)
     cases, cuts = cut_cases(read, QUANTILES, finite=True)
     ledger = Ledger.of_cases(cases.with_keys(()))

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Literal, Protocol, Self, TypeAlias, cast, get_
 import narwhals as nw
 import numpy as np
 
+from propriety import checks
 from propriety.errors import InputTypeError, InputValueError, MissingDependencyError, UnsupportedOperationError
 from propriety.plain_data import plain
 from propriety.storage.parquet_files import checked_fields, checked_version
@@ -251,8 +252,7 @@ def _without_nul(text: str) -> str:
 
 def _in_dialect(text: str, dialect: Dialect) -> str:
     """Translate SQL for DuckDB to a dialect."""
-    if dialect not in get_args(Dialect):
-        raise InputValueError(f"must be one of {list(get_args(Dialect))}", argument="dialect", got=dialect)
+    checks.choice(dialect, "dialect", get_args(Dialect))
     if dialect == "duckdb":
         return text
     try:
@@ -369,11 +369,9 @@ class StoredMap(ABC):
         IdentityMap(floor=0.01)
         """
         checked_version(data, cls.schema, cls.schema_version)
-        known = KINDS.get(kind) if isinstance(kind := data.get("kind"), str) else None
-        if known is None or not issubclass(known, cls):
-            wanted = [name for name, one in KINDS.items() if issubclass(one, cls)]
-            raise InputValueError(f"must be one of {wanted}", argument="kind", got=kind)
-        names = [field.name for field in fields(cast("Any", known))]
+        kinds: dict[Any, Any] = {name: kind for name, kind in KINDS.items() if issubclass(kind, cls)}
+        known = kinds[checks.choice(data.get("kind"), "kind", list(kinds))]
+        names = [field.name for field in fields(known)]
         given = {name: data[name] for name in data if name != "kind"}
         stored = checked_fields(given, cls.schema, names, optional=_optional(known))
         return known(**stored)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, get_args
 
-from propriety.checks import check_choice
+from propriety import checks
 from propriety.errors import InputValueError
 from propriety.report.threshold_ranking import ThresholdRanking
 from propriety.tables.frames import first_repeated
@@ -58,7 +58,7 @@ class Figure:
 
     def __post_init__(self) -> None:
         _check_lengths(self.title, self.table)
-        check_choice("width", self.width, get_args(Width))
+        checks.choice(self.width, "width", get_args(Width))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

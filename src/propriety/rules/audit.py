@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from propriety import checks
 from propriety.checks import fresh_seed
 from propriety.errors import InputTypeError, InputValueError
 from propriety.result import Floats, Result
@@ -168,9 +169,8 @@ def _check_classes(rule: Rule, classes: int | None) -> None:
         return
     if not isinstance(rule, ClassRule):
         raise InputValueError(f"{type(rule).__name__} scores the forecast of one event; omit classes")
-    if not isinstance(classes, int) or isinstance(classes, bool) or not 2 <= classes <= MOST_CLASSES:
-        law = f"classes must be a whole number from 2 to {MOST_CLASSES}; got {classes!r}"
-        raise InputValueError(law, hint="the search takes seconds with few classes, and minutes with many.")
+    hint = "the search takes seconds with few classes, and minutes with many."
+    checks.whole(classes, "classes", least=2, most=MOST_CLASSES, hint=hint)
 
 
 def _truths(truth: float | Sequence[float] | NDArray[Any] | None, classes: int | None) -> Floats | None:

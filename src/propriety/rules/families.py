@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import ClassVar, Literal
 
-from propriety.checks import check_inside, is_number
+from propriety import checks
 from propriety.errors import InputValueError
 from propriety.rules.operations import NUMPY, Column, Operations
 from propriety.rules.rule import BinaryRule, ClassRule, Properties
@@ -69,8 +69,7 @@ class Brier(BinaryRule, ClassRule):
     scale: Literal["sum", "half"] = "sum"
 
     def __post_init__(self) -> None:
-        if self.scale not in ("sum", "half"):
-            raise InputValueError('must be "sum" or "half"', argument="scale", got=self.scale)
+        checks.choice(self.scale, "scale", ("sum", "half"))
 
     def properties(self, classes: int | None = None) -> Properties:
         """Return the claims: strictly proper; superior with two classes only."""
@@ -136,8 +135,8 @@ class Log(BinaryRule, ClassRule):
     clip: float | None = None
 
     def __post_init__(self) -> None:
-        if self.clip is not None and not (is_number(self.clip) and 0.0 < self.clip < 0.5):
-            raise InputValueError("must lie in (0, 0.5)", argument="clip", got=self.clip)
+        if self.clip is not None:
+            checks.number(self.clip, "clip", above=0.0, below=0.5)
 
     def properties(self, classes: int | None = None) -> Properties:
         """Return the claims: strictly proper and local, unless clipped."""
@@ -356,9 +355,8 @@ def _shortfall(x: Column, minus_log: Column, exponent: float, ops: Operations) -
 
 
 def _check_order(order: float) -> None:
-    if not is_number(order) or not 1.0 + 1e-6 <= order < math.inf:
-        law = "must be a number above 1.000001"
-        raise InputValueError(law, argument="order", got=order, hint="closer to 1 the family is the log score, Log().")
+    hint = "closer to 1 the family is the log score, Log()."
+    checks.number(order, "order", least=1.0 + 1e-6, below=math.inf, hint=hint)
 
 
 Normalize = Literal["regret", "width", "none"]
@@ -577,7 +575,7 @@ class Elementary(BinaryRule):
     threshold: float
 
     def __post_init__(self) -> None:
-        check_inside("threshold", self.threshold)
+        checks.number(self.threshold, "threshold", above=0.0, below=1.0)
 
     def properties(self, classes: int | None = None) -> Properties:
         """Return the claims: proper, but not strictly, because only the side of the threshold matters."""
@@ -634,7 +632,7 @@ class ShiftedBrier(BinaryRule):
     weighted: bool = True
 
     def __post_init__(self) -> None:
-        check_inside("mu", self.mu)
+        checks.number(self.mu, "mu", above=0.0, below=1.0)
 
     def properties(self, classes: int | None = None) -> Properties:
         """Return the claims: with the factors strictly proper, without them only at 1/2; superior only at 1/2."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from propriety.checks import check_inside
+from propriety import checks
 from propriety.rules.families import BoundedNetBenefit
 from propriety.rules.operations import NUMPY, Column, Operations
 from propriety.rules.rule import BinaryRule, Properties, Rule
@@ -54,7 +54,7 @@ class NetLoss(BinaryRule):
     threshold: float
 
     def __post_init__(self) -> None:
-        check_inside("threshold", self.threshold)
+        checks.number(self.threshold, "threshold", above=0.0, below=1.0)
 
     def loss(self, p: Column, *, event: bool, ops: Operations = NUMPY) -> Column:
         """Return the cost of acting if the forecast reaches the threshold, else 0."""

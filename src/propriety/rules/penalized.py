@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from propriety.errors import InputValueError
+from propriety import checks
 from propriety.rules.families import at_outcome
 from propriety.rules.operations import NUMPY, Column, Operations
 from propriety.rules.rule import BinaryRule, ClassRule, Properties, Ties
@@ -182,5 +182,4 @@ def _penalized(ties: Ties, *, worst: float, superior: bool = True) -> Properties
 
 
 def _check_ties(ties: str) -> None:
-    if ties not in ("split", "first", "correct"):
-        raise InputValueError('must be "split", "first" or "correct"', argument="ties", got=ties)
+    checks.choice(ties, "ties", ("split", "first", "correct"))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
 from typing import Any, ClassVar, Literal, cast
 
+from propriety import checks
 from propriety.errors import InputTypeError, InputValueError
 from propriety.rules.operations import NUMPY, Column, Operations
 
@@ -202,9 +203,8 @@ def binary_rule(rule: Rule) -> BinaryRule:
 
 def check_rule(rule: object) -> None:
     """Raise an error for anything that is not a rule, such as the class of a rule, or that cannot be looked up."""
-    if not isinstance(rule, Rule):
-        law = "must be a scoring rule such as propriety.Brier()"
-        raise InputTypeError(law, argument="rule", got_type=rule, hint="instantiate the class if you passed one.")
+    hint = "instantiate the class if you passed one."
+    checks.instance(rule, "rule", Rule, "a scoring rule such as propriety.Brier()", hint=hint)
     try:
         hash(rule)
     except TypeError as error:

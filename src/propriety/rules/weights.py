@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaln, xlog1py, xlogy
 
-from propriety.checks import check_inside, is_number
+from propriety import checks
+from propriety.checks import is_number
 from propriety.errors import InputTypeError, InputValueError
 from propriety.result import Floats
 from propriety.rules.operations import NUMPY, Column, Operations
@@ -250,7 +251,7 @@ def read_thresholds(thresholds: object) -> Thresholds | None:
     if thresholds is None:
         return None
     if is_number(thresholds):
-        check_inside("thresholds", thresholds)
+        checks.number(thresholds, "thresholds", above=0.0, below=1.0)
         return float(thresholds)  # type: ignore[arg-type]  # a number
     if _is_pair(thresholds):
         return read_range(thresholds)

@@ -9,6 +9,7 @@ import numpy as np
 from narwhals.dependencies import is_pandas_like_dataframe, is_pandas_like_series
 from numpy.typing import NDArray
 
+from propriety import checks
 from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.tables.arrays import Reading
 from propriety.tables.labels import Labels
@@ -120,9 +121,7 @@ def _classes(estimator: Any, argument: str) -> list[Any]:
 def _event(order: list[Any], pos_label: Hashable | None, labels: Labels | None) -> Any:
     """Return the event among two classes."""
     if pos_label is not None:
-        if pos_label not in order:
-            raise InputValueError(f"must be one of the classes {order}", argument="pos_label", got=pos_label)
-        return pos_label
+        return checks.choice(pos_label, "pos_label", order)
     if labels is not None:
         return order[-1]
     if set(order) != {0, 1}:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, NamedTuple
 
+from propriety import checks
 from propriety.errors import InputValueError
 
 CUMULATIVE_DECIMALS = 12  # Forecasts of cut points are rounded, because rounding noise would split ties.
@@ -60,6 +61,5 @@ def event_of(label: Any, labels: tuple[Any, ...] | None, *, ordered: bool) -> Ev
             raise InputValueError(f"the forecasts are of one event, so no event can be chosen; got event={label!r}")
         return Event("event")
     known = labels[:-1] if ordered else labels
-    if label not in known:
-        raise InputValueError(f"must be one of {list(known)}", argument="event", got=label)
+    checks.choice(label, "event", known)
     return Event("cut" if ordered else "class", labels.index(label))

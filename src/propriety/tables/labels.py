@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety import demands
+from propriety import checks, demands
 from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.tables import laws
 
@@ -50,10 +50,7 @@ def labels_of_event(labels: Labels, pos_label: object) -> tuple[tuple[Any, Any],
     if len(names) != 2:
         hint = "pass rows with one column per class for more."
         raise InputValueError(demands.TWO_OUTCOMES, argument="labels", offender=f"got {len(names)} labels", hint=hint)
-    event = names[1] if pos_label is None else pos_label
-    if event not in names:
-        raise InputValueError(Wording("must be one of {labels}"), argument="pos_label", got=pos_label)
-    return (names[0], names[1]), event
+    return (names[0], names[1]), checks.choice(names[1] if pos_label is None else pos_label, "pos_label", names)
 
 
 def happened_of(

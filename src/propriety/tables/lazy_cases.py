@@ -14,7 +14,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.checks import check_budget
+from propriety import checks
 from propriety.errors import InputValueError, Wording
 from propriety.result import Floats
 from propriety.tables.events import Event
@@ -324,7 +324,7 @@ class LazyCases:
         budget : int
             How many values (rows times columns) may be loaded into memory.
         """
-        check_budget(budget)
+        checks.whole(budget, "budget", least=1)
         columns = self._plain_columns()
         rows = count_rows(self.frame)
         if rows > budget // len(columns):

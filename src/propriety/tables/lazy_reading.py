@@ -15,7 +15,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.checks import check_missing_option
+from propriety import checks
 from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.tables import frames, laws
 from propriety.tables.arguments import about
@@ -84,7 +84,7 @@ def read_lazy_cases(  # noqa: PLR0913  (the columns, the labels, and how they ar
     pos_label, labels, missing
         As in `propriety.mean_score`.
     """
-    check_missing_option(missing)
+    checks.choice(missing, "missing", ("raise", "drop"))
     columns = {model: (own,) if isinstance(own, str) else tuple(own) for model, own in forecasts.items()}
     classes = _number_of_classes(columns)
     if ordered and classes is None:

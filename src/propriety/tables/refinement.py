@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety import demands
-from propriety.checks import check_budget, check_cells
+from propriety import checks, demands
+from propriety.checks import check_cells
 from propriety.errors import InputValueError, Wording
 from propriety.result import Floats
 from propriety.tables import frames, pooling
@@ -134,7 +134,7 @@ def table_fields(
     """
     if cells is not None:
         check_cells(cells)
-    check_budget(budget)
+    checks.whole(budget, "budget", least=1)
     level = _first_level(cases, keys, budget, cells) if exact else _level(cells or CELLS)
     first = {}
     facts: dict[TableKey, Fields] = {}

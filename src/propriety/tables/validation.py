@@ -14,8 +14,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from propriety import demands
-from propriety.checks import check_missing_option
+from propriety import checks, demands
 from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.result import Floats, Result
 from propriety.tables import laws
@@ -100,7 +99,7 @@ def read_cases(  # noqa: PLR0913  (the data, what the cases belong to, and how t
         beside |= {"sample_weight": sample_weight, "pos_label": pos_label, "labels": labels}
         check_nothing_beside("cases", beside)
         return _as_kind(y_true, kind, fewest)
-    check_missing_option(missing)
+    checks.choice(missing, "missing", ("raise", "drop"))
     if isinstance(y_true, CensoredOutcomes):
         shared = {"sample_weight": sample_weight, "period": period}
         _check_censored(y_true, shared, {"pos_label": pos_label, "labels": labels}, kind)
@@ -244,7 +243,7 @@ def read_outcomes(
     >>> read_outcomes(["b", "a"], 2, beside=read_array([0, 1], "y_pred"), labels=["a", "b"]).outcomes()
     array([1, 0])
     """
-    check_missing_option(missing)
+    checks.choice(missing, "missing", ("raise", "drop"))
     given = _arguments(y_true, {"beside": beside}, sample_weight, {"beside": beside.argument})
     given.check("any")
     rows = given.settle_missing(drop=missing == "drop")
