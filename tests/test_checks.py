@@ -43,5 +43,5 @@ def test_what_is_no_choice(value):
 @pytest.mark.parametrize("value", [-1, 1.0, True, "1", np.random.default_rng(1)])
 def test_what_is_no_seed(value):
     assert checks.fresh_seed(np.int64(4)) == 4
-    with pytest.raises(InputValueError, match=r"seed must be a non-negative whole number.*pass seed=1\."):
+    with pytest.raises(InputValueError, match=r"seed must be a non-negative whole number.*pass seed=1, or None"):
         checks.fresh_seed(value)

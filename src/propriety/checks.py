@@ -62,11 +62,11 @@ def _range_in_words(above: float | None, least: float | None, below: float | Non
     if low is None or high is None or math.isinf(high):
         if above == 0.0:
             return Wording("must be a positive number", "positive-number")
-        limit = "above {low:g}" if least is None else "of at least {low:g}"
+        limit = "above {low:.7g}" if least is None else "of at least {low:.7g}"
         return Wording("must be a number" + ("" if low is None else f" {limit}"), "number", low=low)
     if above is not None and below is not None:
-        return Wording("must lie strictly between {low:g} and {high:g}", "between", low=low, high=high)
-    ends = ("[" if above is None else "(") + "{low:g}, {high:g}" + ("]" if below is None else ")")
+        return Wording("must lie strictly between {low:.7g} and {high:.7g}", "between", low=low, high=high)
+    ends = ("[" if above is None else "(") + "{low:.7g}, {high:.7g}" + ("]" if below is None else ")")
     return Wording(f"must lie in {ends}", "interval", low=low, high=high)
 
 
@@ -82,10 +82,11 @@ def whole(value: object, argument: str, *, least: int, most: int | None = None, 
     propriety.errors.InputValueError: folds must be a whole number from 2 to 100; got 1.
     """
     if not is_whole(value) or value < least or (most is not None and value > most):
-        demand = Wording("must be a whole number from {least:,} to {most:,}", "whole-range", least=least, most=most)
         if most is None:
-            signs = {0: "non-negative", 1: "positive"}
-            demand = Wording("must be a {sign} whole number", "whole", sign=signs[least])
+            sign = {0: "non-negative", 1: "positive"}[least]
+            demand = Wording("must be a {sign} whole number", "whole", sign=sign)
+        else:
+            demand = Wording("must be a whole number from {least:,} to {most:,}", "whole-range", least=least, most=most)
         raise InputValueError(demand, argument=argument, got=value, hint=hint)
     return int(value)
 
@@ -145,5 +146,5 @@ def fresh_seed(seed: int | None) -> int:
     if seed is None:
         return int(np.random.SeedSequence().generate_state(1)[0])
     return whole(
-        seed, "seed", least=0, hint=Wording("a Generator cannot be stored with the result; pass {seed}=1, or None.")
+        seed, "seed", least=0, hint=Wording("a Generator cannot be stored with the result; pass {seed}=1, or None for a new one.")
     )

@@ -156,7 +156,7 @@ def test_a_missing_key_is_named_as_on_the_command_line(column, folder, run):
 def test_errors_name_the_option(files, refusal):
     visits(1.0).write_csv(files / "age.csv")
     told = refusal("segments", "age.csv", *CASES, "--by", "age", "--quantiles", "1")
-    assert "--quantiles must be from 2 to 1,000" in told
+    assert "--quantiles must be a whole number from 2 to 1,000" in told
     rows = visits(1.0, 60).with_columns(time=pl.when(pl.col("age") > 40).then(pl.lit("a")))
     rows.write_csv(files / "time.csv")
     told = refusal("evaluate", "time.csv", *CASES, "--by", "time")

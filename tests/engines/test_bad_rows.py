@@ -139,7 +139,7 @@ KINDS = {
         {"y": WORDS},
         {"labels": ["no", "yes"], "pos_label": "a"},
         InputValueError,
-        "pos_label must be one of labels",
+        "pos_label must be one of",
     ),
     "missing": ({}, {"missing": "ignore"}, InputValueError, 'missing must be one of "raise", "drop"'),
     "by": ({}, {"by": []}, InputValueError, "by must name at least one column"),

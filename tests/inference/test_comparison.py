@@ -466,7 +466,7 @@ def test_frames_dicts_and_views():
         ({"horizon": 2, "period": range(N), "method": "block bootstrap"}, InputValueError, "horizon is for"),
         ({"horizon": N, "period": range(N)}, InputValueError, "horizon must be a whole number from 1 to"),
         ({"period": ["1/2/2024"] * N}, InputTypeError, "period must hold numbers or dates; '1/2/2024' is text"),
-        ({"reference": "none"}, InputValueError, r"reference must be one of the models \['truth', 'near', 'far'\]"),
+        ({"reference": "none"}, InputValueError, r'reference must be one of "truth", "near", "far"'),
         ({"level": 1.0}, InputValueError, "level must lie strictly between 0 and 1"),
         ({"n_resamples": 0}, InputValueError, "n_resamples must be a positive whole number"),
         (

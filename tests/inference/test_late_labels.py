@@ -175,7 +175,7 @@ def test_labels_of_a_ledger_may_be_texts_and_those_without_a_report_anything():
     found = pr.late_labels(ledger, made="made", reported="reported", windows=[])
     assert found.reported.tolist() == [2, 1]
     assert found.oldest.tolist() == [1, 1]
-    with pytest.raises(InputValueError, match="made must be a key of the ledger"):
+    with pytest.raises(InputValueError, match="made must be one of"):
         pr.late_labels(ledger, made=["made"], reported="reported")
 
 
@@ -261,7 +261,7 @@ def test_rows_of_another_order_are_rejected(other):
 
 def test_keys_must_be_in_the_ledger():
     ledger = pr.condense([0, 1], [0.1, 0.2], by={"made": [1, 2]})
-    with pytest.raises(InputValueError, match="reported must be a key of the ledger"):
+    with pytest.raises(InputValueError, match="reported must be one of"):
         pr.late_labels(ledger, made="made", reported="reported")
 
 
@@ -292,7 +292,7 @@ def test_a_share_of_zero_at_ages_with_reports_is_noted():
 
 
 def test_a_share_is_checked():
-    with pytest.raises(InputValueError, match="share must be above 0 and at most 1"):
+    with pytest.raises(InputValueError, match=r"share must lie in \(0, 1\]"):
         FOUND.age_at(1.5)
 
 

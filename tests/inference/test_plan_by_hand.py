@@ -224,8 +224,8 @@ class TestPlans:
         [
             ({"share": 1.01}, r"share must lie in \(0, 1\]"),
             ({"share": "1"}, r"share must lie in \(0, 1\]"),
-            ({"cluster_size": 0.99}, "cluster_size must be at least 1"),
-            ({"cluster_size": math.inf}, "cluster_size must be at least 1"),
+            ({"cluster_size": 0.99}, "cluster_size must be a number of at least 1"),
+            ({"cluster_size": math.inf}, "cluster_size must be a number of at least 1"),
             ({"icc": -0.01, "cluster_size": 2.0}, r"icc must lie in \[0, 1\]"),
             ({"icc": 1.01, "cluster_size": 2.0}, r"icc must lie in \[0, 1\]"),
             ({"power": 1.0}, "power must"),

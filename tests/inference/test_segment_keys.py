@@ -63,7 +63,7 @@ def test_a_column_that_is_mostly_its_largest_number_is_cut_below_it():
 
 def test_numbers_are_cut_into_2_to_1000_parts():
     for wrong in (1, 1001, 10**30):
-        with pytest.raises(InputValueError, match=f"quantiles must be from 2 to 1,000; got {wrong}"):
+        with pytest.raises(InputValueError, match=f"quantiles must be a whole number from 2 to 1,000; got {wrong}"):
             pr.find_segments(pr.cases(FRAME, "p", by="age", outcome="y"), quantiles=wrong)
 
 

@@ -246,7 +246,7 @@ def test_both_columns_of_two_classes_are_checked():
 
 def test_what_is_refused():
     model = LogisticRegression().fit(X, GRADE)
-    with pytest.raises(InputValueError, match=r"must be one of \['neg_brier', .*got 'brier'.*rule_scorer"):
+    with pytest.raises(InputValueError, match=r'must be one of "neg_brier", .*got .brier..*rule_scorer'):
         get_scorer("brier")
     with pytest.raises(InputTypeError, match="must be a scoring rule"):
         rule_scorer(pr.Brier)

@@ -201,7 +201,7 @@ def test_the_share_of_members_is_a_forecast():
     np.testing.assert_allclose(known.isel(site=0)[1:], (members[5:, 1:, 0] > 4.0).mean("member"))
     by_site = xr.DataArray([1.0, 4.0, np.nan], dims="site")
     assert np.isnan(exceedance(members, by_site).isel(site=2)).all()
-    with pytest.raises(InputValueError, match="member_dim must name a dimension"):
+    with pytest.raises(InputValueError, match="member_dim must be one of"):
         exceedance(members, 4.0, member_dim="number")
 
 

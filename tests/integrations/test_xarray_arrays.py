@@ -30,7 +30,7 @@ def test_dimensions_must_have_the_same_names():
         mean_score(OBSERVED.rename(site="station"), P, rule=BRIER)
     with pytest.raises(InputValueError, match=r"sample_weight must have no dimension.*\['member'\]"):
         mean_score(Y, P, rule=BRIER, sample_weight=AREA.rename(site="member"))
-    with pytest.raises(InputValueError, match=r"dim must name dimensions of the cases, .*got 'day'"):
+    with pytest.raises(InputValueError, match=r"dim must be one of .*got 'day'"):
         mean_score(Y, P, rule=BRIER, dim=["time", "day"])
     with pytest.raises(InputValueError, match="y_proba must have the dimension of the classes, 'kind'"):
         mean_score(Y, P, rule=BRIER, class_dim="kind")

@@ -103,7 +103,7 @@ def test_a_single_case_is_drawn():
 
 
 def test_what_cannot_be_shown():
-    with pytest.raises(InputValueError, match='show must be "evidence" or "difference"'):
+    with pytest.raises(InputValueError, match='show must be one of "evidence", "difference"'):
         monitor_comparison(Y, P, VAGUE).plot(show="p_value")
 
 

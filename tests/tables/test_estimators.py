@@ -48,7 +48,7 @@ def test_the_event_is_named_whatever_the_order_of_the_classes(options):
     assert found.to_dict()["brier"] == pytest.approx(float(np.mean((1 - X[:, 0] - Y) ** 2)), rel=1e-12)
     with pytest.raises(InputValueError, match=r"pos_label is required.*\['ill', 'well'\].*pos_label='well' if"):
         pr.evaluate(y, {"model": model}, X=X)
-    with pytest.raises(InputValueError, match=r"pos_label must be one of the classes \['ill', 'well'\]; got 'sick'"):
+    with pytest.raises(InputValueError, match=r'pos_label must be one of "ill", "well"; got .sick.'):
         pr.evaluate(y, {"model": model}, X=X, pos_label="sick")
 
 

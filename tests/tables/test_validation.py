@@ -125,7 +125,7 @@ LABELS = {
     "third label": (["a", "b", "c"], P, {"pos_label": "a"}, r"pos_label='a' and one other label; got both 'b' and 'c'.*y_true == 'a'"),
     "misspelt event": (["no", "yes", "yes"], P, {"pos_label": "Yes"}, r"pos_label='Yes' and one other label"),
     "three labels for one event": (Y, P, {"labels": [0, 1, 2]}, r"the two outcomes of a binary y_proba; got 3 labels"),
-    "event not among labels": (["a", "b", "b"], P, {"labels": ["a", "b"], "pos_label": "c"}, r"pos_label must be one of labels; got 'c'"),
+    "event not among labels": (["a", "b", "b"], P, {"labels": ["a", "b"], "pos_label": "c"}, r'pos_label must be one of "a", "b"; got'),
     "unseen label": (["a", "b", "z"], ROWS, {"labels": ["a", "b"]}, r"only the labels \['a', 'b'\]; row 2 is 'z' \(1 of 3 rows\)"),
     "too many labels": (Y, ROWS, {"labels": [0, 1, 2]}, r"the two outcomes of a binary y_proba; got 3 labels"),
     "too many labels for classes": (Y, np.eye(3), {"labels": range(4)}, r"got 4 labels for 3 columns"),
