@@ -145,6 +145,5 @@ def fresh_seed(seed: int | None) -> int:
     """Return the seed, or a new one; it is kept with the result, so that the result can be reproduced."""
     if seed is None:
         return int(np.random.SeedSequence().generate_state(1)[0])
-    return whole(
-        seed, "seed", least=0, hint=Wording("a Generator cannot be stored with the result; pass {seed}=1, or None for a new one.")
-    )
+    hint = Wording("a Generator cannot be stored with the result; pass {seed}=1, or None for a new one.")
+    return whole(seed, "seed", least=0, hint=hint)
