@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Sequence
 from numbers import Real
-from typing import TypeGuard, TypeVar
+from typing import Any, TypeGuard, TypeVar
 
 import numpy as np
 
@@ -15,7 +15,7 @@ Choice = TypeVar("Choice")
 Kind = TypeVar("Kind")
 
 
-def is_number(value: object) -> TypeGuard[float]:
+def is_number(value: object) -> bool:
     """Whether a parameter is a single real number."""
     return isinstance(value, Real) and not isinstance(value, bool)
 
@@ -26,7 +26,7 @@ def is_whole(value: object) -> TypeGuard[int]:
 
 
 def number(
-    value: object,
+    value: Any,
     argument: str,
     *,
     above: float | None = None,

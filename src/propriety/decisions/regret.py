@@ -345,7 +345,9 @@ class WeightedRegret(BinaryRule):
     normalize: WeightNormalize = "none"
 
     def __post_init__(self) -> None:
-        checks.instance(self.weight, "weight", ThresholdWeight, "a weight on thresholds such as UniformWeight()")
+        if not isinstance(self.weight, ThresholdWeight):
+            law = "must be a weight on thresholds such as UniformWeight()"
+            raise InputTypeError(law, argument="weight", got_type=self.weight)
         checks.choice(self.normalize, "normalize", get_args(WeightNormalize))
         if self.normalize == "regret" and self.weight.total() == math.inf:
             law = f"a weight needs a finite total to be normalised; that of {self.weight!r} is infinite"

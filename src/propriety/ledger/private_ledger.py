@@ -288,7 +288,7 @@ def coarsen(ledger: Ledger, *, cells: int = 32, smallest: int = SMALLEST) -> Pri
 
 
 def _check(ledger: object, cells: object, smallest: object) -> None:
-    checks.instance(ledger, "ledger", Ledger, "a Ledger", hint="pass propriety.condense(y_true, forecasts).")
+    ledger = checks.instance(ledger, "ledger", Ledger, "a Ledger", hint="pass propriety.condense(y_true, forecasts).")
     if ledger.labels is not None or ledger.is_weighted:
         told = "its cases are weighted" if ledger.labels is None else f"it holds {len(ledger.labels)} classes"
         raise InputValueError("must hold unweighted cases of one event", argument="ledger", offender=told)

@@ -136,12 +136,12 @@ def segment_folds_of(
         if value is not None:
             law, hint = Wording("cannot be combined with {by=}"), Wording(hints[argument])
             raise InputValueError(law, argument=argument, hint=hint)
-    checks.whole(folds, "folds", least=2, most=MOST_FOLDS)
+    number = checks.whole(folds, "folds", least=2, most=MOST_FOLDS)
     read = _cases_with_columns(y_true, forecasts, by, options)
     cases, cuts = cut_cases(read, QUANTILES, finite=True)
     ledger = Ledger.of_cases(cases.with_keys(()))
     name = ledger.one_model(model)
-    found = folds_of_cases(ledger, cases, int(folds), name, seed)
+    found = folds_of_cases(ledger, cases, number, name, seed)
     assert isinstance(found, Folds)  # noqa: S101  (for the type checker; there is one event)
     assert found.cases is not None and found.codes is not None  # noqa: S101, PT018  (as above)
     return SegmentFolds(
