@@ -24,8 +24,7 @@ import numpy as np
 from scipy.special import softmax
 from study_tables import write_rows
 
-from propriety.calibration.class_scores import class_scores
-from propriety.calibration.class_test import DistanceSum, class_test, pooled_cases
+from propriety.calibration.class_test import DistanceSum, class_scores, class_test, pooled_cases
 from propriety.tables.cases import Cases
 
 NULLS = ("even", "rare classes", "sharp, rounded")

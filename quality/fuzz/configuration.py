@@ -13,7 +13,7 @@ from command_line import folder_of_its_own, run_command, sound_file
 from drawing import Drawing
 from ledgers import sound_files
 
-from propriety.cli.config import option_names
+from propriety.cli.options import option_names
 from propriety.cli.program import program
 
 __all__ = ["one"]

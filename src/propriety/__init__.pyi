@@ -52,11 +52,11 @@ from propriety.inference.slices import slices as slices
 from propriety.integrations.inspect_ai import read_inspect as read_inspect
 from propriety.integrations.lm_eval import read_lm_eval as read_lm_eval
 from propriety.integrations.logged_answers import match_answers as match_answers
-from propriety.ledger.condense import at_prevalence as at_prevalence
-from propriety.ledger.condense import condense as condense
 from propriety.ledger.ledger import Ledger as Ledger
 from propriety.ledger.private_ledger import PrivateLedger as PrivateLedger
 from propriety.ledger.private_ledger import coarsen as coarsen
+from propriety.ledger.sources import at_prevalence as at_prevalence
+from propriety.ledger.sources import condense as condense
 from propriety.plots import DecisionCurveDisplay as DecisionCurveDisplay
 from propriety.plots import ReliabilityDisplay as ReliabilityDisplay
 from propriety.recalibration.maps import prior_correction as prior_correction

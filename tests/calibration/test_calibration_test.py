@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.special import expit, logit
 
-from propriety.calibration.calibration_test import FEWEST, calibration_test
-from propriety.calibration.null_scores import GROUPS, group_of_cases, null_scores
+from propriety.calibration.calibration_test import FEWEST, GROUPS, calibration_test, group_of_cases, null_scores
 from propriety.tables.forecast_table import ForecastTable
 
 cases = st.lists(st.tuples(st.booleans(), st.floats(0.01, 0.99)), min_size=3, max_size=30)

@@ -4,15 +4,18 @@ import numpy as np
 import pytest
 from scipy.special import logit
 
-from propriety.calibration.class_scores import class_scores, line_of_table, line_statistics, standardised
 from propriety.calibration.class_test import (
     DistanceSum,
+    class_scores,
     class_test,
     combined,
     drawn_test,
     expected_test,
+    line_of_table,
+    line_statistics,
     pooled_cases,
     pooled_table,
+    standardised,
 )
 from propriety.tables.cases import Cases
 from propriety.tables.forecast_table import ForecastTable

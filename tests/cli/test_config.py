@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 import pytest
 
-from propriety.cli.config import option_names
+from propriety.cli.options import option_names
 from propriety.cli.program import program
 
 FEW = ("--resamples", "50", "--seed", "1")

@@ -7,7 +7,7 @@ from scipy.special import logit, ndtri
 from scipy.stats import chi2, pearson3
 from scipy.stats import t as student_t
 
-from propriety.calibration.null_scores import log_weight_ratio
+from propriety.calibration.calibration_test import log_weight_ratio
 from propriety.inference.calibration_numbers import (
     CalibrationNumbers,
     Centres,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import propriety as pr
-from propriety.calibration.null_scores import null_scores
+from propriety.calibration.calibration_test import null_scores
 from propriety.errors import InputValueError
 from propriety.inference.censored_calibration import censored_scores, squared_weights
 from propriety.measures import AreaUnderRoc, CalibrationSlope, NetBenefit, ObservedExpected, Skill

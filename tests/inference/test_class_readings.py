@@ -11,9 +11,8 @@ from scipy.stats import chi2, f, norm
 
 import propriety as pr
 from propriety.calibration import class_test as class_test_of_calibration
-from propriety.calibration.class_scores import class_scores, standardised
-from propriety.calibration.class_test import ClassTest, part_of_class
-from propriety.calibration.null_scores import NullScores, null_scores
+from propriety.calibration.calibration_test import NullScores, null_scores
+from propriety.calibration.class_test import ClassTest, class_scores, part_of_class, standardised
 from propriety.calibration.squared_distance import Regression
 from propriety.inference import class_readings, class_views
 from propriety.inference.bootstrap import Drawing

@@ -5,7 +5,7 @@ import pytest
 from scipy.special import ndtr, ndtri
 
 import propriety as pr
-from propriety.calibration.null_scores import null_scores
+from propriety.calibration.calibration_test import null_scores
 from propriety.calibration.squared_distance import squared_distance
 from propriety.inference.dependent_calibration import dispersion_of_scores, spread_of_regression
 from propriety.ledger.sources import open_ledger

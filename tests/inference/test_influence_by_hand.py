@@ -45,8 +45,8 @@ from propriety.inference.paired_tests import (
     paired_by_bootstrap,
     paired_by_influence,
 )
-from propriety.ledger.condense import at_prevalence
 from propriety.ledger.ledger import Ledger
+from propriety.ledger.sources import at_prevalence
 from propriety.tables.cases import Cases, Keys
 from propriety.tables.events import Event
 from propriety.tables.forecast_table import ForecastTable

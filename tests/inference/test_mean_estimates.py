@@ -34,8 +34,8 @@ from propriety.inference.mean_estimates import (
     within_range,
 )
 from propriety.inference.measures import MeanScore, NetBenefit, Skill
-from propriety.ledger.condense import at_prevalence
 from propriety.ledger.ledger import Ledger
+from propriety.ledger.sources import at_prevalence
 
 
 @pytest.mark.parametrize("weight", [None, WEIGHT], ids=["plain", "weights"])

@@ -51,7 +51,7 @@ from propriety.inference.paired_tests import (
     paired_by_moments,
     paired_by_value,
 )
-from propriety.ledger.condense import at_prevalence
+from propriety.ledger.sources import at_prevalence
 
 
 def test_mean_scores_are_compared_by_a_paired_t_test():

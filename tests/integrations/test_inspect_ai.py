@@ -11,8 +11,8 @@ import pytest
 
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError, MissingDependencyError, MissingValuesError
-from propriety.integrations import inspect_ai, log_files
-from propriety.integrations.log_files import inside
+from propriety.integrations import inspect_ai, logged_answers
+from propriety.integrations.logged_answers import inside
 
 
 @pytest.fixture
@@ -247,7 +247,7 @@ def test_a_log_is_read_as_inspect_itself_reads_it(folder):
 
 
 def test_large_records_are_rejected(folder, monkeypatch):
-    monkeypatch.setattr(log_files, "LONGEST", 3000)
+    monkeypatch.setattr(logged_answers, "LONGEST", 3000)
     with pytest.raises(InputValueError, match="exceeds this limit"):
         pr.read_inspect(folder / "choices.eval")
     monkeypatch.setattr(inspect_ai, "JSON_LOG", 3000)

@@ -12,14 +12,14 @@ import pytest
 import zstandard
 
 from propriety.errors import InputValueError
-from propriety.integrations.log_files import FOLD, ZSTANDARD, archived_objects, line_objects
+from propriety.integrations.logged_answers import FOLD, ZSTANDARD, archived_objects, line_objects
 
 MEGABYTE = 2**20
 CHILD = """
 import resource, sys, time
 import zstandard
 from propriety.errors import InputValueError
-from propriety.integrations.log_files import archived_objects, line_objects
+from propriety.integrations.logged_answers import archived_objects, line_objects
 path = __import__("pathlib").Path(sys.argv[1])
 before, began = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
 try:

@@ -11,7 +11,7 @@ from pyarrow import parquet
 
 import propriety as pr
 from propriety.errors import InputValueError
-from propriety.ledger import stored_checks
+from propriety.ledger import stored_rows
 
 RNG = np.random.default_rng(8)
 N = 40
@@ -246,7 +246,7 @@ def check(ledger, **changes):
     own = ledger.moments(pr.Brier())
     changed = {name: change(getattr(own, name).copy()) for name, change in changes.items()}
     tables = {("p", event): ledger.keyed_tables("p", event) for event in ledger.events}
-    stored_checks.check_moments(replace(own, **changed), ledger.index, tables, None)
+    stored_rows.check_moments(replace(own, **changed), ledger.index, tables, None)
 
 
 def first_is(value):
@@ -319,7 +319,7 @@ def test_infinite_losses_are_those_of_the_logarithmic_score(tmp_path):
 
 def test_moments_of_a_cell_have_a_case_with_a_weight(ledger):
     with pytest.raises(InputValueError, match="a case with a positive weight"):
-        stored_checks._check_cells(np.array([0.0]), np.array([1.0]), np.array([1.0]))
+        stored_rows._check_cells(np.array([0.0]), np.array([1.0]), np.array([1.0]))
     with pytest.raises(InputValueError, match="a case with a positive weight"):
-        stored_checks._check_cells(np.array([1.0]), np.array([0.0]), np.array([1.0]))
-    stored_checks._check_cells(np.array([1.0]), np.array([0.5]), np.array([0.25]))
+        stored_rows._check_cells(np.array([1.0]), np.array([0.0]), np.array([1.0]))
+    stored_rows._check_cells(np.array([1.0]), np.array([0.5]), np.array([0.25]))

@@ -13,8 +13,8 @@ from scipy.special import chdtrc, expit, logit, ndtri
 
 from propriety import checks
 from propriety.calibration.calibration_errors import starts_by_share
+from propriety.calibration.calibration_test import log_weight_ratio, weighted_variance
 from propriety.calibration.logistic import OUTER_KNOT, LogisticFit, fit_logistic, natural_spline_basis
-from propriety.calibration.null_scores import log_weight_ratio, weighted_variance
 from propriety.checks import check_level, check_resamples, fresh_seed
 from propriety.errors import InputValueError
 from propriety.result import Floats, Result

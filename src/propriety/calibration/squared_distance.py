@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import chdtrc, chdtri, eval_legendre, logit, ndtri
 
 from propriety.calibration.calibration_errors import starts_by_share
-from propriety.calibration.null_scores import DEGREES, null_scores, residual_variance
+from propriety.calibration.calibration_test import DEGREES, null_scores, residual_variance
 from propriety.result import Floats
 from propriety.tables.cases import IdentityCache
 from propriety.tables.forecast_table import ForecastTable

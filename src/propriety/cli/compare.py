@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from propriety.cli.config import near_names
 from propriety.cli.evaluate import evaluation_of_files
 from propriety.cli.gate_facts import Facts
 from propriety.cli.gate_outputs import GatedCommand, Gates, Summary, gate_options
@@ -14,7 +13,7 @@ from propriety.cli.imports import imported_rule
 from propriety.cli.inputs import found_files
 from propriety.cli.machine import document, written
 from propriety.cli.messages import estimate, say, show_table, stage
-from propriety.cli.options import COLUMNS, DIALECT, FILES, JSON, PROBLEM, Group, command, option, taken
+from propriety.cli.options import COLUMNS, DIALECT, FILES, JSON, PROBLEM, Group, command, near_names, option, taken
 from propriety.cli.outputs import STDOUT, check_targets, write
 from propriety.errors import InputValueError
 from propriety.evaluation.evaluation import Evaluation

@@ -19,7 +19,7 @@ from propriety.cli.spreadsheets import read_sheets
 from propriety.cli.text_heads import Compression, Dialect, line_too_long, names_in_queries
 from propriety.cli.texts import Role, Texts, literal
 from propriety.errors import InputValueError
-from propriety.storage.parquet_files import pyarrow
+from propriety.storage.files import pyarrow
 
 if TYPE_CHECKING:
     import duckdb

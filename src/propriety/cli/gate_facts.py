@@ -10,16 +10,16 @@ from functools import cache, partial
 from pathlib import Path as File
 from typing import Any
 
-from propriety.cli.config import near_names
 from propriety.cli.inputs import shown
 from propriety.cli.machine import VERSIONS
+from propriety.cli.options import near_names
 from propriety.errors import InputValueError
 from propriety.evaluation.evaluation import Evaluation
 from propriety.evaluation.words import calibration_outcome
 from propriety.inference.calibration_summary import CalibrationOutcome, outcome_as_number
 from propriety.inference.comparison import Comparison
 from propriety.result import Result
-from propriety.storage.parquet_files import checked_version
+from propriety.storage.files import checked_version
 
 BOUNDED = "bounded_"  # Scores that depend on thresholds which their names do not tell.
 GAIN = "recalibration_gain"  # In the headline score, which depends on thresholds and on how rare events are.

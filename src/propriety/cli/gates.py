@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal, TypeAlias
 
-from propriety.cli.config import near_names
 from propriety.cli.gate_facts import Facts, GroupNumbers, Numbers
 from propriety.cli.gate_grammar import (
     Condition,
@@ -25,6 +24,7 @@ from propriety.cli.gate_grammar import (
     Relation,
     Sign,
 )
+from propriety.cli.options import near_names
 from propriety.errors import InputValueError
 from propriety.inference.calibration_summary import CalibrationOutcome
 from propriety.inference.comparison_words import pair_sentence

@@ -17,7 +17,7 @@ from typing import Any, Literal, TypeAlias
 from propriety.cli.outputs import Identity, identity
 from propriety.errors import InputValueError
 from propriety.ledger.ledger_files import is_ledger
-from propriety.storage.parquet_files import METADATA_KEY, pyarrow
+from propriety.storage.files import METADATA_KEY, pyarrow
 from propriety.tables.forecast_table import ForecastTable
 
 Format: TypeAlias = Literal["parquet", "arrow", "arrow stream", "csv", "gzip", "zstd", "excel"]

@@ -16,8 +16,8 @@ from propriety.cli.outputs import STDOUT, check_folder, check_targets, followed,
 from propriety.errors import InputValueError
 from propriety.evaluation.problem import Problem
 from propriety.inference.estimates import counted
-from propriety.ledger.condense import condense as condense_cases
 from propriety.ledger.ledger import Ledger
+from propriety.ledger.sources import condense as condense_cases
 from propriety.number_words import percent
 from propriety.rules.rule import Rule
 from propriety.rules.weights import Thresholds

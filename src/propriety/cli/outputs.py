@@ -14,7 +14,7 @@ from propriety.cli.interrupts import check_interrupt
 from propriety.cli.messages import visible_name
 from propriety.errors import InputValueError
 from propriety.ledger.ledger_files import is_ledger
-from propriety.storage.whole_files import replacing
+from propriety.storage.files import replacing
 
 Identity: TypeAlias = tuple[int, int] | Path
 

@@ -13,13 +13,12 @@ import click
 
 from propriety.cli.apply import apply
 from propriety.cli.compare import compare
-from propriety.cli.config import origin
 from propriety.cli.evaluate import evaluate
 from propriety.cli.interrupts import exit_code, hear_signals, was_interrupted
 from propriety.cli.ledgers import condense, merge
 from propriety.cli.messages import block, one_line, visible
 from propriety.cli.monitor import monitor
-from propriety.cli.options import numbers_joined
+from propriety.cli.options import numbers_joined, origin
 from propriety.cli.plan import plan
 from propriety.cli.recalibrate import recalibrate
 from propriety.cli.segments import segments

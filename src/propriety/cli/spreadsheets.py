@@ -15,7 +15,7 @@ from propriety.cli.inputs import check_columns, shown
 from propriety.cli.texts import MOST_WORDS, PATTERNS
 from propriety.errors import InputValueError, MissingDependencyError
 from propriety.inference.segment_columns import MOST_LABELS
-from propriety.storage.parquet_files import pyarrow
+from propriety.storage.files import pyarrow
 from propriety.tables.frames import first_repeated
 
 MOST_CONTENT = 2**30  # Bytes of the decompressed content of a file.

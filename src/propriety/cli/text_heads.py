@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from propriety.cli.inputs import check_columns, shown
 from propriety.errors import InputValueError
-from propriety.storage.parquet_files import pyarrow
+from propriety.storage.files import pyarrow
 from propriety.tables.frames import first_repeated
 
 Compression: TypeAlias = Literal["none", "gzip", "zstd"]

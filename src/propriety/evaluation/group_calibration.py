@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.calibration.calibration_test import FEWEST, FEWEST_EQUAL, FEWEST_UNITS
-from propriety.calibration.null_scores import log_weight_ratio
+from propriety.calibration.calibration_test import FEWEST, FEWEST_EQUAL, FEWEST_UNITS, log_weight_ratio
 from propriety.inference.calibration_numbers import (
     CalibrationNumbers,
     calibration_numbers,

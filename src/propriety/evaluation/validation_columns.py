@@ -28,8 +28,8 @@ from propriety.inference.estimation import estimate_or_note
 from propriety.inference.measures import Mean, Measure, bounds_of
 from propriety.inference.ranking_measures import AreaUnderRoc
 from propriety.inference.verdicts import Names
-from propriety.ledger.condense import condense
 from propriety.ledger.ledger import Ledger
+from propriety.ledger.sources import condense
 from propriety.number_words import capitalized
 from propriety.progress import mapped
 from propriety.result import Floats, Result, tuples_of

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from propriety.calibration.calibration_errors import rows_of
-from propriety.calibration.null_scores import NullScores, group_of_cases, null_scores
+from propriety.calibration.calibration_test import NullScores, group_of_cases, null_scores
 from propriety.result import Floats
 from propriety.tables.cases import Cases
 from propriety.tables.censoring import Censoring

@@ -9,8 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from propriety.calibration.class_scores import class_scores
-from propriety.calibration.class_test import MOST_EXACT, ClassTest, DistanceSum, class_test, pooled_cases, pooled_table
+from propriety.calibration.class_test import (
+    MOST_EXACT,
+    ClassTest,
+    DistanceSum,
+    class_scores,
+    class_test,
+    pooled_cases,
+    pooled_table,
+)
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.calibration_numbers import CalibrationNumbers, numbers_of_event, outcomes_of, ratio_limits
 from propriety.inference.class_views import Lines, class_tables, class_test_of_cases, class_test_of_tables, lines_of

@@ -11,10 +11,19 @@ from typing import NamedTuple
 import narwhals as nw
 import numpy as np
 
-from propriety.calibration.calibration_test import views_of
-from propriety.calibration.class_scores import SAME, ClassScores, line_of_table, standardised
-from propriety.calibration.class_test import MOST_EXACT, SMALLEST, ClassTest, View, joined_test, line_p_values
-from propriety.calibration.null_scores import NullScores
+from propriety.calibration.calibration_test import NullScores, views_of
+from propriety.calibration.class_test import (
+    MOST_EXACT,
+    SAME,
+    SMALLEST,
+    ClassScores,
+    ClassTest,
+    View,
+    joined_test,
+    line_of_table,
+    line_p_values,
+    standardised,
+)
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.calibration_testing import calibration_test_of
 from propriety.inference.dependence import hac, sums_of_units

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.calibration.calibration_errors import rows_of
-from propriety.calibration.null_scores import NullScores, group_of_cases
+from propriety.calibration.calibration_test import NullScores, group_of_cases
 from propriety.calibration.squared_distance import Regression, Spread
 from propriety.inference.cluster_errors import effective_number
 from propriety.inference.dependence import hac, sums_of_units

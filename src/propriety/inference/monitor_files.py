@@ -25,8 +25,7 @@ from propriety.inference.stream_evidence import Evidence
 from propriety.inference.stream_states import DayRows, StreamStates
 from propriety.ledger.stored_rows import stored_labels
 from propriety.rules.catalogue import rule_from_dict, rule_to_dict
-from propriety.storage.parquet_files import checked_fields, checked_version, pyarrow
-from propriety.storage.whole_files import locked, write_whole
+from propriety.storage.files import checked_fields, checked_version, locked, pyarrow, write_whole
 from propriety.tables.labels import plain_labels
 
 if TYPE_CHECKING:

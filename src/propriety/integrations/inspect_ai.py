@@ -18,8 +18,15 @@ from typing import Any, TypeAlias
 from propriety import checks
 from propriety.checks import is_number
 from propriety.errors import InputTypeError, InputValueError, MissingValuesError
-from propriety.integrations.log_files import archived_objects, field_of, file_at, inside, object_of
-from propriety.integrations.logged_answers import AnswerRow, LoggedAnswers
+from propriety.integrations.logged_answers import (
+    AnswerRow,
+    LoggedAnswers,
+    archived_objects,
+    field_of,
+    file_at,
+    inside,
+    object_of,
+)
 from propriety.tables.cases import TOLERANCE
 from propriety.tables.validation import Missing
 

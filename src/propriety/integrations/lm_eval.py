@@ -14,8 +14,7 @@ import numpy as np
 
 from propriety import checks
 from propriety.errors import InputTypeError, InputValueError
-from propriety.integrations.log_files import field_of, file_at, inside, line_objects
-from propriety.integrations.logged_answers import AnswerRow, LoggedAnswers
+from propriety.integrations.logged_answers import AnswerRow, LoggedAnswers, field_of, file_at, inside, line_objects
 from propriety.result import Floats
 
 __all__ = ["read_lm_eval"]

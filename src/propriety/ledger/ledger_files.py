@@ -19,8 +19,13 @@ import numpy as np
 from propriety.errors import InputTypeError, InputValueError
 from propriety.ledger.key_index import merged_labels
 from propriety.ledger.moments import OUTCOME
-from propriety.ledger.stored_checks import RESERVED, RESTORE, SCHEMA, check_facts, check_moments, check_tables
 from propriety.ledger.stored_rows import (
+    RESERVED,
+    RESTORE,
+    SCHEMA,
+    check_facts,
+    check_moments,
+    check_tables,
     indexed,
     is_same,
     keyed_tables,

@@ -18,7 +18,7 @@ from propriety.ledger.key_index import KeyIndex
 from propriety.ledger.keyed_tables import KeyedTables
 from propriety.ledger.ledger import Ledger
 from propriety.result import frame_of
-from propriety.storage.parquet_files import checked_fields, checked_version
+from propriety.storage.files import checked_fields, checked_version
 from propriety.tables.events import Event
 from propriety.tables.frames import are_names
 

@@ -18,7 +18,7 @@ import numpy as np
 from propriety import checks
 from propriety.errors import InputTypeError, InputValueError, MissingDependencyError, UnsupportedOperationError
 from propriety.plain_data import plain
-from propriety.storage.parquet_files import checked_fields, checked_version
+from propriety.storage.files import checked_fields, checked_version
 from propriety.upward import upward
 
 Dialect: TypeAlias = Literal["duckdb", "postgres", "spark", "bigquery", "snowflake"]

@@ -15,7 +15,7 @@ from propriety.report.evaluation import page_of
 from propriety.report.figures import without_pictures
 from propriety.report.labels import steady
 from propriety.report.page import Table
-from propriety.storage.whole_files import write_whole
+from propriety.storage.files import write_whole
 
 # Characters with a meaning in LaTeX, and those that old engines do not have.
 ESCAPED = str.maketrans(

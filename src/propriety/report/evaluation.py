@@ -6,7 +6,7 @@ import platform
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from propriety.evaluation.card_html import page_html
+from propriety.evaluation.card import page_html
 from propriety.evaluation.card_rows import ALONE, ASKED, DECISIONS, FORECASTS, ORDER, question_of_groups
 from propriety.evaluation.evaluation import Evaluation
 from propriety.report import texts

@@ -16,7 +16,7 @@ from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup
 from numpy.typing import NDArray
 
-from propriety.evaluation.card_html import STYLE
+from propriety.evaluation.card import STYLE
 from propriety.number_words import fixed, percent
 from propriety.plots.drawing import COLORS, DASHES
 from propriety.report.cells import Estimate, cells_of
@@ -25,7 +25,7 @@ from propriety.report.page import Facts, Figure, Item, Page, Section, Table
 from propriety.report.payload import json_for_html
 from propriety.report.svg import CONTROLS, adopt
 from propriety.report.threshold_ranking import ThresholdRanking, reading
-from propriety.storage.whole_files import write_whole
+from propriety.storage.files import write_whole
 
 if TYPE_CHECKING:
     from os import PathLike

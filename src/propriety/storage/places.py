@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from propriety.errors import InputTypeError, InputValueError, MissingDependencyError
-from propriety.storage.whole_files import locked, replacing, write_durably
+from propriety.storage.files import locked, replacing, write_durably
 
 
 class ChangedError(Exception):

@@ -20,7 +20,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from propriety.errors import InputValueError
-from propriety.storage.parquet_files import checked_fields, checked_version, first_line, pyarrow
+from propriety.storage.files import checked_fields, checked_version, first_line, pyarrow
 from propriety.storage.places import ChangedError, Place
 
 Rows: TypeAlias = Any  # An Arrow table.

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.result import Floats
-from propriety.storage.parquet_files import pyarrow
+from propriety.storage.files import pyarrow
 from propriety.tables.events import Event
 from propriety.tables.lazy_cases import LazyCases
 from propriety.tables.queries import Lazy, encoded, fetched, flag, unsupported

@@ -12,7 +12,7 @@ import numpy as np
 from propriety.checks import check_cells
 from propriety.errors import InputTypeError, InputValueError
 from propriety.result import Floats, Result
-from propriety.storage.parquet_files import read_parquet, write_parquet
+from propriety.storage.files import read_parquet, write_parquet
 from propriety.tables import frames, pooling, table_laws
 from propriety.tables.cases import Cases, check_nothing_beside
 from propriety.tables.events import Event

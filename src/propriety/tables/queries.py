@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from propriety import demands
 from propriety.errors import InputTypeError, InputValueError, UnsupportedOperationError, Wording
-from propriety.storage.parquet_files import pyarrow
+from propriety.storage.files import pyarrow
 from propriety.tables import frames
 
 Lazy: TypeAlias = nw.LazyFrame[Any]

@@ -11,7 +11,7 @@ import numpy as np
 from propriety.checks import check_cells
 from propriety.errors import InputTypeError, InputValueError
 from propriety.result import Floats
-from propriety.storage import parquet_files
+from propriety.storage import files
 from propriety.tables import pooling
 
 if TYPE_CHECKING:
@@ -187,8 +187,8 @@ FIELDS = (*COLUMNS, "n", "n_events", *FACTS)
 
 def stored_fields(data: Mapping[str, Any], schema: str, version: int) -> dict[str, Any]:
     """Return the fields of a stored table. They are not checked yet."""
-    parquet_files.checked_version(data, schema, version)
-    stored = parquet_files.checked_fields(data, schema, FIELDS, optional=["refined", *COLUMNS[3:]])
+    files.checked_version(data, schema, version)
+    stored = files.checked_fields(data, schema, FIELDS, optional=["refined", *COLUMNS[3:]])
     for name, least in (("n", 1), ("n_events", 0)):  # Optional when a table is constructed, but not when it is stored.
         whole_number(name, stored[name], least)
     return stored

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from propriety.storage.whole_files import locked, replacing, write_whole
+from propriety.storage.files import locked, replacing, write_whole
 
 
 @pytest.mark.parametrize("mode", [0o640, 0o600, 0o444])
