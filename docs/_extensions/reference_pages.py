@@ -47,7 +47,7 @@ VERBS = {
         sections={
             "Scores by name": ("rules.scores",),
             "Scores by rule": ("rules.scoring",),
-            "Rules": ("rules.families", "rules.ordinal", "rules.penalized"),
+            "Rules": ("rules.families", "rules.ordinal", "rules.class_rules"),
             "Base classes": ("rules.rule", "rules.catalogue"),
         },
     ),

@@ -63,6 +63,12 @@ from propriety.recalibration.maps import prior_correction as prior_correction
 from propriety.recalibration.recalibrate import recalibrate as recalibrate
 from propriety.rules.audit import audit as audit
 from propriety.rules.catalogue import register_rule as register_rule
+from propriety.rules.class_rules import Misclassification as Misclassification
+from propriety.rules.class_rules import PenalizedBrier as PenalizedBrier
+from propriety.rules.class_rules import PenalizedLog as PenalizedLog
+from propriety.rules.class_rules import RankedLog as RankedLog
+from propriety.rules.class_rules import RankedProbability as RankedProbability
+from propriety.rules.class_rules import SquaredAbsoluteRankedProbability as SquaredAbsoluteRankedProbability
 from propriety.rules.families import BetaRegret as BetaRegret
 from propriety.rules.families import BoundedBrier as BoundedBrier
 from propriety.rules.families import BoundedLog as BoundedLog
@@ -74,12 +80,6 @@ from propriety.rules.families import Pseudospherical as Pseudospherical
 from propriety.rules.families import ShiftedBrier as ShiftedBrier
 from propriety.rules.families import Spherical as Spherical
 from propriety.rules.families import Tsallis as Tsallis
-from propriety.rules.ordinal import RankedLog as RankedLog
-from propriety.rules.ordinal import RankedProbability as RankedProbability
-from propriety.rules.ordinal import SquaredAbsoluteRankedProbability as SquaredAbsoluteRankedProbability
-from propriety.rules.penalized import Misclassification as Misclassification
-from propriety.rules.penalized import PenalizedBrier as PenalizedBrier
-from propriety.rules.penalized import PenalizedLog as PenalizedLog
 from propriety.rules.rule import BinaryRule as BinaryRule
 from propriety.rules.rule import ClassRule as ClassRule
 from propriety.rules.rule import Properties as Properties

@@ -126,7 +126,7 @@ def everything(result):
 def test_every_column_of_an_event_is_read_checked_sorted_and_pooled_once(counts, case, monkeypatch):
     if "sample_weight" in SHARED[case]:
         # Without a gain of recalibration, for which weighted cases are split into folds one by one, not by their table.
-        monkeypatch.setattr("propriety.evaluation.recalibration_gains.FEWEST", N + 1)
+        monkeypatch.setattr("propriety.evaluation.made_when_asked.FEWEST", N + 1)
     result = pr.evaluate(Y, MODELS, **SHARED[case], **DRAWS)
     everything(result)
     columns = {"by": "by['site']", "cluster": "cluster", "sample_weight": "sample_weight"}

@@ -8,7 +8,7 @@ import pytest
 from scipy.special import expit
 
 import propriety as pr
-from propriety.evaluation.recalibration_gains import FEWEST, FOLDS
+from propriety.evaluation.made_when_asked import FEWEST, FOLDS
 from propriety.inference.calibration_summary import COST_MARGIN
 from propriety.inference.recalibration_gain import RecalibrationGain
 from propriety.report.recalibration import gains

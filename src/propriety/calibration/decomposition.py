@@ -22,8 +22,8 @@ from propriety.calibration.score_parts import (
 )
 from propriety.errors import InputValueError, Wording
 from propriety.result import Floats, Result
+from propriety.rules.class_rules import RankedProbability
 from propriety.rules.families import BRIER, Brier
-from propriety.rules.ordinal import RankedProbability
 from propriety.rules.rule import Rule
 from propriety.rules.weights import read_grid
 from propriety.tables.forecast_table import ForecastTable, Outcomes

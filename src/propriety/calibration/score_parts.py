@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from propriety.calibration.blocks import Blocks
 from propriety.errors import ImproperRuleError
 from propriety.result import Floats
+from propriety.rules.class_rules import SquaredAbsoluteRankedProbability
 from propriety.rules.families import ShiftedBrier
-from propriety.rules.ordinal import SquaredAbsoluteRankedProbability
 from propriety.rules.rule import BinaryRule, Rule, binary_rule, check_rule
 from propriety.rules.scoring import mean_loss, weighted_sum
 from propriety.tables.forecast_table import ForecastTable

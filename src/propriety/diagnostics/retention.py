@@ -21,7 +21,7 @@ from propriety.errors import InputTypeError, InputValueError
 from propriety.number_words import percent
 from propriety.progress import track
 from propriety.result import Floats, Result
-from propriety.rules.ordinal import RankedProbability
+from propriety.rules.class_rules import RankedProbability
 from propriety.rules.rule import Rule
 from propriety.tables.arrays import read_array
 from propriety.tables.cases import Cases

@@ -18,8 +18,8 @@ from propriety.inference.measures import MeanScore, Measure, NetBenefit, Skill
 from propriety.inference.ranking_measures import AreaUnderRoc
 from propriety.inference.shown_names import on_one_line
 from propriety.number_words import capitalized, percent
+from propriety.rules.class_rules import Misclassification
 from propriety.rules.families import BRIER
-from propriety.rules.penalized import Misclassification
 
 if TYPE_CHECKING:
     from propriety.evaluation.class_table import EvaluatedClasses

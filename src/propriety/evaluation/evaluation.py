@@ -25,9 +25,8 @@ from propriety.evaluation.calls import Calls, takes, versions
 from propriety.evaluation.card import Card, card_of
 from propriety.evaluation.class_table import ClassAnalyses, class_means
 from propriety.evaluation.group_calibration import GroupCalibration, calibration_of_groups, class_calibration_of_groups
-from propriety.evaluation.made_when_asked import MadeWhenAsked
+from propriety.evaluation.made_when_asked import MadeWhenAsked, RecalibrationGains
 from propriety.evaluation.problem import Problem
-from propriety.evaluation.recalibration_gains import RecalibrationGains
 from propriety.inference.calibration_summary import CalibrationSummary, calibration_of, outcome_as_number
 from propriety.inference.comparison import Comparison, compare_of
 from propriety.inference.estimates import Estimate
@@ -38,8 +37,8 @@ from propriety.inference.slices import slices_by_key
 from propriety.ledger.ledger import Kind, Ledger
 from propriety.progress import track
 from propriety.result import Floats, Result
+from propriety.rules.class_rules import RankedProbability
 from propriety.rules.families import Brier
-from propriety.rules.ordinal import RankedProbability
 from propriety.rules.weights import Thresholds
 from propriety.tables.events import Event
 from propriety.tables.forecast_table import ForecastTable

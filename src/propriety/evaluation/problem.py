@@ -20,9 +20,8 @@ from propriety.inference.measures import (
 from propriety.inference.ranking_measures import AreaUnderRoc
 from propriety.inference.slices import rules_of_slices
 from propriety.ledger.ledger import Kind
+from propriety.rules.class_rules import Misclassification, PenalizedBrier, RankedProbability
 from propriety.rules.families import BRIER, BoundedBrier, BoundedLog, Log
-from propriety.rules.ordinal import RankedProbability
-from propriety.rules.penalized import Misclassification, PenalizedBrier
 from propriety.rules.rule import Rule
 from propriety.rules.weights import Thresholds
 

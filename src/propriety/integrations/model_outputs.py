@@ -22,10 +22,9 @@ from propriety import checks
 from propriety.errors import InputValueError
 from propriety.integrations import load_library
 from propriety.result import Floats
+from propriety.rules.class_rules import Misclassification, PenalizedLog, RankedLog, missed
 from propriety.rules.families import BoundedLog, Brier, Log, Pseudospherical, Spherical, Tsallis
 from propriety.rules.operations import NUMPY, Column, Operations
-from propriety.rules.ordinal import RankedLog
-from propriety.rules.penalized import Misclassification, PenalizedLog, missed
 from propriety.rules.rule import BinaryRule, ClassRule, Rule
 from propriety.tables.cases import TOLERANCE, rounding_of_rows
 from propriety.tables.validation import read_forecast

@@ -16,9 +16,8 @@ from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.integrations import load_library
 from propriety.integrations.model_outputs import event_or_rows
 from propriety.integrations.recalibrated_classifier import MapTransformer, RecalibratedClassifier
+from propriety.rules.class_rules import PenalizedBrier, PenalizedLog, RankedProbability
 from propriety.rules.families import Brier, Log, Spherical
-from propriety.rules.ordinal import RankedProbability
-from propriety.rules.penalized import PenalizedBrier, PenalizedLog
 from propriety.rules.rule import Rule, check_rule
 from propriety.rules.scoring import mean_score
 from propriety.tables.labels import Labels

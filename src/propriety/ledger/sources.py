@@ -18,10 +18,9 @@ from propriety.ledger.key_index import KeyIndex
 from propriety.ledger.keyed_tables import KeyedTables
 from propriety.ledger.ledger import Kind, Ledger
 from propriety.ledger.moments import OUTCOME, Moments
+from propriety.rules.class_rules import Misclassification, PenalizedBrier, RankedProbability
 from propriety.rules.families import Brier, Log
 from propriety.rules.functions import Excess
-from propriety.rules.ordinal import RankedProbability
-from propriety.rules.penalized import Misclassification, PenalizedBrier
 from propriety.rules.rule import Rule, check_rule
 from propriety.tables.cases import Cases, check_nothing_beside
 from propriety.tables.censored_outcomes import CensoredOutcomes

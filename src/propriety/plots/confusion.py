@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.patches import Rectangle
 
-from propriety.evaluation.confusion import Confusion
+from propriety.evaluation.class_table import Confusion
 from propriety.plots.drawable_names import drawable_list
 from propriety.plots.drawing import COLORS, SMALL, draw, new_axes
 

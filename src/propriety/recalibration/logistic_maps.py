@@ -129,11 +129,6 @@ class BetaMap(RecalibrationMap):
         return expit_of(self.c + self.a * x + (self.a - self.b) * ops.log(1.0 - inside), reach, ops)
 
     @property
-    def is_monotone(self) -> bool:
-        """True, because a and b are nonnegative."""
-        return True
-
-    @property
     def formula(self) -> str:
         """The map in one line."""
         return f"logit q = {self.c:.4g} + {self.a:.4g} log p - {self.b:.4g} log(1 - p)"

@@ -59,9 +59,9 @@ class RecalibrationMap(StoredMap):
         """Return the map applied to a column, in operations that engines support."""
 
     @property
-    @abstractmethod
     def is_monotone(self) -> bool:
-        """Whether the map is nondecreasing."""
+        """Whether the map is nondecreasing, as all kinds are but a logistic map with a negative slope."""
+        return True
 
     def expression(self, column: str | nw.Expr) -> nw.Expr:
         """Return the map applied to a column as a narwhals expression, for any engine that narwhals supports.
@@ -135,11 +135,6 @@ class IdentityMap(RecalibrationMap):
     def written(self, p: Column, ops: Written) -> Column:
         """Return the map applied to a column."""
         return ops.clip(p, self.floor, 1.0 - self.floor) if self.floor else p
-
-    @property
-    def is_monotone(self) -> bool:
-        """True."""
-        return True
 
     @property
     def formula(self) -> str:
@@ -321,11 +316,6 @@ class IsotonicMap(RecalibrationMap):
         return piecewise(p, [partial(piece, place) for place in range(-1, len(starts))], breaks, ops)
 
     @property
-    def is_monotone(self) -> bool:
-        """True."""
-        return True
-
-    @property
     def formula(self) -> str:
         """The map in one line."""
         return f"a nondecreasing piecewise linear function with {len(self.forecast):,} points"
@@ -404,11 +394,6 @@ class OddsMap(RecalibrationMap):
         del ops
         raised = self.factor * p
         return raised / (raised + (1.0 - p))
-
-    @property
-    def is_monotone(self) -> bool:
-        """True."""
-        return True
 
     @property
     def formula(self) -> str:

@@ -108,11 +108,6 @@ class SplineMap(RecalibrationMap):
         return expit_of(curve, reach, ops)
 
     @property
-    def is_monotone(self) -> bool:
-        """True, because all slopes are nonnegative."""
-        return True
-
-    @property
     def formula(self) -> str:
         """The map in one line."""
         slopes = ", ".join(f"{slope:.4g}" for slope in self.slopes)

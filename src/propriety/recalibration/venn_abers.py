@@ -93,11 +93,6 @@ class VennAbersMap(RecalibrationMap):
         return piecewise(p, [partial(ops.constant, value) for value in values], steps, ops)
 
     @property
-    def is_monotone(self) -> bool:
-        """True, because both probabilities are nondecreasing."""
-        return True
-
-    @property
     def formula(self) -> str:
         """The map in one line."""
         return f"p1 / (1 - p0 + p1), step functions with {len(self.low):,} and {len(self.high):,} steps"

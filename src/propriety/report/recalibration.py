@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from propriety.evaluation.evaluation import Evaluation
-from propriety.evaluation.recalibration_gains import FOLDS
+from propriety.evaluation.made_when_asked import FOLDS
 from propriety.number_words import percent
 from propriety.recalibration.maps import RecalibrationMap
 from propriety.recalibration.result import Gain, Recalibration, formula_of

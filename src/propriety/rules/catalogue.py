@@ -8,6 +8,14 @@ from functools import cache
 from typing import Any, ClassVar
 
 from propriety.errors import InputValueError, UnsupportedOperationError
+from propriety.rules.class_rules import (
+    Misclassification,
+    PenalizedBrier,
+    PenalizedLog,
+    RankedLog,
+    RankedProbability,
+    SquaredAbsoluteRankedProbability,
+)
 from propriety.rules.families import (
     BetaRegret,
     BoundedBrier,
@@ -21,8 +29,6 @@ from propriety.rules.families import (
     Spherical,
     Tsallis,
 )
-from propriety.rules.ordinal import RankedLog, RankedProbability, SquaredAbsoluteRankedProbability
-from propriety.rules.penalized import Misclassification, PenalizedBrier, PenalizedLog
 from propriety.rules.rule import Rule
 
 RULES: tuple[Rule, ...] = (

@@ -12,9 +12,13 @@ from typing import Literal
 from numpy.typing import ArrayLike
 
 from propriety.result import Score
+from propriety.rules.class_rules import (
+    PenalizedBrier,
+    PenalizedLog,
+    RankedProbability,
+    SquaredAbsoluteRankedProbability,
+)
 from propriety.rules.families import BoundedBrier, BoundedLog, BoundedNetBenefit, Brier, Log, Normalize, Spherical
-from propriety.rules.ordinal import RankedProbability, SquaredAbsoluteRankedProbability
-from propriety.rules.penalized import PenalizedBrier, PenalizedLog
 from propriety.rules.rule import Ties
 from propriety.rules.scoring import mean_score, paired_scores
 from propriety.rules.weights import read_range
