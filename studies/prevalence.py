@@ -105,7 +105,10 @@ def case_control(design: Design, replicates: int) -> list[dict[str, object]]:
     weight = np.where(outcome == 1, RATE, 1.0 - RATE)
     tables = {name: ForecastTable.from_predictions(outcome, p, sample_weight=weight) for name, p in drawn.items()}
     tables = {name: table.grid(2**16) for name, table in tables.items()}
-    truth = {name: pr.estimate(tables["full"], measure=one).value for name, one in MEASURES.items()}
+    truth = {
+        name: pr.estimate(pr.Ledger.of_tables({"full": tables["full"]}), measure=one).value
+        for name, one in MEASURES.items()
+    }
     apart = float(pr.brier_score(tables["full"]) - pr.brier_score(tables["dim"]))
     y = np.repeat([1, 0], design[:2])
     plain_weight = np.where(y == 1, RATE / design.events, (1.0 - RATE) / design.others)

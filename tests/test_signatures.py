@@ -30,8 +30,6 @@ DIFFERENT = {
         "Outcomes | Ledger": "tests of calibration, and uncertainty of decisions, also read a ledger",
         "ArrayLike | IntoFrame | Mapping[str, ArrayLike]": "`cases` reads what all others are given",
         "Data": "analyses of several models also read frames and ledgers",
-        "Data | Mapping[str, ForecastTable]": "`evaluate` also reads the forecast table of each model",
-        "Data | Mapping[Any, ForecastTable]": "`recalibrate` also reads the forecast table of each fold",
     },
     "time": {
         "None = None": "what makes statements about cases refuses it, because it could mean two things",
@@ -63,7 +61,7 @@ DIFFERENT = {
         "str = 'site'": "`meta_analysis` reads a ledger, and this is the name of one of its keys",
     },
     "y_proba": {
-        "ArrayLike | None = None": "a forecast table already holds the forecasts",
+        "ArrayLike | None = None": "cases and ledgers already hold the forecasts",
         "ArrayLike": "`bayes_decisions` and `estimate_prevalence` read forecasts without outcomes",
     },
     "forecasts": {
@@ -71,7 +69,7 @@ DIFFERENT = {
         "Forecasts": "`horizon_curve` reads one column per horizon, and no frame or ledger",
         "ArrayLike | Ledger": "`late_labels` reads reports instead of outcomes",
         "ArrayLike": "`before_labels` has forecasts without outcomes",
-        "ArrayLike | Mapping[str, ArrayLike] | ForecastTable | Ledger | None = None": (
+        "ArrayLike | Mapping[str, ArrayLike] | Ledger | None = None": (
             "`plan` has forecasts without outcomes, of one model or two, or only a prevalence and an area"
         ),
     },

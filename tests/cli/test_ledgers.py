@@ -43,16 +43,6 @@ def test_ledgers_of_shards_add_to_the_ledger_of_all(folder, run, columns, monkey
     assert found.cells == cells
 
 
-def test_tables_are_added(folder, run, columns):
-    for name, rows in (("one", slice(None, 100)), ("two", slice(100, None))):
-        table = ForecastTable.from_predictions(columns["y"][rows], columns["honest"][rows])
-        (table if name == "one" else table.grid(256)).to_parquet(folder / f"{name}.parquet")
-    result = run("merge", "one.parquet", "two.parquet", "--cells", 64, "-o", "all.parquet")
-    assert result.stdout.startswith("300 cases in ")
-    found = ForecastTable.from_parquet(folder / "all.parquet")
-    assert (found.n, found.cells) == (300, 64)
-
-
 def test_a_ledger_is_evaluated_as_its_cases(run):
     given = ("--thresholds", "0.1", "0.3", *FEW, "--json", "-")
     run("condense", "p.csv", *BOTH, "--by", "site", "--by", "site,day", "--thresholds", "0.1", "0.3", "-o", "ledger")
@@ -65,16 +55,6 @@ def test_a_ledger_is_evaluated_as_its_cases(run):
     assert of_ledger["slices"]["by"] == ["site", "site, day"]
     compared = json.loads(run("compare", "ledger", *FEW, "--rule", "log", "--json", "-").stdout)
     assert compared["measure"] == "log"
-
-
-def test_tables_are_evaluated_as_models(run, folder, columns):
-    for name in ("honest", "bold"):
-        ForecastTable.from_predictions(columns["y"], columns[name]).to_parquet(folder / f"{name}.parquet")
-    of_tables = json.loads(run("evaluate", "honest.parquet", "bold.parquet", *FEW, "--json", "-").stdout)
-    of_cases = json.loads(run("evaluate", "p.csv", *BOTH, *FEW, "--json", "-").stdout)
-    assert of_tables["models"] == ["honest", "bold"]
-    for key in ("honest/brier", "bold/log", "bold/miscalibration", "n"):
-        assert of_tables["metrics"][key] == pytest.approx(of_cases["metrics"][key], rel=1e-12)
 
 
 def test_labels_and_missing_values(folder, run):
@@ -108,41 +88,31 @@ def test_an_error_leaves_no_folder(folder, refusal):
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["merge", "p.parquet", "-o", "x.parquet"], "merge adds ledgers or forecast tables; these are files of cases"),
-        (["merge", "t.parquet", "p.parquet", "-o", "x.parquet"], "t.parquet is a forecast table and p.parquet is not"),
-        (["merge", "t.parquet", "./t.parquet", "-o", "x.parquet"], "t.parquet is named again"),
-        (["merge", "t.parquet", "-o", "t.parquet"], "it is one of the files that are read"),
-        (["merge", "t.parquet", "-o", "-"], "--output must be a file"),
-        (["merge", "t.parquet", "-o", "x.parquet", "--cells", "3"], "power of two"),
-        (["merge", "t.parquet"], "Missing option '-o' / '--output'"),
-        (["condense", "t.parquet", *CASES, "-o", "x"], "these are forecast tables"),
+        (["merge", "p.parquet", "-o", "x"], "merge adds ledgers; these are files of cases"),
+        (["merge", "ledger", "./ledger", "-o", "x"], "ledger is named again"),
+        (["merge", "ledger", "-o", "-"], "--output must be a folder"),
+        (["merge", "ledger", "-o", "x", "--cells", "3"], "power of two"),
+        (["merge", "ledger"], "Missing option '-o' / '--output'"),
         (["condense", "ledger", *CASES, "-o", "x"], "these are ledgers"),
         (["condense", "p.csv", *CASES, "-o", "sub"], "sub cannot be written; it exists already"),
         (["condense", "p.csv", *CASES, "-o", "-"], "--output must be a folder"),
         (["condense", "p.csv", *CASES, "-o", "nowhere/x"], "there is no folder"),
         (["merge", "other", "-o", "ledger"], "ledger holds other cases already"),
-        (["merge", "ledger", "t.parquet", "-o", "x"], "ledger is a ledger and t.parquet is not"),
+        (["merge", "ledger", "p.parquet", "-o", "x"], "ledger is a ledger and p.parquet is not"),
         (["merge", "sub", "-o", "x"], "sub is a folder, not a file"),
-        (["recalibrate", "ledger"], "these are ledgers"),
         (["evaluate", "ledger", "--by", "site"], "--by is for files of cases; these are ledgers"),
-        (["evaluate", "t.parquet", "--outcome", "y"], "--outcome is for files of cases"),
-        (["evaluate", "t.parquet", "--forecast", "a"], "--forecast is for files of cases"),
-        (["evaluate", "t.parquet", "--classes", "a,b"], "--classes is for files of cases"),
-        (["evaluate", "t.parquet", "--ordered"], "--ordered is for files of cases"),
-        (["evaluate", "t.parquet", "sub/t.parquet"], "'t' occurs twice"),
-        (["compare", "t.parquet", "u.parquet"], "which needs the individual cases or their sums"),
+        (["evaluate", "ledger", "--outcome", "y"], "--outcome is for files of cases"),
+        (["evaluate", "ledger", "--forecast", "a"], "--forecast is for files of cases"),
+        (["evaluate", "ledger", "--classes", "a,b"], "--classes is for files of cases"),
+        (["evaluate", "ledger", "--ordered"], "--ordered is for files of cases"),
     ],
     ids=lambda value: "" if isinstance(value, str) else " ".join(value),
 )
 def test_refusals(folder, refusal, arguments, told):
     (folder / "sub").mkdir()
-    table = ForecastTable.from_predictions([0, 1, 1], [0.2, 0.4, 0.9])
-    for name in ("t.parquet", "u.parquet", "sub/t.parquet"):
-        table.to_parquet(folder / name)
     pr.condense([0, 1, 1], {"a": [0.2, 0.4, 0.9]}).to_parquet(folder / "ledger")
     pr.condense([0, 1, 0], {"a": [0.2, 0.4, 0.9]}).to_parquet(folder / "other")
     assert told in refusal(*arguments)
-    assert not (folder / "x.parquet").exists()
     assert not (folder / "x").exists()
 
 
@@ -180,11 +150,10 @@ def test_what_a_ledger_of_other_thresholds_does_not_allow_is_named(run, refusal)
 @pytest.mark.parametrize(
     "typed", [("--decimal", ","), ("--null", "NA"), ("--missing", "drop"), ("--sheet", "a")], ids=str
 )
-def test_options_of_cases_are_refused_for_ledgers_and_tables(run, refusal, folder, columns, typed):
+def test_options_of_cases_are_refused_for_ledgers(run, refusal, typed):
     assert run("condense", "p.csv", "--outcome", "y", "--forecast", "honest", "-o", "ledger").exit_code == 0
-    ForecastTable.from_predictions(columns["y"], columns["honest"]).to_parquet(folder / "table.parquet")
     told = f"{typed[0]} is for files of cases; these are"
     assert told in refusal("evaluate", "ledger", *typed)
-    assert told in refusal("recalibrate", "table.parquet", *typed)
+    assert told in refusal("recalibrate", "ledger", *typed)
     if typed[0] != "--missing":
-        assert told in refusal("plan", "table.parquet", "--width", "auc=0.1", *typed)
+        assert told in refusal("plan", "ledger", "--width", "auc=0.1", *typed)

@@ -5,7 +5,6 @@ import json
 import pytest
 
 import propriety as pr
-from propriety.tables.forecast_table import ForecastTable
 
 
 def test_numbers(run):
@@ -27,11 +26,11 @@ def test_forecasts_of_files(folder, run, columns, file):
     assert told["summary"] == str(found).splitlines()
 
 
-def test_tables_and_ledgers(folder, run, columns):
-    table = ForecastTable.from_predictions(columns["y"], columns["honest"])
-    table.to_parquet(folder / "table.parquet")
-    assert run("plan", "table.parquet").stdout == f"{pr.plan(table)}\n"
-    assert "forecast tables" in run("plan", "table.parquet", "--forecast", "honest").stderr
+def test_ledgers(folder, run, columns):
+    ledger = pr.condense(columns["y"], columns["honest"])
+    ledger.to_parquet(folder / "ledger")
+    assert run("plan", "ledger").stdout == f"{pr.plan(pr.Ledger.from_parquet(folder / 'ledger'))}\n"
+    assert "these are ledgers" in run("plan", "ledger", "--forecast", "honest").stderr
 
 
 @pytest.mark.parametrize(

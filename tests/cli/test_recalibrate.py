@@ -13,7 +13,6 @@ from pyarrow import parquet
 import propriety as pr
 from propriety.recalibration import ClassMap, RecalibrationMap, TemperatureMap
 from propriety.recalibration.segment_map import SegmentEffect, SegmentMap
-from propriety.tables.forecast_table import ForecastTable
 
 CASES = ("--outcome", "y", "--forecast", "bold")
 TEMPERED = TemperatureMap(slope=0.5, floor=1e-6)
@@ -60,15 +59,12 @@ def test_folds_by_an_identifier_are_those_of_the_package(run, columns, folder):
     np.testing.assert_allclose(told["score"], found.score)
 
 
-def test_tables_of_folds(folder, run, columns):
-    for fold in range(3):
-        rows = np.arange(300) % 3 == fold
-        table = ForecastTable.from_predictions(columns["y"][rows], columns["bold"][rows])
-        table.to_parquet(folder / f"fold{fold}.parquet")
-    told = json.loads(run("recalibrate", "fold*.parquet", "--json", "-").stdout)
-    found = pr.recalibrate(columns["y"], columns["bold"], folds=np.arange(300) % 3)
-    np.testing.assert_allclose(told["score"], found.score)
-    assert told["folds"] == "3 folds as given"
+def test_ledgers_are_added_and_assigned_to_folds(folder, run, columns):
+    for name, rows in (("one", slice(None, 100)), ("two", slice(100, None))):
+        pr.condense(columns["y"][rows], columns["bold"][rows]).to_parquet(folder / name)
+    told = json.loads(run("recalibrate", "one", "two", "--seed", 1, "--json", "-").stdout)
+    ledgers = [pr.Ledger.from_parquet(folder / name) for name in ("one", "two")]
+    np.testing.assert_allclose(told["score"], pr.recalibrate(sum(ledgers), seed=1).score)
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import propriety as pr
-from propriety import BoundedBrier, ForecastTable, mean_score
+from propriety import BoundedBrier, mean_score
 from propriety.decisions.agreement import quadratic_weighted_kappa
 from propriety.decisions.expected_cost import expected_cost
 from propriety.decisions.net_benefit import decision_curve
@@ -13,6 +13,7 @@ from propriety.decisions.regret import cost_curve, h_measure, murphy_curve, regr
 from propriety.decisions.roc import roc_curve, top_k
 from propriety.errors import InputValueError, MissingValuesError
 from propriety.rules.weights import BetaWeight
+from propriety.tables.forecast_table import ForecastTable
 
 Y = np.array([0, 1, 0, 1, 1, 0, 0, 1])
 P = np.array([0.1, 0.7, 0.4, 0.3, 0.9, 0.6, 0.2, 0.6])

@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from propriety import Brier, ForecastTable, condense
+from propriety import Brier, condense
 from propriety.errors import InputValueError
+from propriety.tables.forecast_table import ForecastTable
 
 PARTS, ROWS = 24, 100_000
 

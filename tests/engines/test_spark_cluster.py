@@ -10,8 +10,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from propriety import Brier, ForecastTable, condense
+from propriety import Brier, condense
 from propriety.errors import InputValueError
+from propriety.tables.forecast_table import ForecastTable
 
 COUNT = 20_000_000
 QUERY = {"outcome": "y", "forecast": "p", "exact": False, "cells": 2**12}

@@ -160,7 +160,7 @@ def test_tables_give_the_numbers_of_their_cases():
     tables = {
         name: sum(ForecastTable.from_predictions(Y[half], p[half]) for half in halves) for name, p in MODELS.items()
     }
-    merged = pr.evaluate(tables, **draws())
+    merged = pr.evaluate(pr.Ledger.of_tables(tables), **draws())
     assert merged.to_dict() == pytest.approx(whole.to_dict(), rel=1e-11)
     assert (merged.comparison, merged.ranking, merged.slices) == (None, None, None)
 
@@ -168,13 +168,15 @@ def test_tables_give_the_numbers_of_their_cases():
 def test_tables_of_other_cases_are_refused():
     one, other = ForecastTable.from_predictions([0, 1], [0.1, 0.6]), ForecastTable.from_predictions([0], [0.1])
     with pytest.raises(InputValueError, match="tables must be of the same cases; 'a' has 2"):
-        pr.evaluate({"a": one, "b": other})
-    with pytest.raises(InputTypeError, match="y_proba is required with y_true"):
-        pr.evaluate({"a": 3})
-    ledger = pr.condense([0, 1], {"a": [0.1, 0.6]})
-    for given, what in ((one, "a ForecastTable"), ({"a": one}, "ForecastTables"), (ledger, "a Ledger")):
-        with pytest.raises(InputTypeError, match=rf"^{what} holds? .* pass (it|them) without sample_weight"):
-            pr.evaluate(given, sample_weight=[1, 1])
+        pr.Ledger.of_tables({"a": one, "b": other})
+    with pytest.raises(InputTypeError, match="a ForecastTable holds no individual cases"):
+        pr.evaluate(one)
+    with pytest.raises(
+        InputTypeError, match="forecasts must map the models of y_true to their forecasts; got NoneType"
+    ):
+        pr.evaluate({"a": one})
+    with pytest.raises(InputTypeError, match=r"^a Ledger holds .* pass it without sample_weight"):
+        pr.evaluate(pr.condense([0, 1], {"a": [0.1, 0.6]}), sample_weight=[1, 1])
 
 
 def test_flat_keys_have_the_model_in_front_only_where_there_are_several(result):
@@ -390,8 +392,8 @@ def test_names_in_arrays_are_names():
 
 def test_names_of_keys_and_of_tables_are_text():
     table = ForecastTable.from_predictions([0, 1], [0.2, 0.7])
-    with pytest.raises(InputTypeError, match="must map the names of models to their ForecastTable"):
-        pr.evaluate({1: table, 2: table})
+    with pytest.raises(InputTypeError, match="must map the names of models"):
+        pr.Ledger.of_tables({1: table, 2: table})
     with pytest.raises(InputValueError, match="by must name its keys by texts that are not empty; got 1"):
         pr.evaluate([0, 1], [0.2, 0.7], by={1: [0, 1]})
 

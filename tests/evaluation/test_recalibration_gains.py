@@ -58,7 +58,7 @@ def test_tables_ledgers_and_lazy_frames_have_the_gain_of_the_cases(tmp_path):
     tables = {model: ForecastTable.from_predictions(Y, p) for model, p in MODELS.items()}
     frame = pl.LazyFrame({"y": Y, **MODELS})
     for result in (
-        pr.evaluate(tables, seed=5),
+        pr.evaluate(pr.Ledger.of_tables(tables), seed=5),
         pr.evaluate(stored(tmp_path), seed=5),
         pr.evaluate(frame, list(MODELS), outcome="y", seed=5),
     ):
@@ -122,7 +122,9 @@ def test_a_consistent_model_is_not_recalibrated_for_its_verdict(monkeypatch):
 def verdict_of(p, rate, gain=None, n=20_000):
     """The verdict on forecasts whose event rates are known, from tables of many cases."""
     events = np.round(n * rate)
-    result = pr.evaluate(ForecastTable(forecast=p, events=events, non_events=n - events), seed=1)
+    result = pr.evaluate(
+        pr.Ledger.of_tables({"forecast": ForecastTable(forecast=p, events=events, non_events=n - events)}), seed=1
+    )
     if gain is not None:
         result.recalibration.gain = lambda model: gain
     (found,) = result.calibration[result.models[0]].values()

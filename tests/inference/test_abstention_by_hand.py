@@ -177,7 +177,7 @@ class TestAbstention:
                 may_be = k if stats.binomtest(count, k, accuracy, "less").pvalue > 0.025 else may_be
             measure = pr.measures.CoverageAtAccuracy(accuracy, threshold=0.0)
             assert measure.least_limits(table, 0.5, 0.95) == pytest.approx((surely / 120, may_be / 120))
-            found = pr.estimate(table, measure=measure, seed=1)
+            found = pr.estimate(pr.Ledger.of_tables({"forecast": table}), measure=measure, seed=1)
             assert found.low <= surely / 120 + 1e-12
             assert found.high >= may_be / 120 - 1e-12
 

@@ -9,7 +9,6 @@ from scipy.special import expit, logit, stdtrit, xlogy
 
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError
-from propriety.tables.forecast_table import ForecastTable
 
 MEASURES = [
     pr.Brier(),
@@ -31,12 +30,7 @@ def test_values_and_limits_are_those_of_drawn_outcomes():
     rng = np.random.default_rng(1)
     p = expit(rng.normal(-1, 1, 600))
     found = pr.before_labels(p, measures=MEASURES)
-    drawn = np.array(
-        [
-            [pr.estimate(ForecastTable.from_predictions(rng.random(600) < p, p), measure=one).value for one in MEASURES]
-            for _ in range(100)
-        ]
-    )
+    drawn = np.array([[pr.estimate(rng.random(600) < p, p, measure=one).value for one in MEASURES] for _ in range(100)])
     error = (found.chance_high - found.chance_low) / 2 / 1.96
     np.testing.assert_allclose(drawn.std(axis=0), error, rtol=0.3)
     assert (np.abs(drawn.mean(axis=0) - found.expected) < 0.5 * error).all()

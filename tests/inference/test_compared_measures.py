@@ -378,14 +378,14 @@ def test_a_ledger_without_its_cases_compares_what_its_moments_know():
 
 
 def test_tables_of_models_are_compared_by_value_only():
-    tables = {model: ForecastTable.from_predictions(Y, p) for model, p in MODELS.items()}
-    found = compare(tables, None, pr.measures.AreaUnderRoc())
+    ledger = pr.Ledger.of_tables({model: ForecastTable.from_predictions(Y, p) for model, p in MODELS.items()})
+    found = compare(ledger, None, pr.measures.AreaUnderRoc())
     assert found.verdict.tolist() == ["not tested"]
     assert found.difference[0] == pytest.approx(compare(Y, MODELS, pr.measures.AreaUnderRoc()).difference[0], rel=1e-12)
     with pytest.raises(InputValueError, match=r"the ledger has no moments of Brier\(\)"):
-        compare(tables)
-    with pytest.raises(InputTypeError, match="pass them without sample_weight"):
-        compare(tables, sample_weight=WEIGHT)
+        compare(ledger)
+    with pytest.raises(InputTypeError, match="pass it without sample_weight"):
+        compare(ledger, sample_weight=WEIGHT)
 
 
 @pytest.mark.slow

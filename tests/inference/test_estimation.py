@@ -77,11 +77,16 @@ def test_errors_of_means_are_those_of_the_moments(sampling):
 
 
 @settings(max_examples=50)
+def table_alone(y, p, **options):
+    """Return a ledger of a table, without moments and cases."""
+    return pr.Ledger.of_tables({"forecast": ForecastTable.from_predictions(y, p, **options)})
+
+
 @given(samples, st.sampled_from([0, 1, 3, 4, 5, 6, 7, 8, 9, 10]))
 def test_a_table_and_a_ledger_stand_for_their_predictions(drawn, which):
     y, p = zip(*drawn, strict=True)
     one = short(y, p, FORMULAS[which])
-    for held in (ForecastTable.from_predictions(y, p), pr.condense(y, {"forecast": p})):
+    for held in (table_alone(y, p), pr.condense(y, {"forecast": p})):
         other = short(held, None, FORMULAS[which])
         for field in FIELDS:
             np.testing.assert_allclose(getattr(one, field), getattr(other, field), rtol=1e-9, atol=1e-12)
@@ -90,7 +95,7 @@ def test_a_table_and_a_ledger_stand_for_their_predictions(drawn, which):
 
 @pytest.mark.parametrize("measure", [one for one in FORMULAS if one != Discrimination(pr.Log())], ids=name)
 def test_a_weighted_table_has_the_error_of_its_cases(measure):
-    table = ForecastTable.from_predictions(Y, np.round(P, 2), sample_weight=WEIGHT)
+    table = table_alone(Y, np.round(P, 2), sample_weight=WEIGHT)
     one, other = estimate(table, None, measure), estimate(Y, np.round(P, 2), measure, sample_weight=WEIGHT)
     for field in FIELDS:
         assert getattr(one, field) == pytest.approx(getattr(other, field), rel=1e-12)
@@ -98,7 +103,7 @@ def test_a_weighted_table_has_the_error_of_its_cases(measure):
 
 @pytest.mark.slow
 def test_a_weighted_table_alone_has_no_draws():
-    table = ForecastTable.from_predictions(Y, P, sample_weight=WEIGHT)
+    table = table_alone(Y, P, sample_weight=WEIGHT)
     for measure, method in (
         (pr.Brier(), "bootstrap"),
         (Miscalibration(), "bootstrap"),
@@ -118,7 +123,9 @@ def test_a_ledger_on_a_grid_does_not_make_up_means_that_were_not_condensed():
     with pytest.raises(InputValueError, match=r"no moments of Spherical\(\).*there are those of Brier\(\), Log\(\)"):
         estimate(ledger, None, pr.Spherical())
     grid = ForecastTable.from_predictions(Y, P).grid(64)  # It never had any.
-    assert estimate(grid, None, pr.Spherical()).value == pytest.approx(pr.mean_score(grid, rule=pr.Spherical()))
+    assert estimate(pr.Ledger.of_tables({"a": grid}), None, pr.Spherical()).value == pytest.approx(
+        pr.mean_score(grid, rule=pr.Spherical())
+    )
 
 
 @pytest.mark.parametrize("measure", FORMULAS, ids=name)
@@ -345,7 +352,9 @@ def test_views():
 
 
 def test_what_is_refused():
-    table = ForecastTable.from_predictions(Y, P)
+    table = table_alone(Y, P)
+    with pytest.raises(InputTypeError, match="holds no individual cases"):
+        estimate(table.table())
     with pytest.raises(InputTypeError, match="pass it without cluster"):
         estimate(table, cluster=CLUSTER)
     with pytest.raises(InputTypeError, match="pass it without sample_weight"):
@@ -366,7 +375,7 @@ def test_what_is_refused():
     assert estimate(pr.condense(Y, {"a": P, "b": 1 - P}), "b").value == pytest.approx(pr.brier_score(Y, 1 - P))
 
 
-@pytest.mark.parametrize("given", [(Y, P), (ForecastTable.from_predictions(Y, P), None)], ids=["cases", "table"])
+@pytest.mark.parametrize("given", [(Y, P), (table_alone(Y, P), None)], ids=["cases", "table"])
 def test_a_rule_for_rows_scores_one_event(given):
     rows, event = (estimate(*given, rule) for rule in (pr.RankedProbability(), pr.Brier()))
     assert rows.value == pytest.approx(event.value, rel=1e-12)

@@ -140,11 +140,13 @@ def test_numbers_of_a_day(two_models):
     own = two_models.where(day=12, site="b")
     table, score = own.table("m"), pr.estimate(own.table("m"), measure=pr.Brier())
     assert (row["n"], row["event_rate"]) == (table.n, pytest.approx(table.event_rate))
-    ratio = pr.estimate(table, measure=pr.measures.ObservedExpected())
+    ratio = pr.estimate(pr.Ledger.of_tables({"forecast": table}), measure=pr.measures.ObservedExpected())
     assert row["observed_expected"] == pytest.approx(ratio.value, rel=1e-12)
     assert row["score"] == pytest.approx(score.value, rel=1e-12)
     assert row["score_error"] == pytest.approx(score.standard_error, rel=1e-9)
-    assert row["slope"] == pytest.approx(pr.estimate(table, measure=pr.measures.CalibrationSlope()).value, rel=1e-6)
+    assert row["slope"] == pytest.approx(
+        pr.estimate(pr.Ledger.of_tables({"forecast": table}), measure=pr.measures.CalibrationSlope()).value, rel=1e-6
+    )
     pair = days.query("day == 12 and site == 'b' and reference == 'old'").iloc[0]
     difference = pr.compare(own).pairs[0]
     assert pair["score"] == pytest.approx(difference.difference, rel=1e-9)

@@ -105,11 +105,11 @@ def test_labelled_tables_plan_from_their_own_event_rates():
     generator = np.random.default_rng(5)
     p = expit(generator.normal(-1.0, 1.0, 3000))
     table = ForecastTable.from_predictions(generator.random(3000) < expit(0.7 * logit(p) + 0.3), p)
-    found = pr.plan(table, widths={"observed_expected": 0.2, "auc": 0.1})
+    found = pr.plan(pr.Ledger.of_tables({"forecast": table}), widths={"observed_expected": 0.2, "auc": 0.1})
     assert found.value.tolist() == pytest.approx(
         [pr.measures.ObservedExpected().value(table), pr.measures.AreaUnderRoc().value(table)]
     )
-    own = pr.estimate(table, measure=pr.measures.AreaUnderRoc())
+    own = pr.estimate(pr.Ledger.of_tables({"forecast": table}), measure=pr.measures.AreaUnderRoc())
     assert found.at(3000)["auc"] == pytest.approx(own.high - own.low, rel=0.005)
 
 

@@ -608,14 +608,17 @@ class TestNumbers:
         assert found.segment.tolist() == ["site = b"]
         assert found.places.tolist() == [(("site", "b"),)]
         table = ForecastTable.from_predictions(y[inside], p[inside])
-        own = pr.estimate(table, measure=pr.measures.ObservedExpected(), level=0.9)
+        own = pr.estimate(pr.Ledger.of_tables({"forecast": table}), measure=pr.measures.ObservedExpected(), level=0.9)
         curve = pr.cumulative_calibration_error(table)
         assert found.n.tolist() == [inside.sum()]
         assert found.events.tolist() == [y[inside].sum()]
         assert found.expected[0] == pytest.approx(p[inside].sum())
         assert [found.observed_expected[0], found.low[0], found.high[0]] == [own.value, own.low, own.high]
         assert expit(logit(p[inside]) + found.intercept[0]).sum() == pytest.approx(y[inside].sum())
-        assert found.miscalibration[0] == pr.estimate(table, measure=pr.measures.Miscalibration()).value
+        assert (
+            found.miscalibration[0]
+            == pr.estimate(pr.Ledger.of_tables({"forecast": table}), measure=pr.measures.Miscalibration()).value
+        )
         assert found.kuiper[0] == pytest.approx(curve.kuiper / curve.sigma)
         assert (found.by, found.depth, found.tested, found.too_small) == (("site", "age"), 2, 11, 0)
         assert (found.control, found.level, found.n_cases, found.dropped, found.seed) == ("family", 0.9, 600, 0, 4)

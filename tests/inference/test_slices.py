@@ -15,7 +15,6 @@ from propriety.inference.measures import NetBenefit
 from propriety.inference.slices import slices
 from propriety.inference.verdicts import holm
 from propriety.ledger import moments
-from propriety.tables.forecast_table import ForecastTable
 
 RNG = np.random.default_rng(9)
 N = 1500
@@ -303,7 +302,7 @@ def test_what_is_refused():
     with pytest.raises(InputValueError, match="thresholds must lie strictly between 0 and 1"):
         slices(Y, P, by=SITE, thresholds=1.0)
     with pytest.raises(InputTypeError, match=r"by must name keys of the cases, which were read before; got ndarray"):
-        slices(ForecastTable.from_predictions(Y, P), by=SITE)
+        slices(pr.condense(Y, P), by=SITE)
     with pytest.raises(InputTypeError, match="measure must be a rule, a measure or a function"):
         slices(Y, P, "brier", by=SITE)
     with pytest.raises(InputValueError, match="slices needs by=, the group of each case"):

@@ -1,4 +1,4 @@
-"""Ledgers are opened from arrays, frames, tables and ledgers with equal results, and anything else is refused."""
+"""Ledgers are opened from arrays, frames and ledgers with equal results, and anything else is refused."""
 
 import numpy as np
 import pandas as pd
@@ -9,7 +9,6 @@ import propriety as pr
 from propriety.errors import InputTypeError, InputValueError
 from propriety.ledger.sources import open_ledger
 from propriety.tables.cases import check_nothing_beside
-from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.reading import columns_of_models, key_columns, refuse_frame
 
 RNG = np.random.default_rng(14)
@@ -156,34 +155,21 @@ def test_a_frame_needs_an_outcome_and_an_outcome_a_frame(frame):
         refuse_frame(COLUMNS["y"], "p")
 
 
-TABLE = ForecastTable.from_predictions(COLUMNS["y"], COLUMNS["p"])
-OTHER = ForecastTable.from_predictions(COLUMNS["y"], COLUMNS["q"])
+def test_ledgers_are_opened_as_they_are():
+    ledger = pr.condense(COLUMNS["y"], MODELS)
+    assert open_ledger(ledger) is ledger
+    with pytest.raises(InputTypeError, match="forecasts must map the models of y_true"):
+        open_ledger({})
 
 
-def test_tables_and_ledgers_are_opened_as_they_are():
-    assert open_ledger(TABLE).models == ("forecast",)
-    assert open_ledger(TABLE).table("forecast") == TABLE
-    several = open_ledger({"p": TABLE, "q": OTHER})
-    assert several.models == ("p", "q")
-    assert several.table("q") == OTHER
-    for outcome in ({}, {"p": TABLE, "q": COLUMNS["q"]}):
-        with pytest.raises((InputTypeError, InputValueError), match="y_true"):
-            open_ledger(outcome)
-
-
-@pytest.mark.parametrize(
-    ("given", "what"),
-    [(TABLE, "a ForecastTable"), ({"p": TABLE}, "ForecastTables"), (pr.condense([0, 1], [0.2, 0.7]), "a Ledger")],
-    ids=["table", "tables", "ledger"],
-)
 @pytest.mark.parametrize(
     "beside",
     ["forecasts", "cluster", "period", "sample_weight", "outcome", "pos_label", "labels"],
 )
-def test_condensed_cases_have_nothing_beside_them(given, what, beside):
-    law = rf"{what} holds? outcomes, forecasts, weights and keys already; pass (it|them) without {beside}"
+def test_ledgers_have_nothing_beside_them(beside):
+    law = rf"a Ledger holds outcomes, forecasts, weights and keys already; pass it without {beside}"
     with pytest.raises(InputTypeError, match=law):
-        open_ledger(given, **{beside: "x"})
+        open_ledger(pr.condense([0, 1], [0.2, 0.7]), **{beside: "x"})
 
 
 def test_nothing_beside_condensed_cases_is_lawful():

@@ -69,7 +69,7 @@ def test_gains_and_maps_hardly_change(monkeypatch, rule, centre):
 
 def test_arrays_and_their_table_have_the_same_folds():
     y, p = cases(3000)
-    one, other = (pr.recalibrate(*data, seed=3) for data in ((y, p), (ForecastTable.from_predictions(y, p),)))
+    one, other = (pr.recalibrate(*data, seed=3) for data in ((y, p), (pr.condense(y, p),)))
     assert one.verdict == other.verdict
 
 

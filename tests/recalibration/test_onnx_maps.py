@@ -142,7 +142,7 @@ def test_the_number_of_classes_is_that_of_the_map():
 
 
 def test_the_result_writes_its_map():
-    assert pr.recalibrate(TABLE, seed=1).to_onnx() == MAPS["auto"].to_onnx()
+    assert pr.recalibrate(pr.Ledger.of_tables({"p": TABLE}), seed=1).to_onnx() == MAPS["auto"].to_onnx()
 
 
 def test_what_cannot_be_written_is_refused(monkeypatch):

@@ -106,7 +106,7 @@ def test_a_stored_ledger_of_clusters_says_that_the_map_takes_cases_as_independen
     assert "shrinkage" not in other.note
 
 
-def test_arrays_frames_lazy_frames_tables_and_ledgers_agree(tmp_path):
+def test_arrays_frames_lazy_frames_and_ledgers_agree(tmp_path):
     y, p, generator = sample(2)
     p, fold, ids = np.round(p, 2), generator.integers(0, 5, len(y)), generator.permutation(len(y)) - 300
     frame = pl.DataFrame({"y": y, "p": p, "fold": fold, "id": ids})
@@ -114,8 +114,6 @@ def test_arrays_frames_lazy_frames_tables_and_ledgers_agree(tmp_path):
     columns = {"forecasts": "p", "outcome": "y", "candidates": ["logistic"]}
     assert_same(given_, pr.recalibrate(frame, folds="fold", **columns))
     assert_same(given_, pr.recalibrate(frame.lazy(), folds="fold", **columns))
-    tables = ForecastTable.from_frame(frame, outcome="y", forecast="p", by="fold")
-    assert_same(given_, pr.recalibrate(tables, candidates=["logistic"]))
     ledger = pr.condense(y, {"a": p, "b": p**2}, by={"fold": fold, "site": fold % 2})
     assert_same(given_, pr.recalibrate(ledger, folds="fold", model="a", candidates=["logistic"]))
     ledger.to_parquet(tmp_path / "ledger")
@@ -264,14 +262,15 @@ def test_folds_are_balanced_and_reproducible():
     assert_same(first, pr.recalibrate(y, p, seed=first.seed))
 
 
-def test_tables_give_the_same_gain_as_their_cases_up_to_the_draw_of_folds():
+def test_ledgers_give_the_same_gain_as_their_cases_up_to_the_draw_of_folds():
     y, p, _ = sample(8, n=6000)
     table = ForecastTable.from_predictions(y, np.round(p, 3))
-    one, other = pr.recalibrate(table, seed=1), pr.recalibrate(y, np.round(p, 3), seed=1)
+    one, other = pr.recalibrate(pr.Ledger.of_tables({"a": table}), seed=1), pr.recalibrate(y, np.round(p, 3), seed=1)
     assert one.map == other.map
     assert one.verdict.gain == pytest.approx(other.verdict.gain, abs=0.5 * other.standard_error[1])
+    weighted = ForecastTable.from_predictions(y, p, sample_weight=np.arange(1.0, 1.0 + len(y)))
     with pytest.raises(InputValueError, match="weighted"):
-        pr.recalibrate(ForecastTable.from_predictions(y, p, sample_weight=np.arange(1.0, 1.0 + len(y))))
+        pr.recalibrate(pr.Ledger.of_tables({"a": weighted}))
 
 
 def test_forecasts_of_0_and_1_that_fail_are_measured_against_the_floored():
@@ -391,22 +390,11 @@ BESIDE = {
 }
 
 
-@pytest.mark.parametrize("name", [*BESIDE, "folds", "model"])
+@pytest.mark.parametrize("name", BESIDE)
 def test_condensed_data_are_passed_alone(name):
     y, p, _ = sample(11, n=100)
-    beside = {"folds": 5, "model": "a"} | BESIDE
-    halves = {
-        "a": ForecastTable.from_predictions(y[:50], p[:50]),
-        2: ForecastTable.from_predictions(y[50:], p[50:]),
-    }
-    pr.recalibrate(halves)
-    with pytest.raises(InputTypeError, match=f"a mapping of ForecastTables holds .* pass it without {name}\\."):
-        pr.recalibrate(halves, **{name: beside[name]})
-    if name in BESIDE:
-        with pytest.raises(InputTypeError, match=f"a Ledger holds .* pass it without {name}\\."):
-            pr.recalibrate(pr.condense(y, p), **{name: beside[name]})
-        with pytest.raises(InputTypeError, match=f"a ForecastTable holds .* pass it without {name}\\."):
-            pr.recalibrate(halves["a"], **{name: beside[name]})
+    with pytest.raises(InputTypeError, match=f"a Ledger holds .* pass it without {name}\\."):
+        pr.recalibrate(pr.condense(y, p), **{name: BESIDE[name]})
 
 
 WORDS = {
@@ -440,11 +428,8 @@ def test_a_gain_that_many_candidates_might_have_by_chance_is_said_to_be():
 
 
 def test_a_map_that_harms_is_said_to():
-    halves = {
-        fold: ForecastTable(forecast=[0.5], events=[events], non_events=[400 - events])
-        for fold, events in (("a", 300), ("b", 100))
-    }
-    found = pr.recalibrate(halves, method="isotonic", rule=pr.Brier())
+    halves = pr.condense([1, 0, 1, 0], [0.5] * 4, counts=[300, 100, 100, 300], by={"fold": ["a", "a", "b", "b"]})
+    found = pr.recalibrate(halves, folds="fold", method="isotonic", rule=pr.Brier())
     assert found.verdict.outcome == "loss"
     assert found.verdict.after == pytest.approx(0.75**3 + 0.25**3)
     assert "do not use" in str(found)

@@ -220,7 +220,7 @@ def test_every_call_on_the_page_of_stored_ledgers_gives_its_numbers(tmp_path, th
 @pytest.mark.parametrize("weight", [None, WEIGHT], ids=["counts", "weights"])
 def test_every_call_on_the_page_of_tables_gives_its_numbers(weight):
     tables = {name: ForecastTable.from_predictions(Y, p, sample_weight=weight) for name, p in MODELS.items()}
-    result = pr.evaluate(tables, level=0.9, n_resamples=40, seed=1)
+    result = pr.evaluate(pr.Ledger.of_tables(tables), level=0.9, n_resamples=40, seed=1)
     assert (result.comparison, result.slices, result.ranking) == (None, None, None)
     assert math.isfinite(result.scores.at("honest", "brier")["low"])
     assert_calls_give_the_numbers(result, {"ledger": result.ledger})

@@ -21,7 +21,7 @@ def evaluation():
         model: ForecastTable(forecast=expit(slope * X), events=EVENTS, non_events=100 - EVENTS)
         for model, slope in slopes.items()
     }
-    return pr.evaluate(tables, seed=2)
+    return pr.evaluate(pr.Ledger.of_tables(tables), seed=2)
 
 
 def test_the_gain_of_each_model_is_in_the_first_table(evaluation):
@@ -50,7 +50,7 @@ def test_the_maps_are_shown_by_examples_and_formulas(evaluation):
 def test_a_gain_that_is_shown_but_immaterial_is_called_practically_none():
     rates = 1e6 * expit(X)
     table = ForecastTable(forecast=expit(1.01 * X), events=rates.round(), non_events=1e6 - rates.round())
-    result = pr.evaluate({"nearly": table}, seed=1)
+    result = pr.evaluate(pr.Ledger.of_tables({"nearly": table}), seed=1)
     assert result.recalibration["nearly"].verdict.outcome == "gain"
     assert next(gains(result)).columns["recalibration"] == ["leaves it practically unchanged"]
 

@@ -171,7 +171,7 @@ OF_MODELS: dict[str, Callable[[Data], Any]] = {
     "decision_uncertainty": lambda d: pr.decision_uncertainty(
         d.y, d.models, grid=[0.1, 0.3], n_resamples=DRAWS, seed=7, **d.binary
     ),
-    "evaluate of tables": lambda d: pr.evaluate({"p": table(d)}, n_resamples=DRAWS, seed=7),
+    "evaluate of tables": lambda d: pr.evaluate(pr.Ledger.of_tables({"p": table(d)}), n_resamples=DRAWS, seed=7),
     "evaluate": lambda d: pr.evaluate(d.y, d.models, by=d.group, n_resamples=DRAWS, seed=7, **d.binary),
     "estimate with clusters": lambda d: pr.estimate(d.y, d.p, cluster=d.cluster, n_resamples=DRAWS, seed=7, **d.binary),
     "estimate of an area": lambda d: pr.estimate(d.y, d.p, pr.measures.AreaUnderRoc(), period=d.cluster, **d.binary),

@@ -17,6 +17,10 @@ def stored(answer, path):
     return joblib.load(path)
 
 
+def of(table):
+    return pr.Ledger.of_tables({"p": table})
+
+
 def test_a_table_stays_unweighted(tmp_path):
     d = cases(N)
     table = ForecastTable.from_predictions(d.y, d.p)
@@ -26,8 +30,8 @@ def test_a_table_stays_unweighted(tmp_path):
     assert found == table
     assert repr(found) == repr(table)
     assert pr.miscalibration_test(found, seed=7).to_dict() == pr.miscalibration_test(table, seed=7).to_dict()
-    assert pr.recalibrate(found, seed=7).to_dict() == pr.recalibrate(table, seed=7).to_dict()
-    assert exact(pr.evaluate({"p": found}, seed=7)) == exact(pr.evaluate({"p": table}, seed=7))
+    assert pr.recalibrate(of(found), seed=7).to_dict() == pr.recalibrate(of(table), seed=7).to_dict()
+    assert exact(pr.evaluate(of(found), seed=7)) == exact(pr.evaluate(of(table), seed=7))
     assert (found + table).to_dict() == (table + table).to_dict()
     assert pr.Ledger.of_tables({"p": found}).is_weighted is False
     weighted = ForecastTable.from_predictions(d.y, d.p, sample_weight=np.full(N, 2.0))

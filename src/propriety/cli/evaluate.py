@@ -15,7 +15,7 @@ from propriety.cli.cases import Cases
 from propriety.cli.gate_facts import Facts
 from propriety.cli.gate_outputs import GatedCommand, Gates, Summary, gate_options
 from propriety.cli.imports import imported_measure
-from propriety.cli.inputs import condensed_kind, found_files
+from propriety.cli.inputs import are_ledgers, found_files
 from propriety.cli.machine import evaluation_document, written
 from propriety.cli.messages import estimate, say, stage
 from propriety.cli.options import (
@@ -37,7 +37,6 @@ from propriety.evaluation.evaluation import Evaluation
 from propriety.inference.comparison_words import merit_in_words
 from propriety.inference.verdicts import merit_of
 from propriety.ledger.ledger import Ledger
-from propriety.tables.forecast_table import ForecastTable
 
 MEASURE = option(
     *("--measure", "measures"),
@@ -111,7 +110,7 @@ def evaluate(
     FILEs are Parquet, CSV (plain, gzip or zstd), Arrow or Excel files (.xlsx; the extra `excel`), identified by their
     content. Write globs in quotes, and - for the standard input. Several files are one set of cases, with columns
     matched by name. A ledger written by `propriety condense`, a folder, needs neither --outcome nor --forecast; several
-    are added. Neither does a forecast table, which is one model with the name of the file.
+    are added.
 
     More than a million rows are not read into memory; DuckDB counts them. The scores are the same, but there is no
     ranking of the models by thresholds, and with weights or clusters some scores have no confidence interval.
@@ -159,30 +158,17 @@ def _check_report(html: str | None, title: str | None, word: str | None) -> None
 
 @contextmanager
 def evaluation_of_files(files: Sequence[Path], options: dict[str, Any]) -> Iterator[Evaluation]:
-    """Evaluate cases or forecast tables; the files stay open, because analyses are computed when they are accessed."""
+    """Evaluate cases or ledgers; the files stay open, because analyses are computed when they are accessed."""
     cases = Cases.of(options)
-    kind = condensed_kind(files)
-    if kind is not None:
+    if are_ledgers(files):
         if given := cases.given():
-            raise InputValueError(f"{given[0]} is for files of cases; these are {kind}")
-        ledger = Ledger.merge(map(Ledger.from_parquet, files)) if kind == "ledgers" else None
-        yield evaluate_cases(_tables(files) if ledger is None else ledger, **options)
+            raise InputValueError(f"{given[0]} is for files of cases; these are ledgers")
+        yield evaluate_cases(Ledger.merge(map(Ledger.from_parquet, files)), **options)
         return
     with cases.opened(files) as frame:
         with stage("reading", is_held=True):
             evaluation = evaluate_cases(**cases.arguments(frame), **options)
         yield replace(evaluation, calls=evaluation.calls.with_labels(cases.labels_typed(frame)))
-
-
-def _tables(files: Sequence[Path]) -> dict[str, ForecastTable]:
-    """Read the table of each model; the name of the model is that of the file."""
-    tables: dict[str, ForecastTable] = {}
-    for path in files:
-        if path.stem in tables:
-            law = f"each forecast table is one model, so names must be distinct; {path.stem!r} occurs twice"
-            raise InputValueError(law, hint="`propriety merge` adds the tables of one model.")
-        tables[path.stem] = ForecastTable.from_parquet(path)
-    return tables
 
 
 def _print(evaluation: Evaluation) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import glob
-import json
 import os
 import shutil
 import struct
@@ -17,8 +16,7 @@ from typing import Any, Literal, TypeAlias
 from propriety.cli.outputs import Identity, identity
 from propriety.errors import InputValueError
 from propriety.ledger.ledger_files import is_ledger
-from propriety.storage.files import METADATA_KEY, pyarrow
-from propriety.tables.forecast_table import ForecastTable
+from propriety.storage.files import pyarrow
 
 Format: TypeAlias = Literal["parquet", "arrow", "arrow stream", "csv", "gzip", "zstd", "excel"]
 
@@ -71,28 +69,13 @@ def format_of(path: Path) -> Format:
     return "csv"
 
 
-def condensed_kind(files: Sequence[Path]) -> Literal["ledgers", "forecast tables"] | None:
-    """Return whether the files are ledgers, forecast tables or, if None, cases; a mixture is an error."""
-    kinds = ["a ledger" if path.is_dir() else "a forecast table" if _is_table(path) else "" for path in files]
-    first = next((kind for kind in kinds if kind), "")
-    other = next((place for place, kind in enumerate(kinds) if kind != first), None)
-    if other is not None:
-        one, two = files[kinds.index(first)], files[other]
-        raise InputValueError(f"files must be of one kind; {shown(one)} is {first} and {shown(two)} is not")
-    if not first:
-        return None
-    return "ledgers" if first == "a ledger" else "forecast tables"
-
-
-def _is_table(path: Path) -> bool:
-    """Return whether `ForecastTable.to_parquet` wrote the file."""
-    if format_of(path) != "parquet":
-        return False
-    facts = (checked_footer(path, shown(path)).metadata or {}).get(METADATA_KEY)
-    try:
-        return facts is not None and json.loads(facts).get("schema") == ForecastTable.schema
-    except (ValueError, AttributeError):  # Metadata of another program under the same key.
-        return False
+def are_ledgers(files: Sequence[Path]) -> bool:
+    """Return whether the files are ledgers, which are folders, or cases; a mixture is an error."""
+    ledgers = [path.is_dir() for path in files]
+    if any(ledgers) and not all(ledgers):
+        one, two = files[ledgers.index(True)], files[ledgers.index(False)]
+        raise InputValueError(f"files must be of one kind; {shown(one)} is a ledger and {shown(two)} is not")
+    return any(ledgers)
 
 
 def _once(files: Iterator[Path], seen: set[Identity]) -> Iterator[Path]:

@@ -1,4 +1,4 @@
-"""`propriety condense` and `propriety merge`: condense cases to a ledger, and add ledgers or forecast tables."""
+"""`propriety condense` and `propriety merge`: condense cases to a ledger, and add ledgers."""
 
 from __future__ import annotations
 
@@ -8,20 +8,18 @@ from typing import Any
 import click
 
 from propriety.cli.cases import Cases
-from propriety.cli.inputs import condensed_kind, found_files
+from propriety.cli.inputs import are_ledgers, found_files
 from propriety.cli.interrupts import check_interrupt
 from propriety.cli.messages import say, stage, visible_name
 from propriety.cli.options import COLUMNS_AND_GROUPS, DIALECT, FILES, THRESHOLDS, Group, command, option
-from propriety.cli.outputs import STDOUT, check_folder, check_targets, followed, replaced
+from propriety.cli.outputs import check_folder, followed
 from propriety.errors import InputValueError
 from propriety.evaluation.problem import Problem
 from propriety.inference.estimates import counted
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import condense as condense_cases
-from propriety.number_words import percent
 from propriety.rules.rule import Rule
 from propriety.rules.weights import Thresholds
-from propriety.tables.forecast_table import ForecastTable
 
 CELLS = option(
     "--cells",
@@ -32,9 +30,6 @@ CELLS = option(
 )
 COUNTS = option("--counts", metavar="COLUMN", help="Column with the number of equal cases that each row stands for.")
 LEDGER = option("-o", "--output", required=True, type=click.Path(), metavar="FOLDER", help="New folder to write.")
-LEDGER_OR_TABLE = option(
-    "-o", "--output", required=True, type=click.Path(), metavar="FILE", help="New folder, or table, to write."
-)
 
 
 @command(
@@ -70,10 +65,9 @@ def condense(
         raise InputValueError("cannot be combined with --weight", argument="--counts")
     cases = Cases.of(options if counts is None else {**options, "weight": counts})  # Counts are read as weights are.
     with found_files(files) as paths:
-        kind = condensed_kind(paths)
-        if kind is not None:
-            law = f"condense reads files of cases; these are {kind}"
-            raise InputValueError(law, hint=f"`propriety merge` adds {kind}.")
+        if are_ledgers(paths):
+            hint = "`propriety merge` adds ledgers."
+            raise InputValueError("condense reads files of cases; these are ledgers", hint=hint)
         with cases.opened(paths) as frame, stage("counting", is_held=True):
             arguments = cases.arguments(frame)
             if counts is not None:
@@ -83,38 +77,22 @@ def condense(
 
 
 @command(
-    "Add ledgers or forecast tables.",
-    *(FILES, Group("Result", (CELLS, LEDGER_OR_TABLE))),
+    "Add ledgers.",
+    *(FILES, Group("Result", (CELLS, LEDGER))),
     examples=[
         "propriety merge ledgers/monday ledgers/tuesday -o ledgers/week",
         "propriety merge 'ledgers/*' --cells 1024 -o year",
-        "propriety merge monday.parquet tuesday.parquet -o week.parquet          forecast tables",
     ],
 )
 def merge(files: Sequence[str], cells: int | None, output: str) -> None:
-    """Add ledgers of the same models, or the forecast tables of one model; the result is that of all their cases."""
+    """Add ledgers of the same models; the result is the ledger of all their cases."""
     with found_files(files) as paths:
-        kind = condensed_kind(paths)
-        if kind is None:
+        if not are_ledgers(paths):
             hint = "`propriety condense` makes ledgers."
-            raise InputValueError("merge adds ledgers or forecast tables; these are files of cases", hint=hint)
-        if kind == "ledgers":
-            check_folder(output)
-            ledger = Ledger.merge(map(Ledger.from_parquet, paths))
-            _write(ledger if cells is None else ledger.grid(cells), output)
-            return
-        if output == STDOUT:
-            law = "must be a file; a table cannot be written to the standard output"
-            raise InputValueError(law, argument="--output")
-        check_targets([output], paths)
-        tables = [ForecastTable.from_parquet(path) for path in paths]
-    if cells is not None:
-        tables = [one.grid(cells) for one in tables]
-    table = ForecastTable.merge(tables)
-    with replaced(output) as path:
-        table.to_parquet(path)
-    rate = f"event rate {percent(table.event_rate)}"
-    say(f"{counted(table.n, 'case')} in {counted(len(table), 'row')}, {rate}{_dropped(table.dropped)}.")
+            raise InputValueError("merge adds ledgers; these are files of cases", hint=hint)
+        check_folder(output)
+        ledger = Ledger.merge(map(Ledger.from_parquet, paths))
+        _write(ledger if cells is None else ledger.grid(cells), output)
 
 
 def _rules(thresholds: Thresholds | None) -> list[Rule]:

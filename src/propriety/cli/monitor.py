@@ -13,7 +13,7 @@ from typing import Any
 import click
 import numpy as np
 
-from propriety.cli.inputs import condensed_kind, found_files
+from propriety.cli.inputs import are_ledgers, found_files
 from propriety.cli.machine import monitor_document, written
 from propriety.cli.messages import say, show_table, stage
 from propriety.cli.options import FILE, FILES, JSON, Group, command, option
@@ -108,7 +108,7 @@ def monitor(
     check_targets(targets)
     _check_state(state)
     with found_files(files) as paths:
-        if condensed_kind(paths) != "ledgers":
+        if not are_ledgers(paths):
             raise InputValueError("monitor reads ledgers", hint="`propriety condense --by day` makes one.")
         with stage("reading"):
             ledger = Ledger.merge(map(Ledger.from_parquet, paths))

@@ -10,7 +10,7 @@ import click
 
 from propriety.cli.compare import rule_named
 from propriety.cli.files import open_relation
-from propriety.cli.inputs import condensed_kind, found_files
+from propriety.cli.inputs import are_ledgers, found_files
 from propriety.cli.machine import document, written
 from propriety.cli.messages import say, stage
 from propriety.cli.options import DIALECT, FILE, JSON, SEED, Group, command, option, taken
@@ -19,7 +19,6 @@ from propriety.cli.text_heads import Dialect
 from propriety.errors import InputValueError
 from propriety.inference.plan import plan as planned
 from propriety.ledger.ledger import Ledger
-from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.frames import checked_columns, first_repeated
 
 KNOWN = Group(
@@ -126,7 +125,7 @@ def plan(
 ) -> None:
     """Compute how many cases a study needs: for precise estimates, a calibration test, or a comparison of two models.
 
-    FILEs hold forecasts without outcomes, forecast tables or ledgers. Without files, give --prevalence and --auc, or
+    FILEs hold forecasts without outcomes, or are ledgers. Without files, give --prevalence and --auc, or
     --difference and --spread.
     """
     check_targets([json_file])
@@ -142,14 +141,12 @@ def plan(
     of_cases = [*(["--forecast"] if forecasts else []), *dialect.given()]
     with found_files(files) as paths:
         check_targets([json_file], paths)
-        kind = condensed_kind(paths) if paths else None
-        if of_cases and (kind is not None or not paths):
-            problem = f"these are {kind}" if paths else "no file is given"
+        condensed = are_ledgers(paths)
+        if of_cases and (condensed or not paths):
+            problem = "these are ledgers" if paths else "no file is given"
             raise InputValueError(f"{of_cases[0]} is for files of cases; {problem}")
-        if kind == "ledgers":
+        if condensed:
             known: Any = Ledger.merge(map(Ledger.from_parquet, paths))
-        elif kind is not None:
-            known = ForecastTable.merge(map(ForecastTable.from_parquet, paths))
         else:
             known = _forecasts(paths, forecasts, dialect) if paths else None
     with stage("planning"):

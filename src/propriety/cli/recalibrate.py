@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from propriety.cli.cases import Cases
-from propriety.cli.inputs import condensed_kind, found_files
+from propriety.cli.inputs import are_ledgers, found_files
 from propriety.cli.machine import document, written
 from propriety.cli.messages import estimate, say, show_table, stage
 from propriety.cli.options import (
@@ -31,6 +31,7 @@ from propriety.cli.options import (
 )
 from propriety.cli.outputs import STDOUT, check_targets, write
 from propriety.errors import InputValueError
+from propriety.ledger.ledger import Ledger
 from propriety.number_words import number
 from propriety.recalibration.methods import CLASS_METHODS, METHODS
 from propriety.recalibration.recalibrate import CHOOSE
@@ -38,7 +39,6 @@ from propriety.recalibration.recalibrate import recalibrate as recalibrated
 from propriety.recalibration.result import Recalibration
 from propriety.rules.families import BoundedLog, Elementary, Log
 from propriety.rules.rule import BinaryRule
-from propriety.tables.forecast_table import ForecastTable
 
 BY = option(
     "--by",
@@ -94,8 +94,8 @@ def recalibrate(
 
     The default is an increasing curve in log-odds, shrunk towards the original forecasts if there is little evidence
     against them; for classes it is temperature, vector and matrix scaling, shrunk in the same way. Gains are measured
-    by the log score, or at the --thresholds if they are given. FILEs are those of `propriety evaluate`, or the forecast
-    tables of the folds.
+    by the log score, or at the --thresholds if they are given. FILEs are those of `propriety evaluate`; the cases
+    of a ledger are assigned to folds at random.
     """
     check_targets([output, json_file])
     cases = Cases.of(options, crosses=False)
@@ -104,16 +104,12 @@ def recalibrate(
     options["rule"] = _rule(thresholds)
     with found_files(files) as paths:
         check_targets([output, json_file], paths)
-        kind = condensed_kind(paths)
-        if kind == "ledgers":
-            raise InputValueError("recalibrate reads files of cases or the forecast tables of folds; these are ledgers")
-        if kind is None:
+        if not are_ledgers(paths):
             result = _of_cases(paths, cases, id, options)
         elif given := [*cases.given(), *([] if id is None else ["--id"])]:
-            raise InputValueError(f"{given[0]} is for files of cases; these are {kind}")
+            raise InputValueError(f"{given[0]} is for files of cases; these are ledgers")
         else:
-            tables = {str(path): ForecastTable.from_parquet(path) for path in paths}
-            result = recalibrated(next(iter(tables.values())) if len(tables) == 1 else tables, **options)
+            result = recalibrated(Ledger.merge(map(Ledger.from_parquet, paths)), **options)
     if output is not None:
         write(output, result.map.to_json(indent=2))
     if json_file is not None:

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from propriety.cli.cases import Cases
-from propriety.cli.inputs import condensed_kind, found_files
+from propriety.cli.inputs import are_ledgers, found_files
 from propriety.cli.machine import segments_document, written
 from propriety.cli.messages import estimate, say, show_table, stage
 from propriety.cli.options import COLUMNS, DIALECT, EVENT, FILE, FILES, JSON, SEED, Group, command, option
@@ -82,8 +82,8 @@ def segments(files: Sequence[str], html: str | None, json_file: str | None, **op
     cases = Cases.of(options, crosses=False)
     with found_files(files) as paths:
         check_targets(targets, paths)
-        if condensed_kind(paths) is not None:
-            raise InputValueError("segments are searched in files of cases; these are condensed")
+        if are_ledgers(paths):
+            raise InputValueError("segments are searched in files of cases; these are ledgers")
         with cases.opened(paths, cut=True) as frame:
             with stage("reading", is_held=True):
                 arguments = cases.arguments(frame)

@@ -19,7 +19,6 @@ from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import Data, open_ledger
 from propriety.rules.weights import Thresholds
 from propriety.tables.cases import Cases
-from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.labels import Labels
 from propriety.tables.lazy_cases import LazyCases
 from propriety.tables.reading import refuse_time
@@ -29,7 +28,7 @@ MOST_WRITTEN = 12  # More labels are not written out in calls.
 
 
 def evaluate(  # noqa: PLR0913  (the data, what the cases share, the decision, and how it is drawn)
-    y_true: Data | Mapping[str, ForecastTable],
+    y_true: Data,
     forecasts: Forecasts | None = None,
     *,
     X: Any = None,  # noqa: N803  (scikit-learn's name)
@@ -58,9 +57,8 @@ def evaluate(  # noqa: PLR0913  (the data, what the cases share, the decision, a
     Parameters
     ----------
     y_true, forecasts, X, outcome, ordered, by, cluster, period, sample_weight, pos_label, labels, missing, time
-        The cases, or what describes them; see `propriety.cases`. Each key of `by` is reported separately. A ledger, or
-        a mapping of models to their ForecastTable, replaces all data; beside it, or beside cases, `by` names the keys
-        to report, by default all.
+        The cases, or what describes them; see `propriety.cases`. Each key of `by` is reported separately. A ledger
+        replaces all data; beside it, or beside cases, `by` names the keys to report, by default all.
     thresholds : float or (float, float), optional
         For binary outcomes, the probability at which somebody would act: one number, or a range.
     measures : sequence of measures
@@ -121,7 +119,7 @@ def evaluate(  # noqa: PLR0913  (the data, what the cases share, the decision, a
     calls = Calls(
         shared=tuple(name for name, value in named.items() if value is not None),
         reading=_reading(pos_label, None if many else labels),
-        data=_data(y_true, outcome),
+        data=_data(y_true),
     )
     return Evaluation(
         models=ledger.models,
@@ -162,12 +160,11 @@ def _learn(ledger: Ledger, problem: Problem) -> None:
     ledger.fill(rule for rule in rules if ledger.has_moments(rule))
 
 
-def _data(y_true: object, outcome: str | None) -> DataKind:
+def _data(y_true: object) -> DataKind:
     """Return what the data were given as."""
     if isinstance(y_true, Cases | LazyCases):
         return "cases"
-    is_ledger = isinstance(y_true, Ledger | ForecastTable) or (isinstance(y_true, Mapping) and outcome is None)
-    return "ledger" if is_ledger else "arrays"
+    return "ledger" if isinstance(y_true, Ledger) else "arrays"
 
 
 def _reading(pos_label: object, labels: Labels | None) -> dict[str, Any]:

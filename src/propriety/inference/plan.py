@@ -33,7 +33,6 @@ from propriety.result import Floats, Result
 from propriety.rules.families import BRIER
 from propriety.rules.rule import Rule
 from propriety.rules.weights import read_thresholds
-from propriety.tables.forecast_table import ForecastTable
 
 RESAMPLES = 2000
 CALIBRATION = "calibration_test"
@@ -132,7 +131,7 @@ class Plan(Result):
 
 
 def plan(  # noqa: PLR0913  (the anticipated cases, the criteria, and the design of the study)
-    forecasts: ArrayLike | Mapping[str, ArrayLike] | ForecastTable | Ledger | None = None,
+    forecasts: ArrayLike | Mapping[str, ArrayLike] | Ledger | None = None,
     *,
     prevalence: float | None = None,
     auc: float | None = None,
@@ -161,9 +160,9 @@ def plan(  # noqa: PLR0913  (the anticipated cases, the criteria, and the design
 
     Parameters
     ----------
-    forecasts : array-like of shape (n,), mapping of two of these, ForecastTable or Ledger, optional
+    forecasts : array-like of shape (n,), mapping of two of these, or Ledger, optional
         Forecasts without outcomes, of one model, or of two for the same cases, the first of which is taken as
-        calibrated, also given the second. Of a table or a ledger, the event rates are used.
+        calibrated, also given the second. Of a ledger, the event rates are used.
     prevalence, auc : float, optional
         Anticipated share of events, to which the log-odds of forecasts are shifted. Without forecasts, also the area
         under the ROC curve, above 0.5; the log-odds of events and of non-events are then normal and calibrated.

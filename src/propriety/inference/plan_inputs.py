@@ -18,7 +18,6 @@ from propriety.inference.standardized_net_benefit import StandardizedNetBenefit
 from propriety.ledger.ledger import Ledger
 from propriety.tables.arguments import check_indices
 from propriety.tables.arrays import read_array
-from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.frames import check_names
 from propriety.tables.validation import read_unlabelled
 
@@ -36,7 +35,7 @@ class KnownCases(NamedTuple):
 
     @classmethod
     def read(cls, forecasts: object, prevalence: float | None, auc: float | None, *, needed: bool) -> KnownCases:
-        """Read forecasts, a table, a ledger, or a prevalence with an area."""
+        """Read forecasts, a ledger, or a prevalence with an area."""
         if prevalence is not None:
             checks.number(prevalence, "prevalence", above=0.0, below=1.0)
         if auc is not None:
@@ -45,8 +44,6 @@ class KnownCases(NamedTuple):
             return cls._of_numbers(prevalence, auc, needed=needed)
         if auc is not None:
             raise InputTypeError(Wording("{auc=} is for a plan without {forecasts}, which have their own area"))
-        if isinstance(forecasts, ForecastTable):
-            forecasts = Ledger.of_tables({MODEL: forecasts})
         if isinstance(forecasts, Ledger):
             return cls._of_ledger(forecasts, prevalence)
         columns = forecasts if isinstance(forecasts, Mapping) else {MODEL: forecasts}

@@ -353,7 +353,7 @@ def _ratio(table: ForecastTable, level: float) -> tuple[float, float, float]:
     """Return observed/expected and its interval; infinite, and without an interval, if all forecasts are 0."""
     if table.mean_forecast == 0.0:
         return math.inf, math.nan, math.nan
-    ratio = estimate(table, measure=ObservedExpected(), level=level)
+    ratio = estimate(Ledger.of_tables({"forecast": table}), measure=ObservedExpected(), level=level)
     return ratio.value, ratio.low, ratio.high
 
 

@@ -31,6 +31,7 @@ from propriety.tables.keys import check_period_labels
 from propriety.tables.labels import ordered_labels
 from propriety.tables.lazy_cases import LazyCases
 from propriety.tables.table_holder import HoldsTables
+from propriety.tables.table_laws import check_same_cases
 
 if TYPE_CHECKING:
     from propriety.storage.places import Location
@@ -116,6 +117,7 @@ class Ledger(HoldsTables):
     @classmethod
     def of_tables(cls, tables: Mapping[str, ForecastTable]) -> Ledger:
         """Make the ledger of the forecast tables of one event, by model, on the same cases; it has no moments."""
+        check_same_cases(tables)
         first, event = next(iter(tables.values())), Event("event")
         return cls(
             models=tuple(tables),

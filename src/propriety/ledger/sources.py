@@ -1,4 +1,4 @@
-"""Ledgers of user input: cases, arrays, a data frame, forecast tables or a ledger; condensed and reweighted ones."""
+"""Ledgers of user input: cases, arrays, a data frame or a ledger; condensed and reweighted ones."""
 
 from __future__ import annotations
 
@@ -25,18 +25,14 @@ from propriety.rules.rule import Rule, check_rule
 from propriety.tables.cases import Cases, check_nothing_beside
 from propriety.tables.censored_outcomes import CensoredOutcomes
 from propriety.tables.events import Event
-from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.frames import check_number_of_models
 from propriety.tables.labels import Labels
 from propriety.tables.lazy_cases import LazyCases
-from propriety.tables.models import check_tables
 from propriety.tables.reading import read_source, refuse_time
 from propriety.tables.validation import Forecasts, Missing
 
 # What is given in place of outcomes to functions that read cases, frames and ledgers.
-Data: TypeAlias = (
-    ArrayLike | IntoFrame | Mapping[str, ArrayLike] | Cases | LazyCases | CensoredOutcomes | ForecastTable | Ledger
-)
+Data: TypeAlias = ArrayLike | IntoFrame | Mapping[str, ArrayLike] | Cases | LazyCases | CensoredOutcomes | Ledger
 
 
 def open_ledger(
@@ -56,8 +52,13 @@ def open_ledger(
     stand for several cases are not expanded: the ledger has the moments of these rules and the usual ones, and no
     cases. `by_model` allows outcomes by model.
     """
-    ledger, kept = _condensed(y_true, forecasts, reading), by
-    if ledger is None:
+    kept = by
+    if isinstance(y_true, Ledger):
+        usual = {"missing": "raise", "ordered": False}
+        given = {name: value for name, value in reading.items() if name not in usual or value is not usual[name]}
+        check_nothing_beside("a Ledger", {"forecasts": forecasts, **given})
+        ledger = y_true
+    else:
         kept, by = (by, None) if isinstance(y_true, Cases | LazyCases) else (None, by)
         read = read_source(y_true, forecasts, by=by, fewest=fewest, by_model=by_model, **reading)
         if rules is not None and isinstance(read, Cases) and read.is_counted:
@@ -76,23 +77,6 @@ def other_keys(ledger: Ledger, by: object) -> list[str]:
             raise InputTypeError("must name keys of the cases, which were read before", argument="by", got_type=name)
         ledger.index.place(name)
     return [name for name in ledger.index.names if name not in names]
-
-
-def _condensed(y_true: object, forecasts: object, reading: Mapping[str, Any]) -> Ledger | None:
-    """Return the ledger that was passed, or that of the tables passed; None if there are cases."""
-    if isinstance(y_true, Ledger):
-        what, found = "a Ledger", y_true
-    elif isinstance(y_true, ForecastTable):
-        what, found = "a ForecastTable", Ledger.of_tables({"forecast": y_true})
-    elif isinstance(y_true, Mapping) and y_true and all(isinstance(one, ForecastTable) for one in y_true.values()):
-        check_tables(y_true)
-        what, found = "ForecastTables", Ledger.of_tables(y_true)
-    else:
-        return None
-    usual = {"missing": "raise", "ordered": False}
-    given = {name: value for name, value in reading.items() if name not in usual or value is not usual[name]}
-    check_nothing_beside(what, {"forecasts": forecasts, **given})
-    return found
 
 
 def usual_rules(kind: Kind) -> tuple[Rule, ...]:

@@ -99,7 +99,7 @@ def folds_of(
 ) -> Folds | ClassFolds:
     """Split the data into folds; see `propriety.recalibrate` for the arguments.
 
-    Folds are a key of a ledger. A lazy frame is counted by fold on its engine. The cases of an unweighted table are
+    Folds are a key of a ledger. A lazy frame is counted by fold on its engine. The cases of an unweighted ledger are
     assigned to folds at random, which is equivalent to assigning the original cases. Forecasts of classes need the
     cases themselves.
     """
@@ -118,13 +118,6 @@ def folds_of(
     elif isinstance(y_true, Ledger):
         check_nothing_beside("a Ledger", beside)
         return _of_key(y_true, folds, model) if number is None else _of_ledger(y_true, number, model, seed)
-    elif isinstance(y_true, Mapping) and y_true and all(isinstance(one, ForecastTable) for one in y_true.values()):
-        given = {"folds": None if number == DEFAULT_FOLDS else folds, "model": model}
-        check_nothing_beside("a mapping of ForecastTables", beside | given)
-        tables = grouped_tables(y_true.values())
-        return Folds(tables=tables, words=f"{len(tables)} folds as given", dropped=sum(one.dropped for one in tables))
-    elif isinstance(y_true, ForecastTable):
-        check_nothing_beside("a ForecastTable", beside | {"folds": None if number is not None else folds})
     return _of_arguments(y_true, forecasts, folds, number, id, model, seed, options)
 
 
@@ -138,7 +131,7 @@ def _of_arguments(
     seed: int,
     options: dict[str, Any],
 ) -> Folds | ClassFolds:
-    """Split arrays, a frame or a table; see `folds_of`."""
+    """Split arrays or a frame; see `folds_of`."""
     key = _key_of(folds if number is None else None, id, given=number is None, **options)
     frame = known(y_true) if options.get("outcome") is not None and not _is_eager(y_true) else None
     if number is not None and isinstance(frame, nw.LazyFrame):

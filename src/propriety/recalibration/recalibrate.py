@@ -40,7 +40,6 @@ from propriety.recalibration.segment_folds import (
 from propriety.result import Floats
 from propriety.rules.families import Log
 from propriety.rules.rule import BinaryRule, ClassRule, Rule, check_rule
-from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.labels import Labels
 from propriety.tables.reading import refuse_time
 from propriety.tables.validation import Forecasts, Missing
@@ -53,7 +52,7 @@ CHOSEN = "It was chosen with the same folds, so its gain is slightly overestimat
 
 
 def recalibrate(  # noqa: PLR0913  (the data, their dependence, the methods, and how cases are read)
-    y_true: Data | Mapping[Any, ForecastTable],
+    y_true: Data,
     forecasts: Forecasts | None = None,
     *,
     outcome: str | None = None,
@@ -83,8 +82,7 @@ def recalibrate(  # noqa: PLR0913  (the data, their dependence, the methods, and
     Parameters
     ----------
     y_true, forecasts, outcome, sample_weight, pos_label, labels, missing, time
-        The cases, with the forecasts of one model; see `propriety.cases`. A ledger, a ForecastTable, or a mapping of
-        folds to ForecastTables replaces all data.
+        The cases, with the forecasts of one model; see `propriety.cases`. A ledger replaces all data.
     by : mapping of str to array-like, or list of str with a frame or cases, optional
         Columns, or keys of cases, by whose labels the log-odds are shifted on top of the map. Floats,
         and whole numbers with more than 50 values, are cut at their quantiles into five parts.

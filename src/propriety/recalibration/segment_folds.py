@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -127,7 +127,7 @@ def segment_folds_of(
     **options: Any,
 ) -> SegmentFolds:
     """Split cases into folds, with the columns of their segments; see `propriety.recalibrate` for the arguments."""
-    if isinstance(y_true, Ledger | ForecastTable) or (isinstance(y_true, Mapping) and options.get("outcome") is None):
+    if isinstance(y_true, Ledger):
         law = "recalibration by segment needs the cases, with their columns"
         raise InputTypeError(law, got_type=y_true, hint=Wording("pass arrays or a frame."))
     given = {"sample_weight": options.get("sample_weight"), "id": id}

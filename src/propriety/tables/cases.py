@@ -427,9 +427,8 @@ def check_nothing_beside(what: str, beside: Mapping[str, Any]) -> None:
     """Raise an error if cases, or something made of them, are passed beside arguments that describe cases."""
     given = [name for name, value in beside.items() if value is not None]
     if given:
-        verb = "hold" if what in ("cases", "ForecastTables") else "holds"
+        verb, it = ("hold", "them") if what == "cases" else ("holds", "it")
         law = "{what} {verb} outcomes, forecasts, weights and keys already; pass {it} without {argument}"
-        it = "them" if verb == "hold" else "it"
         raise InputTypeError(Wording(law, what=what, verb=verb, it=it), argument=given[0])
 
 

@@ -13,6 +13,7 @@ from propriety.errors import InputTypeError, InputValueError
 from propriety.result import Floats
 from propriety.storage import files
 from propriety.tables import pooling
+from propriety.tables.frames import check_names
 
 if TYPE_CHECKING:
     from propriety.tables.forecast_table import ForecastTable
@@ -179,6 +180,17 @@ def check_addends(tables: Sequence[ForecastTable]) -> None:
     if len(grids) > 1:
         law = f"must be on the same grid to be added; they have cells {sorted(map(str, grids))}"
         raise InputValueError(law, argument="tables", hint="convert all to the coarsest grid with .grid(cells).")
+
+
+def check_same_cases(tables: Mapping[str, ForecastTable]) -> None:
+    """Raise an error if the tables of several models cannot be of the same cases."""
+    check_names(tables, argument="tables")
+    first_name, first = next(iter(tables.items()))
+    for name, table in tables.items():
+        if table.n != first.n or not np.isclose(table.event_rate, first.event_rate, rtol=1e-9, atol=0.0):
+            found = f"{first_name!r} has {first.n:,} with event rate {first.event_rate:.6g}"
+            law = f"must be of the same cases; {found} and {name!r} {table.n:,} with {table.event_rate:.6g}"
+            raise InputValueError(law, argument="tables")
 
 
 FACTS = ("dropped", "cells", "refined")

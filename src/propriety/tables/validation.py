@@ -365,7 +365,8 @@ def _models(y_true: object, forecasts: object, fewest: int) -> tuple[Mapping[str
     if isinstance(y_true, Result | HoldsTables):
         need = "several models need predictions, {y_true} and {forecasts}" if several else "{y_true} must hold outcomes"
         kind = type(y_true).__name__
-        raise InputTypeError(Wording(need + "; a {kind} holds no individual cases", kind=kind))
+        hint = "pass the ledger that it is from." if kind == "ForecastTable" else ""
+        raise InputTypeError(Wording(need + "; a {kind} holds no individual cases", kind=kind), hint=hint)
     if several:
         check_names(forecasts, fewest)
     models: Mapping[str, object] = forecasts if isinstance(forecasts, Mapping) else {"forecast": forecasts}
