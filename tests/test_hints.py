@@ -104,8 +104,7 @@ def functions():
         found = attrgetter(name)(pr)
         if inspect.isfunction(found) and next(iter(inspect.signature(found).parameters)) in ("y_true", "correct"):
             yield name, found
-    for name in ("from_predictions", "per_class", "per_cut_point"):
-        yield f"ForecastTable.{name}", getattr(ForecastTable, name)
+    yield "ForecastTable.from_predictions", ForecastTable.from_predictions
 
 
 @pytest.mark.parametrize("function", [pytest.param(found, id=name) for name, found in functions()])

@@ -90,7 +90,7 @@ def _classes(drawing: Drawing) -> None:
         return
     _compare_scores(brier, pr.log_score(pr.cases(y, rows, **weighted, **options)), judged)
     _close(ranked, oracle.rps(judged), "the ranked probability score")
-    tables = ForecastTable.per_class(y, rows, **weighted, **_without(options, "pos_label"))
+    tables = pr.condense(pr.cases(y, rows, **weighted, **_without(options, "pos_label"))).tables()
     _close(math.fsum(pr.brier_score(table) for table in tables.values()), oracle.brier(judged), "the sum over classes")
     parts = pr.decompose(pr.cases(y, rows, **weighted, **_without(options, "pos_label")))
     _close(parts.miscalibration - parts.discrimination + parts.uncertainty, oracle.brier(judged), "the parts of rows")

@@ -213,7 +213,7 @@ def test_the_classes_of_a_model_are_counted_in_one_query(lazy_engine):
     )
     labels = ["low", "mid", "high"]
     tables = counted(lazy_engine(frame), {"m": ["0", "1", "2"]}, labels=labels)
-    for place, expected in enumerate(ForecastTable.per_class(frame["y"], rows, labels=labels).values()):
+    for place, expected in enumerate(pr.condense(frame["y"], rows, labels=labels).tables().values()):
         same(tables["m", Event("class", place)], expected)
 
 

@@ -16,9 +16,10 @@ from propriety.inference.calibration_numbers import (
     spreads,
 )
 from propriety.ledger.keyed_tables import KeyedTables
-from propriety.tables.cases import Cases, Keys
+from propriety.tables.cases import Cases
 from propriety.tables.events import Event
 from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.keys import Keys
 
 Z = float(ndtri(0.975))
 FIELDS = ("ratio", "ratio_error", "p_value", "information", "slope_gap", "slope_error", "slope_sign", "refuted")

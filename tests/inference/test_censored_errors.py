@@ -39,8 +39,9 @@ from propriety.inference.measures import MeanScore
 from propriety.inference.paired_tests import (
     paired_by_moments,
 )
-from propriety.tables.cases import Cases, Keys
+from propriety.tables.cases import Cases
 from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.keys import Keys
 
 
 def censored_cases(everyone, *, weight=None, cluster=None, row=None, share=0.2):

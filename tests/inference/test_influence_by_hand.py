@@ -47,9 +47,10 @@ from propriety.inference.paired_tests import (
 )
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import at_prevalence
-from propriety.tables.cases import Cases, Keys
+from propriety.tables.cases import Cases
 from propriety.tables.events import Event
 from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.keys import Keys
 
 
 @pytest.mark.parametrize("weight", [None, WEIGHT], ids=["plain", "weights"])

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from propriety.errors import InputValueError
 from propriety.ledger.key_index import KeyIndex, merged_labels
-from propriety.tables.cases import Keys
+from propriety.tables.keys import Keys
 from propriety.tables.labels import ordered_labels
 
 entries = st.lists(st.tuples(st.integers(-2, 3), st.sampled_from("xyz"), st.booleans()), min_size=1, max_size=12)

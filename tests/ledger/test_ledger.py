@@ -17,6 +17,7 @@ from propriety.rules.catalogue import RULES
 from propriety.rules.functions import Excess
 from propriety.tables.events import TOP, Event
 from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.validation import read_cases
 
 RNG = np.random.default_rng(4)
 N = 60
@@ -130,15 +131,14 @@ def test_tables_and_moments_are_those_of_the_functions_for_cases(data, drawn_cas
     cases = data.draw(drawn_cases)
     ledger, weight = cases.ledger(), cases.options.get("sample_weight")
     for model, p in cases.forecasts.items():
-        made = [ForecastTable.per_class, *([ForecastTable.per_cut_point] if cases.ordered else [])]
         if ledger.kind == "binary":
             expected = {Event("event"): ForecastTable.from_predictions(cases.y, p, sample_weight=weight)}
         else:
-            kinds = ("class", "cut")
+            read = read_cases(cases.y, p, sample_weight=weight, kind="classes")
             expected = {
-                Event(kind, place): table
-                for kind, of in zip(kinds, made, strict=False)
-                for place, table in of(cases.y, p, sample_weight=weight).items()
+                Event(kind, place): ForecastTable.from_cases(own)
+                for kind in ("class", *(["cut"] if cases.ordered else []))
+                for place, own in enumerate(read.events(kind))
             }
         assert set(expected) == set(ledger.events) - {TOP}
         for event, table in expected.items():

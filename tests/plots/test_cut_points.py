@@ -9,7 +9,6 @@ import propriety as pr
 from propriety.errors import InputValueError
 from propriety.plots.cut_points import plot_cut_point_decompositions, plot_cut_point_reliability
 from propriety.plots.drawing import shown
-from propriety.tables.forecast_table import ForecastTable
 
 mpl.use("agg")
 
@@ -24,7 +23,7 @@ def decomposed(rows):
 
 
 def test_every_cut_point_has_its_panel_with_curve_band_and_scores():
-    tables = ForecastTable.per_cut_point(Y, ROWS)
+    tables = pr.condense(Y, ROWS, ordered=True).tables()
     curves = {
         label: pr.reliability_curve(table).with_consistency_band(n_resamples=20, seed=1)
         for label, table in tables.items()

@@ -166,7 +166,7 @@ def test_the_names_of_the_outcomes_do_not_matter(rule, sample):
 @given(sample=class_samples())
 def test_the_ranked_probability_score_is_the_mean_of_the_brier_scores_of_its_cut_points(sample):
     y, p = sample
-    cuts = ForecastTable.per_cut_point(y, p)
+    cuts = pr.condense(y, p, ordered=True).tables()
     mean = np.mean([pr.brier_score(table) for table in cuts.values()])
     assert pr.ranked_probability_score(y, p) == pytest.approx(mean, rel=1e-9, abs=1e-12)
 
@@ -175,7 +175,7 @@ def test_the_ranked_probability_score_is_the_mean_of_the_brier_scores_of_its_cut
 @given(sample=class_samples())
 def test_the_sum_brier_score_is_the_sum_of_the_brier_scores_of_its_classes(sample):
     y, p = sample
-    total = sum(pr.brier_score(table) for table in ForecastTable.per_class(y, p).values())
+    total = sum(pr.brier_score(table) for table in pr.condense(y, p).tables().values())
     assert pr.brier_score(y, p) == pytest.approx(total, rel=1e-12, abs=1e-15)
 
 

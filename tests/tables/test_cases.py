@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from propriety.errors import InputTypeError, InputValueError, MissingValuesError
 from propriety.tables import cases as chunking
 from propriety.tables import laws
-from propriety.tables.cases import Cases, Keys
+from propriety.tables.cases import Cases
 from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.keys import Keys
 from propriety.tables.validation import read_cases, read_forecast
 
 Y = [0, 1, 1, 0]

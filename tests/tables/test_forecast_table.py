@@ -344,7 +344,7 @@ def test_the_grid_invents_no_miscalibration_of_rare_events():
     rng = np.random.default_rng(3)
     p = rng.beta(0.3, 300, 200_000)
     table = ForecastTable.from_predictions(rng.random(len(p)) < p, p)
-    exact, grid = pr.calibration_summary(table), pr.calibration_summary(table.grid())
+    exact, grid = (pr.calibration_summary(pr.Ledger.of_tables({"p": one})) for one in (table, table.grid()))
     for name, within in (("value", 1e-12), ("low", 1e-4), ("high", 1e-4)):
         ratio = getattr(exact.observed_expected, name)
         assert getattr(grid.observed_expected, name) == pytest.approx(ratio, rel=within)
@@ -423,19 +423,14 @@ def test_what_a_frame_must_have():
 def test_a_table_is_of_one_event():
     with pytest.raises(InputValueError, match=r"must be the forecast of one event, of shape .*; got shape \(2, 3\)"):
         ForecastTable.from_predictions([0, 1], [[0.5, 0.5, 0.0], [0.2, 0.8, 0.0]])
-    tables = ForecastTable.per_class(["no", "yes"], [0.5, 0.25], labels=["no", "yes"])
-    assert {label: table.forecast.tolist() for label, table in tables.items()} == {
-        "no": [0.5, 0.75],
-        "yes": [0.25, 0.5],
-    }
 
 
 def test_tables_of_classes_and_cut_points():
     y, rows = ["low", "high", "mid"], [[0.5, 0.25, 0.25], [0.25, 0.25, 0.5], [0.25, 0.25, 0.5]]
     labels = ["low", "mid", "high"]
-    classes = ForecastTable.per_class(y, rows, labels=labels)
+    classes = pr.condense(y, rows, labels=labels).tables()
     assert {label: table.events.sum() for label, table in classes.items()} == {"low": 1, "mid": 1, "high": 1}
-    cuts = ForecastTable.per_cut_point(y, rows, labels=labels)
+    cuts = pr.condense(y, rows, labels=labels, ordered=True).tables()
     assert list(cuts) == ["low", "mid"]
     assert as_dict(cuts["mid"]) == {0.5: (1.0, 1.0), 0.75: (1.0, 0.0)}
 
@@ -443,9 +438,9 @@ def test_tables_of_classes_and_cut_points():
 def test_the_noise_of_cumulative_sums_does_not_split_ties():
     rows = [[0.1, 0.2, 0.7], [0.3, 0.0, 0.7], [0.15, 0.15, 0.7]]
     assert len(set(np.cumsum(rows, axis=1)[:, 1])) > 1
-    assert len(ForecastTable.per_cut_point([0, 1, 2], rows)[1]) == 1
+    assert len(pr.condense([0, 1, 2], rows, ordered=True).tables()[1]) == 1
     over = [[0.6, 0.4000004, 0.0]]
-    assert ForecastTable.per_cut_point([0], over)[1].forecast.tolist() == [1.0]
+    assert pr.condense([0], over, ordered=True).tables()[1].forecast.tolist() == [1.0]
 
 
 def test_scores_of_a_table_take_nothing_beside_it():

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError, MissingValuesError
-from propriety.tables.cases import Keys
+from propriety.tables.keys import Keys
 from propriety.tables.labels import code_labels, ordered_groups, ordered_labels
 from propriety.tables.validation import read_cases
 

@@ -14,6 +14,7 @@ from propriety.tables.events import TOP, Event, events_of
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.lazy_reading import read_lazy_cases
 from propriety.tables.refinement import table_fields
+from propriety.tables.validation import read_cases
 
 N = 300
 RNG = np.random.default_rng(5)
@@ -144,10 +145,10 @@ def test_classes_and_cut_points_are_counted_by_key(lazy):
     own = FRAME.filter(pl.col("site") == "north")
     options = {"labels": CLASSES["labels"]}
     rows = own.select("r0", "r1", "r2").to_numpy()
-    for kind, make in (("class", ForecastTable.per_class), ("cut", ForecastTable.per_cut_point)):
-        for place, expected in enumerate(make(own["word"], rows, **options).values()):
+    for kind in ("class", "cut"):
+        for place, read in enumerate(read_cases(own["word"], rows, **options).events(kind)):
             table = ForecastTable(**found[0, Event(kind, place), ("north",)])
-            assert table.to_dict() == expected.to_dict()
+            assert table.to_dict() == ForecastTable.from_cases(read).to_dict()
 
 
 def test_a_refined_table_is_asked_for_no_cells_of_the_others(lazy):

@@ -11,8 +11,8 @@ import pytest
 import propriety as pr
 from propriety.calibration.blocks import POOLED, pool_adjacent_violators
 from propriety.calibration.cox_line import cox_line
-from propriety.tables.cases import IdentityCache
 from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.identity_cache import IdentityCache
 
 Y, P, W = [0, 1, 1, 0, 1], [0.2, 0.7, 0.6, 0.2, 1.0], [1.0, 2.0, 0.5, 1.0, 3.0]
 

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from propriety import checks
 from propriety.result import Floats
-from propriety.tables.cases import IdentityCache
 from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.identity_cache import IdentityCache
 from propriety.tables.pooling import isotonic_starts
 
 Strategy: TypeAlias = Literal["uniform", "quantile"]

@@ -13,8 +13,8 @@ from propriety.calibration.logistic import fit_logistic
 from propriety.errors import InputValueError
 from propriety.ledger.keyed_tables import KeyedTables
 from propriety.result import Floats
-from propriety.tables.cases import IdentityCache
 from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.identity_cache import IdentityCache
 
 GROUPS = 2**12  # Rows of the first fit, whose coefficients are off by a millionth of their standard errors.
 MOST_STEPS = 20

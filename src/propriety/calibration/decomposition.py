@@ -179,7 +179,8 @@ def summed_decomposition(tables: Mapping[Any, ForecastTable], rule: Rule) -> Dec
 
     Examples
     --------
-    >>> tables = ForecastTable.per_class([0, 1], [[0.7, 0.3], [0.4, 0.6]])
+    >>> table = ForecastTable.from_predictions
+    >>> tables = {0: table([1, 0], [0.7, 0.4]), 1: table([0, 1], [0.3, 0.6])}
     >>> round(summed_decomposition(tables, Brier()).score, 6)
     0.25
     """

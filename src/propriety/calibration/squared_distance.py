@@ -13,8 +13,8 @@ from scipy.special import chdtrc, chdtri, eval_legendre, logit, ndtri
 from propriety.calibration.calibration_errors import starts_by_share
 from propriety.calibration.calibration_test import DEGREES, null_scores, residual_variance
 from propriety.result import Floats
-from propriety.tables.cases import IdentityCache
 from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.identity_cache import IdentityCache
 
 GROUPS = 2**10  # Groups of neighbouring forecasts; eight per step if there are steps.
 NEGLIGIBLE = 1e-12  # A smaller share of the distance is rounding error.

@@ -21,10 +21,9 @@ from propriety.ledger.sources import open_ledger
 from propriety.tables import laws
 from propriety.tables.arguments import Arguments, check_indices
 from propriety.tables.arrays import Reading, missing_cases, read_array
-from propriety.tables.cases import Keys
 from propriety.tables.censored_outcomes import check_known
 from propriety.tables.estimators import index_of, predicted
-from propriety.tables.keys import read_keys
+from propriety.tables.keys import Keys, read_keys
 
 Rows = NDArray[np.intp]
 

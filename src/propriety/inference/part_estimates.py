@@ -36,8 +36,9 @@ from propriety.result import Floats
 from propriety.rules.families import BRIER
 from propriety.rules.rule import BinaryRule
 from propriety.rules.scoring import mean_score
-from propriety.tables.cases import Cases, IdentityCache
+from propriety.tables.cases import Cases
 from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.identity_cache import IdentityCache
 
 WORK = 10_000_000  # Most outcomes of weighted cases drawn for one interval.
 FEWEST_DRAWS = 20  # Enough to estimate a mean and a spread, compared with the width of the interval.

@@ -14,9 +14,10 @@ from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.inference.segment_columns import Cut, cut_of_numbers
 from propriety.ledger.ledger import Ledger
 from propriety.tables import laws
-from propriety.tables.cases import Cases, Keys
+from propriety.tables.cases import Cases
 from propriety.tables.frames import known
 from propriety.tables.key_columns import KeyColumn
+from propriety.tables.keys import Keys
 from propriety.tables.lazy_cases import LazyCases
 from propriety.tables.queries import count_rows, fetched, sampled_rows
 

@@ -28,8 +28,8 @@ from propriety.integrations.model_outputs import (
 from propriety.result import Floats
 from propriety.rules.rule import Rule, check_rule
 from propriety.rules.scoring import losses_by_chunk, mean_score
-from propriety.tables.cases import TOLERANCE
 from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.probabilities import TOLERANCE
 from propriety.tables.validation import read_cases
 
 Integers: TypeAlias = NDArray[np.int64]

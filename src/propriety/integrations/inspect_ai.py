@@ -27,7 +27,7 @@ from propriety.integrations.logged_answers import (
     inside,
     object_of,
 )
-from propriety.tables.cases import TOLERANCE
+from propriety.tables.probabilities import TOLERANCE
 from propriety.tables.validation import Missing
 
 __all__ = ["read_inspect"]

@@ -26,7 +26,7 @@ from propriety.rules.class_rules import Misclassification, PenalizedLog, RankedL
 from propriety.rules.families import BoundedLog, Brier, Log, Pseudospherical, Spherical, Tsallis
 from propriety.rules.operations import NUMPY, Column, Operations
 from propriety.rules.rule import BinaryRule, ClassRule, Rule
-from propriety.tables.cases import TOLERANCE, rounding_of_rows
+from propriety.tables.probabilities import TOLERANCE, rounding_of_rows
 from propriety.tables.validation import read_forecast
 
 Output: TypeAlias = Literal["probability", "margin"]

@@ -20,7 +20,7 @@ from propriety.integrations.model_outputs import (
 )
 from propriety.rules.operations import Column, Operations
 from propriety.rules.rule import BinaryRule, Rule, check_rule
-from propriety.tables.cases import TOLERANCE
+from propriety.tables.probabilities import TOLERANCE
 from propriety.tables.validation import read_cases
 
 __all__ = ["TORCH", "Reduction", "RuleLoss", "TorchOperations"]
@@ -164,7 +164,7 @@ class RuleLoss(Module):  # type: ignore[misc]  # PyTorch is optional, so its typ
 
     Forecasts and outcomes are checked on the CPU, as everywhere in the package. Half precision is computed in single
     precision. Row sums may deviate from one by what rounding explains in the precision of the forecasts; see
-    `propriety.tables.cases.rounding_of_rows`.
+    `propriety.tables.probabilities.rounding_of_rows`.
 
     Examples
     --------

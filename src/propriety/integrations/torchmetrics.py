@@ -17,8 +17,8 @@ from propriety.integrations.batch_sums import SHAPE, counts_of_batch, mean_of_su
 from propriety.integrations.model_outputs import array_of, rounding_of
 from propriety.rules.families import BRIER
 from propriety.rules.rule import Rule, check_rule
-from propriety.tables.cases import TOLERANCE
 from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.probabilities import TOLERANCE
 
 __all__ = ["ForecastTableMetric", "RuleMetric"]
 

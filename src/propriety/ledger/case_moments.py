@@ -15,7 +15,8 @@ from propriety.ledger.moments import MANY_EVENTS, OUTCOME, Moments, Sums, blocks
 from propriety.result import Floats
 from propriety.rules.rule import Rule, check_rule
 from propriety.rules.scoring import losses_by_chunk, losses_by_outcome
-from propriety.tables.cases import Cases, Keys
+from propriety.tables.cases import Cases
+from propriety.tables.keys import Keys
 
 KEPT = 2**20  # Cells kept before equal ones are merged, which bounds the memory if there are many clusters.
 MANY = 64  # With more cases per cell, one pass per cell is faster than counting.

@@ -21,11 +21,11 @@ from propriety.result import Floats
 from propriety.rules.operations import CHECKED, QUIET, Column, Operations
 from propriety.rules.rule import FAILED, HAPPENED, ClassRule, Rule, binary_rule, check_rule
 from propriety.tables import laws
-from propriety.tables.cases import Cases, Keys
+from propriety.tables.cases import Cases
 from propriety.tables.engine_laws import checked_counts
 from propriety.tables.engines import Counted, Counts, count, count_groups
 from propriety.tables.events import Event
-from propriety.tables.keys import check_period_labels
+from propriety.tables.keys import Keys, check_period_labels
 from propriety.tables.labels import code_labels
 from propriety.tables.lazy_cases import LazyCases
 from propriety.tables.queries import Lazy, computed_once, fetched, row_by_row

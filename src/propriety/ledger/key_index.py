@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.errors import InputValueError
-from propriety.tables.cases import Keys
+from propriety.tables.keys import Keys
 from propriety.tables.labels import code_labels, ordered_labels, plain_labels
 
 Codes = NDArray[np.intp]

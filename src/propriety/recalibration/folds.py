@@ -24,11 +24,11 @@ from propriety.ledger.sources import open_ledger
 from propriety.recalibration.class_rows import ClassRows
 from propriety.result import Floats
 from propriety.tables.arrays import read_array
-from propriety.tables.cases import Cases, Keys, check_nothing_beside
+from propriety.tables.cases import Cases, check_nothing_beside
 from propriety.tables.events import Event
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.frames import checked_columns, known
-from propriety.tables.keys import code_keys
+from propriety.tables.keys import Keys, code_keys
 from propriety.tables.laws import named_key
 from propriety.tables.lazy_cases import LazyCases
 from propriety.tables.queries import Lazy, count_rows, fetched

@@ -7,59 +7,24 @@ that follows read memory once.
 from __future__ import annotations
 
 import itertools
-import math
-import weakref
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety import demands
 from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.result import Floats
 from propriety.tables import laws
 from propriety.tables.censoring import Censoring
 from propriety.tables.events import CUMULATIVE_DECIMALS, Event
+from propriety.tables.keys import Keys
+from propriety.tables.probabilities import ALL, TOLERANCE, checked_forecast
 
 CHUNK = 2**14
 FEWEST_ROWS = 1024  # With many classes a chunk may exceed the cache, because each class costs a call.
-TOLERANCE = 1e-6  # Allowed deviation of a row sum from one, unless rounding explains more.
 MOST_EXPANDED = 2**24  # Cases that rows with counts are expanded to, which bounds the memory.
-SINGLE = float(np.finfo(np.float32).eps)  # Libraries with half precision sum it in single precision.
-ALL = slice(None)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Keys:
-    """The label of each case: `labels[codes[i]]` is that of case i. The labels are in order."""
-
-    labels: tuple[Any, ...]
-    codes: NDArray[np.intp]
-
-    def __len__(self) -> int:
-        return len(self.labels)
-
-    def column(self) -> NDArray[np.object_]:
-        """Return the label of each case."""
-        labels = np.empty(len(self.labels), dtype=object)  # Labels may be tuples, of which NumPy would make rows.
-        labels[:] = self.labels
-        found: NDArray[np.object_] = labels[self.codes]
-        return found
-
-    def where(self, kept: NDArray[Any]) -> Keys:
-        """Return the keys of some of the cases, without labels that no longer occur.
-
-        Examples
-        --------
-        >>> Keys(("a", "b", "c"), np.array([2, 0, 1])).where(np.array([True, True, False]))
-        Keys(labels=('a', 'c'), codes=array([1, 0]))
-        """
-        codes = self.codes[kept]
-        occurs = np.bincount(codes, minlength=len(self)) > 0
-        labels = tuple(label for label, present in zip(self.labels, occurs.tolist(), strict=True) if present)
-        return Keys(labels, (np.cumsum(occurs) - 1)[codes])
 
 
 class Chunk(NamedTuple):
@@ -430,99 +395,3 @@ def check_nothing_beside(what: str, beside: Mapping[str, Any]) -> None:
         verb, it = ("hold", "them") if what == "cases" else ("holds", "it")
         law = "{what} {verb} outcomes, forecasts, weights and keys already; pass {it} without {argument}"
         raise InputTypeError(Wording(law, what=what, verb=verb, it=it), argument=given[0])
-
-
-def checked_forecast(
-    whole: NDArray[Any],
-    part: slice = ALL,
-    *,
-    argument: str,
-    tolerance: float | None,
-    rows: NDArray[np.intp] | None = None,
-    hint: str = demands.ROW_SUM_HINT,
-) -> Floats:
-    """Check that forecasts are probabilities and return them as float64, of shape (cases,) or (K, cases).
-
-    `tolerance` is the allowed deviation of row sums from one, and None for one event. Errors count the offenders among
-    all forecasts and give their row numbers in the user's data, `rows`.
-    """
-    forecast = np.ascontiguousarray(whole[part].T, dtype=np.float64)
-    if not laws.in_unit_interval(forecast):
-        laws.refuse_forecasts(argument, whole, rows)
-    if tolerance is not None:
-        if whole.dtype.kind == "f":
-            limits = np.finfo(whole.dtype)
-            tolerance = max(tolerance, rounding_of_rows(len(forecast), eps=float(limits.eps), tiny=float(limits.tiny)))
-        if not np.abs(forecast.sum(axis=0) - 1.0).max() <= tolerance:
-            laws.refuse_row_sums(argument, whole, tolerance, rows, hint=hint)
-    return forecast
-
-
-def rounding_of_rows(classes: int, *, eps: float, tiny: float) -> float:
-    r"""Return how far rounding can move the sum of a row of K probabilities from one.
-
-    A row sum may deviate from one by the requested tolerance or by this bound, whichever is larger:
-
-    .. math:: \epsilon + \sqrt{K} \min(\epsilon, 2^{-23}) + K \epsilon \tau
-
-    with the machine epsilon :math:`\epsilon` of the number type and its smallest normal number :math:`\tau`. The first
-    term is the rounding of the probabilities and of the sum by which a softmax divides. The second is the error of
-    adding K terms, which grows with the square root of K and is made in single precision at worst. The third covers
-    probabilities below :math:`\tau`, which have few significant digits or none.
-
-    Parameters
-    ----------
-    classes : int
-        Number of classes, K.
-    eps, tiny : float
-        As in `numpy.finfo` and `torch.finfo`.
-
-    References
-    ----------
-    Higham & Mary (2019), doi:10.1137/18M1226312, for sums.
-
-    Examples
-    --------
-    >>> single, half = np.finfo(np.float32), np.finfo(np.float16)
-    >>> round(float(rounding_of_rows(32_000, eps=single.eps, tiny=single.tiny)), 7)
-    2.14e-05
-    >>> round(float(rounding_of_rows(10, eps=half.eps, tiny=half.tiny)), 5)
-    0.00098
-    """
-    return eps + math.sqrt(classes) * min(eps, SINGLE) + classes * eps * tiny
-
-
-Value = TypeVar("Value")
-
-
-class IdentityCache(Generic[Value]):
-    """A cache with one value per object, dropped when the object is deleted. Equal objects have separate values.
-
-    Examples
-    --------
-    >>> class Thing:
-    ...     pass
-    >>> cache, thing = IdentityCache(), Thing()
-    >>> cache.setdefault(thing, [1]), cache.setdefault(thing, [2]), len(cache)
-    ([1], [1], 1)
-    >>> del thing
-    >>> len(cache)
-    0
-    """
-
-    def __init__(self) -> None:
-        self._held: dict[int, tuple[weakref.ref[Any], Value]] = {}
-
-    def get(self, key: object) -> Value | None:
-        """Return the value of an object, or None if it has no value."""
-        held = self._held.get(id(key))
-        return None if held is None else held[1]
-
-    def setdefault(self, key: object, default: Value) -> Value:
-        """Return the value of an object, storing the default first if it has no value."""
-        place, held = id(key), self._held
-        # An entry is removed before another object can reuse the id.
-        return held.setdefault(place, (weakref.ref(key, lambda _: held.pop(place, None)), default))[1]
-
-    def __len__(self) -> int:
-        return len(self._held)

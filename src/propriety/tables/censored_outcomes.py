@@ -17,9 +17,8 @@ from propriety.result import Floats, Result
 from propriety.tables import laws
 from propriety.tables.arguments import check_indices, numbers_of
 from propriety.tables.arrays import Reading, missing_cases, read_array, read_forecasts
-from propriety.tables.cases import Keys
 from propriety.tables.censoring import Censoring, FollowUp, censoring_curves, dependence_p_value
-from propriety.tables.keys import code_keys
+from propriety.tables.keys import Keys, code_keys
 from propriety.tables.laws import weighted_quantile
 
 FIFTHS = 5

@@ -19,8 +19,8 @@ from propriety.errors import InputValueError, Wording
 from propriety.tables import laws
 from propriety.tables.arguments import Arguments, about
 from propriety.tables.arrays import PAIR
-from propriety.tables.cases import checked_forecast
 from propriety.tables.labels import Labels, class_labels, happened_of, labels_of_event, places_of
+from propriety.tables.probabilities import checked_forecast
 
 PLACES = ("first", "second")
 

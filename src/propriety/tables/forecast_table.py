@@ -139,49 +139,6 @@ class ForecastTable(Result):
         table = cls.given(y_true, y_proba, **options)
         return cls.from_predictions(y_true, y_proba, **options) if table is None else table
 
-    @classmethod
-    def per_class(
-        cls,
-        y_true: object,
-        y_proba: object,
-        *,
-        sample_weight: object = None,
-        labels: Labels | None = None,
-        missing: Missing = "raise",
-    ) -> dict[Any, ForecastTable]:
-        """Make one table per class of rows of probabilities: the event is "y is this class".
-
-        The arguments are those of `propriety.mean_score`.
-
-        Examples
-        --------
-        >>> ForecastTable.per_class([0, 2], [[0.7, 0.2, 0.1], [0.2, 0.3, 0.5]])[2]
-        ForecastTable(rows=2, n=2, weight=2, event_rate=0.5)
-        """
-        options: dict[str, Any] = {"sample_weight": sample_weight, "labels": labels, "missing": missing}
-        cases = read_cases(y_true, y_proba, kind="classes", snapshot=False, **options)
-        return dict(zip(cases.labels or (), map(cls.from_cases, cases.events("class")), strict=True))
-
-    @classmethod
-    def per_cut_point(
-        cls,
-        y_true: object,
-        y_proba: object,
-        *,
-        sample_weight: object = None,
-        labels: Labels | None = None,
-        missing: Missing = "raise",
-    ) -> dict[Any, ForecastTable]:
-        """Make one table per cut point of ordered classes: the event is "y is at most this class".
-
-        Cumulative forecasts are rounded to 12 decimals, because rounding noise in their sums would split ties. Those
-        that exceed 1 by no more than `tolerance`, the allowed deviation of row sums from one, are set to 1. The
-        arguments are those of `propriety.mean_score`.
-        """
-        options: dict[str, Any] = {"sample_weight": sample_weight, "labels": labels, "missing": missing}
-        cases = read_cases(y_true, y_proba, kind="classes", snapshot=False, **options)
-        return dict(zip((cases.labels or ())[:-1], map(cls.from_cases, cases.events("cut")), strict=True))
-
     @overload
     @classmethod
     def from_frame(cls, frame: object, *, by: None = None, **options: Unpack[frames.Options]) -> ForecastTable: ...

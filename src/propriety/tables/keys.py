@@ -6,6 +6,7 @@ import itertools
 import math
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import narwhals as nw
@@ -16,8 +17,38 @@ from propriety.errors import InputTypeError, InputValueError
 from propriety.tables import laws
 from propriety.tables.arguments import Arguments
 from propriety.tables.arrays import Reading, missing_cases, read_array, series_of
-from propriety.tables.cases import Keys
 from propriety.tables.labels import WHOLE, code_labels, plain_labels
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Keys:
+    """The label of each case: `labels[codes[i]]` is that of case i. The labels are in order."""
+
+    labels: tuple[Any, ...]
+    codes: NDArray[np.intp]
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def column(self) -> NDArray[np.object_]:
+        """Return the label of each case."""
+        labels = np.empty(len(self.labels), dtype=object)  # Labels may be tuples, of which NumPy would make rows.
+        labels[:] = self.labels
+        found: NDArray[np.object_] = labels[self.codes]
+        return found
+
+    def where(self, kept: NDArray[Any]) -> Keys:
+        """Return the keys of some of the cases, without labels that no longer occur.
+
+        Examples
+        --------
+        >>> Keys(("a", "b", "c"), np.array([2, 0, 1])).where(np.array([True, True, False]))
+        Keys(labels=('a', 'c'), codes=array([1, 0]))
+        """
+        codes = self.codes[kept]
+        occurs = np.bincount(codes, minlength=len(self)) > 0
+        labels = tuple(label for label, present in zip(self.labels, occurs.tolist(), strict=True) if present)
+        return Keys(labels, (np.cumsum(occurs) - 1)[codes])
 
 
 def read_keys(keys: Mapping[str, object], *, beside: Arguments, rows: NDArray[np.intp] | None) -> dict[str, Keys]:

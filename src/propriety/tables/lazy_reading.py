@@ -20,7 +20,6 @@ from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.tables import frames, laws
 from propriety.tables.arguments import about
 from propriety.tables.arrays import PAIR
-from propriety.tables.cases import TOLERANCE
 from propriety.tables.events import CUMULATIVE_DECIMALS, events_of
 from propriety.tables.forecast_columns import (
     columns_of_classes,
@@ -33,6 +32,7 @@ from propriety.tables.frames import first_repeated
 from propriety.tables.key_columns import KeyColumn, key_column
 from propriety.tables.labels import Labels, check_float_label, class_labels, distinct_labels, labels_of_event
 from propriety.tables.lazy_cases import LazyCases
+from propriety.tables.probabilities import TOLERANCE
 from propriety.tables.queries import Lazy, engine_of, fetched, flag, is_missing, named_columns, row_by_row, unsupported
 from propriety.tables.validation import Missing
 
@@ -365,7 +365,7 @@ def _with_derived(frame: Lazy, models: int, labels: tuple[Any, ...], *, cut_poin
 
 
 def _rounded(head: nw.Expr) -> nw.Expr:
-    """Round a cumulative forecast as `ForecastTable.per_cut_point` does, to the same last bit as NumPy."""
+    """Round a cumulative forecast as `Cases.events` does, to the same last bit as NumPy."""
     scale = 10.0**CUMULATIVE_DECIMALS
     # Polars multiplies by the reciprocal of a constant, which is off in the last bit; it divides by a column exactly.
     return (((head * scale + WHOLE) - WHOLE) / (head * 0.0 + scale)).clip(0.0, 1.0)

@@ -20,7 +20,7 @@ from propriety.result import Floats, Result
 from propriety.tables import laws
 from propriety.tables.arguments import FORECAST, Arguments, ForecastKind, about, check_event, check_rows, numbers_of
 from propriety.tables.arrays import PAIR, Reading, decimals_as_floats, owned, read_array, read_forecasts
-from propriety.tables.cases import TOLERANCE, Cases, check_nothing_beside, checked_forecast, rounding_of_rows
+from propriety.tables.cases import Cases, check_nothing_beside
 from propriety.tables.censored_outcomes import CensoredOutcomes
 from propriety.tables.censoring import dependence_p_value
 from propriety.tables.forecast_columns import places_of_columns, read_columns
@@ -28,6 +28,7 @@ from propriety.tables.frames import check_key_names, check_names
 from propriety.tables.keys import check_period_labels, read_keys
 from propriety.tables.labels import Labels, class_labels, places_of
 from propriety.tables.lazy_cases import LazyCases
+from propriety.tables.probabilities import TOLERANCE, checked_forecast, rounding_of_rows
 from propriety.tables.table_holder import HoldsTables
 
 Missing: TypeAlias = Literal["raise", "drop"]
