@@ -123,6 +123,15 @@ def instance(value: object, argument: str, kind: type[Kind], named: str, *, hint
     return value
 
 
+def alike(first: object, other: object, names: Sequence[str], argument: str) -> None:
+    """Raise an error if two things to be added differ in one of the named attributes."""
+    for what in names:
+        if getattr(first, what) != getattr(other, what):
+            demand = Wording("must have the same {what} to be added", "alike", what=what)
+            offender = f"they have {getattr(first, what)!r} and {getattr(other, what)!r}"
+            raise InputValueError(demand, argument=argument, offender=offender)
+
+
 def check_level(level: object) -> None:
     """Raise an error if a level is not strictly between 0 and 1."""
     number(level, "level", above=0.0, below=1.0)

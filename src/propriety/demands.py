@@ -7,9 +7,12 @@ from propriety.errors import Wording
 # Intervals and tests of clusters compute fourth powers of weights, which must be numbers too.
 LEAST_SQUARES, MOST_SQUARES = 1e-120, 1e120
 
+DISTINCT_COLUMNS = Wording("must have distinct column names", "distinct-columns")
 EVENT_OF_CLASSES = Wording(
     "belongs to a binary outcome; three columns or more of {y_proba} are named by {labels=}", "event-of-classes"
 )
+JSON = Wording("must be JSON", "json")
+KNOWN_OUTCOMES = Wording("must hold known outcomes; those by a horizon are weighted for censoring", "known-outcomes")
 MISSING = Wording("must not hold missing values (NaN, None, NA or masked)", "no-missing-values")
 NO_CASE = Wording("{y_true} and {y_proba} must hold at least one case; both are empty", "some-case")
 NO_WEIGHT = Wording("must be positive for at least one case; all are 0", "some-weight")
@@ -17,9 +20,13 @@ NUMBERS = Wording("must hold real numbers", "real-numbers")
 ONE_ENTRY = Wording("must be an array with one entry per case", "one-entry-per-case")
 ONE_COLUMN = Wording("must be 1-D, one entry per case", "one-column")
 ORDERED_EVENT = Wording("belongs to three or more classes; the forecasts are of one event", "ordered-event")
+ONE_MODEL = Wording("must be the forecasts of one model", "one-model")
+ONLY_OF_CASES = Wording("is for files of cases; these are ledgers", "only-of-cases")
 OUTCOME = Wording("must hold 0 and 1 (or False and True) unless {labels} are given", "events")
+PARQUET = Wording("must be a whole Parquet file", "parquet")
 SAME_INDEX = "{first} and {argument} carry different indices, so their rows may not belong together"
 SAME_LENGTH = Wording("{y_true} and {argument} must be equally long", "same-length")
+SAME_ROWS = Wording("must return the same rows in every query; they changed between two queries", "same-rows")
 SOME_CASE = Wording("must hold at least one case", "not-empty")
 TWO_OUTCOMES = Wording("must name the two outcomes of a binary {y_proba}", "two-outcomes")
 UNIT = Wording("must lie in [0, 1]", "unit-interval")
@@ -72,3 +79,38 @@ SAME_INDEX_HINT = Wording("align them by label, or call .to_numpy() on {argument
 SWAPPED_HINT = Wording("are {y_true} and {y_proba} swapped?")
 WEIGHT_HINT = "give a weight of 0 to leave a case out."
 WEIGHT_SIZE_HINT = "divide the weights by their mean."
+
+
+def named_once(what: str, name: object) -> Wording:
+    """Return the demand that nothing is named twice, as this name is."""
+    return Wording("must name each {what} once; {name!r} is named again", "named-once", what=what, name=name)
+
+
+def only_with(option: str) -> Wording:
+    """Return the demand on a parameter that has no effect without an option."""
+    return Wording("is for {option}", "only-with", option=option)
+
+
+def numbers_as_losses(rule: object, forecast: str = "some case") -> Wording:
+    """Return the demand that a rule returns numbers."""
+    return Wording("{rule!r} must return numbers; its loss of {of} is NaN", "losses", rule=rule, of=forecast)
+
+
+def rule_of_one_event(rule: object) -> Wording:
+    """Return the demand that a rule for one event does not get rows of probabilities."""
+    return Wording("{rule!r} scores the forecast of one event; got rows of probabilities", "rule-of-event", rule=rule)
+
+
+def one_event(what: str) -> Wording:
+    """Return the demand of what is not defined for rows of class probabilities."""
+    return Wording("{what} needs the forecast of one event; the forecasts are rows of classes", "one-event", what=what)
+
+
+def probabilities_of(estimator: object) -> Wording:
+    """Return the demand that an estimator predicts probabilities."""
+    return Wording("must have predict_proba; {kind} does not", "predict-proba", kind=type(estimator).__name__)
+
+
+def something_to_merge(what: str) -> Wording:
+    """Return the demand that there is something to add."""
+    return Wording("at least one {what} is needed to merge; there is none", "something-to-merge", what=what)

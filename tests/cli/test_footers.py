@@ -80,7 +80,7 @@ def test_the_contradiction_is_told(folder, refusal, parts):
     (folder / "x.parquet").write_bytes(joined(parts[0], first(parts[1], 2**40)))
     told = refusal("condense", "x.parquet", *COLUMNS, "-o", "t")
     assert (
-        "x.parquet must be a complete Parquet file; its footer gives 1,099,511,627,776 rows, but its parts have 12,345"
+        "x.parquet must be a whole Parquet file; its footer gives 1,099,511,627,776 rows, but its parts have 12,345"
         in told
     )
 
@@ -88,7 +88,7 @@ def test_the_contradiction_is_told(folder, refusal, parts):
 def test_more_rows_than_fit_into_the_bytes_are_not_looked_for(folder, refusal, parts):
     (folder / "x.parquet").write_bytes(joined(parts[0], every(parts[1], 2**40)))
     told = refusal("condense", "x.parquet", *COLUMNS, "-o", "t")
-    assert "x.parquet must be a complete Parquet file; its footer gives 1,099,511,627,776 rows in " in told
+    assert "x.parquet must be a whole Parquet file; its footer gives 1,099,511,627,776 rows in " in told
 
 
 def test_a_footer_that_fills_the_memory_is_refused_unread(folder, refusal, monkeypatch):

@@ -77,7 +77,7 @@ def test_formats_are_known_by_content(tmp_path, content, form):
     [
         (b"", "x is empty"),
         (b"\x89PNG\0\0", "x is in another format"),
-        (b"PAR1 and no more", "x must be a complete Parquet file"),
+        (b"PAR1 and no more", "x must be a whole Parquet file"),
         (b"ARROW1 and no more", "files must be complete Arrow files"),
         (b"\xff\xff\xff\xff and no more", "files must be complete Arrow files"),
         (b"\x1f\x8b and no more", "x is not a complete gzip file"),

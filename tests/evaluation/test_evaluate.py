@@ -301,7 +301,7 @@ def test_groups_are_those_of_slices_in_their_order(labels, groups):
 
 def test_a_column_named_twice_is_refused():
     frame = pd.DataFrame({"y": Y, "a": TRUTH})
-    with pytest.raises(InputValueError, match="'a' occurs twice"):
+    with pytest.raises(InputValueError, match="'a' is named again"):
         pr.evaluate(frame, ["a", "a"], outcome="y")
 
 

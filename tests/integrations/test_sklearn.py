@@ -252,7 +252,7 @@ def test_what_is_refused():
         rule_scorer(pr.Brier)
     with pytest.raises(InputTypeError, match="must have predict_proba; Ridge does not"):
         get_scorer("neg_brier")(Ridge().fit(X, GRADE), X, GRADE)
-    with pytest.raises(InputValueError, match="BoundedBrier scores the forecast of one event"):
+    with pytest.raises(InputValueError, match=r"BoundedBrier\(.* scores the forecast of one event"):
         rule_scorer(pr.BoundedBrier(0.1, 0.2))(model, X, GRADE)
     with pytest.raises(
         InputValueError, match=r"one column for each of the estimator's classes_; its shape is \(2, 2\)"

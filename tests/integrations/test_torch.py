@@ -221,7 +221,7 @@ def test_a_bounded_score_learns_a_rate_within_its_thresholds(rule):
         pytest.param(pr.Brier(), [[1.0, 2.0, 0.0]], [3], {"from_logits": True}, InputValueError, "whole numbers from 0 to 2", id="class"),
         pytest.param(pr.Brier(), [0.5], [2], {}, InputValueError, "y_true must hold 0 and 1", id="event"),
         pytest.param(pr.Brier(), [float("nan")], [1], {"from_logits": True}, MissingValuesError, "missing values", id="NaN"),
-        pytest.param(pr.BoundedBrier(0.1, 0.5), [[0.2, 0.3, 0.5]], [0], {}, InputValueError, r"scores the forecast of one event; got rows, shape \(1, 3\)", id="rows"),
+        pytest.param(pr.BoundedBrier(0.1, 0.5), [[0.2, 0.3, 0.5]], [0], {}, InputValueError, r"scores the forecast of one event; got rows of probabilities; their shape is \(1, 3\)", id="rows"),
         pytest.param(pr.BetaRegret(2, 2), [0.5], [1], {}, UnsupportedOperationError, "no incomplete beta", id="beta"),
         pytest.param(pr.Brier(), [0.5], [1], {"reduction": "median"}, InputValueError, 'reduction must be one of "mean"', id="reduction"),
         pytest.param(pr.Brier, [0.5], [1], {}, InputTypeError, "instantiate the class", id="class of rule"),

@@ -104,9 +104,9 @@ def test_names_of_columns_are_texts(wrong, frame):
 @pytest.mark.parametrize(
     ("arguments", "error", "law"),
     [
-        (((), {"forecasts": ["p", "p"]}), InputValueError, r"'p' occurs twice.* pass \{\"model\": \"column\"\}"),
-        (((), {"forecasts": {"m": ["a", "b", "a"]}}), InputValueError, "'a' occurs twice"),
-        (((), {"by": ["site", "site"]}), InputValueError, r"by must name each column once; 'site' occurs twice\.?$"),
+        (((), {"forecasts": ["p", "p"]}), InputValueError, r"'p' is named again.* pass \{\"model\": \"column\"\}"),
+        (((), {"forecasts": {"m": ["a", "b", "a"]}}), InputValueError, "'a' is named again"),
+        (((), {"by": ["site", "site"]}), InputValueError, r"by must name each column once; 'site' is named again\.?$"),
         (((), {"by": [3]}), InputTypeError, "by must name columns.*it is int"),
         (((), {"by": COLUMNS["site"]}), InputTypeError, "by must name columns.*it is ndarray"),
         (((), {"forecasts": ["y"]}), InputValueError, "forecasts must not name 'y', the column of the outcomes"),

@@ -91,7 +91,7 @@ def test_what_skill_refuses():
 def test_the_kind_of_rule_must_fit_the_forecast():
     assert pr.mean_score(Y, P, rule=pr.RankedProbability()) == pytest.approx(pr.brier_score(Y, P), rel=1e-14)
     with pytest.raises(
-        InputValueError, match=r"Elementary scores the forecast of one event; got rows.*y_proba\[:, 1\]"
+        InputValueError, match=r"Elementary\(.* scores the forecast of one event; got rows.*y_proba\[:, 1\]"
     ):
         pr.mean_score(LEVELS, ROWS, rule=pr.Elementary(0.5))
     with pytest.raises(InputTypeError, match=r"rule must be a scoring rule .*got (ABCMeta|type).*instantiate"):

@@ -177,7 +177,7 @@ def test_an_empty_frame_is_refused_for_any_number_of_models(lazy):
         ({}, {}, InputTypeError, "forecasts must name columns"),
         ({"a": []}, {}, InputTypeError, "forecasts must name columns"),
         (MODELS, {"ordered": True}, InputValueError, "ordered belongs to three or more classes"),
-        (MODELS, {"by": ["site", "site"]}, InputValueError, "by must name each column once; 'site' occurs twice"),
+        (MODELS, {"by": ["site", "site"]}, InputValueError, "by must name each column once; 'site' is named again"),
         (MODELS, {"missing": "skip"}, InputValueError, 'missing must be one of "raise", "drop"'),
         (MODELS, {"cluster": "nobody"}, InputValueError, r"it lacks \['nobody'\]"),
         ({"a": ["r0", "r1"]}, {"labels": [None, "b"]}, InputValueError, "y_true must hold labels of the same type"),

@@ -126,7 +126,7 @@ def test_functions_that_need_one_outcome_say_so(call):
 
 
 def test_segments_and_comparisons_of_scores_need_one_outcome():
-    with pytest.raises(InputValueError, match="forecasts must be those of one model; got 2"):
+    with pytest.raises(InputValueError, match="forecasts must be the forecasts of one model; got 2"):
         pr.find_segments(pr.cases(RIGHT, CONFIDENCE, by={"site": CLUSTER}))
     with pytest.raises(InputTypeError, match=r"measure must be a measure of abstention for outcomes by model.*Brier"):
         pr.compare(CASES)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
-from propriety import checks
+from propriety import checks, demands
 from propriety.calibration.bands import Band, BandMethod, band_around_curve, band_around_diagonal, simultaneous_band
 from propriety.calibration.blocks import Blocks, Strategy, bin_starts, pool_adjacent_violators
 from propriety.calibration.calibration_errors import ForecastHistogram, forecast_histogram, is_discrete
@@ -310,8 +310,8 @@ def reliability_curve(
     checks.choice(method, "method", get_args(CurveMethod))
     for name, given in (("bins", bins), ("strategy", strategy)):
         if given is not None and method != "bins":
-            law, hint = f'{name} is for method="bins"', f'pass method="bins" too, or leave {name} out.'
-            raise InputValueError(law, offender=f"the method is {method!r}", hint=hint)
+            offender, hint = f"the method is {method!r}", f'pass method="bins" too, or leave {name} out.'
+            raise InputValueError(demands.only_with('method="bins"'), argument=name, offender=offender, hint=hint)
     table = ForecastTable.of(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels)
     blocks = pool_adjacent_violators(table)
     if method == "smooth":

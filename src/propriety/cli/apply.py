@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import narwhals as nw
 
+from propriety import demands
 from propriety.cli.cases import parts_of
 from propriety.cli.files import TEXT, open_relation
 from propriety.cli.inputs import format_of, found_files
@@ -72,7 +73,7 @@ def apply(map_file: str, files: Sequence[str], forecast: str, name: str, output:
     own = StoredMap.from_json(Path(map_file).read_text(encoding="utf-8"))
     columns = parts_of(forecast) if isinstance(own, ClassMap) else [forecast]
     if (twice := first_repeated(columns)) is not None:
-        raise InputValueError(f"must name each column once; {twice!r} is named again", argument="--forecast")
+        raise InputValueError(demands.named_once("column", twice), argument="--forecast")
     added = [f"{name}_{column}" for column in columns] if isinstance(own, ClassMap) else [name]
     dialect = taken(Dialect, options)
     with found_files(files) as paths:

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import click
 import narwhals as nw
 
+from propriety import demands
 from propriety.cli.files import open_relation
 from propriety.cli.options import taken
 from propriety.cli.text_heads import Dialect
@@ -141,7 +142,7 @@ class Cases:
             columns = [typed] if typed in schema or not equals else parts_of(listed)
             name = typed if typed in schema else name
             if name in models:
-                raise InputValueError(f"must name each model once; {name!r} is named again", argument="--forecast")
+                raise InputValueError(demands.named_once("model", name), argument="--forecast")
             models[name] = columns[0] if len(columns) == 1 else columns
         return models
 
@@ -153,7 +154,7 @@ class Cases:
             columns = [typed] if typed in schema or not self.crosses else _crossed(typed) or [typed]
             name = ", ".join(columns)
             if name in keys:
-                raise InputValueError(f"must name each key once; {name!r} is named again", argument="--by")
+                raise InputValueError(demands.named_once("key", name), argument="--by")
             if len(set(columns)) < len(columns):
                 raise InputValueError(f"must cross different columns; got {typed!r}", argument="--by")
             keys[name] = columns

@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from propriety import demands
 from propriety.cli.cases import Cases
 from propriety.cli.gate_facts import Facts
 from propriety.cli.gate_outputs import GatedCommand, Gates, Summary, gate_options
@@ -162,7 +163,7 @@ def evaluation_of_files(files: Sequence[Path], options: dict[str, Any]) -> Itera
     cases = Cases.of(options)
     if are_ledgers(files):
         if given := cases.given():
-            raise InputValueError(f"{given[0]} is for files of cases; these are ledgers")
+            raise InputValueError(demands.ONLY_OF_CASES, argument=given[0])
         yield evaluate_cases(Ledger.merge(map(Ledger.from_parquet, files)), **options)
         return
     with cases.opened(files) as frame:

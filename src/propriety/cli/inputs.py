@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
+from propriety import demands
 from propriety.cli.outputs import Identity, identity
 from propriety.errors import InputValueError
 from propriety.ledger.ledger_files import is_ledger
@@ -145,7 +146,7 @@ def checked_footer(path: Path, name: str) -> Any:
     try:
         found = parquet.read_metadata(path)
     except (pa.ArrowException, OSError) as error:
-        raise InputValueError(f"{name} must be a complete Parquet file", offender=str(error).rstrip(". ")) from error
+        raise InputValueError(demands.PARQUET, argument=name, offender=str(error).rstrip(". ")) from error
     check_columns(found.num_columns)
     rows = sum(found.row_group(place).num_rows for place in range(found.num_row_groups))
     size, problem = path.stat().st_size, ""
@@ -154,7 +155,7 @@ def checked_footer(path: Path, name: str) -> Any:
     elif rows > MOST_ROWS * size:
         problem = f"its footer gives {rows:,} rows in {size:,} bytes"
     if problem:
-        raise InputValueError(f"{name} must be a complete Parquet file", offender=problem)
+        raise InputValueError(demands.PARQUET, argument=name, offender=problem)
     return found
 
 

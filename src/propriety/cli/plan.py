@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from propriety import demands
 from propriety.cli.compare import rule_named
 from propriety.cli.files import open_relation
 from propriety.cli.inputs import are_ledgers, found_files
@@ -134,7 +135,7 @@ def plan(
         named = list(map(_width, widths))
         twice = first_repeated(name for name, _ in named)
         if twice is not None:
-            raise InputValueError(f"must name each measure once; {twice!r} is named again", argument="--width")
+            raise InputValueError(demands.named_once("measure", twice), argument="--width")
         options["widths"] = dict(named)
     if rule_name is not None:
         options["measure"] = rule_named(rule_name)
@@ -164,7 +165,7 @@ def _forecasts(paths: Sequence[Path], columns: Sequence[str], dialect: Dialect) 
         raise click.UsageError(message)
     twice = first_repeated(columns)
     if twice is not None:
-        raise InputValueError(f"must name each model once; {twice!r} is named again", argument="--forecast")
+        raise InputValueError(demands.named_once("model", twice), argument="--forecast")
     with open_relation(paths, dialect=dialect, numbers=list(columns)) as frame:
         checked_columns(frame, list(columns))
         with stage("reading", is_held=True):

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from propriety import demands
 from propriety.cli.cases import Cases
 from propriety.cli.inputs import are_ledgers, found_files
 from propriety.cli.machine import document, written
@@ -107,7 +108,7 @@ def recalibrate(
         if not are_ledgers(paths):
             result = _of_cases(paths, cases, id, options)
         elif given := [*cases.given(), *([] if id is None else ["--id"])]:
-            raise InputValueError(f"{given[0]} is for files of cases; these are ledgers")
+            raise InputValueError(demands.ONLY_OF_CASES, argument=given[0])
         else:
             result = recalibrated(Ledger.merge(map(Ledger.from_parquet, paths)), **options)
     if output is not None:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from propriety import checks
+from propriety import checks, demands
 from propriety.decisions.agreement import first_argmax, labels_at
 from propriety.errors import InputValueError
 from propriety.result import Floats, Result, html_table
@@ -202,7 +202,7 @@ def checked_losses(cases: Cases, rule: Rule) -> Floats:
     """Return the loss of each case after checking that none is NaN."""
     losses = losses_of(cases, rule)
     if np.isnan(losses).any():
-        raise InputValueError(f"{rule!r} must return numbers; its loss of some case is NaN")
+        raise InputValueError(demands.numbers_as_losses(rule))
     return losses
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtr, stdtrit
 
-from propriety import checks
+from propriety import checks, demands
 from propriety.checks import check_level, check_resamples, fresh_seed
 from propriety.errors import InputValueError
 from propriety.evaluation.resampled_fits import Sample, folds_of, folds_of_sites, value_in
@@ -286,7 +286,8 @@ def _check_options(method: str, given: dict[str, Any]) -> None:
     for name, value in given.items():
         own = "bootstrap" if name == "n_resamples" else "cross-validation"
         if value is not None and method != own:
-            raise InputValueError(f'is for method="{own}"', argument=name, offender=f"the method is {method!r}")
+            offender = f"the method is {method!r}"
+            raise InputValueError(demands.only_with(f'method="{own}"'), argument=name, offender=offender)
 
 
 def _in_words(found: Validation) -> str:

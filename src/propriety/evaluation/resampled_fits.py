@@ -134,7 +134,7 @@ def value_in(ledger: Ledger, measure: Measure, model: str) -> float:
     if known.labels is None:
         return measure.value(known.table(model))
     if not isinstance(measure, Mean | Skill):
-        raise InputValueError(f"{measure.label} needs the forecast of one event; the forecasts are rows of classes")
+        raise InputValueError(demands.one_event(measure.label))
     return float(measured_moments(known, measure).means[known.models.index(model)])
 
 

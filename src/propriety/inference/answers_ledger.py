@@ -27,7 +27,7 @@ def as_measured(ledger: Ledger, measure: Any, model: str | None = None) -> Ledge
         return ledger
     if getattr(measure, "threshold", HALF) != HALF:
         law = f"must be {HALF} for class probabilities, whose answer is the most likely class"
-        raise InputValueError(law, argument="threshold", offender=f"got {measure.threshold!r}")
+        raise InputValueError(law, argument="threshold", got=measure.threshold)
     cases = ledger.cases
     if cases is None and model is not None and TOP in ledger.events:
         return answers_of_table(ledger, model)

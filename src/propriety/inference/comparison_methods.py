@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias, get_args
 
-from propriety import checks
+from propriety import checks, demands
 from propriety.errors import InputValueError, Wording
 from propriety.inference.measures import FittedDistance, Mean, Measure, Skill, Smooth
 from propriety.ledger.ledger import Ledger
@@ -28,8 +28,7 @@ def method_for(method: CompareMethod, ledger: Ledger, measure: Measure) -> str:
             raise InputValueError(law, hint='use method="auto".')
         return method
     if ledger.censoring is not None:
-        law = f"method={method!r} needs known outcomes; those by a horizon are weighted for censoring"
-        raise InputValueError(law, hint='use method="auto" or "bootstrap".')
+        raise InputValueError(demands.KNOWN_OUTCOMES, argument="y_true", hint='use method="auto" or "bootstrap".')
     if not _is_by_losses(ledger, measure):
         law = f"method={method!r} compares mean losses; {measure.label} is not a mean loss"
         raise InputValueError(law, hint='use method="auto" or "bootstrap".')

@@ -37,8 +37,7 @@ def read_days(argument: str, values: object, *, missing: bool = False) -> Days:
     reading = read_array(values, argument, role="keys")
     array = reading.values
     if array.ndim != 1:
-        law = "must have one day per case"
-        raise InputValueError(law, argument=argument, offender=f"got shape {array.shape}")
+        raise InputValueError("must have one day per case", argument=argument, offender=f"got shape {array.shape}")
     absent = missing_cases(reading)
     if array.dtype.kind in "OU":
         days = _of_objects(array, absent, argument)
@@ -73,7 +72,7 @@ def read_days(argument: str, values: object, *, missing: bool = False) -> Days:
 def read_day(argument: str, value: object) -> Days:
     """Read one day; see `read_days`."""
     if isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim):
-        raise InputTypeError("must be one day", argument=argument, offender=f"got {type(value).__name__}")
+        raise InputTypeError("must be one day", argument=argument, got_type=value)
     return read_days(argument, [value.item() if isinstance(value, np.ndarray) else value])
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from propriety import demands
 from propriety.errors import InputTypeError, InputValueError
 from propriety.inference.estimates import counted
 from propriety.result import Floats, Result
@@ -115,6 +116,6 @@ def refuse_table(y_true: object) -> None:
         law = f"monitoring needs predictions in order of arrival; a {type(y_true).__name__} holds no individual cases"
         raise InputTypeError(law)
     if isinstance(y_true, CensoredOutcomes) or (isinstance(y_true, Cases) and y_true.censoring is not None):
-        raise InputTypeError("monitoring needs known outcomes; those by a horizon are weighted for censoring")
+        raise InputTypeError(demands.KNOWN_OUTCOMES, argument="y_true")
     if isinstance(y_true, Cases) and y_true.weight is not None:
         raise InputValueError("monitoring needs cases without weights, because its tests count cases")

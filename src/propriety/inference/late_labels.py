@@ -258,12 +258,12 @@ def late_labels(
     """
     check_level(level)
     if not isinstance(windows, Sequence | np.ndarray) or isinstance(windows, str):
-        raise InputTypeError("must be a sequence of numbers of days", argument="windows", offender=f"got {windows!r}")
+        raise InputTypeError("must be a sequence of numbers of days", argument="windows", got=windows)
     for window in windows:
         checks.whole(window, "windows", least=1)
     cases, today = read_late_cases(forecasts, made, reported, now)
     if not (cases.made <= today).any():
-        raise InputValueError("must not be before every forecast", argument="now", offender=f"got {now!r}")
+        raise InputValueError("must not be before every forecast", argument="now", got=now)
     oldest = int(today - cases.made.min())
     spans = [(0, window - 1) for window in windows if window <= oldest] + [(0, oldest)]
     scored = binary_rule(rule)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from propriety import checks
+from propriety import checks, demands
 from propriety.checks import check_level
 from propriety.errors import InputTypeError, InputValueError
 from propriety.inference.comparison_monitor import range_of
@@ -362,12 +362,11 @@ def monitor(
 
 def _check_ledger(ledger: Ledger, time: str) -> None:
     if not isinstance(ledger, Ledger):
-        law = "monitor needs a Ledger"
         hint = "condense the cases by day first, or use monitor_calibration for single cases in order."
-        raise InputTypeError(law, offender=f"got {type(ledger).__name__}", hint=hint)
+        raise InputTypeError("monitor needs a Ledger", got_type=ledger, hint=hint)
     _check_keys(ledger, time)
     if ledger.labels is not None:
-        law = "monitor needs the forecasts of one event; this ledger has classes"
+        law = demands.one_event("monitor")
         raise InputValueError(law, hint="condense the forecasts of one class, with its outcomes as 0 and 1.")
     if ledger.is_weighted:
         raise InputValueError("monitor needs cases without weights, because its tests count cases")

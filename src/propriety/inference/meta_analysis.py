@@ -293,7 +293,7 @@ def _of_sites(ledger: object, by: str) -> Ledger:
         hint = Wording('pass propriety.condense(y_true, forecasts, {by=}{{"site": site}}).')
         if isinstance(ledger, PrivateLedger):
             hint = Wording("pass its `ledger`; standard errors then ignore suppression and noise.")
-        raise InputTypeError("must be a Ledger", argument="ledger", offender=f"got {type(ledger).__name__}", hint=hint)
+        raise InputTypeError("must be a Ledger", argument="ledger", got_type=ledger, hint=hint)
     ledger.index.place(by)
     found = ledger.over(*(name for name in ledger.index.names if name != by))
     if len(found.index) < 2:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from propriety import demands
 from propriety.errors import InputValueError
 from propriety.inference.daily_numbers import Stream
 from propriety.inference.ledger_monitor import LedgerMonitor
@@ -277,7 +278,7 @@ def _facts(root: Path) -> dict[str, Any]:
     except OSError:
         raise InputValueError(f"{root} must be a folder that holds a monitor; it has no {FACTS}") from None
     except (ValueError, RecursionError) as error:
-        raise InputValueError(f"{root / FACTS} must be JSON", offender=str(error), hint=RESTART) from error
+        raise InputValueError(demands.JSON, argument=str(root / FACTS), offender=str(error), hint=RESTART) from error
     checked_version(facts, SCHEMA, VERSION)
     if facts.get("checksum") != _checksum_of(facts) or not isinstance(facts.get("files"), dict):
         raise InputValueError(f"{root / FACTS} has changed since the monitor was stored", hint=RESTART)
@@ -292,9 +293,8 @@ def _check_continues(root: Path, there: Mapping[str, Any], watch: LedgerMonitor)
     elsewhere = "write to another folder, or remove this one first."
     differs = next((name for name in OPTIONS if there[name] != facts[name]), None)
     if differs is not None:
-        law = f"{root} holds a monitor with another {differs}"
         offender = f"it has {there[differs]!r}, and this one {facts[differs]!r}"
-        raise InputValueError(law, offender=offender, hint=elsewhere)
+        raise InputValueError(f"{root} holds a monitor with another {differs}", offender=offender, hint=elsewhere)
     times, _ = _stored_times(root, there)
     both = next((pair for pair in zip(times, watch.times, strict=False) if pair[0] != pair[1]), None)
     if both is not None:

@@ -41,11 +41,11 @@ def check_texts(labels: Sequence[Any], time: str) -> None:
     numeric = next((text for text in texts if _is_number(text)), None)
     if numeric is not None:
         law = f"the labels of {time!r} must not be numbers as text, which sort as '1', '10', '2'"
-        raise InputValueError(law, offender=f"got {numeric!r}", hint=HINT)
+        raise InputValueError(law, got=numeric, hint=HINT)
     unsorted = next((text for text in texts if UNSORTED.search(text)), None)
     if unsorted is not None:
         law = f"the labels of {time!r} must sort in the order of time, as the text of ISO dates does"
-        raise InputValueError(law, offender=f"got {unsorted!r}", hint=HINT)
+        raise InputValueError(law, got=unsorted, hint=HINT)
     ordered = sorted(texts)
     for one, other in itertools.pairwise(ordered):
         if _natural(one) > _natural(other) or _is_later(one, other):
@@ -101,12 +101,12 @@ def mature_labels(labels: Sequence[Any], mature_after: int, time: str) -> list[A
     if large is not None:
         law = f"needs labels of {time!r} that are dates or numbers of days"
         hint = "use dates such as 2026-01-31; seconds, milliseconds and numbers such as 20260131 do not count days."
-        raise InputValueError(law, argument="mature_after", offender=f"got {large!r}", hint=hint)
+        raise InputValueError(law, argument="mature_after", got=large, hint=hint)
     places = [_place(label) for label in labels]
     unknown = next((label for label, place in zip(labels, places, strict=True) if place is None), None)
     if unknown is not None:
         law = f"needs labels of {time!r} that are integers or dates"
-        raise InputValueError(law, argument="mature_after", offender=f"got {unknown!r}", hint=HINT)
+        raise InputValueError(law, argument="mature_after", got=unknown, hint=HINT)
     last = max(place for place in places if place is not None)
     return [
         label for label, place in zip(labels, places, strict=True) if place is not None and place <= last - mature_after

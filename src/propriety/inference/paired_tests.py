@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from propriety import demands
 from propriety.errors import InputValueError
 from propriety.inference.bootstrap import Drawing, draw_from_cases, in_canonical_order, values_of_draws
 from propriety.inference.bootstrap_estimates import UNDEFINED, are_biased, check_percentiles
@@ -74,7 +75,7 @@ def paired_by_moments(
     moments = measured_moments(ledger, measure)
     values, units = moments.means, moments.units
     if np.isnan(values[: len(ledger.models)]).any():
-        raise InputValueError(f"{measure.rule!r} must return numbers; its loss of some case is NaN")
+        raise InputValueError(demands.numbers_as_losses(measure.rule))
     fixed = ledger.prevalence is not None
     errors = errors_of_means(moments, horizon, by_outcome=fixed)
     errors = errors._replace(standard_error=_at_least(errors.standard_error, fitted_errors(ledger, measure)))

@@ -121,7 +121,7 @@ class Plan(Result):
         {'observed_expected': 0.344, 'calibration_slope': 0.41, 'auc': 0.09}
         """
         if not is_number(n) or not n > 0.0:
-            raise InputValueError("must be a positive number", argument="n", offender=f"got {n!r}")
+            raise InputValueError("must be a positive number", argument="n", got=n)
         own = n * self.share / self.design_effect
         return {key: curve(own) for key, curve in zip(self.criterion.tolist(), self.curves, strict=True)}
 
@@ -256,9 +256,9 @@ def _compared(
     """Return the difference to detect, the power of the comparison, how it was computed, and a warning."""
     for name, value in (("difference", difference), ("spread", spread)):
         if value is not None and not (is_number(value) and value != 0.0 and math.isfinite(value)):
-            raise InputValueError("must be a number other than 0", argument=name, offender=f"got {value!r}")
+            raise InputValueError("must be a number other than 0", argument=name, got=value)
     if spread is not None and spread < 0.0:
-        raise InputValueError("must be positive", argument="spread", offender=f"got {spread!r}")
+        raise InputValueError("must be positive", argument="spread", got=spread)
     if difference is not None and spread is not None:
         return difference, spread_power(difference, spread, drawing["level"]), "normal", ""
     known.check_compared()
@@ -340,7 +340,7 @@ def _smallest(reached: Callable[[float], float], width: float) -> float:
 def _miscalibration(slope: float | None, ratio: float | None) -> tuple[float, float]:
     for name, value in (("slope", slope), ("observed_expected", ratio)):
         if value is not None and not (is_number(value) and 0.0 < value < math.inf):
-            raise InputValueError("must be a positive number", argument=name, offender=f"got {value!r}")
+            raise InputValueError("must be a positive number", argument=name, got=value)
     return 1.0 if slope is None else slope, 1.0 if ratio is None else ratio
 
 
@@ -353,7 +353,7 @@ def _tested_label(slope: float | None, ratio: float | None) -> str:
 def _threshold(thresholds: float | None) -> float | None:
     found = read_thresholds(thresholds)
     if isinstance(found, tuple):
-        raise InputTypeError("must be one probability", argument="thresholds", offender=f"got {thresholds!r}")
+        raise InputTypeError("must be one probability", argument="thresholds", got=thresholds)
     return found
 
 

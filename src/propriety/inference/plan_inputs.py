@@ -68,7 +68,7 @@ class KnownCases(NamedTuple):
             law = Wording("a plan needs {forecasts}, or {prevalence=} and {auc=}, or {difference=} and {spread=}")
             raise InputTypeError(law, hint="a sample of forecasts without outcomes is best.")
         if auc <= 0.5:
-            raise InputValueError("must be above 0.5", argument="auc", offender=f"got {auc!r}")
+            raise InputValueError("must be above 0.5", argument="auc", got=auc)
         return cls(AnticipatedCases.binormal(prevalence, auc, MODEL), None, prevalence)
 
     @classmethod
@@ -132,8 +132,7 @@ class KnownCases(NamedTuple):
         """Raise an error if the comparison of a pilot would count its clusters twice."""
         if self.pilot is not None and self.pilot.dependence is not None:
             law = Wording("{cluster_size=} and {icc=} would be counted twice, because the pilot has clusters")
-            hint = "leave them out to compare models; plan widths apart."
-            raise InputValueError(law, hint=hint)
+            raise InputValueError(law, hint="leave them out to compare models; plan widths apart.")
 
 
 def read_widths(widths: Mapping[Any, float] | None, threshold: float | None, *, default: bool) -> dict[Measure, float]:
@@ -148,13 +147,12 @@ def read_widths(widths: Mapping[Any, float] | None, threshold: float | None, *, 
     if widths is None:
         found = dict(named.values()) if default else {}
     elif not isinstance(widths, Mapping):
-        law = "must be a mapping of measures to widths"
-        raise InputTypeError(law, argument="widths", offender=f"got {type(widths).__name__}")
+        raise InputTypeError("must be a mapping of measures to widths", argument="widths", got_type=widths)
     for one, width in (widths or {}).items():
         if isinstance(one, str) and one not in named:
             hint = Wording("pass {thresholds=}.") if one == BENEFIT else ""
             law = f"must name a measure: {', '.join(named)}; or be a measure or a rule"
-            raise InputValueError(law, argument="widths", offender=f"got {one!r}", hint=hint)
+            raise InputValueError(law, argument="widths", got=one, hint=hint)
         if not is_number(width) or not 0.0 < width < math.inf:
             raise InputValueError("must be positive numbers", argument="widths", offender=f"got {width!r} for {one!r}")
         found[named[one][0] if isinstance(one, str) else read_measure(one)] = float(width)

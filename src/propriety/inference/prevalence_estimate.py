@@ -139,9 +139,8 @@ def estimate_prevalence(
         raise
     forecasts = _read_forecasts(unlabelled)
     if not 1 < table.n_events < table.n - 1:
-        law = "must hold at least two events and two non-events"
         offender = f"it holds {counted(table.n_events, 'event')} in {counted(table.n, 'case')}"
-        raise InputValueError(law, argument="y_true", offender=offender)
+        raise InputValueError("must hold at least two events and two non-events", argument="y_true", offender=offender)
     z = float(ndtri((1.0 + level) / 2.0))
     value, low, high = (_by_means if method == "black-box" else _by_likelihood)(table, forecasts, z)
     note = OUTSIDE[method] if math.isnan(low) else "" if math.isfinite(low) else UNKNOWN

@@ -10,6 +10,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from propriety import demands
 from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.inference.segment_columns import Cut, cut_of_numbers
 from propriety.ledger.ledger import Ledger
@@ -30,9 +31,8 @@ def segment_source(
 ) -> tuple[Cases | LazyCases, Ledger, dict[str, Cut]]:
     """Return the cases with the keys searched, a ledger of them, and the cuts of the keys that are numbers."""
     if not isinstance(cases, Cases | LazyCases):
-        law = "segments are searched in cases, by their keys"
         hint = Wording("pass propriety.cases(y_true, forecasts, {by=}columns).")
-        raise InputTypeError(law, offender=f"got {type(cases).__name__}", hint=hint)
+        raise InputTypeError("segments are searched in cases, by their keys", got_type=cases, hint=hint)
     if isinstance(cases, LazyCases):
         return _of_engine(cases.confirmed().with_keys(names_of_keys(cases, by)), quantiles, seed)
     cut, cuts = cut_cases(cases.expanded().with_keys(names_of_keys(cases, by)), quantiles)
@@ -114,10 +114,10 @@ def _numbers(column: Any) -> NDArray[Any]:
 def _check(ledger: Ledger) -> None:
     """Raise an error unless a ledger is of one event with known outcomes, forecast by one model."""
     if ledger.censoring is not None:
-        raise InputTypeError("segments need known outcomes; those by a horizon are weighted for censoring")
+        raise InputTypeError(demands.KNOWN_OUTCOMES, argument="y_true")
     if ledger.is_weighted:
         raise InputValueError("segments are searched in cases without weights, because the search counts events")
     if ledger.labels is not None:
         raise InputValueError("segments are searched for one event; these are forecasts of classes")
     if len(ledger.models) != 1:
-        raise InputValueError("must be those of one model", argument="forecasts", offender=f"got {len(ledger.models)}")
+        raise InputValueError(demands.ONE_MODEL, argument="forecasts", offender=f"got {len(ledger.models)} models")

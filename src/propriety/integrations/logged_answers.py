@@ -23,6 +23,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from propriety import demands
 from propriety.errors import InputTypeError, InputValueError
 from propriety.integrations import load_library
 from propriety.result import Floats, Result
@@ -134,7 +135,7 @@ def object_of(text: bytes, where: str, *, compressed: bool = False) -> dict[str,
         found = json.loads(text)
     except (ValueError, RecursionError) as error:
         hint = "the file may be truncated, or another kind of file."
-        raise InputValueError("must be JSON", argument=where, offender=str(error), hint=hint) from error
+        raise InputValueError(demands.JSON, argument=where, offender=str(error), hint=hint) from error
     if not isinstance(found, dict):
         raise InputValueError("must be a JSON object", argument=where, got_type=found)
     return found

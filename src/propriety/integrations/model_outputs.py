@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from propriety import checks
+from propriety import checks, demands
 from propriety.errors import InputValueError
 from propriety.integrations import load_library
 from propriety.result import Floats
@@ -186,8 +186,8 @@ def output_losses(
             return _rows(rule, ops.two_classes(output) if output.ndim == 1 else output, outcome, ops)
         columns = [1.0 - output, output] if output.ndim == 1 else [output[:, k] for k in range(output.shape[1])]
         return rule.class_case_loss(columns, outcome, ops=ops.formulas)
-    law = f"{type(rule).__name__} scores the forecast of one event; got rows, shape {tuple(output.shape)}"
-    raise InputValueError(law, hint="pass the column of the event, such as forecast[:, 1].")
+    hint = "pass the column of the event, such as forecast[:, 1]."
+    raise InputValueError(demands.rule_of_one_event(rule), offender=f"their shape is {tuple(output.shape)}", hint=hint)
 
 
 def event_losses(rule: BinaryRule, proba: Column, event: Column, ops: Operations) -> Column:

@@ -170,9 +170,8 @@ class RecalibratedClassifier(base.ClassifierMixin, base.MetaEstimatorMixin, base
 
     def _check_estimator(self) -> None:
         if not hasattr(self.estimator, "predict_proba"):
-            law = f"must have predict_proba; {type(self.estimator).__name__} does not"
             hint = "for a classifier with decision_function only, use sklearn.calibration.CalibratedClassifierCV."
-            raise InputTypeError(law, argument="estimator", hint=hint)
+            raise InputTypeError(demands.probabilities_of(self.estimator), argument="estimator", hint=hint)
 
     def _routed(self, sample_weight: Any, params: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return what goes to the classifier's `fit`, and to the splitter's `split`."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety import checks
+from propriety import checks, demands
 from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.integrations import load_library
 from propriety.integrations.model_outputs import event_or_rows
@@ -212,7 +212,7 @@ def check_columns(estimator: Any, y: Any, *, labels: Labels | None = None) -> No
 
 def _rows(estimator: Any, X: Any) -> NDArray[Any]:  # noqa: N803  (scikit-learn's name)
     if not hasattr(estimator, "predict_proba"):
-        raise InputTypeError(f"must have predict_proba; {type(estimator).__name__} does not", argument="estimator")
+        raise InputTypeError(demands.probabilities_of(estimator), argument="estimator")
     rows = np.asarray(estimator.predict_proba(X))
     if rows.ndim != 2 or rows.shape[1] != len(estimator.classes_):
         law = "predict_proba must return one column for each of the estimator's classes_"

@@ -362,7 +362,7 @@ def _moments(columns: dict[str, Floats], place: int, models: int) -> RuleSums:
 def _by_class(rule: Rule) -> ClassRule:
     check_rule(rule)
     if not isinstance(rule, ClassRule):
-        raise InputValueError(f"{rule!r} scores the forecast of one event; got rows of probabilities")
+        raise InputValueError(demands.rule_of_one_event(rule))
     return rule
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety import checks
+from propriety import checks, demands
 from propriety.checks import check_cells
 from propriety.errors import InputTypeError, InputValueError
 from propriety.ledger.case_moments import moments_of_cases
@@ -255,8 +255,7 @@ class Ledger(HoldsTables):
             even = min(events, self.n - events) < MANY_EVENTS
             found = moments_of_engine(self.source, absent, rows=self.n, dropped=self.dropped, even=even)
             if any(int(one.n.sum()) != self.n for one in found.values()):
-                law = "must return the same rows in every query; they changed between two queries"
-                raise InputValueError(law, argument="frame", hint="store it first.")
+                raise InputValueError(demands.SAME_ROWS, argument="frame", hint="store it first.")
             self._moments.update({rule: one.over(*names) for rule, one in found.items()})
         else:
             law, known = f"the ledger has no moments of {absent[0]!r}", ", ".join(map(repr, self._moments)) or "none"
@@ -390,7 +389,7 @@ class Ledger(HoldsTables):
         """
         parts = list(ledgers) if isinstance(ledgers, Iterable) else [ledgers]
         if not parts:
-            raise InputValueError("at least one ledger is needed to merge; there is none")
+            raise InputValueError(demands.something_to_merge("ledger"))
         for one in parts:
             if not isinstance(one, Ledger):
                 raise InputTypeError("must be ledgers", argument="ledgers", got_type=one)
@@ -400,10 +399,8 @@ class Ledger(HoldsTables):
         for one in parts:
             one.check_uncensored("added", "pass the cases of all parts to censored together.")
             one.check_own_weights("added")
-        for one, what in itertools.product(parts[1:], ("models", "labels", "events", "dependence")):
-            if getattr(one, what) != getattr(first, what):
-                told = f"they have {getattr(first, what)!r} and {getattr(one, what)!r}"
-                raise InputValueError(f"must have the same {what} to be added", argument="ledgers", offender=told)
+        for one in parts[1:]:
+            checks.alike(first, one, ("models", "labels", "events", "dependence"), "ledgers")
         index, codes = KeyIndex.joined([one.index for one in parts]).distinct()
         ends = np.cumsum([0, *(len(one.index) for one in parts)])
         own = [codes[low:high] for low, high in itertools.pairwise(ends.tolist())]

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from propriety import checks, demands
 from propriety.errors import InputValueError
 from propriety.ledger.key_index import KeyIndex
 from propriety.result import Floats, Result
@@ -140,13 +141,10 @@ class Moments(Result):
         """Return the moments of the cases of all parts, which must have the same models, function and keys."""
         pieces = list(parts)
         if not pieces:
-            raise InputValueError("at least one part is needed to merge; there is none")
+            raise InputValueError(demands.something_to_merge("part"))
         first = pieces[0]
         for one in pieces[1:]:
-            for what in ("models", "rule"):
-                if getattr(one, what) != getattr(first, what):
-                    told = f"they have {getattr(first, what)!r} and {getattr(one, what)!r}"
-                    raise InputValueError(f"moments must have the same {what} to be added", offender=told)
+            checks.alike(first, one, ("models", "rule"), "moments")
         index = KeyIndex.joined([one.index for one in pieces])
         sums = Sums(*(np.concatenate(columns) for columns in zip(*(one.sums() for one in pieces), strict=True)))
         dropped = sum(one.dropped for one in pieces)

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety import checks
+from propriety import checks, demands
 from propriety.checks import check_cells
 from propriety.errors import InputTypeError, InputValueError
 from propriety.ledger.key_index import KeyIndex
@@ -133,10 +133,7 @@ class PrivateLedger:
         """Return the private ledger of the cases of both, which must be different cases."""
         if not isinstance(other, PrivateLedger):
             return NotImplemented
-        for what in ("models", "cells"):
-            if getattr(self, what) != getattr(other, what):
-                told = f"they have {getattr(self, what)!r} and {getattr(other, what)!r}"
-                raise InputValueError(f"must have the same {what} to be added", argument="ledgers", offender=told)
+        checks.alike(self, other, ("models", "cells"), "ledgers")
         return replace(
             self,
             index=KeyIndex.joined([self.index, other.index]),
@@ -225,7 +222,7 @@ class PrivateLedger:
         try:
             data = json.loads(text)
         except (ValueError, RecursionError, TypeError) as error:
-            raise InputValueError("must be JSON", argument="text", offender=str(error)) from error
+            raise InputValueError(demands.JSON, argument="text", offender=str(error)) from error
         return cls.from_dict(data)
 
     def __repr__(self) -> str:

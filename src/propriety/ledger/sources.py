@@ -11,8 +11,8 @@ import numpy as np
 from narwhals.typing import IntoFrame
 from numpy.typing import ArrayLike
 
-from propriety import checks
-from propriety.errors import InputTypeError, InputValueError, Wording
+from propriety import checks, demands
+from propriety.errors import InputTypeError, InputValueError
 from propriety.ledger.case_moments import moments_of_cases
 from propriety.ledger.key_index import KeyIndex
 from propriety.ledger.keyed_tables import KeyedTables
@@ -247,16 +247,11 @@ def at_prevalence(ledger: Ledger, prevalence: float) -> Ledger:
     True
     """
     checks.number(prevalence, "prevalence", above=0.0, below=1.0)
-    if not isinstance(ledger, Ledger):
-        law = "must be a Ledger"
-        hint = Wording("pass propriety.condense(y_true, forecasts).")
-        raise InputTypeError(law, argument="ledger", offender=f"it is {type(ledger).__name__}", hint=hint)
+    checks.instance(ledger, "ledger", Ledger, "a Ledger", hint="pass propriety.condense(y_true, forecasts).")
     if ledger.labels is not None:
         raise InputValueError(f"must hold one event; it holds {len(ledger.labels)} classes", argument="ledger")
     if ledger.censoring is not None:
-        raise InputValueError(
-            "must hold known outcomes; those of a horizon are weighted for censoring", argument="ledger"
-        )
+        raise InputValueError(demands.KNOWN_OUTCOMES, argument="ledger")
     table = ledger.table(ledger.models[0])
     events, others = float(table.events.sum()), float(table.non_events.sum())
     if not (events > 0.0 and others > 0.0):

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
 from numpy.typing import ArrayLike
 
-from propriety import checks
+from propriety import checks, demands
 from propriety.calibration.reliability import ReliabilityCurve, reliability_curve
 from propriety.decisions.net_benefit import decision_curve
 from propriety.errors import InputTypeError, InputValueError
@@ -157,7 +157,7 @@ class DecisionCurveDisplay(Display):
 def _event_column(estimator: Any, pos_label: Any) -> tuple[int, Any]:
     """Return the column of the event in the probabilities of a classifier, and its label."""
     if not hasattr(estimator, "predict_proba"):
-        raise InputTypeError(f"must have predict_proba; {type(estimator).__name__} does not", argument="estimator")
+        raise InputTypeError(demands.probabilities_of(estimator), argument="estimator")
     classes = list(estimator.classes_)
     if len(classes) != 2:
         hint = "draw one curve per class with propriety.condense(y, rows).tables() and plots.plot_grid."

@@ -204,7 +204,7 @@ def _score_of_cases(cases: Cases, rule: Rule) -> Score:
             n += int(np.count_nonzero(weight))
     total, loss_sum = math.fsum(weights), math.fsum(sums)
     if math.isnan(loss_sum):
-        raise InputValueError(f"{rule!r} must return numbers; its loss of some case is NaN")
+        raise InputValueError(demands.numbers_as_losses(rule))
     units = rule.units(cases.classes)
     return Score(loss_sum / total, rule=repr(rule), scale=units, n=n, weight=total, dropped=cases.dropped)
 
@@ -284,8 +284,7 @@ def _by_class(rule: Rule) -> ClassRule:
     if isinstance(rule, ClassRule):
         return rule
     check_rule(rule)
-    law = f"{type(rule).__name__} scores the forecast of one event; got rows of probabilities"
-    raise InputValueError(law, hint=demands.EVENT_HINT)
+    raise InputValueError(demands.rule_of_one_event(rule), hint=demands.EVENT_HINT)
 
 
 def _constant_table(table: ForecastTable, reference: object) -> ForecastTable:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from propriety import demands
 from propriety.errors import InputValueError
 from propriety.result import Floats
 from propriety.rules.rule import BinaryRule, ClassRule, Rule
@@ -82,7 +83,7 @@ class Search:
         losses = _losses(rule, reports, binary=binary)
         if np.isnan(losses).any():
             report = tuple(reports[np.isnan(losses).any(axis=1)][0].tolist())
-            raise InputValueError(f"{rule!r} must return numbers; its loss of the forecast {report} is NaN")
+            raise InputValueError(demands.numbers_as_losses(rule, f"the forecast {report}"))
         return cls(
             rule,
             binary,

@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from propriety import demands
 from propriety.errors import InputTypeError, InputValueError, MissingDependencyError
 
 if TYPE_CHECKING:
@@ -142,7 +143,7 @@ def read_parquet(path: str | PathLike[str]) -> dict[str, Any]:
     except (pa.ArrowException, UnicodeError, OSError) as error:
         if isinstance(error, OSError) and (error.errno or type(error) is not OSError):
             raise  # The file is absent or not readable; an incomplete file raises a plain OSError.
-        raise InputValueError(f"{path} must be a whole Parquet file", offender=first_line(error)) from error
+        raise InputValueError(demands.PARQUET, argument=str(path), offender=first_line(error)) from error
     return _facts(table.schema.metadata or {}, path) | columns
 
 

@@ -19,6 +19,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from propriety import demands
 from propriety.errors import InputValueError
 from propriety.storage.files import checked_fields, checked_version, first_line, pyarrow
 from propriety.storage.places import ChangedError, Place
@@ -144,18 +145,18 @@ class Store:
         found = self.place.look(self.manifest)
         if found is None:
             return None
-        law = f"{self.place}/{self.manifest} must be JSON"
+        file = f"{self.place}/{self.manifest}"
         try:
             stored = json.loads(found[0])
         except (ValueError, RecursionError) as error:
-            raise InputValueError(law, offender=str(error), hint=self.restore) from error
+            raise InputValueError(demands.JSON, argument=file, offender=str(error), hint=self.restore) from error
         checked_version(stored, self.schema, self.version)
         own = ("partitions", "superseded")
         fields = checked_fields(stored, self.schema, [*self.fields, *own])
         files = {name: fields.pop(name) for name in own}
         if not _are_files(**files):
-            law = f"{self.place}/{self.manifest} must name partitions with a file, a fingerprint and dropped rows"
-            raise InputValueError(law, hint=self.restore)
+            law = "must name partitions with a file, a fingerprint and dropped rows"
+            raise InputValueError(law, argument=file, hint=self.restore)
         return fields, files, found[1]
 
     def files(self, entries: Entries) -> set[str]:
@@ -175,8 +176,10 @@ class Store:
                     rows = parquet.ParquetFile(pa.BufferReader(data)).read()
                 rows.column_names  # noqa: B018  (raises an error if a name is not valid UTF-8)
             except (pa.ArrowException, UnicodeError, OSError) as error:
-                law = f"{self.place}/{name} must be a whole Parquet file"
-                raise InputValueError(law, offender=first_line(error), hint=self.restore) from error
+                file = f"{self.place}/{name}"
+                raise InputValueError(
+                    demands.PARQUET, argument=file, offender=first_line(error), hint=self.restore
+                ) from error
             return rows
 
         with ThreadPoolExecutor(READERS) as pool:

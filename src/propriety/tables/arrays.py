@@ -89,7 +89,7 @@ def read_array(values: object, argument: str, *, role: Role = "numbers") -> Read
         try:
             frame = nw.from_native(values, eager_only=True)
         except nw.exceptions.DuplicateError as error:
-            raise InputValueError("must have distinct column names", argument=argument, offender=str(error)) from error
+            raise InputValueError(demands.DISTINCT_COLUMNS, argument=argument, offender=str(error)) from error
         return _read_frame(frame, argument)
     if is_into_lazyframe(values):
         law = "must be an array, a series or an eager frame"

@@ -345,8 +345,8 @@ class Cases:
         if model is not None:
             return model
         if len(self.forecasts) > 1:
-            law, hint = "must be the forecasts of one model", "pass those of one of them."
-            raise InputTypeError(law, argument="y_proba", offender=f"got those of {list(self.forecasts)}", hint=hint)
+            offender, hint = f"got those of {list(self.forecasts)}", "pass those of one of them."
+            raise InputTypeError(demands.ONE_MODEL, argument="y_proba", offender=offender, hint=hint)
         (only,) = self.forecasts
         return only
 

@@ -370,5 +370,4 @@ def _strata(given: Mapping[str, Reading], weight: Floats) -> Keys:
 def check_known(y_true: object, *, hint: str = "") -> None:
     """Raise an error for censored outcomes, where outcomes must be known."""
     if isinstance(y_true, CensoredOutcomes) or getattr(y_true, "censoring", None) is not None:
-        law = "must hold known outcomes; those by a horizon are weighted for censoring"
-        raise InputTypeError(law, argument="y_true", hint=hint)
+        raise InputTypeError(demands.KNOWN_OUTCOMES, argument="y_true", hint=hint)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, Unpack, overload
 import narwhals as nw
 import numpy as np
 
+from propriety import demands
 from propriety.checks import check_cells
 from propriety.errors import InputTypeError, InputValueError
 from propriety.result import Floats, Result
@@ -221,7 +222,7 @@ class ForecastTable(Result):
             raise InputValueError(law, argument="y_proba", hint="pass propriety.condense(cases).table(event=...).")
         if len(cases.models) > 1:
             offender, hint = f"got those of {list(cases.models)}", "pass cases.of(name)."
-            raise InputTypeError("must be the forecasts of one model", argument="y_proba", offender=offender, hint=hint)
+            raise InputTypeError(demands.ONE_MODEL, argument="y_proba", offender=offender, hint=hint)
         (given,) = table_fields(cases, keys=(), exact=True, budget=BUDGET, cells=None).values()
         return cls(**given)
 

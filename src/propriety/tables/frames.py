@@ -45,7 +45,7 @@ def known(frame: object) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
         law = "must be a data frame that narwhals knows"
         raise InputTypeError(law, argument="frame", got_type=frame, hint="use from_predictions for arrays.") from error
     except nw.exceptions.DuplicateError as error:
-        raise InputValueError("must have distinct column names", argument="frame", offender=str(error)) from error
+        raise InputValueError(demands.DISTINCT_COLUMNS, argument="frame", offender=str(error)) from error
     return found
 
 

@@ -15,7 +15,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety import checks
+from propriety import checks, demands
 from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.tables import frames, laws
 from propriety.tables.arguments import about
@@ -165,7 +165,7 @@ def _number_of_classes(forecasts: Mapping[str, tuple[str, ...]]) -> int | None:
 def _distinct(keys: Sequence[str]) -> tuple[str, ...]:
     twice = first_repeated(keys)
     if twice is not None:
-        raise InputValueError(f"must name each column once; {twice!r} occurs twice", argument="by")
+        raise InputValueError(demands.named_once("column", twice), argument="by")
     return tuple(keys)
 
 

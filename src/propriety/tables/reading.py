@@ -404,7 +404,7 @@ def _check_once(argument: str, names: Sequence[object]) -> None:
     twice = first_repeated(names)
     if twice is not None:
         hint = 'to give a model another name pass {"model": "column"}.' if argument == "forecasts" else ""
-        raise InputValueError(f"must name each column once; {twice!r} occurs twice", argument=argument, hint=hint)
+        raise InputValueError(demands.named_once("column", twice), argument=argument, hint=hint)
 
 
 def _of_frame(

@@ -199,10 +199,8 @@ def _refined(
         finer = _finer(level, sum(map(len, cells.values())), rows, budget)
         found = aggregate(cases, finer, keys=keys, ends=finer is not None, within=Within(level, cells))
         if sum(float(counts.cases.sum()) for counts in found) != rows:
-            law = "must return the same rows in every query; they changed between two queries"
-            raise InputValueError(
-                law, argument="frame", hint=Wording("store it first, or pass {exact=False}, which needs one query.")
-            )
+            hint = Wording("store it first, or pass {exact=False}, which needs one query.")
+            raise InputValueError(demands.SAME_ROWS, argument="frame", hint=hint)
         for counts in found:
             tables[counts.table] = tables[counts.table].replaced(wanted[counts.table], TableRows.of(counts, finer))
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from propriety import demands
 from propriety.checks import check_cells
 from propriety.errors import InputTypeError, InputValueError
 from propriety.result import Floats
@@ -172,7 +173,7 @@ def weights_agree(n: Any, weight: Any, squares: Any) -> Any:
 def check_addends(tables: Sequence[ForecastTable]) -> None:
     """Raise an error if tables cannot be added: there are none, some are refined, or their grids differ."""
     if not tables:
-        raise InputValueError("at least one table is needed to merge; there is none")
+        raise InputValueError(demands.something_to_merge("table"))
     if any(table.refined for table in tables):
         law = "refined tables are exact for their own cases only and cannot be added as they are"
         raise InputValueError(law, hint="convert all to one plain grid with .grid(cells).")
