@@ -232,7 +232,7 @@ def calibration_summary(  # noqa: PLR0913  (the data, and what cases share)
         missing=missing,
     )
     if ledger.labels is not None:
-        law = demands.one_event("calibration_summary")
+        law: str = demands.one_event("calibration_summary")
         law += f"; the forecasts are probabilities of {len(ledger.labels)} classes"
         raise InputValueError(law, hint=demands.EVENT_HINT)
     return calibration_of(ledger, ledger.one_model(None), level=level, drawing=Drawing(n_resamples, fresh_seed(seed)))

@@ -366,7 +366,7 @@ def _check_ledger(ledger: Ledger, time: str) -> None:
         raise InputTypeError("monitor needs a Ledger", got_type=ledger, hint=hint)
     _check_keys(ledger, time)
     if ledger.labels is not None:
-        law = demands.one_event("monitor")
+        law: str = demands.one_event("monitor")
         raise InputValueError(law, hint="condense the forecasts of one class, with its outcomes as 0 and 1.")
     if ledger.is_weighted:
         raise InputValueError("monitor needs cases without weights, because its tests count cases")
