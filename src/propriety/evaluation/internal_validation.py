@@ -84,20 +84,20 @@ class Validation(Result):
     corrected: Floats
     low: Floats
     high: Floats
-    corrected_632: Floats | None
-    fold_mean: Floats | None
-    fold_spread: Floats | None
+    corrected_632: Floats | None = None
+    fold_mean: Floats | None = None
+    fold_spread: Floats | None = None
     method: ValidationMethod
     n: int
-    n_resamples: int | None
-    n_folds: int | None
-    n_repeats: int | None
+    n_resamples: int | None = None
+    n_folds: int | None = None
+    n_repeats: int | None = None
     seed: int
     level: float
     note: str
     measures: tuple[Measure, ...] = field(metadata={"hidden": True})
-    folds: FoldValues | None = field(metadata={"hidden": True})
-    ledger: Ledger | None = field(metadata={"hidden": True})
+    folds: FoldValues | None = field(default=None, metadata={"hidden": True})
+    ledger: Ledger | None = field(default=None, metadata={"hidden": True})
 
     @property
     def models(self) -> tuple[str, ...]:

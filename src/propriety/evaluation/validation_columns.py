@@ -105,13 +105,7 @@ class Work(NamedTuple):
 
     def values(self, ledger: Ledger) -> list[float]:
         """Return the value of each row in a ledger; NaN where it is undefined."""
-        values = []
-        for model, measure in self.rows:
-            try:
-                values.append(value_in(ledger, measure, model))
-            except UNDEFINED:
-                values.append(math.nan)
-        return values
+        return [_value(ledger, measure, model) for model, measure in self.rows]
 
     def columns(self, apparent: Floats, corrected: Floats, low: Floats, high: Floats) -> dict[str, Any]:
         """Return the columns that all methods share; what is corrected stays within the range of its measure."""
@@ -167,14 +161,8 @@ def columns_by_bootstrap(work: Work, n_resamples: int, seed: int) -> dict[str, A
     return columns | {
         "n": len(work.sample),
         "corrected_632": plus,
-        "fold_mean": None,
-        "fold_spread": None,
         "n_resamples": n_resamples,
-        "n_folds": None,
-        "n_repeats": None,
         "note": " ".join(notes),
-        "folds": None,
-        "ledger": None,
     }
 
 
@@ -295,10 +283,8 @@ def columns_by_folds(work: Work, folds: list[Fold], key: str) -> dict[str, Any]:
     notes += _notes_on_values(work, values, "part")
     return columns | {
         "n": len(np.unique(np.concatenate([fold.test for fold in folds]))),
-        "corrected_632": None,
         "fold_mean": mean,
         "fold_spread": _spreads(values, mean),
-        "n_resamples": None,
         "n_folds": len(folds) // n_repeats,
         "n_repeats": n_repeats,
         "note": " ".join(notes),
