@@ -63,8 +63,8 @@ from propriety.recalibration.result import Recalibration as Recalibration
 from propriety.result import Result as Result
 from propriety.result import Score as Score
 from propriety.rules.audit import AuditReport as AuditReport
+from propriety.rules.audit import Counterexample as Counterexample
 from propriety.rules.audit import Finding as Finding
-from propriety.rules.search import Counterexample as Counterexample
 from propriety.tables.cases import Cases as Cases
 from propriety.tables.censored_outcomes import CensoredOutcomes as CensoredOutcomes
 from propriety.tables.forecast_table import ForecastTable as ForecastTable

@@ -4,15 +4,14 @@ import numpy as np
 import pytest
 from scipy.special import expit, logit
 
-from propriety.calibration.cox_line import GROUPS, _grouped, cox_line
-from propriety.calibration.logistic import fit_logistic
+from propriety.calibration.logistic import GROUPS_OF_LINE, _grouped, cox_line, fit_logistic
 from propriety.tables.forecast_table import ForecastTable
 
 
 @pytest.fixture(scope="module")
 def drawn():
     rng = np.random.default_rng(11)
-    p = expit(rng.normal(-1.0, 2.0, 3 * GROUPS))
+    p = expit(rng.normal(-1.0, 2.0, 3 * GROUPS_OF_LINE))
     return ForecastTable.from_predictions(rng.random(len(p)) < expit(0.3 + 0.8 * logit(p)), p)
 
 
@@ -31,13 +30,13 @@ def test_many_rows_have_the_line_of_all_of_them(drawn, slope):
 def test_groups_have_about_equal_variance_and_keep_the_cases(drawn):
     forecast, events, non_events = drawn.forecast, drawn.events, drawn.non_events
     x, own_events, own_non_events = _grouped(forecast, logit(forecast), events, non_events)
-    assert GROUPS / 2 < len(x) <= GROUPS
+    assert GROUPS_OF_LINE / 2 < len(x) <= GROUPS_OF_LINE
     assert (np.diff(x) > 0).all()
     assert own_events.sum() == events.sum()
     assert own_non_events.sum() == non_events.sum()
     rate = expit(x)
     variance = (own_events + own_non_events) * rate * (1 - rate)
     share = variance / (drawn.weights * forecast * (1 - forecast)).sum()
-    assert share.max() < 3 / GROUPS
+    assert share.max() < 3 / GROUPS_OF_LINE
     small = _grouped(forecast[:9], logit(forecast[:9]), events[:9], non_events[:9])
     assert small[0].tolist() == logit(forecast[:9]).tolist()

@@ -14,8 +14,7 @@ from scipy.integrate import trapezoid
 
 import propriety as pr
 from propriety.calibration.blocks import pool_adjacent_violators
-from propriety.calibration.decomposition import decompose_table
-from propriety.calibration.score_parts import FixedForecasts
+from propriety.calibration.decomposition import FixedForecasts, decompose_table
 from propriety.errors import ImproperRuleError, InputTypeError, InputValueError, MissingValuesError
 from propriety.rules.catalogue import RULES
 from propriety.tables.forecast_table import ForecastTable

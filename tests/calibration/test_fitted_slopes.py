@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import expit, logit
 
-from propriety.calibration.cox_line import cox_line, fitted_slopes
+from propriety.calibration.logistic import cox_line, fitted_slopes
 from propriety.ledger.keyed_tables import KeyedTables
 from propriety.tables.forecast_table import ForecastTable
 

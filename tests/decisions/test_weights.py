@@ -13,9 +13,15 @@ from hypothesis import strategies as st
 import propriety as pr
 from propriety.decisions.regret import WeightedRegret, h_measure, weighted_regret
 from propriety.errors import InputTypeError, InputValueError, UnsupportedOperationError
-from propriety.rules.custom_weights import CustomWeight, PointsWeight
 from propriety.rules.operations import NARWHALS
-from propriety.rules.weights import BetaWeight, LogOddsWeight, NetBenefitWeight, UniformWeight
+from propriety.rules.weights import (
+    BetaWeight,
+    CustomWeight,
+    LogOddsWeight,
+    NetBenefitWeight,
+    PointsWeight,
+    UniformWeight,
+)
 from propriety.tables.forecast_table import ForecastTable
 
 CLOSE = 1e-12
@@ -296,7 +302,7 @@ def test_on_an_engine_formulas_stand_and_quadrature_asks_for_a_table():
     rule = WeightedRegret(UniformWeight(0.2, 0.5))
     column = frame.select(loss=rule.loss(nw.col("p"), event=False, ops=NARWHALS))["loss"]
     np.testing.assert_allclose(column.to_numpy(), rule.loss(np.array([0.1, 0.3]), event=False))
-    with pytest.raises(UnsupportedOperationError, match="make a ForecastTable"):
+    with pytest.raises(UnsupportedOperationError, match="condense"):
         WeightedRegret(PointsWeight(*POINTS)).loss(nw.col("p"), event=False, ops=NARWHALS)
 
 

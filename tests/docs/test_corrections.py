@@ -14,7 +14,7 @@ from scipy import integrate, stats
 from scipy.special import expit, logit
 
 import propriety as pr
-from propriety.rules.search import simplex_grid
+from propriety.rules.audit import simplex_grid
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "corrections.md"

@@ -10,7 +10,7 @@ import pytest
 import propriety as pr
 import propriety.report.evaluation
 from propriety.calibration.blocks import Blocks
-from propriety.calibration.score_parts import miscalibrations
+from propriety.calibration.decomposition import miscalibrations
 from propriety.tables import arrays, pooling
 from propriety.tables import cases as table_cases
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import propriety as pr
-from propriety.calibration.cox_line import cox_line
+from propriety.calibration.logistic import cox_line
 from propriety.errors import ProprietyError
 from propriety.inference.dependence import hac
 from propriety.inference.influence import case_influence, error_of_table, errors_of_cases

@@ -47,7 +47,7 @@ def test_a_module_is_tested_by_the_tests_of_its_name_and_by_its_examples(noxfile
 
 
 def test_a_module_is_tested_by_the_tests_of_its_package_that_import_it(noxfile):
-    found = noxfile.near(["src/propriety/rules/search.py"])
+    found = noxfile.near(["src/propriety/rules/audit.py"])
     assert "tests/rules/test_search.py" not in found
     assert any(path.startswith("tests/rules/") for path in found)
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import propriety as pr
+from propriety.rules.audit import Counterexample, Search, simplex_grid
 from propriety.rules.catalogue import RULES
-from propriety.rules.search import Counterexample, Search, simplex_grid
 
 
 def counts_of_classes(rule):

@@ -8,8 +8,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import propriety as pr
+from propriety.rules.audit import Search
 from propriety.rules.catalogue import RULES
-from propriety.rules.search import Search
 
 CLASS_COUNTS = (2, 3, 4, 5, 8)
 FORMS = [(rule, None) for rule in RULES if isinstance(rule, pr.BinaryRule)]

@@ -5,7 +5,7 @@ import pytest
 from loading import load
 
 import propriety as pr
-from propriety.rules.search import simplex_grid
+from propriety.rules.audit import simplex_grid
 
 gaming, checkpoints = load("gaming"), load("checkpoints")
 

@@ -10,7 +10,7 @@ import pytest
 
 import propriety as pr
 from propriety.calibration.blocks import POOLED, pool_adjacent_violators
-from propriety.calibration.cox_line import cox_line
+from propriety.calibration.logistic import cox_line
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.identity_cache import IdentityCache
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from propriety.calibration.blocks import pool_adjacent_violators
-from propriety.calibration.score_parts import NOISE, FixedForecasts, parts_of, proper_binary_rule, scores_of
+from propriety.calibration.decomposition import NOISE, FixedForecasts, parts_of, proper_binary_rule, scores_of
 from propriety.checks import check_resamples, fresh_seed
 from propriety.errors import InputValueError, Wording
 from propriety.progress import track

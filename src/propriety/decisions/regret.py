@@ -12,11 +12,15 @@ from numpy.typing import ArrayLike
 
 from propriety import checks
 from propriety.calibration.blocks import pool_adjacent_violators
-from propriety.calibration.decomposition import PARTS, Decomposition, decompose_table, regret_of_errors
-from propriety.calibration.score_parts import recalibrated_scores
+from propriety.calibration.decomposition import (
+    PARTS,
+    Decomposition,
+    decompose_table,
+    recalibrated_scores,
+    regret_of_errors,
+)
 from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.result import Floats, Result, Score
-from propriety.rules.custom_weights import read_weight
 from propriety.rules.families import BRIER, BetaRegret
 from propriety.rules.operations import NUMPY, Column, Operations
 from propriety.rules.rule import BinaryRule, Properties
@@ -30,6 +34,7 @@ from propriety.rules.weights import (
     read_grid,
     read_range,
     read_thresholds,
+    read_weight,
 )
 from propriety.tables.forecast_table import ForecastTable, Outcomes
 from propriety.tables.labels import Labels

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, logit, ndtri, stdtrit
 
-from propriety.calibration.cox_line import cox_line
+from propriety.calibration.logistic import cox_line
 from propriety.checks import check_level
 from propriety.errors import UNDEFINED, InputTypeError, InputValueError
 from propriety.inference.calibration_measures import ObservedExpected

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import expit, logit
 
 from propriety.calibration.calibration_test import log_weight_ratio, weighted_variance
-from propriety.calibration.cox_line import CoxLine, cox_line
+from propriety.calibration.logistic import CoxLine, cox_line
 from propriety.calibration.smooth_calibration import calibration_index
 from propriety.errors import UNDEFINED, InputValueError
 from propriety.inference.measures import Influence, MeanScore

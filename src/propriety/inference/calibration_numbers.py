@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import chdtrc, chdtri, logit, ndtri, stdtrit
 
 from propriety.calibration.calibration_test import FEWEST, log_weight_ratio, weighted_variance
-from propriety.calibration.cox_line import fitted_slopes
+from propriety.calibration.logistic import fitted_slopes
 from propriety.inference.calibration_summary import RATIO_MARGIN, SLOPE_MARGIN, Direction
 from propriety.inference.dependence import hac, places_of_groups, sums_of_units
 from propriety.inference.few_events import tail_of_skewed

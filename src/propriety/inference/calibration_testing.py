@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import expit, logit
 
 from propriety.calibration.calibration_test import CalibrationTest, calibration_test, null_scores
-from propriety.calibration.cox_line import cox_line
+from propriety.calibration.logistic import cox_line
 from propriety.errors import UNDEFINED
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.censored_calibration import censored_scores

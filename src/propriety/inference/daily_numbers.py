@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.calibration.cox_line import fitted_slopes
+from propriety.calibration.logistic import fitted_slopes
 from propriety.inference.stability_index import bin_counts
 from propriety.inference.stream_evidence import calibration_growth, comparison_growth
 from propriety.ledger.keyed_tables import COLUMNS, KeyedTables

@@ -14,8 +14,7 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
 
-from propriety.calibration.decomposition import decompose_table
-from propriety.calibration.score_parts import proper_binary_rule
+from propriety.calibration.decomposition import decompose_table, proper_binary_rule
 from propriety.errors import InputTypeError
 from propriety.result import Floats
 from propriety.rules.families import BRIER, BoundedBrier, Elementary

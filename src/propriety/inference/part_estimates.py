@@ -14,7 +14,7 @@ from scipy.special import ndtri
 from propriety.calibration.blocks import pool_adjacent_violators
 from propriety.calibration.calibration_errors import group_starts
 from propriety.calibration.calibration_test import null_scores
-from propriety.calibration.score_parts import FixedForecasts, proper_binary_rule
+from propriety.calibration.decomposition import FixedForecasts, proper_binary_rule
 from propriety.calibration.squared_distance import squared_distance
 from propriety.inference.bootstrap import Drawing, in_blocks, in_canonical_order
 from propriety.inference.dependence import sums_of_units

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from propriety import checks
-from propriety.calibration.score_parts import miscalibrations, proper_binary_rule
+from propriety.calibration.decomposition import miscalibrations, proper_binary_rule
 from propriety.checks import check_level, fresh_seed
 from propriety.errors import InputValueError, Wording
 from propriety.inference.answers_ledger import as_measured

@@ -9,8 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any, TypeAlias
 
-from propriety.calibration.decomposition import PARTS, decompose
-from propriety.calibration.score_parts import proper_binary_rule
+from propriety.calibration.decomposition import PARTS, decompose, proper_binary_rule
 from propriety.checks import check_cells
 from propriety.integrations import load_library
 from propriety.integrations.batch_sums import SHAPE, counts_of_batch, mean_of_sums, sums_of_batch, table_of_counts

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import expit, logit
 
-from propriety.calibration.cox_line import cox_line
+from propriety.calibration.logistic import cox_line
 from propriety.calibration.logistic import fit_logistic as fit_regression
 from propriety.errors import InputValueError
 from propriety.recalibration.maps import (

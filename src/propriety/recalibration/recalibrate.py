@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from propriety import checks
-from propriety.calibration.score_parts import check_proper, proper_binary_rule
+from propriety.calibration.decomposition import check_proper, proper_binary_rule
 from propriety.checks import check_level, fresh_seed
 from propriety.errors import InputTypeError, InputValueError
 from propriety.inference.bootstrap import Drawing
