@@ -209,15 +209,12 @@ class Cases:
 
     def of(self, model: str) -> Cases:
         """Return the same cases with the forecasts of one model, and its outcomes if these are by model."""
-        own = replace(self, outcome=self._own_outcome(model), forecasts={model: self.forecasts[model]})
-        object.__setattr__(own, "_checked", self._checked)
-        return own
+        own = {"outcome": self._own_outcome(model), "forecasts": {model: self.forecasts[model]}}
+        return self._changed(self._checked, **own)
 
     def with_forecast(self, model: str, forecast: Floats) -> Cases:
         """Return the cases with computed forecasts of one model in place of all others; they are not checked."""
-        own = replace(self, forecasts={model: forecast})
-        own._checked.add(model)  # noqa: SLF001  (of the same class)
-        return own
+        return self._changed({model}, outcome=self._own_outcome(model), forecasts={model: forecast})
 
     def check_one_outcome(self) -> None:
         """Raise an error for outcomes by model, where a case must have one outcome."""
@@ -228,9 +225,7 @@ class Cases:
 
     def with_keys(self, names: Iterable[str]) -> Cases:
         """Return the same cases with only the named keys."""
-        own = replace(self, keys={name: self.keys[name] for name in names})
-        object.__setattr__(own, "_checked", self._checked)
-        return own
+        return self._changed(self._checked, keys={name: self.keys[name] for name in names})
 
     def as_rows(self) -> Cases:
         """Return the cases of one event as those of two classes, with the rows (1 - p, p); classes stay as they are.
@@ -245,9 +240,8 @@ class Cases:
             return self
         events = {model: self.gathered(model).forecast for model in self.forecasts}
         rows = {model: np.stack([1.0 - p, p], axis=1) for model, p in events.items()}
-        own = replace(self, outcome=self.outcomes().astype(np.intp), forecasts=rows, labels=self.sides)
-        own._checked.update(rows)  # noqa: SLF001  (of the same class)
-        return own
+        outcome = self.outcomes().astype(np.intp)
+        return self._changed(set(rows), outcome=outcome, forecasts=rows, labels=self.sides)
 
     def expanded(self) -> Cases:
         """Return the cases that counted rows stand for, one row each.
@@ -278,8 +272,8 @@ class Cases:
         >>> cases.where(np.array([True, False, True])).rows
         array([0, 2])
         """
-        some = replace(
-            self,
+        return self._changed(
+            set(self._checked),
             outcome=self.outcome[kept],
             forecasts={model: forecast[kept] for model, forecast in self.forecasts.items()},
             weight=None if self.weight is None else self.weight[kept],
@@ -290,8 +284,6 @@ class Cases:
             rows=np.arange(len(self))[kept] if self.rows is None else self.rows[kept],
             censoring=None if self.censoring is None else self.censoring.where(kept),
         )
-        some._checked.update(self._checked)  # noqa: SLF001  (of the same class)
-        return some
 
     def event(self, event: Event, model: str | None = None) -> Cases:
         """Return the cases of one event: the binary event, one of a class or cut point, or that of the top class.
@@ -337,9 +329,16 @@ class Cases:
             yield self._event(name, forecast, self.outcome <= place)
 
     def _event(self, model: str, forecast: NDArray[Any], happened: NDArray[np.bool_]) -> Cases:
-        own = replace(self, outcome=happened, forecasts={model: forecast}, labels=None)
-        own._checked.add(model)  # noqa: SLF001  (of the same class)
-        return own
+        return self._changed({model}, outcome=happened, forecasts={model: forecast}, labels=None)
+
+    def _changed(self, checked: set[str], **changes: Any) -> Cases:
+        """Return changed cases. `checked` names models whose numbers are known to be valid.
+
+        If the numbers are the same, it is the set of these cases, so that a check of either counts for both.
+        """
+        changed = replace(self, **changes)
+        object.__setattr__(changed, "_checked", checked)
+        return changed
 
     def _named(self, model: str | None) -> str:
         """Return the name of a model, by default of the only one."""
