@@ -96,13 +96,6 @@ def check_exact(labels: tuple[Any, ...], argument: str) -> None:
         raise InputValueError(law, argument=argument, hint=hint)
 
 
-def check_one_key(by: object) -> None:
-    """Raise an error if `by` is missing or names several keys where one is needed."""
-    if by is None or isinstance(by, Mapping):
-        law = "must be an array with one entry per case"
-        raise InputTypeError(law, argument="by", offender=f"got a single {type(by).__name__}")
-
-
 def ordered_categories(values: object) -> list[Any] | None:
     """Return the categories of a series in their order, or None if it has no ordered categories."""
     series = None if isinstance(values, np.ndarray | list | tuple) else series_of(values)
