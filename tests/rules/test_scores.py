@@ -144,7 +144,7 @@ def test_case_scores_stay_beside_their_cases():
     )
     with pytest.raises(MissingValuesError):
         pr.case_scores(y, p, rule=pr.Brier())
-    with pytest.raises(InputTypeError, match="case scores need predictions"):
+    with pytest.raises(InputTypeError, match="holds no individual cases"):
         pr.case_scores(ForecastTable.from_predictions(Y, P), None, rule=pr.Brier())
     rough = ROWS * 1.004
     with pytest.raises(pr.errors.InputValueError, match="sum to 1"):

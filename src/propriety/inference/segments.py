@@ -379,7 +379,9 @@ def _columns(
             "expected": table.mean_forecast * table.weight,
             **dict(zip(("observed_expected", "low", "high"), _ratio(table, level), strict=True)),
             "intercept": _intercept(table),
-            "miscalibration": estimate(table, measure=Miscalibration(), level=level).value,
+            "miscalibration": estimate(
+                Ledger.of_tables({"forecast": table}), measure=Miscalibration(), level=level
+            ).value,
             "kuiper": curve.kuiper / curve.sigma if curve.sigma else math.inf,
             "deviation": one.deviation,
             "p_adjusted": p_value,
