@@ -193,7 +193,7 @@ def test_bands_contain_the_limits_and_are_equal_at_one_threshold():
 
 def test_tables_and_ledgers_give_the_same_as_cases():
     cases = pr.decision_uncertainty(Y, P, grid=GRID, seed=1)
-    table = pr.decision_uncertainty(ForecastTable.from_predictions(Y, P), grid=GRID, seed=1)
+    table = pr.decision_uncertainty(pr.Ledger.of_tables({"p": ForecastTable.from_predictions(Y, P)}), grid=GRID, seed=1)
     for name in ("net_benefit", "low", "band_high", "gain_low"):
         np.testing.assert_allclose(getattr(cases, name), getattr(table, name), atol=1e-14)
     np.testing.assert_allclose(cases.credible_low, table.credible_low, atol=0.01)
@@ -328,7 +328,7 @@ def test_limits_allow_for_weights_of_the_outcome():
             width = of(found, high, "forecast")[at] - of(found, low, "forecast")[at]
             assert width == pytest.approx(2.0 * 1.96 * error, rel=0.08)
     table = ForecastTable.from_predictions(Y, P, sample_weight=weight)
-    same = pr.decision_uncertainty(table, grid=GRID, n_resamples=4000, seed=1)
+    same = pr.decision_uncertainty(pr.Ledger.of_tables({"p": table}), grid=GRID, n_resamples=4000, seed=1)
     np.testing.assert_allclose(of(same, "low", "forecast"), of(found, "low", "forecast"), atol=1e-12)
 
 

@@ -206,7 +206,9 @@ def test_equal_weights_change_nothing():
 def test_the_table_four_times_over_has_half_the_errors():
     y, p = sample(100)
     table = ForecastTable.from_predictions(y, p, sample_weight=np.tile([1.0, 3.0], 50))
-    weighted, fourfold = summarised(table), summarised(table + table + table + table)
+    weighted, fourfold = (
+        summarised(pr.Ledger.of_tables({"p": one})) for one in (table, ForecastTable.merge([table] * 4))
+    )
     for name in ("intercept", "slope"):
         once, more = (getattr(one, name).high - getattr(one, name).value for one in (weighted, fourfold))
         assert more == pytest.approx(once / 2, rel=0.01)
@@ -231,10 +233,10 @@ def test_clusters_of_copies_widen_all_intervals():
 
 def test_a_table_stands_for_its_predictions():
     y, p = sample(200)
-    table = ForecastTable.from_predictions(y, p)
-    assert summarised(table).to_dict() == summarised(y, p).to_dict()
-    with pytest.raises(InputTypeError, match="ForecastTable holds"):
-        summarised(table, p)
+    alone = pr.Ledger.of_tables({"forecast": ForecastTable.from_predictions(y, p)})
+    assert summarised(alone).to_dict() == summarised(y, p).to_dict()
+    with pytest.raises(InputTypeError, match="a Ledger holds"):
+        summarised(alone, p)
 
 
 def test_order_does_not_matter():

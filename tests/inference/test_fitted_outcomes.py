@@ -64,5 +64,5 @@ def test_without_a_fit_there_is_no_error():
         ForecastTable.from_predictions([0, 0, 1], [0.2, 0.4, 0.5]),  # One event.
         ForecastTable.from_predictions([0, 0, 1, 1], [0.0, 0.0, 1.0, 1.0]),  # No log-odds.
     ):
-        ledger = pr.at_prevalence(table, PREVALENCE)
+        ledger = pr.at_prevalence(pr.Ledger.of_tables({"p": table}), PREVALENCE)
         assert np.isnan(fitted_error(ledger.table(), influence_in(ledger, ledger.table(), measure)))
