@@ -146,7 +146,8 @@ def test_prior_cases_have_the_weights_of_their_outcome():
     for event, non_event in ((1.0, 5.0), (4.0, 1.0), (3.0, 3.0)):
         weight = np.where(y, event, non_event)
         expected = (event * hits - 0.25 * non_event * alarms) / weight.sum()  # Nobody is acted on at 0.2.
-        for source in ((y, p), (ForecastTable.from_predictions(y, p, sample_weight=weight),)):
+        table = ForecastTable.from_predictions(y, p, sample_weight=weight)
+        for source in ((y, p), (pr.Ledger.of_tables({"p": table}),)):
             own = {"sample_weight": weight} if len(source) == 2 else {}
             found = pr.decision_uncertainty(*source, thresholds=0.2, n_resamples=20_000, seed=1, **own)
             limits = found.credible_low[0], found.credible_high[0]
@@ -305,7 +306,7 @@ def test_words_and_plain_data(found):
         ((pr.cases(Y, P, cluster=np.zeros(N)),), {}, InputValueError, "two clusters"),
         ((np.arange(3), {"m": np.eye(3)}), {}, InputTypeError, "of one event"),
         (
-            ({name: ForecastTable.from_predictions(Y, p) for name, p in MODELS.items()},),
+            (pr.Ledger.of_tables({name: ForecastTable.from_predictions(Y, p) for name, p in MODELS.items()}),),
             {},
             InputTypeError,
             "by case",
@@ -328,7 +329,7 @@ def test_limits_allow_for_weights_of_the_outcome():
             width = of(found, high, "forecast")[at] - of(found, low, "forecast")[at]
             assert width == pytest.approx(2.0 * 1.96 * error, rel=0.08)
     table = ForecastTable.from_predictions(Y, P, sample_weight=weight)
-    same = pr.decision_uncertainty(pr.Ledger.of_tables({"p": table}), grid=GRID, n_resamples=4000, seed=1)
+    same = pr.decision_uncertainty(pr.Ledger.of_tables({"forecast": table}), grid=GRID, n_resamples=4000, seed=1)
     np.testing.assert_allclose(of(same, "low", "forecast"), of(found, "low", "forecast"), atol=1e-12)
 
 
