@@ -36,14 +36,14 @@ from record import RESULTS, table, write
 
 ROOT = Path(__file__).resolve().parent.parent
 LAYERS = ("rules", "calibration", "decisions", "ledger", "inference", "recalibration", "evaluation")
-FROZEN = "stability/test_frozen.py"  # The stored answers of all public functions.
+RECORDED = "stability/test_record.py"  # The recorded numbers of all measures.
 ELSEWHERE = {  # Tests of a layer in other folders.
-    **dict.fromkeys(LAYERS, (FROZEN,)),
-    "rules": ("decisions/test_weights.py", "truth", FROZEN),
-    "calibration": ("inference/test_calibration_summary.py", "truth", FROZEN),
-    "decisions": ("rules/test_thresholds.py", "truth", FROZEN),
-    "inference": ("truth", FROZEN),
-    "ledger": ("evaluation/test_evaluate.py", FROZEN),
+    **dict.fromkeys(LAYERS, (RECORDED,)),
+    "rules": ("decisions/test_weights.py", "truth", RECORDED),
+    "calibration": ("inference/test_calibration_summary.py", "truth", RECORDED),
+    "decisions": ("rules/test_thresholds.py", "truth", RECORDED),
+    "inference": ("truth", RECORDED),
+    "ledger": ("evaluation/test_evaluate.py", RECORDED),
 }
 EXAMPLES = 12  # Of Hypothesis, for each law.
 SECONDS_A_TEST = 3.0  # A test that takes longer is left out.

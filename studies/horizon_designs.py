@@ -32,7 +32,7 @@ from propriety.inference.bootstrap import Drawing
 from propriety.inference.calibration_testing import calibration_test_of
 from propriety.inference.comparison import compare_of
 from propriety.inference.estimation import estimate_of
-from propriety.inference.measures import MeanScore
+from propriety.inference.measures.of_means import MeanScore
 from propriety.ledger.sources import open_ledger
 from propriety.tables.forecast_table import ForecastTable
 

@@ -35,7 +35,8 @@ from study_tables import write_rows
 
 import propriety as pr
 from propriety.errors import UNDEFINED
-from propriety.inference.measures import MeanScore, Measure
+from propriety.inference.measures.measure import Measure
+from propriety.inference.measures.of_means import MeanScore
 from propriety.tables.forecast_table import ForecastTable
 
 N, NEW, DRAWS = 200, 20_000, 60

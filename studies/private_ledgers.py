@@ -21,7 +21,8 @@ from scipy.special import expit
 from study_tables import write_rows
 
 import propriety as pr
-from propriety.inference.measures import MeanScore, Measure
+from propriety.inference.measures.measure import Measure
+from propriety.inference.measures.of_means import MeanScore
 
 MEASURES: tuple[Measure, ...] = (
     MeanScore(pr.Brier()),

@@ -31,7 +31,8 @@ from study_tables import write_rows
 import propriety as pr
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.estimation import estimate_or_note
-from propriety.inference.measures import MeanScore, Measure
+from propriety.inference.measures.measure import Measure
+from propriety.inference.measures.of_means import MeanScore
 from propriety.inference.random_effects import HeterogeneityMethod, random_effects
 from propriety.inference.site_errors import SiteCounts, site_errors
 from propriety.ledger.sources import open_ledger

@@ -9,7 +9,7 @@ from scipy import stats
 
 from propriety.inference.calibration_words import calibration_words, estimate_words
 from propriety.inference.estimates import Estimate, counted, few_in_words, limits_of, too_narrow
-from propriety.inference.measures import MeanScore
+from propriety.inference.measures.of_means import MeanScore
 from propriety.inference.recalibration_gain import RecalibrationGain
 from propriety.number_words import capitalized, hundredths, number, number_and_limits, p_value_words, percent
 

@@ -31,6 +31,10 @@ DIFFERENT = {
         "ArrayLike | IntoFrame | Mapping[str, ArrayLike]": "`cases` reads what all others are given",
         "Data": "analyses of several models also read frames and ledgers",
     },
+    "measure": {
+        "AnyMeasure = Brier()": "analyses of one measure take the Brier score unless told otherwise",
+        "AnyMeasure": "`measures.check` tests the one that it is given",
+    },
     "time": {
         "None = None": "what makes statements about cases refuses it, because it could mean two things",
         "ArrayLike": "`censored` reads the time at which the follow-up of each case ended",

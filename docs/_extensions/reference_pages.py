@@ -105,14 +105,11 @@ VERBS = {
         title="Measures",
         about="Measures to estimate and compare, in addition to scoring rules and your own functions of a table.",
         sections={
-            "Scores, skill and decisions": (
-                "inference.measures",
-                "inference.entropy_measure",
-                "inference.standardized_net_benefit",
-            ),
-            "Calibration": ("inference.calibration_measures",),
-            "Ranking": ("inference.ranking_measures",),
-            "Abstention": ("inference.abstention_measures",),
+            "Your own": ("inference.measures.measure", "inference.measures.check"),
+            "Scores, skill and decisions": ("inference.measures.of_means", "inference.measures.ratios"),
+            "Calibration": ("inference.measures.line", "inference.measures.parts"),
+            "Ranking": ("inference.measures.ranking",),
+            "Abstention": ("inference.measures.answers",),
         },
     ),
     "monitor": Verb(

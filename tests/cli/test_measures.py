@@ -19,7 +19,7 @@ NOT_A_MEASURE = 3
 
 
 @dataclass(frozen=True)
-class Lift:
+class Lift(pr.measures.Measure):
     """Events among the forecasts above a threshold, over those among all."""
 
     threshold: float = 0.3
@@ -118,9 +118,9 @@ def test_calibration_is_among_the_numbers_of_gates(run):
         ("{code}:Nothing", "cannot be loaded; AttributeError: module"),
         (
             "{code}:NOT_A_MEASURE",
-            "must be a measure, a rule or a function of a ForecastTable; it is int. Hint: a measure",
+            "must be a measure, a rule or a function of a ForecastTable; it is int. Hint: derive",
         ),
-        ("{code}:Half", "this lacks label, higher_is_better"),
+        ("{code}:Half", "derive its class from propriety.measures.Measure"),
         ("{code}:Wrong", "cannot be computed; AttributeError: 'ForecastTable' object has no attribute 'no_such_field'"),
         ("{code}:Text", "must return a number; it returned str"),
         ("propriety:BoundedBrier", "cannot be loaded; TypeError"),

@@ -63,7 +63,7 @@ DRAWS = {"seed": 1, "n_resamples": 60}
 
 
 @dataclasses.dataclass(frozen=True)
-class Spread:
+class Spread(pr.measures.Measure):
     """A measure of one's own: how far the forecasts of events are above those of non-events."""
 
     key = label = "spread"

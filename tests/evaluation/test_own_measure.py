@@ -24,7 +24,7 @@ from propriety.tables.forecast_table import ForecastTable
 
 
 @dataclass(frozen=True)
-class Sensitivity:
+class Sensitivity(pr.measures.Measure):
     """Share of the events that reach the threshold; its error is drawn."""
 
     threshold: float = 0.3

@@ -17,7 +17,7 @@ from propriety.inference.area_limits import area_limits
 from propriety.inference.dependence import hac
 from propriety.inference.estimates import limits_of
 from propriety.inference.estimation import estimate
-from propriety.inference.ranking_measures import AreaUnderRoc
+from propriety.inference.measures.ranking import AreaUnderRoc
 from propriety.tables.forecast_table import ForecastTable
 
 # Albumin, total protein, K-G score and outcome of the patients with ovarian cancer of DeLong, DeLong & Clarke-Pearson

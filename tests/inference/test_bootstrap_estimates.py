@@ -14,8 +14,9 @@ from propriety.errors import InputTypeError, InputValueError
 from propriety.inference.bootstrap import Units
 from propriety.inference.bootstrap_estimates import _loss_units
 from propriety.inference.estimation import estimate
-from propriety.inference.measures import Miscalibration, NetBenefit, Skill
-from propriety.inference.ranking_measures import AreaUnderRoc, TopKNetBenefit
+from propriety.inference.measures.of_means import NetBenefit, Skill
+from propriety.inference.measures.parts import Miscalibration
+from propriety.inference.measures.ranking import AreaUnderRoc, TopKNetBenefit
 
 RNG = np.random.default_rng(11)
 N = 400

@@ -12,7 +12,6 @@ from scipy.stats import chi2
 import propriety as pr
 from propriety.inference import calibration_summary
 from propriety.inference.bootstrap import Drawing
-from propriety.inference.calibration_measures import ObservedExpected
 from propriety.inference.calibration_numbers import (
     CalibrationNumbers,
     outcomes_of,
@@ -20,6 +19,7 @@ from propriety.inference.calibration_numbers import (
 )
 from propriety.inference.calibration_summary import calibration_of, jointly_tested
 from propriety.inference.estimation import estimate_or_note
+from propriety.inference.measures.ratios import ObservedExpected
 from propriety.inference.recalibration_gain import RecalibrationGain
 from propriety.tables.forecast_table import ForecastTable
 

@@ -5,7 +5,7 @@ import pytest
 
 import propriety as pr
 from propriety.errors import InputValueError
-from propriety.inference.measure_reading import read_measure
+from propriety.inference.measures.reading import read_measure
 from propriety.measures import AreaUnderRoc, CalibrationSlope, ObservedExpected, Skill
 from propriety.tables.forecast_table import ForecastTable
 

@@ -35,7 +35,7 @@ from propriety.inference.influence import (
     errors_of_cases,
     estimate_from_influence,
 )
-from propriety.inference.measures import MeanScore
+from propriety.inference.measures.of_means import MeanScore
 from propriety.inference.paired_tests import (
     paired_by_moments,
 )

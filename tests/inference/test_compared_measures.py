@@ -12,8 +12,7 @@ from scipy import stats
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError
 from propriety.inference.comparison import compare
-from propriety.inference.measure_reading import read_measure
-from propriety.inference.measures import bounds_of
+from propriety.inference.measures.reading import read_measure
 from propriety.tables.forecast_table import ForecastTable
 
 RNG = np.random.default_rng(7)
@@ -164,7 +163,7 @@ def test_limits_stay_in_the_range_of_the_measure(measure):
     forecasts = {"p": np.where(y, 0.9, 0.1), "q": np.where(y, 0.95, 0.05)}
     forecasts = {model: np.where(np.arange(40) == 3, 0.97, p) for model, p in forecasts.items()}
     standings = compare(y, forecasts, measure).standings
-    least, most = bounds_of(read_measure(measure))
+    least, most = read_measure(measure).range_of(None)
     assert (standings.low >= least).all()
     assert (standings.high <= most).all()
     for row, model in enumerate(standings.model):

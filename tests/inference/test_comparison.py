@@ -470,9 +470,9 @@ def test_frames_dicts_and_views():
         ({"level": 1.0}, InputValueError, "level must lie strictly between 0 and 1"),
         ({"n_resamples": 0}, InputValueError, "n_resamples must be a positive whole number"),
         (
-            {"measure": "brier"},
+            {"measure": 3.0},
             InputTypeError,
-            "measure must be a rule, a measure or a function of a ForecastTable; got str",
+            "measure must be a rule, a measure or a function of a ForecastTable; got float",
         ),
         ({"cluster": [1, 2]}, InputValueError, "cluster must have one entry per case"),
     ],

@@ -13,7 +13,7 @@ from propriety.inference.comparison_words import (
     ranks_in_words,
     rule_sentence,
 )
-from propriety.inference.measures import MeanScore, NetBenefit
+from propriety.inference.measures.of_means import MeanScore, NetBenefit
 from propriety.inference.verdicts import Pair, Verdict, verdict_on
 from propriety.inference.verdicts import VerdictBasis as On
 from propriety.rules.catalogue import RULES

@@ -14,8 +14,9 @@ from scipy import stats
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError, MissingValuesError
 from propriety.inference.estimation import estimate
-from propriety.inference.measures import Discrimination, Miscalibration, NetBenefit, Skill
-from propriety.inference.ranking_measures import AreaUnderRoc
+from propriety.inference.measures.of_means import NetBenefit, Skill
+from propriety.inference.measures.parts import Discrimination, Miscalibration
+from propriety.inference.measures.ranking import AreaUnderRoc
 from propriety.tables.forecast_table import ForecastTable
 
 RNG = np.random.default_rng(11)

@@ -9,7 +9,7 @@ from scipy.special import expit, logit
 import propriety as pr
 from propriety.inference import fitted_outcomes
 from propriety.inference.fitted_outcomes import _error, _rates, _spread, fitted_error, fitted_error_of_pair
-from propriety.inference.measures import Influence
+from propriety.inference.measures.measure import Influence
 from propriety.ledger.moments import MANY_EVENTS
 from propriety.tables.cases import Cases
 from propriety.tables.forecast_table import ForecastTable

@@ -15,7 +15,6 @@ from propriety.calibration.logistic import cox_line
 from propriety.errors import ProprietyError
 from propriety.inference.dependence import hac
 from propriety.inference.influence import case_influence, error_of_table, errors_of_cases
-from propriety.inference.measures import Smooth
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.validation import read_cases
 
@@ -28,7 +27,7 @@ CLUSTER = RNG.integers(0, 40, N)
 
 
 @dataclass(frozen=True)
-class MeanForecast:
+class MeanForecast(pr.measures.Measure):
     """A measure of one's own that knows its influence."""
 
     key: str = "mean_forecast"
@@ -89,7 +88,6 @@ def test_the_mean_influence_is_zero(measure, drawn):
 @pytest.mark.parametrize("measure", SMOOTH, ids=name)
 @pytest.mark.parametrize("weight", [None, WEIGHT], ids=["plain", "weights"])
 def test_influence_is_how_far_a_little_more_weight_moves_the_measure(measure, weight):
-    assert isinstance(measure, Smooth)
     w = np.ones(N) if weight is None else weight
     table = ForecastTable.from_predictions(Y, P, sample_weight=weight)
     found = measure.influence(table)

@@ -37,10 +37,10 @@ from propriety.inference.influence import (
     fitted_error_of,
     fitted_errors,
     influence_in,
-    influence_of,
     is_by_outcome,
 )
-from propriety.inference.measures import Influence, MeanScore, NetBenefit, Skill
+from propriety.inference.measures.measure import Influence
+from propriety.inference.measures.of_means import MeanScore, NetBenefit, Skill
 from propriety.inference.paired_tests import (
     paired_by_bootstrap,
     paired_by_influence,
@@ -129,14 +129,14 @@ def test_influence_of_means_and_skill_is_their_deviation(weight):
     table = ForecastTable.from_predictions(Y, P, sample_weight=weight)
     w = np.ones(N) if weight is None else weight
     p, mean, rate = table.forecast, w @ BRIER[0] / w.sum(), w @ Y / w.sum()
-    found = influence_of(MeanScore(), table)
+    found = MeanScore().influence(table)
     np.testing.assert_allclose(found.event, (1 - p) ** 2 - mean)
     np.testing.assert_allclose(found.non_event, p**2 - mean)
     against = rate * (1 - rate)
-    skill = influence_of(Skill(), table)
+    skill = Skill().influence(table)
     np.testing.assert_allclose(skill.event, -((1 - p) ** 2 - mean / against * (1 - rate) ** 2) / against)
     np.testing.assert_allclose(skill.non_event, -(p**2 - mean / against * rate**2) / against)
-    benefit = influence_of(NetBenefit(0.3), table)
+    benefit = NetBenefit(0.3).influence(table)
     value = w @ ((P >= 0.3) * np.where(Y, 1.0, -3 / 7)) / w.sum()
     act = (p >= 0.3).astype(float)
     np.testing.assert_allclose(benefit.event - benefit.non_event, act - (-3 / 7 * act), atol=1e-12)
@@ -146,13 +146,13 @@ def test_influence_of_means_and_skill_is_their_deviation(weight):
 def test_a_fixed_event_rate_leaves_the_influence_within_outcomes():
     plain, fixed = pr.condense(Y, MODELS), at_prevalence(pr.condense(Y, MODELS), 0.1)
     table = fixed.table("q")
-    own, raw = influence_in(fixed, table, MeanScore()), influence_of(MeanScore(), table)
+    own, raw = influence_in(fixed, table, MeanScore()), MeanScore().influence(table)
     of_events, of_others = BRIER[1][Y].mean(), BRIER[1][~Y].mean()
     np.testing.assert_allclose(own.event, raw.event + 0.9 * (of_others - of_events))
     np.testing.assert_allclose(table.events @ own.event, 0.0, atol=1e-9)
     np.testing.assert_allclose(table.non_events @ own.non_event, 0.0, atol=1e-9)
     same = influence_in(plain, plain.table("q"), MeanScore())
-    np.testing.assert_allclose(same.event, influence_of(MeanScore(), plain.table("q")).event)
+    np.testing.assert_allclose(same.event, MeanScore().influence(plain.table("q")).event)
     clusters = at_prevalence(pr.condense(Y, MODELS, cluster=UNIT), 0.1)
     assert [is_by_outcome(one, MeanScore()) for one in (plain, fixed, clusters)] == [False, True, False]
     assert [is_by_outcome(one, AUC) for one in (plain, fixed, clusters)] == [True, True, True]
@@ -201,7 +201,7 @@ def test_without_cases_the_fitted_errors_of_pairs_are_unknown():
 
 
 @dataclass(frozen=True)
-class MeanForecast:
+class MeanForecast(pr.measures.Measure):
     """A measure of one's own with a largest value and a caveat."""
 
     key: str = "mean_forecast"
@@ -270,16 +270,16 @@ def test_errors_from_influence_have_their_method_and_size(measure, options, prev
     np.testing.assert_allclose((found.low, found.high), expected)
 
 
-def test_a_caveat_of_the_measure_comes_first_and_few_events_do_not_matter():
+def test_a_caveat_of_the_measure_comes_first():
     y, p = np.arange(60) % 6 == 0, np.linspace(0.2, 0.6, 60)
     plain = pr.condense(y, p)
-    assert estimate_from_influence(plain, "forecast", MeanForecast(), 0.9).note == "mind 60"
+    assert estimate_from_influence(plain, "forecast", MeanForecast(), 0.9).note == f"mind 60; {few(plain)}"
     assert estimate_from_influence(plain, "forecast", RATIO, 0.9).note == few(plain)
     assert few(plain) == "based on 10 events: the interval may be too narrow"
     assert estimate_from_influence(plain, "forecast", AUC, 0.9).note == ""
     clusters = pr.condense(y, p, cluster=np.arange(60) // 10)
     found = estimate_from_influence(clusters, "forecast", MeanForecast(), 0.9)
-    assert found.note == "mind 60; based on 6 clusters: the interval may be too narrow"
+    assert found.note == "mind 60; based on 10 events and 6 clusters: the interval may be too narrow"
     assert estimate_from_influence(clusters, "forecast", AUC, 0.9).note == (
         "based on 10 events and 6 clusters: the interval may be too narrow"
     )

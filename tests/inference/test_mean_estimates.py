@@ -28,12 +28,11 @@ from propriety.inference.few_events import limits_of_rare
 from propriety.inference.mean_estimates import (
     errors_of_means,
     estimate_from_moments,
-    measured,
     measured_moments,
     parts_in_time,
     within_range,
 )
-from propriety.inference.measures import MeanScore, NetBenefit, Skill
+from propriety.inference.measures.of_means import MeanScore, NetBenefit, Skill
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import at_prevalence
 
@@ -105,7 +104,7 @@ def test_skill_is_the_mean_of_what_each_case_saves(weight):
     for loss in BRIER:
         ratio = w @ loss / w.sum() / against
         saved.append(1.0 - ratio - (loss - ratio * constant) / against)
-    moments = measured(ledger.moments(pr.Brier()), Skill(), None)
+    moments = Skill().of_moments(ledger.moments(pr.Brier()), None)
     series = [*saved, saved[0] - saved[1]]
     np.testing.assert_allclose(moments.means, [w @ x / w.sum() for x in series], atol=1e-14)
     np.testing.assert_allclose(moments.standard_errors(), [mean_error(x, weight) for x in series])
@@ -128,24 +127,24 @@ def test_skill_of_classes_is_relative_to_their_frequencies():
     moments = pr.condense(y, p, labels=[0, 1, 2, 3], rules=[pr.Brier()]).moments(pr.Brier())
     shares = np.bincount(y, minlength=4) / 50
     scores = [((one - np.eye(4)[y]) ** 2).sum(axis=1).mean() for one in (p, np.tile(shares, (50, 1)))]
-    assert measured(moments, Skill(), 4).means[0] == pytest.approx(1.0 - scores[0] / scores[1])
+    assert Skill().of_moments(moments, 4).means[0] == pytest.approx(1.0 - scores[0] / scores[1])
 
 
 def test_skill_needs_a_reference_with_a_loss():
     moments = pr.condense([1, 1, 1], [0.5, 0.6, 0.7]).moments(pr.Brier())
     with pytest.raises(InputValueError, match="positive, finite loss"):
-        measured(moments, Skill(), None)
+        Skill().of_moments(moments, None)
 
 
 def test_a_negative_mean_turns_its_odd_moments():
     benefit = NetBenefit(0.3)
     moments = pr.condense(Y, MODELS).moments(benefit.rule)
-    turned = measured(moments, benefit, None)
+    turned = benefit.of_moments(moments, None)
     for name, sign in (("mean", -1.0), ("lean", -1.0), ("spread", 1.0), ("even_squares", 1.0), ("even_cubes", -1.0)):
         np.testing.assert_allclose(getattr(turned, name), sign * getattr(moments, name))
     values = [(p >= 0.3) * np.where(Y, 1.0, -3 / 7) for p in (P, Q)]
     np.testing.assert_allclose(turned.means[:2], [one.mean() for one in values])
-    assert measured(moments, MeanScore(benefit.rule), None) is moments
+    assert MeanScore(benefit.rule).of_moments(moments, None) is moments
 
 
 def test_moments_of_one_model_come_from_its_exact_table():

@@ -8,7 +8,7 @@ from scipy.special import expit
 
 import propriety as pr
 from propriety.errors import InputTypeError
-from propriety.inference.measures import MeanScore
+from propriety.inference.measures.of_means import MeanScore
 from propriety.tables.forecast_table import ForecastTable
 
 MEASURES = [

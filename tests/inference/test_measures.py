@@ -9,25 +9,13 @@ from hypothesis import strategies as st
 
 import propriety as pr
 from propriety.errors import ImproperRuleError, InputTypeError, InputValueError
-from propriety.inference.calibration_measures import (
-    CalibrationIntercept,
-    CalibrationSlope,
-    IntegratedCalibrationIndex,
-    ObservedExpected,
-)
-from propriety.inference.measure_reading import read_measure
-from propriety.inference.measures import (
-    Discrimination,
-    Mean,
-    MeanScore,
-    Measure,
-    Miscalibration,
-    NetBenefit,
-    Regret,
-    Skill,
-    Smooth,
-)
-from propriety.inference.ranking_measures import AreaUnderRoc, PartialArea, TopKNetBenefit
+from propriety.inference.measures.line import CalibrationIntercept, CalibrationSlope
+from propriety.inference.measures.measure import Measure
+from propriety.inference.measures.of_means import MeanScore, NetBenefit, Regret, Skill
+from propriety.inference.measures.parts import Discrimination, IntegratedCalibrationIndex, Miscalibration
+from propriety.inference.measures.ranking import AreaUnderRoc, PartialArea, TopKNetBenefit
+from propriety.inference.measures.ratios import ObservedExpected
+from propriety.inference.measures.reading import read_measure
 from propriety.tables.forecast_table import ForecastTable
 
 Y = [0, 0, 1, 0, 1, 0, 0, 1, 1, 0, 1, 0]
@@ -188,10 +176,10 @@ def test_keys_and_labels_are_all_different():
 
 
 def test_what_a_measure_knows_says_how_its_error_is_had():
-    assert all(isinstance(one, Mean) for one in (MeanScore(), Regret(0.2), NetBenefit(0.2)))
-    assert all(isinstance(one, Smooth) for one in (AreaUnderRoc(), *AROUND_AN_IDEAL))
-    drawn = (PartialArea(0.2, 0.6), TopKNetBenefit(thresholds=0.2, k=4), IntegratedCalibrationIndex())
-    assert not any(isinstance(one, Mean | Smooth) for one in (Skill(), Miscalibration(), *drawn))
+    assert all(one.has_moments and one.has_influence for one in (MeanScore(), Regret(0.2), NetBenefit(0.2), Skill()))
+    assert all(one.has_influence and not one.has_moments for one in (AreaUnderRoc(), *AROUND_AN_IDEAL))
+    assert all(one.has_own_limits for one in (Miscalibration(), IntegratedCalibrationIndex()))
+    assert not any(one.has_formula(None) for one in (PartialArea(0.2, 0.6), TopKNetBenefit(thresholds=0.2, k=4)))
 
 
 @pytest.mark.parametrize("limits", [(2, 3), (0.5, 0.5), (0.6, 0.2), ("a", 1.0)])
@@ -210,7 +198,7 @@ def test_a_rule_stands_for_its_mean_and_a_function_for_itself():
     assert (own.key, own.value(TABLE), own.higher_is_better) == ("rate", pytest.approx(5 / 12), None)
 
 
-@pytest.mark.parametrize("measure", ["brier", None, 3.0, pr.Brier, Skill])
+@pytest.mark.parametrize("measure", [None, 3.0, pr.Brier, Skill])
 def test_what_is_no_measure(measure):
     with pytest.raises(InputTypeError, match="measure must be a rule, a measure or a function of a ForecastTable; got"):
         read_measure(measure)

@@ -11,7 +11,7 @@ from scipy.stats import t
 
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError
-from propriety.inference.measures import MeanScore
+from propriety.inference.measures.of_means import MeanScore
 from propriety.inference.random_effects import between_variance, random_effects
 
 # The trials of the BCG vaccine (Colditz et al. 1994, doi:10.1001/jama.1994.03510330076038): cases and others among the
@@ -274,10 +274,10 @@ def test_limits_are_values_that_a_measure_can_have():
     assert clipped not in found.note[2]
 
 
-@pytest.mark.parametrize("wrong", [pr.Brier, "brier", None, 5, [], {"a": pr.Brier()}])
+@pytest.mark.parametrize("wrong", [pr.Brier, "bryer", None, 5, [], {"a": pr.Brier()}])
 def test_measures_are_rules_measures_or_functions(wrong):
     ledger = pr.condense([0, 1] * 20, np.linspace(0.1, 0.9, 40), by={"site": np.arange(40) // 20})
-    kind = InputValueError if wrong == [] else InputTypeError
+    kind = InputTypeError if wrong in (pr.Brier, None, 5) else InputValueError
     for call in (lambda: pr.meta_analysis(ledger, measures=wrong), lambda: pr.before_labels([0.2], measures=wrong)):
         with pytest.raises(kind, match="measures must"):
             call()

@@ -42,7 +42,7 @@ from propriety.inference.mean_estimates import (
     measured_moments,
     parts_in_time,
 )
-from propriety.inference.measures import MeanScore, NetBenefit
+from propriety.inference.measures.of_means import MeanScore, NetBenefit
 from propriety.inference.paired_tests import (
     _at_least,
     _widened,
@@ -218,7 +218,7 @@ def test_drawn_differences_have_their_quantiles(options):
 
 
 @dataclass(frozen=True)
-class Peculiar:
+class Peculiar(pr.measures.Measure):
     """A measure that is undefined, or far from its value, in some of the draws."""
 
     n_events: int
@@ -274,7 +274,7 @@ def test_a_fixed_event_rate_keeps_students_limits_for_rare_events():
 def test_distances_from_a_fitted_curve_are_compared_by_value_only():
     measure = pr.measures.IntegratedCalibrationIndex()
     ledger = pr.condense(Y, MODELS, cluster=UNIT)
-    paired = paired_by_value(ledger, measure)
+    paired = paired_by_value(ledger, measure, pr.measures.MeanScore())
     values = [measure.value(ledger.table(model)) for model in "pq"]
     np.testing.assert_allclose(paired.values, [*values, values[0] - values[1]])
     assert paired.untested == (

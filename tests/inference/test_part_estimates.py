@@ -11,7 +11,7 @@ from propriety.calibration.blocks import pool_adjacent_violators
 from propriety.calibration.squared_distance import squared_distance
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.estimation import estimate
-from propriety.inference.measures import Discrimination, Miscalibration
+from propriety.inference.measures.parts import Discrimination, Miscalibration
 from propriety.inference.part_estimates import JUMPS, overfits
 from propriety.tables.forecast_table import ForecastTable
 

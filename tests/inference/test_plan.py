@@ -130,7 +130,7 @@ class TestComparison:
     def test_power_is_that_of_compare(self, measure):
         models = normal_pairs(600, mean=-3.5)
         cases = AnticipatedCases.calibrated(models)
-        from propriety.inference.measure_reading import read_measure
+        from propriety.inference.measures.reading import read_measure
         from propriety.inference.planned_power import _MeanTest
 
         test = _MeanTest.of(cases, read_measure(measure), 0.95)

@@ -10,7 +10,7 @@ from scipy.special import expit, logit
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError
 from propriety.inference.anticipated_cases import AnticipatedCases
-from propriety.inference.measure_reading import read_measure
+from propriety.inference.measures.reading import read_measure
 from propriety.inference.plan import Criterion, _miscalibration, _plan, _smallest, _tested_label
 from propriety.inference.plan_inputs import KnownCases, read_widths
 from propriety.inference.planned_precision import PlannedWidth, planned_width

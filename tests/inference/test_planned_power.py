@@ -13,8 +13,8 @@ from propriety.errors import InputTypeError, InputValueError
 from propriety.inference import planned_power
 from propriety.inference.anticipated_cases import AnticipatedCases
 from propriety.inference.few_events import widened_errors
-from propriety.inference.measure_reading import read_measure
-from propriety.inference.measures import NetBenefit
+from propriety.inference.measures.of_means import NetBenefit
+from propriety.inference.measures.reading import read_measure
 from propriety.inference.planned_power import (
     PlannedPower,
     _grouped,

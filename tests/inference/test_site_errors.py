@@ -8,7 +8,7 @@ from scipy.special import expit, logit, ndtri
 
 import propriety as pr
 from propriety.inference.estimates import Estimate
-from propriety.inference.measure_reading import read_measure
+from propriety.inference.measures.reading import read_measure
 from propriety.inference.random_effects import random_effects
 from propriety.inference.site_errors import SiteCounts, site_errors
 

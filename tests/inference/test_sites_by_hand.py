@@ -9,7 +9,7 @@ from scipy.special import expit, logit
 import propriety as pr
 from propriety.errors import InputValueError
 from propriety.inference.estimates import Estimate
-from propriety.inference.measure_reading import read_measure
+from propriety.inference.measures.reading import read_measure
 from propriety.inference.meta_analysis import MetaAnalysis, _back, _clip, _on_scale, _summary
 from propriety.inference.random_effects import random_effects
 

@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 import propriety as pr
-from propriety.inference.measure_reading import read_measure
+from propriety.inference.measures.reading import read_measure
 from propriety.inference.slice_table import INFINITE, group_names, stacked_slices, texts_of_labels
 from propriety.inference.slices import slices, slices_by_key
 from propriety.inference.verdicts import holm

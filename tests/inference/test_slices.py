@@ -11,7 +11,7 @@ from scipy.special import expit, logit
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError
 from propriety.inference.estimation import estimate
-from propriety.inference.measures import NetBenefit
+from propriety.inference.measures.of_means import NetBenefit
 from propriety.inference.slices import slices
 from propriety.inference.verdicts import holm
 from propriety.ledger import moments
@@ -304,7 +304,7 @@ def test_what_is_refused():
     with pytest.raises(InputTypeError, match=r"by must name keys of the cases, which were read before; got ndarray"):
         slices(pr.condense(Y, P), by=SITE)
     with pytest.raises(InputTypeError, match="measure must be a rule, a measure or a function"):
-        slices(Y, P, "brier", by=SITE)
+        slices(Y, P, 3.0, by=SITE)
     with pytest.raises(InputValueError, match="slices needs by=, the group of each case"):
         slices(Y, P)
     ledger = pr.condense(Y, {"p": P})

@@ -1,7 +1,6 @@
 """Certain forecasts that are drawn anew, and answers of classes."""
 
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,7 +8,7 @@ import pytest
 import propriety as pr
 from propriety.errors import InputValueError
 from propriety.inference.answers_ledger import answers_of_table, as_measured, forecasts_of_answers
-from propriety.inference.measure_reading import read_measure
+from propriety.inference.measures.reading import read_measure
 from propriety.inference.uncertain_forecasts import _number, without_certain
 from propriety.ledger.ledger import Ledger
 from propriety.tables.events import TOP, Event
@@ -109,10 +108,10 @@ class TestAnswers:
 
     def test_of_classes_have_no_other_threshold(self):
         ledger = pr.condense(self.Y, {"m": self.P})
-        measure = SimpleNamespace(of_answers=True, threshold=0.3, label="risk")
+        measure = pr.measures.AreaUnderRiskCoverage(threshold=0.3)
         with pytest.raises(InputValueError, match=r"threshold must be 0.5 for class probabilities.*got 0.3"):
             as_measured(ledger, measure)
-        plain = SimpleNamespace(of_answers=True, label="risk")
+        plain = pr.measures.AreaUnderRiskCoverage()
         assert as_measured(ledger, plain).labels is None
 
 

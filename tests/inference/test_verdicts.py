@@ -1,7 +1,5 @@
 """Verdicts as values: what the tests of pairs say, together, and the ranks that follow."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 from hypothesis import example, given
@@ -9,7 +7,7 @@ from hypothesis import strategies as st
 
 import propriety as pr
 from propriety.inference.dependence import Estimates
-from propriety.inference.measures import MeanScore, NetBenefit
+from propriety.inference.measures.of_means import MeanScore, NetBenefit
 from propriety.inference.verdicts import Pair, _cost, holm, standings_of, verdict_on
 from propriety.inference.verdicts import VerdictBasis as On
 
@@ -117,14 +115,18 @@ def test_p_values_adjusted_by_holm_keep_their_order():
     np.testing.assert_allclose(holm(np.array([0.5, 0.9, np.nan, 0.001])), [1.0, 1.0, np.nan, 0.003])
 
 
+def _measure(**declared):
+    return type("Declared", (pr.measures.Measure,), declared)()
+
+
 @pytest.mark.parametrize(
     ("measure", "cost"),
     [
-        (SimpleNamespace(ideal=2.0, scale="log"), [np.log(2.0), np.log(2.0)]),
-        (SimpleNamespace(ideal=2.0), [1.0, 2.0]),
-        (SimpleNamespace(higher_is_better=True), [-1.0, -4.0]),
-        (SimpleNamespace(higher_is_better=False), [1.0, 4.0]),
-        (SimpleNamespace(higher_is_better=None), [0.0, 0.0]),
+        (_measure(ideal=2.0, scale="log"), [np.log(2.0), np.log(2.0)]),
+        (_measure(ideal=2.0), [1.0, 2.0]),
+        (_measure(higher_is_better=True), [-1.0, -4.0]),
+        (_measure(higher_is_better=False), [1.0, 4.0]),
+        (_measure(higher_is_better=None), [0.0, 0.0]),
     ],
     ids=["log scale", "ideal", "higher", "lower", "none"],
 )

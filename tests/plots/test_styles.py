@@ -90,7 +90,7 @@ def test_a_monitor_of_one_day_shows_its_day():
     assert [one.get_marker() for one in watch.plot().get_lines() if one.get_label() == "_stream"] == ["o"]
 
 
-class EventRate:
+class EventRate(pr.measures.Measure):
     """A measure for which neither high nor low values are better."""
 
     key, label, higher_is_better = "event_rate", "event rate", None

@@ -11,7 +11,7 @@ from given_numbers import has_line_with, lines_about, lines_of, numbers_in
 
 import propriety as pr
 from propriety.evaluation.calls import Calls, written
-from propriety.inference.measures import NetBenefit
+from propriety.inference.measures.of_means import NetBenefit
 from propriety.recalibration.result import formula_of
 from propriety.report import texts
 from propriety.report.evaluation import page_of
@@ -232,7 +232,7 @@ def test_every_call_on_the_page_of_a_lazy_frame_gives_its_numbers():
     assert_calls_give_the_numbers(result, DATA | {"by": SITE})
 
 
-class Share:
+class Share(pr.measures.Measure):
     """A measure without a form of its own in code."""
 
     key, label, higher_is_better = "share", "share of events", True

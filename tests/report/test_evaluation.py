@@ -209,7 +209,7 @@ def test_a_key_may_be_called_as_another_column_is(key):
 
 
 def test_labels_that_are_taken_have_their_key_beside_them():
-    class Copy:
+    class Copy(pr.measures.Measure):
         key, label, higher_is_better = "copy", "model", True
 
         def value(self, table):

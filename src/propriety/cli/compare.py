@@ -20,7 +20,7 @@ from propriety.evaluation.evaluation import Evaluation
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.comparison import Comparison, compare_of
 from propriety.inference.comparison_words import verdict_in_words
-from propriety.inference.measures import MeanScore
+from propriety.inference.measures.of_means import MeanScore
 from propriety.rules.class_rules import RankedLog, RankedProbability
 from propriety.rules.families import Brier, Log, Spherical
 from propriety.rules.rule import Rule

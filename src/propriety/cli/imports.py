@@ -11,12 +11,10 @@ from typing import Any
 import numpy as np
 
 from propriety.errors import InputTypeError, InputValueError, ProprietyError
-from propriety.inference.measure_reading import read_measure
-from propriety.inference.measures import Measure
+from propriety.inference.measures.measure import Measure
+from propriety.inference.measures.reading import read_measure
 from propriety.rules.rule import Rule
 from propriety.tables.forecast_table import ForecastTable
-
-NEEDED = ("key", "label", "higher_is_better", "value")
 
 
 def imported(name: str, what: str) -> Any:
@@ -62,9 +60,8 @@ def imported_measure(name: str) -> Measure:
     try:
         measure = read_measure(found)
     except InputTypeError as error:
-        lacks = ", ".join(one for one in NEEDED if not hasattr(found, one))
         law = f"{name} must be a measure, a rule or a function of a ForecastTable; it is {type(found).__name__}"
-        raise InputTypeError(law, hint=f"a measure has {', '.join(NEEDED)}; this lacks {lacks}.") from error
+        raise InputTypeError(law, hint="derive its class from propriety.measures.Measure.") from error
     _try(measure, name)
     return measure
 

@@ -11,7 +11,9 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from propriety.inference.measures import Discrimination, MeanScore, Measure, Miscalibration, Skill
+from propriety.inference.measures.measure import Measure
+from propriety.inference.measures.of_means import MeanScore, Skill
+from propriety.inference.measures.parts import Discrimination, Miscalibration
 from propriety.rules.rule import Rule
 
 EACH = object()  # In place of a model: the call is written for each model, by name.
@@ -112,7 +114,7 @@ def written(value: Any) -> str:
 
     Examples
     --------
-    >>> from propriety.inference.measures import Skill
+    >>> from propriety.inference.measures.of_means import Skill
     >>> written(Skill()), written(np.float64(0.5)), written(np.array(["a", "b"]))
     ('pr.measures.Skill(pr.Brier())', '0.5', "['a', 'b']")
     """

@@ -11,11 +11,13 @@ from numpy.typing import NDArray
 
 from propriety.evaluation.rows import Cell, Row, cells_of
 from propriety.evaluation.words import calibration_outcome, verdict_of
-from propriety.inference.calibration_measures import CalibrationSlope, ObservedExpected
 from propriety.inference.comparison_words import merit_in_words
 from propriety.inference.estimates import Estimate
-from propriety.inference.measures import MeanScore, Measure, NetBenefit, Skill
-from propriety.inference.ranking_measures import AreaUnderRoc
+from propriety.inference.measures.line import CalibrationSlope
+from propriety.inference.measures.measure import Measure
+from propriety.inference.measures.of_means import MeanScore, NetBenefit, Skill
+from propriety.inference.measures.ranking import AreaUnderRoc
+from propriety.inference.measures.ratios import ObservedExpected
 from propriety.inference.shown_names import on_one_line
 from propriety.number_words import capitalized, percent
 from propriety.rules.class_rules import Misclassification
@@ -206,7 +208,7 @@ def _asked_rows(evaluation: Evaluation) -> Iterator[Row]:
     for measure in evaluation.problem.more[:MOST_ASKED]:
         label = _cut(capitalized(measure.label))
         better = merit_in_words(measure).removesuffix(" is better")
-        facts: dict[str, Any] = {"better": better, "ideal": getattr(measure, "ideal", math.nan)}
+        facts: dict[str, Any] = {"better": better, "ideal": math.nan if measure.ideal is None else measure.ideal}
         yield from _estimated(evaluation, ASKED, measure, label, _cut(measure.label), **facts)
 
 

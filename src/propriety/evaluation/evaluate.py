@@ -14,7 +14,7 @@ from propriety.evaluation.calls import Calls, DataKind
 from propriety.evaluation.evaluation import Evaluation
 from propriety.evaluation.problem import RARE, Problem
 from propriety.inference.dependence import check_periods
-from propriety.inference.measure_reading import read_measures
+from propriety.inference.measures.reading import AnyMeasure, read_measures
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import Data, open_ledger
 from propriety.rules.weights import Thresholds
@@ -34,7 +34,7 @@ def evaluate(  # noqa: PLR0913  (the data, what the cases share, the decision, a
     X: Any = None,  # noqa: N803  (scikit-learn's name)
     outcome: str | None = None,
     thresholds: Thresholds | None = None,
-    measures: Sequence[object] = (),
+    measures: Sequence[AnyMeasure] = (),
     ordered: bool = False,
     by: ArrayLike | Mapping[str, ArrayLike] | None = None,
     cluster: ArrayLike | None = None,
@@ -138,7 +138,7 @@ def evaluate(  # noqa: PLR0913  (the data, what the cases share, the decision, a
     )
 
 
-def _problem(ledger: Ledger, thresholds: Any, measures: Sequence[object]) -> Problem:
+def _problem(ledger: Ledger, thresholds: Any, measures: Sequence[AnyMeasure]) -> Problem:
     """Return the problem; raise an error for thresholds with class probabilities."""
     if ledger.kind != "binary" and thresholds is not None:
         law = Wording("{thresholds} apply to the probability of one event; the forecasts are class probabilities")

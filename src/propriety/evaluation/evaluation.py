@@ -31,7 +31,8 @@ from propriety.inference.calibration_summary import CalibrationSummary, calibrat
 from propriety.inference.comparison import Comparison, compare_of
 from propriety.inference.estimates import Estimate
 from propriety.inference.estimation import estimate_or_note
-from propriety.inference.measures import Measure, Skill
+from propriety.inference.measures.measure import Measure
+from propriety.inference.measures.of_means import Skill
 from propriety.inference.slice_table import Slices
 from propriety.inference.slices import slices_by_key
 from propriety.ledger.ledger import Kind, Ledger

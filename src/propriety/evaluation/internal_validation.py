@@ -17,17 +17,16 @@ from propriety.checks import check_level, check_resamples, fresh_seed
 from propriety.errors import InputValueError
 from propriety.evaluation.resampled_fits import Sample, folds_of, folds_of_sites, value_in
 from propriety.evaluation.validation_columns import FoldValues, Work, columns_by_bootstrap, columns_by_folds
-from propriety.inference.calibration_measures import CalibrationSlope
 from propriety.inference.estimates import counted
-from propriety.inference.measure_reading import read_measure, read_measures
-from propriety.inference.measures import FittedDistance, Measure
-from propriety.inference.ranking_measures import AreaUnderRoc
+from propriety.inference.measures.line import CalibrationSlope
+from propriety.inference.measures.measure import Measure
+from propriety.inference.measures.ranking import AreaUnderRoc
+from propriety.inference.measures.reading import AnyMeasure, read_measure, read_measures
 from propriety.inference.verdicts import Names, holm
 from propriety.ledger.ledger import Ledger
 from propriety.number_words import capitalized, number, p_value_words, percent
 from propriety.result import Floats, Result
 from propriety.rules.families import Brier, Log
-from propriety.rules.rule import Rule
 from propriety.tables.labels import Labels
 
 ValidationMethod: TypeAlias = Literal["bootstrap", "cross-validation", "leave-one-site-out"]
@@ -104,7 +103,7 @@ class Validation(Result):
         """Names of the learners."""
         return tuple(dict.fromkeys(self.model.tolist()))
 
-    def compare(self, measure: Measure | Rule | None = None, *, reference: str | None = None) -> LearnerComparison:
+    def compare(self, measure: AnyMeasure | None = None, *, reference: str | None = None) -> LearnerComparison:
         """Compare learners by their values in the same parts, with the error of Nadeau and Bengio (`corrected_t`).
 
         Training parts overlap, so values in different parts are correlated, and a t test that ignores this finds
@@ -141,7 +140,7 @@ class Validation(Result):
         """Return the results in plain words, one sentence per model and measure."""
         return "\n".join(self._sentences())
 
-    def measure_named(self, measure: Measure | Rule | str | None = None) -> Measure:
+    def measure_named(self, measure: AnyMeasure | None = None) -> Measure:
         """Return one of the measures, by default the first."""
         if measure is None:
             return self.measures[0]
@@ -171,7 +170,7 @@ def validate(  # noqa: PLR0913  (the data, what is asked, and how new cases are 
     X: Any,  # noqa: N803  (scikit-learn's name)
     y_true: ArrayLike,
     *,
-    measures: Sequence[Measure | Rule] = (),
+    measures: Sequence[AnyMeasure] = (),
     method: ValidationMethod = "bootstrap",
     cv: Any = None,
     n_repeats: int | None = None,
@@ -250,7 +249,7 @@ def validate(  # noqa: PLR0913  (the data, what is asked, and how new cases are 
     _check_options(method, {"cv": cv, "n_repeats": n_repeats, "n_resamples": n_resamples})
     asked = read_measures(measures)
     for one in asked:
-        if isinstance(one, FittedDistance):
+        if one.instead is not None:
             law = f"cannot contain the {one.label}, which has no optimism: noise inflates it in every sample"
             hint = "pass the ledger of a cross-validation of another measure to propriety.estimate."
             raise InputValueError(law, argument="measures", hint=hint)
@@ -393,9 +392,9 @@ def compare_learners(
     level: float,
 ) -> LearnerComparison:
     """Compare learners by their values in the same parts; `sizes` are the cases fitted to and those of the part."""
-    if isinstance(measure, FittedDistance):
+    if measure.instead is not None:
         law = f"differences in {measure.label} are not tested: noise inflates it, for each model differently"
-        raise InputValueError(law, hint=f"compare the {measure.compare_instead.label}.")
+        raise InputValueError(law, hint=f"compare the {measure.instead.label}.")
     known = ~np.isnan(np.array(list(values.values()))).any(axis=0)
     if known.sum() < 2:
         law = f"the {measure.label} must be defined in two parts or more"

@@ -5,19 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from propriety.decisions.recommendations import Advice, advise
-from propriety.inference.calibration_measures import CalibrationIntercept, CalibrationSlope, ObservedExpected
-from propriety.inference.estimation import rules_of
-from propriety.inference.measure_reading import check_keys
-from propriety.inference.measures import (
-    Discrimination,
-    MeanScore,
-    Measure,
-    Miscalibration,
-    NetBenefit,
-    Regret,
-    Skill,
-)
-from propriety.inference.ranking_measures import AreaUnderRoc
+from propriety.inference.measures.line import CalibrationIntercept, CalibrationSlope
+from propriety.inference.measures.measure import Measure
+from propriety.inference.measures.of_means import MeanScore, NetBenefit, Regret, Skill
+from propriety.inference.measures.parts import Discrimination, Miscalibration
+from propriety.inference.measures.ranking import AreaUnderRoc
+from propriety.inference.measures.ratios import ObservedExpected
+from propriety.inference.measures.reading import check_keys
 from propriety.inference.slices import rules_of_slices
 from propriety.ledger.ledger import Kind
 from propriety.rules.class_rules import Misclassification, PenalizedBrier, RankedProbability
@@ -132,7 +126,7 @@ class Problem:
     @property
     def rules(self) -> list[Rule]:
         """The rules whose moments the measures use."""
-        return [rule for measure in self.measures for rule in rules_of(measure)]
+        return [rule for measure in self.measures for rule in measure.filled]
 
     @property
     def rules_of_groups(self) -> list[Rule]:

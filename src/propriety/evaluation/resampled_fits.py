@@ -15,7 +15,7 @@ from propriety import demands
 from propriety.errors import InputTypeError, InputValueError, MissingDependencyError, ProprietyError
 from propriety.inference.answers_ledger import as_measured
 from propriety.inference.mean_estimates import measured_moments
-from propriety.inference.measures import Mean, Measure, Skill
+from propriety.inference.measures.measure import Measure
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import open_ledger
 from propriety.tables import laws
@@ -133,7 +133,7 @@ def value_in(ledger: Ledger, measure: Measure, model: str) -> float:
     known = as_measured(ledger, measure, model)
     if known.labels is None:
         return measure.value(known.table(model))
-    if not isinstance(measure, Mean | Skill):
+    if not measure.has_moments:
         raise InputValueError(demands.one_event(measure.label))
     return float(measured_moments(known, measure).means[known.models.index(model)])
 

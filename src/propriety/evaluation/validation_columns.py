@@ -25,8 +25,8 @@ from propriety.evaluation.resampled_fits import (
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.estimates import Estimate, counted
 from propriety.inference.estimation import estimate_or_note
-from propriety.inference.measures import Mean, Measure, bounds_of
-from propriety.inference.ranking_measures import AreaUnderRoc
+from propriety.inference.measures.measure import Measure
+from propriety.inference.measures.ranking import AreaUnderRoc
 from propriety.inference.verdicts import Names
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import condense
@@ -109,7 +109,7 @@ class Work(NamedTuple):
 
     def columns(self, apparent: Floats, corrected: Floats, low: Floats, high: Floats) -> dict[str, Any]:
         """Return the columns that all methods share; what is corrected stays within the range of its measure."""
-        least, most = np.array([bounds_of(measure, self.apparent.classes) for _, measure in self.rows]).T
+        least, most = np.array([measure.range_of(self.apparent.classes) for _, measure in self.rows]).T
         corrected, low, high = (np.clip(column, least, most) for column in (corrected, low, high))
         low, high = (np.where(np.isfinite(corrected), column, np.nan) for column in (low, high))
         with np.errstate(invalid="ignore"):
@@ -381,14 +381,14 @@ def without_information(measure: Measure, table: ForecastTable | None) -> float:
 
     Examples
     --------
-    >>> from propriety.inference.measures import MeanScore
+    >>> from propriety.inference.measures.of_means import MeanScore
     >>> table = ForecastTable.from_predictions([0, 1], [0.0, 1.0])
     >>> MeanScore().value(table), without_information(MeanScore(), table)
     (0.0, 0.5)
     """
-    if isinstance(measure, AreaUnderRoc):
+    if measure == AreaUnderRoc():
         return 0.5
-    if table is None or not isinstance(measure, Mean):
+    if table is None or measure.sign is None or measure.rule is None:
         return math.nan
     of_non_event, of_event = losses_of_table(table, measure.rule)
     share, rate = table.weights / table.weight, table.event_rate

@@ -10,29 +10,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.errors import InputTypeError, InputValueError
+from propriety.inference.measures.measure import HALF, Measure
 from propriety.ledger.ledger import Ledger
 from propriety.result import Floats
 from propriety.tables.events import TOP, Event
 
-HALF = 0.5  # The threshold at which forecasts of answers are read back.
 
-
-def as_measured(ledger: Ledger, measure: Any, model: str | None = None) -> Ledger:
+def as_measured(ledger: Ledger, measure: Measure, model: str | None = None) -> Ledger:
     """Return the ledger that a measure needs: for a measure of answers and class probabilities, the answers.
 
     If several classes have the highest probability, the first is the answer. With `model`, only its answers are
     computed; without cases, they are those of its table.
     """
-    if ledger.labels is None or not getattr(measure, "of_answers", False):
+    if ledger.labels is None or not measure.of_answers:
         return ledger
-    if getattr(measure, "threshold", HALF) != HALF:
+    if measure.threshold != HALF:
         law = f"must be {HALF} for class probabilities, whose answer is the most likely class"
         raise InputValueError(law, argument="threshold", got=measure.threshold)
     cases = ledger.cases
     if cases is None and model is not None and TOP in ledger.events:
         return answers_of_table(ledger, model)
     if cases is None:
-        law = f"{getattr(measure, 'label', measure)} of class probabilities needs {ledger.where_cases_are}"
+        law = f"{measure.label} of class probabilities needs {ledger.where_cases_are}"
         raise InputValueError(law, hint="make a ledger of the answers: condense(was_right, confidence).")
     right, confidence = {}, {}
     for name in cases.models if model is None else (model,):
@@ -42,7 +41,7 @@ def as_measured(ledger: Ledger, measure: Any, model: str | None = None) -> Ledge
     return Ledger.of_source(found, (Event("event"),))
 
 
-def compared_answers(ledger: Ledger, measure: Any) -> tuple[Ledger, Any]:
+def compared_answers(ledger: Ledger, measure: Measure) -> tuple[Ledger, Any]:
     """Return the ledger and the measure by which models are compared if their outcomes are by model.
 
     The outcomes say whether the answer of each model was right, and the forecasts are the confidences in it.
@@ -50,7 +49,7 @@ def compared_answers(ledger: Ledger, measure: Any) -> tuple[Ledger, Any]:
     cases = ledger.cases
     if cases is None or not cases.has_outcomes_by_model:
         return ledger, measure
-    if not getattr(measure, "of_answers", False):
+    if not measure.of_answers:
         law = "must be a measure of abstention for outcomes by model, which are of different events"
         hint = "pass measures.AreaUnderRiskCoverage(), measures.AccuracyAtCoverage(0.8), ..."
         raise InputTypeError(law, argument="measure", offender=f"got {measure.label}", hint=hint)
@@ -61,13 +60,13 @@ def compared_answers(ledger: Ledger, measure: Any) -> tuple[Ledger, Any]:
     return Ledger.of_source(of_first, ledger.events), replace(measure, threshold=HALF)
 
 
-def answers_of_one(ledger: Ledger, model: str | None, measure: Any) -> tuple[Ledger, Any]:
+def answers_of_one(ledger: Ledger, model: str | None, measure: Measure) -> tuple[Ledger, Any]:
     """Return the ledger and the measure of one model if the outcomes are by model."""
     cases = ledger.cases
     if cases is None or not cases.has_outcomes_by_model:
         return ledger, measure
     own = Ledger.of_source(cases.of(ledger.one_model(model)), ledger.events)
-    return own, replace(measure, threshold=0.0) if getattr(measure, "of_answers", False) else measure
+    return own, replace(measure, threshold=0.0) if measure.of_answers else measure
 
 
 def answers_of_table(ledger: Ledger, model: str) -> Ledger:

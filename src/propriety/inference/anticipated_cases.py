@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, logit, ndtri
 
 from propriety.errors import InputValueError
-from propriety.inference.influence import influence_of
-from propriety.inference.measures import Influence, Mean, Skill, Smooth
+from propriety.inference.measures.measure import Influence, Measure
 from propriety.result import Floats
 from propriety.tables.forecast_table import ForecastTable
 
@@ -65,7 +64,7 @@ class AnticipatedCases:
         Examples
         --------
         >>> cases = AnticipatedCases.binormal(0.02, 0.8, "forecast")
-        >>> from propriety.inference.ranking_measures import AreaUnderRoc
+        >>> from propriety.inference.measures.ranking import AreaUnderRoc
         >>> round(cases.prevalence, 6), round(AreaUnderRoc().value(cases.table("forecast")), 4)
         (0.02, 0.8)
         """
@@ -114,11 +113,11 @@ class AnticipatedCases:
             n_events=int(np.count_nonzero(happened)),
         )
 
-    def influence(self, measure: Mean | Skill | Smooth, model: str) -> Influence:
+    def influence(self, measure: Measure, model: str) -> Influence:
         """Return the influence of a case of each kind on a measure of a model, with the event and without it."""
         table = self.table(model)
         row = np.searchsorted(table.forecast, self.forecasts[model] + 0.0)
-        return Influence(*(part[row] for part in influence_of(measure, table)))
+        return Influence(*(part[row] for part in measure.influence(table)))
 
     def mean_of(self, happened: Floats, without: Floats) -> float:
         """Return the mean of a number that a case of each kind has with the event, and without it."""

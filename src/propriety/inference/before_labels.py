@@ -15,16 +15,14 @@ from scipy.special import expit, logit, ndtri, stdtrit
 from propriety.calibration.logistic import cox_line
 from propriety.checks import check_level
 from propriety.errors import UNDEFINED, InputTypeError, InputValueError
-from propriety.inference.calibration_measures import ObservedExpected
-from propriety.inference.measure_reading import read_measures
-from propriety.inference.measures import Mean, Measure, Smooth, bounds_of
-from propriety.inference.ranking_measures import AreaUnderRoc
+from propriety.inference.measures.measure import Measure
+from propriety.inference.measures.ranking import AreaUnderRoc
+from propriety.inference.measures.ratios import ObservedExpected
+from propriety.inference.measures.reading import AnyMeasure, read_measures
 from propriety.ledger.ledger import Ledger
 from propriety.number_words import capitalized, number
 from propriety.result import Floats, Result
 from propriety.rules.families import BRIER
-from propriety.rules.rule import Rule
-from propriety.rules.scoring import losses_of_table
 from propriety.tables.arguments import check_indices
 from propriety.tables.arrays import Reading, read_array
 from propriety.tables.forecast_table import ForecastTable, expected_table
@@ -157,7 +155,7 @@ def before_labels(
     *,
     past: Ledger | None = None,
     period: str = "day",
-    measures: Sequence[Measure | Rule] = (BRIER, ObservedExpected(), AreaUnderRoc()),
+    measures: Sequence[AnyMeasure] = (BRIER, ObservedExpected(), AreaUnderRoc()),
     level: float = 0.95,
 ) -> BeforeLabels:
     r"""Return the scores to be expected of forecasts whose outcomes are not known yet.
@@ -214,7 +212,7 @@ def before_labels(
     check_level(level)
     asked = read_measures(measures, needed=True)
     for one in asked:
-        if not isinstance(one, Mean | Smooth):
+        if not one.has_influence or (one.has_moments and one.sign is None):
             law = "must be rules, or measures that are means or have an influence function"
             raise InputTypeError(law, argument="measures", offender=f"got {one.label}")
     given = read_array(forecasts, "forecasts")
@@ -327,7 +325,7 @@ def _possible(measure: Measure, expected: float, low: float, high: float) -> tup
     """Clip limits to the values that a measure can have; an expected value outside them stays within the limits."""
     if math.isnan(expected):
         return low, high
-    least, most = bounds_of(measure)
+    least, most = measure.range_of(None)
     low, high = (min(max(limit, least), most) for limit in (low, high))
     return min(low, max(expected, least)), max(high, min(expected, most))
 
@@ -369,11 +367,7 @@ def _chance(measure: Measure, table: ForecastTable, squares: Floats) -> float:
     squares : ndarray of shape (rows,)
         Sum of the squared weights of the cases in each row.
     """
-    if isinstance(measure, Mean):
-        without, happened = losses_of_table(table, measure.rule)
-    else:
-        assert isinstance(measure, Smooth)  # noqa: S101  (for the type checker; others are rejected)
-        happened, without = measure.influence(table)
+    happened, without = measure.influence(table)
     rate = table.events / table.weights
     inside = (rate > 0.0) & (rate < 1.0)
     spread = squares * rate * (1.0 - rate)

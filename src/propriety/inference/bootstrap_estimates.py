@@ -30,7 +30,7 @@ from propriety.inference.estimates import (
     without_limits,
 )
 from propriety.inference.mean_estimates import estimate_from_moments, widened
-from propriety.inference.measures import Mean, Measure
+from propriety.inference.measures.measure import Measure
 from propriety.ledger.ledger import Ledger
 from propriety.result import Floats
 from propriety.rules.rule import Rule, binary_rule
@@ -51,7 +51,7 @@ def estimate_by_bootstrap(ledger: Ledger, model: str, measure: Measure, level: f
     if cases is None and not (plain and ledger.labels is None):
         value = measure.value(ledger.table(model)) if ledger.labels is None else math.nan
         return without_limits(ledger, measure, value, level)
-    if isinstance(measure, Mean):
+    if measure.sign is not None and measure.rule is not None:
         formula = estimate_from_moments(ledger, model, measure, level)
         if math.isnan(formula.low):
             return replace(formula, method=method)
@@ -74,8 +74,8 @@ def estimate_by_bootstrap(ledger: Ledger, model: str, measure: Measure, level: f
     if units_there == 1:
         return make_estimate(ledger, measure, value, math.nan, 1.0, level, method, units=1)
     draws = values_of_draws(draw, lambda tables: np.array([measure.value(tables[0])]), 1, drawing)[:, 0]
-    caveat = getattr(measure, "caveat", None)
-    note = few(ledger) if caveat is None else "; ".join(filter(None, (caveat(table), few(ledger, fewest=0))))
+    known = few(ledger, fewest=0) if measure.of_answers else few(ledger)
+    note = "; ".join(filter(None, (measure.caveat(table), known)))
     found = _percentiles(ledger, measure, value, draws, level, method, drawing, note)
     wider = widened(found, table)
     return replace(wider, note=note) if math.isnan(found.low) and not math.isnan(wider.low) else wider

@@ -26,8 +26,8 @@ from propriety.inference.estimates import (
     too_narrow,
 )
 from propriety.inference.estimation import check_event
-from propriety.inference.measure_reading import read_measure
-from propriety.inference.measures import FittedDistance, Mean, Measure, Skill, Smooth
+from propriety.inference.measures.measure import Measure
+from propriety.inference.measures.reading import AnyMeasure, read_measure
 from propriety.inference.paired_columns import difference_columns, pairs_of
 from propriety.inference.paired_tests import (
     Paired,
@@ -43,7 +43,6 @@ from propriety.ledger.sources import Data, open_ledger
 from propriety.number_words import capitalized
 from propriety.result import Floats, Result
 from propriety.rules.families import BRIER
-from propriety.rules.rule import Rule
 from propriety.tables.labels import Labels
 from propriety.tables.reading import refuse_time
 from propriety.tables.validation import Forecasts, Missing
@@ -148,7 +147,7 @@ class Comparison(Result):
 def compare(  # noqa: PLR0913  (the data, what their cases share, and the test)
     y_true: Data,
     forecasts: Forecasts | None = None,
-    measure: Measure | Rule = BRIER,
+    measure: AnyMeasure = BRIER,
     *,
     outcome: str | None = None,
     reference: str | None = None,
@@ -272,14 +271,13 @@ def compare_of(
     if ledger.dependence == "period":
         check_periods(ledger.periods(), horizon)
     places, signs = pairs_of(ledger.models, reference)
-    if isinstance(measure, FittedDistance):
-        paired = paired_by_value(ledger, measure)
+    if measure.instead is not None:
+        paired = paired_by_value(ledger, measure, measure.instead)
     elif chosen == "bootstrap":
         paired = paired_by_bootstrap(ledger, measure, level, drawing)
-    elif isinstance(measure, Mean | Skill) and ledger.uses_moments:
+    elif measure.has_moments and ledger.uses_moments:
         paired = paired_by_moments(ledger, measure, chosen, horizon, level, drawing)
     else:
-        assert isinstance(measure, Mean | Skill | Smooth)  # noqa: S101  (for the type checker; the others are drawn)
         paired = paired_by_influence(ledger, measure, level)
     if is_worth_too_little(ledger):
         paired = untested_pairs(paired.values, paired.units, f"{TOO_LITTLE}, too few for a test")
@@ -316,9 +314,9 @@ def _note(ledger: Ledger, measure: Measure, paired: Paired, statistic: Floats, *
     if np.isfinite(statistic).any():
         alone = ledger.dependence == "period" and not in_order
         said += [SKEWED if paired.allowed else ""]
-        caveat = getattr(measure, "caveat", None)
-        said += [] if caveat is None else [next(filter(None, (caveat(ledger.table(one)) for one in ledger.models)), "")]
-        fewest = paired.fewest if caveat is None else 0
+        if measure.of_answers:
+            said += [next(filter(None, (measure.caveat(ledger.table(one)) for one in ledger.models)), "")]
+        fewest = 0 if measure.of_answers else paired.fewest
         correlated = {"inflation": paired.inflation, "independent_periods": paired.independent_periods}
         said += [few(ledger, fewest=fewest, what="intervals", **correlated)]
         said += [too_narrow(NEIGHBOURS, "intervals") if alone else "", censoring_note(ledger)]

@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias, get_args
 
 from propriety import checks, demands
 from propriety.errors import InputValueError, Wording
-from propriety.inference.measures import FittedDistance, Mean, Measure, Skill, Smooth
+from propriety.inference.measures.measure import Measure
 from propriety.ledger.ledger import Ledger
 
 CompareMethod: TypeAlias = Literal["auto", "paired t", "cluster", "diebold-mariano", "block bootstrap", "bootstrap"]
@@ -19,9 +19,9 @@ def method_for(method: CompareMethod, ledger: Ledger, measure: Measure) -> str:
     checks.choice(method, "method", get_args(CompareMethod))
     if method == "auto":
         return _automatic(ledger, measure)
-    if isinstance(measure, FittedDistance):
+    if measure.instead is not None:
         law = f"method={method!r} does not test {measure.label}: noise inflates it, for each model differently"
-        raise InputValueError(law, hint=f"compare the {measure.compare_instead.label}.")
+        raise InputValueError(law, hint=f"compare the {measure.instead.label}.")
     if method == "bootstrap":
         if ledger.labels is not None:
             law = f"method='bootstrap' draws cases of one event; the forecasts are of {len(ledger.labels)} classes"
@@ -44,21 +44,15 @@ def method_for(method: CompareMethod, ledger: Ledger, measure: Measure) -> str:
 
 def _automatic(ledger: Ledger, measure: Measure) -> str:
     """Return the method that suits the measure and the cases."""
-    if isinstance(measure, FittedDistance):
+    if measure.instead is not None:
         return "none"
-    by_losses = _is_by_losses(ledger, measure)
-    if not ledger.uses_moments and (by_losses or isinstance(measure, Smooth)):
-        return "influence"
-    if by_losses:
+    if not measure.has_formula(ledger.classes):
+        return "bootstrap"
+    if ledger.uses_moments and measure.has_moments:
         return next(one for one, needs in SUITS.items() if needs == ledger.dependence)
-    if isinstance(measure, Smooth):
-        is_delong = getattr(measure, "by_outcome", False) and ledger.censoring is None
-        return "delong" if is_delong else "influence"
-    return "bootstrap"
+    return "delong" if measure.by_outcome and ledger.censoring is None else "influence"
 
 
 def _is_by_losses(ledger: Ledger, measure: Measure) -> bool:
     """Whether models are compared by the losses of single cases."""
-    if isinstance(measure, Skill):
-        return bool(measure.rule.properties(ledger.classes).proper)
-    return isinstance(measure, Mean)
+    return measure.has_moments and measure.has_formula(ledger.classes)

@@ -10,7 +10,7 @@ import numpy as np
 
 from propriety.inference.dependence import span_of
 from propriety.inference.estimates import counted
-from propriety.inference.measures import Mean, Measure
+from propriety.inference.measures.measure import Measure
 from propriety.inference.verdicts import Pair, Verdict, VerdictBasis, merit_of, verdict_on
 from propriety.number_words import percent
 
@@ -43,7 +43,7 @@ def pair_sentence(pair: Pair, tested: VerdictBasis) -> str:
 
     Examples
     --------
-    >>> from propriety.inference.measures import MeanScore
+    >>> from propriety.inference.measures.of_means import MeanScore
     >>> tested = VerdictBasis(1204, 1204, "case", 1, 0.95, MeanScore())
     >>> pair_sentence(Pair("a", "b", -0.0042, -0.0071, -0.0013, 0.0015, 0.005, 0.005), tested)
     'a is better than b: its Brier score is 0.0042 lower, 95% CI 0.0013 to 0.0071.'
@@ -121,12 +121,12 @@ def merit_in_words(measure: Measure) -> str:
 
     Examples
     --------
-    >>> from propriety.inference.measures import MeanScore, Skill
-    >>> from propriety.inference.calibration_measures import CalibrationSlope
+    >>> from propriety.inference.measures.of_means import MeanScore, Skill
+    >>> from propriety.inference.measures.line import CalibrationSlope
     >>> [merit_in_words(measure) for measure in (MeanScore(), Skill(), CalibrationSlope())]
     ['lower is better', 'higher is better', '1 is ideal']
     """
-    ideal = getattr(measure, "ideal", None)
+    ideal = measure.ideal
     if ideal is not None:
         return f"{ideal:g} is ideal"
     merit = merit_of(measure)
@@ -138,11 +138,11 @@ def rule_sentence(measure: Measure, classes: int | None) -> str:
 
     Examples
     --------
-    >>> from propriety.inference.measures import MeanScore
+    >>> from propriety.inference.measures.of_means import MeanScore
     >>> rule_sentence(MeanScore(), None)
     ''
     """
-    if not isinstance(measure, Mean) or measure.sign < 0.0:
+    if measure.sign != 1.0 or measure.rule is None:
         return ""
     proper = measure.rule.properties(classes).proper
     if proper:
@@ -162,7 +162,7 @@ def method_in_words(method: str, horizon: int | None, n_resamples: int, tested: 
 
     Examples
     --------
-    >>> from propriety.inference.measures import MeanScore
+    >>> from propriety.inference.measures.of_means import MeanScore
     >>> method_in_words("paired t", None, 0, VerdictBasis(1204, 1204, "case", 3, 0.95, MeanScore()))
     'Paired t test on 1,204 cases; verdicts adjusted for 3 pairs'
     """
@@ -206,7 +206,7 @@ def _untested(pair: Pair, tested: VerdictBasis, verdict: Verdict) -> str:
     better, other, more = _ordered(pair, tested.measure)
     both = f"{pair.model} and {pair.reference}"
     if verdict == "same":
-        equal = "have the same score in every case" if isinstance(tested.measure, Mean) else f"have the same {label}"
+        equal = "have the same score in every case" if tested.measure.sign is not None else f"have the same {label}"
         return f"{both} {equal}."
     if math.isnan(pair.difference) and verdict == "infinite":
         return f"{both} both have an infinite {label}, so they cannot be compared."

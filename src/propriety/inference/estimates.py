@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import expit, logit, ndtri, stdtrit
 
 from propriety.inference.cluster_errors import effective_number
-from propriety.inference.measures import Measure
+from propriety.inference.measures.measure import Measure
 from propriety.ledger.keyed_tables import KeyedTables
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.moments import OUTCOME

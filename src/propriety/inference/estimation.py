@@ -15,20 +15,15 @@ from propriety.errors import UNDEFINED, InputValueError
 from propriety.inference.answers_ledger import answers_of_one, as_measured
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.bootstrap_estimates import estimate_by_bootstrap
-from propriety.inference.calibration_measures import CalibrationIntercept, CalibrationSlope, IntegratedCalibrationIndex
 from propriety.inference.estimates import FEWEST_HELD, KNOWN_WEIGHTS, Estimate, counted, too_narrow
-from propriety.inference.index_estimates import estimate_index
 from propriety.inference.influence import estimate_from_influence, fitted_error_of
 from propriety.inference.mean_estimates import STUDENT, estimate_from_moments
-from propriety.inference.measure_reading import read_measure
-from propriety.inference.measures import Mean, MeanScore, Measure, Regret, Skill, Smooth
-from propriety.inference.part_estimates import estimate_part, is_part
+from propriety.inference.measures.measure import Measure
+from propriety.inference.measures.reading import AnyMeasure, read_measure
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import Data, open_ledger
 from propriety.rules.families import BRIER, Elementary
-from propriety.rules.rule import Rule
 from propriety.tables.cases import Cases
-from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.labels import Labels
 from propriety.tables.lazy_cases import LazyCases
 from propriety.tables.reading import refuse_time
@@ -40,7 +35,7 @@ EstimateMethod: TypeAlias = Literal["auto", "analytic", "bootstrap"]
 def estimate(  # noqa: PLR0913  (the data, what is estimated, and how it is drawn)
     y_true: Data,
     forecasts: Forecasts | None = None,
-    measure: Measure | Rule = BRIER,
+    measure: AnyMeasure = BRIER,
     *,
     outcome: str | None = None,
     method: EstimateMethod = "auto",
@@ -148,35 +143,20 @@ def estimate_of(
     name = ledger.one_model(model)
     ledger = as_measured(ledger, measure, name)
     check_event(ledger, measure)
-    by_formula = _has_formula(measure, ledger.classes)
+    by_formula = measure.has_formula(ledger.classes)
     if method == "analytic" and not by_formula:
         raise InputValueError(f"there is no formula for {measure.label}", hint='use method="bootstrap".')
     if method == "bootstrap" or not by_formula:
         check_event(ledger, measure, drawn=True)
         return _with_known_weights(ledger, estimate_by_bootstrap(ledger, name, measure, level, drawing))
-    if is_part(measure):
-        return _with_known_weights(ledger, estimate_part(ledger, name, measure, level=level, drawing=drawing))
-    if isinstance(measure, IntegratedCalibrationIndex):
-        return _with_known_weights(ledger, estimate_index(ledger, name, measure, level=level, drawing=drawing))
-    if isinstance(measure, Mean | Skill) and ledger.uses_moments:
+    if measure.has_own_limits:
+        return _with_known_weights(ledger, measure.own_estimate(ledger, name, level=level, drawing=drawing))
+    if measure.has_moments and ledger.uses_moments:
         least = fitted_error_of(ledger, name, measure)
         found = _with_few_surprises(ledger, name, estimate_from_moments(ledger, name, measure, level, least=least))
         return _with_known_weights(ledger, found)
-    assert isinstance(measure, Mean | Skill | Smooth)  # noqa: S101  (for the type checker; these have a formula)
-    return _without_certain(ledger.table(name), estimate_from_influence(ledger, name, measure, level))
-
-
-def _without_certain(table: ForecastTable, found: Estimate) -> Estimate:
-    """Say how many forecasts an intercept or a slope leaves out."""
-    if not isinstance(found.measure, CalibrationIntercept | CalibrationSlope):
-        return found
-    certain = (table.forecast == 0.0) | (table.forecast == 1.0)
-    if not certain.any():
-        return found
-    unit = "of the weight has" if table.is_weighted else "of the cases have"
-    share = 100.0 * float(table.weights[certain].sum()) / table.weight
-    note = f"{share:.3g}% {unit} a forecast of exactly 0 or 1, which has no log-odds and is left out"
-    return replace(found, note="; ".join(filter(None, [note, found.note])))
+    found = estimate_from_influence(ledger, name, measure, level)
+    return replace(found, note="; ".join(filter(None, [measure.left_out(ledger.table(name)), found.note])))
 
 
 def _with_few_surprises(ledger: Ledger, model: str, found: Estimate) -> Estimate:
@@ -185,16 +165,16 @@ def _with_few_surprises(ledger: Ledger, model: str, found: Estimate) -> Estimate
     These are the outcomes that were forecast to be unlikely, and for the regret at one threshold the wrong decisions.
     With rare events, they are the events, which the interval allows for.
     """
-    measure = found.measure
-    if not isinstance(measure, MeanScore | Regret | Skill) or ledger.labels is not None or math.isnan(found.low):
+    rule = found.measure.rule
+    if ledger.labels is not None or math.isnan(found.low):
         return found
     if ledger.dependence is not None or STUDENT not in found.method or found.note:
         return found
-    if not measure.rule.properties().proper:
+    if rule is None or not rule.properties().proper:
         return found
     table = ledger.table(model)
-    if isinstance(measure.rule, Elementary):
-        others, what = table.forecast >= measure.rule.threshold, "wrong decision"
+    if isinstance(rule, Elementary):
+        others, what = table.forecast >= rule.threshold, "wrong decision"
         events, which = ~others, ""
     else:
         events, others, what = table.forecast <= 0.5, table.forecast >= 0.5, "outcome"
@@ -246,19 +226,7 @@ def _value(ledger: Ledger, model: str, measure: Measure) -> float:
 
 def check_event(ledger: Ledger, measure: Measure, *, drawn: bool = False) -> None:
     """Raise an error for a measure of one event with class probabilities; the skill of classes has no bootstrap."""
-    if ledger.labels is not None and not isinstance(measure, Mean if drawn else Mean | Skill):
+    of_classes = measure.sign is not None if drawn else measure.has_moments
+    if ledger.labels is not None and not of_classes:
         law = f"{measure.label} needs the forecast of one event; the forecasts are rows of {len(ledger.labels)} classes"
         raise InputValueError(law, hint=demands.EVENT_HINT)
-
-
-def rules_of(measure: Measure) -> list[Rule]:
-    """Return the functions whose moments are needed to estimate a measure."""
-    return [measure.rule] if isinstance(measure, Mean | Skill) else []
-
-
-def _has_formula(measure: Measure, classes: int | None) -> bool:
-    if isinstance(measure, Skill):
-        # The formula assumes that the rates minimise the mean loss of a constant forecast, as they do for a proper
-        # rule.
-        return bool(measure.rule.properties(classes).proper)
-    return isinstance(measure, Mean | Smooth | IntegratedCalibrationIndex) or is_part(measure)

@@ -10,7 +10,7 @@ from scipy.special import expit, logit
 from propriety.calibration.calibration_errors import rows_of
 from propriety.calibration.logistic import fit_logistic
 from propriety.errors import InputValueError
-from propriety.inference.measures import Influence
+from propriety.inference.measures.measure import Influence
 from propriety.ledger.moments import MANY_EVENTS
 from propriety.result import Floats
 from propriety.tables.cases import Cases

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from propriety.calibration.calibration_test import FEWEST_EQUAL
 from propriety.inference.estimates import FEWEST as FEWEST_OF_A_TEST
 from propriety.inference.estimates import counted
-from propriety.inference.measures import Mean, Measure, Skill
+from propriety.inference.measures.measure import Measure
 from propriety.inference.slice_table import TOO_FEW
 from propriety.inference.verdicts import Names
 from propriety.ledger.key_index import KeyIndex
@@ -77,7 +77,7 @@ class GroupCounts(Counts):
 
 def counts_of_groups(ledger: Ledger, measure: Measure, by: tuple[str, ...]) -> GroupCounts:
     """Count cases, events and units from the moments of any function."""
-    rule = measure.rule if isinstance(measure, Mean | Skill) else Excess() if ledger.labels is None else BRIER
+    rule = next(iter(measure.filled), Excess() if ledger.labels is None else BRIER)
     moments = ledger.moments(rule)
     groups = moments.over(*by)
     entry = ledger.index.entry_of(groups.index)  # The keys may be requested in another order.

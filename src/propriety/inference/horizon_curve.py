@@ -16,15 +16,14 @@ from propriety.errors import InputTypeError, InputValueError
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.estimates import Estimate
 from propriety.inference.estimation import estimate_of
-from propriety.inference.influence import case_influence, influence_of
+from propriety.inference.influence import case_influence
 from propriety.inference.mean_estimates import within_range
-from propriety.inference.measure_reading import read_measure
-from propriety.inference.measures import Mean, Measure, Skill, Smooth
+from propriety.inference.measures.measure import Measure
+from propriety.inference.measures.reading import AnyMeasure, read_measure
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import open_ledger
 from propriety.result import Floats, Result
 from propriety.rules.families import BRIER
-from propriety.rules.rule import Rule
 from propriety.tables import laws
 from propriety.tables.arguments import check_indices, numbers_of
 from propriety.tables.arrays import Reading, missing_cases, read_array
@@ -85,7 +84,7 @@ class HorizonCurve(Result):
 def horizon_curve(
     y_true: CensoredOutcomes,
     forecasts: Forecasts,
-    measure: Measure | Rule = BRIER,
+    measure: AnyMeasure = BRIER,
     *,
     level: float = 0.95,
 ) -> HorizonCurve:
@@ -132,7 +131,7 @@ def horizon_curve(
     """
     check_level(level)
     asked = read_measure(measure)
-    if not isinstance(asked, Mean | Skill | Smooth):
+    if not asked.has_influence:
         raise InputTypeError("must be a rule, or a measure with an influence function", argument="measure")
     if not isinstance(y_true, CensoredOutcomes) or len(y_true.horizon) < 2:
         raise InputTypeError("must be censored outcomes by two horizons or more", argument="y_true")
@@ -182,7 +181,7 @@ def _columns(reading: Reading, outcomes: CensoredOutcomes) -> NDArray[Any]:
 def _integrated(
     estimates: list[Estimate],
     correlation: Floats,
-    measure: Mean | Skill | Smooth,
+    measure: Measure,
     outcomes: CensoredOutcomes,
     level: float,
 ) -> Estimate:
@@ -219,12 +218,12 @@ def _integrated(
     return within_range(found, measure, None)
 
 
-def _influence(ledger: Ledger, measure: Mean | Skill | Smooth) -> Floats:
+def _influence(ledger: Ledger, measure: Measure) -> Floats:
     """Return the influence of every case on a measure at a horizon, also through the estimated weights."""
     cases, model = ledger.cases, ledger.models[0]
     assert cases is not None  # noqa: S101  (for the type checker; the outcomes are arrays)
     table = ledger.table(model)
-    own = case_influence(cases, model, table, influence_of(measure, table))
+    own = case_influence(cases, model, table, measure.influence(table))
     found: Floats = own if cases.censoring is None else cases.censoring.influence(own[None])[0]
     return found
 

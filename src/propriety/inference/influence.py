@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -25,11 +24,9 @@ from propriety.inference.estimates import (
 )
 from propriety.inference.fitted_outcomes import fitted_error, fitted_error_of_pair
 from propriety.inference.mean_estimates import widened, within_range
-from propriety.inference.measures import Influence, Mean, Skill, Smooth
+from propriety.inference.measures.measure import Influence, Measure
 from propriety.ledger.ledger import Ledger
 from propriety.result import Floats
-from propriety.rules.rule import binary_rule
-from propriety.rules.scoring import losses_of_table, weighted_sum
 from propriety.tables.cases import Cases
 from propriety.tables.censoring import Censoring
 from propriety.tables.forecast_table import ForecastTable
@@ -63,54 +60,20 @@ def errors_of_table(table: ForecastTable, influence: Influence, *, by_outcome: b
     return scale * math.sqrt(square), df if by_outcome else math.inf
 
 
-def is_by_outcome(ledger: Ledger, measure: Mean | Skill | Smooth) -> bool:
+def is_by_outcome(ledger: Ledger, measure: Measure) -> bool:
     """Whether events and non-events are two samples: for DeLong's error, and if the ledger fixes the event rate."""
-    return (bool(getattr(measure, "by_outcome", False)) and ledger.censoring is None) or _fixes_rate(ledger)
+    return (measure.by_outcome and ledger.censoring is None) or _fixes_rate(ledger)
 
 
-def influence_in(ledger: Ledger, table: ForecastTable, measure: Mean | Skill | Smooth) -> Influence:
+def influence_in(ledger: Ledger, table: ForecastTable, measure: Measure) -> Influence:
     """Return the influence of cases on a measure; if the ledger fixes the event rate, less its mean by outcome."""
-    influence = influence_of(measure, table)
+    influence = measure.influence(table)
     if not _fixes_rate(ledger):
         return influence
     weights = (table.events, table.non_events)
     with np.errstate(invalid="ignore"):  # Infinite losses.
         means = [weight @ part / weight.sum() for part, weight in zip(influence, weights, strict=True)]
         return Influence(*(part - mean for part, mean in zip(influence, means, strict=True)))
-
-
-def influence_of(measure: Mean | Skill | Smooth, table: ForecastTable) -> Influence:
-    r"""Return the influence of cases on a measure; that of a mean is the deviation of the loss from it.
-
-    That of skill is :math:`-(l_i - (S / R)\, r_i) / R`, with the mean losses S of the forecast and R of the event rate.
-
-    Examples
-    --------
-    >>> from propriety.inference.measures import MeanScore
-    >>> influence_of(MeanScore(), ForecastTable.from_predictions([0, 1], [0.5, 0.5])).event
-    array([0.])
-    """
-    if isinstance(measure, Smooth):
-        return measure.influence(table)
-    losses = losses_of_table(table, measure.rule)[::-1]
-    score = _mean(table, losses)
-    if isinstance(measure, Skill):
-        loss = binary_rule(measure.rule).loss
-        constant = [float(loss(np.array([table.event_rate]), event=event)[0]) for event in (True, False)]
-        against = _mean(table, constant)
-        return Influence(
-            *(-(own - score / against * other) / against for own, other in zip(losses, constant, strict=True))
-        )
-    with np.errstate(invalid="ignore"):  # Infinite losses.
-        return Influence(*(measure.sign * (own - score) for own in losses))
-
-
-def _mean(table: ForecastTable, losses: Sequence[Floats | float]) -> float:
-    """Return the mean of losses with the event and without it."""
-    weights = (table.events, table.non_events)
-    return (
-        sum(weighted_sum(np.asarray(own), weight) for own, weight in zip(losses, weights, strict=True)) / table.weight
-    )
 
 
 def case_influence(cases: Cases, model: str, table: ForecastTable, influence: Influence) -> Floats:
@@ -218,27 +181,27 @@ def _cluster_sums(
     return ClusterSums(n, own, squares, deviation, spread)
 
 
-def estimate_from_influence(ledger: Ledger, model: str, measure: Mean | Skill | Smooth, level: float) -> Estimate:
+def estimate_from_influence(ledger: Ledger, model: str, measure: Measure, level: float) -> Estimate:
     """Estimate a smooth measure from its influence: from the table, or from correlated or censored cases."""
     table = ledger.table(model)
     cases = None if ledger.dependence is None and ledger.censoring is None else ledger.cases
     value = measure.value(table)
     by_outcome = is_by_outcome(ledger, measure)
-    scale = str(getattr(measure, "scale", "identity"))
-    method = _method_on(ledger, measure, scale) + (", by outcome" if _fixes_rate(ledger) else "")
+    scale = measure.scale
     periods = math.nan
-    known = None if _fixes_rate(ledger) else getattr(measure, "error_of_independent", None)
-    of_independent = None if known is None else float(known(table))
+    of_independent = math.nan if _fixes_rate(ledger) else measure.error_of_independent(table)
+    method = _method_on(ledger, measure, is_fitted=not math.isnan(of_independent))
+    method += ", by outcome" * _fixes_rate(ledger)
     influence = influence_in(ledger, table, measure)
     if cases is not None and cases.censoring is not None:
-        error, df = _error_of_censored(cases, cases.censoring, model, table, influence, known)
+        error, df = _error_of_censored(ledger, cases, cases.censoring, model, measure, influence)
         units, fewest = units_of(ledger), FEWEST
         method += ", cluster-robust" * (cases.cluster is not None)
         method += ESTIMATED_WEIGHTS * cases.censoring.is_estimated
     elif ledger.dependence is None:
         error, df = errors_of_table(table, influence, by_outcome=by_outcome)
         error = error if math.isnan(error) else float(np.fmax(error, fitted_error_of(ledger, model, measure)))
-        error = error if of_independent is None or math.isnan(error) else of_independent
+        error = error if math.isnan(of_independent) or math.isnan(error) else of_independent
         units, fewest = table.n, FEWEST_HELD if by_outcome else FEWEST
     else:
         if cases is None:
@@ -248,11 +211,10 @@ def estimate_from_influence(ledger: Ledger, model: str, measure: Mean | Skill | 
         error, df = float(errors.standard_error[0]), float(errors.df[0])
         periods = float(periods_worth(cases, parts[None], errors.standard_error)[0])
         # Few clusters estimate their variance poorly, but it is hardly ever less than that of independent cases.
-        error = error if of_independent is None or math.isnan(error) else max(error, of_independent)
+        error = error if math.isnan(of_independent) or math.isnan(error) else max(error, of_independent)
         units, fewest = units_of(ledger), FEWEST
         method += ", cluster-robust" if ledger.dependence == "cluster" else f", over {span_of(units):,} periods"
-    caveat = getattr(measure, "caveat", None)
-    fewest = fewest if caveat is None else 0
+    fewest = 0 if measure.of_answers else fewest  # Of right and wrong answers; see `caveat`.
     found = make_estimate(
         ledger,
         measure,
@@ -272,36 +234,39 @@ def estimate_from_influence(ledger: Ledger, model: str, measure: Mean | Skill | 
         equal = "all forecasts are equal, so there is no interval"
         note = equal if len(table) == 1 else "events and non-events do not overlap"
         found = replace(found, note=note, standard_error=error)
-    if caveat is not None and not math.isnan(found.low):
-        found = replace(found, note="; ".join(filter(None, (caveat(table), found.note))))
+    if not math.isnan(found.low):
+        found = replace(found, note="; ".join(filter(None, (measure.caveat(table), found.note))))
     return within_range(found, measure, ledger.classes)
 
 
 def _error_of_censored(
-    cases: Cases, censoring: Censoring, model: str, table: ForecastTable, influence: Influence, known: Any
+    ledger: Ledger, cases: Cases, censoring: Censoring, model: str, measure: Measure, influence: Influence
 ) -> tuple[float, float]:
-    """Return the error and its degrees of freedom; `known` is the error of a measure for independent cases, if any."""
+    """Return the error and its degrees of freedom, or the error that the measure knows for independent cases."""
+    table = ledger.table(model)
     parts = case_influence(cases, model, table, influence)[None]
     errors = errors_of_cases(cases, parts)
     error, df = float(errors.standard_error[0]), float(errors.df[0])
-    if known is None:
+    alone = math.nan
+    if not _fixes_rate(ledger):
+        alone = measure.error_of_independent(table, squared_weights(cases.of(model), censoring, table).variance)
+    if math.isnan(alone):
         return error, df
-    alone = known(table, squared_weights(cases.of(model), censoring, table).variance)
     alone = math.sqrt(max(alone**2 - float(censoring.variance(parts)[0]), 0.0))
     return (alone if cases.cluster is None or math.isnan(error) else max(error, alone)), df
 
 
-def fitted_error_of(ledger: Ledger, model: str, measure: Mean | Skill | Smooth) -> float:
+def fitted_error_of(ledger: Ledger, model: str, measure: Measure) -> float:
     """Return the error at fitted rates if the ledger fixes the event rate, except for AUC; NaN if it is not known."""
-    if not _fixes_rate(ledger) or getattr(measure, "by_outcome", False):
+    if not _fixes_rate(ledger) or measure.by_outcome:
         return math.nan
     table = ledger.table(model)
     return fitted_error(table, influence_in(ledger, table, measure))
 
 
-def fitted_errors(ledger: Ledger, measure: Mean | Skill | Smooth) -> Floats | None:
+def fitted_errors(ledger: Ledger, measure: Measure) -> Floats | None:
     """Return the same for all models, then pairs, which need the cases; None if all cases are one sample."""
-    if not _fixes_rate(ledger) or getattr(measure, "by_outcome", False):
+    if not _fixes_rate(ledger) or measure.by_outcome:
         return None
     errors = [fitted_error_of(ledger, model, measure) for model in ledger.models]
     tables = {model: ledger.table(model) for model in ledger.models}
@@ -322,8 +287,8 @@ def _fixes_rate(ledger: Ledger) -> bool:
     return ledger.prevalence is not None and ledger.dependence is None
 
 
-def _method_on(ledger: Ledger, measure: Mean | Skill | Smooth, scale: str) -> str:
-    is_delong = getattr(measure, "by_outcome", False) and ledger.censoring is None
+def _method_on(ledger: Ledger, measure: Measure, *, is_fitted: bool) -> str:
+    is_delong = measure.by_outcome and ledger.censoring is None
     first = "DeLong" if is_delong else "influence function"
-    first = "variance of outcomes at the fitted rates" if hasattr(measure, "error_of_independent") else first
-    return first if scale == "identity" else f"{first}, on the {scale} scale"
+    first = "variance of outcomes at the fitted rates" if is_fitted else first
+    return first if measure.scale == "identity" else f"{first}, on the {measure.scale} scale"

@@ -8,17 +8,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from propriety.errors import InputValueError, Wording
 from propriety.inference.cluster_errors import cluster_errors, sums_by_cluster
 from propriety.inference.dependence import check_periods, hac, independent_periods, span_of
 from propriety.inference.estimates import FEWEST_HELD, Estimate, few, make_estimate
 from propriety.inference.few_events import limits_of_rare
-from propriety.inference.measures import Mean, Measure, Skill, bounds_of
+from propriety.inference.measures.measure import Measure
 from propriety.inference.net_benefit_errors import net_benefit_limits
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.moments import OUTCOME, Moments, moments_of_table
 from propriety.result import Floats
-from propriety.rules.rule import ClassRule, Rule, binary_rule
 from propriety.tables.forecast_table import ForecastTable
 
 COUNTS, STUDENT = "normal, one event and one non-event added", "Student's t"
@@ -38,7 +36,7 @@ class MeanErrors(NamedTuple):
 
 
 def estimate_from_moments(
-    ledger: Ledger, model: str, measure: Mean | Skill, level: float, *, least: float = math.nan
+    ledger: Ledger, model: str, measure: Measure, level: float, *, least: float = math.nan
 ) -> Estimate:
     """Estimate a mean or a skill score from the moments of the losses of all cases, with an error of at least this."""
     moments = measured_moments(ledger, measure, model)
@@ -55,7 +53,7 @@ def estimate_from_moments(
         dependent = ", cluster-robust"
     elif ledger.prevalence is not None:
         dependent = ", by outcome"
-    method = f"{'delta method, ' if isinstance(measure, Skill) else ''}{STUDENT}{dependent}"
+    method = f"{'delta method, ' if measure.sign is None else ''}{STUDENT}{dependent}"
     found = make_estimate(
         ledger,
         measure,
@@ -68,7 +66,7 @@ def estimate_from_moments(
         inflation=inflation,
         independent_periods=periods,
     )
-    if isinstance(measure, Skill):
+    if measure.sign is None:  # The limits of rare losses below are those of means.
         return within_range(found, measure, ledger.classes)
     counts = None if ledger.prevalence is not None else net_benefit_limits(moments, measure, level)
     if counts is not None:
@@ -118,28 +116,20 @@ def _errors_by_outcome(cells: Moments) -> MeanErrors:
     return MeanErrors(np.sqrt(square), df, np.ones(len(square)), np.full(len(square), np.nan))
 
 
-def measured_moments(ledger: Ledger, measure: Mean | Skill, model: str | None = None) -> Moments:
+def measured_moments(ledger: Ledger, measure: Measure, model: str | None = None) -> Moments:
     """Return the moments whose mean is the measure: of signed losses, or of shares of the loss saved.
 
     For one model and independent cases they can be computed from its table, if that is exact or all there is.
     """
+    rule = measure.rule
+    assert rule is not None  # noqa: S101  (for the type checker; the measure has moments)
     plain = ledger.labels is None and ledger.dependence is None
-    of_table = model is not None and plain and measure.rule not in ledger.rules
+    of_table = model is not None and plain and rule not in ledger.rules
     if of_table and (ledger.table(model).cells is None or not (ledger.rules or ledger.source)):
-        moments = moments_of_table(ledger.table(model), measure.rule, ledger.one_model(model))
+        moments = moments_of_table(ledger.table(model), rule, ledger.one_model(model))
     else:
-        moments = ledger.moments(measure.rule)
-    return measured(moments, measure, ledger.classes)
-
-
-def measured(moments: Moments, measure: Mean | Skill, classes: int | None) -> Moments:
-    """Return the moments whose mean is the measure from those of its rule."""
-    if isinstance(measure, Skill):
-        return _saved(moments, measure.rule, classes)
-    if measure.sign == 1.0:
-        return moments
-    turned = {name: measure.sign * getattr(moments, name) for name in ("mean", "lean", "even_cubes")}
-    return replace(moments, **turned)
+        moments = ledger.moments(rule)
+    return measure.of_moments(moments, ledger.classes)
 
 
 def parts_in_time(moments: Moments) -> Floats:
@@ -149,48 +139,6 @@ def parts_in_time(moments: Moments) -> Floats:
     with np.errstate(invalid="ignore"):  # Infinite losses.
         parts: Floats = (by_period.weight / by_period.weight.sum())[:, None] * (by_period.mean - moments.means)
     return parts
-
-
-def _saved(moments: Moments, rule: Rule, classes: int | None) -> Moments:
-    r"""Return the moments of :math:`1 - S / R - (l_i - (S / R)\, r_i) / R`, whose mean is the skill of a model.
-
-    S and R are the mean losses of the model and of the constant forecast, l and r those of a case; r is the same for
-    all cases with one outcome. For a pair of models, S and l are differences, and the 1 is omitted.
-    """
-    outcome = np.array(moments.index.column(OUTCOME), dtype=np.intp)
-    by_outcome = moments.over(OUTCOME)
-    shares = np.zeros(classes or 2)  # Including classes that never happened.
-    shares[np.array(by_outcome.index.column(OUTCOME), dtype=np.intp)] = by_outcome.weight / by_outcome.weight.sum()
-    losses = _constant_losses(rule, shares, classes)[outcome]
-    against = float((losses * moments.weight).sum() / moments.weight.sum())
-    if not 0.0 < against < math.inf:
-        law = f"the reference must have a positive, finite loss; its mean is {against!r}"
-        raise InputValueError(law, hint=Wording("{y_true} holds one class only?"))
-    ratio = moments.means / against
-    ratio = np.where(np.isfinite(ratio), ratio, 0.0)  # An infinite mean stays infinite.
-    whole = np.where(np.arange(len(ratio)) < len(moments.models), 1.0, 0.0)
-    mean = whole - ratio - (moments.mean - ratio * losses[:, None]) / against
-    return replace(
-        moments,
-        mean=mean,
-        lean=-moments.lean / against,
-        spread=moments.spread / against**2,
-        even_squares=moments.even_squares / against**2,
-        even_cubes=-moments.even_cubes / against**3,
-    )
-
-
-def _constant_losses(rule: Rule, shares: Floats, classes: int | None) -> Floats:
-    """Return the loss of the constant forecast of these shares for each outcome."""
-    if classes is None:
-        of_event = binary_rule(rule)
-        met = [
-            float(np.asarray(of_event.loss(np.array([shares[1]]), event=happens)).item()) for happens in (False, True)
-        ]
-        return np.array(met)
-    assert isinstance(rule, ClassRule)  # noqa: S101  (for the type checker; the moments are of classes)
-    columns = [np.full(len(shares), share) for share in shares]
-    return np.asarray(rule.class_case_loss(columns, np.arange(len(shares))))
 
 
 def widened(found: Estimate, table: ForecastTable) -> Estimate:
@@ -206,8 +154,7 @@ def widened(found: Estimate, table: ForecastTable) -> Estimate:
 
 def least_limits(measure: Measure, table: ForecastTable, value: float, level: float) -> tuple[float, float]:
     """Return the limits that an interval of a measure contains at least; NaN if it has none."""
-    least = getattr(measure, "least_limits", None)
-    return (math.nan, math.nan) if least is None or len(table) == 1 else least(table, value, level)
+    return (math.nan, math.nan) if len(table) == 1 else measure.least_limits(table, value, level)
 
 
 def within_range(found: Estimate, measure: Measure, classes: int | None) -> Estimate:
@@ -220,5 +167,5 @@ def within_range(found: Estimate, measure: Measure, classes: int | None) -> Esti
 
 def clipped(low: Floats, high: Floats, value: Floats, measure: Measure, classes: int | None) -> tuple[Floats, Floats]:
     """Return limits within the range of a measure; values outside it stay within their limits."""
-    least, most = bounds_of(measure, classes)
+    least, most = measure.range_of(classes)
     return np.minimum(np.clip(low, least, most), value), np.maximum(np.clip(high, least, most), value)

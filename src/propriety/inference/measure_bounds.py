@@ -12,10 +12,11 @@ from scipy.special import expit, logit
 
 from propriety import checks
 from propriety.errors import UNDEFINED, InputTypeError, InputValueError
-from propriety.inference.calibration_measures import CalibrationIntercept, ObservedExpected, PredictedActual
-from propriety.inference.measure_reading import read_measure
-from propriety.inference.measures import Mean, Measure
-from propriety.inference.ranking_measures import AreaUnderRoc
+from propriety.inference.measures.line import CalibrationIntercept
+from propriety.inference.measures.measure import Measure
+from propriety.inference.measures.ranking import AreaUnderRoc
+from propriety.inference.measures.ratios import ObservedExpected, PredictedActual
+from propriety.inference.measures.reading import AnyMeasure, read_measure
 from propriety.ledger.private_ledger import PrivateLedger
 from propriety.number_words import capitalized, number
 from propriety.result import Floats, Result
@@ -73,9 +74,7 @@ class _Cells(NamedTuple):
     high: Floats
 
 
-def measure_bounds(
-    private: PrivateLedger, measure: Measure | Rule = BRIER, *, model: str | None = None
-) -> MeasureBounds:
+def measure_bounds(private: PrivateLedger, measure: AnyMeasure = BRIER, *, model: str | None = None) -> MeasureBounds:
     r"""Bound a measure of the cases behind a private ledger.
 
     The bounds are the smallest and the largest value among all cases that the private ledger may come from: every
@@ -136,15 +135,15 @@ def measure_bounds(
 
 def _bounds(measure: Measure, cells: _Cells) -> tuple[float, float]:
     """Return the smallest and the largest value."""
-    if isinstance(measure, AreaUnderRoc):
+    if measure == AreaUnderRoc():
         return _area(cells, largest=False), _area(cells, largest=True)
-    if isinstance(measure, CalibrationIntercept):
+    if measure == CalibrationIntercept():
         return _intercept(cells, largest=False), _intercept(cells, largest=True)
-    if isinstance(measure, ObservedExpected):
+    if measure == ObservedExpected():
         return _ratio(cells, largest=False), _ratio(cells, largest=True)
-    if isinstance(measure, PredictedActual):
+    if measure == PredictedActual():
         return _inverse(_ratio(cells, largest=True)), _inverse(_ratio(cells, largest=False))
-    if isinstance(measure, Mean) and _falls(measure.rule):
+    if measure.sign is not None and measure.rule is not None and _falls(measure.rule):
         ends = sorted(measure.sign * _mean(measure.rule, cells, largest=largest) for largest in (False, True))
         return ends[0], ends[1]
     known = "a proper rule, NetBenefit, Regret, ObservedExpected, PredictedActual, CalibrationIntercept, AreaUnderRoc"

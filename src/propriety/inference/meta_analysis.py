@@ -15,13 +15,14 @@ from propriety import checks
 from propriety.checks import check_level, check_resamples, fresh_seed
 from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.inference.bootstrap import Drawing
-from propriety.inference.calibration_measures import CalibrationSlope, ObservedExpected
 from propriety.inference.estimates import Estimate, counted
 from propriety.inference.estimation import estimate_or_note
-from propriety.inference.measure_reading import read_measure, read_measures
-from propriety.inference.measures import FittedDistance, Measure, bounds_of
+from propriety.inference.measures.line import CalibrationSlope
+from propriety.inference.measures.measure import Measure
+from propriety.inference.measures.ranking import AreaUnderRoc
+from propriety.inference.measures.ratios import ObservedExpected
+from propriety.inference.measures.reading import AnyMeasure, read_measure, read_measures
 from propriety.inference.random_effects import HeterogeneityMethod, PredictionMethod, RandomEffects, random_effects
-from propriety.inference.ranking_measures import AreaUnderRoc
 from propriety.inference.site_errors import SiteCounts, ratio_note, site_errors
 from propriety.inference.slice_table import texts_of_labels
 from propriety.inference.verdicts import Names
@@ -30,7 +31,6 @@ from propriety.ledger.private_ledger import PrivateLedger
 from propriety.number_words import capitalized, number, p_value_words, percent
 from propriety.result import Floats, Result
 from propriety.rules.families import Brier
-from propriety.rules.rule import Rule
 
 USUAL = (ObservedExpected(), CalibrationSlope(), AreaUnderRoc(), Brier())
 FEWEST_SITES = 5  # With fewer, the variance between sites is hardly known, and `note` says so.
@@ -134,7 +134,7 @@ class MetaAnalysis(Result):
     level: float
     measures: tuple[Measure, ...] = field(metadata={"hidden": True})
 
-    def row(self, measure: Measure | Rule | str | None = None, model: str | None = None) -> int:
+    def row(self, measure: AnyMeasure | None = None, model: str | None = None) -> int:
         """Return the row of a measure and a model, by default the first measure and the only model."""
         models = list(dict.fromkeys(self.model.tolist()))
         key = self.measures[0].key if measure is None else measure if isinstance(measure, str) else None
@@ -183,7 +183,7 @@ def meta_analysis(
     ledger: Ledger,
     *,
     by: str = "site",
-    measures: Sequence[Measure | Rule] = USUAL,
+    measures: Sequence[AnyMeasure] = USUAL,
     method: HeterogeneityMethod = "paule-mandel",
     prediction: PredictionMethod = "profile",
     level: float = 0.95,
@@ -250,7 +250,7 @@ def meta_analysis(
     checks.choice(prediction, "prediction", get_args(PredictionMethod))
     asked = read_measures(measures, needed=True)
     for one in asked:
-        if isinstance(one, FittedDistance):
+        if one.instead is not None:
             law = f"cannot contain the {one.label}: noise inflates it at every site, so its mean over sites is too high"
             raise InputValueError(law, argument="measures", hint="pass the ledger to propriety.estimate.")
     one_key = _of_sites(ledger, by)
@@ -310,7 +310,7 @@ def _summary(
     classes: int | None,
 ) -> tuple[dict[str, Any], Floats]:
     """Return the row of a measure with the standard error of its mean, and the weight of each site."""
-    scale = str(getattr(measure, "scale", "identity"))
+    scale = measure.scale
     value, error = _on_scale(found, scale)
     usable = np.isfinite(value) & np.isfinite(error) & (error > 0.0)
     weight, k = np.zeros(len(found)), int(usable.sum())
@@ -331,7 +331,7 @@ def _summary(
         weight[usable] = numbers.pop("weight")
         for name in ("mean", "low", "high", "prediction_low", "prediction_high"):
             numbers[name] = _back(numbers[name], scale)
-        if _clip(numbers, *bounds_of(measure, classes)):
+        if _clip(numbers, *measure.range_of(classes)):
             notes.append("limits clipped to the range of the measure")
         if k < FEWEST_SITES:
             notes.append(f"{k} sites hardly determine the variance between sites")

@@ -10,9 +10,10 @@ from propriety.decisions.benefit_cells import (
     limits_of_net_benefit,
     wilson_limits,
 )
-from propriety.inference.measures import Measure, NetBenefit
+from propriety.inference.measures.measure import Measure
 from propriety.ledger.moments import OUTCOME, Moments
 from propriety.result import Floats
+from propriety.rules.functions import NetLoss
 
 
 def net_benefit_limits(
@@ -22,21 +23,22 @@ def net_benefit_limits(
 
     None for another measure, and unless cases are independent and have equal weights.
     """
-    if not isinstance(measure, NetBenefit) or isinstance(measure.thresholds, tuple) or not _are_counts(moments):
+    if not isinstance(measure.rule, NetLoss) or measure.sign != -1.0 or not _are_counts(moments):
         return None
     groups, split = moments.over(*by), moments.over(OUTCOME, *by)
     events = np.where(np.array(split.index.column(OUTCOME)) == 1, split.n, 0.0)
     held: Floats = np.bincount(groups.index.entry_of(split.index), events, minlength=len(groups.n)).astype(np.float64)
     most = wilson_limits(held, groups.n.astype(np.float64), level)[1][:, None]
-    return limits_of_net_benefit(*_decisions(groups, measure.thresholds, slice(len(moments.models))), level, most=most)
+    decisions = _decisions(groups, measure.rule.threshold, slice(len(moments.models)))
+    return limits_of_net_benefit(*decisions, level, most=most)
 
 
 def difference_errors(moments: Moments, measure: Measure) -> Floats | None:
     """Return the errors of the differences in net benefit of all pairs, under the same conditions."""
-    if not isinstance(measure, NetBenefit) or isinstance(measure.thresholds, tuple) or not _are_counts(moments):
+    if not isinstance(measure.rule, NetLoss) or measure.sign != -1.0 or not _are_counts(moments):
         return None
     pairs = slice(len(moments.models), None)
-    errors: Floats = error_of_difference(*_decisions(moments.over(), measure.thresholds, pairs))
+    errors: Floats = error_of_difference(*_decisions(moments.over(), measure.rule.threshold, pairs))
     return np.asarray(errors[0])
 
 

@@ -25,7 +25,7 @@ from propriety.inference.influence import (
     periods_worth,
 )
 from propriety.inference.mean_estimates import clipped, errors_of_means, least_limits, measured_moments, parts_in_time
-from propriety.inference.measures import FittedDistance, Mean, Measure, Skill, Smooth
+from propriety.inference.measures.measure import Measure
 from propriety.inference.net_benefit_errors import difference_errors, net_benefit_limits
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.moments import MANY_EVENTS, Moments, blocks_of_series
@@ -69,7 +69,7 @@ class Paired(NamedTuple):
 
 
 def paired_by_moments(
-    ledger: Ledger, measure: Mean | Skill, method: str, horizon: int | None, level: float, drawing: Drawing
+    ledger: Ledger, measure: Measure, method: str, horizon: int | None, level: float, drawing: Drawing
 ) -> Paired:
     """Compare means, or skill, by the moments of the losses and of their differences."""
     moments = measured_moments(ledger, measure)
@@ -107,7 +107,7 @@ def paired_by_moments(
         found = _widened(values, drawn, factor, errors.df)
     else:
         found = student(values, widened, errors.df, level)
-    if ledger.labels is None and not fixed and isinstance(measure, Mean):
+    if ledger.labels is None and not fixed and measure.sign is not None:
         found = _with_limits_of_models(found, moments, measure, errors.inflation, level)
     low, high = clipped(found.low, found.high, values, measure, ledger.classes)
     found = found._replace(low=np.where(pairs, found.low, low), high=np.where(pairs, found.high, high))
@@ -118,7 +118,7 @@ def paired_by_moments(
 
 
 def _with_limits_of_models(
-    found: Estimates, moments: Moments, measure: Mean, inflation: Floats, level: float
+    found: Estimates, moments: Moments, measure: Measure, inflation: Floats, level: float
 ) -> Estimates:
     """Replace the limits of single models by those that hold for few decisions or rare events, as `estimate` does."""
     pairs = np.arange(len(found.low)) >= len(moments.models)
@@ -144,7 +144,7 @@ def _widened(values: Floats, found: Estimates, factor: Floats, df: Floats) -> Es
     )
 
 
-def paired_by_influence(ledger: Ledger, measure: Mean | Skill | Smooth, level: float) -> Paired:
+def paired_by_influence(ledger: Ledger, measure: Measure, level: float) -> Paired:
     """Compare a smooth measure by the influence of each case on the difference."""
     cases = ledger.cases
     tables = [ledger.table(model) for model in ledger.models]
@@ -165,15 +165,14 @@ def paired_by_influence(ledger: Ledger, measure: Mean | Skill | Smooth, level: f
         found.append((*errors, periods_worth(cases, block, errors.standard_error)))
     error, df, periods = (np.concatenate(column) for column in zip(*found, strict=True))
     error = _at_least(error, fitted_errors(ledger, measure))
-    added = getattr(measure, "added_error", None)
-    if added is not None and ledger.dependence is None:
-        error = np.where(error > 0.0, np.hypot(error, added(tables[0])), error)
+    if ledger.dependence is None:
+        error = np.where(error > 0.0, np.hypot(error, measure.added_error(tables[0])), error)
     units = units_of(ledger)
     if np.isnan(error).all() and units > 1 and np.isfinite(values).all():
         return untested_pairs(values, units, "a single event or non-event has no spread")
     both = _with_own_limits(student(values, error, df, level), ledger, measure, level)
     fewest = FEWEST_HELD if by_outcome and ledger.dependence is None else FEWEST
-    if getattr(measure, "by_outcome", False):
+    if measure.by_outcome:
         fewest = max(fewest, _fewest_of_areas(float(values[: len(tables)].max())))
     periods_of_pairs = float(np.fmin.reduce(periods[len(tables) :]))
     return Paired(values, both, units, fewest=fewest, independent_periods=periods_of_pairs)
@@ -189,7 +188,7 @@ def _fewest_of_areas(largest: float) -> int:
     return max(FEWEST, math.ceil(1.0 / max(1.0 - largest, FINEST)))
 
 
-def _with_own_limits(found: Estimates, ledger: Ledger, measure: Mean | Skill | Smooth, level: float) -> Estimates:
+def _with_own_limits(found: Estimates, ledger: Ledger, measure: Measure, level: float) -> Estimates:
     """Replace the errors and limits of single models by those of `estimate`, on the scale of the measure."""
     own = [estimate_from_influence(ledger, model, measure, level) for model in ledger.models]
     low, high, error = (
@@ -239,11 +238,11 @@ def paired_by_bootstrap(ledger: Ledger, measure: Measure, level: float, drawing:
     return Paired(values, Estimates(error, np.full(len(values), np.nan), low, high, p_value), units_of(ledger))
 
 
-def paired_by_value(ledger: Ledger, measure: FittedDistance) -> Paired:
+def paired_by_value(ledger: Ledger, measure: Measure, instead: Measure) -> Paired:
     """Return the values and their differences, which are not tested."""
     values = _with_differences(np.array([measure.value(ledger.table(model)) for model in ledger.models]))
     why = f"noise inflates the {measure.label}, for each model differently, so the difference is not tested: compare "
-    return untested_pairs(values, units_of(ledger), f"{why}the {measure.compare_instead.label}")
+    return untested_pairs(values, units_of(ledger), f"{why}the {instead.label}")
 
 
 def untested_pairs(values: Floats, units: int, why: str, error: Floats | None = None) -> Paired:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, TypeGuard
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,11 +30,11 @@ from propriety.inference.estimates import (
     without_limits,
 )
 from propriety.inference.influence import case_influence, error_of_table, errors_of_cases
-from propriety.inference.measures import Discrimination, Influence, Measure, Miscalibration
+from propriety.inference.measures.measure import Influence, Measure
 from propriety.ledger.ledger import Ledger
 from propriety.result import Floats
 from propriety.rules.families import BRIER
-from propriety.rules.rule import BinaryRule
+from propriety.rules.rule import BinaryRule, Rule
 from propriety.rules.scoring import mean_score
 from propriety.tables.cases import Cases
 from propriety.tables.forecast_table import ForecastTable
@@ -46,29 +46,26 @@ MATERIAL = 0.2  # Jumps are noted if they account for this share of an interval.
 DISPERSED = 1.5  # With a larger variance of the scores of fine shapes, clusters may look like jumps.
 JUMPS = "the event rate seems to jump between neighbouring forecasts: the interval may be too narrow"
 
+Part: TypeAlias = Literal["miscalibration", "discrimination"]
+
 _OVERFITS: IdentityCache[dict[tuple[BinaryRule, Drawing], Floats]] = IdentityCache()
 
 
-def is_part(measure: Measure) -> TypeGuard[Miscalibration | Discrimination]:
-    """Whether a measure is a part of a decomposition."""
-    return isinstance(measure, Miscalibration | Discrimination)
-
-
 def estimate_part(
-    ledger: Ledger, model: str, measure: Miscalibration | Discrimination, *, level: float, drawing: Drawing
+    ledger: Ledger, model: str, measure: Measure, part: Part, rule: Rule, *, level: float, drawing: Drawing
 ) -> Estimate:
     """Estimate a part of a decomposition: under the Brier score by regression, under another rule by draws."""
     raw = measure.value(ledger.table(model))
     units = units_of(ledger)
     if math.isinf(raw) or 1 in (ledger.table(model).n, units):
         return make_estimate(ledger, measure, raw, math.nan, 1.0, level, "", units=1)
-    if measure.rule == BRIER:
-        return _by_regression(ledger, model, measure, raw, units, level)
-    return _by_draws(ledger, model, measure, raw, units, level, drawing)
+    if rule == BRIER:
+        return _by_regression(ledger, model, measure, part, raw, units, level)
+    return _by_draws(ledger, model, measure, part, proper_binary_rule(rule), raw, units, level, drawing)
 
 
 def _by_regression(
-    ledger: Ledger, model: str, measure: Miscalibration | Discrimination, raw: float, units: int, level: float
+    ledger: Ledger, model: str, measure: Measure, part: Part, raw: float, units: int, level: float
 ) -> Estimate:
     table, cases = ledger.table(model), None if ledger.dependence is None else ledger.cases
     options: dict[str, Any] = {"level": level}
@@ -83,7 +80,7 @@ def _by_regression(
         return _unknown(ledger, measure, raw, level)
     lost = squared_distance(table, "miscalibration", **options)
     found = lost
-    if isinstance(measure, Discrimination):
+    if part == "discrimination":
         found = squared_distance(table, "discrimination", **options)
         # The parts of the score still add up: uncertainty - score + miscalibration.
         score = float(mean_score(table, rule=BRIER))
@@ -116,14 +113,16 @@ def _unknown(ledger: Ledger, measure: Measure, raw: float, level: float) -> Esti
 def _by_draws(
     ledger: Ledger,
     model: str,
-    measure: Miscalibration | Discrimination,
+    measure: Measure,
+    part: Part,
+    rule: BinaryRule,
     raw: float,
     units: int,
     level: float,
     drawing: Drawing,
 ) -> Estimate:
     """Estimate a part with the error of a mean difference of losses around the bias-corrected value, at least 0."""
-    rule, table = proper_binary_rule(measure.rule), ledger.table(model)
+    table = ledger.table(model)
     robust = {"cluster": ", cluster-robust", "period": ", robust within periods", None: ""}
     method = f"normal{robust[ledger.dependence]}"
     method += ", around the value less its bias in draws of outcomes at the recalibrated rates"
@@ -131,7 +130,7 @@ def _by_draws(
     if cases is None and (ledger.dependence is not None or table.is_weighted):
         return _unknown(ledger, measure, raw, level)
     recalibrated = pool_adjacent_violators(table).per_row()
-    error = _error(ledger, model, measure, rule, recalibrated, cases)
+    error = _error(ledger, model, part, rule, recalibrated, cases)
     draws = draws_for(drawing.n_resamples, table.n) if table.is_weighted else drawing.n_resamples
     if draws < drawing.n_resamples:
         drawing, method = drawing._replace(n_resamples=draws), f"{method}, {draws:,} of them for {table.n:,} cases"
@@ -153,14 +152,14 @@ def _by_draws(
 def _error(
     ledger: Ledger,
     model: str,
-    measure: Miscalibration | Discrimination,
+    part: Part,
     rule: BinaryRule,
     recalibrated: Floats,
     cases: Cases | None,
 ) -> float:
     """Return the standard error of the mean difference between two losses."""
     table = ledger.table(model)
-    given = table.forecast if isinstance(measure, Miscalibration) else np.full(len(table), table.event_rate)
+    given = table.forecast if part == "miscalibration" else np.full(len(table), table.event_rate)
     difference = _Difference(rule, given, recalibrated)
     if cases is None:
         return error_of_table(table, difference.influence(table))

@@ -15,8 +15,8 @@ from propriety.checks import check_level, check_resamples, fresh_seed, is_number
 from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.comparison import compare_of
-from propriety.inference.measure_reading import read_measure
-from propriety.inference.measures import Measure
+from propriety.inference.measures.measure import Measure
+from propriety.inference.measures.reading import AnyMeasure, read_measure
 from propriety.inference.plan_inputs import KnownCases, read_widths
 from propriety.inference.plan_words import BEYOND, PILOT, plan_words
 from propriety.inference.planned_power import (
@@ -31,7 +31,6 @@ from propriety.inference.verdicts import Names
 from propriety.ledger.ledger import Ledger
 from propriety.result import Floats, Result
 from propriety.rules.families import BRIER
-from propriety.rules.rule import Rule
 from propriety.rules.weights import read_thresholds
 
 RESAMPLES = 2000
@@ -139,7 +138,7 @@ def plan(  # noqa: PLR0913  (the anticipated cases, the criteria, and the design
     thresholds: float | None = None,
     slope: float | None = None,
     observed_expected: float | None = None,
-    measure: Measure | Rule = BRIER,
+    measure: AnyMeasure = BRIER,
     difference: float | None = None,
     spread: float | None = None,
     power: float = 0.8,

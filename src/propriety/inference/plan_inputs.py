@@ -10,11 +10,11 @@ from propriety import checks
 from propriety.checks import is_number
 from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.inference.anticipated_cases import AnticipatedCases
-from propriety.inference.calibration_measures import CalibrationSlope, ObservedExpected
-from propriety.inference.measure_reading import check_keys, read_measure
-from propriety.inference.measures import Measure
-from propriety.inference.ranking_measures import AreaUnderRoc
-from propriety.inference.standardized_net_benefit import StandardizedNetBenefit
+from propriety.inference.measures.line import CalibrationSlope
+from propriety.inference.measures.measure import Measure
+from propriety.inference.measures.ranking import AreaUnderRoc
+from propriety.inference.measures.ratios import ObservedExpected, StandardizedNetBenefit
+from propriety.inference.measures.reading import check_keys, read_measure
 from propriety.ledger.ledger import Ledger
 from propriety.tables.arguments import check_indices
 from propriety.tables.arrays import read_array

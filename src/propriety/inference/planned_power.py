@@ -15,8 +15,9 @@ from propriety.decisions.benefit_cells import error_of_difference
 from propriety.errors import InputTypeError, InputValueError
 from propriety.inference.anticipated_cases import AnticipatedCases
 from propriety.inference.few_events import widened_errors
-from propriety.inference.measures import Influence, Mean, Measure, NetBenefit, Skill, Smooth
+from propriety.inference.measures.measure import Influence, Measure
 from propriety.result import Floats
+from propriety.rules.functions import NetLoss
 from propriety.rules.rule import binary_rule
 from propriety.tables.forecast_table import ForecastTable
 
@@ -104,7 +105,7 @@ def difference_power(
     `propriety.compare` does. A given difference or spread scales the noncentrality of the simulated test as it does
     that of the formula.
     """
-    if not isinstance(measure, Mean | Skill | Smooth):
+    if not measure.has_influence:
         law = "must be a rule, or a measure that is a mean or has an influence function"
         raise InputTypeError(law, argument="measure", offender=f"got {measure.label}")
     new, old = cases.forecasts
@@ -121,7 +122,7 @@ def difference_power(
     difference = value if difference is None else difference
     found = spread_power(difference, spread, level)
     rarer = min(cases.prevalence, 1.0 - cases.prevalence)
-    if equal or not isinstance(measure, Mean) or found.cases(power) * rarer > MANY:
+    if equal or measure.sign is None or found.cases(power) * rarer > MANY:
         return difference, spread, found, "normal"
     drawn = cases.systematic(KINDS, np.sqrt(_mean_squares(cases, measure)))
     test = _MeanTest.of(drawn, measure, level)
@@ -135,7 +136,7 @@ def difference_power(
 
 def is_beyond(cases: AnticipatedCases, measure: Measure, difference: float, spread: float, n: float) -> bool:
     """Whether n cases have few events, and a difference is larger, relative to its spread, than that of the cases."""
-    if not isinstance(measure, Mean) or n * min(cases.prevalence, 1.0 - cases.prevalence) > MANY:
+    if measure.sign is None or n * min(cases.prevalence, 1.0 - cases.prevalence) > MANY:
         return False
     new, old = (measure.value(cases.table(model)) for model in cases.forecasts)
     return abs(difference) * _spread(cases, measure) > BEYOND * abs(new - old) * spread
@@ -230,10 +231,10 @@ class _MeanTest:
     odds: float | None
 
     @classmethod
-    def of(cls, cases: AnticipatedCases, measure: Mean, level: float) -> _MeanTest:
+    def of(cls, cases: AnticipatedCases, measure: Measure, level: float) -> _MeanTest:
         happened, without = _gaps(cases, measure)
-        counted = isinstance(measure, NetBenefit) and not isinstance(measure.thresholds, tuple)
-        odds = measure.thresholds / (1.0 - measure.thresholds) if counted else None  # type: ignore[attr-defined]
+        rule = measure.rule
+        odds = rule.threshold / (1.0 - rule.threshold) if isinstance(rule, NetLoss) else None
         return cls(cases, happened, without, level, odds)
 
     def reject(self, n: int, draws: int, generator: np.random.Generator) -> float:
@@ -264,15 +265,17 @@ class _MeanTest:
         return int(np.count_nonzero(seen & (p_value <= 1.0 - self.level)))
 
 
-def _gaps(cases: AnticipatedCases, measure: Mean) -> tuple[Floats, Floats]:
+def _gaps(cases: AnticipatedCases, measure: Measure) -> tuple[Floats, Floats]:
     """Return the difference between the two models in each kind of case, with the event and without it."""
-    loss = binary_rule(measure.rule).loss
+    assert measure.rule is not None  # noqa: S101  (for the type checker; the measure is a mean)
+    assert measure.sign is not None  # noqa: S101
+    loss, sign = binary_rule(measure.rule).loss, measure.sign
     new, old = cases.forecasts.values()
-    with_event, without = (measure.sign * (loss(new, event=event) - loss(old, event=event)) for event in (True, False))
+    with_event, without = (sign * (loss(new, event=event) - loss(old, event=event)) for event in (True, False))
     return with_event, without
 
 
-def _mean_squares(cases: AnticipatedCases, measure: Mean) -> Floats:
+def _mean_squares(cases: AnticipatedCases, measure: Measure) -> Floats:
     """Return the mean squared difference between the two models in each kind of case."""
     sides = zip(_gaps(cases, measure), (cases.rate, 1.0 - cases.rate), strict=True)
     with np.errstate(invalid="ignore"):  # Infinite losses that cannot happen.
@@ -280,7 +283,7 @@ def _mean_squares(cases: AnticipatedCases, measure: Mean) -> Floats:
     return found
 
 
-def _spread(cases: AnticipatedCases, measure: Mean | Skill | Smooth) -> float:
+def _spread(cases: AnticipatedCases, measure: Measure) -> float:
     """Return the standard deviation of the difference between the influences of a case on the two models."""
     one, other = (cases.influence(measure, model) for model in cases.forecasts)
     with np.errstate(invalid="ignore"):

@@ -10,9 +10,9 @@ from scipy.special import expit, logit, ndtri
 
 from propriety.errors import InputTypeError, InputValueError
 from propriety.inference.anticipated_cases import AnticipatedCases
-from propriety.inference.calibration_measures import ObservedExpected
-from propriety.inference.measures import Mean, Measure, Skill, Smooth
-from propriety.inference.ranking_measures import AreaUnderRoc
+from propriety.inference.measures.measure import Measure
+from propriety.inference.measures.ranking import AreaUnderRoc
+from propriety.inference.measures.ratios import ObservedExpected
 
 PlanMethod: TypeAlias = Literal["influence", "riley"]
 
@@ -76,19 +76,19 @@ def planned_width(cases: AnticipatedCases, measure: Measure, level: float, metho
     Riley et al. (2021), doi:10.1002/sim.9025; Archer et al. (2021), doi:10.1002/sim.8766; Newcombe (2006),
     doi:10.1002/sim.2324.
     """
-    if not isinstance(measure, Mean | Skill | Smooth):
+    if not measure.has_influence:
         law = "must have rules, or measures that are means or have an influence function"
         raise InputTypeError(law, argument="widths", offender=f"got {measure.label}")
     value = measure.value(cases.table(cases.first))
     prevalence = cases.prevalence
-    if method == "riley" and isinstance(measure, ObservedExpected):
+    if method == "riley" and measure == ObservedExpected():
         return PlannedWidth(value, value**2 * (1.0 - prevalence) / prevalence, "log", level)
-    if method == "riley" and isinstance(measure, AreaUnderRoc):
+    if method == "riley" and measure == AreaUnderRoc():
         outer = value * (1.0 - value) / (prevalence * (1.0 - prevalence))
         inner = (1.0 - value) / (2.0 - value) + value / (1.0 + value)
         return PlannedWidth(value, outer * inner / 2.0, "identity", level, outer * (1.0 - inner))
     square = cases.mean_square(cases.influence(measure, cases.first))
-    scale = str(getattr(measure, "scale", "identity"))
+    scale = measure.scale
     at_end = scale == "logit" and not 0.0 < value < 1.0
     if not math.isfinite(square) or square <= 0.0 or at_end:
         law = f"the {measure.label} of these forecasts has no spread, or an infinite one, so no width can be planned"

@@ -15,15 +15,15 @@ from propriety import checks, demands
 from propriety.checks import check_level
 from propriety.diagnostics.retention import Answers, answers_of
 from propriety.errors import InputTypeError, ProprietyError
-from propriety.inference.abstention_measures import (
+from propriety.inference.answers_ledger import answers_of_table, as_measured
+from propriety.inference.estimates import Estimate
+from propriety.inference.influence import estimate_from_influence
+from propriety.inference.measures.answers import (
     AccuracyAtCoverage,
     AreaUnderGeneralizedRiskCoverage,
     AreaUnderRiskCoverage,
     CoverageAtAccuracy,
 )
-from propriety.inference.answers_ledger import answers_of_table, as_measured
-from propriety.inference.estimates import Estimate
-from propriety.inference.influence import estimate_from_influence
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import open_ledger
 from propriety.result import Floats, Result

@@ -17,10 +17,11 @@ from propriety import checks
 from propriety.calibration.reliability import cumulative_calibration_error
 from propriety.checks import check_level, check_resamples, fresh_seed
 from propriety.errors import InputValueError
-from propriety.inference.calibration_measures import CalibrationIntercept, ObservedExpected
 from propriety.inference.estimates import counted
 from propriety.inference.estimation import estimate
-from propriety.inference.measures import Miscalibration
+from propriety.inference.measures.line import CalibrationIntercept
+from propriety.inference.measures.parts import Miscalibration
+from propriety.inference.measures.ratios import ObservedExpected
 from propriety.inference.segment_columns import Cut
 from propriety.inference.segment_lattice import Lattice
 from propriety.inference.segment_law import SMALLEST, evidence, largest_deviations

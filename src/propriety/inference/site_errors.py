@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.inference.calibration_measures import ObservedExpected, PredictedActual
 from propriety.inference.estimates import FEWEST_HELD, Estimate, counted, too_narrow
-from propriety.inference.measures import Mean, Measure
+from propriety.inference.measures.measure import Measure
+from propriety.inference.measures.ratios import ObservedExpected, PredictedActual
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.moments import OUTCOME
 from propriety.number_words import number
@@ -64,7 +64,7 @@ def ratio_note(measure: Measure, counts: SiteCounts, used: NDArray[np.bool_], er
     standard errors and the larger weights, and sites without events have no weight at all. `error` is the standard
     error of the mean on the log scale.
     """
-    if not isinstance(measure, ObservedExpected | PredictedActual) or not used.any():
+    if measure not in (ObservedExpected(), PredictedActual()) or not used.any():
         return ""
     median = float(np.median(counts.expected))
     absent = int(np.count_nonzero(~used & (counts.rare == 0)))
@@ -76,7 +76,7 @@ def ratio_note(measure: Measure, counts: SiteCounts, used: NDArray[np.bool_], er
         reasons.append(f"{counted(absent, 'site')} without events or without non-events {verb} left out")
     if not reasons:
         return ""
-    side = "high" if isinstance(measure, ObservedExpected) else "low"
+    side = "high" if measure == ObservedExpected() else "low"
     return f"{' and '.join(reasons)}: the mean over sites is too {side}; over all cases together it is {number(pooled)}"
 
 
@@ -116,7 +116,7 @@ def site_errors(measure: Measure, found: Sequence[Estimate], counts: SiteCounts)
     array([0.0214, 0.0215])
     """
     error = np.array([one.standard_error for one in found])
-    if not isinstance(measure, Mean):
+    if measure.sign is None:
         return error
     known = np.isfinite(error)
     own = counts.n * error**2

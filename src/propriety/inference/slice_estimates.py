@@ -17,8 +17,7 @@ from propriety.inference.estimates import INDEPENDENT, ROUNDING, Estimate
 from propriety.inference.estimation import estimate_of
 from propriety.inference.influence import case_influence, errors_of_cases, influence_in, is_by_outcome
 from propriety.inference.mean_estimates import errors_of_means, measured_moments
-from propriety.inference.measures import Measure, Skill, Smooth
-from propriety.inference.part_estimates import is_part
+from propriety.inference.measures.measure import Measure
 from propriety.inference.slice_table import ACROSS, MANY, NO_INTERVAL
 from propriety.ledger.ledger import Ledger
 from propriety.result import Floats
@@ -105,14 +104,14 @@ def _shared(
     """Return the contributions of clusters or periods to both sides; None if there are none, or they are not known."""
     if ledger.dependence is None or ledger.censoring is not None:
         return None
-    if isinstance(measure, Skill):
-        if not measure.rule.properties(ledger.classes).proper:
+    if measure.has_moments and measure.rule is not None:
+        if not measure.has_formula(ledger.classes):
             return None
         labels = ledger.moments(measure.rule).over(ledger.dependence).index.column(ledger.dependence)
         found = [_contributions_to_skill(side, measure, model, labels) for side in sides]
         return _Shared((found[0][0], found[1][0]), (found[0][1], found[1][1]))
     everyone = ledger.cases
-    if not isinstance(measure, Smooth) or everyone is None or everyone.units is None:
+    if not measure.has_influence or everyone is None or everyone.units is None:
         return None
     is_own, codes, units = chosen[ledger.entries()], everyone.units.codes, len(everyone.units)
     df, parts = [], []
@@ -126,7 +125,7 @@ def _shared(
     return _Shared((df[0], df[1]), (parts[0], parts[1]))
 
 
-def _contributions_to_skill(ledger: Ledger, measure: Skill, model: str, labels: list[Any]) -> tuple[Floats, Floats]:
+def _contributions_to_skill(ledger: Ledger, measure: Measure, model: str, labels: list[Any]) -> tuple[Floats, Floats]:
     """Return the degrees of freedom of skill, and the contributions of clusters or periods with these labels."""
     moments = measured_moments(ledger, measure)
     assert moments.dependence is not None  # noqa: S101  (for the type checker; used with clusters or periods only)
@@ -164,7 +163,7 @@ def _p_value(one: Estimate, other: Estimate) -> float:
 
 def _scaled(one: Estimate, other: Estimate) -> tuple[float, tuple[float, float]]:
     """Return the difference, and by what to divide the error of either side; of areas of answers, on the log scale."""
-    if getattr(one.measure, "of_answers", False) and getattr(one.measure, "scale", "") == "log":
+    if one.measure.of_answers and one.measure.scale == "log":
         # The fewer errors happen to be confident, the smaller are both the area and its standard error.
         return math.log(one.value / other.value), (one.value, other.value)
     return one.value - other.value, (1.0, 1.0)
@@ -176,7 +175,7 @@ def count_answers(ledger: Ledger, measure: Measure) -> dict[str, Floats]:
     for column, model in enumerate(ledger.models):
         own = as_measured(ledger, measure, model)
         keyed = own.keyed_tables(model, own.events[0])
-        is_event = keyed.forecast >= getattr(measure, "threshold", 0.5)
+        is_event = keyed.forecast >= measure.threshold
         for number, parts in ((right, (keyed.events, keyed.non_events)), (wrong, (keyed.non_events, keyed.events))):
             number[:, column] = np.bincount(keyed.entry, np.where(is_event, *parts), minlength=len(number))
         squares = np.bincount(keyed.entry, keyed.event_squares + keyed.non_event_squares, minlength=len(right))
@@ -196,11 +195,11 @@ def _estimated(ledger: Ledger, measure: Measure, model: str, level: float, drawi
 
 def _value(ledger: Ledger, measure: Measure, model: str, level: float, drawing: Drawing) -> float:
     """Return the value of a measure as `estimate` does; NaN if it is undefined."""
-    if is_part(measure):  # Its estimate is corrected for sampling noise, its value for a table is not.
+    if measure.has_own_limits:  # Its estimate is corrected for sampling noise, its value for a table is not.
         found = _estimated(ledger, measure, model, level, drawing)
         return math.nan if found is None else found.value
     try:
-        if isinstance(measure, Skill) and ledger.labels is not None:
+        if measure.has_moments and ledger.labels is not None:
             return float(measured_moments(ledger, measure).means[ledger.models.index(model)])
         return measure.value(as_measured(ledger, measure, model).table(model))
     except UNDEFINED:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.inference.index_estimates import ONLY_INDEPENDENT
-from propriety.inference.measures import Measure
+from propriety.inference.measures.measure import Measure
 from propriety.inference.verdicts import Names, holm
 from propriety.ledger.key_index import KeyIndex
 from propriety.result import Floats, Result

@@ -15,15 +15,16 @@ from propriety.checks import check_level, fresh_seed
 from propriety.errors import InputValueError, Wording
 from propriety.inference.answers_ledger import as_measured
 from propriety.inference.bootstrap import Drawing
-from propriety.inference.calibration_measures import IntegratedCalibrationIndex
 from propriety.inference.estimates import censoring_note
 from propriety.inference.estimation import check_event
 from propriety.inference.group_counts import FEW_OTHERS, approximate, counts_of_groups, others_of
 from propriety.inference.group_tests import against_the_rest, group_means
 from propriety.inference.index_estimates import ONLY_INDEPENDENT
 from propriety.inference.mean_estimates import measured_moments
-from propriety.inference.measure_reading import read_measure
-from propriety.inference.measures import Mean, MeanScore, Measure, NetBenefit, Skill
+from propriety.inference.measures.measure import Measure
+from propriety.inference.measures.of_means import MeanScore, NetBenefit
+from propriety.inference.measures.parts import IntegratedCalibrationIndex
+from propriety.inference.measures.reading import AnyMeasure, read_measure
 from propriety.inference.net_benefit_errors import net_benefit_limits
 from propriety.inference.slice_estimates import count_answers, estimate_groups
 from propriety.inference.slice_table import INFINITE, Slices, group_names, holm_in_family, stacked_slices
@@ -48,7 +49,7 @@ SMALLEST = 50  # By default, a group with fewer cases is not tested.
 def slices(  # noqa: PLR0913  (the data, the groups, and what is asked of each)
     y_true: Data,
     forecasts: Forecasts | None = None,
-    measure: Measure | Rule = BRIER,
+    measure: AnyMeasure = BRIER,
     *,
     by: ArrayLike | Mapping[str, ArrayLike] | None = None,
     outcome: str | None = None,
@@ -169,10 +170,10 @@ def slices_of(
     counts = counts_of_groups(ledger, measure, by)
     outcomes = counts.outcomes
     few = by_outcome = counts.too_few(outcomes, smallest)
-    if getattr(measure, "of_answers", False):
+    if measure.of_answers:
         outcomes = {name: number[counts.entry] for name, number in count_answers(ledger, measure).items()}
         few = counts.too_few(outcomes, smallest)
-    if isinstance(measure, Mean):
+    if measure.sign is not None:
         moments = measured_moments(ledger, measure)
         value, low, high = _means(moments, measure, by, level)
         difference, p_value = against_the_rest(moments, by)
@@ -197,7 +198,7 @@ def slices_of(
     if of_weights := censoring_note(ledger):
         both = [[f"{one}; {of_weights}" if one else of_weights for one in row] for row in notes.tolist()]
         notes = np.where(np.isfinite(p_value), np.array(both), notes)
-    if isinstance(measure, IntegratedCalibrationIndex) and ledger.dependence is not None:
+    if measure == IntegratedCalibrationIndex() and ledger.dependence is not None:
         why[:] = ONLY_INDEPENDENT
     notes = np.where(notes == "", why.astype(np.str_), notes)
     columns |= {"p_value": p_value, "note": notes, "in_family": np.broadcast_to(large, p_value.shape)}
@@ -234,13 +235,13 @@ def slices_by_key(ledger: Ledger, measure: Measure, **options: Any) -> Slices:
 
 def rules_of_slices(measure: Measure, thresholds: Thresholds | None, *, binary: bool) -> list[Rule]:
     """Return the functions whose moments are needed for groups."""
-    rules: list[Rule] = [measure.rule] if isinstance(measure, Mean | Skill) else []
+    rules = list(measure.filled)
     if not binary:
         return rules
     return [*rules, Excess(), *([] if thresholds is None else [NetBenefit(thresholds).rule])]
 
 
-def _means(moments: Moments, measure: Mean, by: tuple[str, ...], level: float) -> tuple[Floats, Floats, Floats]:
+def _means(moments: Moments, measure: Measure, by: tuple[str, ...], level: float) -> tuple[Floats, Floats, Floats]:
     """Return the means of groups and their limits, of shape (groups, models)."""
     counts = net_benefit_limits(moments, measure, level, by)
     means = group_means(moments, by)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from propriety.inference.dependence import Estimates
 from propriety.inference.estimates import ROUNDING
-from propriety.inference.measures import Measure
+from propriety.inference.measures.measure import Measure
 from propriety.result import Floats, Result
 
 Names: TypeAlias = NDArray[np.str_]
@@ -113,7 +113,7 @@ def verdict_on(pair: Pair, tested: VerdictBasis) -> Verdict:
 
     Examples
     --------
-    >>> from propriety.inference.measures import MeanScore
+    >>> from propriety.inference.measures.of_means import MeanScore
     >>> tested = VerdictBasis(1204, 1204, "case", 1, 0.95, MeanScore())
     >>> verdict_on(Pair("a", "b", -0.004, -0.007, -0.001, 0.0015, 0.01, 0.01), tested)
     'better'
@@ -147,12 +147,12 @@ def merit_of(measure: Measure) -> Literal["higher", "lower"] | None:
 
     Examples
     --------
-    >>> from propriety.inference.measures import MeanScore, Skill
-    >>> from propriety.inference.calibration_measures import CalibrationSlope
+    >>> from propriety.inference.measures.of_means import MeanScore, Skill
+    >>> from propriety.inference.measures.line import CalibrationSlope
     >>> [merit_of(measure) for measure in (MeanScore(), Skill(), CalibrationSlope())]
     ['lower', 'higher', None]
     """
-    if hasattr(measure, "ideal") or measure.higher_is_better is None:
+    if measure.ideal is not None or measure.higher_is_better is None:
         return None
     return "higher" if measure.higher_is_better else "lower"
 
@@ -196,14 +196,14 @@ def _cost(value: Floats, measure: Measure) -> Floats:
 
     Examples
     --------
-    >>> from propriety.inference.calibration_measures import ObservedExpected
+    >>> from propriety.inference.measures.ratios import ObservedExpected
     >>> _cost(np.array([0.5, 1.9]), ObservedExpected()).round(2)
     array([0.69, 0.64])
     """
-    ideal, merit = getattr(measure, "ideal", None), merit_of(measure)
+    ideal, merit = measure.ideal, merit_of(measure)
     if ideal is not None:
         with np.errstate(divide="ignore", invalid="ignore"):
-            off: Floats = np.log(value / ideal) if getattr(measure, "scale", "") == "log" else value - ideal
+            off: Floats = np.log(value / ideal) if measure.scale == "log" else value - ideal
         return np.abs(off)
     if merit is None:
         return np.zeros(len(value))

@@ -21,8 +21,7 @@ from propriety.inference.bootstrap import Drawing
 from propriety.inference.comparison import compare_of
 from propriety.inference.dependence import check_periods
 from propriety.inference.estimation import estimate_or_note
-from propriety.inference.measure_reading import read_measure
-from propriety.inference.measures import Measure
+from propriety.inference.measures.reading import AnyMeasure, read_measure
 from propriety.integrations import load_library
 from propriety.integrations.xarray_arrays import (
     Arrays,
@@ -348,7 +347,7 @@ def _losses_of_rates(rule: Rule, rates: Floats, *, binary: bool) -> Floats:
 def estimate(  # noqa: PLR0913  (the data, what is estimated, and how it is drawn)
     y_true: DataArray,
     y_proba: DataArray,
-    measure: Measure | Rule = BRIER,
+    measure: AnyMeasure = BRIER,
     *,
     dim: Dimensions = None,
     time_dim: Hashable | None = None,
@@ -421,7 +420,7 @@ def estimate(  # noqa: PLR0913  (the data, what is estimated, and how it is draw
 def compare(  # noqa: PLR0913  (the data, what is compared, and how it is drawn)
     y_true: DataArray,
     forecasts: Mapping[str, DataArray],
-    measure: Measure | Rule = BRIER,
+    measure: AnyMeasure = BRIER,
     *,
     dim: Dimensions = None,
     time_dim: Hashable | None = None,

@@ -7,19 +7,16 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from propriety.evaluation.internal_validation import Validation
-from propriety.inference.measures import Measure
+from propriety.inference.measures.reading import AnyMeasure
 from propriety.plots.drawable_names import drawable_list
 from propriety.plots.drawing import GREY, LEGEND, SMALL, color_of, draw, new_axes, shown, write_infinity, write_title
 from propriety.plots.names import measure_and_merit
-from propriety.rules.rule import Rule
 
 BELOW = 0.26  # Distance of the parts below the corrected value.
 
 
 @draw.register
-def _(
-    found: Validation, ax: Axes | None = None, *, measure: Measure | Rule | str | None = None, label: str = ""
-) -> Axes:
+def _(found: Validation, ax: Axes | None = None, *, measure: AnyMeasure | None = None, label: str = "") -> Axes:
     """Draw one measure, by default the first: a row per learner with apparent and corrected values and the parts."""
     asked = found.measure_named(measure)
     rows = np.flatnonzero(found.measure == asked.key)
@@ -43,7 +40,7 @@ def _(
             ax.annotate(
                 shown(corrected), (corrected, place), (0, 7), textcoords="offset points", ha="center", fontsize=SMALL
             )
-    ideal = getattr(asked, "ideal", None)
+    ideal = asked.ideal
     if ideal is not None:
         ax.axvline(ideal, color=GREY["line"], linewidth=0.9, zorder=0.5, label="_ideal")
     _write_legend(ax, None if found.folds is None else "sites" if found.method == "leave-one-site-out" else "folds")

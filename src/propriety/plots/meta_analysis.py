@@ -8,13 +8,12 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 
-from propriety.inference.measures import Measure
+from propriety.inference.measures.reading import AnyMeasure
 from propriety.inference.meta_analysis import MetaAnalysis
 from propriety.number_words import capitalized, percent
 from propriety.plots.drawable_names import LONGEST_ROW, drawable, drawable_list
 from propriety.plots.drawing import COLORS, GREY, SMALL, draw, new_axes, write_title
 from propriety.plots.names import measure_and_merit
-from propriety.rules.rule import Rule
 
 # Right ends of the columns of numbers, in points to the left and to the right of the axes.
 EVENTS, CASES, VALUES, WEIGHTS = -8, -48, 132, 178
@@ -36,7 +35,7 @@ def _(
     found: MetaAnalysis,
     ax: Axes | None = None,
     *,
-    measure: Measure | Rule | str | None = None,
+    measure: AnyMeasure | None = None,
     model: str | None = None,
     label: str = "",
 ) -> Axes:
@@ -52,7 +51,7 @@ def _(
         site = {name: column[place] for name, column in sites.items()}
         _draw_site(ax, place, site, names, float(sites["weight"].max()))
     _draw_summary(ax, found, row, names, rows + 0.5)
-    ideal = getattr(asked, "ideal", None)
+    ideal = asked.ideal
     if ideal is not None:
         ax.axvline(ideal, color=GREY["line"], linewidth=0.9, zorder=0.5, label="_ideal")
     _write_heads(ax, found, names, has_events="events" in sites)

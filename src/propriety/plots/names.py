@@ -12,7 +12,7 @@ from matplotlib.axis import Axis
 from matplotlib.legend import Legend
 
 from propriety.inference.comparison_words import merit_in_words
-from propriety.inference.measures import Measure
+from propriety.inference.measures.measure import Measure
 from propriety.number_words import capitalized
 from propriety.plots.drawable_names import plain
 
@@ -59,7 +59,7 @@ def measure_and_merit(measure: Measure, more: str = "") -> str:
 
     Examples
     --------
-    >>> from propriety.inference.measures import MeanScore
+    >>> from propriety.inference.measures.of_means import MeanScore
     >>> measure_and_merit(MeanScore(), ", 95% confidence interval")
     'Brier score, 95% confidence interval (lower is better)'
     """

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from propriety.errors import InputValueError
-from propriety.inference.measures import NetBenefit
+from propriety.inference.measures.of_means import NetBenefit
 from propriety.inference.slice_table import TOO_FEW, Slices
 from propriety.plots.drawable_names import LONGEST_ROW, drawable_list, plain, visible
 from propriety.plots.drawing import (

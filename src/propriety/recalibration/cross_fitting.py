@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from propriety.errors import InputValueError
-from propriety.inference.measures import MeanScore
+from propriety.inference.measures.of_means import MeanScore
 from propriety.ledger.key_index import KeyIndex
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.moments import OUTCOME, Moments, Sums, blocks_of_series

@@ -19,7 +19,7 @@ from propriety.inference.bootstrap import Drawing
 from propriety.inference.comparison import Comparison, compare_of
 from propriety.inference.dependence import Estimates, student
 from propriety.inference.design_effects import design_effect
-from propriety.inference.measures import MeanScore
+from propriety.inference.measures.of_means import MeanScore
 from propriety.inference.verdicts import holm, verdicts_of
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import Data

@@ -16,7 +16,7 @@ from scipy.special import expit, ndtri
 
 from propriety import checks
 from propriety.errors import InputTypeError, InputValueError, Wording
-from propriety.inference.measures import MeanScore
+from propriety.inference.measures.of_means import MeanScore
 from propriety.inference.segment_columns import Cut
 from propriety.inference.segment_lattice import Lattice, Place
 from propriety.inference.segment_law import SMALLEST

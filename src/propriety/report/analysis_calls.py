@@ -7,7 +7,7 @@ from typing import Any
 from propriety.evaluation.calls import EACH, written
 from propriety.evaluation.evaluation import Evaluation
 from propriety.evaluation.problem import RANKED
-from propriety.inference.measures import Skill
+from propriety.inference.measures.of_means import Skill
 from propriety.inference.slice_table import Slices
 from propriety.rules.families import BRIER
 

@@ -15,7 +15,7 @@ from propriety.decisions.roc import OperatingPoints
 from propriety.errors import UNDEFINED
 from propriety.evaluation.evaluation import Evaluation
 from propriety.inference.comparison import compare_of
-from propriety.inference.measures import NetBenefit
+from propriety.inference.measures.of_means import NetBenefit
 from propriety.number_words import percent
 from propriety.plots.gains import plot_gains, plot_lifts, plot_precision_recall
 from propriety.report import readings

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from propriety.evaluation.evaluation import Evaluation
 from propriety.evaluation.group_calibration import GroupCalibration
 from propriety.inference.calibration_words import direction_words
-from propriety.inference.measures import NetBenefit
+from propriety.inference.measures.of_means import NetBenefit
 from propriety.inference.slice_table import Slices, group_names
 from propriety.inference.verdicts import Names
 from propriety.report import texts

@@ -13,7 +13,8 @@ from propriety.evaluation.evaluation import Evaluation
 from propriety.evaluation.problem import Problem
 from propriety.inference.comparison import Comparison
 from propriety.inference.comparison_words import listed, verdict_in_words
-from propriety.inference.measures import MeanScore, Measure, Skill
+from propriety.inference.measures.measure import Measure
+from propriety.inference.measures.of_means import MeanScore, Skill
 from propriety.inference.verdicts import merit_of
 from propriety.number_words import capitalized, percent
 from propriety.report import readings, texts

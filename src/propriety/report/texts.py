@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from propriety.evaluation.calls import Calls
 from propriety.inference.comparison_words import listed
-from propriety.inference.measures import Measure
+from propriety.inference.measures.measure import Measure
 from propriety.inference.verdicts import merit_of
 
 SCORES = "The models are ranked by the {headline}. Each estimate is followed by its {level} confidence interval."
@@ -132,7 +132,7 @@ def merits_words(measures: Iterable[Measure]) -> str:
     """
     good: dict[str, list[str]] = {"Lower is better": [], "Higher is better": [], "Ideal values": []}
     for measure in measures:
-        ideal, merit = getattr(measure, "ideal", None), merit_of(measure)
+        ideal, merit = measure.ideal, merit_of(measure)
         if ideal is not None:
             good["Ideal values"].append(f"{measure.label} {ideal:g}")
         elif merit is not None:

@@ -5,36 +5,31 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from propriety.errors import InputTypeError, InputValueError
-from propriety.inference.measures import MeanScore, Measure
+from propriety.inference.measures.keys import measure_of
+from propriety.inference.measures.measure import Measure
+from propriety.inference.measures.of_means import MeanScore
 from propriety.rules.rule import Rule
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.frames import first_repeated
 
 OfTable: TypeAlias = Callable[[ForecastTable], float]
+AnyMeasure: TypeAlias = Measure | Rule | OfTable | str  # What stands for a measure: its short name is a text.
 
 
-@dataclass(frozen=True, slots=True)
-class _Own:
+@dataclass(frozen=True, repr=False)
+class _Own(Measure):
     """A measure given as the user's own function of a table, which does not say whether higher is better."""
 
     function: OfTable
 
-    higher_is_better: ClassVar[None] = None
-
-    @property
-    def key(self) -> str:
-        """The name of the function."""
-        return str(getattr(self.function, "__name__", type(self.function).__name__))
-
-    @property
-    def label(self) -> str:
-        """The name of the function as text."""
-        return self.key.replace("_", " ")
+    def __post_init__(self) -> None:
+        name = str(getattr(self.function, "__name__", type(self.function).__name__))
+        self.declare(key=name, label=name.replace("_", " "))
 
     def __repr__(self) -> str:
         return self.key
@@ -94,6 +89,8 @@ def read_measure(measure: Any, argument: str = "measure") -> Measure:
     >>> read_measure(lambda table: table.event_rate).key
     '<lambda>'
     """
+    if isinstance(measure, str):
+        return measure_of(measure, argument)
     if isinstance(measure, Rule):
         return MeanScore(measure)
     if isinstance(measure, type):
@@ -113,5 +110,5 @@ def read_measure(measure: Any, argument: str = "measure") -> Measure:
         law,
         argument=argument,
         offender=f"got {type(measure).__name__}",
-        hint="pass Brier(), Skill(Log()), AreaUnderRoc(), NetBenefit(0.1), ...",
+        hint='pass "auc", "net_benefit_at_0.1", Skill(Log()), ...; derive its class from propriety.measures.Measure.',
     )

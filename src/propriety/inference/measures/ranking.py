@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
 
 from propriety import checks
 from propriety.calibration.bands import rate_limits
@@ -12,14 +11,14 @@ from propriety.checks import is_number
 from propriety.decisions.roc import roc_curve, top_k
 from propriety.errors import InputTypeError, InputValueError
 from propriety.inference.area_limits import area_limits
-from propriety.inference.measures import Influence
+from propriety.inference.measures.measure import Influence, Measure
 from propriety.rules.weights import read_range
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.pooling import running_sum
 
 
-@dataclass(frozen=True, slots=True)
-class AreaUnderRoc:
+@dataclass(frozen=True)
+class AreaUnderRoc(Measure):
     """Probability that an event has a higher forecast than a non-event, with ties counting half; higher is better.
 
     Examples
@@ -28,12 +27,12 @@ class AreaUnderRoc:
     0.75
     """
 
-    key: ClassVar[str] = "auc"
-    label: ClassVar[str] = "area under the ROC curve"
-    higher_is_better: ClassVar[bool] = True
-    scale: ClassVar[str] = "logit"
+    key = "auc"
+    label = "area under the ROC curve"
+    higher_is_better = True
+    scale = "logit"
     # Events and non-events are two samples, as in DeLong's error.
-    by_outcome: ClassVar[bool] = True
+    by_outcome = True
 
     def value(self, table: ForecastTable) -> float:
         """Return the area."""
@@ -53,8 +52,8 @@ class AreaUnderRoc:
         return Influence((below - area) * (weight / events), (above - area) * (weight / non_events))
 
 
-@dataclass(frozen=True, slots=True)
-class PartialArea:
+@dataclass(frozen=True)
+class PartialArea(Measure):
     """Concordant partial area of the forecasts in a range, as in `RocCurve.partial_area`; higher is better.
 
     Parameters
@@ -72,29 +71,21 @@ class PartialArea:
     low: float
     high: float
 
-    higher_is_better: ClassVar[bool] = True
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    higher_is_better = True
+    range = (0.0, 1.0)
 
     def __post_init__(self) -> None:
         read_range((self.low, self.high), "(low, high)")
-
-    @property
-    def key(self) -> str:
-        """Short name of the measure with the range."""
-        return f"partial_auc_from_{self.low!r}_to_{self.high!r}"
-
-    @property
-    def label(self) -> str:
-        """Name of the measure with the range."""
-        return f"partial area under the ROC curve for forecasts from {self.low!r} to {self.high!r}"
+        label = f"partial area under the ROC curve for forecasts from {self.low!r} to {self.high!r}"
+        self.declare(key=f"partial_auc_from_{self.low!r}_to_{self.high!r}", label=label)
 
     def value(self, table: ForecastTable) -> float:
         """Return the concordant partial area."""
         return float(roc_curve(table).partial_area(self.low, self.high).balanced_average_accuracy)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TopKNetBenefit:
+@dataclass(frozen=True, kw_only=True)
+class TopKNetBenefit(Measure):
     """Net benefit of acting on the k highest forecasts, as in `propriety.top_k`; higher is better.
 
     Parameters
@@ -118,8 +109,8 @@ class TopKNetBenefit:
     k: float | None = None
     share: float | None = None
 
-    higher_is_better: ClassVar[bool] = True
-    bounds: ClassVar[tuple[float, float]] = (-math.inf, 1.0)
+    higher_is_better = True
+    range = (-math.inf, 1.0)
 
     def __post_init__(self) -> None:
         checks.number(self.thresholds, "thresholds", above=0.0, below=1.0)
@@ -128,19 +119,11 @@ class TopKNetBenefit:
         if (self.k is None) == (self.share is None):
             law = f"exactly one of k and share must be given; got k={self.k!r} and share={self.share!r}"
             raise InputValueError(law)
-        if self.share is not None and not (is_number(self.share) and 0.0 < self.share <= 1.0):
-            raise InputValueError("must lie in (0, 1]", argument="share", offender=f"got {self.share!r}")
-
-    @property
-    def key(self) -> str:
-        """Short name of the measure with the capacity."""
-        return f"net_benefit_of_{self.k:g}" if self.share is None else f"net_benefit_of_share_{self.share:g}"
-
-    @property
-    def label(self) -> str:
-        """Name of the measure with the capacity."""
+        if self.share is not None:
+            checks.number(self.share, "share", above=0.0, most=1.0)
+        key = f"net_benefit_of_{self.k:g}" if self.share is None else f"net_benefit_of_share_{self.share:g}"
         highest = f"{self.k:g} highest" if self.share is None else f"highest {self.share:.4g} of all"
-        return f"net benefit of acting on the {highest}"
+        self.declare(key=key, label=f"net benefit of acting on the {highest}")
 
     def value(self, table: ForecastTable) -> float:
         """Return the net benefit."""

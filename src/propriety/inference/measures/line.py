@@ -1,95 +1,42 @@
-"""Measures of calibration: observed/expected, intercept, slope, and the distance from a smooth curve."""
+"""Cox's line: the intercept and the slope of the log-odds of the event on those of the forecast."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from scipy.special import expit, logit
 
 from propriety.calibration.calibration_test import log_weight_ratio, weighted_variance
 from propriety.calibration.logistic import CoxLine, cox_line
-from propriety.calibration.smooth_calibration import calibration_index
 from propriety.errors import UNDEFINED, InputValueError
-from propriety.inference.measures import Influence, MeanScore
+from propriety.inference.measures.measure import Influence, Measure
 from propriety.result import Floats
 from propriety.tables.forecast_table import ForecastTable
 
 VarianceOf: TypeAlias = Callable[[Floats], Floats]
 
 
-@dataclass(frozen=True, slots=True)
-class ObservedExpected:
-    """Observed/expected events; 1 if the forecasts are right on average, above 1 if they are too low.
+class _OfLine(Measure):
+    """The common part of the coefficients of Cox's line, which has no place for forecasts of exactly 0 or 1."""
 
-    References
-    ----------
-    Debray et al. (2019), doi:10.1177/0962280218785504.
+    higher_is_better = False
 
-    Examples
-    --------
-    >>> ObservedExpected().value(ForecastTable.from_predictions([0, 1, 1], [0.25, 0.5, 0.25]))
-    2.0
-    """
-
-    key: ClassVar[str] = "observed_expected"
-    label: ClassVar[str] = "observed/expected"
-    higher_is_better: ClassVar[bool] = False
-    ideal: ClassVar[float] = 1.0
-    scale: ClassVar[str] = "log"
-
-    def value(self, table: ForecastTable) -> float:
-        """Return the ratio."""
-        if table.mean_forecast == 0.0:
-            raise InputValueError("observed/expected needs forecasts above 0; all are 0")
-        return table.event_rate / table.mean_forecast
-
-    def influence(self, table: ForecastTable) -> Influence:
-        """Return the derivative of the ratio of two means."""
-        ratio, expected = self.value(table), table.mean_forecast
-        with np.errstate(over="ignore"):  # Forecasts of almost 0.
-            return Influence((1.0 - ratio * table.forecast) / expected, -ratio * table.forecast / expected)
+    def left_out(self, table: ForecastTable) -> str:
+        """Say how many forecasts have no log-odds."""
+        certain = (table.forecast == 0.0) | (table.forecast == 1.0)
+        if not certain.any():
+            return ""
+        unit = "of the weight has" if table.is_weighted else "of the cases have"
+        share = 100.0 * float(table.weights[certain].sum()) / table.weight
+        return f"{share:.3g}% {unit} a forecast of exactly 0 or 1, which has no log-odds and is left out"
 
 
-@dataclass(frozen=True, slots=True)
-class PredictedActual:
-    """Predicted/actual events, the "calibration" of click models; 1 if the forecasts are right on average.
-
-    It is the inverse of `ObservedExpected`: above 1, the forecasts are too high.
-
-    References
-    ----------
-    He et al. (2014), doi:10.1145/2648584.2648589.
-
-    Examples
-    --------
-    >>> PredictedActual().value(ForecastTable.from_predictions([0, 1, 1], [0.25, 0.5, 0.25]))
-    0.5
-    """
-
-    key: ClassVar[str] = "predicted_actual"
-    label: ClassVar[str] = "predicted/actual"
-    higher_is_better: ClassVar[bool] = False
-    ideal: ClassVar[float] = 1.0
-    scale: ClassVar[str] = "log"
-
-    def value(self, table: ForecastTable) -> float:
-        """Return the ratio."""
-        if not table.events.any():
-            raise InputValueError("predicted/actual needs events; there are no events")
-        return table.mean_forecast / table.event_rate
-
-    def influence(self, table: ForecastTable) -> Influence:
-        """Return the derivative of the ratio of two means."""
-        ratio, rate = self.value(table), table.event_rate
-        return Influence((table.forecast - ratio) / rate, table.forecast / rate)
-
-
-@dataclass(frozen=True, slots=True)
-class CalibrationIntercept:
+@dataclass(frozen=True)
+class CalibrationIntercept(_OfLine):
     r"""Intercept a of :math:`\operatorname{logit} P(Y = 1) = a + \operatorname{logit} p`; 0 if calibrated.
 
     Forecasts of exactly 0 or 1 have no log-odds and are left out; the note of an estimate says how many. The error of
@@ -106,10 +53,9 @@ class CalibrationIntercept:
     -1.0986
     """
 
-    key: ClassVar[str] = "calibration_intercept"
-    label: ClassVar[str] = "calibration intercept"
-    higher_is_better: ClassVar[bool] = False
-    ideal: ClassVar[float] = 0.0
+    key = "calibration_intercept"
+    label = "calibration intercept"
+    ideal = 0.0
 
     def value(self, table: ForecastTable) -> float:
         """Return the intercept."""
@@ -124,8 +70,8 @@ class CalibrationIntercept:
         return _error(table, variance_of, slope=False)
 
 
-@dataclass(frozen=True, slots=True)
-class CalibrationSlope:
+@dataclass(frozen=True)
+class CalibrationSlope(_OfLine):
     r"""Slope b of :math:`\operatorname{logit} P(Y = 1) = a + b \operatorname{logit} p`; 1 if calibrated.
 
     Forecasts of exactly 0 or 1 have no log-odds and are left out; the note of an estimate says how many.
@@ -141,10 +87,9 @@ class CalibrationSlope:
     0.0
     """
 
-    key: ClassVar[str] = "calibration_slope"
-    label: ClassVar[str] = "calibration slope"
-    higher_is_better: ClassVar[bool] = False
-    ideal: ClassVar[float] = 1.0
+    key = "calibration_slope"
+    label = "calibration slope"
+    ideal = 1.0
 
     def value(self, table: ForecastTable) -> float:
         """Return the slope."""
@@ -157,34 +102,6 @@ class CalibrationSlope:
     def error_of_independent(self, table: ForecastTable, variance_of: VarianceOf | None = None) -> float:
         """Return the standard error, from the variance of outcomes at the fitted rates."""
         return _error(table, variance_of, slope=True)
-
-
-@dataclass(frozen=True, slots=True)
-class IntegratedCalibrationIndex:
-    """Mean distance between the forecasts and their smooth calibration curve, ICI; lower is better.
-
-    The curve and the interval are those of `ReliabilityCurve.smooth`. Noise inflates the value.
-
-    References
-    ----------
-    Austin & Steyerberg (2019), doi:10.1002/sim.8281.
-
-    Examples
-    --------
-    >>> y, p = ([0] * 9 + [1]) * 20 + ([0] * 4 + [1] * 6) * 20, [0.2] * 200 + [0.4] * 200
-    >>> round(IntegratedCalibrationIndex().value(ForecastTable.from_predictions(y, p)), 4)
-    0.15
-    """
-
-    key: ClassVar[str] = "ici"
-    label: ClassVar[str] = "integrated calibration index"
-    higher_is_better: ClassVar[bool] = False
-    compare_instead: ClassVar[MeanScore] = MeanScore()
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
-
-    def value(self, table: ForecastTable) -> float:
-        """Return the mean distance."""
-        return calibration_index(table, self.key)
 
 
 def _line(table: ForecastTable, *, slope: bool) -> CoxLine:

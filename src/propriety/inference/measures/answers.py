@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betainc
 
+from propriety import checks
 from propriety.calibration.bands import rate_limits
-from propriety.checks import is_number
 from propriety.diagnostics.retention import Answers, answers_of
-from propriety.errors import InputValueError
 from propriety.inference.estimates import FEWEST, counted, too_narrow
-from propriety.inference.measures import Influence
+from propriety.inference.measures.measure import HALF, Influence, Measure
 from propriety.result import Floats
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.pooling import running_sum
@@ -22,17 +20,14 @@ from propriety.tables.pooling import running_sum
 TINY = 1e-12  # Replaces zero answers, for which the beta distribution is not defined.
 
 
-class _OfAnswers:
+class _OfAnswers(Measure):
     """The common part of measures of answers and their confidence."""
 
-    __slots__ = ()
-
     threshold: float
-    # For class probabilities, the answer is the most likely class; see `answers_ledger`.
-    of_answers: ClassVar[bool] = True
+    of_answers = True  # For class probabilities, the answer is the most likely class; see `answers_ledger`.
 
     def __post_init__(self) -> None:
-        _check_share("threshold", self.threshold)
+        checks.number(self.threshold, "threshold", least=0.0, most=1.0)
 
     def _answers(self, table: ForecastTable) -> Answers:
         return answers_of(table, self.threshold)
@@ -47,18 +42,47 @@ class _OfAnswers:
         return too_narrow(f"based on {' and '.join(few)}") if few else ""
 
 
-def _check_share(argument: str, value: object) -> None:
-    if not (is_number(value) and 0.0 <= value <= 1.0):  # type: ignore[operator]  # a number
-        raise InputValueError("must lie in [0, 1]", argument=argument, offender=f"got {value!r}")
-
-
 def _by_row(answers: Answers, moves: tuple[Floats, Floats]) -> Influence:
     """Return the influence by row of the table, where a right answer is an event or not."""
     right, wrong = (of_step[answers.step] for of_step in moves)
     return Influence(np.where(answers.is_event, right, wrong), np.where(answers.is_event, wrong, right))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
+class Accuracy(_OfAnswers):
+    """Share of the answers that are right; higher is better.
+
+    It says nothing about the probabilities, and is high for rare events if nobody is ever said to have one.
+
+    Parameters
+    ----------
+    threshold : float
+        For forecasts of one event, the probability from which the answer is the event.
+
+    Examples
+    --------
+    >>> Accuracy().value(ForecastTable.from_predictions([0, 1, 0, 1], [0.1, 0.3, 0.6, 0.8]))
+    0.5
+    """
+
+    threshold: float = HALF
+
+    key = "accuracy"
+    higher_is_better = True
+    range = (0.0, 1.0)
+
+    def value(self, table: ForecastTable) -> float:
+        """Return the share."""
+        return 1.0 - self._answers(table).error_rate
+
+    def influence(self, table: ForecastTable) -> Influence:
+        """Return whether an answer is right, less the accuracy."""
+        right = (table.forecast >= self.threshold).astype(np.float64)
+        value = self.value(table)
+        return Influence(right - value, 1.0 - right - value)
+
+
+@dataclass(frozen=True)
 class AreaUnderRiskCoverage(_OfAnswers):
     r"""Area under the risk-coverage curve, AURC: the mean risk over all coverages; lower is better.
 
@@ -86,11 +110,11 @@ class AreaUnderRiskCoverage(_OfAnswers):
 
     threshold: float = 0.5
 
-    key: ClassVar[str] = "aurc"
-    label: ClassVar[str] = "area under the risk-coverage curve"
-    higher_is_better: ClassVar[bool] = False
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    scale: ClassVar[str] = "log"
+    key = "aurc"
+    label = "area under the risk-coverage curve"
+    higher_is_better = False
+    range = (0.0, 1.0)
+    scale = "log"
 
     def value(self, table: ForecastTable) -> float:
         """Return the area."""
@@ -102,7 +126,7 @@ class AreaUnderRiskCoverage(_OfAnswers):
         return _by_row(answers, answers.moves_of_mean_risk())
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class AreaUnderGeneralizedRiskCoverage(_OfAnswers):
     r"""Area under the generalized risk-coverage curve, AUGRC; lower is better.
 
@@ -132,11 +156,11 @@ class AreaUnderGeneralizedRiskCoverage(_OfAnswers):
 
     threshold: float = 0.5
 
-    key: ClassVar[str] = "augrc"
-    label: ClassVar[str] = "area under the generalized risk-coverage curve"
-    higher_is_better: ClassVar[bool] = False
-    bounds: ClassVar[tuple[float, float]] = (0.0, 0.5)
-    scale: ClassVar[str] = "log"
+    key = "augrc"
+    label = "area under the generalized risk-coverage curve"
+    higher_is_better = False
+    range = (0.0, 0.5)
+    scale = "log"
 
     def value(self, table: ForecastTable) -> float:
         """Return the area."""
@@ -148,7 +172,7 @@ class AreaUnderGeneralizedRiskCoverage(_OfAnswers):
         return _by_row(answers, answers.moves_of_mean_joint_risk())
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class AccuracyAtCoverage(_OfAnswers):
     """Accuracy of the most confident answers, a given share of all; higher is better.
 
@@ -171,24 +195,14 @@ class AccuracyAtCoverage(_OfAnswers):
     coverage: float
     threshold: float = 0.5
 
-    higher_is_better: ClassVar[bool] = True
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    higher_is_better = True
+    range = (0.0, 1.0)
 
     def __post_init__(self) -> None:
-        # The class is named because a slots dataclass replaces the class that a bare super() refers to.
-        _OfAnswers.__post_init__(self)
-        if not (is_number(self.coverage) and 0.0 < self.coverage <= 1.0):
-            raise InputValueError("must lie in (0, 1]", argument="coverage", offender=f"got {self.coverage!r}")
-
-    @property
-    def key(self) -> str:
-        """Short name of the measure with the coverage."""
-        return f"accuracy_at_coverage_{float(self.coverage)!r}"
-
-    @property
-    def label(self) -> str:
-        """Name of the measure with the coverage."""
-        return f"accuracy at a coverage of {float(self.coverage)!r}"
+        super().__post_init__()
+        checks.number(self.coverage, "coverage", above=0.0, most=1.0)
+        share = repr(float(self.coverage))
+        self.declare(key=f"accuracy_at_coverage_{share}", label=f"accuracy at a coverage of {share}")
 
     def value(self, table: ForecastTable) -> float:
         """Return the accuracy."""
@@ -203,7 +217,7 @@ class AccuracyAtCoverage(_OfAnswers):
         return rate_limits(value, self.coverage * table.effective_n, level)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CoverageAtAccuracy(_OfAnswers):
     """Largest share of cases that can be answered with a given accuracy; higher is better.
 
@@ -227,22 +241,14 @@ class CoverageAtAccuracy(_OfAnswers):
     accuracy: float
     threshold: float = 0.5
 
-    higher_is_better: ClassVar[bool] = True
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    higher_is_better = True
+    range = (0.0, 1.0)
 
     def __post_init__(self) -> None:
-        _OfAnswers.__post_init__(self)
-        _check_share("accuracy", self.accuracy)
-
-    @property
-    def key(self) -> str:
-        """Short name of the measure with the accuracy."""
-        return f"coverage_at_accuracy_{float(self.accuracy)!r}"
-
-    @property
-    def label(self) -> str:
-        """Name of the measure with the accuracy."""
-        return f"coverage at an accuracy of {float(self.accuracy)!r}"
+        super().__post_init__()
+        checks.number(self.accuracy, "accuracy", least=0.0, most=1.0)
+        share = repr(float(self.accuracy))
+        self.declare(key=f"coverage_at_accuracy_{share}", label=f"coverage at an accuracy of {share}")
 
     def value(self, table: ForecastTable) -> float:
         """Return the coverage."""

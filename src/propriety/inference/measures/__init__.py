@@ -1,0 +1,1 @@
+"""Measures: numbers of a forecast table, and what they declare about themselves."""

@@ -1,0 +1,321 @@
+"""Measures made of means of one per-case function: mean scores, regret, net benefit, skill, and any of your own."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from propriety.errors import InputTypeError, InputValueError, Wording
+from propriety.inference.measures.measure import Influence, Measure, Scale, checked_range
+from propriety.ledger.moments import OUTCOME, Moments
+from propriety.result import Floats
+from propriety.rules.families import BRIER, BoundedBrier, Elementary
+from propriety.rules.functions import MeanNetLoss, NetLoss
+from propriety.rules.rule import ClassRule, Rule, binary_rule, check_rule
+from propriety.rules.scoring import losses_of_table, mean_score, skill_score, weighted_sum
+from propriety.rules.weights import Thresholds, read_thresholds
+from propriety.tables.forecast_table import ForecastTable
+
+STEP = 1e-6  # Of the numerical derivative of a function of means.
+
+
+@dataclass(frozen=True, kw_only=True)
+class OfMeans(Measure):
+    """A function of the event rate and of the means of one per-case function with and without the event.
+
+    Tjur's R2, sensitivity, PPV, kappa, lift and many others are such functions. Given the outcome, the contribution of
+    a case is linear in the per-case function, so limits, comparisons and groups follow from the declaration.
+
+    Parameters
+    ----------
+    key : str
+        A short name, for columns, gates and files.
+    rule : Rule
+        The per-case function.
+    of : callable
+        The number, from the event rate and the means of `rule` with and without the event.
+    label, higher_is_better, ideal, scale, range
+        As in `Measure`.
+
+    Examples
+    --------
+    >>> from propriety.rules.functions import Excess
+    >>> tjur = OfMeans(key="tjur_r2", rule=Excess(), of=lambda rate, event, other: (1 - event) + other)
+    >>> table = ForecastTable.from_predictions([0, 1, 1], [0.25, 0.5, 0.75])
+    >>> tjur.value(table), tjur.influence(table).event.round(3)
+    (0.375, array([-0.562, -0.188,  0.188]))
+    """
+
+    key: str
+    rule: Rule
+    of: Callable[[float, float, float], float] = field(repr=False)
+    label: str = ""
+    higher_is_better: bool | None = None
+    ideal: float | None = None
+    scale: Scale = "identity"
+    range: tuple[float, float] = (-math.inf, math.inf)
+
+    def __post_init__(self) -> None:
+        check_rule(self.rule)
+        found = checked_range(self.key, self.scale, self.range, self.ideal)
+        self.declare(label=self.label or self.key.replace("_", " "), range=found)
+
+    def value(self, table: ForecastTable) -> float:
+        """Return the number for a table."""
+        return float(self.of(*_means(table, self.rule)))
+
+    def influence(self, table: ForecastTable) -> Influence:
+        """Return the influence of cases, from the derivatives of the function of means."""
+        rate, event, other = means = _means(table, self.rule)
+        steps = np.diag([min(STEP, rate / 2.0, (1.0 - rate) / 2.0), STEP, STEP])
+        by_rate, by_event, by_other = (
+            (self.of(*(means + step)) - self.of(*(means - step))) / (2.0 * step.sum()) for step in steps
+        )
+        without, happened = losses_of_table(table, self.rule)
+        moved = (1.0 - rate) * by_rate + by_event * (happened - event) / rate
+        return Influence(moved, -rate * by_rate + by_other * (without - other) / (1.0 - rate))
+
+
+def _means(table: ForecastTable, rule: Rule) -> Floats:
+    """Return the event rate, and the mean of a per-case function with the event and without it."""
+    sides = zip((table.events, table.non_events), losses_of_table(table, rule)[::-1], strict=True)
+    both = [(float(weight.sum()), weighted_sum(loss, weight)) for weight, loss in sides]
+    if not all(total for total, _ in both):
+        raise InputValueError("the measure needs cases with and without the event; all outcomes are the same")
+    return np.array([table.event_rate, *(total / weight for weight, total in both)])
+
+
+@dataclass(frozen=True)
+class _OfRule(Measure):
+    """The common part of measures under a scoring rule."""
+
+    rule: Rule = BRIER
+
+    def __post_init__(self) -> None:
+        check_rule(self.rule)
+
+
+class _Mean(Measure):
+    """The mean of a per-case function, or the negative mean if its `sign` is -1."""
+
+    rule: Rule
+    sign: float = 1.0
+
+    def value(self, table: ForecastTable) -> float:
+        """Return the mean."""
+        return self.sign * float(mean_score(table, rule=self.rule)) + 0.0
+
+    def influence(self, table: ForecastTable) -> Influence:
+        """Return the deviation of the loss from its mean."""
+        losses = losses_of_table(table, self.rule)[::-1]
+        score = _mean_of(table, losses)
+        with np.errstate(invalid="ignore"):  # Infinite losses.
+            return Influence(*(self.sign * (own - score) for own in losses))
+
+    def of_moments(self, moments: Moments, classes: int | None) -> Moments:
+        """Return the moments of the losses with their sign."""
+        del classes
+        if self.sign == 1.0:
+            return moments
+        return replace(moments, **{name: self.sign * getattr(moments, name) for name in ("mean", "lean", "even_cubes")})
+
+    def range_of(self, classes: int | None) -> tuple[float, float]:
+        """Return the range of the rule."""
+        claims = self.rule.properties(classes)
+        if claims.best is None or claims.worst is None:
+            return -math.inf, math.inf
+        least, most = sorted((self.sign * claims.best, self.sign * claims.worst))
+        return least, most
+
+
+@dataclass(frozen=True)
+class MeanScore(_Mean, _OfRule):
+    """Mean loss under a rule; lower is better. Wherever a measure is expected, a rule can be passed instead.
+
+    Parameters
+    ----------
+    rule : Rule
+        The scoring rule, by default the Brier score.
+
+    Examples
+    --------
+    >>> table = ForecastTable.from_predictions([0, 1], [0.2, 0.6])
+    >>> MeanScore().label, round(MeanScore().value(table), 6)
+    ('Brier score', 0.1)
+    """
+
+    higher_is_better = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.declare(key=self.rule.name, label=self.rule.label)
+
+
+@dataclass(frozen=True)
+class _AtThresholds(_Mean):
+    """A measure of acting at a threshold, or its mean over a threshold range."""
+
+    thresholds: Thresholds
+
+    def __post_init__(self) -> None:
+        found = read_thresholds(self.thresholds)
+        if found is None:
+            raise InputTypeError("must be a number or a pair (low, high)", argument="thresholds", got=None)
+        self.declare(thresholds=found)
+
+    def where(self, gap: str) -> str:
+        """Return the thresholds as text, such as "at 0.2"."""
+        if isinstance(self.thresholds, tuple):
+            low, high = self.thresholds
+            return gap.join(("from", repr(low), "to", repr(high)))
+        return gap.join(("at", repr(self.thresholds)))
+
+
+@dataclass(frozen=True)
+class Regret(_AtThresholds):
+    """Mean regret of acting on forecasts that reach a threshold, as in `propriety.regret_curve`; lower is better.
+
+    Parameters
+    ----------
+    thresholds : float or (float, float)
+        The probability at which somebody would act, or the range to average over.
+
+    Examples
+    --------
+    >>> table = ForecastTable.from_predictions([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8])
+    >>> round(Regret(0.2).value(table), 6), round(Regret((0.25, 0.5)).value(table), 6)
+    (0.05, 0.16875)
+    """
+
+    higher_is_better = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        at = self.thresholds
+        rule = BoundedBrier(*at) if isinstance(at, tuple) else Elementary(at)
+        self.declare(key=f"regret_{self.where('_')}", label=f"regret {self.where(' ')}", rule=rule)
+
+
+@dataclass(frozen=True)
+class NetBenefit(_AtThresholds):
+    """Net benefit of acting on forecasts that reach a threshold, as in `propriety.decision_curve`; higher is better.
+
+    Parameters
+    ----------
+    thresholds : float or (float, float)
+        The probability at which somebody would act, or the range to average over, which must end below 1.
+
+    Notes
+    -----
+    At one threshold, intervals of independent, unweighted cases count one more event and one more non-event
+    (`limits_of_net_benefit`, `error_of_difference`), so that there is an interval even if nobody is acted on. In
+    simulations of 400 samples each, with calibrated forecasts from a beta distribution, 95% intervals of the net
+    benefit had a coverage of 100% with 300 cases and 98% with 1,000 at a threshold of 0.3 with 7% events, 95% with 400
+    cases at 0.1 with 5% events, and 94 to 96% in three other designs; without the addition it was 86, 89 and 93%, and
+    94 to 97%. For differences between two models it was 95 to 99%. For a range, and with weights, clusters, periods or
+    censoring, intervals are those of other means.
+
+    Examples
+    --------
+    >>> table = ForecastTable.from_predictions([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8])
+    >>> NetBenefit(0.2).value(table), round(NetBenefit((0.1, 0.3)).value(table), 6)
+    (0.4375, 0.435857)
+    """
+
+    higher_is_better = True
+    sign = -1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        at = self.thresholds
+        rule = MeanNetLoss(*at) if isinstance(at, tuple) else NetLoss(at)
+        self.declare(key=f"net_benefit_{self.where('_')}", label=f"net benefit {self.where(' ')}", rule=rule)
+
+
+@dataclass(frozen=True)
+class Skill(_OfRule):
+    """Share of the loss of the constant event rate that the forecast saves, as in `propriety.skill_score`.
+
+    Parameters
+    ----------
+    rule : Rule
+        The scoring rule, by default the Brier score.
+
+    Examples
+    --------
+    >>> table = ForecastTable.from_predictions([0, 1], [0.2, 0.6])
+    >>> Skill().label, round(Skill().value(table), 6)
+    ('Brier skill', 0.6)
+    """
+
+    higher_is_better = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        most = 1.0 if self.rule.properties().best == 0.0 else math.inf  # A loss of 0 has the skill 1.
+        self.declare(key=f"{self.rule.name}_skill", label=f"{self.rule.short} skill", range=(-math.inf, most))
+
+    def value(self, table: ForecastTable) -> float:
+        """Return the skill."""
+        return float(skill_score(table, rule=self.rule))
+
+    def has_formula(self, classes: int | None) -> bool:
+        """Whether the rule is proper: then the rates minimise the mean loss of a constant forecast."""
+        return bool(self.rule.properties(classes).proper)
+
+    def influence(self, table: ForecastTable) -> Influence:
+        r"""Return :math:`-(l_i - (S / R)\, r_i) / R`, with the mean losses S of the model and R of the event rate."""
+        losses = losses_of_table(table, self.rule)[::-1]
+        loss = binary_rule(self.rule).loss
+        constant = [float(loss(np.array([table.event_rate]), event=event)[0]) for event in (True, False)]
+        score, against = _mean_of(table, losses), _mean_of(table, constant)
+        return Influence(
+            *(-(own - score / against * other) / against for own, other in zip(losses, constant, strict=True))
+        )
+
+    def of_moments(self, moments: Moments, classes: int | None) -> Moments:
+        r"""Return the moments of :math:`1 - S / R - (l_i - (S / R)\, r_i) / R`, whose mean is the skill of a model.
+
+        S and R are the mean losses of the model and of the constant forecast, l and r those of a case; r is the same
+        for all cases with one outcome. For a pair of models, S and l are differences, and the 1 is omitted.
+        """
+        outcome = np.array(moments.index.column(OUTCOME), dtype=np.intp)
+        by_outcome = moments.over(OUTCOME)
+        shares = np.zeros(classes or 2)  # Including classes that never happened.
+        shares[np.array(by_outcome.index.column(OUTCOME), dtype=np.intp)] = by_outcome.weight / by_outcome.weight.sum()
+        losses = _constant_losses(self.rule, shares, classes)[outcome]
+        against = float((losses * moments.weight).sum() / moments.weight.sum())
+        if not 0.0 < against < math.inf:
+            law = f"the reference must have a positive, finite loss; its mean is {against!r}"
+            raise InputValueError(law, hint=Wording("{y_true} holds one class only?"))
+        ratio = moments.means / against
+        ratio = np.where(np.isfinite(ratio), ratio, 0.0)  # An infinite mean stays infinite.
+        whole = np.where(np.arange(len(ratio)) < len(moments.models), 1.0, 0.0)
+        mean = whole - ratio - (moments.mean - ratio * losses[:, None]) / against
+        return replace(
+            moments,
+            mean=mean,
+            lean=-moments.lean / against,
+            spread=moments.spread / against**2,
+            even_squares=moments.even_squares / against**2,
+            even_cubes=-moments.even_cubes / against**3,
+        )
+
+
+def _mean_of(table: ForecastTable, losses: Sequence[Floats | float]) -> float:
+    """Return the mean of losses with the event and without it."""
+    sides = zip(losses, (table.events, table.non_events), strict=True)
+    return sum(weighted_sum(np.asarray(own), weight) for own, weight in sides) / table.weight
+
+
+def _constant_losses(rule: Rule, shares: Floats, classes: int | None) -> Floats:
+    """Return the loss of the constant forecast of these shares for each outcome."""
+    if classes is None:
+        loss = binary_rule(rule).loss
+        return np.array([float(np.asarray(loss(np.array([shares[1]]), event=event)).item()) for event in (False, True)])
+    assert isinstance(rule, ClassRule)  # noqa: S101  (for the type checker; the moments are of classes)
+    columns = [np.full(len(shares), share) for share in shares]
+    return np.asarray(rule.class_case_loss(columns, np.arange(len(shares))))
