@@ -78,12 +78,11 @@ DIFFERENT = {
         ),
     },
     "measures": {
-        "Sequence[object] = ()": "`evaluate` adds measures to its own",
-        "Sequence[Measure | Rule] = ()": "`validate` reports those that are usual for an event, or for classes",
-        "Sequence[Measure | Rule] = (Brier(), ObservedExpected(), AreaUnderRoc())": (
+        "Sequence[AnyMeasure] = ()": "`evaluate` adds measures to its own, `validate` to those that are usual",
+        "Sequence[AnyMeasure] = (Brier(), ObservedExpected(), AreaUnderRoc())": (
             "`before_labels` reports measures that the expected events determine"
         ),
-        "Sequence[Measure | Rule] = (ObservedExpected(), CalibrationSlope(), AreaUnderRoc(), Brier())": (
+        "Sequence[AnyMeasure] = (ObservedExpected(), CalibrationSlope(), AreaUnderRoc(), Brier())": (
             "`meta_analysis` reports those that are usual for a risk model in new sites"
         ),
     },

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
@@ -57,7 +58,14 @@ def compared_answers(ledger: Ledger, measure: Measure) -> tuple[Ledger, Any]:
     right = {model: chunk.outcome for model, chunk in answers.items()}
     event, forecasts = forecasts_of_answers(right, {model: chunk.forecast for model, chunk in answers.items()})
     of_first = replace(cases, outcome=event, forecasts=forecasts)
-    return Ledger.of_source(of_first, ledger.events), replace(measure, threshold=HALF)
+    return Ledger.of_source(of_first, ledger.events), _read_at(measure, HALF)
+
+
+def _read_at(measure: Measure, threshold: float) -> Measure:
+    """Return a measure of answers that reads forecasts at another threshold."""
+    found = copy(measure)
+    found.declare(threshold=threshold)
+    return found
 
 
 def answers_of_one(ledger: Ledger, model: str | None, measure: Measure) -> tuple[Ledger, Any]:
@@ -66,7 +74,7 @@ def answers_of_one(ledger: Ledger, model: str | None, measure: Measure) -> tuple
     if cases is None or not cases.has_outcomes_by_model:
         return ledger, measure
     own = Ledger.of_source(cases.of(ledger.one_model(model)), ledger.events)
-    return own, replace(measure, threshold=0.0) if measure.of_answers else measure
+    return own, _read_at(measure, 0.0) if measure.of_answers else measure
 
 
 def answers_of_table(ledger: Ledger, model: str) -> Ledger:
