@@ -32,6 +32,11 @@ def check(measure: AnyMeasure) -> None:
     measure : Measure, Rule or callable
         The measure, or what stands for one.
 
+    Notes
+    -----
+    The derivative is that of the value by the weight of a case, in samples of 90 cases with and without weights. An
+    influence may differ from it by a share of 2 / n, as that of the area under the risk-coverage curve does.
+
     Examples
     --------
     >>> from propriety.inference.measures.ranking import AreaUnderRoc

@@ -45,8 +45,8 @@ class OfMeans(Measure):
     >>> from propriety.rules.functions import Excess
     >>> tjur = OfMeans(key="tjur_r2", rule=Excess(), of=lambda rate, event, other: (1 - event) + other)
     >>> table = ForecastTable.from_predictions([0, 1, 1], [0.25, 0.5, 0.75])
-    >>> tjur.value(table), tjur.influence(table).event.round(3)
-    (0.375, array([-0.562, -0.188,  0.188]))
+    >>> tjur.value(table), tjur.influence(table).event.round(2)
+    (0.375, array([-0.56, -0.19,  0.19]))
     """
 
     key: str
