@@ -8,7 +8,7 @@ import propriety as pr
 from propriety.calibration.logistic import fit_logistic
 from propriety.inference.fitted_outcomes import fitted_error
 from propriety.inference.influence import errors_of_table, influence_in
-from propriety.inference.measures import MeanScore
+from propriety.inference.measures.of_means import MeanScore
 from propriety.tables.forecast_table import ForecastTable
 
 PREVALENCE, EVENTS, OTHERS = 0.02, 100, 200
