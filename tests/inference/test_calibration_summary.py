@@ -11,7 +11,7 @@ from scipy.special import expit, logit
 
 import propriety as pr
 from propriety import estimate
-from propriety.calibration import cox_line
+from propriety.calibration import logistic
 from propriety.calibration.logistic import LogisticFit
 from propriety.errors import InputTypeError, InputValueError, MissingValuesError
 from propriety.inference import calibration_summary as module
@@ -306,7 +306,7 @@ def test_weights_that_are_those_of_cases_and_controls_are_noted():
 
 def test_a_fit_that_did_not_come_to_rest_is_told(monkeypatch):
     restless = LogisticFit(coefficients=np.zeros(2), covariance=np.eye(2), converged=False)
-    monkeypatch.setattr(cox_line, "fit_logistic", lambda *data: restless)
+    monkeypatch.setattr(logistic, "fit_logistic", lambda *data: restless)
     found = summarised(*sample(50))
     assert math.isnan(found.intercept.value)
     assert math.isnan(found.slope.value)
