@@ -13,11 +13,10 @@ from scipy.special import expit, logit, ndtr, ndtri
 
 import propriety as pr
 from propriety.errors import InputValueError
-from propriety.inference.area_limits import area_limits
 from propriety.inference.dependence import hac
 from propriety.inference.estimates import limits_of
 from propriety.inference.estimation import estimate
-from propriety.inference.measures.ranking import AreaUnderRoc
+from propriety.inference.measures.ranking import AreaUnderRoc, area_limits
 from propriety.tables.forecast_table import ForecastTable
 
 # Albumin, total protein, K-G score and outcome of the patients with ovarian cancer of DeLong, DeLong & Clarke-Pearson

@@ -24,7 +24,6 @@ from paired_sample import (
 from scipy import stats
 
 import propriety as pr
-from propriety.inference.area_limits import area_limits
 from propriety.inference.dependence import hac
 from propriety.inference.estimates import censoring_note, few, make_estimate, units_of, without_limits
 from propriety.inference.fitted_outcomes import fitted_error, fitted_error_of_pair
@@ -41,6 +40,7 @@ from propriety.inference.influence import (
 )
 from propriety.inference.measures.measure import Influence
 from propriety.inference.measures.of_means import MeanScore, NetBenefit, Skill
+from propriety.inference.measures.ranking import area_limits
 from propriety.inference.paired_tests import (
     paired_by_bootstrap,
     paired_by_influence,

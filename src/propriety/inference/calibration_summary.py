@@ -20,11 +20,11 @@ from propriety.inference.bootstrap import Drawing
 from propriety.inference.calibration_testing import calibration_test_of, recalibrated_test_of
 from propriety.inference.estimates import Estimate, censoring_note
 from propriety.inference.estimation import estimate_or_note
-from propriety.inference.index_estimates import ONLY_INDEPENDENT
 from propriety.inference.measures.line import CalibrationIntercept, CalibrationSlope
 from propriety.inference.measures.measure import Measure
 from propriety.inference.measures.parts import Miscalibration
 from propriety.inference.measures.ratios import ObservedExpected
+from propriety.inference.part_estimates import ONLY_INDEPENDENT
 from propriety.inference.recalibration_gain import RecalibrationGain
 from propriety.inference.uncertain_forecasts import without_certain
 from propriety.inference.verdicts import holm

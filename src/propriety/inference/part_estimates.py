@@ -1,4 +1,4 @@
-"""Bias-corrected miscalibration and discrimination, with intervals."""
+"""Distances from a curve fitted to the same cases: miscalibration, discrimination and ICI, corrected or drawn."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from propriety.calibration.blocks import pool_adjacent_violators
 from propriety.calibration.calibration_errors import group_starts
 from propriety.calibration.calibration_test import null_scores
 from propriety.calibration.decomposition import FixedForecasts, proper_binary_rule
+from propriety.calibration.smooth_calibration import smooth_calibration_of
 from propriety.calibration.squared_distance import squared_distance
 from propriety.inference.bootstrap import Drawing, in_blocks, in_canonical_order
 from propriety.inference.dependence import sums_of_units
@@ -44,6 +45,8 @@ WORK = 10_000_000  # Most outcomes of weighted cases drawn for one interval.
 FEWEST_DRAWS = 20  # Enough to estimate a mean and a spread, compared with the width of the interval.
 MATERIAL = 0.2  # Jumps are noted if they account for this share of an interval.
 DISPERSED = 1.5  # With a larger variance of the scores of fine shapes, clusters may look like jumps.
+OF_INDEX = "draws of the coefficients of a spline"
+ONLY_INDEPENDENT = "the interval is only known for independent cases"
 JUMPS = "the event rate seems to jump between neighbouring forecasts: the interval may be too narrow"
 
 Part: TypeAlias = Literal["miscalibration", "discrimination"]
@@ -269,3 +272,25 @@ def _weighted_outcomes(
         return event, other
 
     return outcomes
+
+
+def estimate_index(ledger: Ledger, model: str, measure: Measure, *, level: float, drawing: Drawing) -> Estimate:
+    """Estimate the index; see `ReliabilityCurve.smooth`. The draws need independent cases."""
+    found = smooth_calibration_of(ledger.table(model), level=level, n_resamples=drawing.n_resamples, seed=drawing.seed)
+    found = found if ledger.dependence is None else found.without_limits(ONLY_INDEPENDENT)
+    value, low, high = found.index(measure.key)
+    return Estimate(
+        value=value,
+        low=low,
+        high=high,
+        standard_error=math.nan,
+        level=level,
+        method=OF_INDEX,
+        measure=measure,
+        n=ledger.n,
+        units=units_of(ledger),
+        note=found.note,
+        dropped=ledger.dropped,
+        n_resamples=drawing.n_resamples,
+        seed=drawing.seed,
+    )

@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.inference.index_estimates import ONLY_INDEPENDENT
 from propriety.inference.measures.measure import Measure
+from propriety.inference.part_estimates import ONLY_INDEPENDENT
 from propriety.inference.verdicts import Names, holm
 from propriety.ledger.key_index import KeyIndex
 from propriety.result import Floats, Result

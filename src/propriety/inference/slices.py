@@ -19,13 +19,13 @@ from propriety.inference.estimates import censoring_note
 from propriety.inference.estimation import check_event
 from propriety.inference.group_counts import FEW_OTHERS, approximate, counts_of_groups, others_of
 from propriety.inference.group_tests import against_the_rest, group_means
-from propriety.inference.index_estimates import ONLY_INDEPENDENT
 from propriety.inference.mean_estimates import measured_moments
 from propriety.inference.measures.measure import Measure
 from propriety.inference.measures.of_means import MeanScore, NetBenefit
 from propriety.inference.measures.parts import IntegratedCalibrationIndex
 from propriety.inference.measures.reading import AnyMeasure, read_measure
 from propriety.inference.net_benefit_errors import net_benefit_limits
+from propriety.inference.part_estimates import ONLY_INDEPENDENT
 from propriety.inference.slice_estimates import count_answers, estimate_groups
 from propriety.inference.slice_table import INFINITE, Slices, group_names, holm_in_family, stacked_slices
 from propriety.inference.verdicts import Names

@@ -10,10 +10,9 @@ from propriety.calibration.calibration_errors import expected_calibration_error
 from propriety.calibration.decomposition import decompose_table, proper_binary_rule
 from propriety.calibration.smooth_calibration import calibration_index
 from propriety.inference.estimates import Estimate, without_limits
-from propriety.inference.index_estimates import estimate_index
 from propriety.inference.measures.measure import Measure
 from propriety.inference.measures.of_means import MeanScore
-from propriety.inference.part_estimates import Part, estimate_part
+from propriety.inference.part_estimates import Part, estimate_index, estimate_part
 from propriety.ledger.ledger import Ledger
 from propriety.rules.families import BRIER
 from propriety.rules.rule import Rule
