@@ -15,6 +15,7 @@ from propriety.report.cells import places_for
 from propriety.result import Floats, Result
 from propriety.rules.weights import UniformWeight, read_range
 from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.table_laws import check_same_cases
 
 # Finer where thresholds are low, as they are for rare and serious events; every step is a round number.
 STEPS = np.concatenate([np.arange(20) / 1000, np.arange(4, 20) / 200, np.arange(10, 101) / 100])
@@ -139,6 +140,7 @@ def threshold_ranking(
     (0.16875, 0.16875)
     """
     low, high = (0.0, 1.0) if thresholds is None else read_range(thresholds)
+    check_same_cases(tables)
     grid = np.unique(np.concatenate([STEPS, [low, high]]))
     first = next(iter(tables.values()))
     always, never = 0.5 * grid**2, grid - 0.5 * grid**2
