@@ -14,7 +14,8 @@ EVENT_OF_CLASSES = Wording(
 JSON = Wording("must be JSON", "json")
 KNOWN_OUTCOMES = Wording("must hold known outcomes; those by a horizon are weighted for censoring", "known-outcomes")
 MISSING = Wording("must not hold missing values (NaN, None, NA or masked)", "no-missing-values")
-NO_CASE = Wording("{y_true} and {y_proba} must hold at least one case; both are empty", "some-case")
+NOT_EMPTY = Wording("must not be empty", "not-empty")
+NO_CASE = Wording("{y_true} and {y_proba} must hold at least one case; both are empty", "no-case")
 NO_WEIGHT = Wording("must be positive for at least one case; all are 0", "some-weight")
 NUMBERS = Wording("must hold real numbers", "real-numbers")
 ONE_ENTRY = Wording("must be an array with one entry per case", "one-entry-per-case")
@@ -27,7 +28,7 @@ PARQUET = Wording("must be a whole Parquet file", "parquet")
 SAME_INDEX = "{first} and {argument} carry different indices, so their rows may not belong together"
 SAME_LENGTH = Wording("{y_true} and {argument} must be equally long", "same-length")
 SAME_ROWS = Wording("must return the same rows in every query; they changed between two queries", "same-rows")
-SOME_CASE = Wording("must hold at least one case", "not-empty")
+SOME_CASE = Wording("must hold at least one case", "one-case")
 TWO_OUTCOMES = Wording("must name the two outcomes of a binary {y_proba}", "two-outcomes")
 UNIT = Wording("must lie in [0, 1]", "unit-interval")
 WEIGHT = Wording("must be finite and not negative", "finite-not-negative")
@@ -114,3 +115,8 @@ def probabilities_of(estimator: object) -> Wording:
 def something_to_merge(what: str) -> Wording:
     """Return the demand that there is something to add."""
     return Wording("at least one {what} is needed to merge; there is none", "something-to-merge", what=what)
+
+
+def all_classes(number: int) -> Wording:
+    """Return the demand on the splits that a classifier is fitted to."""
+    return Wording("must have all {number} classes in each training set", "all-classes", number=number)

@@ -95,7 +95,7 @@ def test_finer_cells_without_suppression_give_narrower_bounds():
 def test_measures_without_bounds_are_refused():
     private = pr.coarsen(pr.condense([0, 1, 0, 1], [0.1, 0.8, 0.3, 0.6]), smallest=1)
     for measure in (pr.measures.CalibrationSlope(), lambda table: table.event_rate):
-        with pytest.raises(InputTypeError, match="must be one of a proper rule"):
+        with pytest.raises(InputTypeError, match="must be a proper rule"):
             pr.measure_bounds(private, measure)
     with pytest.raises(InputTypeError, match="PrivateLedger"):
         pr.measure_bounds(pr.condense([0, 1], [0.2, 0.7]))

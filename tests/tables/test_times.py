@@ -63,7 +63,7 @@ def test_booleans_are_no_times(call):
 
 def test_booleans_are_no_follow_up_and_no_days():
     with pytest.raises(
-        InputTypeError, match=r"time must hold numbers; got booleans\. Hint: are time and event swapped"
+        InputTypeError, match=r"time must hold real numbers; got booleans\. Hint: are time and event swapped"
     ):
         pr.censored(FLAGS, Y, horizons=0.5)
     with pytest.raises(InputTypeError, match="made must hold dates or numbers of days"):

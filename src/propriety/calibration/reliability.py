@@ -89,7 +89,7 @@ class ReliabilityCurve(Result):
         try:
             places = np.asarray(forecast, dtype=np.float64)
         except (TypeError, ValueError) as error:
-            raise InputTypeError("must be numbers", argument="forecast", offender=str(error)) from error
+            raise InputTypeError(demands.NUMBERS, argument="forecast", offender=str(error)) from error
         return np.interp(places, ends, rates, left=np.nan, right=np.nan)
 
     def with_consistency_band(

@@ -148,7 +148,7 @@ def _check_new(added: Sequence[str], schema: Iterable[str]) -> None:
     names = {name.lower(): name for name in schema}
     for one in added:
         if not one:
-            raise InputValueError("must not be empty", argument="--name")
+            raise InputValueError(demands.NOT_EMPTY, argument="--name")
         if one.lower() in names:
             law = f"must not be the name of an existing column; got {one!r}"
             other = names[one.lower()]

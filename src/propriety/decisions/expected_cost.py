@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from propriety import checks
+from propriety import checks, demands
 from propriety.decisions.agreement import labels_at, read_decisions
 from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.result import Floats, Result, Score
@@ -174,7 +174,7 @@ def cost_matrix(cost: Cost, labels: Sequence[Any] | None = None) -> Floats:
     reading = read_array(cost, "cost")
     matrix = reading.values
     if matrix.dtype.kind not in "biuf":
-        raise InputTypeError("must hold numbers", argument="cost", offender=f"got {matrix.dtype}")
+        raise InputTypeError(demands.NUMBERS, argument="cost", offender=f"got {matrix.dtype}")
     square = matrix.ndim == 2 and matrix.shape[0] == matrix.shape[1] >= 2
     if not square or (classes is not None and len(matrix) != classes):
         law = f"must have a row and a column for each of the {classes or 'K'} classes"
@@ -183,7 +183,7 @@ def cost_matrix(cost: Cost, labels: Sequence[Any] | None = None) -> Floats:
     if bad.any():
         row, column = (int(place[0]) for place in np.nonzero(bad))
         offender = f"is {matrix[row, column].item()!r}"
-        law = "must be finite and not negative"
+        law = demands.WEIGHT
         hint = "if costs are negative because they are gains, add a constant to the row; this changes no decision."
         count = f"{bad.sum()} of {bad.size}"
         raise InputValueError(law, argument="cost", row=row, column=column, offender=offender, count=count, hint=hint)

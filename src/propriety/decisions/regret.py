@@ -289,7 +289,7 @@ def area_under_regret(forecast: Floats, events: Floats, non_events: Floats, weig
 
 def _read_act_at(act_at: float) -> float:
     if not isinstance(act_at, int | float | np.integer | np.floating):
-        raise InputTypeError("must be a number", argument="act_at", got_type=act_at)
+        raise InputTypeError("must be one threshold", argument="act_at", got_type=act_at)
     return float(read_grid(act_at, "act_at")[0])
 
 

@@ -491,11 +491,11 @@ def by_bins(table: ForecastTable, bins: int | ArrayLike) -> Pairs:
 
 def _read_edges(bins: object) -> Floats:
     edges = read_array(bins, "bins").values
-    law = "bins must be a whole number, or edges that rise from 0 to 1"
+    law = "must be a whole number, or edges that rise from 0 to 1"
     if edges.dtype.kind not in "iuf" or edges.ndim != 1 or len(edges) < 2:
-        raise InputTypeError(f"{law}; got shape {edges.shape} of {edges.dtype}")
+        raise InputTypeError(law, argument="bins", offender=f"got shape {edges.shape} of {edges.dtype}")
     if not (edges[0] == 0.0 and edges[-1] == 1.0 and (np.diff(edges) > 0.0).all()):
-        raise InputValueError(f"{law}; got {edges.tolist()}")
+        raise InputValueError(law, argument="bins", got=edges.tolist())
     return edges.astype(np.float64)
 
 

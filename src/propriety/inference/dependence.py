@@ -68,8 +68,8 @@ def check_periods(periods: Sequence[Any], horizon: int | None) -> None:
     if horizon is None:
         return
     if isinstance(horizon, bool) or not isinstance(horizon, int | np.integer) or not 1 <= horizon < len(periods):
-        law = f"horizon must be a whole number from 1 to the number of periods minus one, {len(periods) - 1:,}"
-        raise InputValueError(f"{law}; got {horizon!r}")
+        law = f"must be a whole number from 1 to the number of periods minus one, {len(periods) - 1:,}"
+        raise InputValueError(law, argument="horizon", got=horizon)
 
 
 def hac(parts: Floats, *, horizon: int | None = None) -> tuple[Floats, Floats]:

@@ -146,8 +146,8 @@ def _bounds(measure: Measure, cells: _Cells) -> tuple[float, float]:
     if measure.sign is not None and measure.rule is not None and _falls(measure.rule):
         ends = sorted(measure.sign * _mean(measure.rule, cells, largest=largest) for largest in (False, True))
         return ends[0], ends[1]
-    known = "a proper rule, NetBenefit, Regret, ObservedExpected, PredictedActual, CalibrationIntercept, AreaUnderRoc"
-    raise InputTypeError(f"must be one of {known}", argument="measure", offender=f"got {measure.label}")
+    known = "a proper rule, NetBenefit, Regret, ObservedExpected, PredictedActual, CalibrationIntercept or AreaUnderRoc"
+    raise InputTypeError(f"must be {known}", argument="measure", offender=f"got {measure.label}")
 
 
 def _falls(rule: Rule) -> bool:

@@ -119,8 +119,7 @@ class Plan(Result):
         >>> {criterion: round(width, 3) for criterion, width in found.items()}
         {'observed_expected': 0.344, 'calibration_slope': 0.41, 'auc': 0.09}
         """
-        if not is_number(n) or not n > 0.0:
-            raise InputValueError("must be a positive number", argument="n", got=n)
+        checks.number(n, "n", above=0.0)
         own = n * self.share / self.design_effect
         return {key: curve(own) for key, curve in zip(self.criterion.tolist(), self.curves, strict=True)}
 
@@ -338,8 +337,8 @@ def _smallest(reached: Callable[[float], float], width: float) -> float:
 
 def _miscalibration(slope: float | None, ratio: float | None) -> tuple[float, float]:
     for name, value in (("slope", slope), ("observed_expected", ratio)):
-        if value is not None and not (is_number(value) and 0.0 < value < math.inf):
-            raise InputValueError("must be a positive number", argument=name, got=value)
+        if value is not None:
+            checks.number(value, name, above=0.0, below=math.inf)
     return 1.0 if slope is None else slope, 1.0 if ratio is None else ratio
 
 

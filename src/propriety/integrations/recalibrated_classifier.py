@@ -311,7 +311,7 @@ def _checked_folds(splits: list[tuple[Any, Any]], codes: NDArray[np.intp], *, tr
         np.add.at(times, np.arange(len(codes))[test], 1)
         seen = len(np.unique(codes[train]))
         if trained and seen < number:
-            law = f"must have all {number} classes in each training set"
+            law: str = demands.all_classes(number)
             hint = "use fewer or stratified folds."
             raise InputValueError(
                 law, argument="cv", offender=f"the training set of fold {place} has {seen}", hint=hint

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from propriety import demands
 from propriety.errors import InputValueError
 
 ROUNDING = 1e-6  # Sums of weights depend on the order of the cases.
@@ -15,7 +16,7 @@ ROUNDING = 1e-6  # Sums of weights depend on the order of the cases.
 def check_any(curves: Mapping[Any, Any], argument: str = "curves") -> None:
     """Raise an error if there is nothing to draw."""
     if not curves:
-        raise InputValueError("must not be empty", argument=argument)
+        raise InputValueError(demands.NOT_EMPTY, argument=argument)
 
 
 def check_same(curves: Mapping[Any, Any], what: str, value_of: Callable[[Any], Any], argument: str = "curves") -> None:

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from propriety import demands
 from propriety.errors import InputTypeError, InputValueError, UnsupportedOperationError, Wording
 from propriety.recalibration.maps import RecalibrationMap, checked_floor, checked_number, log_odds
 from propriety.recalibration.written_maps import (
@@ -293,7 +294,7 @@ def _inside(values: NDArray[Any], column: str, label: Label) -> NDArray[np.bool_
         try:
             numbers = values.astype(np.float64)
         except (TypeError, ValueError) as error:
-            raise InputTypeError("must hold numbers", argument=laws.named_key(column)) from error
+            raise InputTypeError(demands.NUMBERS, argument=laws.named_key(column)) from error
         return (numbers > low) & (numbers <= high)
     return np.array([one == label for one in values.reshape(-1).tolist()], dtype=np.bool_).reshape(values.shape)
 

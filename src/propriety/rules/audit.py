@@ -468,7 +468,7 @@ def _truths(truth: float | Sequence[float] | NDArray[Any] | None, classes: int |
     try:
         given: NDArray[np.float64] = np.asarray(truth, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise InputTypeError("must be numbers", argument="truth", got=truth) from error
+        raise InputTypeError(demands.NUMBERS, argument="truth", got=truth) from error
     if given.ndim == 0:
         given = np.array([1.0 - given, given])
     if given.shape != (classes or 2,) or not (given >= 0.0).all() or abs(given.sum() - 1.0) > TOLERANCE:

@@ -293,7 +293,7 @@ def _constant_table(table: ForecastTable, reference: object) -> ForecastTable:
         law = f"the reference of a table must be a rate; got {type(rate).__name__}"
         raise InputTypeError(law, hint="compare with another forecast from predictions.")
     if not 0.0 <= rate <= 1.0:  # type: ignore[operator]  # a number
-        raise InputValueError("must lie in [0, 1]", argument="reference", got=rate)
+        raise InputValueError(demands.UNIT, argument="reference", got=rate)
     sums: dict[str, Any] = {name: getattr(table, name).sum(keepdims=True) for name in COLUMNS[1:]}
     return ForecastTable(forecast=np.array([rate], dtype=np.float64), **sums, n=table.n, n_events=table.n_events)
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaln, xlog1py, xlogy
 
-from propriety import checks
+from propriety import checks, demands
 from propriety.checks import is_number
 from propriety.errors import InputTypeError, InputValueError, UnsupportedOperationError
 from propriety.result import Floats
@@ -290,14 +290,14 @@ def read_grid(grid: ArrayLike, argument: str = "grid") -> Floats:
         # A copy, because curves keep their thresholds; `numpy.array` makes none of PyArrow's arrays.
         values = np.atleast_1d(np.asarray(grid, dtype=np.float64).copy())
     except (TypeError, ValueError) as error:
-        raise InputTypeError("must be numbers", argument=argument, offender=str(error)) from error
+        raise InputTypeError(demands.NUMBERS, argument=argument, offender=str(error)) from error
     if values.ndim != 1 or len(values) == 0:
         law = "must be a number or a 1-D array"
         raise InputValueError(law, argument=argument, offender=f"got shape {values.shape}")
     bad = ~((values >= 0.0) & (values <= 1.0))
     if bad.any():
         offender = f"entry {int(bad.argmax())} is {values[bad][0].item()!r}"
-        raise InputValueError("must lie in [0, 1]", argument=argument, offender=offender)
+        raise InputValueError(demands.UNIT, argument=argument, offender=offender)
     return values
 
 
@@ -447,14 +447,14 @@ def _read_densities(densities: ArrayLike) -> Floats:
     try:
         return np.asarray(densities, dtype=np.float64).copy()
     except (TypeError, ValueError) as error:
-        raise InputTypeError("must be numbers", argument="densities", offender=str(error)) from error
+        raise InputTypeError(demands.NUMBERS, argument="densities", offender=str(error)) from error
 
 
 def _check_densities(densities: Floats, thresholds: Floats) -> None:
     bad = ~((densities >= 0.0) & (densities < math.inf))
     if bad.any():
         offender = f"at {thresholds[bad][0].item():g} it is {densities[bad][0].item()!r}"
-        raise InputValueError("must be finite and not negative", argument="weight", offender=offender)
+        raise InputValueError(demands.WEIGHT, argument="weight", offender=offender)
 
 
 def _check_total(total: float) -> None:

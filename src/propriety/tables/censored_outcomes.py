@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from propriety import demands
+from propriety import checks, demands
 from propriety.checks import is_number
 from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.result import Floats, Result
@@ -88,7 +88,7 @@ class CensoredOutcomes(Result):
         """Return the outcomes by one of the horizons."""
         places = np.flatnonzero(self.horizon == horizon) if is_number(horizon) else np.array([], dtype=np.intp)
         if not len(places):
-            raise InputValueError(f"must be one of {self.horizon.tolist()}", argument="horizon", got=horizon)
+            checks.choice(horizon, "horizon", self.horizon.tolist())
         one = slice(int(places[0]), int(places[0]) + 1)
         columns: dict[str, Any] = {name: column[one] for name, column in self.columns().items()}
         return replace(self, **columns, known=self.known[one])
@@ -289,8 +289,8 @@ def _sample_weights(reading: Reading) -> Floats:
 def _follow_up(given: Mapping[str, Reading]) -> tuple[FollowUp, NDArray[np.bool_], NDArray[np.bool_]]:
     """Check the follow-up; return it, the events and the competing events."""
     if given["time"].values.dtype == np.bool_:
-        law, hint = "must hold numbers", Wording("are {time} and {event} swapped?")
-        raise InputTypeError(law, argument="time", offender="got booleans", hint=hint)
+        hint = Wording("are {time} and {event} swapped?")
+        raise InputTypeError(demands.NUMBERS, argument="time", offender="got booleans", hint=hint)
     times = _numbers(given["time"])
     wrong = ~(np.isfinite(times) & (times >= 0.0))
     if wrong.any():
@@ -315,10 +315,10 @@ def _numbers(reading: Reading) -> Floats:
         laws.refuse_missing(reading.argument, absent, hint=demands.CENSORED_MISSING_HINT)
     values = numbers_of(reading, None).astype(np.float64)
     if not values.size:
-        raise InputValueError("must hold at least one case", argument=reading.argument, offender="it is empty")
+        raise InputValueError(demands.SOME_CASE, argument=reading.argument, offender="it is empty")
     if values.ndim != 1:
         offender = f"got shape {values.shape}"
-        raise InputValueError("must be 1-D, one entry per case", argument=reading.argument, offender=offender)
+        raise InputValueError(demands.ONE_COLUMN, argument=reading.argument, offender=offender)
     return values
 
 

@@ -88,7 +88,7 @@ def read_lazy_cases(  # noqa: PLR0913  (the columns, the labels, and how they ar
     columns = {model: (own,) if isinstance(own, str) else tuple(own) for model, own in forecasts.items()}
     classes = _number_of_classes(columns)
     if ordered and classes is None:
-        raise InputValueError("belongs to three or more classes; the forecasts are of one event", argument="ordered")
+        raise InputValueError(demands.ORDERED_EVENT, argument="ordered")
     if classes is not None and pos_label is not None:
         raise laws.event_of_classes()
     named = () if labels is None else distinct_labels(labels)

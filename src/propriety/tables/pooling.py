@@ -8,6 +8,7 @@ from typing import NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from propriety import demands
 from propriety.errors import InputValueError
 from propriety.result import Floats
 from propriety.tables.cases import CHUNK, Cases, Chunk
@@ -32,9 +33,7 @@ def checked(columns: dict[str, Floats]) -> dict[str, Floats]:
     if not len(forecast):
         raise InputValueError("a table must hold at least one case; it is empty")
     if not (forecast[0] >= 0.0 and forecast[-1] <= 1.0):
-        raise InputValueError(
-            "must lie in [0, 1]", argument="forecast", offender=f"it spans {forecast[0]} to {forecast[-1]}"
-        )
+        raise InputValueError(demands.UNIT, argument="forecast", offender=f"it spans {forecast[0]} to {forecast[-1]}")
     weightless = False
     for start in range(0, len(forecast), CHUNK):  # In chunks that fit in cache.
         part = slice(start, start + CHUNK)
@@ -69,7 +68,7 @@ def _refuse_weights(columns: dict[str, Floats], start: int) -> NoReturn:
         bad = ~((weights >= 0.0) & (weights < np.inf))
         if bad.any():
             row, offender = start + int(bad.argmax()), f"is {weights[bad][0].item()!r}"
-            raise InputValueError("must be finite and not negative", argument=name, row=row, offender=offender)
+            raise InputValueError(demands.WEIGHT, argument=name, row=row, offender=offender)
     raise InputValueError("events and non_events must have a finite sum")
 
 

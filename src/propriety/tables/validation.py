@@ -276,7 +276,7 @@ def read_forecast(
     """
     values, names = _numbers_alone(y_proba)
     if len(values) == 0:
-        raise InputValueError("must hold at least one case", argument="y_proba", offender="it is empty")
+        raise InputValueError(demands.SOME_CASE, argument="y_proba", offender="it is empty")
     if values.ndim == 1:
         columns = class_labels(PAIR, labels)
         event = checked_forecast(values, argument="y_proba", tolerance=None)
