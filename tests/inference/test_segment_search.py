@@ -474,7 +474,7 @@ class TestSources:
     def test_need_known_outcomes_of_one_event_and_one_model_without_weights(self):
         by = {"g": ["a", "b"] * 20}
         outcomes = pr.censored(np.arange(1.0, 41.0), np.arange(40) % 3 == 0, horizons=20.0)
-        with pytest.raises(InputTypeError, match="segments need known outcomes"):
+        with pytest.raises(InputTypeError, match="must hold known outcomes"):
             pr.find_segments(pr.cases(outcomes, np.full(40, 0.3), by=by))
         with pytest.raises(InputValueError, match=r"forecasts must be the forecasts of one model.*got 2"):
             pr.find_segments(pr.cases([0, 1] * 20, {"a": [0.3] * 40, "b": [0.3] * 40}, by=by))

@@ -333,7 +333,7 @@ def test_numbers_are_not_labels_that_are_texts(fixed):
     for country in ([3, 3], np.array([np.nan, 2.0]), [dt.date(2026, 1, 1), None]):
         with pytest.raises(InputTypeError, match=r"by\['country'\] must hold texts"):
             fixed([0.5, 0.5], by={"country": country, **others})
-    with pytest.raises(InputTypeError, match=r"by\['age'\] must hold real numbers"):
+    with pytest.raises(InputTypeError, match=r"by\['age'\] must hold numbers"):
         SegmentMap(whole=IdentityMap(), effects=OLD, floor=1e-6)([0.5, 0.5], by={"age": ["50", "60"]})
 
 

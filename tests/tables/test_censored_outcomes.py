@@ -150,7 +150,7 @@ def test_several_horizons_are_used_one_at_a_time():
         pr.brier_score(both, [0.1, 0.2, 0.3])
     alone = pr.censored([1, 2, 3], [1, 0, 0], horizons=2.5)
     assert pr.brier_score(both.at(2.5), [0.1, 0.2, 0.3]) == pr.brier_score(alone, [0.1, 0.2, 0.3])
-    with pytest.raises(InputValueError, match=r"one of \[1\.5, 2\.5\]"):
+    with pytest.raises(InputValueError, match=r"one of 1\.5, 2\.5"):
         both.at(2)
 
 
@@ -221,7 +221,7 @@ def test_a_note_says_if_few_cases_are_followed_up():
 
 def test_a_test_of_known_outcomes_is_rejected():
     outcome = pr.censored([1, 2, 3], [1, 0, 0], horizons=2.5)
-    with pytest.raises(InputValueError, match="needs known outcomes"):
+    with pytest.raises(InputValueError, match="must hold known outcomes"):
         pr.compare(outcome, {"a": [0.1, 0.2, 0.3], "b": [0.2, 0.2, 0.1]}, method="paired t")
 
 
@@ -246,7 +246,7 @@ def test_functions_without_weights_reject_censored_outcomes():
 @pytest.mark.parametrize("horizon", [[2.0], np.array([1.0, 2.0]), "2", None, 5.0])
 def test_an_unknown_horizon_is_named(horizon):
     outcomes = pr.censored([1.0, 2.0, 3.0, 4.0], [1, 0, 1, 1], horizons=[1.5, 2.0])
-    with pytest.raises(InputValueError, match=r"horizon must be one of \[1.5, 2.0\]"):
+    with pytest.raises(InputValueError, match=r"horizon must be one of 1\.5, 2\.0"):
         outcomes.at(horizon)
 
 
