@@ -229,11 +229,11 @@ def check_training(sample: Sample, folds: list[Fold], key: str) -> None:
         if len(held) == len(classes):
             continue
         if key == "site":
-            law = f"must have all {len(classes)} classes outside each site"
+            law: str = f"must have all {len(classes)} classes outside each site"
             offender = f"without site {fold.label!r} there is only {held}"
             hint = "merge this site with another, or leave its cases out."
             raise InputValueError(law, argument="groups", offender=offender, hint=hint)
-        law: str = demands.all_classes(len(classes))
+        law = demands.all_classes(len(classes))
         again = f" of repeat {fold.repeat}" if fold.repeat else ""
         offender = f"that of fold {fold.label}{again} has only {held}"
         hint = 'use fewer or stratified folds, or method="bootstrap".'
