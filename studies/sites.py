@@ -81,7 +81,7 @@ DRAWING = Drawing(1, 0)
 
 def on_scale(measure: Measure, value: np.ndarray) -> np.ndarray:
     """Return values on the scale of the analysis."""
-    return {"log": np.log, "logit": logit}.get(getattr(measure, "scale", ""), np.asarray)(value)
+    return {"log": np.log, "logit": logit}.get(measure.scale, np.asarray)(value)
 
 
 def true_values(design: Design, sites: int, generator: np.random.Generator) -> np.ndarray:
@@ -119,7 +119,7 @@ def estimates(design: Design, sites: int, generator: np.random.Generator) -> np.
     for measure in design.measures:
         found = [estimate_or_note(one, "forecast", measure, drawing=DRAWING) for one in ledgers]
         value, own = np.array([[one.value, one.standard_error] for one in found]).T
-        scale = getattr(measure, "scale", "")
+        scale = measure.scale
         slope = {"log": value, "logit": value * (1.0 - value)}.get(scale, 1.0)
         columns.append([on_scale(measure, value), site_errors(measure, found, counts) / slope, own / slope])
     return np.array(columns)

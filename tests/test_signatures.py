@@ -32,8 +32,8 @@ DIFFERENT = {
         "Data": "analyses of several models also read frames and ledgers",
     },
     "measure": {
-        "AnyMeasure = Brier()": "analyses of one measure take the Brier score unless told otherwise",
-        "AnyMeasure": "`measures.check` tests the one that it is given",
+        "AnyMeasure = Brier()": "analyses of one measure take the Brier score by default",
+        "AnyMeasure": "`measures.check` tests its measure",
     },
     "time": {
         "None = None": "what makes statements about cases refuses it, because it could mean two things",

@@ -35,7 +35,7 @@ def number(
     most: float | None = None,
     hint: str = "",
 ) -> float:
-    """Return a number within the limits, of which `above` and `below` are excluded; `below` infinity is not told.
+    """Return a number within the limits, of which `above` and `below` are excluded.
 
     Examples
     --------

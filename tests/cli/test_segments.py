@@ -127,7 +127,7 @@ def test_what_it_cannot_do_is_said(files, refusal):
     assert "No such option" in refusal("segments", "calm.csv", *CASES, *BY, "--weight", "p")
     assert "they lack ['planet']" in refusal("segments", "calm.csv", *CASES, "--by", "planet")
     pr.condense([0, 1], [0.2, 0.7]).to_parquet(files / "ledger")
-    assert "these are condensed" in refusal("segments", "ledger", *CASES, *BY)
+    assert "these are ledgers" in refusal("segments", "ledger", *CASES, *BY)
     assert "--id cannot be combined" in refusal("recalibrate", "calm.csv", *CASES, *BY, "--id", "age")
 
 

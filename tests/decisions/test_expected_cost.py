@@ -153,7 +153,7 @@ def test_costs_that_are_refused(cost, match):
 
 
 def test_costs_that_are_no_numbers():
-    with pytest.raises(InputTypeError, match="cost must hold numbers"):
+    with pytest.raises(InputTypeError, match="cost must hold real numbers"):
         expected_cost([0, 1], [0, 1], cost=[["a", "b"], ["c", "d"]])
 
 

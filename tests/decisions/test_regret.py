@@ -165,9 +165,9 @@ def test_certain_and_wrong_is_infinite_over_log_odds():
     ("call", "error", "message"),
     [
         (lambda: regret_curve([0, 1], [0.1, 0.2], grid=[0.5, 1.5]), InputValueError, "grid must lie in"),
-        (lambda: regret_curve([0, 1], [0.1, 0.2], grid=["low"]), InputTypeError, "grid must be numbers"),
+        (lambda: regret_curve([0, 1], [0.1, 0.2], grid=["low"]), InputTypeError, "grid must hold real numbers"),
         (lambda: regret_curve([0, 1], [0.1, 0.2], grid=[]), InputValueError, "must be a number or a 1-D array"),
-        (lambda: regret_curve([0, 1], [0.1, 0.2], act_at="half"), InputTypeError, "act_at must be a number"),
+        (lambda: regret_curve([0, 1], [0.1, 0.2], act_at="half"), InputTypeError, "act_at must be one threshold"),
         (lambda: regret_curve([0, 1], [0.1, 0.2], act_at=2.0), InputValueError, "act_at must lie in"),
         (lambda: regret_curve([0, 1], [0.1, 0.2]).area((0.5, 0.5)), InputValueError, "low < high"),
         (lambda: regret_curve([0, 1], [0.1, 0.2]).area(axis="cubic"), InputValueError, "axis must be one of"),

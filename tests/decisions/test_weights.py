@@ -241,7 +241,7 @@ def test_the_h_measure_needs_positive_parameters():
         (([0.2, 0.1], [1.0, 1.0]), InputValueError, "must be in order"),
         (([0.1, 1.2], [1.0, 1.0]), InputValueError, r"grid must lie in \[0, 1\]; entry 1 is 1\.2"),
         (([0.1, 0.2], [1.0, -1.0]), InputValueError, "finite and not negative; at 0.2 it is -1.0"),
-        (([0.1, 0.2], ["a", "b"]), InputTypeError, "densities must be numbers"),
+        (([0.1, 0.2], ["a", "b"]), InputTypeError, "densities must hold real numbers"),
         (([0.1, 0.2], [0.0, 0.0]), InputValueError, "must be positive somewhere"),
         (lambda c: c - 0.5, InputValueError, "weight must be finite and not negative"),
         (lambda c: 0.0, InputValueError, "must be positive somewhere"),

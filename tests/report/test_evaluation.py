@@ -156,7 +156,7 @@ def test_every_measure_stands_in_one_table_of_scores(kind):
     for table in tables:
         own = {name for name in table.columns if name != "model" and "in the sample" not in name}
         assert len(table.call.splitlines()) == len(own)
-        ideal = {measure.label for measure in result.problem.measures if hasattr(measure, "ideal")}
+        ideal = {measure.label for measure in result.problem.measures if measure.ideal is not None}
         assert set(table.best) == own - ideal
     words = " ".join(contents(result)[0].words)
     assert all(measure.label in words for measure in result.problem.measures)

@@ -294,7 +294,7 @@ def test_what_is_no_truth(truth):
 def test_truths_at_their_bounds():
     for truth in (0.0, 1.0, [0.0, 1.0], np.array([0.3, 0.7])):
         assert pr.audit(pr.Brier(), truth=truth)["proper"].holds
-    with pytest.raises(pr.errors.InputTypeError, match="truth must be numbers"):
+    with pytest.raises(pr.errors.InputTypeError, match="truth must hold real numbers"):
         pr.audit(pr.Brier(), truth="often")
     for classes in (True, 2.0, 1, 13, 200):
         with pytest.raises(pr.errors.InputValueError, match="classes must be a whole number from 2 to 12; got"):

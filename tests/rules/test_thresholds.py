@@ -89,7 +89,7 @@ def test_a_grid_is_where_the_curve_is_evaluated(take):
     assert take([0.4, 0.2]).thresholds is None
     with pytest.raises(InputValueError, match=r"grid must lie in \[0, 1\]; entry 1 is 1.5"):
         take([0.5, 1.5])
-    with pytest.raises(InputTypeError, match="grid must be numbers"):
+    with pytest.raises(InputTypeError, match="grid must hold real numbers"):
         take(["low"])
     for shape in ((0,), (1, 2)):
         with pytest.raises(InputValueError, match=rf"grid must be a number or a 1-D array; got shape \({shape[0]}, ?"):

@@ -27,9 +27,9 @@ CATALOGUE = {
         *(own.Regret(0.2), own.Regret((0.1, 0.3)), own.NetBenefit(0.2), own.NetBenefit((0.1, 0.3))),
         *(own.StandardizedNetBenefit(0.2), own.ObservedExpected(), own.PredictedActual()),
         *(own.CalibrationIntercept(), own.CalibrationSlope(), own.IntegratedCalibrationIndex()),
-        *(own.Miscalibration(), own.Discrimination(), own.Miscalibration(pr.Log())),
+        *(own.Miscalibration(), own.Discrimination(), own.Miscalibration(pr.Log()), own.BinnedCalibrationError()),
         *(own.AreaUnderRoc(), own.PartialArea(0.1, 0.6), own.TopKNetBenefit(thresholds=0.2, share=0.1)),
-        *(own.AreaUnderRiskCoverage(), own.AreaUnderGeneralizedRiskCoverage()),
+        *(own.Accuracy(), own.AreaUnderRiskCoverage(), own.AreaUnderGeneralizedRiskCoverage()),
         *(own.AccuracyAtCoverage(0.8), own.CoverageAtAccuracy(0.8)),
     )
 }

@@ -315,8 +315,12 @@ def _of_calibration(problem: DecisionProblem) -> Iterator[Recommendation]:
     yield _event(problem, "reliability curve", f"pr.reliability_curve({problem.data})", shows, CORP)
     tells = "Tests whether the miscalibration is more than sampling noise."
     yield _event(problem, "miscalibration test", f"pr.miscalibration_test({problem.data}, seed=1)", tells, CORP)
+    if not problem.binary:
+        numbers = "One verdict from the events of all classes, their temperature and a shared shape."
+        yield _use("class calibration", "pr.class_calibration(y, P, seed=1)", numbers, COX)
+        return
     numbers = "Observed against expected, intercept and slope, with intervals."
-    yield _event(problem, "calibration summary", f"pr.calibration_summary({problem.data})", numbers, COX)
+    yield _use("calibration summary", f"pr.calibration_summary({problem.data})", numbers, COX)
 
 
 def _decision_curve(problem: DecisionProblem) -> Recommendation:

@@ -121,7 +121,7 @@ def scores_of(rows: Sequence[tuple[str, Estimate, str]], level: float) -> Scores
         },
         higher_is_better=np.array([one.higher_is_better for one in found], dtype=object),
         raw=np.array([math.nan if one.raw is None else one.raw for one in found]),
-        ideal=np.array([getattr(one.measure, "ideal", math.nan) for one in found]),
+        ideal=np.array([math.nan if one.measure.ideal is None else one.measure.ideal for one in found]),
         call=np.array(calls),
         level=level,
     )

@@ -118,7 +118,7 @@ def _parts(problem: Problem) -> dict[str, list[Measure]]:
         elif isinstance(measure, MeanScore | Skill):
             parts[SCORES].append(measure)
         else:
-            parts[CALIBRATION if hasattr(measure, "ideal") else PARTS].append(measure)
+            parts[CALIBRATION if measure.ideal is not None else PARTS].append(measure)
     return parts
 
 
