@@ -121,7 +121,7 @@ def test_the_headline_of_rows_is_what_the_advice_names_first(kind):
 def test_ledgers_of_halves_give_the_numbers_of_their_cases(shared, thresholds, tmp_path):
     options = draws(thresholds=thresholds)
     whole = pr.evaluate(Y, MODELS, **shared, **options)
-    rules = [measure.rule for measure in whole.problem.measures if hasattr(measure, "rule")]
+    rules = [rule for measure in whole.problem.measures for rule in measure.filled]
     for half, name in ((slice(None, 250), "a"), (slice(250, None), "b")):
         own = {key: value[half] for key, value in shared.items() if key != "by"}
         own |= {"by": {key: value[half] for key, value in shared["by"].items()}} if "by" in shared else {}
@@ -372,8 +372,9 @@ def test_one_measure_need_not_be_in_a_list_and_one_that_fits_anyway_is_reported_
         )
     found = pr.evaluate(y, p, measures=pr.Spherical(), seed=1, n_resamples=20).scores
     assert found.measure.tolist() == [*plain.measure.tolist(), "spherical"]
+    assert pr.evaluate(y, p, measures="spherical", seed=1, n_resamples=20).scores.measure.tolist()[-1] == "spherical"
     with pytest.raises(InputTypeError, match="measures must be a rule, a measure or a function of a ForecastTable"):
-        pr.evaluate(y, p, measures="auc")
+        pr.evaluate(y, p, measures=3.0)
 
 
 def test_names_in_arrays_are_names():

@@ -110,8 +110,8 @@ def test_intervals_of_miscalibration_hold_the_truth():
 def test_a_grid_does_not_invent_miscalibration_of_rare_events():
     rng = np.random.default_rng(3)
     p = rng.beta(0.3, 300, 200_000)
-    table = ForecastTable.from_predictions(rng.random(200_000) < p, p)
-    whole, grid = (pr.calibration_summary(one, **DRAWS) for one in (table, table.grid()))
+    ledger = pr.condense(rng.random(200_000) < p, p)
+    whole, grid = (pr.calibration_summary(one, **DRAWS) for one in (ledger, ledger.grid(2**10)))
     for name in ("value", "low", "high"):
         exact = getattr(whole.observed_expected, name)
         assert getattr(grid.observed_expected, name) == pytest.approx(exact, rel=1e-4)

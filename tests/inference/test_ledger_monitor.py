@@ -138,9 +138,11 @@ def test_numbers_of_a_day(two_models):
     days = watch.days.to_frame(backend="pandas")
     row = days.query("day == 12 and site == 'b' and model == 'm' and reference.isna()").iloc[0]
     own = two_models.where(day=12, site="b")
-    table, score = own.table("m"), pr.estimate(own.table("m"), measure=pr.Brier())
+    table = own.table("m")
+    alone = pr.Ledger.of_tables({"forecast": table})
+    score = pr.estimate(alone, measure=pr.Brier())
     assert (row["n"], row["event_rate"]) == (table.n, pytest.approx(table.event_rate))
-    ratio = pr.estimate(pr.Ledger.of_tables({"forecast": table}), measure=pr.measures.ObservedExpected())
+    ratio = pr.estimate(alone, measure=pr.measures.ObservedExpected())
     assert row["observed_expected"] == pytest.approx(ratio.value, rel=1e-12)
     assert row["score"] == pytest.approx(score.value, rel=1e-12)
     assert row["score_error"] == pytest.approx(score.standard_error, rel=1e-9)

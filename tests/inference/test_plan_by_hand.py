@@ -14,7 +14,6 @@ from propriety.inference.measures.reading import read_measure
 from propriety.inference.plan import Criterion, _miscalibration, _plan, _smallest, _tested_label
 from propriety.inference.plan_inputs import KnownCases, read_widths
 from propriety.inference.planned_precision import PlannedWidth, planned_width
-from propriety.tables.forecast_table import ForecastTable
 
 Z = 1.959963984540054
 
@@ -273,8 +272,8 @@ class TestInputsOfPlans:
         with pytest.raises(InputValueError, match=r"auc must be above 0.5"):
             KnownCases.read(None, 0.3, 0.5, needed=True)
 
-    def test_of_a_table_have_its_event_rates(self):
-        table = ForecastTable.from_predictions([0, 1, 1, 0], [0.2, 0.2, 0.6, 0.6])
+    def test_of_a_ledger_have_its_event_rates(self):
+        table = pr.condense([0, 1, 1, 0], [0.2, 0.2, 0.6, 0.6])
         found = KnownCases.read(table, None, None, needed=True)
         assert found.cases.rate.tolist() == [0.5, 0.5]
         assert found.pilot.models == ("forecast",)

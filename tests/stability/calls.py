@@ -230,6 +230,7 @@ OF_CASES_IN_ORDER: dict[str, Callable[[Data], Any]] = {
 OF_NO_CASES: dict[str, Callable[[Data], Any]] = {
     "advise": lambda d: pr.advise(thresholds=(0.05, 0.2), rare=True),
     "audit": lambda d: pr.audit(pr.PenalizedLog(), classes=3, seed=7),
+    "check": lambda d: pr.measures.check(pr.measures.AreaUnderRoc()),
     "plan": lambda d: pr.plan(d.p, slope=0.8, n_resamples=DRAWS, seed=7),
     "prior_correction": lambda d: pr.prior_correction(prior=0.1, sampled_at=0.5).to_dict(),
     "register_rule": lambda d: pr.register_rule(pr.Brier).__name__,

@@ -256,7 +256,7 @@ def test_means_of_the_probabilities_of_what_happened():
 
 def test_calibration_in_closed_form(sample):
     table, cases = scored(sample)
-    found = pr.calibration_summary(table)
+    found = pr.calibration_summary(pr.Ledger.of_tables({"forecast": table}))
     expected = sum(case.weight * case.forecast for case in cases) / total(cases)
     assert_exact(found.observed, event_rate(cases))
     assert_exact(found.expected, expected)

@@ -181,7 +181,9 @@ def condense(  # noqa: PLR0913  (the data, what the cases share, and how they ar
     refuse_time(time)
     if isinstance(rules, Rule):
         raise InputTypeError("rules must be a list of rules", hint=f"pass [{rules!r}].")
-    asked: list[Any] = [getattr(one, "rule", one) for one in (rules if isinstance(rules, Sequence) else [rules])]
+    asked: list[Any] = [
+        getattr(one, "rule", None) or one for one in (rules if isinstance(rules, Sequence) else [rules])
+    ]
     for rule in asked:
         check_rule(rule)
     reading: dict[str, Any] = {"outcome": outcome, "cluster": cluster, "period": period, "counts": counts}
