@@ -36,7 +36,7 @@ from record import RESULTS, table, write
 
 ROOT = Path(__file__).resolve().parent.parent
 LAYERS = ("rules", "calibration", "decisions", "ledger", "inference", "recalibration", "evaluation")
-RECORDED = "stability/test_record.py"  # The recorded numbers of all measures.
+RECORDED = "stability/test_recorded_numbers.py"  # The recorded numbers of all measures.
 ELSEWHERE = {  # Tests of a layer in other folders.
     **dict.fromkeys(LAYERS, (RECORDED,)),
     "rules": ("decisions/test_weights.py", "truth", RECORDED),

@@ -44,7 +44,7 @@ def public_names() -> dict[str, str]:
     --------
     >>> names = public_names()
     >>> names["brier_score"], names["measures.Skill"]
-    ('propriety.rules.scores', 'propriety.inference.measures')
+    ('propriety.rules.scores', 'propriety.inference.measures.of_means')
     """
     folder = Path(__file__).parent
     names = {name: source for name, source in _imported(folder / "__init__.py").items() if source != "propriety"}

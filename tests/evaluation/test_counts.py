@@ -88,8 +88,8 @@ class Counts:
     def _checking(self, part):
         own = getattr(table_cases.Cases, part)
 
-        def checked(cases, rows, *, check=False):
-            found = own(cases, rows, check=check)
+        def checked(cases, *part_of, check=False):
+            found = own(cases, *part_of, check=check)
             self.checked[part] += len(found) if check and found is not None else 0
             return found
 

@@ -165,5 +165,5 @@ class TestSites:
         assert found.pooled[3] == pytest.approx(y.sum() / (0.5 * p.sum()))
         assert (found.by, found.method, found.level, found.n_sites.tolist()) == ("site", "paule-mandel", 0.95, [3] * 4)
         assert repr(found) == (
-            "MetaAnalysis(by=site, sites=3, measures=['brier', 'observed_expected'], method=paule-mandel, level=0.95)"
+            "MetaAnalysis(by=site, measures=['brier', 'observed_expected'], method=paule-mandel, level=0.95)"
         )

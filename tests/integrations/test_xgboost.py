@@ -300,7 +300,7 @@ def test_metrics_are_values():
 def test_what_is_refused():
     with pytest.raises(TypeError, match="output"):
         CustomMetric(pr.Brier())
-    with pytest.raises(InputValueError, match=r"must be .probability. or .margin., .*got 'logit'"):
+    with pytest.raises(InputValueError, match=r"must be one of .probability., .margin.; got 'logit'"):
         CustomMetric(pr.Brier(), output="logit")
     with pytest.raises(InputTypeError, match="must be a scoring rule"):
         CustomMetric(pr.Brier, output="margin")

@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any
 
 import pytest
-from record import CATALOGUE, EVERY, STORED, asked
+from recorded_numbers import CATALOGUE, EVERY, STORED, asked
 
 import propriety as pr
 

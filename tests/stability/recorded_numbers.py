@@ -1,6 +1,6 @@
 """Values, limits and p-values of every measure, by noise and by door: the numbers that a change must not move.
 
-``python tests/stability/record.py`` stores them again, after a change that is meant; read the difference.
+``python tests/stability/recorded_numbers.py`` stores them again, after a change that is meant; read the difference.
 """
 
 import json
@@ -15,7 +15,7 @@ import numpy as np
 
 import propriety as pr
 
-STORED = Path(__file__).with_name("record.json")
+STORED = Path(__file__).with_name("recorded_numbers.json")
 N, DRAWS, SEED = 400, 99, 11
 DIGITS = 10
 
