@@ -131,7 +131,7 @@ ABILITIES = {
         pattern="to_html|save_html|html_report|report_html|summary_report|write_report",
     ),
     "Computation in DuckDB, Spark and databases": Ability(
-        by={"propriety": "from_frame", "evidently": "SparkEngine"},
+        by={"propriety": "condense", "evidently": "SparkEngine"},
         pattern="duckdb|pyspark|ibis|lazyframe|lazy_frame",
         without=("scikit-survival",),  # It rejects lazy frames.
     ),
