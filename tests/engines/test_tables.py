@@ -162,7 +162,7 @@ ANALYSES = {
     "regret_curve": pr.regret_curve,
     "murphy_curve": pr.murphy_curve,
     "miscalibration_test": lambda table: pr.miscalibration_test(table, n_resamples=19, seed=1),
-    "calibration_summary": lambda table: pr.calibration_summary(table, seed=1),
+    "calibration_summary": lambda table: pr.calibration_summary(pr.Ledger.of_tables({"p": table}), seed=1),
     "top_k": lambda table: pr.top_k(table, k=100),
     "weighted_regret": lambda table: pr.weighted_regret(table, weight=pr.weights.BetaWeight(2, 8)),
 }
