@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any
 
 import pytest
-from recorded_numbers import CATALOGUE, EVERY, STORED, asked
+from recorded_numbers import CATALOGUE, DRAWS, EVERY, STORED, asked
 
 import propriety as pr
 
@@ -29,6 +29,8 @@ def test_every_measure_is_recorded():
 @pytest.mark.parametrize("key", CATALOGUE)
 def test_the_numbers_are_those_recorded(key, noise):
     found, stored = asked(key, noise), recorded()[key][noise]
+    # A draw whose difference is zero but for rounding is on either side of it with other versions of NumPy.
+    one_draw = 0.0 if CATALOGUE[key].has_formula(None) else 2.0 / (DRAWS + 1.0)
     assert found.keys() == stored.keys()
     for door, columns in found.items():
         assert columns.keys() == stored[door].keys(), door
@@ -38,4 +40,5 @@ def test_the_numbers_are_those_recorded(key, noise):
                 continue
             for one, other in zip(column, stored[door][name], strict=True):
                 assert (one is None) == (other is None), (door, name)
-                assert one is None or math.isclose(one, other, rel_tol=TOLERANCE, abs_tol=1e-9), (door, name)
+                room = 1e-9 + one_draw * name.startswith("p_")
+                assert one is None or math.isclose(one, other, rel_tol=TOLERANCE, abs_tol=room), (door, name)
