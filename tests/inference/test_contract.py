@@ -89,6 +89,7 @@ def test_the_binned_error_has_no_interval_and_names_what_has_one():
     assert found.value == pytest.approx(pr.expected_calibration_error(y, p).value)
     assert math.isnan(found.low)
     assert "miscalibration" in found.note
+    assert not found.is_without, "cases would not help"
     assert "miscalibration" not in pr.compare(y, {"p": p, "q": p**2}, "ece").verdict.tolist()
 
 

@@ -390,18 +390,18 @@ def make_estimate(  # noqa: PLR0913  (a number, its error, and what it rests on)
     )
 
 
-def without_limits(ledger: Ledger, measure: Measure, value: float, level: float) -> Estimate:
-    """Return a value without an interval, which would need the cases."""
+def without_limits(ledger: Ledger, measure: Measure, value: float, level: float, *, note: str = "") -> Estimate:
+    """Return a value without an interval, which would need the cases unless a note gives another reason."""
     return Estimate(
         value=value,
         low=math.nan,
         high=math.nan,
         standard_error=math.nan,
         level=level,
-        method=WITHOUT,
+        method="" if note else WITHOUT,
         measure=measure,
         n=ledger.n,
         units=units_of(ledger),
-        note=f"an interval of this measure needs {ledger.where_cases_are}",
+        note=note or f"an interval of this measure needs {ledger.where_cases_are}",
         dropped=ledger.dropped,
     )

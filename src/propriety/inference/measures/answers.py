@@ -77,8 +77,8 @@ class Accuracy(_OfAnswers):
 
     def influence(self, table: ForecastTable) -> Influence:
         """Return whether an answer is right, less the accuracy."""
-        right = (table.forecast >= self.threshold).astype(np.float64)
-        value = self.value(table)
+        answers = self._answers(table)
+        right, value = answers.is_event.astype(np.float64), 1.0 - answers.error_rate
         return Influence(right - value, 1.0 - right - value)
 
 

@@ -65,23 +65,23 @@ class OfMeans(Measure):
 
     def value(self, table: ForecastTable) -> float:
         """Return the number for a table."""
-        return float(self.of(*_means(table, self.rule)))
+        return float(self.of(*_means(table, losses_of_table(table, self.rule))))
 
     def influence(self, table: ForecastTable) -> Influence:
         """Return the influence of cases, from the derivatives of the function of means."""
-        rate, event, other = means = _means(table, self.rule)
+        without, happened = losses = losses_of_table(table, self.rule)
+        rate, event, other = means = _means(table, losses)
         steps = np.diag([min(STEP, rate / 2.0, (1.0 - rate) / 2.0), STEP, STEP])
         by_rate, by_event, by_other = (
             (self.of(*(means + step)) - self.of(*(means - step))) / (2.0 * step.sum()) for step in steps
         )
-        without, happened = losses_of_table(table, self.rule)
         moved = (1.0 - rate) * by_rate + by_event * (happened - event) / rate
         return Influence(moved, -rate * by_rate + by_other * (without - other) / (1.0 - rate))
 
 
-def _means(table: ForecastTable, rule: Rule) -> Floats:
-    """Return the event rate, and the mean of a per-case function with the event and without it."""
-    sides = zip((table.events, table.non_events), losses_of_table(table, rule)[::-1], strict=True)
+def _means(table: ForecastTable, losses: tuple[Floats, Floats]) -> Floats:
+    """Return the event rate, and the means with the event and without it of losses without and with it."""
+    sides = zip((table.events, table.non_events), losses[::-1], strict=True)
     both = [(float(weight.sum()), weighted_sum(loss, weight)) for weight, loss in sides]
     if not all(total for total, _ in both):
         raise InputValueError("the measure needs cases with and without the event; all outcomes are the same")
@@ -269,8 +269,8 @@ class Skill(_OfRule):
     def influence(self, table: ForecastTable) -> Influence:
         r"""Return :math:`-(l_i - (S / R)\, r_i) / R`, with the mean losses S of the model and R of the event rate."""
         losses = losses_of_table(table, self.rule)[::-1]
-        loss = binary_rule(self.rule).loss
-        constant = [float(loss(np.array([table.event_rate]), event=event)[0]) for event in (True, False)]
+        shares = np.array([1.0 - table.event_rate, table.event_rate])
+        constant = _constant_losses(self.rule, shares, None)[::-1]
         score, against = _mean_of(table, losses), _mean_of(table, constant)
         return Influence(
             *(-(own - score / against * other) / against for own, other in zip(losses, constant, strict=True))

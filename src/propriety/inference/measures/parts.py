@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from propriety.calibration.calibration_errors import expected_calibration_error
@@ -110,8 +110,8 @@ class BinnedCalibrationError(Measure):
     def own_estimate(self, ledger: Ledger, model: str, *, level: float, drawing: Any) -> Estimate:
         """Return the error without an interval."""
         del drawing
-        found = without_limits(ledger, self, self.value(ledger.table(model)), level)
-        return replace(found, note="noise inflates it and it has no interval: miscalibration has")
+        note = "noise inflates it and it has no interval: miscalibration has"
+        return without_limits(ledger, self, self.value(ledger.table(model)), level, note=note)
 
 
 @dataclass(frozen=True)
