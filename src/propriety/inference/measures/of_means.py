@@ -271,7 +271,7 @@ class Skill(_OfRule):
         losses = losses_of_table(table, self.rule)[::-1]
         shares = np.array([1.0 - table.event_rate, table.event_rate])
         constant = _constant_losses(self.rule, shares, None)[::-1]
-        score, against = _mean_of(table, losses), _mean_of(table, constant)
+        score, against = _mean_of(table, losses), _mean_of(table, constant.tolist())
         return Influence(
             *(-(own - score / against * other) / against for own, other in zip(losses, constant, strict=True))
         )
