@@ -57,10 +57,15 @@ BEGAN = pytest.StashKey[float]()
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the option by which `nox -s quick` stays quick, however much has changed."""
     parser.addoption("--start-for", type=float, metavar="SECONDS", help="skip tests that would start later than that")
+    parser.addoption("--without", metavar="PRODUCT", help="skip tests of this product, which was cut out")
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip a test that would start too late, and say so in the summary."""
+    """Skip a test that needs a product that was cut out, or that would start too late, and say so in the summary."""
+    without = item.config.getoption("--without")
+    for mark in item.iter_markers("product"):
+        if without is not None and (without in mark.args or not mark.args):
+            pytest.skip(f"it needs {without}")
     seconds = item.config.getoption("--start-for")
     began = item.config.stash.setdefault(BEGAN, time.monotonic())  # Not before the first test: collecting takes long.
     if seconds is not None and time.monotonic() - began > seconds:

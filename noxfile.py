@@ -28,7 +28,7 @@ OLDEST = (
     *("tests/decisions/test_net_benefit.py", "tests/decisions/test_roc.py"),
     # Of inference, some files: the tests of stability call every public function.
     *("tests/inference/test_estimation.py", "tests/inference/test_comparison.py", "tests/inference/test_segments.py"),
-    *("tests/diagnostics", "tests/ledger", "tests/schemas", "tests/stability"),
+    *("tests/diagnostics", "tests/ledger", "tests/products", "tests/schemas", "tests/stability"),
     *(
         "tests/integrations/test_sklearn.py",
         "tests/integrations/test_xarray_curves.py",
@@ -140,6 +140,12 @@ def types(session: nox.Session) -> None:
 def layers(session: nox.Session) -> None:
     """Check that every module imports only from the layers below it."""
     session.run("lint-imports")
+
+
+@nox.session(default=False)
+def deletion(session: nox.Session) -> None:
+    """Cut out each product in turn, or those that follow `--`, and check that the rest works; takes some minutes."""
+    session.run("python", "quality/deletion.py", *session.posargs)
 
 
 @nox.session

@@ -35,6 +35,7 @@ PARTS = (
     "diagnostics",
     "ledger",
     "inference",
+    "products",
     "integrations/test_sklearn.py",
     "schemas",
     "stability",

@@ -35,7 +35,7 @@ from mutmut.mutation import trampoline
 from record import RESULTS, table, write
 
 ROOT = Path(__file__).resolve().parent.parent
-LAYERS = ("rules", "calibration", "decisions", "ledger", "inference", "recalibration", "evaluation")
+LAYERS = ("rules", "calibration", "decisions", "ledger", "inference", "recalibration", "evaluation", "products")
 RECORDED = "stability/test_recorded_numbers.py"  # The recorded numbers of all measures.
 ELSEWHERE = {  # Tests of a layer in other folders.
     **dict.fromkeys(LAYERS, (RECORDED,)),
@@ -43,6 +43,7 @@ ELSEWHERE = {  # Tests of a layer in other folders.
     "calibration": ("inference/test_calibration_summary.py", "truth", RECORDED),
     "decisions": ("rules/test_thresholds.py", "truth", RECORDED),
     "inference": ("truth", RECORDED),
+    "products": ("truth", RECORDED),
     "ledger": ("evaluation/test_evaluate.py", RECORDED),
 }
 EXAMPLES = 12  # Of Hypothesis, for each law.

@@ -34,8 +34,8 @@ from propriety.inference.estimation import estimate_or_note
 from propriety.inference.measures.measure import Measure
 from propriety.inference.measures.of_means import MeanScore
 from propriety.inference.random_effects import HeterogeneityMethod, random_effects
-from propriety.inference.site_errors import SiteCounts, site_errors
 from propriety.ledger.sources import open_ledger
+from propriety.products.sites.site_errors import SiteCounts, site_errors
 from propriety.tables.forecast_table import ForecastTable
 
 NUMBERS = (5, 12, 30)

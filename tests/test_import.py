@@ -49,7 +49,7 @@ def test_the_package_can_be_imported_where_numpy_raises_every_warning():
     """A module-level constant that NumPy computes may underflow; `pr.h_measure` then failed at its first use."""
     found = run(
         "import numpy as np, pkgutil; np.seterr(all='raise'); import propriety as pr\n"
-        "for room in ('rules', 'tables', 'ledger', 'calibration', 'decisions', 'inference', 'evaluation'):\n"
+        "for room in ('rules', 'tables', 'ledger', 'calibration', 'decisions', 'inference', 'evaluation', 'products'):\n"
         "    for module in pkgutil.walk_packages([f'{pr.__path__[0]}/{room}'], f'propriety.{room}.'):\n"
         "        __import__(module.name)\n"
         "print(round(float(pr.h_measure([0, 1, 0, 1], [0.2, 0.7, 0.6, 0.4])), 3))"

@@ -216,6 +216,7 @@ def test_the_functions_are_those_of_the_package():
     assert {"brier_score", "evaluate", "compare", "decompose"} <= signatures().keys()
 
 
+@pytest.mark.product  # Any of them: the reasons name functions of all.
 def test_parameters_with_one_name_are_declared_alike():
     several = {name: set(found) for name, found in declarations().items() if len(found) > 1}
     assert several == {name: set(reasons) for name, reasons in DIFFERENT.items()}
@@ -286,6 +287,7 @@ def test_lines_of_help_are_those_above_the_examples():
     assert lines_of_help("One line.\n\nNotes\n-----\nA sentence.") == 8
 
 
+@pytest.mark.product
 def test_the_page_lists_every_parameter():
     assert PAGE.read_text(encoding="utf-8") == page()
 

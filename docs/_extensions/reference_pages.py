@@ -99,7 +99,11 @@ VERBS = {
     "compare": Verb(
         title="Estimate and compare",
         about="Estimates with confidence intervals, and tests of differences between models and between groups.",
-        sections={"Estimates, comparisons and groups": ("inference",), "Sample size": ("inference.plan",)},
+        sections={
+            "Estimates, comparisons and groups": ("inference",),
+            "Sites": ("products.sites",),
+            "Sample size": ("inference.plan",),
+        },
     ),
     "measures": Verb(
         title="Measures",

@@ -1,4 +1,4 @@
-"""Public names of a module: they are listed in the stub file next to it and imported on first use."""
+"""Public names of a module: the stub file next to it lists them, but those of products their records; see `upward`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+
+from propriety.upward import brought
 
 ROOMS = ("measures", "results", "weights")
 
@@ -54,7 +56,12 @@ def public_names() -> dict[str, str]:
 
 
 def _imported(file: str | Path) -> dict[str, str]:
-    """Return the names that the stub next to a file imports, each with its module."""
-    tree = ast.parse(Path(file).with_suffix(".pyi").read_text(encoding="utf-8"))
-    statements = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
-    return {alias.name: str(node.module) for node in statements for alias in node.names}
+    """Return the names that the stub next to a file imports and those that products bring, each with its module."""
+    stub = Path(file).with_suffix(".pyi")
+    statements = [node for node in ast.parse(stub.read_text(encoding="utf-8")).body if isinstance(node, ast.ImportFrom)]
+    names = {alias.name: str(node.module) for node in statements for alias in node.names}
+    # Type checkers read the names of products there, too.
+    core = {name: source for name, source in names.items() if not source.startswith("propriety.products.")}
+    if stub.stem == "__init__":
+        return core | {name: source for source, name in brought("calls")}
+    return core | {name: source for source, name in brought("results")} if stub.stem == "results" else core

@@ -47,8 +47,6 @@ from propriety.inference.late_labels import LateLabels as LateLabels
 from propriety.inference.late_labels import ReportedByAge as ReportedByAge
 from propriety.inference.ledger_monitor import LedgerMonitor as LedgerMonitor
 from propriety.inference.measure_bounds import MeasureBounds as MeasureBounds
-from propriety.inference.meta_analysis import MetaAnalysis as MetaAnalysis
-from propriety.inference.meta_analysis import SiteEstimates as SiteEstimates
 from propriety.inference.monitor_history import MonitoredDays as MonitoredDays
 from propriety.inference.plan import Plan as Plan
 from propriety.inference.prevalence_estimate import PrevalenceEstimate as PrevalenceEstimate
@@ -59,6 +57,8 @@ from propriety.inference.slice_table import Slices as Slices
 from propriety.inference.verdicts import Standings as Standings
 from propriety.integrations.logged_answers import LoggedAnswers as LoggedAnswers
 from propriety.ledger.moments import Moments as Moments
+from propriety.products.sites.pooling import MetaAnalysis as MetaAnalysis
+from propriety.products.sites.pooling import SiteEstimates as SiteEstimates
 from propriety.recalibration.result import Recalibration as Recalibration
 from propriety.result import Result as Result
 from propriety.result import Score as Score

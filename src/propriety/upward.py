@@ -1,4 +1,4 @@
-"""The calls that go up the layers: from a result to what draws it and to the pages made of it.
+"""The calls that go up the layers: from a result to what draws it and to the pages made of it, and to the products.
 
 Everything else imports only from the layers below. What is named here is imported when it is called, so that results
 need neither Matplotlib nor the report.
@@ -6,6 +6,8 @@ need neither Matplotlib nor the report.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, Literal, TypeAlias
 
@@ -28,3 +30,42 @@ def upward(asked: Asked, result: object, *given: Any, **options: Any) -> Any:
     """Call what draws a result or makes a page of it."""
     module, function = UPWARD[asked]
     return getattr(import_module(module), function)(result, *given, **options)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Product:
+    """What a product brings, as ``module:name`` within its folder, which is imported when it is needed.
+
+    Parameters
+    ----------
+    calls : tuple of str
+        Functions that are public names of the package.
+    results : tuple of str
+        Classes that are public names of `propriety.results`.
+    pictures : tuple of str
+        Modules that register the drawing functions of its results; they are named without ``:name``.
+    commands : tuple of str
+        Commands of the command line.
+    schemas : mapping from str to int
+        Versions of the JSON documents that its commands write.
+    """
+
+    calls: tuple[str, ...] = ()
+    results: tuple[str, ...] = ()
+    pictures: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()
+    schemas: Mapping[str, int] = field(default_factory=dict)
+
+
+def products() -> dict[str, Product]:
+    """Return the record of every product by the name of its folder."""
+    names = import_module("propriety.products").PRODUCTS
+    return {name: import_module(f"propriety.products.{name}").PRODUCT for name in names}
+
+
+def brought(what: Literal["calls", "results", "pictures", "commands"]) -> Iterator[tuple[str, str]]:
+    """Yield the module and the name of all that products bring of one kind."""
+    for folder, product in products().items():
+        for entry in getattr(product, what):
+            module, _, name = entry.partition(":")
+            yield f"propriety.products.{folder}.{module}", name

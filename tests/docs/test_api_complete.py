@@ -15,7 +15,7 @@ import reference_pages
 
 from propriety.errors import MissingDependencyError
 
-ANALYSES = ("calibration.", "decisions.", "diagnostics.", "inference.", "evaluation.")
+ANALYSES = ("calibration.", "decisions.", "diagnostics.", "inference.", "evaluation.", "products.")
 LAYERS = tuple(f"propriety.{layer}" for layer in ANALYSES)
 
 

@@ -105,7 +105,10 @@ def numbers(result, path=""):
 
 
 @pytest.mark.parametrize("unit", ["cluster", "period"])
-@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.product("sites")) if name == "meta_analysis" else name for name in CALLS],
+)
 def test_repeated_cases_are_no_more_evidence(name, unit):
     data = (Y, P, OTHER, ROWS, CLASS, GROUP)
     alone = dict(numbers(CALLS[name](*data)))

@@ -37,7 +37,6 @@ def test_without_suppression_the_sum_of_sites_is_that_of_all_rows():
         for measure in (pr.Brier(), pr.measures.AreaUnderRoc(), pr.measures.CalibrationSlope()):
             one, other = (pr.estimate(found.ledger, model, measure) for found in (summed, whole))
             assert one.value == pytest.approx(other.value, rel=1e-12)
-    assert pr.meta_analysis(summed.ledger).n_sites.tolist() == [3] * 8
 
 
 @pytest.mark.parametrize(

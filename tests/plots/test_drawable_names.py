@@ -116,6 +116,7 @@ FIGURES = {
     "confusion": lambda: next(iter(pr.evaluate(CLASSES, ROWS, labels=NAMES, seed=1).confusion.values())).plot(),
     "worst cases": lambda: pr.worst_cases(CLASSES, ROWS, labels=NAMES, most=2).plot(),
 }
+OF_PRODUCTS = {"sites": "sites"}
 
 
 def written(figure):
@@ -136,7 +137,9 @@ def test_every_function_that_draws_several_models_is_tried():
     assert {name for name in pr.plots.__all__ if name.startswith("plot_")} <= set(FIGURES)
 
 
-@pytest.mark.parametrize("figure", FIGURES)
+@pytest.mark.parametrize(
+    "figure", [pytest.param(name, marks=pytest.mark.product(OF_PRODUCTS.get(name, ""))) for name in FIGURES]
+)
 def test_hostile_names_are_written_in_full_and_not_as_formulas(figure):
     drawn = FIGURES[figure]()
     texts = written(drawn if hasattr(drawn, "savefig") else drawn.figure)

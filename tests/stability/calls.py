@@ -241,24 +241,15 @@ def _on_cases(call: Callable[..., Any]) -> Callable[[Data], Any]:
     return lambda d: call(d.y, d.p, **d.binary)
 
 
-CALLS: dict[str, Callable[[Data], Any]] = {
+EVERY: dict[str, Callable[[Data], Any]] = {
     **{name: _on_cases(call) for name, call in (OF_AN_EVENT | DRAWN).items()},
     **OF_MODELS,
     **OF_CLASSES,
     **OF_CASES_IN_ORDER,
     **OF_NO_CASES,
 }
-# What makes many analyses takes as long as all the rest.
-QUICK = tuple(name for name in CALLS if not name.startswith(("audit", "evaluate")))
-# Their draws are of cases one by one, so that the order of the cases is part of what is given.
-DRAWS_OF_CASES = ("RetentionCurve.with_interval",)
-READERS = {
-    "match_answers",
-    "read_inspect",
-    "read_lm_eval",
-    "validate",
-}  # Of files and frames, and fits of learners to features; their own tests cover them.
-DRAWS_OF_WEIGHTED_CASES = ("evaluate", "miscalibration_test")
+# Of files and frames, and fits of learners to features; their own tests cover them.
+READERS = {"match_answers", "read_inspect", "read_lm_eval", "validate"}
 
 
 def public_calls() -> set[str]:
@@ -284,6 +275,15 @@ def _parameters(function: Any) -> set[str]:
         return set(inspect.signature(function).parameters)
     except (TypeError, ValueError):  # Properties take nothing, and some methods of C types do not tell.
         return set()
+
+
+PRESENT = public_calls()  # Not those of a product that was cut out.
+CALLS = {name: call for name, call in EVERY.items() if name.split(" ")[0] in PRESENT}
+# What makes many analyses takes as long as all the rest.
+QUICK = tuple(name for name in CALLS if not name.startswith(("audit", "evaluate")))
+# Their draws are of cases one by one, so that the order of the cases is part of what is given.
+DRAWS_OF_CASES = ("RetentionCurve.with_interval",)
+DRAWS_OF_WEIGHTED_CASES = ("evaluate", "miscalibration_test")
 
 
 def parts(answer: Any) -> Any:

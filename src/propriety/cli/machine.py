@@ -15,6 +15,7 @@ from propriety.inference.segments import Segments
 from propriety.plain_data import strict_json
 from propriety.recalibration.result import formula_of
 from propriety.result import Result
+from propriety.upward import products
 
 VERSIONS = {
     "evaluation": 1,
@@ -23,6 +24,7 @@ VERSIONS = {
     "monitor": 1,
     "segments": 1,
     "plan": 1,
+    **{kind: version for product in products().values() for kind, version in product.schemas.items()},
 }
 
 

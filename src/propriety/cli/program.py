@@ -7,6 +7,7 @@ import os
 import sys
 import traceback
 from contextlib import suppress
+from importlib import import_module
 from typing import Any, Never
 
 import click
@@ -23,6 +24,7 @@ from propriety.cli.plan import plan
 from propriety.cli.recalibrate import recalibrate
 from propriety.cli.segments import segments
 from propriety.errors import MissingDependencyError, ProprietyError
+from propriety.upward import brought
 
 STOPPED = "Interrupted; no incomplete files are left."
 USAGE, EXTRA, BUG, PIPE = 2, 3, 70, 141
@@ -104,7 +106,10 @@ class Program(click.Group):
         ]
     ),
     cls=Program,
-    commands=[evaluate, compare, segments, recalibrate, apply, condense, merge, monitor, plan],
+    commands=[
+        *(evaluate, compare, segments, recalibrate, apply, condense, merge, monitor, plan),
+        *(getattr(import_module(module), name) for module, name in brought("commands")),
+    ],
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
 @click.version_option(package_name="propriety", message="%(prog)s %(version)s")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from importlib.util import find_spec
 
 from propriety.errors import MissingDependencyError
@@ -17,7 +18,6 @@ from propriety.plots import (  # noqa: F401  (their drawing functions are found 
     horizons,
     internal_validation,
     late_labels,
-    meta_analysis,
     monitoring,
     operating_points,
     plan,
@@ -41,6 +41,10 @@ from propriety.plots.ledger_monitor import plot_monitored_stream
 from propriety.plots.reliability import plot_curves, plot_grid
 from propriety.plots.risk_coverage import plot_risk_coverage_curves
 from propriety.plots.roc import plot_roc_curves
+from propriety.upward import brought
+
+for _module, _ in brought("pictures"):
+    import_module(_module)  # Its drawing functions are found by type, too.
 
 __all__ = [
     "DecisionCurveDisplay",

@@ -10,7 +10,7 @@ import propriety as pr
 from propriety.inference.estimates import Estimate
 from propriety.inference.measures.reading import read_measure
 from propriety.inference.random_effects import random_effects
-from propriety.inference.site_errors import SiteCounts, site_errors
+from propriety.products.sites.site_errors import SiteCounts, site_errors
 
 BRIER = read_measure(pr.Brier())
 

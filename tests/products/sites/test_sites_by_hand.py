@@ -10,8 +10,8 @@ import propriety as pr
 from propriety.errors import InputValueError
 from propriety.inference.estimates import Estimate
 from propriety.inference.measures.reading import read_measure
-from propriety.inference.meta_analysis import MetaAnalysis, _back, _clip, _on_scale, _summary
 from propriety.inference.random_effects import random_effects
+from propriety.products.sites.pooling import MetaAnalysis, _back, _clip, _on_scale, _summary
 
 
 def estimate_with(value, error, measure):

@@ -8,10 +8,10 @@ from matplotlib import pyplot as plt
 from scipy.special import expit
 
 import propriety as pr
-import propriety.plots.meta_analysis
+import propriety.products.sites.picture
 
 mpl.use("agg")
-assert propriety.plots.meta_analysis  # It registers its drawer.
+assert propriety.products.sites.picture  # It registers its drawer.
 
 RNG = np.random.default_rng(4)
 SITE = RNG.choice(["Bergen", "Graz", "Lyon", "Turku"], 1600)

@@ -9,11 +9,11 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 
 from propriety.inference.measures.reading import AnyMeasure
-from propriety.inference.meta_analysis import MetaAnalysis
 from propriety.number_words import capitalized, percent
 from propriety.plots.drawable_names import LONGEST_ROW, drawable, drawable_list
 from propriety.plots.drawing import COLORS, GREY, SMALL, draw, new_axes, write_title
 from propriety.plots.names import measure_and_merit
+from propriety.products.sites.pooling import MetaAnalysis
 
 # Right ends of the columns of numbers, in points to the left and to the right of the axes.
 EVENTS, CASES, VALUES, WEIGHTS = -8, -48, 132, 178

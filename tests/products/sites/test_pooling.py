@@ -244,6 +244,13 @@ def test_errors_of_very_different_size_and_high_levels_have_predictions():
     assert wild.prediction_low < wild.low < wild.high < wild.prediction_high
 
 
+def test_a_sum_of_private_ledgers_is_pooled_through_its_ledger():
+    y, p = np.arange(90) % 2, np.tile([0.1, 0.9, 0.3, 0.6, 0.5], 18)
+    sites = [pr.condense(y, p, by={"site": np.repeat(name, 90)}) for name in "abc"]
+    summed = sum(pr.coarsen(site, smallest=1) for site in sites)
+    assert pr.meta_analysis(summed.ledger).n_sites.tolist() == [3] * 4
+
+
 def test_private_ledgers_are_refused_with_a_hint():
     private = pr.coarsen(pr.condense([0, 1, 0, 1], [0.1, 0.9, 0.3, 0.6], by={"site": list("aabb")}))
     with pytest.raises(InputTypeError, match="pass its `ledger`"):
