@@ -102,7 +102,7 @@ VERBS = {
         sections={
             "Estimates, comparisons and groups": ("inference",),
             "Sites": ("products.sites",),
-            "Sample size": ("inference.plan",),
+            "Sample size": ("products.planning.plan",),
         },
     ),
     "measures": Verb(

@@ -43,7 +43,6 @@ from propriety.inference.horizon_curve import horizon_curve as horizon_curve
 from propriety.inference.late_labels import late_labels as late_labels
 from propriety.inference.ledger_monitor import monitor as monitor
 from propriety.inference.measure_bounds import measure_bounds as measure_bounds
-from propriety.inference.plan import plan as plan
 from propriety.inference.prevalence_estimate import estimate_prevalence as estimate_prevalence
 from propriety.inference.risk_coverage import risk_coverage_curve as risk_coverage_curve
 from propriety.inference.segments import find_segments as find_segments
@@ -58,6 +57,7 @@ from propriety.ledger.sources import at_prevalence as at_prevalence
 from propriety.ledger.sources import condense as condense
 from propriety.plots import DecisionCurveDisplay as DecisionCurveDisplay
 from propriety.plots import ReliabilityDisplay as ReliabilityDisplay
+from propriety.products.planning.plan import plan as plan
 from propriety.products.sites.pooling import meta_analysis as meta_analysis
 from propriety.recalibration.maps import prior_correction as prior_correction
 from propriety.recalibration.recalibrate import recalibrate as recalibrate

@@ -48,7 +48,6 @@ from propriety.inference.late_labels import ReportedByAge as ReportedByAge
 from propriety.inference.ledger_monitor import LedgerMonitor as LedgerMonitor
 from propriety.inference.measure_bounds import MeasureBounds as MeasureBounds
 from propriety.inference.monitor_history import MonitoredDays as MonitoredDays
-from propriety.inference.plan import Plan as Plan
 from propriety.inference.prevalence_estimate import PrevalenceEstimate as PrevalenceEstimate
 from propriety.inference.risk_coverage import RejectThreshold as RejectThreshold
 from propriety.inference.risk_coverage import RiskCoverageCurve as RiskCoverageCurve
@@ -57,6 +56,7 @@ from propriety.inference.slice_table import Slices as Slices
 from propriety.inference.verdicts import Standings as Standings
 from propriety.integrations.logged_answers import LoggedAnswers as LoggedAnswers
 from propriety.ledger.moments import Moments as Moments
+from propriety.products.planning.plan import Plan as Plan
 from propriety.products.sites.pooling import MetaAnalysis as MetaAnalysis
 from propriety.products.sites.pooling import SiteEstimates as SiteEstimates
 from propriety.recalibration.result import Recalibration as Recalibration

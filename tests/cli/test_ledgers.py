@@ -155,5 +155,3 @@ def test_options_of_cases_are_refused_for_ledgers(run, refusal, typed):
     told = f"{typed[0]} is for files of cases; these are"
     assert told in refusal("evaluate", "ledger", *typed)
     assert told in refusal("recalibrate", "ledger", *typed)
-    if typed[0] != "--missing":
-        assert told in refusal("plan", "ledger", "--width", "auc=0.1", *typed)

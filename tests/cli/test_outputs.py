@@ -84,6 +84,6 @@ def test_a_full_disk_is_one_line(folder, refusal, monkeypatch):
         raise OSError(28, "No space left on device", "/somewhere/.hidden")
 
     monkeypatch.setattr("pathlib.Path.write_text", full)
-    told = refusal("plan", "--prevalence", "0.1", "--auc", "0.8", "--json", "a.json")
+    told = refusal(*CASES, "--json", "a.json")
     assert told == "Error: a.json: No space left on device.\n"
     assert not [path for path in folder.iterdir() if path.name.startswith(".")]

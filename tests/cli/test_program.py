@@ -144,8 +144,8 @@ def test_a_missing_extra_of_one_command_has_the_same_code(run, monkeypatch):
 def test_a_fault_of_the_program_is_no_failed_gate(folder, monkeypatch):
     from click.testing import CliRunner
 
-    monkeypatch.setattr("propriety.cli.plan.planned", lambda *_, **__: 1 / 0)
-    result = CliRunner().invoke(program, ["plan"])
+    monkeypatch.setattr("propriety.cli.evaluate.found_files", lambda *_, **__: 1 / 0)
+    result = CliRunner().invoke(program, ["evaluate", "p.csv", *CASES])
     assert result.exit_code == 70
     assert "ZeroDivisionError" in result.stderr
     assert "please report it" in result.stderr

@@ -34,11 +34,15 @@ CALLS = {
     "estimate_prevalence": lambda p: pr.estimate_prevalence(Y, p, unlabelled=np.full(60, 0.5), method="em"),
     "monitor": lambda p: str(pr.monitor(pr.condense(Y, p, by={"day": PLACE // 10}), reference_days=2)),
 }
+OF_PRODUCTS = {"plan": "planning"}
 
 
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("p", FORECASTS.values(), ids=FORECASTS)
-@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+@pytest.mark.parametrize(
+    "call",
+    [pytest.param(call, id=name, marks=pytest.mark.product(OF_PRODUCTS.get(name, ""))) for name, call in CALLS.items()],
+)
 def test_answers_and_refusals_come_without_warnings(call, p):
     with contextlib.suppress(ProprietyError):  # Such as for a study of cases that never vary.
         assert call(p) is not None
@@ -61,6 +65,7 @@ def test_late_labels_test_the_calibration_of_tiny_forecasts(tiny):
         np.testing.assert_allclose(found.p_value, expected, atol=1e-6)
 
 
+@pytest.mark.product("planning")
 def test_plans_of_tiny_and_huge_differences():
     assert "nothing to detect" not in str(pr.plan(difference=1e-200, spread=1.0))
     assert "2 cases" in str(pr.plan(difference=1.0, spread=1e-200))

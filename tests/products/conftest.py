@@ -1,4 +1,4 @@
-"""The functions that read figures, which lie beside the tests of pictures, are found by their name."""
+"""What reads figures and runs commands, which lies beside the tests of these, is found by its name."""
 
 import sys
 from importlib.util import find_spec
@@ -10,4 +10,6 @@ collect_ignore_glob = [
     *(["*/test_command*.py"] if find_spec("click") is None or find_spec("duckdb") is None else []),
 ]
 
-sys.path.append(str(Path(__file__).parents[1] / "plots"))
+sys.path += [str(Path(__file__).parents[1] / room) for room in ("plots", "cli")]
+if find_spec("click") is not None and find_spec("duckdb") is not None:
+    from command_line import columns, folder, refusal, run  # noqa: F401

@@ -186,7 +186,13 @@ def test_there_is_a_file_of_every_document(documents, told):
     assert {data["schema"] for data in told.values()} == {f"propriety.{kind}" for kind in VERSIONS}
 
 
-@pytest.mark.parametrize("kind", ["evaluation", "comparison", "monitor", "segments", "plan"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        *("evaluation", "comparison", "monitor", "segments"),
+        pytest.param("plan", marks=pytest.mark.product("planning")),
+    ],
+)
 def test_documents_keep_the_fields_of_their_version(kind, documents):
     """A field that goes or changes its meaning needs a new version, and a file of it beside the old ones."""
     from propriety.cli.machine import written

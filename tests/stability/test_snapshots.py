@@ -210,12 +210,18 @@ OPTIONS: dict[str, Callable[[Given], Any]] = {
 }
 
 
+# Which may be cut out.
+OF_PRODUCTS = ("before_labels", "late_labels", "plan", "monitor_comparison")
+
+
 def _call(name: str) -> Callable[[Given], Any]:
     return lambda g: CALLS[name](g.data)
 
 
 RETURNED = {name: _call(name) for name in CALLS if name not in OF_NO_CASES or name == "plan"}
-RETURNED |= {f"{name}, with options": call for name, call in OPTIONS.items()}
+RETURNED |= {
+    f"{name}, with options": call for name, call in OPTIONS.items() if hasattr(pr, name) or name not in OF_PRODUCTS
+}
 
 
 def asked(answer: Any) -> str:

@@ -23,7 +23,6 @@ VERSIONS = {
     "recalibration": 1,
     "monitor": 1,
     "segments": 1,
-    "plan": 1,
     **{kind: version for product in products().values() for kind, version in product.schemas.items()},
 }
 

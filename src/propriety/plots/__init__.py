@@ -20,7 +20,6 @@ from propriety.plots import (  # noqa: F401  (their drawing functions are found 
     late_labels,
     monitoring,
     operating_points,
-    plan,
     probability_means,
     ranking,
     recalibration,

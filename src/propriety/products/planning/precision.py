@@ -9,10 +9,10 @@ from typing import Literal, TypeAlias
 from scipy.special import expit, logit, ndtri
 
 from propriety.errors import InputTypeError, InputValueError
-from propriety.inference.anticipated_cases import AnticipatedCases
 from propriety.inference.measures.measure import Measure
 from propriety.inference.measures.ranking import AreaUnderRoc
 from propriety.inference.measures.ratios import ObservedExpected
+from propriety.products.planning.anticipated_cases import AnticipatedCases
 
 PlanMethod: TypeAlias = Literal["influence", "riley"]
 

@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 from propriety import checks
 from propriety.checks import is_number
 from propriety.errors import InputTypeError, InputValueError, Wording
-from propriety.inference.anticipated_cases import AnticipatedCases
 from propriety.inference.measures.line import CalibrationSlope
 from propriety.inference.measures.measure import Measure
 from propriety.inference.measures.ranking import AreaUnderRoc
 from propriety.inference.measures.ratios import ObservedExpected, StandardizedNetBenefit
 from propriety.inference.measures.reading import check_keys, read_measure
 from propriety.ledger.ledger import Ledger
+from propriety.products.planning.anticipated_cases import AnticipatedCases
 from propriety.tables.arguments import check_indices
 from propriety.tables.arrays import read_array
 from propriety.tables.frames import check_names

@@ -10,12 +10,12 @@ from scipy.special import expit, logit
 import propriety as pr
 from propriety.calibration.calibration_test import calibration_test
 from propriety.errors import InputTypeError, InputValueError
-from propriety.inference import planned_power
-from propriety.inference.anticipated_cases import AnticipatedCases
 from propriety.inference.few_events import widened_errors
 from propriety.inference.measures.of_means import NetBenefit
 from propriety.inference.measures.reading import read_measure
-from propriety.inference.planned_power import (
+from propriety.products.planning import power as planned_power
+from propriety.products.planning.anticipated_cases import AnticipatedCases
+from propriety.products.planning.power import (
     PlannedPower,
     _grouped,
     _MeanTest,

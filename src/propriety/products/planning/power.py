@@ -13,9 +13,9 @@ from scipy.special import chdtri, chndtr, chndtrinc, logit, ndtr, ndtri, stdtr
 from propriety.calibration.calibration_test import SHARES, calibration_test
 from propriety.decisions.benefit_cells import error_of_difference
 from propriety.errors import InputTypeError, InputValueError
-from propriety.inference.anticipated_cases import AnticipatedCases
 from propriety.inference.few_events import widened_errors
 from propriety.inference.measures.measure import Influence, Measure
+from propriety.products.planning.anticipated_cases import AnticipatedCases
 from propriety.result import Floats
 from propriety.rules.functions import NetLoss
 from propriety.rules.rule import binary_rule

@@ -10,7 +10,7 @@ from propriety.inference.estimates import counted
 from propriety.number_words import capitalized, percent
 
 if TYPE_CHECKING:
-    from propriety.inference.plan import Plan
+    from propriety.products.planning.plan import Plan
 
 PILOT = (
     "The difference was estimated from a pilot with {events:,} cases of the rarer outcome (interval {low:.3g} to "

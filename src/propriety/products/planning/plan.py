@@ -17,18 +17,18 @@ from propriety.inference.bootstrap import Drawing
 from propriety.inference.comparison import compare_of
 from propriety.inference.measures.measure import Measure
 from propriety.inference.measures.reading import AnyMeasure, read_measure
-from propriety.inference.plan_inputs import KnownCases, read_widths
-from propriety.inference.plan_words import BEYOND, PILOT, plan_words
-from propriety.inference.planned_power import (
+from propriety.inference.verdicts import Names
+from propriety.ledger.ledger import Ledger
+from propriety.products.planning.inputs import KnownCases, read_widths
+from propriety.products.planning.power import (
     PlannedPower,
     calibration_power,
     difference_power,
     is_beyond,
     spread_power,
 )
-from propriety.inference.planned_precision import PlanMethod, planned_width
-from propriety.inference.verdicts import Names
-from propriety.ledger.ledger import Ledger
+from propriety.products.planning.precision import PlanMethod, planned_width
+from propriety.products.planning.words import BEYOND, PILOT, plan_words
 from propriety.result import Floats, Result
 from propriety.rules.families import BRIER
 from propriety.rules.weights import read_thresholds
@@ -114,7 +114,7 @@ class Plan(Result):
 
         Examples
         --------
-        >>> from propriety.inference.plan import plan
+        >>> from propriety.products.planning.plan import plan
         >>> found = plan(prevalence=0.1, auc=0.8).at(1000)
         >>> {criterion: round(width, 3) for criterion, width in found.items()}
         {'observed_expected': 0.344, 'calibration_slope': 0.41, 'auc': 0.09}

@@ -13,9 +13,9 @@ from scipy.special import expit, logit
 
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError
-from propriety.inference.anticipated_cases import AnticipatedCases
-from propriety.inference.plan_words import plan_words
-from propriety.inference.planned_power import spread_power
+from propriety.products.planning.anticipated_cases import AnticipatedCases
+from propriety.products.planning.power import spread_power
+from propriety.products.planning.words import plan_words
 from propriety.tables.forecast_table import ForecastTable
 
 BETA = stats.beta(1.33, 1.75).ppf((np.arange(20_000) + 0.5) / 20_000)
@@ -131,7 +131,7 @@ class TestComparison:
         models = normal_pairs(600, mean=-3.5)
         cases = AnticipatedCases.calibrated(models)
         from propriety.inference.measures.reading import read_measure
-        from propriety.inference.planned_power import _MeanTest
+        from propriety.products.planning.power import _MeanTest
 
         test = _MeanTest.of(cases, read_measure(measure), 0.95)
         generator = np.random.default_rng(2)

@@ -62,6 +62,13 @@ def test_rejects(folder, run, arguments, text):
     assert text in result.stderr
 
 
+@pytest.mark.parametrize("typed", [("--decimal", ","), ("--null", "NA"), ("--sheet", "a")], ids=str)
+def test_options_of_cases_are_refused_for_ledgers(run, refusal, typed):
+    assert run("condense", "p.csv", "--outcome", "y", "--forecast", "honest", "-o", "ledger").exit_code == 0
+    told = f"{typed[0]} is for files of cases; these are"
+    assert told in refusal("plan", "ledger", "--width", "auc=0.1", *typed)
+
+
 def test_a_width_is_given_once(refusal):
     once = ("plan", "--prevalence", "0.1", "--auc", "0.8", "--width", "auc=0.1")
     assert "must name each measure once; 'auc' is named again" in refusal(*once, "--width", "auc=0.2")

@@ -11,10 +11,10 @@ from matplotlib.ticker import FuncFormatter
 
 from propriety import checks
 from propriety.errors import InputValueError
-from propriety.inference.plan import Plan
 from propriety.number_words import capitalized, percent
 from propriety.plots.drawable_names import plain
 from propriety.plots.drawing import GREY, LEGEND, SMALL, Percent, color_of, draw, line_style, new_axes, write_title
+from propriety.products.planning.plan import Plan
 
 POINTS = 81
 

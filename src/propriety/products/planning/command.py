@@ -18,8 +18,8 @@ from propriety.cli.options import DIALECT, FILE, JSON, SEED, Group, command, opt
 from propriety.cli.outputs import STDOUT, check_targets, write
 from propriety.cli.text_heads import Dialect
 from propriety.errors import InputValueError
-from propriety.inference.plan import plan as planned
 from propriety.ledger.ledger import Ledger
+from propriety.products.planning.plan import plan as planned
 from propriety.tables.frames import checked_columns, first_repeated
 
 KNOWN = Group(

@@ -9,11 +9,11 @@ from scipy.special import expit, logit
 
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError
-from propriety.inference.anticipated_cases import AnticipatedCases
 from propriety.inference.measures.reading import read_measure
-from propriety.inference.plan import Criterion, _miscalibration, _plan, _smallest, _tested_label
-from propriety.inference.plan_inputs import KnownCases, read_widths
-from propriety.inference.planned_precision import PlannedWidth, planned_width
+from propriety.products.planning.anticipated_cases import AnticipatedCases
+from propriety.products.planning.inputs import KnownCases, read_widths
+from propriety.products.planning.plan import Criterion, _miscalibration, _plan, _smallest, _tested_label
+from propriety.products.planning.precision import PlannedWidth, planned_width
 
 Z = 1.959963984540054
 
