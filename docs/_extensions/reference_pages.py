@@ -102,6 +102,7 @@ VERBS = {
         sections={
             "Estimates, comparisons and groups": ("inference",),
             "Sites": ("products.sites",),
+            "The event rate without labels": ("products.late_labels.prevalence",),
             "Sample size": ("products.planning.plan",),
         },
     ),
@@ -126,7 +127,7 @@ VERBS = {
                 "inference.calibration_monitor",
                 "inference.e_process",
             ),
-            "Labels that come late": ("inference.late_labels", "inference.before_labels"),
+            "Labels that come late": ("products.late_labels.late_labels", "products.late_labels.before_labels"),
         },
     ),
     "diagnose": Verb(

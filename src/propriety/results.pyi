@@ -31,8 +31,6 @@ from propriety.evaluation.evaluation import Scores as Scores
 from propriety.evaluation.internal_validation import LearnerComparison as LearnerComparison
 from propriety.evaluation.internal_validation import Validation as Validation
 from propriety.evaluation.validation_columns import FoldValues as FoldValues
-from propriety.inference.before_labels import BeforeLabels as BeforeLabels
-from propriety.inference.before_labels import Reconciliation as Reconciliation
 from propriety.inference.calibration_monitor import MonitoredCalibration as MonitoredCalibration
 from propriety.inference.calibration_summary import CalibrationSummary as CalibrationSummary
 from propriety.inference.class_calibration import ClassCalibration as ClassCalibration
@@ -42,13 +40,9 @@ from propriety.inference.comparison_monitor import MonitoredComparison as Monito
 from propriety.inference.e_process import EProcess as EProcess
 from propriety.inference.estimates import Estimate as Estimate
 from propriety.inference.horizon_curve import HorizonCurve as HorizonCurve
-from propriety.inference.late_labels import LabelRevision as LabelRevision
-from propriety.inference.late_labels import LateLabels as LateLabels
-from propriety.inference.late_labels import ReportedByAge as ReportedByAge
 from propriety.inference.ledger_monitor import LedgerMonitor as LedgerMonitor
 from propriety.inference.measure_bounds import MeasureBounds as MeasureBounds
 from propriety.inference.monitor_history import MonitoredDays as MonitoredDays
-from propriety.inference.prevalence_estimate import PrevalenceEstimate as PrevalenceEstimate
 from propriety.inference.risk_coverage import RejectThreshold as RejectThreshold
 from propriety.inference.risk_coverage import RiskCoverageCurve as RiskCoverageCurve
 from propriety.inference.segments import Segments as Segments
@@ -56,6 +50,12 @@ from propriety.inference.slice_table import Slices as Slices
 from propriety.inference.verdicts import Standings as Standings
 from propriety.integrations.logged_answers import LoggedAnswers as LoggedAnswers
 from propriety.ledger.moments import Moments as Moments
+from propriety.products.late_labels.before_labels import BeforeLabels as BeforeLabels
+from propriety.products.late_labels.before_labels import Reconciliation as Reconciliation
+from propriety.products.late_labels.late_labels import LabelRevision as LabelRevision
+from propriety.products.late_labels.late_labels import LateLabels as LateLabels
+from propriety.products.late_labels.late_labels import ReportedByAge as ReportedByAge
+from propriety.products.late_labels.prevalence import PrevalenceEstimate as PrevalenceEstimate
 from propriety.products.planning.plan import Plan as Plan
 from propriety.products.sites.pooling import MetaAnalysis as MetaAnalysis
 from propriety.products.sites.pooling import SiteEstimates as SiteEstimates

@@ -34,7 +34,12 @@ CALLS = {
     "estimate_prevalence": lambda p: pr.estimate_prevalence(Y, p, unlabelled=np.full(60, 0.5), method="em"),
     "monitor": lambda p: str(pr.monitor(pr.condense(Y, p, by={"day": PLACE // 10}), reference_days=2)),
 }
-OF_PRODUCTS = {"plan": "planning"}
+OF_PRODUCTS = {
+    **dict.fromkeys(("before_labels", "estimate_prevalence"), "late_labels"),
+    "find_segments": "segments",
+    "monitor": "monitoring",
+    "plan": "planning",
+}
 
 
 @pytest.mark.filterwarnings("error")
@@ -48,6 +53,7 @@ def test_answers_and_refusals_come_without_warnings(call, p):
         assert call(p) is not None
 
 
+@pytest.mark.product("segments")
 def test_the_segment_of_tiny_forecasts_stands_out():
     found = pr.find_segments(
         pr.cases(Y, np.where(PLACE % 3 == 0, 1e-100, 0.5), by={"group": PLACE % 3}), n_resamples=200, seed=1
@@ -55,6 +61,7 @@ def test_the_segment_of_tiny_forecasts_stands_out():
     assert "1 segment stands out" in str(found)
 
 
+@pytest.mark.product("late_labels")
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("tiny", [1e-10, 1e-20, 1e-50, 1e-200, 5e-324])
 def test_late_labels_test_the_calibration_of_tiny_forecasts(tiny):
@@ -78,6 +85,7 @@ def test_a_prior_that_a_tiny_share_was_sampled_at_is_refused():
         pr.prior_correction(prior=0.9999999999999999, sampled_at=5e-324)
 
 
+@pytest.mark.product("late_labels")
 def test_one_day_with_almost_all_of_the_weight():
     rng = np.random.default_rng(1)
     p = np.where(np.arange(300) < 100, 1e-160, 0.3)

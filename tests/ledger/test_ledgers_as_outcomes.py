@@ -30,7 +30,13 @@ FUNCTIONS = {
 }
 
 
-@pytest.mark.parametrize("function", FUNCTIONS.values(), ids=FUNCTIONS)
+@pytest.mark.parametrize(
+    "function",
+    [
+        pytest.param(call, id=name, marks=[pytest.mark.product("late_labels")] * (name == "estimate_prevalence"))
+        for name, call in FUNCTIONS.items()
+    ],
+)
 def test_a_ledger_of_one_model_gives_what_its_cases_give(function):
     assert function(pr.condense(Y, P)) == pytest.approx(function(Y, P), rel=1e-12)
     assert function(pr.condense(FRAME.lazy(), "p", outcome="y")) == pytest.approx(function(Y, P), rel=1e-12)
@@ -54,9 +60,15 @@ def test_a_ledger_of_several_models_or_classes_asks_for_one():
 
 
 def test_functions_of_single_cases_say_that_a_ledger_has_none():
-    for function in (pr.worst_cases, pr.retention_curve, pr.monitor_calibration):
+    for function in (pr.worst_cases, pr.retention_curve):
         with pytest.raises(InputTypeError, match="a Ledger holds no individual cases"):
             function(pr.condense(Y, P))
+
+
+@pytest.mark.product("monitoring")
+def test_a_monitor_of_single_cases_says_that_a_ledger_has_none():
+    with pytest.raises(InputTypeError, match="a Ledger holds no individual cases"):
+        pr.monitor_calibration(pr.condense(Y, P))
 
 
 def test_the_tables_of_classes_are_those_of_their_events():

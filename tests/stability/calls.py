@@ -69,7 +69,7 @@ def _no_weight(options: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in options.items() if name != "sample_weight"}
 
 
-def _late(d: Data) -> pr.results.LateLabels:
+def _late(d: Data) -> Any:
     """Return the evaluation of a stream of 20 days in which every third case is an event that is reported late."""
     place = np.arange(len(np.asarray(d.p)))
     reported = np.where(place % 3 == 0, place % 20 + place % 7, np.nan)
@@ -82,7 +82,7 @@ def _censored(d: Data) -> pr.results.CensoredOutcomes:
     return pr.censored(place % 29 + 1.0, place % 3 > 0, horizons=[10.0, 20.0])
 
 
-def _monitored(d: Data) -> pr.results.LedgerMonitor:
+def _monitored(d: Data) -> Any:
     place = np.arange(len(np.asarray(d.p)))
     keys = {"day": place * 12 // len(place), "group": d.group}
     ledger = pr.condense(d.y, {"p": d.p}, by=keys, cells=64, **_no_weight(d.binary))

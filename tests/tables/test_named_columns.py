@@ -175,6 +175,11 @@ def test_without_outcomes_columns_are_matched_too(make):
     assert pr.bayes_decisions(rows, labels=words).tolist() == decided.tolist()
     with pytest.raises(InputValueError, match=r"like the labels \[0, 1, 2\]"):
         pr.bayes_decisions(rows)
+
+
+@pytest.mark.product("late_labels")
+@pytest.mark.parametrize("make", [pl.DataFrame, polars_struct], ids=["frame", "struct"])
+def test_before_labels_columns_are_matched_too(make):
     events = make(pair("p_1", "p_0"))
     assert pr.before_labels(events, measures=[pr.Brier()]).forecasts.tolist() == pytest.approx(P.tolist())
     with pytest.raises(InputValueError, match=r"forecasts must have columns .* like the labels \[0, 1\]"):

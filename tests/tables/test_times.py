@@ -61,13 +61,21 @@ def test_booleans_are_no_times(call):
         call(FLAGS)
 
 
-def test_booleans_are_no_follow_up_and_no_days():
+def test_booleans_are_no_follow_up():
     with pytest.raises(
         InputTypeError, match=r"time must hold real numbers; got booleans\. Hint: are time and event swapped"
     ):
         pr.censored(FLAGS, Y, horizons=0.5)
+
+
+@pytest.mark.product("late_labels")
+def test_booleans_are_no_days_of_forecasts():
     with pytest.raises(InputTypeError, match="made must hold dates or numbers of days"):
         pr.late_labels(P, made=FLAGS, reported=np.ones(120))
+
+
+@pytest.mark.product("monitoring")
+def test_booleans_are_no_days_of_a_ledger():
     with pytest.raises(InputTypeError, match="the labels of 'day' must be times; some are booleans"):
         pr.monitor(pr.condense(Y, P, by={"day": FLAGS}), reference_days=1)
 

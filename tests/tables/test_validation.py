@@ -265,7 +265,10 @@ def test_the_arguments_are_left_as_they_were():
         lambda missing: pr.recalibrate(Y * 20, P * 20).map([0.2, missing]),
         lambda missing: pr.prior_correction(event_weight=3.0)([0.2, missing]),
         lambda missing: TemperatureMap(slope=0.5, floor=1e-12)([[0.2, 0.8], [missing, 0.4]]),
-        lambda missing: pr.late_labels([0.2, missing], made=[1, 2], reported=[1, None]),
+        pytest.param(
+            lambda missing: pr.late_labels([0.2, missing], made=[1, 2], reported=[1, None]),
+            marks=pytest.mark.product("late_labels"),
+        ),
     ],
     ids=["bayes_decisions", "recalibrate", "prior_correction", "class map", "late_labels"],
 )

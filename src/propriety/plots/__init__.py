@@ -17,7 +17,6 @@ from propriety.plots import (  # noqa: F401  (their drawing functions are found 
     decision_uncertainty,
     horizons,
     internal_validation,
-    late_labels,
     monitoring,
     operating_points,
     probability_means,

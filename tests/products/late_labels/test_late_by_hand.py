@@ -9,9 +9,9 @@ from scipy.special import logit
 
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError
-from propriety.inference.late_calibration import p_value_of_reports
-from propriety.inference.late_cases import LateCases, _common, _limits_of_ratio, estimate_window, read_late_cases
-from propriety.inference.reporting_delays import ReportingDelays
+from propriety.products.late_labels.calibration import p_value_of_reports
+from propriety.products.late_labels.cases import LateCases, _common, _limits_of_ratio, estimate_window, read_late_cases
+from propriety.products.late_labels.delays import ReportingDelays
 from propriety.rules.families import BRIER
 
 

@@ -12,10 +12,10 @@ from scipy.special import ndtri
 from propriety import checks
 from propriety.checks import check_level
 from propriety.errors import InputTypeError, InputValueError
-from propriety.inference.late_cases import LateCases, WindowEstimate, estimate_window, read_late_cases
-from propriety.inference.late_words import summary_of_labels, summary_of_revision
-from propriety.inference.reporting_delays import ReportingDelays, estimate_delays
 from propriety.ledger.ledger import Ledger
+from propriety.products.late_labels.cases import LateCases, WindowEstimate, estimate_window, read_late_cases
+from propriety.products.late_labels.delays import ReportingDelays, estimate_delays
+from propriety.products.late_labels.words import summary_of_labels, summary_of_revision
 from propriety.result import Floats, Result
 from propriety.rules.families import BRIER
 from propriety.rules.rule import BinaryRule, Rule, binary_rule

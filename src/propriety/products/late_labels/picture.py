@@ -5,8 +5,8 @@ from __future__ import annotations
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from propriety.inference.late_labels import LateLabels
 from propriety.plots.drawing import COLORS, DASHES, GREY, LEGEND, SMALL, draw, new_axes, write_title
+from propriety.products.late_labels.late_labels import LateLabels
 
 
 @draw.register

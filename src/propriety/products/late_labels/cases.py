@@ -14,9 +14,9 @@ from propriety import checks
 from propriety.errors import InputValueError
 from propriety.inference.day_numbers import Days, check_alike, read_day, read_days
 from propriety.inference.estimates import NO_SPREAD, ROUNDING
-from propriety.inference.late_calibration import p_value_of_reports
-from propriety.inference.reporting_delays import ReportingDelays
 from propriety.ledger.ledger import Ledger
+from propriety.products.late_labels.calibration import p_value_of_reports
+from propriety.products.late_labels.delays import ReportingDelays
 from propriety.result import Floats
 from propriety.rules.rule import BinaryRule
 from propriety.tables.arguments import check_indices

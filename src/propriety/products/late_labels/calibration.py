@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtrc
 
-from propriety.inference.reporting_delays import ReportingDelays
+from propriety.products.late_labels.delays import ReportingDelays
 from propriety.result import Floats
 
 FEW_EXPECTED = 20.0  # With fewer expected reports, chi-squared is not the distribution of the statistic.

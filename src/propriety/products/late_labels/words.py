@@ -10,7 +10,7 @@ from propriety.inference.estimates import counted
 from propriety.number_words import capitalized, hundredths, number, p_value_words, percent
 
 if TYPE_CHECKING:
-    from propriety.inference.late_labels import LabelRevision, LateLabels
+    from propriety.products.late_labels.late_labels import LabelRevision, LateLabels
 
 
 def summary_of_labels(labels: LateLabels) -> str:

@@ -14,8 +14,8 @@ from scipy.special import expit
 
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError
-from propriety.inference.late_words import summary_of_labels, summary_of_revision
-from propriety.inference.reporting_delays import estimate_delays
+from propriety.products.late_labels.delays import estimate_delays
+from propriety.products.late_labels.words import summary_of_labels, summary_of_revision
 
 mpl.use("agg")
 

@@ -9,8 +9,8 @@ import pytest
 from scipy import stats
 
 import propriety as pr
-from propriety.inference.late_calibration import DRAWS, _drawn_sums, p_value_of_reports
-from propriety.inference.reporting_delays import ReportingDelays
+from propriety.products.late_labels.calibration import DRAWS, _drawn_sums, p_value_of_reports
+from propriety.products.late_labels.delays import ReportingDelays
 
 SHARE = np.array([0.1, 0.4, 1.0])
 KNOWN = ReportingDelays(share=SHARE, steps=np.zeros(3))
