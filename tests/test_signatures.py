@@ -240,6 +240,7 @@ DOORS = {
         "compare",
         "slices",
         "calibration_summary",
+        "check_calibration",
         "recalibrate",
         "monitor",
     ),

@@ -34,6 +34,7 @@ from propriety.evaluation.evaluate import evaluate as evaluate
 from propriety.evaluation.internal_validation import validate as validate
 from propriety.inference.calibration_monitor import monitor_calibration as monitor_calibration
 from propriety.inference.calibration_summary import calibration_summary as calibration_summary
+from propriety.inference.check_calibration import check_calibration as check_calibration
 from propriety.inference.class_calibration import class_calibration as class_calibration
 from propriety.inference.comparison import compare as compare
 from propriety.inference.comparison_monitor import monitor_comparison as monitor_comparison

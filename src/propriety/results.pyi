@@ -39,6 +39,9 @@ from propriety.inference.comparison import Comparison as Comparison
 from propriety.inference.comparison_monitor import MonitoredComparison as MonitoredComparison
 from propriety.inference.e_process import EProcess as EProcess
 from propriety.inference.estimates import Estimate as Estimate
+from propriety.inference.finding import Finding as Finding
+from propriety.inference.finding import Findings as Findings
+from propriety.inference.finding import Note as Note
 from propriety.inference.horizon_curve import HorizonCurve as HorizonCurve
 from propriety.inference.ledger_monitor import LedgerMonitor as LedgerMonitor
 from propriety.inference.measure_bounds import MeasureBounds as MeasureBounds
@@ -62,9 +65,9 @@ from propriety.products.sites.pooling import SiteEstimates as SiteEstimates
 from propriety.recalibration.result import Recalibration as Recalibration
 from propriety.result import Result as Result
 from propriety.result import Score as Score
+from propriety.rules.audit import AuditedClaim as AuditedClaim
 from propriety.rules.audit import AuditReport as AuditReport
 from propriety.rules.audit import Counterexample as Counterexample
-from propriety.rules.audit import Finding as Finding
 from propriety.tables.cases import Cases as Cases
 from propriety.tables.censored_outcomes import CensoredOutcomes as CensoredOutcomes
 from propriety.tables.forecast_table import ForecastTable as ForecastTable

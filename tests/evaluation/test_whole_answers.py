@@ -90,7 +90,7 @@ Right probabilities?
   O/E, observed/expected        (1 is best)   1.04  0.90 to 1.20      3.30  2.79 to 3.90
   Slope; below 1 too extreme    (1 is best)   1.15  0.80 to 1.50      0.60  0.40 to 0.80
   Mean calibration error, points      (ICI)    3.8  0.0 to 8.7        23.9  20.3 to 27.5
-  Test of calibration                   (p)   0.66  consistent      <0.001  miscalibrated
+  Test of calibration                   (p)   0.75  consistent      <0.001  miscalibrated
   Recalibration would save, of cost           0.0%  -0.5 to 0.6      47.6%  28.4 to 66.8
 Right order?
   AUC                              (higher)   0.75  0.69 to 0.80      0.72  0.66 to 0.78

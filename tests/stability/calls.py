@@ -185,6 +185,9 @@ OF_MODELS: dict[str, Callable[[Data], Any]] = {
     ),
     "ranking_map": lambda d: pr.ranking_map(d.y, d.models, grid=np.linspace(0.05, 0.95, 10), **d.binary),
     "recalibrate": lambda d: pr.recalibrate(d.y, d.p, seed=7, **d.binary),
+    "check_calibration": lambda d: pr.check_calibration(
+        d.y, d.models, by=d.group, n_resamples=DRAWS, seed=7, **d.binary
+    ),
     "slices": lambda d: pr.slices(d.y, d.models, by=d.group, smallest=5, **d.binary),
     "slices by area": lambda d: pr.slices(
         d.y, d.models, pr.measures.AreaUnderRoc(), by=d.group, smallest=5, **d.binary
@@ -195,6 +198,9 @@ OF_CLASSES: dict[str, Callable[[Data], Any]] = {
         n_resamples=DRAWS, seed=7
     ),
     "evaluate of grades": lambda d: pr.evaluate(
+        d.grade, {"rows": d.rows}, ordered=True, n_resamples=DRAWS, seed=7, **d.classes
+    ),
+    "check_calibration of grades": lambda d: pr.check_calibration(
         d.grade, {"rows": d.rows}, ordered=True, n_resamples=DRAWS, seed=7, **d.classes
     ),
     "class_calibration": lambda d: pr.class_calibration(d.grade, d.rows, n_resamples=DRAWS, seed=7, **d.classes),

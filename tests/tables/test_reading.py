@@ -48,6 +48,7 @@ OF_ONE = {
     "miscalibration_test": DRAWS,
     "calibration_summary": DRAWS,
     "estimate": DRAWS,
+    "check_calibration": DRAWS,
 }
 OF_CASES = {
     **{name: {} for name in ("worst_cases", "monitor_calibration")},

@@ -39,6 +39,7 @@ OPTIONS = {
     "weighted_regret": {"weight": pr.weights.BetaWeight(2, 3)},
     "top_k": {"k": 5},
     "calibration_summary": {"seed": 1},
+    "check_calibration": DRAWS,
     "miscalibration_test": DRAWS,
     "compare": DRAWS,
     "decision_uncertainty": {"grid": [0.2, 0.5], **DRAWS},

@@ -75,12 +75,8 @@ def _residual(column, kept, spread):
 
 
 def joint_p_value(p_values, shares):
-    """Return the p-value of the most decisive of independent tests, each with its share of the level."""
-    least = min(p / a for p, a in zip(p_values, shares, strict=True))
-    none = mpf(1)
-    for a in shares:
-        none *= max(1 - a * least, mpf(0))
-    return 1 - none
+    """Return the p-value of several tests by the weighted Bonferroni inequality, each with its share of the level."""
+    return min(1, *(p / a for p, a in zip(p_values, shares, strict=True)))
 
 
 def area_variance(cases):

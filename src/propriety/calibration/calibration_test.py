@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -22,8 +22,8 @@ ENOUGH = 100.0  # Variance of the number of events needed to detect fine shapes.
 KURTOSIS = 1.0  # With a larger excess kurtosis, a sum is not close to normal.
 BINS = 10  # Bins in which the weights of events and non-events are compared.
 SAME = 1e-9  # With a smaller residual, a function is a combination of those before it.
-# Shares of the level of the test for one, two or three components.
-SHARES = {1: (1.0,), 2: (0.8, 0.2), 3: (0.8, 0.12, 0.08)}
+# Shares of the level: of intercept and slope beside the shape, and of shapes of low degree beside finer ones.
+LINE_SHARE, LOW_SHARE = 0.8, 0.6
 FEWEST_UNITS = 10  # With fewer clusters or periods, hardly any miscalibration could be found.
 FEWEST_EQUAL = 8.0  # The same for the number of clusters of equal size that they are worth.
 ENOUGH_REACH, MOST_DRAWS = 10, 20  # Draws that must reach the statistic; the factor by which draws may grow for that.
@@ -215,10 +215,11 @@ class CalibrationTest(Result):
     p_value : float
         p-value of all components together; 0 if a forecast is refuted, and 1 if there is nothing to test.
     line_statistic, line_df, line_p_value : float
-        Score test of calibration intercept 0 and slope 1.
+        Cox's score test of calibration intercept 0 and slope 1.
     shape_df, shape_p_value, fine_df, fine_p_value : float
-        Tests of the shape beyond intercept and slope, and of finer shapes. If there are too few cases or distinct
-        forecasts for one, it has 0 degrees of freedom and its p-value is NaN: it was not tested.
+        Neyman's smooth test of the shape beyond intercept and slope, of degrees 2 to 5, and of degrees 6 to 15. If
+        there are too few cases or distinct forecasts for one, it has 0 degrees of freedom and its p-value is NaN: it
+        was not tested.
     information : float
         :math:`\sum p (1 - p)`, the variance of the number of events if calibrated; with weights or clusters, that of
         the effective number of cases.
@@ -271,12 +272,15 @@ class CalibrationTest(Result):
         """Whether there are enough data for a non-significant result to be informative."""
         return self.information >= FEWEST and self.has_enough_units
 
-    def views_against(self, alpha: float) -> tuple[bool, bool, bool]:
-        """Return whether line, shape and finer shapes, each by itself, are decisive at level `alpha`."""
-        names = ("line", "shape", "fine")
-        views = [(getattr(self, f"{name}_p_value"), getattr(self, f"{name}_df")) for name in names]
-        line, shape, fine = (p_value <= alpha for p_value in _shared(views))
-        return line, shape, fine
+    @property
+    def smooth_p_value(self) -> float:
+        """The p-value of the shape, of low degree or finer; NaN if no shape was tested."""
+        return weighted_smallest((self.shape_p_value, self.fine_p_value), LOW_SHARE)
+
+    def shows_shape(self, alpha: float) -> bool:
+        """Return whether the shape is shown at its share of level `alpha`."""
+        share = 1.0 - LINE_SHARE if self.line_df else 1.0
+        return self.smooth_p_value <= share * alpha
 
 
 def calibration_test(
@@ -293,13 +297,15 @@ def calibration_test(
     r"""Test whether the event happens as often as forecast, at every forecast.
 
     The functions :math:`z_j` of `null_scores` are uncorrelated. The squared sums of residuals of the first two give
-    Cox's score test of intercept 0 and slope 1, with 2 degrees of freedom; those of the next four test the shape; and
-    if :math:`\sum p (1 - p) \ge 100`, ten more test finer shapes. The tests are independent of each other in large
-    samples. Their p-values are combined as
+    Cox's score test of intercept 0 and slope 1, with 2 degrees of freedom. Those of the next four are Neyman's smooth
+    test of the shape, and if :math:`\sum p (1 - p) \ge 100`, ten more test finer shapes. By the weighted Bonferroni
+    inequality
 
-    .. math:: m = \min_k p_k / a_k , \qquad p = 1 - \prod_k (1 - a_k m)
+    .. math:: p = \min(p_\text{Cox} / 0.8, p_\text{shape} / 0.2) , \qquad
+       p_\text{shape} = \min(p_{2 \dots 5} / 0.6, p_{6 \dots 15} / 0.4) ,
 
-    with shares :math:`a` of 0.8, 0.12 and 0.08, or 0.8 and 0.2, which keeps most of the power of Cox's test.
+    at most 1, which keeps most of the power of Cox's test; without finer shapes, :math:`p_\text{shape} = p_{2 \dots
+    5}`, and without shapes :math:`p = p_\text{Cox}`.
 
     Parameters
     ----------
@@ -331,8 +337,9 @@ def calibration_test(
 
     References
     ----------
-    Cox (1958), doi:10.1093/biomet/45.3-4.562; Rao & Scott (1981), doi:10.1080/01621459.1981.10477633; Besag & Clifford
-    (1991), doi:10.1093/biomet/78.2.301, for drawing until enough draws reach the statistic.
+    Cox (1958), doi:10.1093/biomet/45.3-4.562; Neyman (1937), doi:10.1080/03461238.1937.10404821, for smooth tests; Rao
+    & Scott (1981), doi:10.1080/01621459.1981.10477633; Besag & Clifford (1991), doi:10.1093/biomet/78.2.301, for
+    drawing until enough draws reach the statistic.
 
     Examples
     --------
@@ -351,14 +358,15 @@ def calibration_test(
     if drawn:
         reached, n_resamples = _drawn_line(table, scores, line.statistic, n_resamples, seed)
         line_p_value = (1 + reached) / (1 + n_resamples)
-    joint = min(_shared([(line_p_value, line.df), (shape.p_value, shape.df), (fine.p_value, fine.df)]))
+    smooth = weighted_smallest((shape.p_value, fine.p_value), LOW_SHARE)
+    joint = weighted_smallest((line_p_value if line.df else math.nan, smooth), LINE_SHARE)
     within = around_mean[: scores.sizes[0]] if around_mean is not None else np.empty(0)
     correlated = max(1.0, float(within.mean())) if within.any() else line.dispersion
     certain = (table.forecast == 0.0) | (table.forecast == 1.0)
     wrong = np.where(table.forecast == 0.0, table.events, table.non_events)
     refuted = float(wrong[certain].sum())
     return CalibrationTest(
-        p_value=0.0 if refuted > 0.0 else joint,
+        p_value=0.0 if refuted > 0.0 else 1.0 if math.isnan(joint) else joint,
         line_statistic=line.statistic,
         line_df=line.df,
         line_p_value=line_p_value,
@@ -409,20 +417,18 @@ def _tail(statistic: float, df: float, noise_df: float) -> float:
     return float(chdtrc(df, statistic)) if math.isinf(noise_df) else float(fdtrc(df, noise_df, statistic / df))
 
 
-def _shared(views: Iterable[tuple[float, float]]) -> list[float]:
-    """Return, for p-values with their degrees of freedom, the combined p-value if each of them is decisive."""
-    views = list(views)
-    shares = SHARES.get(sum(df > 0.0 for _, df in views), ())
-    tested = iter(shares)
-    return [
-        _any_of([share * p_value / own for share in shares]) if df > 0.0 and (own := next(tested)) else 1.0
-        for p_value, df in views
-    ]
+def weighted_smallest(p_values: tuple[float, float], share: float) -> float:
+    """Return the smaller of two p-values over their shares of the level, at most 1; one that is NaN has no share.
 
-
-def _any_of(chances: list[float]) -> float:
-    """Return the probability that any of several independent events happens, accurate also if it is small."""
-    return 1.0 if max(chances) >= 1.0 else 0.0 - math.expm1(math.fsum(math.log1p(-chance) for chance in chances))
+    Examples
+    --------
+    >>> weighted_smallest((0.02, 0.5), 0.5), weighted_smallest((0.04, math.nan), 0.5)
+    (0.04, 0.04)
+    """
+    first, second = p_values
+    if math.isnan(first) or math.isnan(second):
+        return second if math.isnan(first) else first
+    return min(first / share, second / (1.0 - share), 1.0)
 
 
 def _drawn_line(

@@ -343,8 +343,8 @@ def _directions(
     wrong += ["too extreme"] if 0.0 <= slope.high < 1.0 else ["too timid"] if slope.low > 1.0 else []
     # A slope far from 1 also bends the curve of residuals; the shape is what remains after fitting it.
     beside = recalibrated_test_of(inside, model, drawing) if wrong else test
-    _, shape, fine = (False, False, False) if beside is None else beside.views_against(1.0 - found.level)
-    wrong += ["other shape"] if shape or fine else []
+    shape = beside is not None and beside.shows_shape(1.0 - found.level)
+    wrong += ["other shape"] if shape else []
     if not wrong and math.isnan(slope.value) and test.line_df <= 1.0:  # Equal forecasts: only their level was tested.
         wrong.append("too high" if ratio.value < 1.0 else "too low")
     return wrong or ["together"]

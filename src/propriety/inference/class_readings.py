@@ -21,6 +21,8 @@ from propriety.calibration.class_test import (
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.calibration_numbers import CalibrationNumbers, numbers_of_event, outcomes_of, ratio_limits
 from propriety.inference.class_views import Lines, class_tables, class_test_of_cases, class_test_of_tables, lines_of
+from propriety.inference.estimates import effective_by_outcome
+from propriety.inference.outcome_counts import OutcomeCounts, outcome_counts
 from propriety.ledger.ledger import Ledger
 from propriety.result import Floats, Tuples, tuples_of
 from propriety.tables.events import Event
@@ -39,6 +41,7 @@ class ClassReading:
 
     def __init__(self, ledger: Ledger, model: str, drawing: Drawing, level: float) -> None:
         self.level = level
+        self.independent = ledger.dependence is None
         self._read_classes(ledger, model)
         self._test(ledger, model, drawing)
 
@@ -47,6 +50,8 @@ class ClassReading:
         weight = None if cases is None else cases.weights()
         distances = DistanceSum(np.ones(len(cases)) if cases is not None and weight is None else weight)
         numbers, self.counts, refuted = [], [], []
+        self.outcomes: list[OutcomeCounts] = []
+        self.outside: list[float] = []  # Share of the rarer outcome that cases of other classes are.
         for place in range(ledger.classes or 0):
             event, own = Event("class", place), None
             if cases is None:
@@ -57,7 +62,11 @@ class ClassReading:
                 known = ledger.table(model, event) if own.n <= MOST_EXACT else None
                 table, rows = pooled_cases(own, known)
                 distances.add(table, rows, own)
-            numbers.append(numbers_of_event(table, own if ledger.dependence is not None else None))
+            correlated = own if ledger.dependence is not None else None
+            numbers.append(numbers_of_event(table, correlated))
+            self.outcomes.append(outcome_counts(table, correlated))
+            inside, outside = effective_by_outcome(table)
+            self.outside.append(outside / min(inside, outside) if min(inside, outside) > 0.0 else 1.0)
             self.counts.append((table.n_events, table.event_rate, table.mean_forecast))
             refuted.append(float(table.events[table.forecast == 0.0].sum()))
         self.distance = distances.result(self.level)
@@ -83,6 +92,13 @@ class ClassReading:
         else:
             self.lines = lines_of(class_tables(ledger, model), drawing)
             self.test = class_test_of_cases(cases, scores, self.lines)
+
+    @property
+    def counts_of_all(self) -> OutcomeCounts:
+        """The outcomes outside the most frequent class, which of two classes is the rarer outcome."""
+        place = int(np.argmax([rate for _, rate, _ in self.counts]))
+        found = self.outcomes[place]
+        return found._replace(scarce=found.scarce * self.outside[place])
 
     def columns(self) -> dict[str, Any]:
         """Return the columns of the table of classes that describe the classes."""

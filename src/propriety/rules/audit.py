@@ -309,7 +309,7 @@ def _expected_of_pairs(truths: Floats, losses: Floats) -> Floats:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class AuditedClaim:
     """The result of the search for one property.
 
     Parameters
@@ -345,20 +345,20 @@ class AuditReport(Result):
         Name of the rule.
     classes : int, optional
         Number of classes with which the rule was tried; None for one event.
-    findings : tuple of Finding
+    findings : tuple of AuditedClaim
         One for each property.
     """
 
     rule: str
     classes: int | None
-    findings: tuple[Finding, ...]
+    findings: tuple[AuditedClaim, ...]
 
     @property
     def agrees(self) -> bool:
         """Whether the search confirms every claim."""
         return all(finding.agrees for finding in self.findings)
 
-    def __getitem__(self, name: str) -> Finding:
+    def __getitem__(self, name: str) -> AuditedClaim:
         """Return the finding for one property, such as ``report["proper"]``."""
         for finding in self.findings:
             if finding.name == name:
@@ -443,7 +443,7 @@ def audit(
         found["local"] = (declared.local, search.effect_of_other_classes())
         found["distance_sensitive"] = (declared.distance_sensitive, search.better_far_miss())
     findings = tuple(
-        Finding(name=name, declared=claim, holds=violation is None, counterexample=violation)
+        AuditedClaim(name=name, declared=claim, holds=violation is None, counterexample=violation)
         for name, (claim, violation) in found.items()
     )
     return AuditReport(rule=repr(rule), classes=classes, findings=findings)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtri, chndtr, chndtrinc, logit, ndtr, ndtri, stdtr
 
-from propriety.calibration.calibration_test import SHARES, calibration_test
+from propriety.calibration.calibration_test import LINE_SHARE, calibration_test
 from propriety.decisions.benefit_cells import error_of_difference
 from propriety.errors import InputTypeError, InputValueError
 from propriety.inference.few_events import widened_errors
@@ -157,7 +157,7 @@ def calibration_power(
     information = (functions * (share * p * (1.0 - p))) @ functions.T
     shift = float(score @ np.linalg.lstsq(information, score, rcond=None)[0])
     df = float(np.linalg.matrix_rank(information, tol=1e-9 * float(np.trace(information))))
-    alpha = (1.0 - level) * SHARES[3][0]
+    alpha = (1.0 - level) * LINE_SHARE
     start = PlannedPower(shift, float(chdtri(df, alpha)), df)
     if not shift > 1e-15:
         return PlannedPower(0.0, start.critical, df)

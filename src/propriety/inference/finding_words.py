@@ -1,0 +1,135 @@
+"""Findings in words: the marks of the verdicts, what a note says, and a table as text."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from propriety.inference.estimates import counted
+from propriety.inference.finding import Finding, Findings, Note
+from propriety.number_words import hundredths, number, p_value_words, percent
+
+MARKS = {"good": "✓", "no error found": "·", "small": "~", "bad": "✗", "too few": "?", "not tested": ""}
+MOST_CLASSES = 3
+NAMES = {"observed_expected": "observed/expected", "calibration_slope": "slope", "calibration": "calibration"}
+
+
+def _classes(parts: Mapping[str, Any]) -> str:
+    names = [str(name) for name in parts["names"][:MOST_CLASSES]]
+    more = parts["number"] - len(names)
+    return f"wrong for {', '.join(names)}{f' and {more:,} more' if more > 0 else ''}"
+
+
+def _refuted(parts: Mapping[str, Any]) -> str:
+    forecasts = "forecasts" if parts["weighted"] else counted(round(parts["number"]), "forecast")
+    was = "was" if round(parts["number"]) == 1 and not parts["weighted"] else "were"
+    return f"{forecasts} of exactly 0 or 1 {was} wrong"
+
+
+def _certain(parts: Mapping[str, Any]) -> str:
+    unit = "of the weight has" if parts["weighted"] else "of the cases have"
+    return f"{percent(parts['share'])} {unit} a forecast of exactly 0 or 1, which has no log-odds"
+
+
+def _periods(parts: Mapping[str, Any]) -> str:
+    worth = f"{parts['units']} correlated periods are equivalent to about {parts['worth']}"
+    return f"{worth} independent ones: the test may reject too often"
+
+
+def _untested(parts: Mapping[str, Any]) -> str:
+    why = "are too rare" if parts["what"] == "classes" else f"have too few {parts['what']}"
+    return f"{parts['number']:,} of {parts['of']:,} classes {why} to be tested by themselves"
+
+
+NOTES_IN_WORDS: dict[str, Callable[[Mapping[str, Any]], str]] = {
+    "adjusted": lambda _: "the limits exclude the ideal value, but not after adjustment for the number of tests",
+    "no-better-side": lambda _: "neither side of the difference is better",
+    "no-limits": lambda _: "the data determine neither limits nor a p-value",
+    "needs-cases": lambda parts: f"{parts.get('what', 'a test')} needs {parts['where']}",
+    "refuted": _refuted,
+    "certain": _certain,
+    "shape": lambda _: "the reliability curve departs from the diagonal in shape",
+    "temperature": lambda parts: f"the probabilities are {parts['way']}",
+    "classes": _classes,
+    "scarce": lambda parts: f"too few {parts['what']} to show a gross error",
+    "untested-classes": _untested,
+    "many": lambda parts: f"calibration is not tested for {parts['number']:,} {parts['what']} at once",
+    "few-draws": lambda parts: f"{parts['draws']} are too few for this level",
+    "few-decide": lambda _: "few cases determine the slope: the test may reject too often",
+    "correlated-periods": _periods,
+    "few-periods": lambda parts: (
+        f"{parts['units']} periods cannot show whether neighbours are correlated: if they are, the test may reject "
+        "too often"
+    ),
+    "fixed-numbers": lambda _: (
+        "all events have one weight and all non-events another: if a study fixed the numbers of both, these intervals "
+        "are too wide; `at_prevalence` gives the right ones"
+    ),
+    "censoring": lambda parts: parts["said"],
+    "limits": lambda parts: parts["said"],
+}
+
+
+def note_words(note: Note) -> str:
+    """Return what a note says.
+
+    Examples
+    --------
+    >>> note_words(Note("scarce", {"what": "events"}))
+    'too few events to show a gross error'
+    """
+    return NOTES_IN_WORDS[note.code](note.parts)
+
+
+def about(row: Finding) -> str:
+    """Return what a finding is about: the measure, and its group, class or cut point."""
+    name = NAMES.get(row.measure.key, row.measure.label)
+    keys = ", ".join(f"{key} {label}" for key, label in row.keys.items())
+    statistic = "" if row.statistic == "value" else f" ({row.statistic})"
+    return f"{name}{statistic}{f' of {keys}' if keys else ''}"
+
+
+def numbers_words(row: Finding) -> str:
+    """Return the number with its limits, and the p-value of what has no number.
+
+    Examples
+    --------
+    >>> from propriety.inference.measures.ratios import ObservedExpected
+    >>> numbers_words(Finding(measure=ObservedExpected(), model="m", value=1.1, low=1.02, high=1.19))
+    '1.10 (1.02 to 1.19)'
+    """
+    written = hundredths if row.measure.ideal is not None else number
+    if math.isnan(row.value):
+        return "" if math.isnan(row.tested_p) else p_value_words(row.tested_p)
+    limits = f" ({written(row.low)} to {written(row.high)})" if row.has_limits else ""
+    return f"{written(row.value)}{limits}"
+
+
+def finding_words(row: Finding) -> str:
+    """Return a finding in one line."""
+    found = [numbers_words(row), "" if row.verdict is None else row.verdict]
+    return f"{row.model}: {about(row)}: {', '.join(part for part in found if part)}"
+
+
+def table_words(found: Findings) -> str:
+    """Return a table of findings as text, with what the notes say below it.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> print(pr.check_calibration([0, 0, 0, 1] * 100, {"a": [0.25] * 400}, seed=1).where(model="a"))
+    a  calibration        p = 1                no error found  ·
+    a  observed/expected  1.00 (0.84 to 1.19)  no error found  ·
+    a  slope                                   not tested
+    a  miscalibration     0 (0 to 0.00130)     no error found  ·
+    Note: a, slope: a calibration slope needs forecasts that differ; all are equal.
+    """
+    rows = [
+        (row.model, about(row), numbers_words(row), row.verdict or "", MARKS.get(row.verdict or "", ""))
+        for row in found
+    ]
+    widths = [max(len(row[place]) for row in rows) for place in range(5)] if rows else []
+    lines = ["  ".join(part.ljust(width) for part, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    notes = dict.fromkeys(f"{row.model}, {about(row)}: {note_words(note)}." for row in found for note in row.notes)
+    return "\n".join([*lines, *(f"Note: {one}" for one in notes)])

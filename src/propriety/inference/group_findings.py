@@ -1,0 +1,242 @@
+"""The calibration of forecasts in groups as findings, with one level for all groups and models."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import chdtr, chdtrc, ndtr, ndtri
+
+from propriety.calibration.calibration_test import log_weight_ratio
+from propriety.inference.calibration_findings import CALIBRATION, family, sizes_of, with_adjusted
+from propriety.inference.calibration_numbers import CalibrationNumbers, calibration_numbers, ratio_limits, spreads
+from propriety.inference.finding import Finding, Label, Note
+from propriety.inference.group_counts import FEWEST as FEWEST_EVENTS
+from propriety.inference.measures.line import CalibrationSlope
+from propriety.inference.measures.ratios import ObservedExpected
+from propriety.inference.outcome_counts import OutcomeCounts, counts_of_tables
+from propriety.inference.slices import SMALLEST
+from propriety.inference.verdict import FEWEST_EQUAL, FEWEST_UNITS, judged
+from propriety.ledger.keyed_tables import KeyedTables
+from propriety.ledger.ledger import Ledger
+from propriety.result import Floats
+from propriety.tables.cases import Cases
+from propriety.tables.events import TOP, Event
+
+TOP_LABEL = "top label"  # The statistic of rows about the most likely class of each case.
+MOST_NAMED = 3  # Classes named for each group.
+
+
+class GroupTables(NamedTuple):
+    """The groups of one key for one model: their labels, tables, numbers and counts of outcomes."""
+
+    key: str
+    model: str
+    labels: list[Label]
+    keyed: KeyedTables
+    numbers: CalibrationNumbers
+    counts: list[OutcomeCounts]
+
+    @property
+    def is_tested(self) -> NDArray[np.bool_]:
+        """Whether a group has enough cases and clusters, whatever its outcomes.
+
+        Groups that are selected by their outcomes would be flagged too often.
+        """
+        found = self.numbers
+        return (self.keyed.n >= SMALLEST) & (found.units >= FEWEST_UNITS) & (found.worth >= FEWEST_EQUAL)
+
+
+def group_findings(ledger: Ledger, *, level: float) -> list[Finding]:
+    """Return the calibration of each model in the groups of each key of a ledger; clusters require the cases.
+
+    The tests are Cox's, with few events of the number of events only; p-values are adjusted by Holm's method for all
+    models and groups. Groups of fewer than 50 cases, or with too few clusters, are not tested. Of classes, half of the
+    level is for the most likely class and half for the classes (Bonferroni).
+    """
+    if ledger.dependence is not None and ledger.cases is None:
+        return []
+    by_key = [ledger.over(*(other for other in ledger.index.names if other != name)) for name in ledger.index.names]
+    pairs = [(own, model) for model in ledger.models for own in by_key]
+    if ledger.labels is None:
+        rows = [row for own, model in pairs for row in _of_event(_tables(own, model, ledger.events[0]), level)]
+    elif TOP in ledger.events:
+        tops = [_tables(own, model, TOP) for own, model in pairs]
+        least = (1.0 - level) / max(sum(int(np.count_nonzero(top.is_tested)) for top in tops), 1)
+        rows = [row for (own, _), top in zip(pairs, tops, strict=True) for row in _of_classes(own, top, level, least)]
+    else:
+        rows = []
+    return _with_families(rows, 2 * len(ledger.labels or ()))
+
+
+def _tables(ledger: Ledger, model: str, event: Event) -> GroupTables:
+    """Return the tables of the groups of the one key of a ledger."""
+    (name,), groups = ledger.index.names, len(ledger.index)
+    cases = None if ledger.dependence is None else ledger.cases
+    source = ledger.source if ledger.labels is not None else None
+    entry = ledger.entries() if isinstance(source, Cases) or cases is not None else np.empty(0, dtype=np.intp)
+    if isinstance(source, Cases):
+        keyed = KeyedTables.of_cases(source, model, event, entry, groups)  # Tables of classes are not kept.
+    else:
+        keyed = ledger.keyed_tables(model, event)
+    ratio = np.full(groups, log_weight_ratio(keyed.whole())) if ledger.is_weighted else None
+    correlated = None if cases is None else cases.event(event, model)
+    spread = None if correlated is None else partial(spreads, correlated, entry, groups)
+    numbers = calibration_numbers(keyed, log_ratio=ratio, spreads_of=spread, every_slope=True)
+    counts = counts_of_tables(keyed, correlated, entry)
+    return GroupTables(name, model, ledger.index.column(name), keyed, numbers, counts)
+
+
+def _of_event(found: GroupTables, level: float, **names: Any) -> Iterator[Finding]:
+    """Yield the test and the sizes of each group, without verdicts, which need the p-values of all."""
+    tested, numbers = found.is_tested, found.numbers
+    unknown: dict[str, Any] = dict.fromkeys(("value", "low", "high", "error"), math.nan)
+    for place, label in enumerate(found.labels):
+        sizes = dict(size_rows(found, place, level, {found.key: label}, **names))
+        row = replace(
+            sizes["observed_expected"],
+            measure=CALIBRATION,
+            **unknown,
+            p=float(numbers.p_value[place]) if tested[place] else math.nan,
+            method="number of events" if numbers.is_rare[place] else "Cox's score test",
+            enough=found.counts[place].enough(CALIBRATION.key),
+            notes=tuple(_notes(found, place)),
+            extra={},
+        )
+        yield row
+        for one in sizes.values():
+            yield one if tested[place] else replace(one, low=math.nan, high=math.nan, p=math.nan)
+
+
+def _notes(found: GroupTables, place: int) -> Iterator[Note]:
+    if found.numbers.refuted[place] > 0.0:
+        yield Note("refuted", {"number": float(found.numbers.refuted[place]), "weighted": True})
+    if not found.is_tested[place]:
+        yield Note("scarce", {"what": "cases" if found.keyed.n[place] < SMALLEST else "clusters"})
+
+
+def size_rows(
+    found: GroupTables, place: int, level: float, keys: dict[str, Label], **names: Any
+) -> Iterator[tuple[str, Finding]]:
+    """Yield observed/expected and slope of one table, each with the p-value that agrees with its limits."""
+    numbers, counts = found.numbers, found.counts[place]
+    columns: list[Any] = [column[place : place + 1] for column in numbers]
+    one = CalibrationNumbers(*columns)
+    (low,), (high,) = ratio_limits(one, level)
+    facts: dict[str, Any] = {"model": found.model, "keys": keys, "level": level, **names}
+    facts |= {"n": int(found.keyed.n[place]), "events": int(found.keyed.n_events[place])}
+    facts |= {"units": int(one.units[0]) if math.isfinite(one.units[0]) else None}
+    ratio, measure = float(one.ratio[0]), ObservedExpected()
+    yield (
+        measure.key,
+        Finding(
+            measure=measure,
+            value=ratio,
+            low=float(low),
+            high=float(high),
+            error=ratio * float(one.ratio_error[0]),
+            p=float(ratio_p_values(one)[0]),
+            method="Poisson" if one.observed[0] < FEWEST_EVENTS else "normal on the log scale",
+            enough=counts.enough(measure.key),
+            **facts,
+        ),
+    )
+    slope, error = float(one.slope[0]), float(one.slope_error[0])
+    # With few events only their number is tested.
+    if not one.is_rare[0] and math.isfinite(slope) and 0.0 < error < math.inf:
+        gap = abs(slope - 1.0) / error
+        margin = float(ndtri(0.5 + level / 2.0)) * error
+        measured = CalibrationSlope()
+        yield (
+            measured.key,
+            Finding(
+                measure=measured,
+                value=slope,
+                low=slope - margin,
+                high=slope + margin,
+                error=error,
+                p=2.0 * float(ndtr(-gap)),
+                method="normal",
+                enough=counts.enough(measured.key),
+                **facts,
+            ),
+        )
+
+
+def ratio_p_values(found: CalibrationNumbers) -> Floats:
+    """Return two-sided p-values of observed/expected that agree with the limits of `ratio_limits`."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        normal = 2.0 * ndtr(-np.abs(np.log(found.ratio)) / found.ratio_error)
+        fewer = chdtrc(2.0 * found.observed + 2.0, 2.0 * found.expected)  # P(X <= observed).
+        more = chdtr(2.0 * found.observed, 2.0 * found.expected)  # P(X >= observed).
+        more = np.where(found.observed > 0.0, more, 1.0)
+        exact = np.minimum(2.0 * np.minimum(fewer, more), 1.0)
+    return np.asarray(np.where(found.observed < FEWEST_EVENTS, exact, normal))
+
+
+def _of_classes(ledger: Ledger, top: GroupTables, level: float, least: float) -> Iterator[Finding]:
+    """Yield the test of the classes of each group, O/E of its most likely class, and the classes that are wrong.
+
+    The smallest p-value decides; other classes are named if they are shown at the level `least` of all tests together.
+    """
+    labels = list(ledger.labels or ())
+    p_values = np.ones((len(labels), len(top.labels)))
+    shown: list[list[tuple[float, Label, list[Finding]]]] = [[] for _ in top.labels]
+    for at, label in enumerate(labels):
+        found = _tables(ledger, top.model, Event("class", at))
+        p_values[at] = found.numbers.p_value
+        for place in np.flatnonzero(2.0 * len(labels) * p_values[at] <= 1.0 - level).tolist():
+            keys = {found.key: found.labels[place], "class": label}
+            shown[place].append((p_values[at, place], label, [row for _, row in size_rows(found, place, level, keys)]))
+    smallest = 2.0 * len(labels) * p_values.min(axis=0)
+    for row in _of_event(top, level, statistic=TOP_LABEL):
+        if row.measure is not CALIBRATION:
+            yield row
+            continue
+        at = top.labels.index(row.keys[top.key])
+        of_top = 2.0 * float(top.numbers.p_value[at])
+        p_value = math.nan if math.isnan(row.p) else min(of_top, float(smallest[at]), 1.0)
+        bound = max(p_value, least) / (2.0 * len(labels))
+        named = sorted((one for one in shown[at] if one[0] <= bound), key=lambda one: one[0])
+        notes = row.notes
+        if named:
+            notes += (Note("classes", {"names": tuple(label for _, label, _ in named), "number": len(named)}),)
+        extra = {"p_top": min(of_top, 1.0), "p_classes": min(float(smallest[at]), 1.0)}
+        yield replace(row, statistic="value", p=p_value, extra=extra, notes=notes, method="Cox's score tests")
+        for _, _, sizes in named[:MOST_NAMED]:
+            yield from sizes
+
+
+def _with_families(rows: list[Finding], classes: int) -> list[Finding]:
+    """Adjust the p-values of each measure for all groups and models, and return the rows with their verdicts.
+
+    Rows of classes were selected among `classes` of each test, for all of which they are adjusted.
+    """
+    tests = [row for row in rows if row.measure is CALIBRATION]
+    sizes = [row for row in rows if row.measure is not CALIBRATION]
+    selected = [row for row in sizes if "class" in row.keys]
+    factor = classes * sum(not math.isnan(row.p) for row in tests)
+    adjusted = [judged(replace(row, p_adjusted=min(factor * row.p, 1.0))) for row in selected]
+    for key in dict.fromkeys(row.measure.key for row in sizes):
+        own = [row for row in sizes if row.measure.key == key and "class" not in row.keys]
+        adjusted += [judged(replace(row, p_adjusted=one)) for row, one in zip(own, family(own), strict=True)]
+    known = {_name(row): row for row in adjusted}
+    of_group: dict[tuple[Any, ...], list[Finding]] = {}
+    for row in adjusted:
+        of_group.setdefault(_group(row), []).append(row)
+    found = with_adjusted(tests, family(tests), lambda row: sizes_of(of_group.get(_group(row), []), row))
+    known |= {_name(row): row for row in found}
+    return [known[_name(row)] for row in rows]
+
+
+def _group(row: Finding) -> tuple[Any, ...]:
+    return (row.model, *((key, label) for key, label in row.keys.items() if key != "class"))
+
+
+def _name(row: Finding) -> tuple[Any, ...]:
+    return (row.measure.key, row.statistic, row.model, *row.keys.items())

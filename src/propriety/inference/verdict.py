@@ -1,0 +1,254 @@
+"""The verdict on a finding, by one function in a fixed order, and what a gate makes of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Literal, NamedTuple, TypeAlias
+
+from scipy.special import ndtr, ndtri
+
+from propriety.errors import InputValueError
+from propriety.inference.finding import Finding, Note, Verdict
+
+Gate: TypeAlias = Literal["holds", "fails", "cannot be told"]
+
+
+class Margin(NamedTuple):
+    """The value that is ideal, the range that is as good, and the range beyond which an error is gross."""
+
+    ideal: float
+    near: tuple[float, float]
+    gross: tuple[float, float]
+    of_no_model: bool = False  # Whether the ranges are shares of the score of the constant event rate.
+
+
+# Gross: an O/E of 1.25 on the log scale and slopes alike are what validation studies call clearly wrong (Van Calster
+# et al. 2016, doi:10.1016/j.jclinepi.2015.12.005, on weak calibration); three points on average of the risk (Austin &
+# Steyerberg 2019, doi:10.1002/sim.8281). The margins are ours: half of what rounding forecasts to a tenth does.
+# Miscalibration: ours, half a percent of the score of the constant rate, and what an O/E of 1.25 costs at 33% events.
+MARGINS = {
+    "observed_expected": Margin(1.0, (0.95, 1.05), (0.8, 1.25)),
+    "calibration_slope": Margin(1.0, (0.9, 1.1), (0.75, 1.33)),
+    "calibration_intercept": Margin(0.0, (math.log(0.95), math.log(1.05)), (math.log(0.8), math.log(1.25))),
+    "miscalibration": Margin(0.0, (-math.inf, 0.005), (-math.inf, 0.02), of_no_model=True),
+    "ici": Margin(0.0, (-math.inf, 0.01), (-math.inf, 0.03)),
+}
+SCORE_MARGIN, AREA_MARGIN = 0.005, 0.01  # Of a difference: a share of no model's score, and of an area.
+AREAS = ("auc",)
+ONLY_TESTED = ("calibration", "heterogeneity")  # What has a p-value and no number.
+MODELS_ALONE = ("rest",)  # What is compared with these differs or not; of two models neither would be better.
+
+# Least number of the rarer outcome, in terms of independent cases of equal weight, with which an error of 1.5 in
+# observed/expected or in the slope is shown in 80% of samples: ((1.96 + .84) / log 1.5)^2 for observed/expected, and
+# `studies/enough_outcomes` for the others.
+ENOUGH = {"observed_expected": 48.0, "calibration_intercept": 48.0, "calibration_slope": 96.0, "calibration": 60.0}
+FEWEST_UNITS, FEWEST_EQUAL = 10, 8.0  # Clusters or periods, and the number of clusters of equal size that they equal.
+
+
+class Judged(NamedTuple):
+    """A verdict, and the notes that explain it."""
+
+    verdict: Verdict | None
+    notes: tuple[Note, ...] = ()
+
+
+def is_enough(measure: str, scarce: float, *, units: float = math.inf, equal_units: float = math.inf) -> bool:
+    """Return whether the outcomes could have shown a gross error of a measure, whatever the forecasts.
+
+    Parameters
+    ----------
+    measure : str
+        The key of the measure.
+    scarce : float
+        Number of the rarer outcome, divided by the design effect of the outcomes.
+    units, equal_units : float
+        Number of clusters or periods, and of clusters of equal size that they are worth.
+
+    Examples
+    --------
+    >>> is_enough("observed_expected", 48.0), is_enough("observed_expected", 47.0)
+    (True, False)
+    """
+    needed = ENOUGH.get(measure, ENOUGH["calibration"])
+    return bool(scarce >= needed and units >= FEWEST_UNITS and equal_units >= FEWEST_EQUAL)
+
+
+def verdict(row: Finding, parts: Sequence[Finding] = ()) -> Judged:
+    """Return the verdict on a finding; its order is documented in `docs/reference/methods.md`.
+
+    Parameters
+    ----------
+    row : Finding
+        The finding; its own verdict is not read.
+    parts : sequence of Finding
+        For a test without a number, the findings that say how large the errors are.
+
+    Examples
+    --------
+    >>> from propriety.inference.measures.ratios import ObservedExpected
+    >>> ratio = Finding(measure=ObservedExpected(), model="m", value=1.1, low=1.02, high=1.19, n=5000, enough=True)
+    >>> verdict(ratio).verdict
+    'small'
+    """
+    margin = margin_of(row)
+    only_tested = row.measure.key in ONLY_TESTED
+    if margin is None and not only_tested and row.against is None:
+        return Judged(None)
+    if not row.has_limits and math.isnan(row.tested_p):
+        return Judged("not tested", () if row.notes else (Note("no-limits"),))
+    if only_tested:
+        return _of_parts(row, parts)
+    if margin is not None and row.against is not None:
+        return _without_better_side(row)
+    if margin is not None:
+        return _of_ideal(row, margin)
+    return _of_difference(row)
+
+
+def margin_of(row: Finding) -> Margin | None:
+    """Return the margin of a measure with an ideal value, in its own units; None if it has none."""
+    found, ideal = MARGINS.get(row.measure.key), row.measure.ideal
+    if found is None:
+        return None if ideal is None else Margin(ideal, (ideal, ideal), (ideal, ideal))
+    if not found.of_no_model:
+        return found
+    near, gross = ((low * row.no_model, high * row.no_model) for low, high in (found.near, found.gross))
+    return Margin(found.ideal, near, gross)
+
+
+def is_shown(row: Finding, ideal: float) -> tuple[bool, tuple[Note, ...]]:
+    """Return whether a value other than the ideal is shown, and a note if only the limits show it."""
+    outside = row.has_limits and not row.low <= ideal <= row.high
+    if math.isnan(row.tested_p):
+        return outside, ()
+    shown = row.tested_p <= 1.0 - row.level
+    return shown, (Note("adjusted"),) if outside and not shown else ()
+
+
+def _of_ideal(row: Finding, margin: Margin) -> Judged:
+    if row.has_limits and _within(row, margin.near):
+        return Judged("good")
+    shown, notes = is_shown(row, margin.ideal)
+    if shown:
+        low, high = margin.near
+        reaches = row.low <= high and row.high >= low
+        return Judged("small" if reaches and _within(row, margin.gross) else "bad", notes)
+    return Judged("no error found" if row.enough else "too few", notes)
+
+
+def _of_difference(row: Finding) -> Judged:
+    """Judge a difference or a gain."""
+    shown, notes = is_shown(row, 0.0)
+    margin = margin_of_difference(row)
+    small = row.has_limits and _within(row, (-margin, margin))
+    if shown:
+        if small:
+            return Judged("small", notes)
+        if row.measure.higher_is_better is None:
+            return Judged("not tested", (*notes, Note("no-better-side")))
+        return Judged("good" if (row.value > 0.0) is row.measure.higher_is_better else "bad", notes)
+    return Judged("no error found" if small else "too few", notes)
+
+
+def margin_of_difference(row: Finding) -> float:
+    """Return the largest difference that does not matter."""
+    if row.measure.key in AREAS:
+        return AREA_MARGIN
+    return 0.0 if math.isnan(row.no_model) else SCORE_MARGIN * row.no_model
+
+
+def _without_better_side(row: Finding) -> Judged:
+    """Judge a difference of which no side is better: groups differ or not; of two models nothing is said."""
+    if row.against not in MODELS_ALONE:
+        return Judged("not tested", (Note("no-better-side"),))
+    shown, notes = is_shown(row, 0.0)
+    return Judged("bad" if shown else "no error found" if row.enough else "too few", notes)
+
+
+def _of_parts(row: Finding, parts: Sequence[Finding]) -> Judged:
+    """Judge a test by its p-value; the parts say how large an error is."""
+    tested = [part for part in parts if part.verdict not in (None, "not tested")]
+    if row.tested_p <= 1.0 - row.level:
+        gross = any(part.verdict == "bad" or not is_within_gross(part) for part in tested)
+        known = row.note("refuted") is not None or row.note("shape") is not None
+        return Judged("bad" if gross or known or not tested else "small")
+    if tested and all(part.verdict == "good" for part in tested):
+        return Judged("good")
+    return Judged("no error found" if row.enough else "too few")
+
+
+def is_within_gross(row: Finding) -> bool:
+    """Return whether the limits exclude a gross error."""
+    margin = margin_of(row)
+    return margin is not None and row.has_limits and _within(row, margin.gross)
+
+
+def _within(row: Finding, bounds: tuple[float, float]) -> bool:
+    return bounds[0] <= row.low and row.high <= bounds[1]
+
+
+def gate(row: Finding, parts: Sequence[Finding] = (), *, strict: bool = False) -> Gate:
+    """Return whether a gate that asks for no error holds; `strict` also fails for small ones.
+
+    Examples
+    --------
+    >>> from propriety.inference.measures.ratios import ObservedExpected
+    >>> ratio = Finding(measure=ObservedExpected(), model="m", value=1.1, low=0.97, high=1.29, n=250, enough=True)
+    >>> gate(judged(ratio))
+    'cannot be told'
+    """
+    if row.verdict is None:
+        law = f"{row.measure.label} has no verdict, because no value of it is ideal"
+        raise InputValueError(law, hint="compare its number.")
+    if row.verdict == "bad" or (row.verdict == "small" and strict):
+        return "fails"
+    if row.verdict in ("good", "small"):
+        return "holds"
+    if row.verdict == "no error found":
+        sizes = [part for part in parts if part.verdict not in (None, "not tested")] if parts else [row]
+        if margin_of(row) is None and not parts:
+            return "holds"  # Its limits lie within the margin of a difference.
+        return "holds" if all(map(is_within_gross, sizes)) else "cannot be told"
+    return "cannot be told"
+
+
+def judged(row: Finding, parts: Sequence[Finding] = ()) -> Finding:
+    """Return a finding with its verdict and the notes that explain it."""
+    found = verdict(row, parts)
+    known = {note.code for note in row.notes}
+    return replace(row, verdict=found.verdict, notes=(*row.notes, *(n for n in found.notes if n.code not in known)))
+
+
+def p_of_limits(row: Finding, ideal: float) -> float:
+    """Return the two-sided p-value of an ideal value that agrees with the limits at their level; NaN without limits.
+
+    It is normal on the scale of the measure, with the distance of the limit that faces the ideal value.
+
+    Examples
+    --------
+    >>> from propriety.inference.measures.ratios import ObservedExpected
+    >>> ratio = Finding(measure=ObservedExpected(), model="m", value=1.1, low=1.0, high=1.21)
+    >>> round(p_of_limits(ratio, 1.0), 6)
+    0.05
+    """
+    if not row.has_limits:
+        return row.p
+    facing = row.low if row.value > ideal else row.high
+    if row.measure.scale == "log":
+        if min(row.value, facing, ideal) <= 0.0:
+            return row.p
+        away, half = math.log(row.value / ideal), math.log(row.value / facing)
+    else:
+        away, half = row.value - ideal, row.value - facing
+    if half == 0.0:
+        return 1.0 if away == 0.0 else 0.0
+    return 2.0 * float(ndtr(-abs(away / half) * ndtri(0.5 + row.level / 2.0)))
+
+
+def worst(verdicts: Iterable[Verdict | None]) -> Verdict:
+    """Return the verdict on several findings of one kind, such as the cut points of a grade."""
+    order: tuple[Verdict, ...] = ("bad", "too few", "small", "no error found", "good")
+    found = set(verdicts)
+    return next((one for one in order if one in found), "not tested")
