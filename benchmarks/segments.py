@@ -22,9 +22,9 @@ from typing import Any
 import duckdb
 
 import propriety as pr
-from propriety.inference.segment_source import segment_source
-from propriety.inference.segment_sums import cases_of_engine
-from propriety.inference.segments import ROWS_OF_LAW, segment_words
+from propriety.products.segments.find import ROWS_OF_LAW, segment_words
+from propriety.products.segments.source import segment_source
+from propriety.products.segments.sums import cases_of_engine
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "quality"))
 from record import IN_THE_SCRIPT, earlier, table, write

@@ -33,8 +33,8 @@ import numpy as np
 from scipy.special import expit, logit
 
 import propriety as pr
-from propriety.inference.segment_lattice import Lattice
-from propriety.inference.segment_sums import SegmentCases
+from propriety.products.segments.lattice import Lattice
+from propriety.products.segments.sums import SegmentCases
 
 sys.path.insert(0, str(Path(__file__).parent))
 from segments import SIZES, draw_columns, draw_forecasts
@@ -110,7 +110,7 @@ def compared(design: str, number: int) -> dict[str, dict[str, float]]:
         return lambda p, _: fix(p)
 
     def by_segment() -> Callable[..., np.ndarray]:
-        kept.append(pr.recalibrate(y[train], p[train], by=by, folds=5, seed=number))
+        kept.append(pr.recalibrate_segments(pr.cases(y[train], p[train], by=by), folds=5, seed=number))
         return kept[0].maps["auto by segment"]
 
     kept: list[pr.results.Recalibration] = []

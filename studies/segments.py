@@ -27,11 +27,11 @@ from functools import partial
 import numpy as np
 from study_tables import write_rows
 
-from propriety.inference.segment_lattice import Lattice
-from propriety.inference.segment_law import SMALLEST, evidence, largest_deviations
-from propriety.inference.segment_search import Control, Critical, critical_deviation, search
-from propriety.inference.segment_sums import SegmentCases, SegmentSums
-from propriety.inference.segments import ROWS_OF_LAW
+from propriety.products.segments.find import ROWS_OF_LAW
+from propriety.products.segments.lattice import Lattice
+from propriety.products.segments.null_distribution import SMALLEST, evidence, largest_deviations
+from propriety.products.segments.search import Control, Critical, critical_deviation, search
+from propriety.products.segments.sums import SegmentCases, SegmentSums
 
 SIZES = (2, 3, 3, 4, 5, 5, 6, 8, 8, 10, 12, 15)
 FIELDS = (

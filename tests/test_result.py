@@ -97,6 +97,7 @@ def test_the_notebook_view_shows_a_table_of_moderate_length_in_full():
     assert "more rows" not in shown
 
 
+@pytest.mark.product("segments")
 def test_a_result_without_rows_is_described_in_words():
     found = pr.find_segments(
         pr.cases([0, 1] * 300, [0.5] * 600, by={"side": ["left", "right", "right", "left"] * 150}), seed=1

@@ -59,9 +59,13 @@ DIFFERENT = {
         "Any = None": "`evaluate` needs features only for fitted classifiers",
         "Any": "`validate` fits learners to the features",
     },
+    "folds": {
+        "object = 10": "a number, the fold of each case, or a key",
+        "int = 10": "`recalibrate_segments` makes its folds",
+    },
     "by": {
         "ArrayLike | Mapping[str, ArrayLike] | None = None": "the keys of the cases",
-        "str | Sequence[str] | None = None": "`find_segments` reads cases, and these are names of their keys",
+        "str | Sequence[str] | None = None": "the search in segments reads cases, and these are names of their keys",
         "str = 'site'": "`meta_analysis` reads a ledger, and this is the name of one of its keys",
     },
     "y_proba": {

@@ -101,6 +101,7 @@ VERBS = {
         about="Estimates with confidence intervals, and tests of differences between models and between groups.",
         sections={
             "Estimates, comparisons and groups": ("inference",),
+            "Segments": ("products.segments",),
             "Sites": ("products.sites",),
             "The event rate without labels": ("products.late_labels.prevalence",),
             "Sample size": ("products.planning.plan",),

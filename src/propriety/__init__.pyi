@@ -43,7 +43,6 @@ from propriety.inference.horizon_curve import horizon_curve as horizon_curve
 from propriety.inference.ledger_monitor import monitor as monitor
 from propriety.inference.measure_bounds import measure_bounds as measure_bounds
 from propriety.inference.risk_coverage import risk_coverage_curve as risk_coverage_curve
-from propriety.inference.segments import find_segments as find_segments
 from propriety.inference.slices import slices as slices
 from propriety.integrations.inspect_ai import read_inspect as read_inspect
 from propriety.integrations.lm_eval import read_lm_eval as read_lm_eval
@@ -59,6 +58,8 @@ from propriety.products.late_labels.before_labels import before_labels as before
 from propriety.products.late_labels.late_labels import late_labels as late_labels
 from propriety.products.late_labels.prevalence import estimate_prevalence as estimate_prevalence
 from propriety.products.planning.plan import plan as plan
+from propriety.products.segments.find import find_segments as find_segments
+from propriety.products.segments.recalibrate import recalibrate_segments as recalibrate_segments
 from propriety.products.sites.pooling import meta_analysis as meta_analysis
 from propriety.recalibration.maps import prior_correction as prior_correction
 from propriety.recalibration.recalibrate import recalibrate as recalibrate

@@ -82,6 +82,11 @@ WEIGHT_HINT = "give a weight of 0 to leave a case out."
 WEIGHT_SIZE_HINT = "divide the weights by their mean."
 
 
+def enough_for_level(least: int, level: float) -> str:
+    """Return the demand on a number of draws or units without which a level cannot be reached."""
+    return f"must be at least {least:,} for a level of {level:g}"
+
+
 def named_once(what: str, name: object) -> Wording:
     """Return the demand that nothing is named twice, as this name is."""
     return Wording("must name each {what} once; {name!r} is named again", "named-once", what=what, name=name)

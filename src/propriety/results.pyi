@@ -48,7 +48,6 @@ from propriety.inference.measure_bounds import MeasureBounds as MeasureBounds
 from propriety.inference.monitor_history import MonitoredDays as MonitoredDays
 from propriety.inference.risk_coverage import RejectThreshold as RejectThreshold
 from propriety.inference.risk_coverage import RiskCoverageCurve as RiskCoverageCurve
-from propriety.inference.segments import Segments as Segments
 from propriety.inference.slice_table import Slices as Slices
 from propriety.inference.verdicts import Standings as Standings
 from propriety.integrations.logged_answers import LoggedAnswers as LoggedAnswers
@@ -60,6 +59,7 @@ from propriety.products.late_labels.late_labels import LateLabels as LateLabels
 from propriety.products.late_labels.late_labels import ReportedByAge as ReportedByAge
 from propriety.products.late_labels.prevalence import PrevalenceEstimate as PrevalenceEstimate
 from propriety.products.planning.plan import Plan as Plan
+from propriety.products.segments.find import Segments as Segments
 from propriety.products.sites.pooling import MetaAnalysis as MetaAnalysis
 from propriety.products.sites.pooling import SiteEstimates as SiteEstimates
 from propriety.recalibration.result import Recalibration as Recalibration

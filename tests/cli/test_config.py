@@ -40,7 +40,7 @@ def test_the_command_line_wins(run, folder):
     assert [one["gate"] for one in found["gates"]] == ["brier > 1"]
     compared = run("compare", *given, "--forecast", "bold", "--forecast", "honest", "--fail-if", "n<1", "--json", "-")
     assert json_of(compared)["level"] == 0.7
-    assert "--config must name a file with the table [segments]; e.toml has none" in run("segments", *given).stderr
+    assert "--config must name a file with the table [condense]; e.toml has none" in run("condense", *given).stderr
 
 
 @pytest.mark.parametrize("name", ["pyproject.toml", "propriety.toml", ".propriety.toml", "evaluation.toml"])

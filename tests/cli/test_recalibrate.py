@@ -291,9 +291,3 @@ def test_rows_that_are_left_empty_are_not_counted_as_recalibrated(run, folder):
     (folder / "n.csv").write_text("p\n0.5\n50\n0.4\n")
     told = run("apply", "m.json", "n.csv", "--forecast", "p", "--output", "o.csv").output
     assert "2 of 3 rows recalibrated; 1 without a forecast in [0, 1] is left empty." in told
-
-
-def test_segments_are_columns_and_not_crosses(refusal):
-    given = ("p.csv", "--outcome", "y", "--forecast", "bold", "--by", "site,day")
-    for command in ("recalibrate", "segments"):
-        assert "they lack ['site,day']" in refusal(command, *given)

@@ -152,6 +152,7 @@ def test_without_the_library_it_says_what_to_install(refusal, folder, monkeypatc
     assert told.endswith('Hint: pip install "propriety[excel]", or save the sheet as CSV.\n')
 
 
+@pytest.mark.product("segments")
 def test_a_word_among_many_numbers_that_define_segments_is_refused(run, refusal, folder):
     rows = [[place % 2, 0.5, 20.0 + place / 7] for place in range(200)]
     rows[3][2] = "NA"

@@ -56,7 +56,6 @@ def test_counted_rows_give_the_ledger_of_all_cases(frame, as_source):
     expected = pr.condense(frame, ["a", "b"], **options)
     assert_same(found, expected)
     assert str(pr.compare(found)) == str(pr.compare(expected))
-    assert str(pr.monitor(found)) == str(pr.monitor(expected))
 
 
 def test_classes_clusters_and_rows_without_cases(frame):

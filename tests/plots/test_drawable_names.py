@@ -116,7 +116,7 @@ FIGURES = {
     "confusion": lambda: next(iter(pr.evaluate(CLASSES, ROWS, labels=NAMES, seed=1).confusion.values())).plot(),
     "worst cases": lambda: pr.worst_cases(CLASSES, ROWS, labels=NAMES, most=2).plot(),
 }
-OF_PRODUCTS = {"sites": "sites"}
+OF_PRODUCTS = {"sites": "sites", "learners": "validation", "monitor": "monitoring"}
 
 
 def written(figure):
@@ -147,6 +147,7 @@ def test_hostile_names_are_written_in_full_and_not_as_formulas(figure):
         assert any(told in text or name in text for text in texts), name  # A title may begin with "_".
 
 
+@pytest.mark.product("segments")
 def test_segments_are_named_in_full():
     assert any(r"\$a\$ and \$b\$ = price \$5 to \$10" in text for text in written(segments().figure))
 

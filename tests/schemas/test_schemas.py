@@ -189,7 +189,8 @@ def test_there_is_a_file_of_every_document(documents, told):
 @pytest.mark.parametrize(
     "kind",
     [
-        *("evaluation", "comparison", "monitor", "segments"),
+        *("evaluation", "comparison", "monitor"),
+        pytest.param("segments", marks=pytest.mark.product("segments")),
         pytest.param("plan", marks=pytest.mark.product("planning")),
     ],
 )

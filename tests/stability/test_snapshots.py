@@ -173,8 +173,9 @@ OPTIONS: dict[str, Callable[[Given], Any]] = {
     "condense by times": lambda g: pr.condense(g.data.y, g.data.p, by={"day": g(np.arange(N).astype("datetime64[D]"))}),
     "condense in two columns": lambda g: pr.condense(g.data.y, g(np.stack([1 - cases(N).p, cases(N).p], axis=1))),
     "evaluate in order of time": lambda g: pr.evaluate(g.data.y, g.data.models, period=g.data.cluster, seed=7),
-    "recalibrate with folds": lambda g: pr.recalibrate(
-        g.data.y, g.data.p, cluster=g.data.cluster, by={"group": g.data.group}, seed=7
+    "recalibrate with folds": lambda g: pr.recalibrate(g.data.y, g.data.p, cluster=g.data.cluster, seed=7),
+    "recalibrate_segments": lambda g: pr.recalibrate_segments(
+        pr.cases(g.data.y, g.data.p, cluster=g.data.cluster, by={"group": g.data.group}), seed=7
     ),
     "recalibrate with folds of its own": lambda g: pr.recalibrate(
         g.data.y, g.data.p, folds=g(np.arange(N) % 5), seed=7
@@ -211,7 +212,7 @@ OPTIONS: dict[str, Callable[[Given], Any]] = {
 
 
 # Which may be cut out.
-OF_PRODUCTS = ("before_labels", "late_labels", "plan", "monitor_comparison")
+OF_PRODUCTS = ("recalibrate_segments", "before_labels", "late_labels", "plan", "monitor_comparison")
 
 
 def _call(name: str) -> Callable[[Given], Any]:

@@ -233,14 +233,27 @@ def test_losses_of_censored_cases_are_nan():
 def test_functions_without_weights_reject_censored_outcomes():
     outcome, p = pr.censored([1, 2, 3], [1, 0, 0], horizons=2.5), [0.5, 0.4, 0.5]
     for called in (
-        lambda: pr.monitor_calibration(outcome, p),
-        lambda: pr.monitor_comparison(outcome, p, p),
-        lambda: pr.find_segments(pr.cases(outcome, p, by={"site": ["a", "b", "a"]})),
         lambda: pr.quadratic_weighted_kappa(pr.cases(outcome, [1, 0, 1], missing="drop")),
         lambda: pr.expected_cost(pr.cases(outcome, [1, 0, 1], missing="drop"), cost=[[0, 1], [2, 0]]),
     ):
         with pytest.raises(InputTypeError, match="weighted for censoring"):
             called()
+
+
+@pytest.mark.parametrize(
+    "called",
+    [
+        pytest.param(call, marks=pytest.mark.product(product))
+        for call, product in (
+            (lambda outcome, p: pr.monitor_calibration(outcome, p), "monitoring"),
+            (lambda outcome, p: pr.monitor_comparison(outcome, p, p), "monitoring"),
+            (lambda outcome, p: pr.find_segments(pr.cases(outcome, p, by={"site": ["a", "b", "a"]})), "segments"),
+        )
+    ],
+)
+def test_products_without_weights_reject_censored_outcomes(called):
+    with pytest.raises(InputTypeError, match="weighted for censoring"):
+        called(pr.censored([1, 2, 3], [1, 0, 0], horizons=2.5), [0.5, 0.4, 0.5])
 
 
 @pytest.mark.parametrize("horizon", [[2.0], np.array([1.0, 2.0]), "2", None, 5.0])

@@ -32,6 +32,20 @@ def other(values):
 
 AURC = pr.measures.AreaUnderRiskCoverage()
 DRAWS = {"n_resamples": 60, "seed": 1}
+OF_PRODUCTS = {
+    **dict.fromkeys(("find_segments", "find_segments, columns"), "segments"),
+    "monitor_comparison": "monitoring",
+}
+
+
+def marked(calls):
+    """Return the calls as parameters, those of products with their mark."""
+    return [
+        pytest.param(call, id=name, marks=pytest.mark.product(OF_PRODUCTS.get(name, "")))
+        for name, call in calls.items()
+    ]
+
+
 MISALIGNED = {
     "outcomes by model, answers": lambda: pr.compare({"a": rows(Y), "b": other(Y)}, {"a": P, "b": Q}, AURC),
     "outcomes by model, confidences": lambda: pr.compare({"a": Y, "b": Y}, {"a": rows(P), "b": other(Q)}, AURC),
@@ -63,7 +77,7 @@ MISALIGNED = {
 }
 
 
-@pytest.mark.parametrize("call", MISALIGNED.values(), ids=MISALIGNED)
+@pytest.mark.parametrize("call", marked(MISALIGNED))
 def test_misaligned_arguments_are_refused(call):
     with pytest.raises(InputValueError, match="carry different indices, so their rows may not belong together"):
         call()
@@ -79,7 +93,7 @@ ALIGNED = {
 }
 
 
-@pytest.mark.parametrize("call", ALIGNED.values(), ids=ALIGNED)
+@pytest.mark.parametrize("call", marked(ALIGNED))
 @pytest.mark.parametrize("of", [rows, other], ids=["first", "other"])
 def test_a_series_may_stand_beside_arrays(call, of):
     assert str(call(of)) == str(call(np.asarray))

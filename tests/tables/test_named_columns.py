@@ -201,6 +201,13 @@ def test_maps_match_the_columns_of_a_frame():
     assert IdentityMap()(pd.Series(P)).tolist() == P.tolist()
 
 
+@pytest.mark.product("monitoring")
+def test_a_monitor_matches_a_reference_of_rates_by_name():
+    shares = pd.Series({"2": 0.5, "0": 0.2, "1": 0.3})
+    bets = pr.monitor_comparison(GRADE, ROWS, [0.2, 0.3, 0.5], rule=pr.Brier())
+    assert pr.monitor_comparison(GRADE, ROWS, shares, rule=pr.Brier()).to_dict() == bets.to_dict()
+
+
 def test_a_reference_of_rates_is_matched_by_name():
     rates = pd.Series(WORD).value_counts(normalize=True)
     order = ["low", "mid", "high"]
@@ -210,8 +217,6 @@ def test_a_reference_of_rates_is_matched_by_name():
     expected = pr.skill_score(GRADE, ROWS, rule=pr.Brier(), reference=[0.2, 0.3, 0.5])
     assert pr.skill_score(GRADE, ROWS, rule=pr.Brier(), reference=shares) == expected
     assert pr.skill_score(GRADE, ROWS, rule=pr.Brier(), reference=pd.Series([0.2, 0.3, 0.5])) == expected
-    bets = pr.monitor_comparison(GRADE, ROWS, [0.2, 0.3, 0.5], rule=pr.Brier())
-    assert pr.monitor_comparison(GRADE, ROWS, shares, rule=pr.Brier()).to_dict() == bets.to_dict()
     with pytest.raises(
         InputValueError, match=r"reference must have entries that are named like the labels \[0, 1, 2\]"
     ):

@@ -110,7 +110,7 @@ ONE_OUTCOME = {
     "risk_coverage_curve": pr.risk_coverage_curve,
     "retention_curve": pr.retention_curve,
     "worst_cases": pr.worst_cases,
-    "monitor_calibration": pr.monitor_calibration,
+    "monitor_calibration": lambda cases: pr.monitor_calibration(cases),
     "probability_means": pr.probability_means,
     "expected_cost": lambda cases: pr.expected_cost(cases, cost=[[0, 1], [4, 0]]),
     "murphy_curve": pr.murphy_curve,
@@ -118,16 +118,26 @@ ONE_OUTCOME = {
 }
 
 
-@pytest.mark.parametrize("call", ONE_OUTCOME.values(), ids=ONE_OUTCOME)
+@pytest.mark.parametrize(
+    "call",
+    [
+        pytest.param(call, id=name, marks=[pytest.mark.product("monitoring")] * name.startswith("monitor"))
+        for name, call in ONE_OUTCOME.items()
+    ],
+)
 def test_functions_that_need_one_outcome_say_so(call):
     cases = pr.cases(RIGHT, CONFIDENCE, by={"site": CLUSTER % 2})
     with pytest.raises(InputValueError, match=r"has an outcome for each model, .* such as cases\.of\('a'\)"):
         call(cases)
 
 
-def test_segments_and_comparisons_of_scores_need_one_outcome():
+@pytest.mark.product("segments")
+def test_segments_need_one_outcome():
     with pytest.raises(InputValueError, match="forecasts must be the forecasts of one model; got 2"):
         pr.find_segments(pr.cases(RIGHT, CONFIDENCE, by={"site": CLUSTER}))
+
+
+def test_comparisons_of_scores_need_one_outcome():
     with pytest.raises(InputTypeError, match=r"measure must be a measure of abstention for outcomes by model.*Brier"):
         pr.compare(CASES)
 

@@ -292,4 +292,4 @@ def test_natural_mistakes_beside_arrays_have_a_hint():
     with pytest.raises(InputValueError, match=r"got shape \(20, 2\). Hint: pass several columns as by=dict\(frame\)"):
         pr.slices(y, p, by=np.stack([y, y], axis=1))
     with pytest.raises(InputValueError, match=r"Hint: pass several columns as by=dict\(frame\)"):
-        pr.recalibrate(y, p, by=pd.DataFrame({"a": y, "b": y}))
+        pr.condense(y, p, by=pd.DataFrame({"a": y, "b": y}))

@@ -11,7 +11,6 @@ from propriety.evaluation.words import MOST_EVENTS
 from propriety.inference.calibration_summary import jointly_tested
 from propriety.inference.ledger_monitor import LedgerMonitor
 from propriety.inference.monitor_words import alarm_words, alarmed_streams
-from propriety.inference.segments import Segments
 from propriety.plain_data import strict_json
 from propriety.recalibration.result import formula_of
 from propriety.result import Result
@@ -22,7 +21,6 @@ VERSIONS = {
     "comparison": 1,
     "recalibration": 1,
     "monitor": 1,
-    "segments": 1,
     **{kind: version for product in products().values() for kind, version in product.schemas.items()},
 }
 
@@ -38,7 +36,7 @@ def evaluation_document(evaluation: Evaluation, gates: list[dict[str, Any]]) -> 
     `metrics` has the flat keys that gates use, and `scores` one entry per model and measure with all details.
     """
     found = evaluation.slices
-    groups = None if found is None else {"by": found.by, "measure": found.measure.key, "rows": _records(found)}
+    groups = None if found is None else {"by": found.by, "measure": found.measure.key, "rows": records(found)}
     return document(
         "evaluation",
         {
@@ -48,16 +46,16 @@ def evaluation_document(evaluation: Evaluation, gates: list[dict[str, Any]]) -> 
             "best": evaluation.best,
             "summary": list(evaluation.card.words),
             "metrics": evaluation.to_dict(),
-            "scores": _records(evaluation.scores),
+            "scores": records(evaluation.scores),
             "calibration": _calibration(evaluation),
             "recalibration": _recalibration(evaluation),
             "decompositions": {model: one.to_dict() for model, one in evaluation.decompositions.items()},
             "comparison": None if evaluation.comparison is None else evaluation.comparison.to_dict(),
             "slices": groups,
-            "classes": None if evaluation.classes is None else _records(evaluation.classes),
+            "classes": None if evaluation.classes is None else records(evaluation.classes),
             "group_calibration": None
             if evaluation.group_calibration is None
-            else _records(evaluation.group_calibration),
+            else records(evaluation.group_calibration),
             "gates": gates,
             "methods": evaluation.methods,
         },
@@ -66,7 +64,7 @@ def evaluation_document(evaluation: Evaluation, gates: list[dict[str, Any]]) -> 
 
 def monitor_document(watch: LedgerMonitor) -> dict[str, Any]:
     """Return a monitor as plain data: the alarms in words, all streams, and the numbers of the last day."""
-    streams = _records(watch)
+    streams = records(watch)
     return document(
         "monitor",
         {
@@ -75,17 +73,9 @@ def monitor_document(watch: LedgerMonitor) -> dict[str, Any]:
             "note": watch.note,
             "alarms": [streams[place] | {"words": alarm_words(watch, place)} for place in alarmed_streams(watch)],
             "streams": streams,
-            "last_day": _records(watch.latest),
+            "last_day": records(watch.latest),
         },
     )
-
-
-def segments_document(found: Segments) -> dict[str, Any]:
-    """Return segments as plain data, with one entry for each."""
-    facts = {name: value for name, value in found.to_dict().items() if name not in found.columns()}
-    places = [[{"column": column, "label": label} for column, label in own] for own in found.places.tolist()]
-    rows = [row | {"places": own} for row, own in zip(_records(found), places, strict=True)]
-    return document("segments", {**facts, "summary": str(found).splitlines(), "segments": rows})
 
 
 def _calibration(evaluation: Evaluation) -> dict[str, Any]:
@@ -141,7 +131,7 @@ def written(data: Mapping[str, Any]) -> str:
     return strict_json(data, 2)
 
 
-def _records(result: Result) -> list[dict[str, Any]]:
+def records(result: Result) -> list[dict[str, Any]]:
     """Return the rows of a result, each as a mapping from the names of the columns."""
     columns = result.columns()
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]

@@ -65,7 +65,7 @@ def command(
     def made(function: Function) -> Command:
         parameters = [option for one in given for option in (one.options if isinstance(one, Group) else [one])]
         found = kind(
-            name=function.__name__,
+            name=function.__name__.replace("_", "-"),
             callback=function,
             params=[*parameters, config_option()],
             help=function.__doc__,

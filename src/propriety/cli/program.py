@@ -21,7 +21,6 @@ from propriety.cli.messages import block, one_line, visible
 from propriety.cli.monitor import monitor
 from propriety.cli.options import numbers_joined, origin
 from propriety.cli.recalibrate import recalibrate
-from propriety.cli.segments import segments
 from propriety.errors import MissingDependencyError, ProprietyError
 from propriety.upward import brought
 
@@ -106,7 +105,7 @@ class Program(click.Group):
     ),
     cls=Program,
     commands=[
-        *(evaluate, compare, segments, recalibrate, apply, condense, merge, monitor),
+        *(evaluate, compare, recalibrate, apply, condense, merge, monitor),
         *(getattr(import_module(module), name) for module, name in brought("commands")),
     ],
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},

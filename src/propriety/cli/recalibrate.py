@@ -41,12 +41,7 @@ from propriety.recalibration.result import Recalibration
 from propriety.rules.families import BoundedLog, Elementary, Log
 from propriety.rules.rule import BinaryRule
 
-BY = option(
-    "--by",
-    multiple=True,
-    metavar="COLUMN",
-    help="Column by whose labels the log-odds are shifted on top of the map; repeat it for several.",
-)
+FOLDS = option("--folds", type=int, default=10, show_default=True, metavar="N", help="Number of folds.")
 ID = option("--id", metavar="COLUMN", help="Column whose hash determines the fold of a case.")
 MAP = Group(
     "Map and its gain",
@@ -59,7 +54,7 @@ MAP = Group(
             help="Kind of map; choose takes the simplest one whose score is close to the best.",
         ),
         THRESHOLDS,
-        option("--folds", type=int, default=10, show_default=True, metavar="N", help="Number of folds."),
+        FOLDS,
         LEVEL,
         SEED,
     ),
@@ -72,7 +67,7 @@ OUTPUT = option(
 @command(
     "Fit a recalibration map and estimate its gain.",
     FILES,
-    Group(COLUMNS.title, (*EVENT, WEIGHT, CLASSES, *DEPENDENCE, BY, ID)),
+    Group(COLUMNS.title, (*EVENT, WEIGHT, CLASSES, *DEPENDENCE, ID)),
     DIALECT,
     MAP,
     Group("Files to write", (OUTPUT, JSON)),
@@ -80,7 +75,6 @@ OUTPUT = option(
         "propriety recalibrate predictions.parquet --outcome y --forecast p --output map.json",
         "propriety recalibrate visits.csv --outcome fell --forecast p --cluster patient --method choose",
         "propriety recalibrate predictions.parquet --outcome y --forecast p --thresholds 0.05 0.2 --json -",
-        "propriety recalibrate visits.parquet --outcome y --forecast p --by country --by device --output map.json",
     ],
 )
 def recalibrate(
@@ -100,9 +94,7 @@ def recalibrate(
     """
     check_targets([output, json_file])
     cases = Cases.of(options, crosses=False)
-    if cases.by and id is not None:
-        raise InputValueError("cannot be combined with --by", argument="--id")
-    options["rule"] = _rule(thresholds)
+    options["rule"] = rule_of(thresholds)
     with found_files(files) as paths:
         check_targets([output, json_file], paths)
         if not are_ledgers(paths):
@@ -111,16 +103,10 @@ def recalibrate(
             raise InputValueError(demands.ONLY_OF_CASES, argument=given[0])
         else:
             result = recalibrated(Ledger.merge(map(Ledger.from_parquet, paths)), **options)
-    if output is not None:
-        write(output, result.map.to_json(indent=2))
-    if json_file is not None:
-        summary = {"summary": str(result).splitlines()}
-        write(json_file, written(document("recalibration", result.to_dict() | summary)))
-    if STDOUT not in (output, json_file):
-        _print(result)
+    write_recalibration(result, output, json_file)
 
 
-def _rule(thresholds: float | tuple[float, float] | None) -> BinaryRule:
+def rule_of(thresholds: float | tuple[float, float] | None) -> BinaryRule:
     """Return the rule that measures the gain."""
     if thresholds is None:
         return Log()
@@ -128,9 +114,9 @@ def _rule(thresholds: float | tuple[float, float] | None) -> BinaryRule:
 
 
 def _of_cases(paths: Sequence[Path], cases: Cases, id_column: str | None, options: dict[str, Any]) -> Recalibration:
-    """Recalibrate cases; their keys are the columns of segments, or the identifier."""
+    """Recalibrate cases; an identifier is read as a key."""
     keyed = cases if id_column is None else replace(cases, by=[id_column])
-    with keyed.opened(paths, cut=id_column is None) as frame:
+    with keyed.opened(paths) as frame:
         with stage("reading", is_held=True):
             arguments = keyed.arguments(frame)
         if id_column is not None:
@@ -139,7 +125,15 @@ def _of_cases(paths: Sequence[Path], cases: Cases, id_column: str | None, option
             return recalibrated(**arguments, **options)
 
 
-def _print(found: Recalibration) -> None:
+def write_recalibration(found: Recalibration, output: str | None, json_file: str | None) -> None:
+    """Write the map and the document to their files, and print the rest."""
+    if output is not None:
+        write(output, found.map.to_json(indent=2))
+    if json_file is not None:
+        summary = {"summary": str(found).splitlines()}
+        write(json_file, written(document("recalibration", found.to_dict() | summary)))
+    if STDOUT in (output, json_file):
+        return
     say(str(found))
     columns = (found.candidate, found.score, found.gain, found.low, found.high)
     rows = [

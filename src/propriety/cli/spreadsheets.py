@@ -14,9 +14,9 @@ from xml.parsers import expat  # nosec B407  (documents that declare entities ar
 from propriety.cli.inputs import check_columns, shown
 from propriety.cli.texts import MOST_WORDS, PATTERNS
 from propriety.errors import InputValueError, MissingDependencyError
-from propriety.inference.segment_columns import MOST_LABELS
 from propriety.storage.files import pyarrow
 from propriety.tables.frames import first_repeated
+from propriety.tables.keys import MOST_LABELS
 
 MOST_CONTENT = 2**30  # Bytes of the decompressed content of a file.
 MOST_CELLS = 20_000_000  # Of the rectangle that holds all cells, empty ones too, which fill the memory alike.

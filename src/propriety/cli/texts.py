@@ -25,7 +25,7 @@ from propriety.cli.text_heads import (
     read_heads,
 )
 from propriety.errors import InputValueError
-from propriety.inference.segment_columns import MOST_LABELS
+from propriety.tables.keys import MOST_LABELS
 
 if TYPE_CHECKING:
     import duckdb

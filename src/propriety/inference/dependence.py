@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
+from propriety import demands
 from propriety.errors import InputValueError
 from propriety.result import Floats
 from propriety.tables.keys import check_period_labels
@@ -229,7 +230,7 @@ def block_bootstrap(mean: Floats, parts: Floats, *, level: float, n_resamples: i
     beyond = math.floor((1.0 - level) * (n_resamples + 1) + 1e-9)
     if beyond < 1:
         fewest = math.ceil(1.0 / (1.0 - level) - 1e-9) - 1
-        law = f"must be at least {fewest:,} for a level of {level:g}"
+        law = demands.enough_for_level(fewest, level)
         raise InputValueError(law, argument="n_resamples", offender=f"got {n_resamples:,}")
     error, _ = hac(parts)
     drawn = np.sort(np.abs(_drawn(parts, n_resamples, seed)), axis=0)

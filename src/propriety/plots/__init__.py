@@ -23,7 +23,6 @@ from propriety.plots import (  # noqa: F401  (their drawing functions are found 
     ranking,
     recalibration,
     retention,
-    segments,
     slices,
     smooth_calibration,
     top_k,

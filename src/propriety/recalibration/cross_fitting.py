@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
@@ -22,6 +22,26 @@ from propriety.tables.events import Event, events_of
 from propriety.tables.forecast_table import ForecastTable
 
 Fits: TypeAlias = Mapping[str, Callable[[Any], Any]]  # Functions of a table or of rows.
+
+
+class AnyCrossFit(Protocol):
+    """The maps of each method, one per fold and fitted to all other folds."""
+
+    @property
+    def maps(self) -> Mapping[str, Any]:
+        """The maps of each method."""
+
+    def table(self, method: str) -> ForecastTable:
+        """Return the table of all cases recalibrated by a method, each by a map that was fitted without it."""
+
+    def ledger(self, rule: Any) -> Ledger:
+        """Return the ledger of the methods as models on the same cases."""
+
+    def scores(self, ledger: Ledger, rule: Any) -> Floats:
+        """Return the mean score of each method."""
+
+    def noise(self, rule: Any, method: str, reference: str) -> float:
+        """Return the variance that the estimation noise of a method's maps adds."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -24,22 +24,21 @@ from propriety.inference.verdicts import holm, verdicts_of
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import Data
 from propriety.recalibration.class_rows import ClassRows
-from propriety.recalibration.cross_fitting import ClassCrossFit, CrossFit, Fits, fitted_maps, maps_by_fold
-from propriety.recalibration.folds import DEFAULT_FOLDS, ClassFolds, Folds, folds_of
-from propriety.recalibration.methods import CLASS_METHODS, METHODS
-from propriety.recalibration.result import Gain, Recalibration, RecalibrationVerdict, words_of_segments
-from propriety.recalibration.segment_folds import (
-    BY_SEGMENT,
-    SegmentCrossFit,
-    SegmentFit,
-    SegmentFolds,
-    SegmentRows,
-    segment_folds_of,
-    segment_methods,
+from propriety.recalibration.cross_fitting import (
+    AnyCrossFit,
+    ClassCrossFit,
+    CrossFit,
+    Fits,
+    fitted_maps,
+    maps_by_fold,
 )
+from propriety.recalibration.folds import DEFAULT_FOLDS, ClassFolds, folds_of
+from propriety.recalibration.methods import CLASS_METHODS, METHODS
+from propriety.recalibration.result import Gain, Recalibration, RecalibrationVerdict
 from propriety.result import Floats
 from propriety.rules.families import Log
 from propriety.rules.rule import BinaryRule, ClassRule, Rule, check_rule
+from propriety.tables.cases import Cases
 from propriety.tables.labels import Labels
 from propriety.tables.reading import refuse_time
 from propriety.tables.validation import Forecasts, Missing
@@ -56,7 +55,6 @@ def recalibrate(  # noqa: PLR0913  (the data, their dependence, the methods, and
     forecasts: Forecasts | None = None,
     *,
     outcome: str | None = None,
-    by: ArrayLike | Mapping[str, ArrayLike] | None = None,
     method: str = "auto",
     candidates: Sequence[str] = (),
     rule: Rule = LOG,
@@ -83,9 +81,6 @@ def recalibrate(  # noqa: PLR0913  (the data, their dependence, the methods, and
     ----------
     y_true, forecasts, outcome, sample_weight, pos_label, labels, missing, time
         The cases, with the forecasts of one model; see `propriety.cases`. A ledger replaces all data.
-    by : mapping of str to array-like, or list of str with a frame or cases, optional
-        Columns, or keys of cases, by whose labels the log-odds are shifted on top of the map. Floats,
-        and whole numbers with more than 50 values, are cut at their quantiles into five parts.
     method : str
         "auto", a monotone spline in log-odds, shrunk if the evidence of miscalibration is weak; "intercept", "slope",
         "logistic", "beta", "spline", "venn-abers" or "isotonic"; "none" or "floored" (kept away from 0 and 1); or
@@ -111,7 +106,7 @@ def recalibrate(  # noqa: PLR0913  (the data, their dependence, the methods, and
     Returns
     -------
     Recalibration
-        The map, which can be called like a function, and a row for each candidate; `note` compares maps `by` segment.
+        The map, which can be called like a function, and a row for each candidate.
 
     Notes
     -----
@@ -139,88 +134,105 @@ def recalibrate(  # noqa: PLR0913  (the data, their dependence, the methods, and
     drawn = fresh_seed(seed)
     options: dict[str, Any] = {"outcome": outcome, "cluster": cluster, "period": period, "sample_weight": sample_weight}
     options |= {"pos_label": pos_label, "labels": labels, "missing": missing}
-    parts: Folds | ClassFolds | SegmentFolds
-    if by is None:
-        parts = folds_of(y_true, forecasts, folds=folds, id=id, model=model, seed=drawn, **options)
-    else:
-        checks.choice(method, "method", [*METHODS])
-        parts = segment_folds_of(y_true, forecasts, by, folds=folds, id=id, model=model, seed=drawn, **options)
-    asked: Any = _asked(rule, parts)
-    known: Fits = CLASS_METHODS if isinstance(parts, ClassFolds) else METHODS
-    if parts.cases is not None and parts.cases.units is not None:
-        shrunk: Callable[..., Any] = known[AUTO]
-        known = {**known, AUTO: partial(shrunk, design_effect=design_effect(parts.cases))}
-    tried = _candidates(method, candidates, known)
-    whole_method = method
-    if isinstance(parts, SegmentFolds):
-        known, method = segment_methods(method, known), f"{method}{BY_SEGMENT}"
-        tried.append(method)
-    if parts.has_certain:
-        tried = [name for name in known if name in (*tried, FLOORED)]
-    whole = parts.whole
-    maps, failed = fitted_maps(whole, {name: known[name] for name in tried})
-    by_fold, failed_in_folds = maps_by_fold(parts, {name: known[name] for name in maps})
-    failed |= failed_in_folds
-    if method in failed:
-        raise failed[method]
-    maps = {name: own for name, own in maps.items() if name in by_fold}
-    fitted = _cross_fit(parts, by_fold)
-    ledger = fitted.ledger(asked)
-    gains = gains_of(fitted, ledger, asked, level)
-    chosen = simplest_of(ledger, asked, gains, level) if method == CHOOSE else method
-    notes = [gains.note, CHOSEN if method == CHOOSE and chosen != NONE else ""]
-    if AUTO in maps and parts.cases is None and ledger.dependence is not None:
+    parts = folds_of(y_true, forecasts, folds=folds, id=id, model=model, seed=drawn, **options)
+    asked: Any = proper_rule(rule, parts.cases.classes if isinstance(parts, ClassFolds) else None)
+    known = shrunk_as_dependent(CLASS_METHODS if isinstance(parts, ClassFolds) else METHODS, parts.cases)
+    cross_fit = ClassCrossFit if isinstance(parts, ClassFolds) else CrossFit
+    trial = tried(parts, cross_fit, known, candidates_of(method, candidates, known), asked, level)
+    if method in trial.failed:
+        raise trial.failed[method]
+    chosen = simplest_of(trial.ledger, asked, trial.gains, level) if method == CHOOSE else method
+    notes = [CHOSEN] if method == CHOOSE and chosen != NONE else []
+    if AUTO in trial.maps and parts.cases is None and trial.ledger.dependence is not None:
         notes.append(INDEPENDENT)
-    if isinstance(parts, SegmentFolds):
-        maps = {name: parts.map_of(own) if isinstance(own, SegmentFit) else own for name, own in maps.items()}
-        over = gains_of(fitted, ledger, asked, level, reference=whole_method).verdict(method, adjusted=False)
-        is_better = over.gain > (ROUNDING * abs(over.before) if math.isfinite(over.before) else 0.0)
-        chosen = method if is_better else whole_method
-        notes.append(words_of_segments(over, whole_method, level, is_used=chosen == method))
-    notes += [f"{name} could not be fitted: {why}" for name, why in failed.items()]
+    labels_of_classes = parts.cases.labels if isinstance(parts, ClassFolds) else None
     if isinstance(parts, ClassFolds):
-        maps = {name: own.with_labels(parts.cases.labels) for name, own in maps.items()}
-    return Recalibration(
-        **gains.columns(),
-        method=chosen,
-        map=maps[chosen],
-        maps=maps,
-        verdict=gains.verdict(chosen, adjusted=method == CHOOSE),
+        trial = replace(trial, maps={name: own.with_labels(labels_of_classes) for name, own in trial.maps.items()})
+    return trial.result(
+        chosen,
+        is_adjusted=method == CHOOSE,
+        notes=notes,
         rule=asked,
         folds=parts.words,
         level=level,
-        n=len(whole) if isinstance(whole, ClassRows) else (whole.table if isinstance(whole, SegmentRows) else whole).n,
-        labels=parts.cases.labels if isinstance(parts, ClassFolds) else None,
+        n=len(parts.whole) if isinstance(parts.whole, ClassRows) else parts.whole.n,
+        labels=labels_of_classes,
         dropped=parts.dropped,
-        note=" ".join(filter(None, notes)),
         seed=drawn,
-        table_before=fitted.table(NONE),
-        table_after=fitted.table(chosen),
     )
 
 
-def _cross_fit(parts: Folds | ClassFolds | SegmentFolds, maps: Any) -> CrossFit | ClassCrossFit | SegmentCrossFit:
-    if isinstance(parts, SegmentFolds):
-        return SegmentCrossFit(parts, maps)
-    return ClassCrossFit(parts, maps) if isinstance(parts, ClassFolds) else CrossFit(parts, maps)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Trial:
+    """Methods that were tried: the map of each, their cross-fitted forecasts as models of a ledger, and their gains."""
+
+    maps: Mapping[str, Any]
+    fitted: AnyCrossFit
+    ledger: Ledger
+    gains: Gains
+    failed: Mapping[str, InputValueError]
+
+    def result(self, chosen: str, *, is_adjusted: bool, notes: Sequence[str], **facts: Any) -> Recalibration:
+        """Return the result with the map of one method."""
+        failures = (f"{name} could not be fitted: {why}" for name, why in self.failed.items())
+        return Recalibration(
+            **self.gains.columns(),
+            method=chosen,
+            map=self.maps[chosen],
+            maps=self.maps,
+            verdict=self.gains.verdict(chosen, adjusted=is_adjusted),
+            note=" ".join(filter(None, [self.gains.note, *notes, *failures])),
+            table_before=self.fitted.table(NONE),
+            table_after=self.fitted.table(chosen),
+            **facts,
+        )
 
 
-def _asked(rule: Rule, parts: Folds | ClassFolds | SegmentFolds) -> Rule:
-    """Return the rule, which must be proper and of the same kind as the forecasts, binary or for classes."""
-    if not isinstance(parts, ClassFolds):
+def tried(
+    parts: Any, cross_fit: Callable[..., AnyCrossFit], known: Fits, names: Sequence[str], rule: Any, level: float
+) -> Trial:
+    """Fit methods to all cases and to those outside each fold, and estimate their gains.
+
+    If a forecast is 0 or 1, forecasts that are kept away from these are tried, too.
+    """
+    chosen = {name: known[name] for name in known if name in names or (parts.has_certain and name == FLOORED)}
+    maps, failed = fitted_maps(parts.whole, chosen)
+    by_fold, failed_in_folds = maps_by_fold(parts, {name: known[name] for name in maps})
+    fitted = cross_fit(parts, by_fold)
+    ledger = fitted.ledger(rule)
+    return Trial(
+        maps={name: own for name, own in maps.items() if name in by_fold},
+        fitted=fitted,
+        ledger=ledger,
+        gains=gains_of(fitted, ledger, rule, level),
+        failed=failed | failed_in_folds,
+    )
+
+
+def shrunk_as_dependent(known: Fits, cases: Cases | None) -> Fits:
+    """Return the methods, of which the default takes correlated cases as fewer."""
+    if cases is None or cases.units is None:
+        return known
+    shrunk: Callable[..., Any] = known[AUTO]
+    return {**known, AUTO: partial(shrunk, design_effect=design_effect(cases))}
+
+
+def proper_rule(rule: Rule, classes: int | None) -> Rule:
+    """Return the rule, which must be proper and of the same kind as the forecasts, binary or for so many classes."""
+    if classes is None:
         proper_binary_rule(rule)
         if isinstance(rule, BinaryRule):
             return rule
         law = f"{rule!r} is a rule for classes; the forecasts are those of one event"
         raise InputValueError(law, hint="use a rule for one event, such as Brier() or Log().")
-    check_proper(rule, parts.cases.classes)
+    check_proper(rule, classes)
     if isinstance(rule, ClassRule):
         return rule
-    law = f"{rule!r} is a rule for binary forecasts; the forecasts are rows of {parts.cases.classes} classes"
+    law = f"{rule!r} is a rule for binary forecasts; the forecasts are rows of {classes} classes"
     raise InputValueError(law, hint="use a rule for classes, such as Brier() or Log().")
 
 
-def _candidates(method: object, candidates: object, methods: Fits) -> list[str]:
+def candidates_of(method: object, candidates: object, methods: Fits) -> list[str]:
     """Return the methods to evaluate, the simplest first; the unchanged forecasts are always one of them."""
     if isinstance(candidates, str) or not isinstance(candidates, Sequence):
         raise InputTypeError("must be a list of methods", argument="candidates", hint='such as ["logistic", "beta"].')
@@ -281,7 +293,7 @@ class Gains:
 
 
 def gains_of(
-    fitted: CrossFit | ClassCrossFit | SegmentCrossFit,
+    fitted: AnyCrossFit,
     ledger: Ledger,
     rule: Any,
     level: float,

@@ -214,13 +214,6 @@ def _verdict_words(found: Recalibration) -> str:
     return f"{said} The {score} of the original forecasts is infinite; {kept}."
 
 
-def words_of_segments(over: RecalibrationVerdict, method: str, level: float, *, is_used: bool) -> str:
-    """Return the gain of a map by segment over the map for all cases in words."""
-    interval = "" if math.isnan(over.low) else f" ({percent(level)} CI {number(over.low)} to {number(over.high)})"
-    gain = f"Relative to the map for all cases ({method}), the gain of the map by segment is {number(over.gain)}"
-    return f"{gain}{interval}{'' if is_used else ', so the map for all cases is used'}."
-
-
 def formula_of(fitted: RecalibrationMap | ClassMap | SegmentMap) -> str:
     """Return the formula of a map; if the map leaves the forecasts as they are, that of the identity."""
     return f"q = {IdentityMap(floor=fitted.parameters['floor']).formula}" if _is_identity(fitted) else fitted.formula

@@ -19,6 +19,8 @@ from propriety.tables.arguments import Arguments
 from propriety.tables.arrays import Reading, missing_cases, read_array, series_of
 from propriety.tables.labels import WHOLE, code_labels, plain_labels
 
+MOST_LABELS = 50  # Whole numbers with more values than this may be cut into parts; those with fewer are labels.
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Keys:

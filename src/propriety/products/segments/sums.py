@@ -12,8 +12,8 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.inference.segment_lattice import Lattice, Place, check_size
 from propriety.ledger.ledger import Ledger
+from propriety.products.segments.lattice import Lattice, Place, check_size
 from propriety.result import Floats
 from propriety.tables import laws
 from propriety.tables.cases import Cases

@@ -6,8 +6,8 @@ import platform
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from propriety.inference.segments import Segments
 from propriety.number_words import percent
+from propriety.products.segments.find import Segments
 from propriety.report.cells import Estimate, PValue
 from propriety.report.figures import figure_of
 from propriety.report.page import Facts, Page, Section, Table

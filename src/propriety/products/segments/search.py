@@ -10,9 +10,9 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from propriety.inference.segment_lattice import Lattice
-from propriety.inference.segment_law import SMALLEST, evidence
-from propriety.inference.segment_sums import SegmentSums
+from propriety.products.segments.lattice import Lattice
+from propriety.products.segments.null_distribution import SMALLEST, evidence
+from propriety.products.segments.sums import SegmentSums
 from propriety.result import Floats
 
 Control: TypeAlias = Literal["family", "discovery"]

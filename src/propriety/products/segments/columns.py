@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.result import Floats
-
-MOST_LABELS = 50  # Whole numbers with more values than this are cut; those with fewer are labels.
+from propriety.tables.keys import MOST_LABELS
 
 
 class Cut(NamedTuple):

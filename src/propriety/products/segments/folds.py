@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple
 
-import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, ndtri
@@ -17,13 +16,13 @@ from scipy.special import expit, ndtri
 from propriety import checks
 from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.inference.measures.of_means import MeanScore
-from propriety.inference.segment_columns import Cut
-from propriety.inference.segment_lattice import Lattice, Place
-from propriety.inference.segment_law import SMALLEST
-from propriety.inference.segment_search import Critical, search
-from propriety.inference.segment_source import cut_cases, names_of_keys
-from propriety.inference.segment_sums import SegmentCases
 from propriety.ledger.ledger import Ledger
+from propriety.products.segments.columns import Cut
+from propriety.products.segments.lattice import Lattice, Place
+from propriety.products.segments.null_distribution import SMALLEST
+from propriety.products.segments.search import Critical, search
+from propriety.products.segments.source import cut_cases, names_of_keys
+from propriety.products.segments.sums import SegmentCases
 from propriety.recalibration.cross_fitting import Fits
 from propriety.recalibration.folds import MOST_FOLDS, Folds, folds_of_cases
 from propriety.recalibration.maps import RecalibrationMap, floor_of, log_odds
@@ -31,7 +30,7 @@ from propriety.recalibration.methods import Fit
 from propriety.recalibration.segment_map import Label, SegmentEffect, SegmentMap, checked_label
 from propriety.result import Floats
 from propriety.rules.rule import BinaryRule
-from propriety.tables.cases import Cases, check_nothing_beside
+from propriety.tables.cases import Cases
 from propriety.tables.events import Event
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.frames import known
@@ -116,61 +115,40 @@ class SegmentFolds:
 
 
 def segment_folds_of(
-    y_true: object,
-    forecasts: object,
-    by: object,
-    *,
-    folds: object,
-    id: object,  # noqa: A002  (what users call it)
-    seed: int,
-    model: str | None,
-    **options: Any,
+    cases: object, by: str | Sequence[str] | None, *, folds: object, model: str | None, seed: int
 ) -> SegmentFolds:
-    """Split cases into folds, with the columns of their segments; see `propriety.recalibrate` for the arguments."""
-    if isinstance(y_true, Ledger):
-        law = "recalibration by segment needs the cases, with their columns"
-        raise InputTypeError(law, got_type=y_true, hint=Wording("pass arrays or a frame."))
-    given = {"sample_weight": options.get("sample_weight"), "id": id}
-    hints = {"sample_weight": "leave out the weights, or the segments.", "id": "{cluster=} keeps cases in one fold."}
-    for argument, value in given.items():
-        if value is not None:
-            law, hint = Wording("cannot be combined with {by=}"), Wording(hints[argument])
-            raise InputValueError(law, argument=argument, hint=hint)
+    """Split cases into folds, with the columns of their segments; see `propriety.recalibrate_segments`."""
     number = checks.whole(folds, "folds", least=2, most=MOST_FOLDS)
-    read = _cases_with_columns(y_true, forecasts, by, options)
-    cases, cuts = cut_cases(read, QUANTILES, finite=True)
-    ledger = Ledger.of_cases(cases.with_keys(()))
-    name = ledger.one_model(model)
-    found = folds_of_cases(ledger, cases, number, name, seed)
+    cut, cuts = cut_cases(_cases_with_columns(cases, by), QUANTILES, finite=True)
+    ledger = Ledger.of_cases(cut.with_keys(()))
+    found = folds_of_cases(ledger, cut, number, ledger.one_model(model), seed)
     assert isinstance(found, Folds)  # noqa: S101  (for the type checker; there is one event)
     assert found.cases is not None and found.codes is not None  # noqa: S101, PT018  (as above)
     return SegmentFolds(
         folds=found,
-        cases=replace(found.cases, keys=cases.keys),
+        cases=replace(found.cases, keys=cut.keys),
         codes=found.codes,
-        names=tuple(cases.keys),
-        labels=tuple(_labels(key, cuts.get(key), own.labels) for key, own in cases.keys.items()),
+        names=tuple(cut.keys),
+        labels=tuple(_labels(key, cuts.get(key), own.labels) for key, own in cut.keys.items()),
     )
 
 
-def _cases_with_columns(y_true: object, forecasts: object, by: object, options: dict[str, Any]) -> Cases:
+def _cases_with_columns(cases: object, by: str | Sequence[str] | None) -> Cases:
     """Return the cases in memory with the columns of their segments as keys."""
-    if isinstance(y_true, Cases):
-        check_nothing_beside("cases", {"forecasts": forecasts, **options, "missing": None})
-        read: Cases | LazyCases = y_true.expanded().with_keys(names_of_keys(y_true, by))  # type: ignore[arg-type]  # names
+    if not isinstance(cases, Cases | LazyCases):
+        hint = Wording("pass propriety.cases(y_true, forecasts, {by=}columns).")
+        raise InputTypeError("recalibration by segment needs the cases, with their columns", got_type=cases, hint=hint)
+    names = names_of_keys(cases, by)
+    if isinstance(cases, LazyCases):
+        given = {**cases.confirmed().given, "id": None, "by": names}
+        frame: Any = known(given.pop("y_true"))
+        if (rows := count_rows(frame)) > MOST_ROWS:
+            law = f"recalibration by segment loads the cases; the frame has {rows:,} rows, more than {MOST_ROWS:,}"
+            raise InputValueError(law, hint="pass a random sample of the rows; the map applies to all of them.")
+        read = read_source(frame.collect().to_native(), given.pop("forecasts"), **given)
+        assert isinstance(read, Cases)  # noqa: S101  (for the type checker; the frame was collected)
     else:
-        if isinstance(y_true, LazyCases):
-            options = {**y_true.confirmed().given, "id": None, "by": by}
-            y_true, forecasts = options.pop("y_true"), options.pop("forecasts")
-        frame = None if options.get("outcome") is None else known(y_true)
-        if isinstance(frame, nw.LazyFrame):
-            if (rows := count_rows(frame)) > MOST_ROWS:
-                law = f"recalibration by segment loads the cases; the frame has {rows:,} rows, more than {MOST_ROWS:,}"
-                raise InputValueError(law, hint="pass a random sample of the rows; the map applies to all of them.")
-            y_true = frame.collect().to_native()
-        read = read_source(y_true, forecasts, **{"by": by, **options})
-    assert isinstance(read, Cases)  # noqa: S101  (for the type checker; lazy frames were collected)
-    names_of_keys(read, None)
+        read = cases.expanded().with_keys(names)
     if read.labels is not None or read.censoring is not None:
         raise InputValueError("recalibration by segment is for forecasts of one event with known outcomes")
     if read.weight is not None:

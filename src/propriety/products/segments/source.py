@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from propriety import demands
 from propriety.errors import InputTypeError, InputValueError, Wording
-from propriety.inference.segment_columns import Cut, cut_of_numbers
 from propriety.ledger.ledger import Ledger
+from propriety.products.segments.columns import Cut, cut_of_numbers
 from propriety.tables import laws
 from propriety.tables.cases import Cases
 from propriety.tables.frames import known

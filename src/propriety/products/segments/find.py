@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from propriety import checks
+from propriety import checks, demands
 from propriety.calibration.reliability import cumulative_calibration_error
 from propriety.checks import check_level, check_resamples, fresh_seed
 from propriety.errors import InputValueError
@@ -22,20 +22,19 @@ from propriety.inference.estimation import estimate
 from propriety.inference.measures.line import CalibrationIntercept
 from propriety.inference.measures.parts import Miscalibration
 from propriety.inference.measures.ratios import ObservedExpected
-from propriety.inference.segment_columns import Cut
-from propriety.inference.segment_lattice import Lattice
-from propriety.inference.segment_law import SMALLEST, evidence, largest_deviations
-from propriety.inference.segment_search import Control, Found, adjusted_p, critical_deviation, search
-from propriety.inference.segment_source import segment_source
-from propriety.inference.segment_sums import SegmentSums, cases_of_arrays, cases_of_engine
 from propriety.inference.verdicts import Names
 from propriety.ledger.ledger import Ledger
 from propriety.number_words import percent
+from propriety.products.segments.columns import Cut
+from propriety.products.segments.lattice import Lattice
+from propriety.products.segments.null_distribution import SMALLEST, evidence, largest_deviations
+from propriety.products.segments.search import Control, Found, adjusted_p, critical_deviation, search
+from propriety.products.segments.source import segment_source
+from propriety.products.segments.sums import SegmentSums, cases_of_arrays, cases_of_engine
 from propriety.result import Floats, Result, Tuples, tuples_of
 from propriety.tables.cases import Cases
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.lazy_cases import LazyCases
-from propriety.upward import upward
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -148,8 +147,9 @@ class Segments(Result):
 
         The page works offline; needs Jinja2 and Matplotlib.
         """
-        html: str = upward("segments", self, path, title=title)
-        return html
+        from propriety.products.segments.page import segments_report
+
+        return segments_report(self, path, title=title)
 
     def __str__(self) -> str:
         """Return the segments in words."""
@@ -252,7 +252,7 @@ def find_segments(
     check_resamples(n_resamples)
     least = math.ceil(FEWEST_BEYOND / (1.0 - level) * (1.0 - ROUNDING))  # 1 - 0.9 is a little less than a tenth.
     if n_resamples < least:
-        needed = f"must be at least {least:,} for a level of {level:g}"
+        needed = demands.enough_for_level(least, level)
         raise InputValueError(needed, argument="n_resamples", offender=f"got {n_resamples:,}")
     checks.whole(depth, "depth", least=1)
     checks.whole(most, "most", least=1)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri, ndtri_exp
 
-from propriety.inference.segment_sums import SegmentCases, SegmentSums
+from propriety.products.segments.sums import SegmentCases, SegmentSums
 from propriety.progress import track
 from propriety.result import Floats
 

@@ -12,11 +12,14 @@ from scipy.special import expit, logit
 
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError
-from propriety.inference import segment_lattice, segment_source, segment_sums, segments
-from propriety.inference.segment_columns import Cut, cut_of_numbers
-from propriety.inference.segment_lattice import Lattice, check_size
-from propriety.inference.segment_law import SMALLEST, deviations, evidence, largest_deviations
-from propriety.inference.segment_search import (
+from propriety.products.segments import find as find_module
+from propriety.products.segments import lattice as lattices
+from propriety.products.segments import sums as sums_of_cases
+from propriety.products.segments.columns import Cut, cut_of_numbers
+from propriety.products.segments.find import Segments, _decimal, _in_words, _intercept, _note, _ratio, _times, _wider
+from propriety.products.segments.lattice import Lattice, check_size
+from propriety.products.segments.null_distribution import SMALLEST, deviations, evidence, largest_deviations
+from propriety.products.segments.search import (
     Critical,
     Found,
     _discovered,
@@ -25,9 +28,8 @@ from propriety.inference.segment_search import (
     critical_deviation,
     search,
 )
-from propriety.inference.segment_source import cut_cases
-from propriety.inference.segment_sums import SegmentCases, SegmentSums, cases_of_arrays, cases_of_engine
-from propriety.inference.segments import Segments, _decimal, _in_words, _intercept, _note, _ratio, _times, _wider
+from propriety.products.segments.source import cut_cases, segment_source
+from propriety.products.segments.sums import SegmentCases, SegmentSums, cases_of_arrays, cases_of_engine
 from propriety.tables.forecast_table import ForecastTable
 
 LAW = np.array([1.0, 1.5, 2.0, 2.2, 2.4, 2.6, 2.8, 3.0, 3.5, 4.0])
@@ -311,7 +313,7 @@ class TestLaw:
         p = rng.uniform(0.2, 0.7, 300)
         law = []
         for most in (2**12, 1):
-            monkeypatch.setattr(segment_lattice, "MOST_CELLS", most)
+            monkeypatch.setattr(lattices, "MOST_CELLS", most)
             cases = SegmentCases(p, p > 0.5, codes, Lattice((3, 2, 4), 2))
             law.append(largest_deviations(cases, cases.sums(), 5, 1))
         assert law[0] == pytest.approx(law[1], rel=1e-12)
@@ -407,7 +409,7 @@ class TestLattice:
         assert Lattice((2, 2), 1).blocks(3) == ((0,), (1,))
 
     def test_too_many_segments_are_refused(self, monkeypatch):
-        monkeypatch.setattr(segment_lattice, "MOST_SEGMENTS", 35)
+        monkeypatch.setattr(lattices, "MOST_SEGMENTS", 35)
         check_size(Lattice((2, 3, 4), 2))
         with pytest.raises(InputValueError, match="there are 59 segments; at most 35 can be searched"):
             check_size(Lattice((2, 3, 4), 3))
@@ -436,7 +438,7 @@ class TestCases:
 
     def test_labels_are_those_of_the_columns(self):
         by = {"g": np.array(["b", "a", "b", "a"]), "k": np.array([3, 3, 1, 3])}
-        source, *_ = segment_source.segment_source(pr.cases([0, 1, 1, 0], [0.1, 0.2, 0.3, 0.4], by=by), None, 5, 1)
+        source, *_ = segment_source(pr.cases([0, 1, 1, 0], [0.1, 0.2, 0.3, 0.4], by=by), None, 5, 1)
         cases, sample, labels = cases_of_arrays(source, 2, 3, 7)
         assert labels == [("a", "b"), (1, 3)]
         assert [own.tolist() for own in cases.codes] == [[1, 0, 1, 0], [1, 1, 0, 1]]
@@ -451,11 +453,11 @@ class TestSources:
             {"y": [0, 1, 0, 1], "p": [0.1, 0.4, 0.2, 0.6], "age": [0.5, 1.5, 2.5, 3.5], "g": list("abab")}
         )
         read = pr.cases(frame, "p", outcome="y", by=["g", "age"])
-        cases, ledger, cuts = segment_source.segment_source(read, None, 2, 1)
+        cases, ledger, cuts = segment_source(read, None, 2, 1)
         assert list(cases.keys) == ["g", "age"]
         assert ledger.n == 4
         assert cuts["age"].edges.tolist() == [1.5]
-        assert list(segment_source.segment_source(read, "age", 2, 1)[0].keys) == ["age"]
+        assert list(segment_source(read, "age", 2, 1)[0].keys) == ["age"]
 
     @pytest.mark.parametrize("lazy", [False, True])
     def test_need_keys(self, lazy):
@@ -654,7 +656,7 @@ class TestNumbers:
     def test_just_enough_draws_are_accepted(self):
         y, p = np.arange(100) % 2 == 0, np.full(100, 0.5)
         found = pr.find_segments(pr.cases(y, p, by={"g": np.arange(100) % 2}), level=0.75, n_resamples=10, seed=1)
-        assert segments.FEWEST_BEYOND == 2.5
+        assert find_module.FEWEST_BEYOND == 2.5
         assert found.segment.tolist() == ["g = 0", "g = 1"]
 
     def test_of_a_search_that_is_full_are_noted(self):
@@ -701,9 +703,9 @@ class TestEngines:
 
     def both(self, by=("site", "k"), seed=3):
         lazy, columns = self.frame()
-        source, _, cuts = segment_source.segment_source(pr.cases(lazy, "p", outcome="y", by=list(by)), None, 2, seed)
+        source, _, cuts = segment_source(pr.cases(lazy, "p", outcome="y", by=list(by)), None, 2, seed)
         held = {name: columns[name] for name in by}
-        arrays, _, same = segment_source.segment_source(pr.cases(columns["y"], columns["p"], by=held), None, 2, seed)
+        arrays, _, same = segment_source(pr.cases(columns["y"], columns["p"], by=held), None, 2, seed)
         assert list(cuts) == list(same)
         for name, cut in cuts.items():
             np.testing.assert_array_equal(cut.edges, same[name].edges)
@@ -711,7 +713,7 @@ class TestEngines:
 
     @pytest.mark.parametrize("most", [0, 2**21], ids=["queries", "fetched"])
     def test_sums_and_tables_are_those_of_arrays(self, most, monkeypatch):
-        monkeypatch.setattr(segment_sums, "MOST_FETCHED", most)
+        monkeypatch.setattr(sums_of_cases, "MOST_FETCHED", most)
         lazy, arrays = self.both(("site", "k", "x"))
         found, sample, labels = cases_of_engine(lazy, 2, 1000, 1)
         expected, _, names = cases_of_arrays(arrays, 2, 1000, 1)

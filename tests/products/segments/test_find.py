@@ -11,11 +11,11 @@ from scipy.stats import binom, norm
 
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError, MissingValuesError
-from propriety.inference.segment_columns import Cut, cut_of_numbers
-from propriety.inference.segment_lattice import Lattice
-from propriety.inference.segment_law import SMALLEST, deviations, evidence, largest_deviations
-from propriety.inference.segment_search import critical_deviation
-from propriety.inference.segment_sums import EngineSegments, SegmentCases, SegmentSums
+from propriety.products.segments.columns import Cut, cut_of_numbers
+from propriety.products.segments.lattice import Lattice
+from propriety.products.segments.null_distribution import SMALLEST, deviations, evidence, largest_deviations
+from propriety.products.segments.search import critical_deviation
+from propriety.products.segments.sums import EngineSegments, SegmentCases, SegmentSums
 from propriety.tables.forecast_table import ForecastTable
 
 FEW = {"seed": 3, "n_resamples": 60}
@@ -42,7 +42,7 @@ def cases(n=30_000, *, planted=(), seed=1):
 
 @pytest.mark.parametrize("cells", [5, 10, 100], ids=["one part per pair", "some parts", "one part"])
 def test_sums_are_those_of_every_segment_by_brute_force(cells, monkeypatch):
-    monkeypatch.setattr("propriety.inference.segment_lattice.MOST_CELLS", cells)
+    monkeypatch.setattr("propriety.products.segments.lattice.MOST_CELLS", cells)
     rng = np.random.default_rng(5)
     sizes = (3, 2, 4)
     codes = [rng.integers(0, size, 500) for size in sizes]
@@ -150,7 +150,7 @@ def test_at_most_so_many_are_reported():
 @pytest.mark.parametrize("engine", ENGINES, ids=ENGINE_NAMES)
 @pytest.mark.parametrize("most", [0, 2**21], ids=["by queries", "fetched"])
 def test_frames_and_engines_find_what_arrays_do(engine, most, monkeypatch):
-    monkeypatch.setattr("propriety.inference.segment_sums.MOST_FETCHED", most)
+    monkeypatch.setattr("propriety.products.segments.sums.MOST_FETCHED", most)
     y, p, by = cases(20_000, planted=[(1.8, {"country": "FR", "device": "phone"})])
     frame = engine(pl.DataFrame({"y": y, "p": p, **by}))
     found = pr.find_segments(pr.cases(frame, "p", outcome="y", by=list(by)), **FEW)
@@ -162,8 +162,8 @@ def test_frames_and_engines_find_what_arrays_do(engine, most, monkeypatch):
 
 
 def test_a_sample_of_the_cases_is_drawn_if_there_are_many(monkeypatch):
-    monkeypatch.setattr("propriety.inference.segments.ROWS_OF_LAW", 5_000)
-    monkeypatch.setattr("propriety.inference.segment_source.SAMPLED", 5_000)
+    monkeypatch.setattr("propriety.products.segments.find.ROWS_OF_LAW", 5_000)
+    monkeypatch.setattr("propriety.products.segments.source.SAMPLED", 5_000)
     y, p, by = cases(20_000, planted=[(2.0, {"country": "FR", "device": "phone"})])
     frame = pl.LazyFrame({"y": y, "p": p, **by})
     for found in (
@@ -430,8 +430,8 @@ def test_an_overwhelming_deviation_is_a_discovery():
 
 def test_a_reported_segment_takes_fewer_queries_than_all_cases(monkeypatch):
     """Its columns have one label left, so that more of the others are counted together."""
-    monkeypatch.setattr("propriety.inference.segment_sums.MOST_FETCHED", 0)
-    monkeypatch.setattr("propriety.inference.segment_lattice.MOST_CELLS", 12)
+    monkeypatch.setattr("propriety.products.segments.sums.MOST_FETCHED", 0)
+    monkeypatch.setattr("propriety.products.segments.lattice.MOST_CELLS", 12)
     asked, query = [], EngineSegments._query
 
     def counted(self, columns, within=(), outside=()):
@@ -451,7 +451,7 @@ def test_a_reported_segment_takes_fewer_queries_than_all_cases(monkeypatch):
 
 @pytest.mark.parametrize("most", [0, 2**21], ids=["by queries", "fetched"])
 def test_durations_are_labels_on_duckdb_too(most, monkeypatch):
-    monkeypatch.setattr("propriety.inference.segment_sums.MOST_FETCHED", most)
+    monkeypatch.setattr("propriety.products.segments.sums.MOST_FETCHED", most)
     y, p, by = cases(4_000, planted=[(4.0, {"plan": 1})])
     frame = pl.DataFrame({"y": y, "p": p, "age": pl.Series(by["plan"]).cast(pl.Duration)})
     found = pr.find_segments(pr.cases(duckdb.from_arrow(frame.to_arrow()), "p", outcome="y", by=["age"]), **FEW)

@@ -73,13 +73,13 @@ def test_numbers_of_text_files_are_cut(files, run):
     assert "above 48" in result.stdout
 
 
-@pytest.mark.parametrize("command", ["segments", "recalibrate"])
+@pytest.mark.parametrize("command", ["segments", "recalibrate-segments"])
 def test_decimals_of_text_files_are_numbers_and_codes_are_not(files, run, command):
     """As text, "40.10" would be a label of its own, and no segment would have enough cases."""
     rows = visits(1.0, 3_000).with_columns(clicked=(pl.col("age") > 50).cast(int)).rows()
     lines = [f"{y},{p},{age:.2f},0{place % 5}" for place, (y, p, _, _, age) in enumerate(rows)]
     (files / "decimals.csv").write_text("\n".join(["clicked,p,age,zip", *lines]))
-    folds = ("--folds", "3", "--output", "map.json") if command == "recalibrate" else ("--json", "map.json")
+    folds = ("--folds", "3", "--output", "map.json") if command != "segments" else ("--json", "map.json")
     result = run(command, "decimals.csv", *CASES, "--by", "age", "--by", "zip", *folds)
     assert result.exit_code == (command == "segments"), result.output
     found = json.loads((files / "map.json").read_text())
@@ -127,13 +127,13 @@ def test_what_it_cannot_do_is_said(files, refusal):
     assert "No such option" in refusal("segments", "calm.csv", *CASES, *BY, "--weight", "p")
     assert "they lack ['planet']" in refusal("segments", "calm.csv", *CASES, "--by", "planet")
     pr.condense([0, 1], [0.2, 0.7]).to_parquet(files / "ledger")
-    assert "these are ledgers" in refusal("segments", "ledger", *CASES, *BY)
-    assert "--id cannot be combined" in refusal("recalibrate", "calm.csv", *CASES, *BY, "--id", "age")
+    for command in ("segments", "recalibrate-segments"):
+        assert "these are ledgers" in refusal(command, "ledger", *CASES, *BY)
 
 
 def test_recalibration_by_segment_is_fitted_and_applied(files, run):
     columns = ("--by", "country", "--by", "device")
-    result = run("recalibrate", "wrong.parquet", *CASES, *columns, "--folds", "3", "--output", "map.json")
+    result = run("recalibrate-segments", "wrong.parquet", *CASES, *columns, "--folds", "3", "--output", "map.json")
     assert result.exit_code == 0, result.output
     assert "auto by segment" in result.stdout
     result = run("apply", "map.json", "calm.csv", "--forecast", "p", "--output", "q.parquet")
@@ -161,3 +161,9 @@ def test_errors_name_the_option(files, refusal):
     rows.write_csv(files / "time.csv")
     told = refusal("evaluate", "time.csv", *CASES, "--by", "time")
     assert "--by 'time' must be known for every case" in told
+
+
+def test_segments_are_columns_and_not_crosses(refusal):
+    given = ("p.csv", "--outcome", "y", "--forecast", "bold", "--by", "site,day")
+    for command in ("recalibrate-segments", "segments"):
+        assert "they lack ['site,day']" in refusal(command, *given)

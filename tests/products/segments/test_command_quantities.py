@@ -54,7 +54,7 @@ def test_maps_of_numbers_are_fitted_and_applied_however_they_are_written(files, 
     maps, columns = [], []
     for name in ("points", "commas"):
         fit = ("--method", "logistic", "--folds", "3", "-o", f"{name}.json")
-        result = run("recalibrate", f"{name}.csv", *CASES, "--by", "age", *fit)
+        result = run("recalibrate-segments", f"{name}.csv", *CASES, "--by", "age", *fit)
         assert result.exit_code == 0, result.output
         maps.append(json.loads((files / f"{name}.json").read_text()))
         result = run("apply", "points.json", f"{name}.csv", "--forecast", "p", "-o", f"{name}.parquet")
@@ -85,7 +85,19 @@ def test_a_word_among_many_numbers_is_refused(files, run, refusal, word, typed, 
     (files / "x.csv").write_text(lines(comma=comma, changes=[(3, word), (900, word)]))
     told = refusal("segments", "x.csv", *CASES, "--by", "age")
     assert f"column 'age' must contain numbers; line 5 of x.csv has {word!r}. Hint: use --null {typed} if" in told
-    run("recalibrate", "points.csv", *CASES, "--by", "age", "--method", "logistic", "--folds", "3", "-o", "map.json")
+    run(
+        "recalibrate-segments",
+        "points.csv",
+        *CASES,
+        "--by",
+        "age",
+        "--method",
+        "logistic",
+        "--folds",
+        "3",
+        "-o",
+        "map.json",
+    )
     assert f"use --null {typed}" in refusal("apply", "map.json", "x.csv", "--forecast", "p", "-o", "out.csv")
     assert run("apply", "map.json", "x.csv", "--forecast", "p", "--null", word, "-o", "out.csv").exit_code == 0
 

@@ -10,9 +10,9 @@ from typing import NamedTuple
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, NullLocator
 
-from propriety.inference.segments import Segments
 from propriety.plots.drawable_names import LONGEST_ROW, drawable_names
 from propriety.plots.drawing import COLORS, GREY, SMALL, draw, new_axes, on_white, write_title
+from propriety.products.segments.find import Segments
 
 # The first ones have priority if there is no room for all.
 TICKS = (

@@ -7,7 +7,7 @@ import pytest
 
 import propriety as pr
 from propriety.errors import InputValueError, MissingValuesError
-from propriety.inference.segment_columns import cut_of_numbers
+from propriety.products.segments.columns import cut_of_numbers
 
 RNG = np.random.default_rng(1)
 N = 3000
@@ -46,9 +46,10 @@ def test_rows_that_are_left_out_do_not_keep_numbers_from_being_cut(kind):
     kept = searched(FRAME.drop(index=5), ["site", "age"])
     assert (found.tested, found.dropped, found.segment.tolist()) == (kept.tested, 1, kept.segment.tolist())
     assert found.segment[0].startswith("age = above 7")
-    options = {"outcome": "y", "by": ["age"], "method": "logistic", "seed": 1}
-    recalibrated = pr.recalibrate(frame, "p", missing="drop", **options)
-    assert recalibrated.map.to_dict().keys() == pr.recalibrate(FRAME, "p", **options).map.to_dict().keys()
+    reading, options = {"outcome": "y", "by": ["age"]}, {"method": "logistic", "seed": 1}
+    recalibrated = pr.recalibrate_segments(pr.cases(frame, "p", missing="drop", **reading), **options)
+    expected = pr.recalibrate_segments(pr.cases(FRAME, "p", **reading), **options)
+    assert recalibrated.map.to_dict().keys() == expected.map.to_dict().keys()
     assert len(str(recalibrated.map.to_dict())) < 5000
 
 
@@ -79,7 +80,8 @@ def test_columns_may_have_the_names_that_ledgers_use():
     assert lazy.segment.tolist() == found.segment.tolist()
     arrays = pr.find_segments(pr.cases(Y, P, by={name: named[name].to_numpy() for name in by}), seed=1, n_resamples=200)
     assert arrays.segment.tolist() == found.segment.tolist()
-    recalibrated = pr.recalibrate(named, "p", outcome="y", by=["cluster", "period"], method="logistic", seed=1)
+    read = pr.cases(named, "p", outcome="y", by=["cluster", "period"])
+    recalibrated = pr.recalibrate_segments(read, method="logistic", seed=1)
     assert "'period', [" in str(recalibrated.map.to_dict())
 
 
