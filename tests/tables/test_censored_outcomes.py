@@ -231,7 +231,7 @@ def test_losses_of_censored_cases_are_nan():
 
 
 def test_functions_without_weights_reject_censored_outcomes():
-    outcome, p = pr.censored([1, 2, 3], [1, 0, 0], horizons=2.5), [0.5, 0.4, 0.5]
+    outcome = pr.censored([1, 2, 3], [1, 0, 0], horizons=2.5)
     for called in (
         lambda: pr.quadratic_weighted_kappa(pr.cases(outcome, [1, 0, 1], missing="drop")),
         lambda: pr.expected_cost(pr.cases(outcome, [1, 0, 1], missing="drop"), cost=[[0, 1], [2, 0]]),
@@ -240,20 +240,20 @@ def test_functions_without_weights_reject_censored_outcomes():
             called()
 
 
-@pytest.mark.parametrize(
-    "called",
-    [
-        pytest.param(call, marks=pytest.mark.product(product))
-        for call, product in (
-            (lambda outcome, p: pr.monitor_calibration(outcome, p), "monitoring"),
-            (lambda outcome, p: pr.monitor_comparison(outcome, p, p), "monitoring"),
-            (lambda outcome, p: pr.find_segments(pr.cases(outcome, p, by={"site": ["a", "b", "a"]})), "segments"),
-        )
-    ],
-)
-def test_products_without_weights_reject_censored_outcomes(called):
+@pytest.mark.product("monitoring")
+def test_monitors_of_single_cases_reject_censored_outcomes():
+    outcome, p = pr.censored([1, 2, 3], [1, 0, 0], horizons=2.5), [0.5, 0.4, 0.5]
     with pytest.raises(InputTypeError, match="weighted for censoring"):
-        called(pr.censored([1, 2, 3], [1, 0, 0], horizons=2.5), [0.5, 0.4, 0.5])
+        pr.monitor_calibration(outcome, p)
+    with pytest.raises(InputTypeError, match="weighted for censoring"):
+        pr.monitor_comparison(outcome, p, p)
+
+
+@pytest.mark.product("segments")
+def test_the_search_for_segments_rejects_censored_outcomes():
+    outcome, p = pr.censored([1, 2, 3], [1, 0, 0], horizons=2.5), [0.5, 0.4, 0.5]
+    with pytest.raises(InputTypeError, match="weighted for censoring"):
+        pr.find_segments(pr.cases(outcome, p, by={"site": ["a", "b", "a"]}))
 
 
 @pytest.mark.parametrize("horizon", [[2.0], np.array([1.0, 2.0]), "2", None, 5.0])
