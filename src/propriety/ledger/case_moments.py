@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.errors import InputValueError
+from propriety.ledger.case_pair_sums import compressed, pair_sums_of_cases
 from propriety.ledger.key_index import KeyIndex
 from propriety.ledger.moments import MANY_EVENTS, OUTCOME, Moments, Sums, blocks_of_series, joined_sums, pooled_sums
 from propriety.result import Floats
@@ -46,11 +47,17 @@ def moments_of_cases(cases: Cases, rule: Rule, *, counts: NDArray[np.int64] | No
     even = cases.classes is None and len(cases.models) > 1 and min(events, int(number.sum()) - events) < MANY_EVENTS
     # The losses are then computed twice, but the numbers are checked once.
     sums = _gathered(cases.checked() if even else cases, rule, codes, len(index), even=even, counts=counts)
+    pairs = None
+    if cases.classes is None and len(cases.models) > 1:
+        pairs = pair_sums_of_cases(cases, rule, index, codes, counts)
     occupied = sums.weight > 0.0  # Cells without weight are left out.
     if not occupied.all():
         kept: Any = [column[occupied] for column in sums]
+        if pairs is not None:
+            pairs = pairs.where(np.unique(pairs.index.entry_of(index)[occupied]))
         sums, index = Sums(*kept), index.where(occupied)
-    return Moments(**sums._asdict(), models=cases.models, rule=rule, index=index, dropped=cases.dropped)
+    own: dict[str, Any] = {"models": cases.models, "rule": rule, "dropped": cases.dropped, "pair_sums": pairs}
+    return Moments(**sums._asdict(), **own, index=index)
 
 
 def _outcomes(cases: Cases) -> Keys:
@@ -75,14 +82,14 @@ def _gathered(
         _chunks(cases, rule), _chunks_by_outcome(cases, rule, even=even), strict=False
     ):
         count = losses.shape[1]
-        present, cell = np.unique(codes[start : start + count], return_inverse=True)
+        present, cell = compressed(codes[start : start + count], cells)
         if counts is None:
-            parts.append(_sums(losses, by_outcome, weight, cell.reshape(-1), len(present)))
+            parts.append(_sums(losses, by_outcome, weight, cell, len(present)))
         else:
             repeated = _repeated(losses, by_outcome, counts[start : start + count])
-            parts.append(pooled_sums(cell.reshape(-1), len(present), repeated))
+            parts.append(pooled_sums(cell, len(present), repeated))
         start += count
-        places.append(present.astype(np.intp, copy=False))
+        places.append(present)
         kept += len(present)
         if kept > KEPT + cells:
             seen, own = np.unique(np.concatenate(places), return_inverse=True)  # More cells may still follow.

@@ -14,9 +14,17 @@ from numpy.typing import NDArray
 from propriety import demands
 from propriety.checks import check_cells
 from propriety.errors import InputValueError, UnsupportedOperationError
+from propriety.ledger.engine_pair_sums import (
+    imagined_outcomes,
+    other_differences,
+    other_losses,
+    pair_sums_of_columns,
+    terms_of_pairs,
+)
 from propriety.ledger.key_index import KeyIndex
 from propriety.ledger.keyed_tables import COLUMNS, KeyedTables, add_up
 from propriety.ledger.moments import OUTCOME, Moments
+from propriety.ledger.pair_sums import UNITS
 from propriety.result import Floats
 from propriety.rules.operations import CHECKED, QUIET, Column, Operations
 from propriety.rules.rule import FAILED, HAPPENED, ClassRule, Rule, binary_rule, check_rule
@@ -38,6 +46,7 @@ PART = "part"
 FEWEST_PARTS = 2**8  # The sums of more parts do not fit in the processor's cache.
 MOST_TERMS = 2**20  # Average number of terms of a part.
 SIDES = ("e", "o")  # If the event happens, and if it does not.
+SERIES = ("x", *SIDES)
 TINY = 1e-30
 LARGEST = 1e100  # Bound on the product of two finite losses.
 EPSILON = np.finfo(np.float64).eps  # Worst rounding error per term of a sum; equal terms come close to it.
@@ -71,6 +80,8 @@ class LossSums(NamedTuple):
         Number of cases with a positive weight, sum of their weights, and sum of the squared weights.
     rules : tuple of RuleSums
         Moments of the series under each rule.
+    columns : dict
+        The sums themselves, by the names of their terms.
     """
 
     keys: dict[str, list[Any]]
@@ -80,6 +91,7 @@ class LossSums(NamedTuple):
     weight: Floats
     weight_squares: Floats
     rules: tuple[RuleSums, ...]
+    columns: dict[str, Floats]
 
 
 def moments_of_engine(
@@ -103,9 +115,13 @@ def moments_of_engine(
     if dependent == "period":
         check_period_labels(index.labels[-1])
     shared = {"n": sums.n, "weight": sums.weight, "weight_squares": sums.weight_squares, "index": index}
+    of_pairs, codes = index.only([name for name in index.names if name not in UNITS])
     found = {}
-    for rule, own in zip(rules, sums.rules, strict=True):
-        cells = Moments(**shared, **own._asdict(), models=cases.models, rule=rule, dropped=dropped)  # type: ignore[arg-type]  # by name
+    for place, (rule, own) in enumerate(zip(rules, sums.rules, strict=True)):
+        pairs = None
+        if _has_pairs(cases):
+            pairs = pair_sums_of_columns(sums.columns, place, len(cases.models), of_pairs, codes)
+        cells = Moments(**shared, **own._asdict(), models=cases.models, rule=rule, dropped=dropped, pair_sums=pairs)  # type: ignore[arg-type]  # by name
         found[rule] = Moments.merge([cells])  # Sorted by label, with the parts of each cell merged.
     return found
 
@@ -164,7 +180,7 @@ def sums_of_lazy(
     is_small = bool(keys) or dependent is not None or (cases.engine == "polars" and not by_class)
     try:
         parts = 0 if is_small else max(FEWEST_PARTS, 1 << (rows // MOST_TERMS).bit_length())
-        query = _query(cases, rules, by, parts, even=even and cases.labels is None and len(cases.models) > 1)
+        query = _query(cases, rules, by, parts, even=even and _has_pairs(cases))
     except (NotImplementedError, RuntimeError) as error:  # Dask raises the latter through narwhals.
         law = f"{cases.engine} cannot compute these losses: {', '.join(map(repr, rules))}"
         raise UnsupportedOperationError(law, offender=str(error).rstrip(".")) from error
@@ -185,6 +201,7 @@ def sums_of_lazy(
         weight=columns.get("weight", columns["n"]),
         weight_squares=columns.get("squares", columns["n"]),
         rules=tuple(_moments(columns, place, len(cases.models)) for place in range(len(rules))),
+        columns=columns,
     )
 
 
@@ -200,6 +217,8 @@ def _query(cases: LazyCases, rules: Sequence[Rule], labels: dict[str, nw.Expr], 
     """Build the query: valid rows, their losses, the differences, their products with the weights, and the sums."""
     weight = nw.col("weight")
     weights = {"weight": weight} if cases.weighted else {}
+    models, pairs = len(cases.models), "class" in labels and _has_pairs(cases)
+    careful = cases.engine == "ibis on postgres"
     if parts:
         part = (cases.forecast(0, cases.events[0]) * float(parts)).floor()
         labels = {PART: part * float(_places(cases)) + labels["class"] if labels else part}
@@ -211,12 +230,20 @@ def _query(cases: LazyCases, rules: Sequence[Rule], labels: dict[str, nw.Expr], 
         losses = {name: loss * nw.col("float_one") for name, loss in losses.items()}
     differences = _differences(cases, len(rules), even=even)
     products = _products(weight if cases.weighted else None, list(losses), list(differences))
+    stages, series = [], [name for name in (*losses, *differences) if name[0] in SERIES]
+    if pairs:
+        products |= terms_of_pairs(rules, models, weight if cases.weighted else None, careful=careful)
+        losses |= other_losses(rules, models, _operations(cases), careful=careful)
+        differences |= other_differences(len(rules), models)
+        stages = imagined_outcomes(rules, models)
 
     def of_rows(rows: Lazy) -> Lazy:
         rows = rows.select(**kept, **columns).select(**by, **weights, **losses)
         if cases.weighted:
             rows = rows.filter(weight > 0.0)  # A case of zero weight does not count, even if its loss is infinite.
         rows = computed_once(rows).select(**by, **weights, **{name: nw.col(name) for name in losses}, **differences)
+        for stage in stages:
+            rows = computed_once(rows).select(**by, **weights, **{name: nw.col(name) for name in series}, **stage)
         return rows.select(**by, **weights, **products)
 
     rows = row_by_row(cases.lawful_rows(), of_rows)
@@ -236,6 +263,11 @@ def _products(weight: nw.Expr | None, losses: list[str], differences: list[str])
     for name in (name.removeprefix("e") for name in differences if name.startswith("e")):
         products |= _even(nw.col(f"e{name}"), nw.col(f"o{name}"), weight, name)
     return products if weight is None else products | {"squares": weight * weight}
+
+
+def _has_pairs(cases: LazyCases) -> bool:
+    """Whether there are sums of pairs."""
+    return cases.labels is None and len(cases.models) > 1
 
 
 def _places(cases: LazyCases) -> int:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from propriety import checks, demands
 from propriety.errors import InputValueError
 from propriety.ledger.key_index import KeyIndex
+from propriety.ledger.pair_sums import PairSums
 from propriety.result import Floats, Result
 from propriety.rules.rule import Rule
 from propriety.rules.scoring import losses_of_table, weighted_sum
@@ -70,6 +71,8 @@ class Moments(Result):
         within which cases may be correlated.
     dropped : int
         Rows left out because of missing values.
+    pair_sums : PairSums or None
+        What might have happened to each pair of models, by outcome and keys; None for classes and for one model.
     """
 
     n: NDArray[np.int64]
@@ -84,6 +87,7 @@ class Moments(Result):
     rule: Rule
     index: KeyIndex
     dropped: int = 0
+    pair_sums: PairSums | None = None
 
     @property
     def pairs(self) -> tuple[tuple[str, str], ...]:
@@ -110,12 +114,24 @@ class Moments(Result):
         if kept == self.index.names and (kept or len(self.n) == 1):
             return self  # Each label has one cell already.
         index, codes = self.index.only(kept)
-        return replace(self, **pooled_sums(codes, len(index), self.sums())._asdict(), index=index)
+        pairs = None if self.pair_sums is None else self.pair_sums.over(*kept)
+        return replace(self, **pooled_sums(codes, len(index), self.sums())._asdict(), index=index, pair_sums=pairs)
 
     def where(self, entries: NDArray[Any]) -> Moments:
-        """Return some of the cells."""
+        """Return some of the cells, with all clusters or periods of the labels that they have.
+
+        The sums of pairs are not split by cluster or period. If only some of those of a label are chosen, its sums are
+        not known, and there are none.
+        """
         columns = {name: getattr(self, name)[entries] for name in Sums._fields}
-        return replace(self, **columns, index=self.index.where(entries))
+        pairs = None if self.pair_sums is None else self._pairs_where(self.pair_sums, entries)
+        return replace(self, **columns, index=self.index.where(entries), pair_sums=pairs)
+
+    def _pairs_where(self, pairs: PairSums, entries: NDArray[Any]) -> PairSums | None:
+        cell, cells = pairs.index.entry_of(self.index), len(pairs.index)
+        every, chosen = (np.bincount(one, minlength=cells) for one in (cell, cell[entries]))
+        whole = chosen == every
+        return pairs.where(whole) if (whole | (chosen == 0)).all() else None
 
     def sums(self) -> Sums:
         """Return the numeric fields only."""
@@ -149,7 +165,8 @@ class Moments(Result):
         sums = Sums(*(np.concatenate(columns) for columns in zip(*(one.sums() for one in pieces), strict=True)))
         dropped = sum(one.dropped for one in pieces)
         distinct, codes = index.distinct()
-        return replace(first, **pooled_sums(codes, len(distinct), sums)._asdict(), index=distinct, dropped=dropped)
+        whole: dict[str, Any] = {**pooled_sums(codes, len(distinct), sums)._asdict(), "index": distinct}
+        return replace(first, **whole, dropped=dropped, pair_sums=PairSums.merge([one.pair_sums for one in pieces]))
 
     def __add__(self, other: object) -> Moments:
         return Moments.merge([self, other]) if isinstance(other, Moments) else NotImplemented

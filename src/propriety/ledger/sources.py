@@ -304,4 +304,7 @@ def _weighted_moments(moments: Moments, other: float, event: float) -> Moments:
     for name, power in powers.items():
         values = getattr(moments, name)
         scaled[name] = values * (factor**power if values.ndim == 1 else (factor**power)[:, None])
-    return replace(moments, **scaled)
+    pairs = moments.pair_sums
+    if pairs is not None:
+        pairs = pairs.weighted(np.where(np.array(pairs.index.column(OUTCOME)) == 1, event, other))
+    return replace(moments, **scaled, pair_sums=pairs)
