@@ -214,5 +214,10 @@ def same_moments():
             close(found.even_squares, expected.even_squares, rtol=1e-9, atol=1e-14)
             close(found.even_cubes, expected.even_cubes, rtol=1e-9, atol=1e-14)
             close(found.standard_errors(), expected.standard_errors(), rtol=1e-10, atol=1e-14)
+            assert (found.pair_sums is None) == (expected.pair_sums is None)
+            if expected.pair_sums is not None:
+                close(found.pair_sums.imagined, expected.pair_sums.imagined, rtol=1e-9, atol=1e-12)
+                close(found.pair_sums.cubes, expected.pair_sums.cubes, rtol=1e-9, atol=1e-12)
+                assert found.pair_sums.differ.tolist() == expected.pair_sums.differ.tolist()
 
     return compare

@@ -90,6 +90,23 @@ def lists(change_of):
     return lambda column: pa.array(change_of(np.array(column.to_pylist())).tolist())
 
 
+def pairs(change_of):
+    """Change the lists of the sums of pairs, of which those in the rows of clusters after the first are empty."""
+    return lambda column: pa.array(
+        [change_of(np.array([own]))[0].tolist() if own else [] for own in column.to_pylist()]
+    )
+
+
+def odd(added):
+    """Add to the sums of the first powers."""
+
+    def change_of(values):
+        values[:, [1, 3, 12] if values.shape[1] == 18 else [1]] += added
+        return values
+
+    return change_of
+
+
 def first(value):
     def change_of(values):
         values = values.astype(float)
@@ -147,6 +164,21 @@ def first(value):
         pytest.param("moments", {"spread": lists(lambda m: m + 1e308)}, "small enough for sums", id="larger"),
         pytest.param("moments", {"mean": lists(lambda m: m - 1.7e308)}, "small enough for sums", id="largest"),
         pytest.param("moments", {"lean": lists(lambda m: m - 1.7e308)}, "small enough for sums", id="largest lean"),
+        pytest.param("moments", {"imagined": None}, "must have the column imagined once", id="no pairs"),
+        pytest.param("moments", {"imagined": pairs(lambda m: m[:, :9])}, "hold 18 numbers for each of 1", id="few"),
+        pytest.param("moments", {"cubes": lambda c: pa.nulls(len(c))}, "cubes must hold lists", id="no cubes"),
+        pytest.param("moments", {"differ": pairs(lambda m: m + 0.5)}, "differ must hold lists of numbers", id="part"),
+        pytest.param("moments", {"differ": pairs(lambda m: m + 61)}, "that of some of its cases", id="many differ"),
+        pytest.param("moments", {"differ": pairs(lambda m: m - 61)}, "that of some of its cases", id="few differ"),
+        pytest.param("moments", {"imagined": pairs(lambda m: m * np.nan)}, "must be finite", id="no sums"),
+        pytest.param(
+            "moments", {"imagined": pairs(lambda m: m - 99)}, "imagined sums .* of some losses", id="negative sums"
+        ),
+        pytest.param("moments", {"imagined": pairs(lambda m: m * 2)}, "imagined sums .* of some losses", id="chances"),
+        pytest.param("moments", {"imagined": pairs(odd(99.0))}, "imagined sums .* of some losses", id="imagined"),
+        pytest.param("moments", {"cubes": pairs(odd(99.0))}, "cubes .* of some losses", id="observed"),
+        pytest.param("moments", {"cubes": pairs(lambda m: m - 99)}, "cubes .* of some losses", id="negative cubes"),
+        pytest.param("moments", {"cubes": pairs(lambda m: m * 1e300)}, "cubes .* of some losses", id="large cubes"),
     ],
 )
 def test_numbers_that_no_cases_have_are_refused(kind, columns, law, tmp_path):

@@ -96,6 +96,11 @@ def test_every_version_of_a_ledger_is_read_and_means_what_it_meant(name, now):
         ]
         for field in ("n", "weight", "weight_squares", "mean", "lean", "spread", "even_squares", "even_cubes"):
             np.testing.assert_allclose(getattr(mine, field), getattr(theirs, field), rtol=1e-12, atol=1e-15)
+        assert (mine.pair_sums is None) == (theirs.pair_sums is None)
+        if mine.pair_sums is not None:
+            for field in ("imagined", "cubes", "differ"):
+                one, other = getattr(mine.pair_sums, field), getattr(theirs.pair_sums, field)
+                np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-15)
 
 
 @pytest.mark.parametrize("version", [0, 2, 17, -1, 1.5, "1", None, [1]], ids=repr)

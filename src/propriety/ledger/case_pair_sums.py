@@ -41,14 +41,15 @@ def pair_sums_of_cases(
         present, cell = compressed(entries[rows], len(own))
 
         def total(column: Floats, cell: NDArray[np.intp] = cell, cells: int = len(present)) -> Floats:
-            return np.bincount(cell, column, minlength=cells)
+            return np.bincount(cell, column, minlength=cells).astype(np.float64, copy=False)
 
         for pair, (one, other) in enumerate(pairs):
-            sides = fails[one] - fails[other], happens[one] - happens[other]
             with np.errstate(all="ignore"):  # Infinite losses, and models that do not differ.
+                sides = fails[one] - fails[other], happens[one] - happens[other]
                 found = _of_pair((forecasts[one], forecasts[other]), sides, event, powers, total)
             for column, sums in zip((imagined, cubes, differ), found, strict=True):
-                column[present, pair] += sums
+                with np.errstate(invalid="ignore"):  # Infinite losses.
+                    column[present, pair] += sums
     return PairSums(imagined=imagined, cubes=cubes, differ=differ.astype(np.int64), index=own)
 
 
@@ -104,12 +105,11 @@ def _of_pair(
         np.copyto(chance, 0.5 * (forecasts[0] + forecasts[1]), where=undecided)
     chance = np.minimum(np.maximum(chance, np.minimum(*forecasts)), np.maximum(*forecasts))
     chances = 1.0 - chance, chance
-    draws = zip(sides, chances, strict=True)
-    if not all(-LARGEST_LOSS < own.min() and own.max() < LARGEST_LOSS for own in sides):
+    draws = [*zip(sides, chances, strict=True)]
+    if not all(own.min() > -LARGEST_LOSS and own.max() < LARGEST_LOSS for own in sides):
         counts = (np.abs(fails) < LARGEST_LOSS) & (np.abs(happens) < LARGEST_LOSS)
-        imagined = [_imagined(*(np.where(counts, one, 0.0) for one in draw), powers, total) for draw in draws]
-    else:
-        imagined = [_imagined(*draw, powers, total) for draw in draws]
+        draws = [(np.where(counts, loss, 0.0), np.where(counts, chance, 0.0)) for loss, chance in draws]
+    imagined = [_imagined(loss, chance, powers, total) for loss, chance in draws]
     differ = np.logical_or(happens, fails).astype(np.float64)
     if len(powers) == 1 and powers[0] is not None:
         differ *= powers[0]

@@ -31,7 +31,7 @@ def other_losses(rules: Sequence[Rule], models: int, ops: Operations, *, careful
 
     With `careful`, forecasts are raised so that nothing underflows.
     """
-    columns, event = {}, nw.col("event")
+    columns, event = {"float_one": nw.col("float_one")}, nw.col("event")
     for model in range(models):
         p = nw.col(f"p_{model}")
         if careful:
@@ -59,7 +59,8 @@ def imagined_outcomes(rules: Sequence[Rule], models: int) -> list[dict[str, nw.E
     The last stage has the differences given either outcome, the chance of the other outcome, whether the case counts
     if a loss can be infinite, and whether its losses differ.
     """
-    losses, chances, clipped = {}, {}, {}
+    stages: list[dict[str, nw.Expr]] = [{}, {}, {}]
+    losses, chances, clipped = stages
     for place, pair, *_ in _pairs(len(rules), models):
         name = f"{place}_{pair}"
         x, z, low, high = (nw.col(one) for one in (f"x_{name}", f"z_{name}", f"low_{pair}", f"high_{pair}"))
@@ -67,10 +68,10 @@ def imagined_outcomes(rules: Sequence[Rule], models: int) -> list[dict[str, nw.E
         if not _is_bounded(rules[place]):
             counts = (x.abs() < LARGEST_LOSS) & (z.abs() < LARGEST_LOSS)
             own = {column: nw.when(counts).then(part).otherwise(0.0) for column, part in own.items()}
-            own[f"k_{name}"] = nw.when(counts).then(1.0).otherwise(0.0)
+            own[f"k_{name}"] = nw.when(counts).then(1.0).otherwise(0.0) * nw.col("float_one")
             kept.append(f"k_{name}")
-        losses |= own | {f"d_{name}": nw.when((x == 0.0) & (z == 0.0)).then(0.0).otherwise(1.0)}
-        losses |= {f"low_{pair}": low, f"high_{pair}": high}
+        differs = nw.when((x == 0.0) & (z == 0.0)).then(0.0).otherwise(1.0) * nw.col("float_one")
+        losses |= own | {f"d_{name}": differs, f"low_{pair}": low, f"high_{pair}": high}
         x, z, chance = (nw.col(f"{letters}_{name}") for letters in ("hl", "jl", "c"))
         # Dividing by 0 is an error on some engines.
         chances[f"c_{name}"] = nw.when(x != z).then(x / (x - z)).otherwise(0.5 * (low + high))
@@ -79,12 +80,10 @@ def imagined_outcomes(rules: Sequence[Rule], models: int) -> list[dict[str, nw.E
         chance = nw.when(chance < low).then(low).otherwise(nw.when(chance > high).then(high).otherwise(chance))
         clipped[f"jq_{name}"] = chance * nw.col(f"k_{name}") if f"k_{name}" in kept else chance
         clipped |= {column: nw.col(column) for column in kept}
-    return [losses, chances, clipped]
+    return stages
 
 
-def terms_of_pairs(
-    rules: Sequence[Rule], models: int, weight: nw.Expr | None, *, careful: bool
-) -> dict[str, nw.Expr]:
+def terms_of_pairs(rules: Sequence[Rule], models: int, weight: nw.Expr | None, *, careful: bool) -> dict[str, nw.Expr]:
     """Return the terms that are summed, of which there are fewer without weights."""
     cubed = None if weight is None else weight * weight * weight
     powers = [None] if weight is None else [weight, weight * weight, cubed]
@@ -92,7 +91,13 @@ def terms_of_pairs(
     for place, pair, *_ in _pairs(len(rules), models):
         name = f"{place}_{pair}"
         chance = nw.col(f"jq_{name}")
-        draws = dict(zip(DRAWS, (((1.0 if _is_bounded(rules[place]) else nw.col(f"k_{name}")) - chance, "hl"), (chance, "jl")), strict=True))
+        draws = dict(
+            zip(
+                DRAWS,
+                (((1.0 if _is_bounded(rules[place]) else nw.col(f"k_{name}")) - chance, "hl"), (chance, "jl")),
+                strict=True,
+            )
+        )
         for (power, own), (side, (term, loss)) in itertools.product(enumerate(powers, start=1), draws.items()):
             product = term if own is None else own * term
             for exponent in range((3 if weight is None else power) + 1):
@@ -117,15 +122,13 @@ def pair_sums_of_columns(
     def total(*names: str) -> Floats:
         """Add up the first of these columns that there is."""
         found = next(columns[name] for name in names if name in columns)
-        return np.bincount(codes, found, minlength=len(index))
+        return np.bincount(codes, found, minlength=len(index)).astype(np.float64, copy=False)
 
     event = np.array(index.column("outcome")) == 1
     for at, pair in enumerate(pairs):
         name = f"{place}_{pair}"
         for last, (power, exponent) in enumerate(POWERS):
-            happened, other = (
-                total(f"{side}{power}{exponent}_{name}", f"{side}1{exponent}_{name}") for side in DRAWS
-            )
+            happened, other = (total(f"{side}{power}{exponent}_{name}", f"{side}1{exponent}_{name}") for side in DRAWS)
             imagined[:, at, 0, last] = np.where(event, other, happened)
             imagined[:, at, 1, last] = np.where(event, happened, other)
         cubes[:, at, 0] = total("cubes", "n")

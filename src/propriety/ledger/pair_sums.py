@@ -120,12 +120,12 @@ class PairSums:
     def _added(self, index: KeyIndex, codes: NDArray[np.intp]) -> PairSums:
         """Add the cells with the same code; every entry of the index occurs."""
         order = np.argsort(codes, kind="stable")
-        imagined, cubes, differ = (column[order] for column in (self.imagined, self.cubes, self.differ))
+        columns: list[Any] = [column[order] for column in (self.imagined, self.cubes, self.differ)]
         if len(codes) > len(index):
             starts = np.searchsorted(codes[order], np.arange(len(index)))
             with np.errstate(invalid="ignore"):  # Infinite losses.
-                imagined, cubes, differ = (np.add.reduceat(one, starts, axis=0) for one in (imagined, cubes, differ))
-        return PairSums(imagined=imagined, cubes=cubes, differ=differ, index=index)
+                columns = [np.add.reduceat(one, starts, axis=0) for one in columns]
+        return PairSums(imagined=columns[0], cubes=columns[1], differ=columns[2], index=index)
 
 
 def _power_of_sum(sums: dict[int, Floats], power: int, slope: float, level: Floats) -> Floats:

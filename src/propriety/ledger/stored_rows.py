@@ -16,6 +16,7 @@ from propriety.errors import InputTypeError, InputValueError
 from propriety.ledger.key_index import KeyIndex
 from propriety.ledger.keyed_tables import COLUMNS, KeyedTables
 from propriety.ledger.moments import OUTCOME, Moments, Sums
+from propriety.ledger.stored_pairs import WIDTHS, are_alike, check_pair_sums, pair_lists, pair_sums_of_lists
 from propriety.result import Floats
 from propriety.rules.catalogue import RULES, rule_from_dict
 from propriety.storage.files import first_line, pyarrow
@@ -47,6 +48,7 @@ RESERVED = {
     "n_events",
     *COLUMNS,
     *Sums._fields,
+    *WIDTHS,
 }
 
 
@@ -68,7 +70,7 @@ def stored_moments(ledger: Ledger) -> Any:
         columns |= {name: _labels(one.index, name, entries) for name in one.index.names}
         columns |= {name: getattr(one, name) for name in PER_CELL}
         columns |= {name: _lists(getattr(one, name)) for name in PER_SERIES}
-        parts.append(pa.table(columns))
+        parts.append(pa.table(columns | pair_lists(one)))
     return pa.concat_tables(parts) if parts else None
 
 
@@ -199,6 +201,11 @@ def moments_of_rows(rows: Any, facts: Mapping[str, Any], dropped: int) -> list[M
     for place, stored in enumerate(facts["rules"]):
         own = rows.filter(number_column(rows, "rule", whole=True) == place)
         index, entry = indexed(own, names, facts["keys"])
+        pairs = None
+        if facts["labels"] is None and series > 1:
+            lists = {name: _column(own, name).combine_chunks() for name in WIDTHS}
+            of_pairs = indexed(own, [OUTCOME, *facts["keys"]], facts["keys"])
+            pairs = pair_sums_of_lists(lists, *of_pairs, series - len(facts["models"]), refuse)
         one = Moments(
             n=number_column(own, "n", whole=True),
             weight=number_column(own, "weight"),
@@ -208,6 +215,7 @@ def moments_of_rows(rows: Any, facts: Mapping[str, Any], dropped: int) -> list[M
             rule=rule_from_dict(stored),
             index=KeyIndex(index.names, index.labels, index.codes[entry]),
             dropped=dropped,
+            pair_sums=pairs,
         )
         moments.append(Moments.merge([one]))
     return moments
@@ -229,6 +237,8 @@ def is_same(kind: str, one: Any, other: Any) -> bool:
             with np.errstate(invalid="ignore"):
                 near = np.abs(first - second) <= SAME_WEIGHT * (scale[:, None] + np.abs(second))
             is_close = bool((near | (first == second) | (np.isnan(first) & np.isnan(second))).all())
+        elif name in WIDTHS:
+            is_close = are_alike(mine, theirs, SAME_WEIGHT)
         else:
             is_close = mine.equals(theirs)
         if not is_close:
@@ -381,6 +391,8 @@ def check_moments(
     too_large = np.abs([moments.even_squares, moments.even_cubes]) > LARGEST**2  # To be added.
     if (moments.even_squares < 0.0).any() or too_large.any():
         refuse("even_squares and even_cubes must be those of some losses")
+    if moments.pair_sums is not None:
+        check_pair_sums(moments, moments.pair_sums, refuse)
 
 
 def _check_range(moments: Moments, classes: int | None) -> None:

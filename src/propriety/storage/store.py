@@ -293,7 +293,10 @@ def _values(column: Any) -> Iterator[bytes]:
     """Yield the values of a column as bytes; labels as the distinct ones and the code of each."""
     from pyarrow import types
 
-    values = column.flatten() if types.is_fixed_size_list(column.type) else column
+    is_list = types.is_list(column.type) or types.is_large_list(column.type)
+    if is_list:
+        yield np.asarray(column.value_lengths()).astype(np.int64).tobytes()
+    values = column.flatten() if is_list or types.is_fixed_size_list(column.type) else column
     if types.is_integer(values.type) or types.is_floating(values.type):
         yield np.ascontiguousarray(values.to_numpy(zero_copy_only=False)).tobytes()
         return

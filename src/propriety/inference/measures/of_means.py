@@ -120,7 +120,9 @@ class _Mean(Measure):
         del classes
         if self.sign == 1.0:
             return moments
-        return replace(moments, **{name: self.sign * getattr(moments, name) for name in ("mean", "lean", "even_cubes")})
+        pairs = None if moments.pair_sums is None else moments.pair_sums.moved(self.sign)
+        turned = {name: self.sign * getattr(moments, name) for name in ("mean", "lean", "even_cubes")}
+        return replace(moments, **turned, pair_sums=pairs)
 
     def range_of(self, classes: int | None) -> tuple[float, float]:
         """Return the range of the rule."""
@@ -286,7 +288,8 @@ class Skill(_OfRule):
         by_outcome = moments.over(OUTCOME)
         shares = np.zeros(classes or 2)  # Including classes that never happened.
         shares[np.array(by_outcome.index.column(OUTCOME), dtype=np.intp)] = by_outcome.weight / by_outcome.weight.sum()
-        losses = _constant_losses(self.rule, shares, classes)[outcome]
+        by_constant = _constant_losses(self.rule, shares, classes)
+        losses = by_constant[outcome]
         against = float((losses * moments.weight).sum() / moments.weight.sum())
         if not 0.0 < against < math.inf:
             law = f"the reference must have a positive, finite loss; its mean is {against!r}"
@@ -295,6 +298,10 @@ class Skill(_OfRule):
         ratio = np.where(np.isfinite(ratio), ratio, 0.0)  # An infinite mean stays infinite.
         whole = np.where(np.arange(len(ratio)) < len(moments.models), 1.0, 0.0)
         mean = whole - ratio - (moments.mean - ratio * losses[:, None]) / against
+        pairs = moments.pair_sums
+        if pairs is not None:
+            of_pairs = ratio[len(moments.models) :, None]
+            pairs = pairs.moved(-1.0 / against, of_pairs * by_constant / against - of_pairs)
         return replace(
             moments,
             mean=mean,
@@ -302,6 +309,7 @@ class Skill(_OfRule):
             spread=moments.spread / against**2,
             even_squares=moments.even_squares / against**2,
             even_cubes=-moments.even_cubes / against**3,
+            pair_sums=pairs,
         )
 
 
