@@ -20,7 +20,7 @@ import numpy as np
 from scipy.special import expit, ndtri
 from study_tables import write_rows
 
-from propriety.inference.stream_evidence import Evidence, calibration_growth
+from propriety.products.monitoring.evidence import Evidence, calibration_growth
 
 DAYS, KEYS, LEVEL, FIRST_SHARE, CHANGE = 365, 1000, 0.95, 0.75, 200
 THRESHOLD = -np.log1p(-LEVEL) - np.log(FIRST_SHARE / KEYS)

@@ -23,8 +23,8 @@ from scipy.special import expit, ndtri
 from study_tables import RESULTS, write_rows
 
 import propriety as pr
-from propriety.inference.calibration_monitor import monitor_calibration
-from propriety.inference.comparison_monitor import monitor_comparison
+from propriety.products.monitoring.calibration_stream import monitor_calibration
+from propriety.products.monitoring.comparison_stream import monitor_comparison
 
 LOOKS, FIRST, LEVEL = 10_000, 30, 0.95
 BALANCED, RARE = 0.0, -4.4

@@ -122,11 +122,11 @@ VERBS = {
         title="Monitor",
         about="Monitor deployed models. False alarms stay rare, however often you look.",
         sections={
-            "Ledgers, day by day": ("inference.ledger_monitor", "inference.monitor_history"),
+            "Ledgers, day by day": ("products.monitoring.ledger_monitor", "products.monitoring.history"),
             "Streams, case by case": (
-                "inference.comparison_monitor",
-                "inference.calibration_monitor",
-                "inference.e_process",
+                "products.monitoring.comparison_stream",
+                "products.monitoring.calibration_stream",
+                "products.monitoring.e_process",
             ),
             "Labels that come late": ("products.late_labels.late_labels", "products.late_labels.before_labels"),
         },

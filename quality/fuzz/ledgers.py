@@ -21,7 +21,7 @@ from stored import changed, read_folder, require
 
 import propriety as pr
 from propriety.errors import ProprietyError
-from propriety.inference.ledger_monitor import LedgerMonitor
+from propriety.products.monitoring.ledger_monitor import LedgerMonitor
 
 __all__ = ["one", "sound_files"]
 

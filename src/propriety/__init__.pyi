@@ -32,15 +32,12 @@ from propriety.diagnostics.retention import retention_curve as retention_curve
 from propriety.diagnostics.worst_cases import worst_cases as worst_cases
 from propriety.evaluation.evaluate import evaluate as evaluate
 from propriety.evaluation.internal_validation import validate as validate
-from propriety.inference.calibration_monitor import monitor_calibration as monitor_calibration
 from propriety.inference.calibration_summary import calibration_summary as calibration_summary
 from propriety.inference.check_calibration import check_calibration as check_calibration
 from propriety.inference.class_calibration import class_calibration as class_calibration
 from propriety.inference.comparison import compare as compare
-from propriety.inference.comparison_monitor import monitor_comparison as monitor_comparison
 from propriety.inference.estimation import estimate as estimate
 from propriety.inference.horizon_curve import horizon_curve as horizon_curve
-from propriety.inference.ledger_monitor import monitor as monitor
 from propriety.inference.measure_bounds import measure_bounds as measure_bounds
 from propriety.inference.risk_coverage import risk_coverage_curve as risk_coverage_curve
 from propriety.inference.slices import slices as slices
@@ -57,6 +54,9 @@ from propriety.plots import ReliabilityDisplay as ReliabilityDisplay
 from propriety.products.late_labels.before_labels import before_labels as before_labels
 from propriety.products.late_labels.late_labels import late_labels as late_labels
 from propriety.products.late_labels.prevalence import estimate_prevalence as estimate_prevalence
+from propriety.products.monitoring.calibration_stream import monitor_calibration as monitor_calibration
+from propriety.products.monitoring.comparison_stream import monitor_comparison as monitor_comparison
+from propriety.products.monitoring.ledger_monitor import monitor as monitor
 from propriety.products.planning.plan import plan as plan
 from propriety.products.segments.find import find_segments as find_segments
 from propriety.products.segments.recalibrate import recalibrate_segments as recalibrate_segments

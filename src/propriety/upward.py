@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, Literal, TypeAlias
 
-Asked: TypeAlias = Literal["figure", "page of plots", "report", "LaTeX", "Word", "monitor", "transformer"]
+Asked: TypeAlias = Literal["figure", "page of plots", "report", "LaTeX", "Word", "transformer"]
 
 # What is asked of a result, with the module and the function that answers.
 UPWARD: dict[Asked, tuple[str, str]] = {
@@ -20,7 +20,6 @@ UPWARD: dict[Asked, tuple[str, str]] = {
     "report": ("propriety.report.evaluation", "report_of"),
     "LaTeX": ("propriety.report.documents", "latex_of"),
     "Word": ("propriety.report.documents", "write_word"),
-    "monitor": ("propriety.report.monitor", "monitor_report"),
     "transformer": ("propriety.integrations.recalibrated_classifier", "MapTransformer"),
 }
 

@@ -76,7 +76,7 @@ def test_times_are_in_order_however_they_are_written(run, folder):
 
 
 @pytest.mark.parametrize("form", ["%d/%m/%y", "%d/%m/%Y", "%y-%m-%d", "%m-%d-%y", "%d.%m.%Y"])
-def test_local_dates_are_refused_as_times(run, refusal, folder, form):
+def test_local_dates_are_refused_as_times(refusal, folder, form):
     """DuckDB would read 01/02/26 as the 26th of February of the year 1."""
     days = [(dt.date(2026, 1, 1) + dt.timedelta(one)).strftime(form) for one in range(40)]
     (folder / "x.csv").write_text(cases(days * 5))
@@ -84,6 +84,13 @@ def test_local_dates_are_refused_as_times(run, refusal, folder, form):
         told = refusal(command[0], "x.csv", *COLUMNS, "--period", "k", *command[1:])
         assert "--period must hold numbers or dates" in told
         assert "write all dates as 2026-01-31" in told
+
+
+@pytest.mark.product("monitoring")
+@pytest.mark.parametrize("form", ["%d/%m/%y", "%d.%m.%Y"])
+def test_local_dates_are_refused_as_days_of_a_monitor(run, refusal, folder, form):
+    days = [(dt.date(2026, 1, 1) + dt.timedelta(one)).strftime(form) for one in range(40)]
+    (folder / "x.csv").write_text(cases(days * 5))
     assert run("condense", "x.csv", *COLUMNS, "--by", "k", "-o", "ledger").exit_code == 0
     assert "must sort in the order of time" in refusal("monitor", "ledger", "--period", "k")
 

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 import propriety as pr
-from propriety.inference.ledger_monitor import LedgerMonitor
 from propriety.storage.places import Folder
 from propriety.tables.forecast_table import ForecastTable
 
@@ -92,6 +91,7 @@ def test_a_manifest_that_cannot_be_written_takes_the_day_back(days, tmp_path, mo
     assert pr.Ledger.from_parquet(folder).n == (CASES - 1) * (1 if is_new else 2)
 
 
+@pytest.mark.product("monitoring")
 def test_a_monitor_that_does_not_fit_stays_as_it_was(days, tmp_path):
     first, both = days[0], days[0] + days[1]
     with full_disk(600), pytest.raises(OSError, match="too large"):
@@ -103,13 +103,13 @@ def test_a_monitor_that_does_not_fit_stays_as_it_was(days, tmp_path):
         pr.monitor(both).to_parquet(tmp_path / "m")
     assert contents(tmp_path) == before
     pr.monitor(both).to_parquet(tmp_path / "m")
-    assert len(LedgerMonitor.from_parquet(tmp_path / "m").times) == 2
+    assert len(pr.results.LedgerMonitor.from_parquet(tmp_path / "m").times) == 2
 
 
-def test_files_that_do_not_fit_leave_the_old_ones(days, tmp_path):
+def test_files_that_do_not_fit_leave_the_old_ones(tmp_path):
     y, p = np.tile([0, 1], 50), np.linspace(0.01, 0.99, 100)
     table, found = ForecastTable.from_predictions(y, p), pr.evaluate(y, p, seed=1)
-    writes = {"t.parquet": table.to_parquet, "r.html": found.to_html, "monitor.html": pr.monitor(days[0]).to_html}
+    writes = {"t.parquet": table.to_parquet, "r.html": found.to_html}
     for name, write in writes.items():
         path = tmp_path / name
         path.write_bytes(b"old")
@@ -217,6 +217,7 @@ def test_a_folder_without_locks_is_not_written_over(days, tmp_path, monkeypatch)
     assert len(contents(folder)) == 7
 
 
+@pytest.mark.product("monitoring")
 def test_a_monitor_has_one_writer_at_a_time(days, tmp_path, refusals_at_once):
     """Both continue the same day with other cases: one is stored, and the other is told."""
     pr.monitor(days[0]).to_parquet(tmp_path)
@@ -225,7 +226,7 @@ def test_a_monitor_has_one_writer_at_a_time(days, tmp_path, refusals_at_once):
     told = refusals_at_once([partial(watch.to_parquet, tmp_path) for watch in watches])
     assert len(told) == 1
     assert "holds a monitor of other cases" in told[0]
-    assert LedgerMonitor.from_parquet(tmp_path).days.n.sum() > 0
+    assert pr.results.LedgerMonitor.from_parquet(tmp_path).days.n.sum() > 0
 
 
 WRITER = """

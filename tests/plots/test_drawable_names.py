@@ -98,7 +98,7 @@ FIGURES = {
     "plot_gains": lambda: pr.plots.plot_gains(gains()),
     "plot_grid": lambda: pr.plots.plot_grid(each(pr.reliability_curve)),
     "plot_lifts": lambda: pr.plots.plot_lifts(gains()),
-    "plot_monitored_stream": lambda: panels(lambda place, ax: pr.plots.plot_monitored_stream(watched(), place, ax)),
+    "stream of a monitor": lambda: panels(lambda place, ax: watched().plot(ax, stream=place)),
     "plot_murphy_curves": lambda: pr.plots.plot_murphy_curves(each(pr.murphy_curve)),
     "plot_precision_recall": lambda: pr.plots.plot_precision_recall(gains()),
     "plot_regret_curves": lambda: pr.plots.plot_regret_curves(each(pr.regret_curve)),
@@ -116,7 +116,11 @@ FIGURES = {
     "confusion": lambda: next(iter(pr.evaluate(CLASSES, ROWS, labels=NAMES, seed=1).confusion.values())).plot(),
     "worst cases": lambda: pr.worst_cases(CLASSES, ROWS, labels=NAMES, most=2).plot(),
 }
-OF_PRODUCTS = {"sites": "sites", "learners": "validation", "monitor": "monitoring"}
+OF_PRODUCTS = {
+    "sites": "sites",
+    "learners": "validation",
+    **dict.fromkeys(("monitor", "stream of a monitor"), "monitoring"),
+}
 
 
 def written(figure):

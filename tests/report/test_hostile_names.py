@@ -10,6 +10,7 @@ import re
 import string
 import unicodedata
 from html.parser import HTMLParser
+from importlib import import_module
 
 import duckdb
 import numpy as np
@@ -18,7 +19,6 @@ import pytest
 import propriety as pr
 import propriety.recalibration as maps
 from propriety.cli.messages import visible
-from propriety.cli.monitor import openmetrics
 
 NAMES = [
     "<script>alert(1)</script>",
@@ -111,6 +111,7 @@ def test_the_page_is_well_formed_to_another_parser(evaluations):
     assert not trees[1].xpath("//img[@src='x'] | //@onerror")
 
 
+@pytest.mark.product("monitoring")
 @pytest.mark.slow
 def test_the_page_of_a_monitor(monitors):
     expected, found = (Page(watch.to_html()) for watch in monitors)
@@ -120,8 +121,9 @@ def test_the_page_of_a_monitor(monitors):
     assert not {sign for sign in shown if unicodedata.category(sign) == "Cc"} - set("\n\t\r")
 
 
+@pytest.mark.product("monitoring")
 def test_openmetrics_are_read_by_their_own_parser(monitors):
-    text = openmetrics(monitors[1])
+    text = import_module("propriety.products.monitoring.command").openmetrics(monitors[1])
     assert text.endswith("# EOF\n")
     parser = pytest.importorskip("prometheus_client.openmetrics.parser", reason="prometheus-client is not installed")
     families = list(parser.text_string_to_metric_families(text))

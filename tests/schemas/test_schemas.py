@@ -11,7 +11,6 @@ import pytest
 
 import propriety as pr
 from propriety.errors import InputValueError
-from propriety.inference.monitor_files import VERSION as MONITOR_VERSION
 from propriety.ledger.ledger_files import VERSION
 from propriety.recalibration.methods import CLASS_METHODS, METHODS
 from propriety.recalibration.written_maps import KINDS, StoredMap
@@ -42,9 +41,15 @@ def data_of(stem):
     return json.loads((FILES / f"{stem}.json").read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("version", range(1, MONITOR_VERSION + 1))
-def test_every_version_of_a_monitor_is_read_and_means_what_it_meant(version, now):
-    read, made = pr.results.LedgerMonitor.from_parquet(FILES / f"monitor_state-{version}"), now.monitor()
+@pytest.mark.product("monitoring")
+def test_every_version_of_a_monitor_is_read_and_means_what_it_meant(now):
+    versions = sorted(path.name for path in FILES.glob("monitor_state-*"))
+    assert versions == [f"monitor_state-{version}" for version in range(1, now.monitor_version() + 1)]
+    for version in versions:
+        same_monitors(pr.results.LedgerMonitor.from_parquet(FILES / version), now.monitor())
+
+
+def same_monitors(read, made):
     for one, other in ((read, made), (read.days, made.days)):
         found, expected = (result.to_frame(backend="pandas") for result in (one, other))
         pd.testing.assert_frame_equal(found, expected, rtol=1e-12)
@@ -194,7 +199,8 @@ def test_there_is_a_file_of_every_document(documents, told):
 @pytest.mark.parametrize(
     "kind",
     [
-        *("evaluation", "comparison", "monitor"),
+        *("evaluation", "comparison"),
+        pytest.param("monitor", marks=pytest.mark.product("monitoring")),
         pytest.param("segments", marks=pytest.mark.product("segments")),
         pytest.param("plan", marks=pytest.mark.product("planning")),
     ],

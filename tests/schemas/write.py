@@ -13,9 +13,8 @@ import numpy as np
 from click.testing import CliRunner
 
 import propriety as pr
-from propriety.cli.machine import VERSIONS, document, evaluation_document, monitor_document, written
+from propriety.cli.machine import VERSIONS, document, evaluation_document, written
 from propriety.cli.program import program
-from propriety.inference.monitor_files import VERSION as MONITOR_VERSION
 from propriety.ledger.ledger_files import VERSION
 from propriety.recalibration import IdentityMap, prior_correction
 from propriety.recalibration.methods import CLASS_METHODS, METHODS
@@ -68,6 +67,11 @@ def monitor():
     return pr.monitor(pr.condense(CASES["y"], {"a": CASES["a"], "b": CASES["b"]}, by=keys), reference_days=1)
 
 
+def monitor_version():
+    """Return the version of stored monitors; they may have been cut out, and are imported late."""
+    return importlib.import_module("propriety.products.monitoring.files").VERSION
+
+
 def private_ledger():
     """Return a private ledger of two sites with suppressed counts."""
     ledger = pr.condense(CASES["y"], {"a": CASES["a"], "b": CASES["b"]}, by={"site": CASES["site"]})
@@ -95,7 +99,7 @@ def _comparison():
 
 
 def _monitor():
-    return monitor_document(monitor())
+    return importlib.import_module("propriety.products.monitoring.command").monitor_document(monitor())
 
 
 def _segments():
@@ -236,7 +240,7 @@ def main():
         folder = FILES / f"ledger-{VERSION}-{name}"
         if not folder.exists():
             ledger.to_parquet(folder, partition=PARTITIONS.get(name, ()))
-    folder = FILES / f"monitor_state-{MONITOR_VERSION}"
+    folder = FILES / f"monitor_state-{monitor_version()}"
     if not folder.exists():
         monitor().to_parquet(folder)
     private = private_ledger()

@@ -9,8 +9,6 @@ from typing import Any
 from propriety.evaluation.evaluation import Evaluation
 from propriety.evaluation.words import MOST_EVENTS
 from propriety.inference.calibration_summary import jointly_tested
-from propriety.inference.ledger_monitor import LedgerMonitor
-from propriety.inference.monitor_words import alarm_words, alarmed_streams
 from propriety.plain_data import strict_json
 from propriety.recalibration.result import formula_of
 from propriety.result import Result
@@ -20,7 +18,6 @@ VERSIONS = {
     "evaluation": 1,
     "comparison": 1,
     "recalibration": 1,
-    "monitor": 1,
     **{kind: version for product in products().values() for kind, version in product.schemas.items()},
 }
 
@@ -58,22 +55,6 @@ def evaluation_document(evaluation: Evaluation, gates: list[dict[str, Any]]) -> 
             else records(evaluation.group_calibration),
             "gates": gates,
             "methods": evaluation.methods,
-        },
-    )
-
-
-def monitor_document(watch: LedgerMonitor) -> dict[str, Any]:
-    """Return a monitor as plain data: the alarms in words, all streams, and the numbers of the last day."""
-    streams = records(watch)
-    return document(
-        "monitor",
-        {
-            **watch.to_dict(),
-            "summary": str(watch).splitlines(),
-            "note": watch.note,
-            "alarms": [streams[place] | {"words": alarm_words(watch, place)} for place in alarmed_streams(watch)],
-            "streams": streams,
-            "last_day": records(watch.latest),
         },
     )
 

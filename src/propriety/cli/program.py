@@ -18,7 +18,6 @@ from propriety.cli.evaluate import evaluate
 from propriety.cli.interrupts import exit_code, hear_signals, was_interrupted
 from propriety.cli.ledgers import condense, merge
 from propriety.cli.messages import block, one_line, visible
-from propriety.cli.monitor import monitor
 from propriety.cli.options import numbers_joined, origin
 from propriety.cli.recalibrate import recalibrate
 from propriety.errors import MissingDependencyError, ProprietyError
@@ -105,7 +104,7 @@ class Program(click.Group):
     ),
     cls=Program,
     commands=[
-        *(evaluate, compare, recalibrate, apply, condense, merge, monitor),
+        *(evaluate, compare, recalibrate, apply, condense, merge),
         *(getattr(import_module(module), name) for module, name in brought("commands")),
     ],
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},

@@ -1,1 +1,1 @@
-"""Statistical inference: measures, estimates, comparisons, groups and monitoring."""
+"""Statistical inference: measures, estimates, comparisons and groups."""

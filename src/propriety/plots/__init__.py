@@ -17,7 +17,6 @@ from propriety.plots import (  # noqa: F401  (their drawing functions are found 
     decision_uncertainty,
     horizons,
     internal_validation,
-    monitoring,
     operating_points,
     probability_means,
     ranking,
@@ -34,7 +33,6 @@ from propriety.plots.display import DecisionCurveDisplay, ReliabilityDisplay
 from propriety.plots.drawing import draw
 from propriety.plots.evaluation import plot_evaluation
 from propriety.plots.gains import plot_gains, plot_lifts, plot_precision_recall
-from propriety.plots.ledger_monitor import plot_monitored_stream
 from propriety.plots.reliability import plot_curves, plot_grid
 from propriety.plots.risk_coverage import plot_risk_coverage_curves
 from propriety.plots.roc import plot_roc_curves
@@ -56,7 +54,6 @@ __all__ = [
     "plot_gains",
     "plot_grid",
     "plot_lifts",
-    "plot_monitored_stream",
     "plot_murphy_curves",
     "plot_precision_recall",
     "plot_regret_curves",

@@ -18,13 +18,12 @@ import numpy as np
 
 from propriety import demands
 from propriety.errors import InputValueError
-from propriety.inference.daily_numbers import Stream
-from propriety.inference.ledger_monitor import LedgerMonitor
-from propriety.inference.monitor_history import NUMBERS, SAME, History, StoredDay
-from propriety.inference.monitor_laws import RESTART, check_facts, check_states
-from propriety.inference.stream_evidence import Evidence
-from propriety.inference.stream_states import DayRows, StreamStates
 from propriety.ledger.stored_rows import stored_labels
+from propriety.products.monitoring.daily_numbers import Stream
+from propriety.products.monitoring.evidence import Evidence
+from propriety.products.monitoring.history import NUMBERS, SAME, History, StoredDay
+from propriety.products.monitoring.ledger_monitor import LedgerMonitor
+from propriety.products.monitoring.states import RESTART, DayRows, StreamStates, check_facts, check_states
 from propriety.rules.catalogue import rule_from_dict, rule_to_dict
 from propriety.storage.files import checked_fields, checked_version, locked, pyarrow, write_whole
 from propriety.tables.labels import plain_labels

@@ -11,11 +11,11 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator, StrMethodFormatter
 from numpy.typing import NDArray
 
 from propriety import checks
-from propriety.inference.calibration_monitor import MonitoredCalibration
-from propriety.inference.comparison_monitor import MonitoredComparison
-from propriety.inference.e_process import EProcess
 from propriety.number_words import percent
 from propriety.plots.drawing import COLORS, DASHES, GREY, SMALL, draw, new_axes, write_title
+from propriety.products.monitoring.calibration_stream import MonitoredCalibration
+from propriety.products.monitoring.comparison_stream import MonitoredComparison
+from propriety.products.monitoring.e_process import EProcess
 from propriety.result import Floats
 
 WIDE = (5.8, 3.5)

@@ -12,10 +12,10 @@ from scipy.special import ndtr
 
 import propriety as pr
 from propriety.errors import ImproperRuleError, InputTypeError, InputValueError
-from propriety.inference import betting
-from propriety.inference.betting import BETS, LOG_SHARE, RECALIBRATIONS
-from propriety.inference.calibration_monitor import monitor_calibration
-from propriety.inference.comparison_monitor import monitor_comparison
+from propriety.products.monitoring import betting
+from propriety.products.monitoring.betting import BETS, LOG_SHARE, RECALIBRATIONS
+from propriety.products.monitoring.calibration_stream import monitor_calibration
+from propriety.products.monitoring.comparison_stream import monitor_comparison
 from propriety.rules.rule import BinaryRule, Properties
 from propriety.tables.forecast_table import ForecastTable
 

@@ -11,9 +11,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from propriety.checks import check_level
-from propriety.inference.betting import RECALIBRATIONS, CalibrationBets, bet_on_recalibration
-from propriety.inference.comparison_monitor import options_of
-from propriety.inference.e_process import EProcess, anytime_p_values, first_reached, log_threshold, refuse_table
+from propriety.products.monitoring.betting import RECALIBRATIONS, CalibrationBets, bet_on_recalibration
+from propriety.products.monitoring.comparison_stream import options_of
+from propriety.products.monitoring.e_process import (
+    EProcess,
+    anytime_p_values,
+    first_reached,
+    log_threshold,
+    refuse_table,
+)
 from propriety.tables.cases import Cases
 from propriety.tables.labels import Labels
 from propriety.tables.validation import read_cases
@@ -96,7 +102,7 @@ def monitor_calibration(
 
     Examples
     --------
-    >>> from propriety.inference.calibration_monitor import monitor_calibration
+    >>> from propriety.products.monitoring.calibration_stream import monitor_calibration
     >>> result = monitor_calibration([0, 0, 1, 0] * 15, [0.4, 0.3, 0.6, 0.4] * 15)
     >>> result.verdict
     'Alarm after 32 of 60 cases: it is not true that the forecasts are calibrated.'

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logit
 
-from propriety.inference.betting import BETS, LOG_SHARE, least_sum
+from propriety.products.monitoring.betting import BETS, LOG_SHARE, least_sum
 from propriety.result import Floats
 
 SIZES = 0.05 * 2.0 ** np.arange(6)

@@ -9,11 +9,11 @@ import pytest
 
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError
-from propriety.inference.monitor_files import _same, _state_name, _times_name
-from propriety.inference.monitor_history import MonitoredDays
-from propriety.inference.monitor_times import check_order, check_texts, mature_labels
-from propriety.inference.monitor_words import alarmed_streams, summary_of
-from propriety.inference.stream_states import DayRows
+from propriety.products.monitoring.files import _same, _state_name, _times_name
+from propriety.products.monitoring.history import MonitoredDays
+from propriety.products.monitoring.states import DayRows
+from propriety.products.monitoring.times import check_order, check_texts, mature_labels
+from propriety.products.monitoring.words import alarmed_streams, summary_of
 
 
 def rows_of_day(**changes):

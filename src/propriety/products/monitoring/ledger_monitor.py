@@ -12,21 +12,20 @@ import numpy as np
 from propriety import checks, demands
 from propriety.checks import check_level
 from propriety.errors import InputTypeError, InputValueError
-from propriety.inference.comparison_monitor import range_of
-from propriety.inference.daily_numbers import Day, Stream, days_of_ledger
-from propriety.inference.monitor_history import History, MonitoredDays
-from propriety.inference.monitor_times import check_order, check_texts, label_in_words, mature_labels
-from propriety.inference.stream_evidence import mean_limits
-from propriety.inference.stream_states import DIRECTIONS, NEVER, DayRows, StreamStates
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import open_ledger
+from propriety.products.monitoring.comparison_stream import range_of
+from propriety.products.monitoring.daily_numbers import Day, Stream, days_of_ledger
+from propriety.products.monitoring.evidence import mean_limits
+from propriety.products.monitoring.history import History, MonitoredDays
+from propriety.products.monitoring.states import DIRECTIONS, NEVER, DayRows, StreamStates
+from propriety.products.monitoring.times import check_order, check_texts, label_in_words, mature_labels
 from propriety.result import Floats, Result
 from propriety.rules.families import BRIER
 from propriety.rules.rule import Rule
 from propriety.tables.cases import Cases
 from propriety.tables.lazy_cases import LazyCases
 from propriety.tables.reading import refuse_time
-from propriety.upward import upward
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -159,7 +158,7 @@ class LedgerMonitor(Result):
 
     def __str__(self) -> str:
         """Return the result in words: every alarm, those with the strongest evidence first."""
-        from propriety.inference.monitor_words import summary_of
+        from propriety.products.monitoring.words import summary_of
 
         return summary_of(self)
 
@@ -224,19 +223,20 @@ class LedgerMonitor(Result):
 
         The page works offline; needs Jinja2 and Matplotlib.
         """
-        html: str = upward("monitor", self, path, title=title)
-        return html
+        from propriety.products.monitoring.page import monitor_report
+
+        return monitor_report(self, path, title=title)
 
     def to_parquet(self, folder: str | PathLike[str]) -> None:
         """Write the state and the days to a folder of Parquet files, or only what is new; needs PyArrow."""
-        from propriety.inference.monitor_files import write_monitor
+        from propriety.products.monitoring.files import write_monitor
 
         write_monitor(self, folder)
 
     @classmethod
     def from_parquet(cls, folder: str | PathLike[str]) -> LedgerMonitor:
         """Read a monitor that `to_parquet` wrote; its days are read when they are needed."""
-        from propriety.inference.monitor_files import read_monitor
+        from propriety.products.monitoring.files import read_monitor
 
         return read_monitor(folder)
 

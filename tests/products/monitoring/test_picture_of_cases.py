@@ -8,9 +8,9 @@ from matplotlib import pyplot as plt
 from scipy.special import expit
 
 from propriety.errors import InputValueError
-from propriety.inference.calibration_monitor import monitor_calibration
-from propriety.inference.comparison_monitor import monitor_comparison
-from propriety.plots import monitoring
+from propriety.products.monitoring import picture_of_cases as monitoring
+from propriety.products.monitoring.calibration_stream import monitor_calibration
+from propriety.products.monitoring.comparison_stream import monitor_comparison
 
 mpl.use("agg")
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from propriety.inference.estimates import counted
-from propriety.inference.ledger_monitor import LedgerMonitor
 from propriety.inference.slice_table import text_of_label
-from propriety.inference.stream_states import DIRECTIONS, NEVER
 from propriety.number_words import number, percent
+from propriety.products.monitoring.ledger_monitor import LedgerMonitor
+from propriety.products.monitoring.states import DIRECTIONS, NEVER
 
 
 def summary_of(watch: LedgerMonitor) -> str:

@@ -14,10 +14,6 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from numpy.typing import NDArray
 
 from propriety.errors import InputValueError
-from propriety.inference.ledger_monitor import LedgerMonitor
-from propriety.inference.monitor_history import DayTotals
-from propriety.inference.monitor_words import alarmed_streams, stream_name, time_words
-from propriety.inference.stream_states import DIRECTIONS, NEVER
 from propriety.plots.drawable_names import LONGEST_ROW, drawable, drawable_list, drawable_names
 from propriety.plots.drawing import (
     COLORS,
@@ -32,7 +28,11 @@ from propriety.plots.drawing import (
     new_axes,
     write_title,
 )
-from propriety.plots.monitoring import parted, power_of_ten
+from propriety.products.monitoring.history import DayTotals
+from propriety.products.monitoring.ledger_monitor import LedgerMonitor
+from propriety.products.monitoring.picture_of_cases import parted, power_of_ten
+from propriety.products.monitoring.states import DIRECTIONS, NEVER
+from propriety.products.monitoring.words import alarmed_streams, stream_name, time_words
 from propriety.result import Floats
 
 WIDE = (6.4, 3.6)
@@ -46,8 +46,10 @@ HOLLOW: dict[str, Any] = {"markerfacecolor": "none", "markeredgecolor": GREY["te
 
 
 @draw.register
-def _(watch: LedgerMonitor, ax: Axes | None = None, *, label: str = "") -> Axes:
-    """Draw the evidence of every stream after each day; those with the strongest alarms are named."""
+def _(watch: LedgerMonitor, ax: Axes | None = None, *, stream: int | None = None, label: str | None = None) -> Axes:
+    """Draw the evidence of every stream after each day, or the days of the stream in a row of ``watch.to_frame()``."""
+    if stream is not None:
+        return _draw_stream(watch, stream, ax, label)
     ax = new_axes(ax, size=WIDE)
     days, states = watch.days, watch.states
     named = alarmed_streams(watch)[:NAMED]
@@ -81,7 +83,7 @@ def _(watch: LedgerMonitor, ax: Axes | None = None, *, label: str = "") -> Axes:
         ax.plot(days.position[own][at], power[at], "o", color=style["color"], markersize=5, zorder=5, label="_alarm")
         beside.append((float(power[-1]), name, style["color"]))
     _write_beside(ax, beside, ROOM * (high - low), high)
-    write_title(ax, label)
+    write_title(ax, label or "")
     return ax
 
 
@@ -105,36 +107,11 @@ def _write_beside(ax: Axes, labels: Sequence[tuple[float, str, str]], room: floa
         )
 
 
-def plot_monitored_stream(
-    watch: LedgerMonitor, stream: int, ax: Axes | None = None, *, label: str | None = None
-) -> Axes:
+def _draw_stream(watch: LedgerMonitor, stream: int, ax: Axes | None, label: str | None) -> Axes:
     """Draw observed/expected of one stream by day, with the alarm and the estimated change; of a pair, the difference.
 
     Dots are days, and circles days that are not mature. The line is the ratio over the last seven days of the stream.
-
-    Parameters
-    ----------
-    watch : LedgerMonitor
-        The monitor.
-    stream : int
-        The row of the stream in ``watch.to_frame()``.
-    ax : Axes, optional
-        Axes to draw on; new axes by default.
-    label : str, optional
-        The title; by default the model and the labels of the keys.
-
-    Returns
-    -------
-    Axes
-        The axes drawn on.
-
-    Examples
-    --------
-    >>> import propriety as pr
-    >>> y, p, day = [0, 1, 0, 1] * 9, [0.1, 0.6, 0.4, 0.8] * 9, [1, 1, 2, 2] * 9
-    >>> watch = pr.monitor(pr.condense(y, {"m": p}, by={"day": day}))
-    >>> pr.plots.plot_monitored_stream(watch, 0).get_title(loc="left")
-    'm'
+    The default title is the model and the labels of the keys.
     """
     streams = len(watch.states.streams)
     if isinstance(stream, bool) or not isinstance(stream, int | np.integer) or not 0 <= stream < streams:

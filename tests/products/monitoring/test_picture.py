@@ -9,7 +9,7 @@ from scipy.special import expit
 
 import propriety as pr
 from propriety.errors import InputValueError
-from propriety.report.monitor import MOST_ROWS, _last_tables, monitor_page
+from propriety.products.monitoring.page import MOST_ROWS, _last_tables, monitor_page
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +53,7 @@ def place_of(watch, model, site, reference=None):
 
 def test_a_stream_shows_its_days_the_change_and_the_alarm(watch):
     place = place_of(watch, "m", "b")
-    ax = pr.plots.plot_monitored_stream(watch, place)
+    ax = watch.plot(stream=place)
     days = watch.days.of_stream(place)
     np.testing.assert_allclose(lines_of(ax)["_days"].get_ydata(), days.observed_expected)
     line = lines_of(ax)["_last seven days"].get_ydata()
@@ -67,7 +67,7 @@ def test_a_stream_shows_its_days_the_change_and_the_alarm(watch):
 
 def test_a_pair_shows_the_difference(watch):
     place = place_of(watch, "m", "a", reference="n")
-    ax = pr.plots.plot_monitored_stream(watch, place, label="m against n")
+    ax = watch.plot(stream=place, label="m against n")
     assert ax.get_ylabel() == "Mean difference of losses"
     assert ax.get_title(loc="left") == "m against n"
     np.testing.assert_allclose(lines_of(ax)["_days"].get_ydata(), watch.days.of_stream(place).score)
@@ -101,7 +101,7 @@ def test_long_tables_have_the_streams_with_the_strongest_evidence():
 def test_a_row_that_is_not_a_stream_is_refused(watch, row):
     assert len(watch.states.streams) == 9
     with pytest.raises(InputValueError, match=f"stream must be the row of a stream, from 0 to 8; got {row!r}"):
-        pr.plots.plot_monitored_stream(watch, row)
+        watch.plot(stream=row)
 
 
 def test_a_long_title_is_wrapped():
@@ -109,7 +109,7 @@ def test_a_long_title_is_wrapped():
     p = rng.beta(2, 6, 600)
     keys = {"day": np.arange(600) // 60, "country": ["United Kingdom"] * 600, "device": ["desktop computer"] * 600}
     watch = pr.monitor(pr.condense(rng.random(600) < p, {"gradient_boosting_v2": p, "logistic": p}, by=keys))
-    ax = pr.plots.plot_monitored_stream(watch, 0)
+    ax = watch.plot(stream=0)
     ax.figure.draw_without_rendering()
     title = next(one for one in ax.get_children() if isinstance(one, Text) and "desktop computer" in one.get_text())
     assert (

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.figure import Figure as Canvas
 
-from propriety import plots
-from propriety.inference.ledger_monitor import LedgerMonitor, monitor
-from propriety.inference.monitor_words import alarmed_streams, change_words, stream_name, summary_of
-from propriety.inference.stream_states import NEVER
 from propriety.number_words import capitalized, percent
-from propriety.plots.ledger_monitor import draw_volume
+from propriety.products.monitoring.ledger_monitor import LedgerMonitor, monitor
+from propriety.products.monitoring.picture import draw_volume
+from propriety.products.monitoring.states import NEVER
+from propriety.products.monitoring.words import alarmed_streams, change_words, stream_name, summary_of
 from propriety.report.cells import Estimate, PValue
 from propriety.report.figures import figure_of
 from propriety.report.page import Facts, Figure, Page, Section, Table
@@ -172,11 +171,11 @@ def _stream_figures(watch: LedgerMonitor) -> Iterator[Figure]:
         table = {watch.time: [str(label) for label in days.labels[watch.time]], "cases": days.n.tolist()}
         table |= {value: (days.observed_expected if stream.reference is None else days.score).tolist()}
         yield figure_of(
-            partial(plots.plot_monitored_stream, watch, place, label=""),
+            partial(watch.plot, stream=place, label=""),
             title=f"{model}, {keys}" if keys else model,
             caption=capitalized(change_words(watch, place)) if alarm[place] != NEVER else "No alarm.",
             table=table,
-            call=f"pr.plots.plot_monitored_stream(watch, {place})",
+            call=f"watch.plot(stream={place})",
             size=(4.1, 2.9),
             width="third",
             of_models=(stream.model,) if stream.reference is None else (stream.model, stream.reference),

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.calibration.logistic import fitted_slopes
-from propriety.inference.stability_index import bin_counts
-from propriety.inference.stream_evidence import calibration_growth, comparison_growth
 from propriety.ledger.keyed_tables import COLUMNS, KeyedTables
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.moments import Moments
+from propriety.products.monitoring.evidence import calibration_growth, comparison_growth
+from propriety.products.monitoring.stability_index import bin_counts
 from propriety.result import Floats
 from propriety.rules.rule import Rule
 

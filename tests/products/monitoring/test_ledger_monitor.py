@@ -13,11 +13,8 @@ from scipy.special import expit, logit, ndtr
 
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError
-from propriety.inference.betting import MeanBets, bet_on_mean
-from propriety.inference.ledger_monitor import OF_DAYS, OF_STREAMS
-from propriety.inference.monitor_files import _checksum_of
-from propriety.inference.stability_index import BINS, bin_counts, stability_index
-from propriety.inference.stream_evidence import (
+from propriety.products.monitoring.betting import MeanBets, bet_on_mean
+from propriety.products.monitoring.evidence import (
     ALTERNATIVES,
     SHIFTS,
     SLOPES,
@@ -27,7 +24,10 @@ from propriety.inference.stream_evidence import (
     comparison_growth,
     mean_limits,
 )
-from propriety.inference.stream_states import StreamStates
+from propriety.products.monitoring.files import _checksum_of
+from propriety.products.monitoring.ledger_monitor import OF_DAYS, OF_STREAMS
+from propriety.products.monitoring.stability_index import BINS, bin_counts, stability_index
+from propriety.products.monitoring.states import StreamStates
 from propriety.results import LedgerMonitor
 
 P = np.array([0.1, 0.35, 0.8])

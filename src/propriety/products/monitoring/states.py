@@ -1,18 +1,22 @@
-"""The state of all monitored streams after some days: it is all that the next day needs."""
+"""The state of all monitored streams, which is all that the next day needs, and checks of a stored one."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.inference.daily_numbers import Day, DayPart, Stream
-from propriety.inference.stability_index import BINS, stability_index
-from propriety.inference.stream_evidence import Evidence
+from propriety import checks
+from propriety.checks import check_level
+from propriety.errors import InputValueError
+from propriety.products.monitoring.daily_numbers import Day, DayPart, Stream
+from propriety.products.monitoring.evidence import ALTERNATIVES, Evidence
+from propriety.products.monitoring.stability_index import BINS, stability_index
 from propriety.result import Floats
+from propriety.tables.frames import are_names
 
 FIRST_SHARE = 0.75  # Of the error budget, for the streams of the first day; later ones share the rest.
 NEVER = -1
@@ -20,6 +24,9 @@ DIRECTIONS = ("too low", "too high", "too extreme", "too timid", "worse", "bette
 OF_CALIBRATION = np.repeat([0, 1, 2, 3], [6, 6, 2, 2])  # The direction of each alternative.
 OF_COMPARISON = np.repeat([0, 1], [8, 8])
 REFUTED = DIRECTIONS.index("refuted")
+RESTART = "restore the folder from a copy, or monitor the whole ledger and write to another folder."
+ROUNDING = 1e-9
+WHOLE = ("alarm", "since", "direction", "n")
 
 Ints = NDArray[np.int64]
 
@@ -206,3 +213,46 @@ def _replaced(column: NDArray[Any], at: Ints, values: NDArray[Any]) -> NDArray[A
 
 def _added(column: NDArray[Any], at: Ints, values: NDArray[Any]) -> NDArray[Any]:
     return _replaced(column, at, column[at] + values)
+
+
+def check_facts(facts: Mapping[str, Any]) -> None:
+    """Raise an error if the facts are not those of a monitor."""
+    check_level(facts["level"])
+    checks.whole(facts["reference_days"], "reference_days", least=1)
+    checks.whole(facts["days"], "days", least=1)
+    for name in ("mature_after", "waiting"):
+        checks.whole(facts[name], name, least=0)
+    named = isinstance(facts["keys"], list) and all(isinstance(one, str) for one in [*facts["keys"], facts["time"]])
+    if not named or not are_names(facts["models"]) or not facts["models"]:
+        _refuse("its time, keys and models must be names")
+
+
+def check_states(states: StreamStates, models: Sequence[str], days: int) -> None:
+    """Raise an error if no monitor can have these states after some days."""
+    if not len(states) or len(set(states.streams)) < len(states):
+        _refuse("its streams must be distinct, and at least one")
+    if not {name for one in states.streams for name in (one.model, one.reference)} <= {None, *models}:
+        _refuse("its streams must be of its models")
+    evidence = states.evidence
+    shapes = [evidence.log_capital.shape[1:], evidence.gain.shape[1:], evidence.start.shape[1:]]
+    if shapes != [(ALTERNATIVES,)] * 3 or states.reference.shape[1:] != (BINS,):
+        _refuse(f"its streams must have {ALTERNATIVES} alternatives and {BINS} bins")
+    if not ((states.share > 0.0).all() and states.share.sum() <= 1.0 + ROUNDING):
+        _refuse("the shares of the error budget must be positive, and add up to at most 1")
+    whole = [*(getattr(states, name) for name in WHOLE), evidence.days, evidence.start]
+    if not all(np.issubdtype(column.dtype, np.integer) for column in whole):
+        _refuse("its times and counts must be whole numbers")
+    places = np.concatenate([states.alarm, states.since])
+    if not ((places >= NEVER) & (places < days)).all() or ((states.alarm == NEVER) != (states.since == NEVER)).any():
+        _refuse(f"its alarms must be on one of {days} days")
+    if not ((states.direction >= 0) & (states.direction < len(DIRECTIONS))).all():
+        _refuse("its directions must be known")
+    if not ((evidence.days >= 1) & (evidence.days <= days) & (states.n >= 1)).all():
+        _refuse(f"every stream must have a case on one of {days} days")
+    numbers = [states.highest, states.events, states.expected, states.sums, states.squares, states.reference]
+    if any(np.isnan(column).any() for column in (*numbers, evidence.log_capital, evidence.gain)):
+        _refuse("its numbers must not be missing")
+
+
+def _refuse(law: str) -> NoReturn:
+    raise InputValueError(f"this is not a valid stored monitor: {law}", hint=RESTART)

@@ -18,7 +18,7 @@ from scipy.special import expit
 
 import propriety as pr
 
-EXAMPLES = Path(__file__).parents[2] / "docs" / "examples" / "prometheus"
+EXAMPLES = Path(__file__).parents[3] / "docs" / "examples" / "prometheus"
 PROMTOOL, PROMETHEUS = shutil.which("promtool"), shutil.which("prometheus")
 SAMPLE = re.compile(r'([a-z_]+)(?:\{((?:[a-zA-Z_]\w*="(?:[^"\\\n]|\\["\\n])*",?)*)\})? (\S+)')
 ODD = 'a "b" \\ c\nd'  # Must be escaped as the value of a label.

@@ -12,9 +12,15 @@ from numpy.typing import ArrayLike
 
 from propriety.checks import check_level
 from propriety.errors import ImproperRuleError, InputValueError, Wording
-from propriety.inference.betting import MeanBets, bet_on_mean
-from propriety.inference.e_process import EProcess, anytime_p_values, first_reached, log_threshold, refuse_table
 from propriety.inference.estimates import counted
+from propriety.products.monitoring.betting import MeanBets, bet_on_mean
+from propriety.products.monitoring.e_process import (
+    EProcess,
+    anytime_p_values,
+    first_reached,
+    log_threshold,
+    refuse_table,
+)
 from propriety.result import Floats
 from propriety.rules.families import BRIER
 from propriety.rules.rule import Rule, check_rule
@@ -167,7 +173,7 @@ def monitor_comparison(
 
     Examples
     --------
-    >>> from propriety.inference.comparison_monitor import monitor_comparison
+    >>> from propriety.products.monitoring.comparison_stream import monitor_comparison
     >>> y = [1, 0, 1, 1, 0] * 40
     >>> result = monitor_comparison(y, [0.3, 0.6, 0.4, 0.2, 0.5] * 40, [0.6, 0.4, 0.7, 0.6, 0.3] * 40)
     >>> result.verdict

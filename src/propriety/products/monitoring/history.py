@@ -11,14 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.errors import InputValueError
-from propriety.inference.monitor_laws import RESTART
-from propriety.inference.monitor_times import label_in_words
-from propriety.inference.stream_states import DayRows
 from propriety.ledger.ledger import Ledger
+from propriety.products.monitoring.states import RESTART, DayRows
+from propriety.products.monitoring.times import label_in_words
 from propriety.result import Floats, Result
 
 if TYPE_CHECKING:
-    from propriety.inference.ledger_monitor import LedgerMonitor
+    from propriety.products.monitoring.ledger_monitor import LedgerMonitor
 
 NUMBERS = tuple(one.name for one in fields(DayRows) if one.name != "time")
 
@@ -202,7 +201,7 @@ def _cases(rows: DayRows) -> tuple[NDArray[Any], ...]:
 def _read(block: Block) -> DayRows:
     if isinstance(block, DayRows):
         return block
-    from propriety.inference.monitor_files import read_day
+    from propriety.products.monitoring.files import read_day
 
     return read_day(block)
 

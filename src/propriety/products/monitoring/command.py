@@ -14,17 +14,18 @@ import click
 import numpy as np
 
 from propriety.cli.inputs import are_ledgers, found_files
-from propriety.cli.machine import monitor_document, written
+from propriety.cli.machine import document, records, written
 from propriety.cli.messages import say, show_table, stage
 from propriety.cli.options import FILE, FILES, JSON, Group, command, option
 from propriety.cli.outputs import STDOUT, check_targets, write
 from propriety.errors import InputValueError
-from propriety.inference.ledger_monitor import LedgerMonitor
-from propriety.inference.ledger_monitor import monitor as monitor_ledger
-from propriety.inference.monitor_files import FACTS
-from propriety.inference.stream_states import NEVER
 from propriety.ledger.ledger import Ledger
 from propriety.number_words import number
+from propriety.products.monitoring.files import FACTS
+from propriety.products.monitoring.ledger_monitor import LedgerMonitor
+from propriety.products.monitoring.ledger_monitor import monitor as monitor_ledger
+from propriety.products.monitoring.states import NEVER
+from propriety.products.monitoring.words import alarm_words, alarmed_streams
 
 MOST_STREAMS = 20  # In the table on the terminal.
 NOT_IN_LABELS = re.compile(r"[^a-zA-Z0-9_]")
@@ -173,6 +174,22 @@ def _show(found: LedgerMonitor) -> None:
     show_table(head, rows, numbers=numbers)
     if len(order) > MOST_STREAMS:
         say(f"The {MOST_STREAMS} streams with the strongest evidence of {len(order):,}; --json has all.")
+
+
+def monitor_document(watch: LedgerMonitor) -> dict[str, Any]:
+    """Return a monitor as plain data: the alarms in words, all streams, and the numbers of the last day."""
+    streams = records(watch)
+    return document(
+        "monitor",
+        {
+            **watch.to_dict(),
+            "summary": str(watch).splitlines(),
+            "note": watch.note,
+            "alarms": [streams[place] | {"words": alarm_words(watch, place)} for place in alarmed_streams(watch)],
+            "streams": streams,
+            "last_day": records(watch.latest),
+        },
+    )
 
 
 @dataclass(frozen=True, slots=True)
