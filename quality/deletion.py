@@ -21,6 +21,7 @@ from pathlib import Path
 from propriety.products import PRODUCTS
 
 ROOT = Path(__file__).resolve().parent.parent
+SESSIONS = runpy.run_path(str(ROOT / "noxfile.py"))
 # Every room that products reach, and all that is asked of every public name, picture and document.
 TESTS = (
     *("tests/test_upward.py", "tests/test_demands.py", "tests/test_language.py", "tests/test_hints.py"),
@@ -68,8 +69,7 @@ def works_without(product: str) -> bool:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name).resolve()
         cut_out(product, folder)
-        fast = runpy.run_path(str(ROOT / "noxfile.py"))
-        tests = [*dict.fromkeys((*fast["FAST"], *fast["OF_PUBLIC_NAMES"], *TESTS))]
+        tests = [*dict.fromkeys((*SESSIONS["FAST"], *SESSIONS["OF_PUBLIC_NAMES"], *TESTS))]
         checks = {
             "modules": (sys.executable, "-c", IMPORT_ALL),
             "names": (sys.executable, "-m", "ruff", "check", "--select", "F", "src"),

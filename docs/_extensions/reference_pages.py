@@ -150,6 +150,7 @@ VERBS = {
         about="Evaluate several models by several measures in one call, and write a report.",
         sections={
             "Evaluation": ("evaluation",),
+            "Internal validation": ("products.validation",),
             "Report": ("report",),
             "Methods of all results": ("result",),
         },

@@ -31,7 +31,6 @@ from propriety.diagnostics.probability_means import probability_means as probabi
 from propriety.diagnostics.retention import retention_curve as retention_curve
 from propriety.diagnostics.worst_cases import worst_cases as worst_cases
 from propriety.evaluation.evaluate import evaluate as evaluate
-from propriety.evaluation.internal_validation import validate as validate
 from propriety.inference.calibration_summary import calibration_summary as calibration_summary
 from propriety.inference.check_calibration import check_calibration as check_calibration
 from propriety.inference.class_calibration import class_calibration as class_calibration
@@ -61,6 +60,7 @@ from propriety.products.planning.plan import plan as plan
 from propriety.products.segments.find import find_segments as find_segments
 from propriety.products.segments.recalibrate import recalibrate_segments as recalibrate_segments
 from propriety.products.sites.pooling import meta_analysis as meta_analysis
+from propriety.products.validation.validate import validate as validate
 from propriety.recalibration.maps import prior_correction as prior_correction
 from propriety.recalibration.recalibrate import recalibrate as recalibrate
 from propriety.rules.audit import audit as audit

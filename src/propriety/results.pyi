@@ -28,9 +28,6 @@ from propriety.diagnostics.retention import RetentionCurve as RetentionCurve
 from propriety.diagnostics.worst_cases import WorstCases as WorstCases
 from propriety.evaluation.evaluation import Evaluation as Evaluation
 from propriety.evaluation.evaluation import Scores as Scores
-from propriety.evaluation.internal_validation import LearnerComparison as LearnerComparison
-from propriety.evaluation.internal_validation import Validation as Validation
-from propriety.evaluation.validation_columns import FoldValues as FoldValues
 from propriety.inference.calibration_summary import CalibrationSummary as CalibrationSummary
 from propriety.inference.class_calibration import ClassCalibration as ClassCalibration
 from propriety.inference.class_calibration import ClassTable as ClassTable
@@ -62,6 +59,9 @@ from propriety.products.planning.plan import Plan as Plan
 from propriety.products.segments.find import Segments as Segments
 from propriety.products.sites.pooling import MetaAnalysis as MetaAnalysis
 from propriety.products.sites.pooling import SiteEstimates as SiteEstimates
+from propriety.products.validation.columns import FoldValues as FoldValues
+from propriety.products.validation.validate import LearnerComparison as LearnerComparison
+from propriety.products.validation.validate import Validation as Validation
 from propriety.recalibration.result import Recalibration as Recalibration
 from propriety.result import Result as Result
 from propriety.result import Score as Score

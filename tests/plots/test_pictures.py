@@ -265,6 +265,7 @@ def test_unknown_names_of_the_package_are_unknown():
         _ = pr.nonsense
 
 
+@pytest.mark.product("validation")
 def test_an_infinite_estimate_is_not_drawn_as_a_perfect_one():
     from sklearn.linear_model import LogisticRegression
     from sklearn.tree import DecisionTreeClassifier

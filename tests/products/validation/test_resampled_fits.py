@@ -5,8 +5,8 @@ import pytest
 
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError, MissingValuesError
-from propriety.evaluation.resampled_fits import Sample, drawn_rows
-from propriety.evaluation.validation_columns import corrected_632
+from propriety.products.validation.columns import corrected_632
+from propriety.products.validation.resampled_fits import Sample, drawn_rows
 
 linear_model = pytest.importorskip("sklearn.linear_model")
 from sklearn.base import clone  # noqa: E402

@@ -12,16 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.errors import UNDEFINED, InputValueError
-from propriety.evaluation.resampled_fits import (
-    Fold,
-    RareClass,
-    Rows,
-    Sample,
-    check_training,
-    drawn_rows,
-    rare_class,
-    value_in,
-)
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.estimates import Estimate, counted
 from propriety.inference.estimation import estimate_or_note
@@ -31,6 +21,16 @@ from propriety.inference.verdicts import Names
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import condense
 from propriety.number_words import capitalized
+from propriety.products.validation.resampled_fits import (
+    Fold,
+    RareClass,
+    Rows,
+    Sample,
+    check_training,
+    drawn_rows,
+    rare_class,
+    value_in,
+)
 from propriety.progress import mapped
 from propriety.result import Floats, Result, tuples_of
 from propriety.rules.scoring import losses_of_table

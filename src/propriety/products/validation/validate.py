@@ -15,8 +15,6 @@ from scipy.special import stdtr, stdtrit
 from propriety import checks, demands
 from propriety.checks import check_level, check_resamples, fresh_seed
 from propriety.errors import InputValueError
-from propriety.evaluation.resampled_fits import Sample, folds_of, folds_of_sites, value_in
-from propriety.evaluation.validation_columns import FoldValues, Work, columns_by_bootstrap, columns_by_folds
 from propriety.inference.estimates import counted
 from propriety.inference.measures.line import CalibrationSlope
 from propriety.inference.measures.measure import Measure
@@ -25,6 +23,8 @@ from propriety.inference.measures.reading import AnyMeasure, read_measure, read_
 from propriety.inference.verdicts import Names, holm
 from propriety.ledger.ledger import Ledger
 from propriety.number_words import capitalized, number, p_value_words, percent
+from propriety.products.validation.columns import FoldValues, Work, columns_by_bootstrap, columns_by_folds
+from propriety.products.validation.resampled_fits import Sample, folds_of, folds_of_sites, value_in
 from propriety.result import Floats, Result
 from propriety.rules.families import Brier, Log
 from propriety.tables.labels import Labels
@@ -191,7 +191,7 @@ def validate(  # noqa: PLR0913  (the data, what is asked, and how new cases are 
     - ``"bootstrap"``: the optimism is the mean difference between the values of fits to drawn cases in the drawn cases
       and in all cases (Harrell); `corrected_632` has the .632+ estimate.
     - ``"cross-validation"``: every case is forecast by a model fitted to the other parts.
-    - ``"leave-one-site-out"``: the same with sites (`groups`) as parts. Pass `ledger` to `propriety.meta_analysis`.
+    - ``"leave-one-site-out"``: the same with sites (`groups`) as parts, which are a key of `ledger`.
 
     Parameters
     ----------

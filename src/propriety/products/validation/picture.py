@@ -6,11 +6,11 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from propriety.evaluation.internal_validation import Validation
 from propriety.inference.measures.reading import AnyMeasure
 from propriety.plots.drawable_names import drawable_list
 from propriety.plots.drawing import GREY, LEGEND, SMALL, color_of, draw, new_axes, shown, write_infinity, write_title
 from propriety.plots.names import measure_and_merit
+from propriety.products.validation.validate import Validation
 
 BELOW = 0.26  # Distance of the parts below the corrected value.
 

@@ -10,10 +10,10 @@ from scipy.stats import t
 
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError
-from propriety.evaluation.internal_validation import compare_learners, corrected_t
-from propriety.evaluation.resampled_fits import Sample, drawn_rows, folds_of
-from propriety.evaluation.validation_columns import corrected_632, without_information
 from propriety.inference.measures.of_means import MeanScore
+from propriety.products.validation.columns import corrected_632, without_information
+from propriety.products.validation.resampled_fits import Sample, drawn_rows, folds_of
+from propriety.products.validation.validate import compare_learners, corrected_t
 from propriety.tables.forecast_table import ForecastTable
 
 linear_model = pytest.importorskip("sklearn.linear_model")
@@ -117,6 +117,7 @@ def test_repeats_count_a_case_once():
     np.testing.assert_array_equal(again.folds.value, once.folds.value)  # The seed decides on the parts.
 
 
+@pytest.mark.product("sites")
 def test_sites_are_left_out_in_turn_and_summarized():
     site = np.array(["a", "b", "c"])[np.arange(120) % 3]
     found = pr.validate(LEARNER, X, Y, measures=MEASURES, method="leave-one-site-out", groups=site)
