@@ -9,8 +9,8 @@ Start with `evaluate`, which reports scores, calibration, decisions and comparis
 
 Next steps
 ----------
-compare, estimate, slices, find_segments
-    Comparing models, an estimate with its interval, results by group, where forecasts are wrong.
+compare, estimate, slices
+    Comparing models, an estimate with its interval, results by group.
 calibration_summary, reliability_curve, decompose, recalibrate
     Whether probabilities can be trusted, and how to correct them.
 decision_curve, regret_curve, murphy_curve, ranking_map
@@ -19,10 +19,6 @@ brier_score, log_score, bounded_brier_score, mean_score, skill_score
     Scores, by name or by rule.
 cases, condense, Ledger
     Many cases in small tables, from arrays, data frames or engines.
-validate
-    How well a learner's model would forecast new cases, from the cases it is fitted to.
-meta_analysis
-    Measures of every site, their mean over sites, and their range in a new site.
 coarsen, PrivateLedger, measure_bounds
     Ledgers that disclose less, and how far their answers can be from those of the cases.
 censored, horizon_curve
@@ -35,8 +31,10 @@ from importlib import import_module as _import_module
 from typing import Any as _Any
 
 from propriety.public_names import attach as _attach
+from propriety.upward import products_in_words as _products_in_words
 
 _find, __dir__, __all__ = _attach(__name__, __file__)
+__doc__ = f"{__doc__}{_products_in_words()}"
 
 
 def __getattr__(name: str) -> _Any:

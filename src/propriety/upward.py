@@ -7,9 +7,9 @@ need neither Matplotlib nor the report.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Any, Literal, TypeAlias
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 Asked: TypeAlias = Literal["figure", "page of plots", "report", "LaTeX", "Word", "transformer"]
 
@@ -30,8 +30,7 @@ def upward(asked: Asked, result: object, *given: Any, **options: Any) -> Any:
     return getattr(import_module(module), function)(result, *given, **options)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Product:
+class Product(NamedTuple):
     """What a product brings, as ``module:name`` within its folder, which is imported when it is needed.
 
     Parameters
@@ -52,13 +51,22 @@ class Product:
     results: tuple[str, ...] = ()
     pictures: tuple[str, ...] = ()
     commands: tuple[str, ...] = ()
-    schemas: Mapping[str, int] = field(default_factory=dict)
+    schemas: Mapping[str, int] = MappingProxyType({})
 
 
 def products() -> dict[str, Product]:
     """Return the record of every product by the name of its folder."""
     names = import_module("propriety.products").PRODUCTS
     return {name: import_module(f"propriety.products.{name}").PRODUCT for name in names}
+
+
+def products_in_words() -> str:
+    """Return the functions of each product and what it is for, as the help of the package lists them."""
+    lines = []
+    for folder, product in products().items():
+        about = import_module(f"propriety.products.{folder}").__doc__
+        lines += [", ".join(call.partition(":")[2] for call in product.calls), f"    {about}"]
+    return "\n".join([*lines, ""])
 
 
 def brought(what: Literal["calls", "results", "pictures", "commands"]) -> Iterator[tuple[str, str]]:

@@ -218,7 +218,7 @@ DIALECT = Group(
         option(
             "--decimal",
             type=click.Choice([".", ","]),
-            help="Decimal sign in CSV of forecasts, weights and numbers that define segments; a comma is found without "
+            help="Decimal sign in CSV of forecasts, weights and numbers that are cut; a comma is found without "
             "it if there is no doubt.",
         ),
         option("--sheet", metavar="NAME", help="Sheet of an Excel file; by default the first."),

@@ -85,7 +85,7 @@ class Program(click.Group):
             block(
                 "Exit codes",
                 "0    success",
-                "1    a condition of --fail-if is true, there is an alarm, or a segment stands out",
+                "1    a condition of --fail-if is true, or there is what the command looks for, such as an alarm",
                 "2    wrong usage or invalid input; the error message says which",
                 "3    an optional library is missing; the error message says what to install",
                 "70   a bug in propriety",

@@ -31,7 +31,7 @@ def read_sheets(
 ) -> Any:
     """Return the rows of a sheet of each file as one Arrow table; the columns `numbers` must contain numbers.
 
-    So must the columns `cut`, whose numbers define segments, if only a few words in them are not numbers.
+    So must the columns `cut`, whose numbers are divided into parts, if only a few words in them are not numbers.
     """
     pa, _ = pyarrow()
     found = [_columns(path, sheet, nulls, numbers, cut) for path in files]
