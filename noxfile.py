@@ -27,11 +27,8 @@ OLDEST = (
     *("tests/calibration/test_reliability.py", "tests/calibration/test_calibration_test.py"),
     *("tests/decisions/test_net_benefit.py", "tests/decisions/test_roc.py"),
     # Of inference, some files: the tests of stability call every public function.
-    *(
-        "tests/inference/test_estimation.py",
-        "tests/inference/test_comparison.py",
-    ),
-    *("tests/diagnostics", "tests/ledger", "tests/products", "tests/schemas", "tests/stability"),
+    *("tests/inference/test_estimation.py", "tests/inference/test_comparison.py"),
+    *("tests/diagnostics", "tests/ledger", "tests/products/segments/test_find.py", "tests/schemas", "tests/stability"),
     *(
         "tests/integrations/test_sklearn.py",
         "tests/integrations/test_xarray_curves.py",
