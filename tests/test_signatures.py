@@ -265,7 +265,7 @@ def test_there_are_few_names_of_parameters():
     assert len({name for parameters in flat.values() for name in parameters}) <= 115
 
 
-@pytest.mark.parametrize("name", sorted(DOORS))
+@pytest.mark.parametrize("name", sorted(name for name in DOORS if hasattr(pr, name)))
 def test_a_door_refuses_time(name):
     data = pr.condense([0, 1], [0.2, 0.7]) if name == "monitor" else [0, 1]
     given = () if name == "monitor" else ([0.2, 0.7],)
