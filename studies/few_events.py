@@ -12,11 +12,12 @@ In the first three the event has the probability at which both losses have the s
 The verdict of `compare` is compared with Student's t. Then intervals are computed: of the difference between two
 models, one of which is closer to the truth, of mean scores, and of areas under the ROC curve, in samples with an event
 (two events for the area). "high area" is the coverage of intervals of areas of 0.98 and 0.99, with normal log-odds and
-100 non-events for each event. Writes `results/few_events.csv`: the question, the design, the number of events, the
+100 non-events for each event. "power" is how often calibrated forecasts of an event of 2% are called better than the
+same with noise of a standard deviation of 1 in their log-odds. Writes `results/few_events.csv`: the question, the design, the number of events, the
 number of samples with a verdict or an interval, the share of models called better or the coverage, the same by
 Student's t (by the normal distribution for the area), and the share with a note. Takes about ten minutes on one core.
 
-Run: python studies/few_events.py [--replicates 1000] [--asked "false better" coverage "high area"]
+Run: python studies/few_events.py [--replicates 1000] [--asked "false better" coverage "high area" power]
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ import propriety as pr
 
 RATE, LEVEL = 0.01, 0.95
 EVENTS = (2, 4, 10, 20, 50)
-ASKED = ("false better", "coverage", "high area")
+ASKED = ("false better", "coverage", "high area", "power")
 DESIGNS = ("q/2 v 3q/2", "constant v noisy", "constant/2 v noisy/2", "two noisy, both /4")
 RULES: dict[str, pr.BinaryRule] = {"Brier": pr.Brier(), "log": pr.Log()}
 Sample = tuple[np.ndarray, dict[str, np.ndarray]]
@@ -168,6 +169,25 @@ def high_areas(events: int, area: float, replicates: int) -> dict[str, object]:
     return row("high area", f"area {area:g}", events, replicates, *shares, noted, replicates)
 
 
+def power(name: str, events: int, replicates: int) -> dict[str, object]:
+    """Return how often the better of two models is called better."""
+    generator = np.random.default_rng([5, list(RULES).index(name), events])
+    rate = float(expit(np.random.default_rng(1).normal(-4.3, 1.0, 400_000)).mean())
+    rule, told, by_t, noted = RULES[name], 0, 0, 0
+    for _ in range(replicates):
+        x = generator.normal(-4.3, 1.0, round(events / rate))
+        models = {"clear": expit(x), "dim": expit(x + generator.normal(0.0, 1.0, len(x)))}
+        y = generator.random(len(x)) < models["clear"]
+        if not y.any():
+            continue
+        found = pr.compare(y, models, rule)
+        told += found.verdict[0] == "better"
+        noted += bool(found.note)
+        p_value, *_ = of_t(np.subtract(*(rule.case_loss(p, y) for p in models.values())))
+        by_t += p_value <= 1.0 - LEVEL and found.difference[0] < 0.0
+    return row("power", name, events, replicates, told / replicates, by_t / replicates, noted, replicates)
+
+
 def row(
     asked: str, design: str, events: int, judged: int, share: float, plain: float, noted: int, samples: int
 ) -> dict[str, object]:
@@ -207,6 +227,10 @@ def main() -> None:
     if "high area" in options.asked:
         for events, area in product((10, 20, 50), (0.98, 0.99)):
             rows.append(high_areas(events, area, options.replicates))
+            print(*rows[-1].values(), file=sys.stderr, flush=True)
+    if "power" in options.asked:
+        for name, events in product(RULES, (5, 10, 20, 50)):
+            rows.append(power(name, events, options.replicates))
             print(*rows[-1].values(), file=sys.stderr, flush=True)
     write_rows("few_events", rows, keeps_rows=set(options.asked) < set(ASKED))
 

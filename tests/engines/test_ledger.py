@@ -9,6 +9,7 @@ import pytest
 import propriety as pr
 from propriety.errors import InputValueError, MissingValuesError
 from propriety.ledger import engine_moments
+from propriety.rules.functions import Excess
 from propriety.tables import engines, lazy_cases, lazy_reading
 
 RNG = np.random.default_rng(31)
@@ -50,8 +51,13 @@ PROBLEMS = {
     "classes in weighted clusters": CLASSES | IN_CLUSTERS | {"by": "site"},
     "grades in time": CLASSES | {"ordered": True, "period": "day", "by": "site"},
 }
+# A measure of a user's own, which is a function of means: on an engine it comes from sums, as scores do.
+TJUR = pr.measures.OfMeans(
+    key="tjur_r2", rule=Excess(), of=lambda _, event, other: 1.0 - event + other, higher_is_better=True, range=(-1, 1)
+)
 MEASURES = [
     pr.Brier(),
+    TJUR,
     pr.measures.Skill(pr.Log()),
     pr.measures.NetBenefit(0.2),
     pr.measures.AreaUnderRoc(),

@@ -8,16 +8,14 @@ from brute_clusters import brute_errors
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from scipy.integrate import trapezoid
-from scipy.special import expit, logit, ndtr, ndtri
+from scipy.special import expit, logit
 
 import propriety as pr
 from propriety.errors import InputValueError
 from propriety.inference.dependence import hac
 from propriety.inference.estimates import limits_of
 from propriety.inference.estimation import estimate
-from propriety.inference.measures.ranking import AreaUnderRoc, area_limits
-from propriety.tables.forecast_table import ForecastTable
+from propriety.inference.measures.ranking import AreaUnderRoc
 
 # Albumin, total protein, K-G score and outcome of the patients with ovarian cancer of DeLong, DeLong & Clarke-Pearson
 # (1988), doi:10.2307/2531595, without the six that lack a test, as in the example "Comparing Receiver Operating
@@ -134,7 +132,8 @@ def test_only_the_order_counts_and_turning_it_turns_the_area(drawn):
     plain, squared, turned = (estimate(y, one, AreaUnderRoc()) for one in (p, p**2, 1 - p))
     np.testing.assert_allclose([squared.value, turned.value], [plain.value, 1 - plain.value], atol=1e-12)
     np.testing.assert_allclose([squared.standard_error, turned.standard_error], plain.standard_error, atol=1e-12)
-    np.testing.assert_allclose([turned.low, turned.high], [1 - plain.high, 1 - plain.low], atol=1e-9)
+    mirrored = estimate(~y, 1 - p, AreaUnderRoc())
+    np.testing.assert_allclose([mirrored.low, mirrored.high], [plain.low, plain.high], atol=1e-6)
 
 
 def test_the_error_is_that_of_the_bootstrap():
@@ -175,7 +174,7 @@ def test_clusters_sum_the_influence_of_their_cases():
     influence = np.empty(43)
     influence[y] = (wins.mean(axis=1) - wins.mean()) / y.sum()
     influence[~y] = (wins.mean(axis=0) - wins.mean()) / (~y).sum()
-    found = estimate(y, p, AreaUnderRoc(), cluster=cluster)
+    found = estimate(y, p, AreaUnderRoc(), cluster=cluster, method="student")
     error, df = brute_errors(43 * influence, cluster)
     assert found.standard_error == pytest.approx(error, rel=1e-10)
     assert (found.units, found.method) == (9, "DeLong, on the logit scale, cluster-robust")
@@ -208,7 +207,7 @@ def test_times_have_a_long_run_error():
     error, df = hac(parts)
     found = estimate(y, p, AreaUnderRoc(), period=time)
     assert (found.standard_error, found.units) == (pytest.approx(error[0], rel=1e-12), 15)
-    assert found.method == "DeLong, on the logit scale, over 6 periods"
+    assert found.method == "DeLong, on the logit scale, over 6 periods, with imagined outcomes"
     result = pr.compare(y, {"a": p, "b": q}, AreaUnderRoc(), period=time)
     assert (result.standard_error[0], result.units) == (pytest.approx(error[2], rel=1e-12), 15)
     assert result.df[0] == df[2]
@@ -226,7 +225,7 @@ def test_models_that_rank_alike_do_not_differ():
 def test_what_the_cases_cannot_tell():
     apart = estimate([0, 0, 1, 1], [0.1, 0.2, 0.8, 0.9], AreaUnderRoc())
     assert (apart.value, apart.standard_error, apart.high) == (1.0, 0.0, 1.0)
-    assert 0.3 < apart.low < 0.6
+    assert apart.low == 0.0
     assert apart.note == "events and non-events do not overlap"
     single = estimate([0, 0, 1], [0.1, 0.7, 0.5], AreaUnderRoc())
     assert np.isnan([single.standard_error, single.low]).all()
@@ -300,17 +299,6 @@ def test_limits_of_areas_near_one_cover_them():
         assert found.low <= low or np.isnan(low)
     assert held["area"] >= 92
     assert held["DeLong"] <= 88
-
-
-@pytest.mark.parametrize("area", [0.6, 0.97])
-def test_limits_solve_the_equation_of_normal_forecasts(area):
-    table = ForecastTable.from_predictions([1] * 30 + [0] * 200, np.linspace(0.1, 0.9, 230))
-    for limit in area_limits(table, area, 0.9):
-        d = np.sqrt(2.0) * ndtri(limit)
-        z = np.linspace(-9.0, 9.0, 20_001)
-        q = trapezoid(ndtr(d + z) ** 2 * np.exp(-z * z / 2.0), z) / np.sqrt(2.0 * np.pi) - limit**2
-        variance = (limit * (1.0 - limit) + 228 * q) / (30 * 200)
-        assert abs(area - limit) == pytest.approx(1.6448536 * np.sqrt(variance), rel=1e-6)
 
 
 @pytest.mark.parametrize(("apart", "noted"), [(3.0, True), (0.8, False)])

@@ -86,7 +86,8 @@ def test_many_cases_are_drawn_in_cells_and_the_method_says_so():
     p = RNG.random(20_000)
     found = estimate(RNG.random(20_000) < p, p, method="bootstrap", seed=1)
     told = re.fullmatch(
-        r"percentile bootstrap of cases, in (\S+) cells of the loss with (\S+) of its variance inside", found.method
+        r"percentile bootstrap of cases, in (\S+) cells of the loss with (\S+) of its variance inside, with imagined outcomes",
+        found.method,
     )
     assert 900 < int(told[1].replace(",", "")) <= 1024
     assert float(told[2]) < 1e-5
@@ -111,7 +112,7 @@ def test_percentiles_need_draws_beyond_them(level, fewest):
     law = f"n_resamples must be at least {fewest} for percentiles at a level of {level}; got {fewest - 1}"
     with pytest.raises(InputValueError, match=law):
         estimate(Y, P, method="bootstrap", n_resamples=fewest - 1, level=level)
-    assert estimate(Y, P, n_resamples=1, level=level).method == "Student's t"
+    assert estimate(Y, P, n_resamples=1, level=level).method == "Student's t, with imagined outcomes"
 
 
 @pytest.mark.parametrize(
@@ -174,7 +175,9 @@ def test_the_users_own_function():
 
 def test_skill_under_an_improper_rule_is_drawn():
     rule = pr.ShiftedBrier(0.2, weighted=False)
-    assert estimate(Y, P, Skill(rule), n_resamples=39, seed=1).method == "percentile bootstrap of table cells"
+    assert estimate(Y, P, Skill(rule), n_resamples=39, seed=1).method == (
+        "percentile bootstrap of table cells, with imagined outcomes"
+    )
 
 
 def test_neighbours_in_time_count_as_independent_and_the_note_says_so():
@@ -187,7 +190,7 @@ def test_neighbours_in_time_count_as_independent_and_the_note_says_so():
 def test_times_are_drawn_whole_like_clusters(measure):
     how = {"method": "bootstrap", "n_resamples": 99, "seed": 1}
     timed, clustered = (estimate(Y, P, measure, **{unit: CLUSTER}, **how) for unit in ("period", "cluster"))
-    assert timed.method == "percentile bootstrap of periods"
+    assert timed.method.startswith("percentile bootstrap of periods")
     assert (timed.low, timed.high) == (clustered.low, clustered.high)
     pair = {"a": P, "b": np.roll(P, 1)}
     found = [pr.compare(Y, pair, measure, **{unit: CLUSTER}, **how) for unit in ("period", "cluster")]

@@ -227,8 +227,8 @@ def test_certain_forecasts_that_came_true_leave_the_slope_of_the_others():
 
 
 def test_outcomes_of_one_class_have_a_direction():
-    assert "too high (observed/expected 0.00)." in told(np.zeros(400), np.full(400, 0.1))
-    assert "too low (observed/expected 1.11)." in told(np.ones(400), np.full(400, 0.9))
+    assert "too high (observed/expected 0.00, 0.00 to 0.0" in told(np.zeros(400), np.full(400, 0.1))
+    assert "too low (observed/expected 1.11, 1.10 to 1.11)." in told(np.ones(400), np.full(400, 0.9))
 
 
 @pytest.mark.parametrize("name", ["cluster", "period"])

@@ -121,7 +121,9 @@ def test_reports_and_groups_accept_weights_and_clusters():
     evaluation = pr.evaluate(outcome, forecasts, cluster=cluster, by={"half": np.arange(600) % 2}, seed=1)
     assert "censored before 0.85" in str(evaluation)
     estimate = pr.estimate(outcome, forecasts["a"], cluster=cluster)
-    assert estimate.method == "influence function, cluster-robust, with estimated censoring weights"
+    assert estimate.method == (
+        "influence function, cluster-robust, with estimated censoring weights, with imagined outcomes"
+    )
     assert estimate.units == len(np.unique(cluster[outcome.only().weight > 0.0]))
     curve = pr.horizon_curve(
         pr.censored(time, status == 1, horizons=[0.5, 0.85], sample_weight=1.0 + cluster % 2),

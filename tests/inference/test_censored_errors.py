@@ -1,16 +1,13 @@
 """Errors of censored cases and of fitted rates, computed case by case."""
 
 import math
-from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from paired_sample import (
     AUC,
-    DRAWING,
     FITTED,
-    MODELS,
     RATIO,
     RNG,
     SLOPE,
@@ -20,13 +17,9 @@ from paired_sample import (
     P,
     Q,
     Y,
-    assert_students,
-    brier_series,
-    mean_error,
 )
 
 import propriety as pr
-from propriety.inference import paired_tests
 from propriety.inference.censored_calibration import squared_weights
 from propriety.inference.cluster_errors import ClusterSums, cluster_errors
 from propriety.inference.estimates import units_of
@@ -34,10 +27,6 @@ from propriety.inference.influence import (
     case_influence,
     errors_of_cases,
     estimate_from_influence,
-)
-from propriety.inference.measures.of_means import MeanScore
-from propriety.inference.paired_tests import (
-    paired_by_moments,
 )
 from propriety.tables.cases import Cases
 from propriety.tables.forecast_table import ForecastTable
@@ -112,7 +101,8 @@ def test_censored_estimates_name_their_weights_and_use_the_known_error():
     outcome = pr.censored(time, **follow)
     for measure, options in ((SLOPE, {}), (SLOPE, {"cluster": cluster}), (RATIO, {}), (RATIO, {"cluster": cluster})):
         ledger = pr.condense(outcome, {"p": P, "q": Q}, **options)
-        found, table, cases = estimate_from_influence(ledger, "q", measure, 0.9), ledger.table("q"), ledger.cases
+        found = estimate_from_influence(ledger, "q", measure, 0.9, imagine=False)
+        table, cases = ledger.table("q"), ledger.cases
         parts = case_influence(cases, "q", table, measure.influence(table))[None]
         errors = errors_of_cases(cases, parts)
         error, robust = float(errors.standard_error[0]), ", cluster-robust" if options else ""
@@ -125,7 +115,10 @@ def test_censored_estimates_name_their_weights_and_use_the_known_error():
         assert found.standard_error == pytest.approx(error)
         assert found.units == units_of(ledger)
     area = estimate_from_influence(pr.condense(outcome, Q), "forecast", AUC, 0.9)
-    assert area.method == "influence function, on the logit scale, with estimated censoring weights"
+    assert (
+        area.method
+        == "influence function, on the logit scale, with estimated censoring weights, with imagined outcomes"
+    )
 
 
 @pytest.mark.parametrize("slope", [False, True])
@@ -179,25 +172,6 @@ def test_ratios_of_means_have_the_derivative_of_a_ratio():
     given = inverse.influence(table)
     np.testing.assert_allclose(given.event, table.forecast / observed - expected / observed**2)
     np.testing.assert_allclose(given.non_event, table.forecast / observed)
-
-
-def test_moments_that_few_events_need_are_asked_for_unless_there_are_many(monkeypatch):
-    ledger = pr.condense(Y, MODELS)
-    whole = ledger.moments(pr.Brier())
-    bare = replace(whole, even_squares=np.full_like(whole.even_squares, np.nan))
-    monkeypatch.setattr(paired_tests, "measured_moments", lambda *_: bare)
-    lacking = paired_by_moments(ledger, MeanScore(), "", None, 0.9, DRAWING)
-    assert lacking.untested == (
-        "the ledger lacks the moments that tests with few events need: condense these cases separately"
-    )
-    assert np.isnan(lacking.found.p_value).all()
-    rarest = int(min(Y.sum(), (~Y).sum()))
-    monkeypatch.setattr(paired_tests, "MANY_EVENTS", rarest)
-    found = paired_by_moments(ledger, MeanScore(), "", None, 0.9, DRAWING)
-    assert found.untested == ""
-    assert_students(found, [x.mean() for x in brier_series()], [mean_error(x) for x in brier_series()], N - 1)
-    monkeypatch.setattr(paired_tests, "MANY_EVENTS", rarest + 1)
-    assert paired_by_moments(ledger, MeanScore(), "", None, 0.9, DRAWING).untested == lacking.untested
 
 
 @pytest.mark.parametrize("own", [None, RNG.gamma(2.0, 1.0, N)], ids=["plain", "sample weights"])

@@ -8,7 +8,7 @@ from scipy import stats
 from scipy.special import expit, logit
 
 import propriety as pr
-from propriety.inference.few_events import SKEWED, tail_of_skewed
+from propriety.inference.few_events import tail_of_skewed
 
 COLUMNS = ("difference", "low", "high", "standard_error", "statistic", "df", "p_value")
 
@@ -20,50 +20,11 @@ def rare_sample(seed, n=600, rate=0.01):
     return generator.random(n) < q, {"half": q / 2, "more": 1.5 * q}
 
 
-def even_moments(models, rule):
-    """Return variance and third moment of the sum were both models equally good, by the chances that make them so."""
-    one, other = models.values()
-    a, b = (rule.loss(one, event=event) - rule.loss(other, event=event) for event in (True, False))
-    m = b / (b - a)
-    return (m * a**2 + (1 - m) * b**2).sum(), (m * a**3 + (1 - m) * b**3).sum()
-
-
 def test_tails_are_those_of_pearsons_law():
     z, skewness = np.array([-2.5, -1.0, 0.3, 2.0, 4.0]), np.array([0.3, -0.8, 1.5, -0.2, 2.0])
     law = stats.pearson3(skewness)
     np.testing.assert_allclose(tail_of_skewed(z, skewness), 2 * np.minimum(law.cdf(z), law.sf(z)), rtol=1e-9)
     assert tail_of_skewed(np.array([1.96]), np.array([1e-9]))[0] == pytest.approx(2 * stats.norm.sf(1.96), rel=2e-5)
-
-
-def test_equal_brier_scores_mean_that_the_mean_forecast_is_calibrated():
-    """The moments of any rule are those of the recipe for Brier: h is the difference, m the mean of the forecasts."""
-    y, models = rare_sample(1)
-    h, m = models["half"] - models["more"], (models["half"] + models["more"]) / 2
-    total = pr.condense(y, models).moments(pr.Brier()).over()
-    assert total.even_squares[0, 2] == pytest.approx(4 * (h**2 * m * (1 - m)).sum(), rel=1e-12)
-    assert total.even_cubes[0, 2] == pytest.approx(-8 * (h**3 * m * (1 - m) * (1 - 2 * m)).sum(), rel=1e-12)
-
-
-@pytest.mark.parametrize("rule", [pr.Brier(), pr.Log(), pr.BoundedBrier(0.005, 0.02), pr.Spherical()], ids=repr)
-def test_the_p_value_is_the_larger_of_two(rule):
-    widened = 0
-    for seed in range(12):
-        y, models = rare_sample(seed)
-        if not y.any():
-            continue
-        found = pr.compare(y, models, rule)
-        d = np.subtract(*(pr.case_scores(y, p, rule=rule) for p in models.values()))
-        with np.errstate(invalid="ignore"):
-            square, cube = even_moments({k: p[d != 0] for k, p in models.items()}, rule)
-        z, skewness = d.sum() / np.sqrt(square), cube / square**1.5
-        of_t = stats.ttest_1samp(d, 0).pvalue
-        even = tail_of_skewed(np.array([z]), np.array([skewness]))[0]
-        assert found.p_value[0] >= of_t * (1 - 1e-9)
-        if abs(z) >= 1 and abs(skewness) > SKEWED and rule in (pr.Brier(), pr.Log()):
-            assert found.p_value[0] == pytest.approx(max(of_t, even), rel=1e-7)
-            widened += even > of_t
-        assert (found.p_value[0] <= 0.05) == (found.low[0] > 0.0 or found.high[0] < 0.0)
-    assert widened > 1 or rule not in (pr.Brier(), pr.Log())
 
 
 @settings(max_examples=40)
@@ -116,7 +77,6 @@ def test_means_of_rare_events_hold(rule):
         if y.any():
             found = pr.estimate(y, p, rule)
             assert found.low <= found.value <= found.high
-            assert found.method == "gamma law of rare events"
             held, samples = held + (found.low <= truth <= found.high), samples + 1
     assert 0.94 * samples <= held
 

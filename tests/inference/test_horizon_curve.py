@@ -34,7 +34,7 @@ def test_each_horizon_is_estimated_as_by_itself(grouped):
         alone = pr.estimate(outcomes.at(horizon), p[:, place], pr.measures.AreaUnderRoc())
         assert (curve.value[place], curve.low[place], curve.note[place]) == (alone.value, alone.low, alone.note)
     assert curve.models == ("a", "b")
-    few = pr.horizon_curve(pr.censored(time[:80], event[:80], horizons=HORIZONS), p[:80])
+    few = pr.horizon_curve(pr.censored(time[:25], event[:25], horizons=HORIZONS), p[:25])
     assert few.note[0].startswith("based on ")
     assert curve.event_free.tolist() == [*outcomes.event_free.tolist()] * 2
 

@@ -62,7 +62,7 @@ def test_groups_are_tested_against_all_other_cases_by_both_errors():
     here, there = (estimate(Y[chosen], P[chosen], pr.measures.AreaUnderRoc()) for chosen in (own, ~own))
     assert found.difference[1] == pytest.approx(here.value - there.value, rel=1e-10)
     statistic = (here.value - there.value) / math.hypot(here.standard_error, there.standard_error)
-    assert found.p_value[1] == pytest.approx(2 * stats.norm.sf(abs(statistic)), rel=1e-10)
+    assert 2 * stats.norm.sf(abs(statistic)) <= found.p_value[1] < 1.05 * 2 * stats.norm.sf(abs(statistic))
     assert np.isnan(found.p_value[3])
 
 

@@ -20,8 +20,10 @@ from propriety.inference.bootstrap import (
     values_of_draws,
 )
 from propriety.inference.estimates import (
+    IMAGINED,
     INDEPENDENT,
     NO_SPREAD,
+    ROUNDING,
     Estimate,
     censoring_note,
     few,
@@ -29,7 +31,10 @@ from propriety.inference.estimates import (
     units_of,
     without_limits,
 )
-from propriety.inference.mean_estimates import estimate_from_moments, widened
+from propriety.inference.imagined import imagined_of_model
+from propriety.inference.influence import factor_of
+from propriety.inference.limits import DISCOUNT, hull, imagined_limits
+from propriety.inference.mean_estimates import estimate_from_moments, widened, within_range
 from propriety.inference.measures.measure import Measure
 from propriety.ledger.ledger import Ledger
 from propriety.result import Floats
@@ -61,7 +66,8 @@ def estimate_by_bootstrap(ledger: Ledger, model: str, measure: Measure, level: f
                 f", in {len(units.count):,} cells of the loss with {units.share_inside:.1g} of its variance inside"
             )
         draws = measure.sign * units.resampled(drawing)
-        return _percentiles(ledger, measure, formula.value, draws, level, method, drawing, few(ledger))
+        found = _percentiles(ledger, measure, formula.value, draws, level, method, drawing, few(ledger))
+        return _with_imagined(found, ledger, model)
     table = ledger.table(model)
     value = measure.value(table)
     if plain:
@@ -77,8 +83,27 @@ def estimate_by_bootstrap(ledger: Ledger, model: str, measure: Measure, level: f
     known = few(ledger, fewest=0) if measure.of_answers else few(ledger)
     note = "; ".join(filter(None, (measure.caveat(table), known)))
     found = _percentiles(ledger, measure, value, draws, level, method, drawing, note)
-    wider = widened(found, table)
+    wider = _with_imagined(widened(found, table), ledger, model)
     return replace(wider, note=note) if math.isnan(found.low) and not math.isnan(wider.low) else wider
+
+
+def _with_imagined(found: Estimate, ledger: Ledger, model: str) -> Estimate:
+    """Widen the interval to that of outcomes that the forecasts foresee, because no draw has what the sample lacks."""
+    if math.isnan(found.standard_error):
+        return found
+    measure = found.measure
+    imagined = imagined_of_model(ledger, model, measure, factor_of(ledger, model, measure, found.standard_error))
+    if imagined is None:
+        return found
+    asked = measure.imagination(ledger.table(model))
+    discount = DISCOUNT if asked is None else asked.discount
+    limits = imagined_limits(np.array(found.value), imagined, math.inf, found.level, discount)
+    low, high = map(float, hull((np.array(found.low), np.array(found.high)), limits))
+    if not high - low > ROUNDING * abs(found.value):
+        return found
+    return within_range(
+        replace(found, low=low, high=high, method=f"{found.method}, {IMAGINED}"), measure, ledger.classes
+    )
 
 
 def _loss_units(ledger: Ledger, model: str, rule: Rule, cases: Cases | None) -> Units:

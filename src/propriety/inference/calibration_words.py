@@ -25,7 +25,7 @@ def calibration_words(found: CalibrationSummary, name: str) -> str:
     >>> from propriety import calibration_summary
     >>> found = calibration_summary([0, 0, 0, 1] * 100, [0.25] * 400)
     >>> calibration_words(found, "a")
-    'a is consistent with calibration (p = 1; observed/expected 1.00, 0.84 to 1.19).'
+    'a is consistent with calibration (p = 1; observed/expected 1.00, 0.83 to 1.18).'
     """
     ratio = estimate_words("observed/expected", found.observed_expected)
     slope = estimate_words("slope", found.slope)

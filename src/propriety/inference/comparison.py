@@ -13,7 +13,7 @@ from propriety.checks import check_level, check_resamples, fresh_seed
 from propriety.errors import InputValueError
 from propriety.inference.answers_ledger import as_measured, compared_answers
 from propriety.inference.bootstrap import Drawing
-from propriety.inference.comparison_methods import CompareMethod, method_for
+from propriety.inference.comparison_methods import CompareMethod, is_by_moments, method_for
 from propriety.inference.comparison_words import comparison_words, method_in_words, rule_sentence
 from propriety.inference.dependence import check_periods
 from propriety.inference.estimates import (
@@ -49,7 +49,6 @@ from propriety.tables.validation import Forecasts, Missing
 
 RESAMPLES = 9999
 TABLES_ONLY = "moments at another event rate, without the cases"
-SKEWED = "few cases determine the differences: tests and intervals allow for this"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -170,7 +169,8 @@ def compare(  # noqa: PLR0913  (the data, what their cases share, and the test)
     is the weighted mean :math:`\bar d`, tested by :math:`t = \bar d / s`. The error :math:`s` allows for the
     correlation between cases: ``"paired t"`` for independent ones, ``"cluster"`` with `cluster`, ``"diebold-mariano"``
     or ``"block bootstrap"`` with `period`, if neighbouring periods are correlated. Other measures are compared by
-    DeLong's test (area under the ROC curve), by their influence function, or by draws.
+    DeLong's test (area under the ROC curve), by their influence function, or by draws. With ``method="auto"``, limits
+    and p-values also allow for outcomes that the sample may lack, imagined where neither model is favoured.
 
     Parameters
     ----------
@@ -184,8 +184,9 @@ def compare(  # noqa: PLR0913  (the data, what their cases share, and the test)
         The model with which the others are compared; by default every pair is compared.
     period : array-like of shape (n,), or str with a frame, optional
         Numbers or dates, in any order, treated as evenly spaced. Cases of one period count as one observation.
-    method : {"auto", "paired t", "cluster", "diebold-mariano", "block bootstrap", "bootstrap"}
-        By default the first that fits `cluster` and `period`; "bootstrap" draws cases, clusters or periods.
+    method : {"auto", "student", "paired t", "cluster", "diebold-mariano", "block bootstrap", "bootstrap"}
+        By default the first that fits `cluster` and `period`, with imagined outcomes. A test that is named is the one
+        of textbooks, and "student" the first that fits; "bootstrap" draws cases, clusters or periods.
     horizon : int, optional
         Number of steps ahead of the forecasts, for "diebold-mariano".
     level : float
@@ -200,11 +201,10 @@ def compare(  # noqa: PLR0913  (the data, what their cases share, and the test)
 
     Notes
     -----
-    With few events, the test allows for skewness, at the price of power. Without any event, or non-event, nothing is
-    tested. `note` warns of few events or clusters. Miscalibration, discrimination and the integrated calibration index
-    have no test, because noise inflates them: compare the score. An interval is for its pair by itself, a verdict for
-    all pairs together, so an interval may exclude 0 although the verdict is "not distinguishable". Formulas and
-    simulations: `docs/reference/methods.md`.
+    Without any event, or non-event, nothing is tested. `note` warns of few events or clusters. Miscalibration,
+    discrimination and the integrated calibration index have no test, because noise inflates them: compare the score. An
+    interval is for its pair by itself, a verdict for all pairs together, so an interval may exclude 0 although the
+    verdict is "not distinguishable". Formulas and simulations: `docs/reference/methods.md`.
 
     References
     ----------
@@ -219,15 +219,14 @@ def compare(  # noqa: PLR0913  (the data, what their cases share, and the test)
     >>> y = generator.random(1200) < truth
     >>> models = {"sharp": truth, "vague": 0.25 + 0.5 * truth, "vaguer": 0.3 + 0.4 * truth}
     >>> print(compare(y, models, reference="sharp"))
-    sharp is better than vague: its Brier score is 0.0250 lower, 95% CI 0.0201 to 0.0299.
-    sharp is better than vaguer: its Brier score is 0.0350 lower, 95% CI 0.0290 to 0.0409.
-    Paired t test on 1,200 cases; verdicts adjusted for 2 pairs.
+    sharp is better than vague: its Brier score is 0.0250 lower, 95% CI 0.0183 to 0.0316.
+    sharp is better than vaguer: its Brier score is 0.0350 lower, 95% CI 0.0267 to 0.0432.
+    Paired t test with imagined outcomes on 1,200 cases; verdicts adjusted for 2 pairs.
     >>> nearly = 0.01 + 0.98 * truth[:60]
     >>> print(compare(y[:60], {"truth": truth[:60], "nearly": nearly}))  # doctest: +ELLIPSIS
     truth and nearly are not distinguishable on 60 cases: the difference in Brier score is ...
     To plan a study that can distinguish models, see propriety.plan.
-    Paired t test on 60 cases.
-    Few cases determine the differences: tests and intervals allow for this.
+    Paired t test with imagined outcomes on 60 cases.
     """
     asked = read_measure(measure)
     check_level(level)
@@ -275,10 +274,10 @@ def compare_of(
         paired = paired_by_value(ledger, measure, measure.instead)
     elif chosen == "bootstrap":
         paired = paired_by_bootstrap(ledger, measure, level, drawing)
-    elif measure.has_moments and ledger.uses_moments:
-        paired = paired_by_moments(ledger, measure, chosen, horizon, level, drawing)
+    elif is_by_moments(ledger, measure):
+        paired = paired_by_moments(ledger, measure, chosen, horizon, level, drawing, imagine=method == "auto")
     else:
-        paired = paired_by_influence(ledger, measure, level)
+        paired = paired_by_influence(ledger, measure, level, imagine=method == "auto")
     if is_worth_too_little(ledger):
         paired = untested_pairs(paired.values, paired.units, f"{TOO_LITTLE}, too few for a test")
     columns = difference_columns(ledger.models, paired, places, signs)
@@ -296,7 +295,9 @@ def compare_of(
         standings=standings_of(ledger.models, paired.values, paired.found, columns, tested),
         models=ledger.models,
         measure=measure,
-        method=method_in_words(chosen if tests else "none", horizon, drawing.n_resamples, tested),
+        method=method_in_words(
+            chosen if tests else "none", horizon, drawing.n_resamples, tested, imagined=paired.imagined
+        ),
         level=level,
         n=ledger.n,
         units=paired.units,
@@ -313,7 +314,6 @@ def _note(ledger: Ledger, measure: Measure, paired: Paired, statistic: Floats, *
     said = [paired.untested]
     if np.isfinite(statistic).any():
         alone = ledger.dependence == "period" and not in_order
-        said += [SKEWED if paired.allowed else ""]
         if measure.of_answers:
             said += [next(filter(None, (measure.caveat(ledger.table(one)) for one in ledger.models)), "")]
         fewest = 0 if measure.of_answers else paired.fewest

@@ -8,8 +8,11 @@ from propriety import checks, demands
 from propriety.errors import InputValueError, Wording
 from propriety.inference.measures.measure import Measure
 from propriety.ledger.ledger import Ledger
+from propriety.tables.cases import Cases
 
-CompareMethod: TypeAlias = Literal["auto", "paired t", "cluster", "diebold-mariano", "block bootstrap", "bootstrap"]
+CompareMethod: TypeAlias = Literal[
+    "auto", "student", "paired t", "cluster", "diebold-mariano", "block bootstrap", "bootstrap"
+]
 
 SUITS = {"paired t": None, "cluster": "cluster", "diebold-mariano": "period", "block bootstrap": "period"}
 
@@ -17,7 +20,7 @@ SUITS = {"paired t": None, "cluster": "cluster", "diebold-mariano": "period", "b
 def method_for(method: CompareMethod, ledger: Ledger, measure: Measure) -> str:
     """Return the method for a measure of independent cases, or of clusters or periods; "none" without a test."""
     checks.choice(method, "method", get_args(CompareMethod))
-    if method == "auto":
+    if method in ("auto", "student"):
         return _automatic(ledger, measure)
     if measure.instead is not None:
         law = f"method={method!r} does not test {measure.label}: noise inflates it, for each model differently"
@@ -48,9 +51,14 @@ def _automatic(ledger: Ledger, measure: Measure) -> str:
         return "none"
     if not measure.has_formula(ledger.classes):
         return "bootstrap"
-    if ledger.uses_moments and measure.has_moments:
+    if is_by_moments(ledger, measure):
         return next(one for one, needs in SUITS.items() if needs == ledger.dependence)
     return "delong" if measure.by_outcome and ledger.censoring is None else "influence"
+
+
+def is_by_moments(ledger: Ledger, measure: Measure) -> bool:
+    """Whether differences come from moments of losses: not if only cases have what they need, and are there."""
+    return measure.has_moments and ledger.uses_moments and (measure.adds_pairs or not isinstance(ledger.source, Cases))
 
 
 def _is_by_losses(ledger: Ledger, measure: Measure) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from propriety.inference.dependence import span_of
-from propriety.inference.estimates import counted
+from propriety.inference.estimates import IMAGINED, counted
 from propriety.inference.measures.measure import Measure
 from propriety.inference.verdicts import Pair, Verdict, VerdictBasis, merit_of, verdict_on
 from propriety.number_words import percent
@@ -157,7 +157,9 @@ def rule_sentence(measure: Measure, classes: int | None) -> str:
     )
 
 
-def method_in_words(method: str, horizon: int | None, n_resamples: int, tested: VerdictBasis) -> str:
+def method_in_words(
+    method: str, horizon: int | None, n_resamples: int, tested: VerdictBasis, *, imagined: bool = False
+) -> str:
     """Say which test was used, on what, and for how many pairs the verdicts are adjusted.
 
     Examples
@@ -179,7 +181,8 @@ def method_in_words(method: str, horizon: int | None, n_resamples: int, tested: 
         "none": "No test",
     }[method]
     adjusted = f"; verdicts adjusted for {tested.pairs} pairs" if tested.pairs > 1 else ""
-    return f"{words} on {_sample(tested)}{adjusted}"
+    with_more = f" {IMAGINED}" if imagined and method != "none" else ""
+    return f"{words}{with_more} on {_sample(tested)}{adjusted}"
 
 
 def listed(names: Sequence[str]) -> str:

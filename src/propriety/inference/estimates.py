@@ -11,6 +11,8 @@ import numpy as np
 from scipy.special import expit, logit, ndtri, stdtrit
 
 from propriety.inference.cluster_errors import effective_number
+from propriety.inference.imagined import Imagined
+from propriety.inference.limits import DISCOUNT, hull, imagined_limits
 from propriety.inference.measures.measure import Measure
 from propriety.ledger.keyed_tables import KeyedTables
 from propriety.ledger.ledger import Ledger
@@ -36,6 +38,7 @@ INDEPENDENT = f"{NEIGHBOURS}: the interval may be too narrow"
 DEPENDENT = 0.01  # A smaller p-value of the test of whether censoring depends on the forecasts is reported.
 KNOWN_WEIGHTS = "with censoring weights taken as known"
 WITHOUT = "without an interval"
+IMAGINED = "with imagined outcomes"
 NO_SPREAD = "nothing varies in the sample, so there is no interval"
 
 
@@ -347,10 +350,22 @@ def make_estimate(  # noqa: PLR0913  (a number, its error, and what it rests on)
     inflation: float = 1.0,
     fewest: int = FEWEST,
     independent_periods: float = math.nan,
+    imagined: Imagined | None = None,
+    discount: float = DISCOUNT,
     **facts: Any,
 ) -> Estimate:
-    """Make an estimate with its interval, except for an infinite mean, a single unit, or values that do not vary."""
+    """Make an estimate with its interval, except for an infinite mean, a single unit, or values that do not vary.
+
+    The interval is the hull of Student's and, if it is known, that of imagined outcomes.
+    """
     low, high = limits_of(value, error, df, level, scale)
+    is_flat = error * math.sqrt(units) <= ROUNDING * abs(value)
+    if imagined is not None and np.isfinite(imagined.third):
+        of_jumps = math.inf if ledger.dependence is None else df
+        foreseen = imagined_limits(np.array(value), imagined, of_jumps, level, discount)
+        low, high = map(float, foreseen if is_flat else hull((np.array(low), np.array(high)), foreseen))
+        is_flat = is_flat and not high - low > ROUNDING * abs(value)
+        method += f", {IMAGINED}"
     note = ""
     if math.isinf(value):
         low = high = error = math.nan
@@ -369,7 +384,7 @@ def make_estimate(  # noqa: PLR0913  (a number, its error, and what it rests on)
     elif is_worth_too_little(ledger):
         low = high = error = math.nan
         note = f"{TOO_LITTLE}, too few for an interval"
-    elif error * math.sqrt(units) <= ROUNDING * abs(value):
+    elif is_flat:
         low, high, error, note = math.nan, math.nan, 0.0, NO_SPREAD
     else:
         few_there = few(ledger, inflation=inflation, fewest=fewest, independent_periods=independent_periods)

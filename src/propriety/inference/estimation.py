@@ -15,21 +15,21 @@ from propriety.errors import UNDEFINED, InputValueError
 from propriety.inference.answers_ledger import answers_of_one, as_measured
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.bootstrap_estimates import estimate_by_bootstrap
-from propriety.inference.estimates import FEWEST_HELD, KNOWN_WEIGHTS, Estimate, counted, too_narrow
-from propriety.inference.influence import estimate_from_influence, fitted_error_of
-from propriety.inference.mean_estimates import STUDENT, estimate_from_moments
+from propriety.inference.estimates import KNOWN_WEIGHTS, Estimate
+from propriety.inference.influence import estimate_from_influence
+from propriety.inference.mean_estimates import estimate_from_moments
 from propriety.inference.measures.measure import Measure
 from propriety.inference.measures.reading import AnyMeasure, read_measure
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import Data, open_ledger
-from propriety.rules.families import BRIER, Elementary
+from propriety.rules.families import BRIER
 from propriety.tables.cases import Cases
 from propriety.tables.labels import Labels
 from propriety.tables.lazy_cases import LazyCases
 from propriety.tables.reading import refuse_time
 from propriety.tables.validation import Forecasts, Missing
 
-EstimateMethod: TypeAlias = Literal["auto", "analytic", "bootstrap"]
+EstimateMethod: TypeAlias = Literal["auto", "analytic", "student", "bootstrap"]
 
 
 def estimate(  # noqa: PLR0913  (the data, what is estimated, and how it is drawn)
@@ -55,11 +55,12 @@ def estimate(  # noqa: PLR0913  (the data, what is estimated, and how it is draw
     r"""Estimate a measure of forecasts with a confidence interval.
 
     ``method="auto"`` uses a formula if a valid one is known. A mean score has Student's t with the standard error
-    :math:`\frac{1}{W} \sqrt{\frac{n}{n - 1} \sum_i w_i^2 (l_i - \bar l)^2}`, limited to the range of the rule, or with
-    few events the limits of a sum of rare events; clusters and periods are allowed for as in `propriety.compare`.
-    Skill, the area under the ROC curve, observed/expected, and calibration intercept and slope have the same with their
-    influence instead of the loss. Miscalibration and discrimination are corrected for the noise that recalibration
-    fits; `raw` is their value before that. All other measures have the percentile interval of draws with replacement.
+    :math:`\frac{1}{W} \sqrt{\frac{n}{n - 1} \sum_i w_i^2 (l_i - \bar l)^2}`, and the interval also contains the limits
+    of outcomes that the forecasts foresee and the sample may lack, such as a few costly misses. Clusters and periods
+    are allowed for as in `propriety.compare`. Skill, the area under the ROC curve, observed/expected and other smooth
+    measures have the same with their influence instead of the loss. Miscalibration and discrimination are corrected for
+    the noise that recalibration fits; `raw` is their value before that. All other measures have the percentile interval
+    of draws with replacement.
 
     Parameters
     ----------
@@ -70,8 +71,8 @@ def estimate(  # noqa: PLR0913  (the data, what is estimated, and how it is draw
         name of the model, unless there is only one.
     measure : Rule, measure or callable
         What to estimate: a rule for its mean score, a measure, or any function of a ForecastTable.
-    method : {"auto", "analytic", "bootstrap"}
-        A formula if there is one; only a formula; or draws.
+    method : {"auto", "analytic", "student", "bootstrap"}
+        A formula if there is one; only a formula; the same without imagined outcomes, as in textbooks; or draws.
     level : float
         Confidence level of the interval.
     n_resamples, seed : int, optional
@@ -92,8 +93,7 @@ def estimate(  # noqa: PLR0913  (the data, what is estimated, and how it is draw
     References
     ----------
     Efron & Tibshirani (1993), doi:10.1201/9780429246593; Cameron & Miller (2015), doi:10.3368/jhr.50.2.317, for
-    clusters; Fay & Feuer (1997), doi:10.1002/(SICI)1097-0258(19970415)16:7<791::AID-SIM500>3.0.CO;2-#, for sums of rare
-    events; DeLong, DeLong & Clarke-Pearson (1988), doi:10.2307/2531595.
+    clusters; DeLong, DeLong & Clarke-Pearson (1988), doi:10.2307/2531595.
 
     Examples
     --------
@@ -101,7 +101,7 @@ def estimate(  # noqa: PLR0913  (the data, what is estimated, and how it is draw
     >>> y, p = [0, 1, 0, 1, 1] * 20, [0.1, 0.3, 0.5, 0.7, 0.9] * 20
     >>> found = estimate(y, p, pr.Brier())
     >>> round(found.low, 3), round(found.value, 3), round(found.high, 3), found.method
-    (0.134, 0.17, 0.206, "Student's t")
+    (0.133, 0.17, 0.215, "Student's t, with imagined outcomes")
     >>> estimate(y, p, lambda table: table.event_rate, seed=1).method
     'percentile bootstrap of table cells'
     """
@@ -143,8 +143,8 @@ def estimate_of(
     name = ledger.one_model(model)
     ledger = as_measured(ledger, measure, name)
     check_event(ledger, measure)
-    by_formula = measure.has_formula(ledger.classes)
-    if method == "analytic" and not by_formula:
+    by_formula, imagine = measure.has_formula(ledger.classes), method != "student"
+    if method in ("analytic", "student") and not by_formula:
         raise InputValueError(f"there is no formula for {measure.label}", hint='use method="bootstrap".')
     if method == "bootstrap" or not by_formula:
         check_event(ledger, measure, drawn=True)
@@ -152,39 +152,9 @@ def estimate_of(
     if measure.has_own_limits:
         return _with_known_weights(ledger, measure.own_estimate(ledger, name, level=level, drawing=drawing))
     if measure.has_moments and ledger.uses_moments:
-        least = fitted_error_of(ledger, name, measure)
-        found = _with_few_surprises(ledger, name, estimate_from_moments(ledger, name, measure, level, least=least))
-        return _with_known_weights(ledger, found)
-    found = estimate_from_influence(ledger, name, measure, level)
+        return _with_known_weights(ledger, estimate_from_moments(ledger, name, measure, level, imagine=imagine))
+    found = estimate_from_influence(ledger, name, measure, level, imagine=imagine)
     return replace(found, note="; ".join(filter(None, [measure.left_out(ledger.table(name)), found.note])))
-
-
-def _with_few_surprises(ledger: Ledger, model: str, found: Estimate) -> Estimate:
-    """Say so if a mean score, skill or regret depends on few outcomes, as with almost perfect models.
-
-    These are the outcomes that were forecast to be unlikely, and for the regret at one threshold the wrong decisions.
-    With rare events, they are the events, which the interval allows for.
-    """
-    rule = found.measure.rule
-    if ledger.labels is not None or math.isnan(found.low):
-        return found
-    if ledger.dependence is not None or STUDENT not in found.method or found.note:
-        return found
-    if rule is None or not rule.properties().proper:
-        return found
-    table = ledger.table(model)
-    if isinstance(rule, Elementary):
-        others, what = table.forecast >= rule.threshold, "wrong decision"
-        events, which = ~others, ""
-    else:
-        events, others, what = table.forecast <= 0.5, table.forecast >= 0.5, "outcome"
-        which = " that had a forecast of at most 50%"
-    weight = float(table.events[events].sum() + table.non_events[others].sum())
-    squares = float(table.event_squares[events].sum() + table.non_event_squares[others].sum())
-    number = weight**2 / squares if squares > 0.0 else 0.0
-    if number >= FEWEST_HELD:
-        return found
-    return replace(found, note=too_narrow(f"based on {counted(math.floor(number), what)}{which}"))
 
 
 def _with_known_weights(ledger: Ledger, found: Estimate) -> Estimate:
@@ -226,7 +196,7 @@ def _value(ledger: Ledger, model: str, measure: Measure) -> float:
 
 def check_event(ledger: Ledger, measure: Measure, *, drawn: bool = False) -> None:
     """Raise an error for a measure of one event with class probabilities; the skill of classes has no bootstrap."""
-    of_classes = measure.sign is not None if drawn else measure.has_moments
+    of_classes = measure.sign is not None if drawn else measure.takes_classes
     if ledger.labels is not None and not of_classes:
         law = f"{measure.label} needs the forecast of one event; the forecasts are rows of {len(ledger.labels)} classes"
         raise InputValueError(law, hint=demands.EVENT_HINT)

@@ -121,7 +121,7 @@ class Finding:
     >>> import propriety as pr
     >>> ratio = pr.check_calibration([0, 0, 0, 1] * 100, [0.25] * 400, seed=1)[1]
     >>> print(ratio)
-    forecast: observed/expected: 1.00 (0.84 to 1.19), no error found
+    forecast: observed/expected: 1.00 (0.83 to 1.18), no error found
     >>> float(ratio), ratio.verdict
     (1.0, 'no error found')
     """

@@ -120,7 +120,7 @@ def table_words(found: Findings) -> str:
     >>> import propriety as pr
     >>> print(pr.check_calibration([0, 0, 0, 1] * 100, {"a": [0.25] * 400}, seed=1).where(model="a"))
     a  calibration        p = 1                no error found  ·
-    a  observed/expected  1.00 (0.84 to 1.19)  no error found  ·
+    a  observed/expected  1.00 (0.83 to 1.18)  no error found  ·
     a  slope                                   not tested
     a  miscalibration     0 (0 to 0.00130)     no error found  ·
     Note: a, slope: a calibration slope needs forecasts that differ; all are equal.

@@ -12,8 +12,22 @@ from scipy.special import stdtr, stdtrit
 from propriety.inference.cluster_errors import ClusterSums, cluster_errors, effective_number, sums_by_cluster
 from propriety.inference.dependence import Errors, error_of_difference, hac, places_of_groups
 from propriety.inference.estimates import ROUNDING
+from propriety.inference.imagined_groups import others_of
 from propriety.ledger.moments import Moments
 from propriety.result import Floats
+
+
+class Against(NamedTuple):
+    """Difference between each group and all other cases, of shape (groups, models), with its error and a p-value.
+
+    `factor` is that by which correlation inflates the variance of the difference.
+    """
+
+    difference: Floats
+    error: Floats
+    df: Floats
+    p_value: Floats
+    factor: Floats
 
 
 class GroupMeans(NamedTuple):
@@ -24,6 +38,7 @@ class GroupMeans(NamedTuple):
     units: NDArray[np.int64]
     df: Floats
     plain: Floats  # Squared error without the factor for few clusters.
+    factor: Floats  # By how much correlation inflates the variance.
 
     def limits(self, level: float) -> tuple[Floats, Floats]:
         """Return the limits of Student's intervals; NaN for a single unit."""
@@ -41,7 +56,7 @@ def group_means(moments: Moments, by: tuple[str, ...]) -> GroupMeans:
             factor = np.where(groups.n > 1, groups.n / (groups.n - 1.0), np.nan)
             error = np.sqrt(groups.spread[:, :models] * factor[:, None]) / groups.weight[:, None]
         df = np.broadcast_to(np.maximum(groups.n - 1.0, 1.0)[:, None], error.shape)
-        return GroupMeans(mean, error, groups.n, df, error**2 / factor[:, None])
+        return GroupMeans(mean, error, groups.n, df, error**2 / factor[:, None], np.ones_like(error))
     cells = moments.over(*by, moments.dependence)
     _, group = cells.index.only(by)
     with np.errstate(divide="ignore", invalid="ignore"):  # Infinite losses, or a single unit.
@@ -50,14 +65,23 @@ def group_means(moments: Moments, by: tuple[str, ...]) -> GroupMeans:
     if moments.dependence == "period":
         parts = sums / groups.weight[group][:, None]
         error, df = np.stack([hac(parts[own]) for own in places_of_groups(group, len(mean))], axis=1)
-        return GroupMeans(mean, error, units, df, error**2)
+        return GroupMeans(mean, error, units, df, error**2, _inflation(error, groups, models))
     given = ClusterSums(cells.n.astype(np.float64), cells.weight, cells.weight_squares, sums, cells.spread[:, :models])
     found = cluster_errors(given, group, len(mean))
-    return GroupMeans(mean, found.standard_error, units, found.df, found.standard_error**2 / found.factor)
+    inflation = _inflation(found.standard_error, groups, models)
+    return GroupMeans(mean, found.standard_error, units, found.df, found.standard_error**2 / found.factor, inflation)
 
 
-def against_the_rest(moments: Moments, by: tuple[str, ...]) -> tuple[Floats, Floats]:
-    """Return the difference between each group and all other cases, and its p-value, of shape (groups, models).
+def _inflation(error: Floats, groups: Moments, models: int) -> Floats:
+    """Return the squared errors of groups relative to those of independent cases, at least 1."""
+    with np.errstate(divide="ignore", invalid="ignore"):  # Groups of one case, or whose losses are equal.
+        alone = groups.spread[:, :models] * (groups.n / (groups.n - 1.0))[:, None] / groups.weight[:, None] ** 2
+        found: Floats = np.fmax(np.where(alone > 0.0, error**2 / alone, 1.0), 1.0)
+    return found
+
+
+def against_the_rest(moments: Moments, by: tuple[str, ...]) -> Against:
+    """Compare each group with all other cases.
 
     Independent cases are tested by Welch's statistic, clusters and periods by the contribution of each to the
     difference, on either side or on both. The result is NaN if a group contains all cases, or if nothing varies.
@@ -65,7 +89,7 @@ def against_the_rest(moments: Moments, by: tuple[str, ...]) -> tuple[Floats, Flo
     models, groups = len(moments.models), moments.over(*by)
     count = len(groups.n)
     if count == 1:
-        return np.full((1, models), np.nan), np.full((1, models), np.nan)
+        return Against(*np.full((4, 1, models), np.nan), np.ones((1, models)))
     finite = np.isfinite(groups.mean[:, :models])
     weight = groups.weight[:, None]
     centre = np.where(finite, groups.mean[:, :models] * weight, 0.0).sum(axis=0) / np.where(finite, weight, 0.0).sum(
@@ -77,11 +101,12 @@ def against_the_rest(moments: Moments, by: tuple[str, ...]) -> tuple[Floats, Flo
         spread = groups.spread[:, :models] + shift * (
             2.0 * groups.lean[:, :models] + shift * groups.weight_squares[:, None]
         )
-        others = _others(groups.weight)
-        rest = _others(weight * shift) / others[:, None]
+        others = others_of(groups.weight)
+        rest = others_of(weight * shift) / others[:, None]
         difference = shift - rest
+        alone, welch = _welch(groups, spread, lean, rest, others)
         if moments.dependence is None:
-            error, freedom = _welch(groups, spread, lean, rest, others)
+            error, freedom = alone, welch
         elif moments.dependence == "period":
             error, freedom = _across_periods(moments, by, centre, shift, rest, others)
         else:
@@ -90,26 +115,18 @@ def against_the_rest(moments: Moments, by: tuple[str, ...]) -> tuple[Floats, Flo
         p_value = 2.0 * stdtr(freedom, -np.abs(difference) / error)
         flat = ~(error * math.sqrt(moments.units) > noise)
         same = flat & (np.abs(difference) <= noise) & ~np.isnan(error)
+        factor = np.fmax(np.where(alone > 0.0, (error / alone) ** 2, 1.0), 1.0)
     p_value[flat | ~np.isfinite(difference)] = np.nan
     difference[same], p_value[same] = 0.0, 1.0  # Losses that do not vary at all.
-    return difference, p_value
-
-
-def _others(values: Floats) -> Floats:
-    """Return the sum over all other groups, as the sum of those before and after, so that nothing cancels."""
-    none = np.zeros_like(values[:1])
-    before = np.concatenate([none, np.cumsum(values, axis=0)[:-1]])
-    after = np.concatenate([np.cumsum(values[::-1], axis=0)[::-1][1:], none])
-    found: Floats = before + after
-    return found
+    return Against(difference, error, freedom, p_value, factor)
 
 
 def _welch(groups: Moments, spread: Floats, lean: Floats, rest: Floats, others: Floats) -> tuple[Floats, Floats]:
     """Return the error of the difference of two independent means, and Welch's degrees of freedom."""
-    own_n, rest_n = groups.n.astype(np.float64)[:, None], _others(groups.n.astype(np.float64))[:, None]
+    own_n, rest_n = groups.n.astype(np.float64)[:, None], others_of(groups.n.astype(np.float64))[:, None]
     own = groups.spread[:, : spread.shape[1]]
-    squares = _others(groups.weight_squares)[:, None]
-    other = np.maximum(_others(spread) - rest * (2.0 * _others(lean) - rest * squares), 0.0)
+    squares = others_of(groups.weight_squares)[:, None]
+    other = np.maximum(others_of(spread) - rest * (2.0 * others_of(lean) - rest * squares), 0.0)
     first = own * (own_n / (own_n - 1.0)) / groups.weight[:, None] ** 2
     second = other * (rest_n / (rest_n - 1.0)) / others[:, None] ** 2
     total = first + second

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from dataclasses import replace
 from typing import Any
@@ -22,8 +21,9 @@ from propriety.inference.estimates import (
     units_of,
     without_limits,
 )
-from propriety.inference.fitted_outcomes import fitted_error, fitted_error_of_pair
-from propriety.inference.mean_estimates import widened, within_range
+from propriety.inference.imagined import imagined_of_model
+from propriety.inference.limits import DISCOUNT
+from propriety.inference.mean_estimates import within_range
 from propriety.inference.measures.measure import Influence, Measure
 from propriety.ledger.ledger import Ledger
 from propriety.result import Floats
@@ -181,28 +181,29 @@ def _cluster_sums(
     return ClusterSums(n, own, squares, deviation, spread)
 
 
-def estimate_from_influence(ledger: Ledger, model: str, measure: Measure, level: float) -> Estimate:
+def estimate_from_influence(
+    ledger: Ledger, model: str, measure: Measure, level: float, *, imagine: bool = True
+) -> Estimate:
     """Estimate a smooth measure from its influence: from the table, or from correlated or censored cases."""
     table = ledger.table(model)
     cases = None if ledger.dependence is None and ledger.censoring is None else ledger.cases
     value = measure.value(table)
+    if measure.inverse_of is not None and value > 0.0:
+        return _inverse(estimate_from_influence(ledger, model, measure.inverse_of, level, imagine=imagine), measure)
     by_outcome = is_by_outcome(ledger, measure)
-    scale = measure.scale
     periods = math.nan
     of_independent = math.nan if _fixes_rate(ledger) else measure.error_of_independent(table)
-    method = _method_on(ledger, measure, is_fitted=not math.isnan(of_independent))
-    method += ", by outcome" * _fixes_rate(ledger)
+    method = ", by outcome" * _fixes_rate(ledger)
     influence = influence_in(ledger, table, measure)
     if cases is not None and cases.censoring is not None:
         error, df = _error_of_censored(ledger, cases, cases.censoring, model, measure, influence)
-        units, fewest = units_of(ledger), FEWEST
+        units = units_of(ledger)
         method += ", cluster-robust" * (cases.cluster is not None)
         method += ESTIMATED_WEIGHTS * cases.censoring.is_estimated
     elif ledger.dependence is None:
         error, df = errors_of_table(table, influence, by_outcome=by_outcome)
-        error = error if math.isnan(error) else float(np.fmax(error, fitted_error_of(ledger, model, measure)))
         error = error if math.isnan(of_independent) or math.isnan(error) else of_independent
-        units, fewest = table.n, FEWEST_HELD if by_outcome else FEWEST
+        units = table.n
     else:
         if cases is None:
             return without_limits(ledger, measure, value, level)
@@ -212,8 +213,17 @@ def estimate_from_influence(ledger: Ledger, model: str, measure: Measure, level:
         periods = float(periods_worth(cases, parts[None], errors.standard_error)[0])
         # Few clusters estimate their variance poorly, but it is hardly ever less than that of independent cases.
         error = error if math.isnan(of_independent) or math.isnan(error) else max(error, of_independent)
-        units, fewest = units_of(ledger), FEWEST
+        units = units_of(ledger)
         method += ", cluster-robust" if ledger.dependence == "cluster" else f", over {span_of(units):,} periods"
+    asked = measure.imagination(table)
+    discount = DISCOUNT if asked is None else asked.discount
+    factor = factor_of(ledger, model, measure, error)
+    imagined = imagined_of_model(ledger, model, measure, factor) if imagine and math.isfinite(value) else None
+    # Imagined outcomes have the skewness that a logarithm is there for.
+    scale = measure.scale if imagined is None or measure.scale == "logit" else "identity"
+    method = _method_on(ledger, measure, scale, is_fitted=not math.isnan(of_independent)) + method
+    is_held = ledger.dependence is None and ledger.censoring is None and (imagine or by_outcome)
+    fewest = FEWEST_HELD if is_held else FEWEST
     fewest = 0 if measure.of_answers else fewest  # Of right and wrong answers; see `caveat`.
     found = make_estimate(
         ledger,
@@ -227,8 +237,9 @@ def estimate_from_influence(ledger: Ledger, model: str, measure: Measure, level:
         scale=scale,
         fewest=fewest,
         independent_periods=periods,
+        imagined=imagined,
+        discount=discount,
     )
-    found = widened(found, table)
     is_apart = scale == "logit" and (math.isnan(found.low) or value in (0.0, 1.0))
     if is_apart and not math.isnan(found.standard_error):
         equal = "all forecasts are equal, so there is no interval"
@@ -237,6 +248,14 @@ def estimate_from_influence(ledger: Ledger, model: str, measure: Measure, level:
     if not math.isnan(found.low):
         found = replace(found, note="; ".join(filter(None, (measure.caveat(table), found.note))))
     return within_range(found, measure, ledger.classes)
+
+
+def _inverse(found: Estimate, measure: Measure) -> Estimate:
+    """Return the estimate of the inverse of a number above 0."""
+    value = 1.0 / found.value
+    high = 1.0 / found.low if found.low > 0.0 else math.inf if found.low == 0.0 else math.nan
+    error = found.standard_error * value**2
+    return replace(found, value=value, low=1.0 / found.high, high=high, standard_error=error, measure=measure)
 
 
 def _error_of_censored(
@@ -256,30 +275,14 @@ def _error_of_censored(
     return (alone if cases.cluster is None or math.isnan(error) else max(error, alone)), df
 
 
-def fitted_error_of(ledger: Ledger, model: str, measure: Measure) -> float:
-    """Return the error at fitted rates if the ledger fixes the event rate, except for AUC; NaN if it is not known."""
-    if not _fixes_rate(ledger) or measure.by_outcome:
-        return math.nan
+def factor_of(ledger: Ledger, model: str, measure: Measure, error: float) -> float:
+    """Return by how much correlation inflates the variance, from the error of a measure; at least 1."""
+    is_alone = ledger.dependence is None and ledger.censoring is None
+    if is_alone or math.isnan(error) or not measure.has_influence or ledger.labels is not None:
+        return 1.0
     table = ledger.table(model)
-    return fitted_error(table, influence_in(ledger, table, measure))
-
-
-def fitted_errors(ledger: Ledger, measure: Measure) -> Floats | None:
-    """Return the same for all models, then pairs, which need the cases; None if all cases are one sample."""
-    if not _fixes_rate(ledger) or measure.by_outcome:
-        return None
-    errors = [fitted_error_of(ledger, model, measure) for model in ledger.models]
-    tables = {model: ledger.table(model) for model in ledger.models}
-    influences = {model: influence_in(ledger, table, measure) for model, table in tables.items()}
-    cases = ledger.cases
-    for one, other in itertools.combinations(ledger.models, 2):
-        if cases is None:
-            errors.append(math.nan)
-            continue
-        both = replace(cases, forecasts={name: cases.forecasts[name] for name in (one, other)})
-        pair = (tables[one], tables[other]), (influences[one], influences[other])
-        errors.append(fitted_error_of_pair(both, *pair))
-    return np.array(errors)
+    alone = error_of_table(table, measure.influence(table), by_outcome=measure.by_outcome)
+    return max((error / alone) ** 2, 1.0) if alone > 0.0 else 1.0
 
 
 def _fixes_rate(ledger: Ledger) -> bool:
@@ -287,8 +290,8 @@ def _fixes_rate(ledger: Ledger) -> bool:
     return ledger.prevalence is not None and ledger.dependence is None
 
 
-def _method_on(ledger: Ledger, measure: Measure, *, is_fitted: bool) -> str:
+def _method_on(ledger: Ledger, measure: Measure, scale: str, *, is_fitted: bool) -> str:
     is_delong = measure.by_outcome and ledger.censoring is None
     first = "DeLong" if is_delong else "influence function"
     first = "variance of outcomes at the fitted rates" if is_fitted else first
-    return first if measure.scale == "identity" else f"{first}, on the {measure.scale} scale"
+    return first if scale == "identity" else f"{first}, on the {scale} scale"

@@ -10,16 +10,15 @@ import numpy as np
 
 from propriety.inference.cluster_errors import cluster_errors, sums_by_cluster
 from propriety.inference.dependence import check_periods, hac, independent_periods, span_of
-from propriety.inference.estimates import FEWEST_HELD, Estimate, few, make_estimate
-from propriety.inference.few_events import limits_of_rare
+from propriety.inference.estimates import FEWEST, FEWEST_HELD, Estimate, make_estimate
+from propriety.inference.imagined import imagined_of_model
 from propriety.inference.measures.measure import Measure
-from propriety.inference.net_benefit_errors import net_benefit_limits
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.moments import OUTCOME, Moments, moments_of_table
 from propriety.result import Floats
 from propriety.tables.forecast_table import ForecastTable
 
-COUNTS, STUDENT = "normal, one event and one non-event added", "Student's t"
+STUDENT = "Student's t"
 
 
 class MeanErrors(NamedTuple):
@@ -36,15 +35,14 @@ class MeanErrors(NamedTuple):
 
 
 def estimate_from_moments(
-    ledger: Ledger, model: str, measure: Measure, level: float, *, least: float = math.nan
+    ledger: Ledger, model: str, measure: Measure, level: float, *, imagine: bool = True
 ) -> Estimate:
-    """Estimate a mean or a skill score from the moments of the losses of all cases, with an error of at least this."""
+    """Estimate a mean or a skill score from the moments of the losses of all cases."""
     moments = measured_moments(ledger, measure, model)
     place = moments.models.index(model)
     value = float(moments.means[place]) + 0.0
     errors = errors_of_means(moments, by_outcome=ledger.prevalence is not None)
     error, df, inflation, periods = (float(column[place]) for column in errors)
-    error = error if math.isnan(error) or math.isnan(least) else max(error, least)
     dependent = ""
     if moments.dependence == "period":
         span = span_of(moments.units)
@@ -53,7 +51,8 @@ def estimate_from_moments(
         dependent = ", cluster-robust"
     elif ledger.prevalence is not None:
         dependent = ", by outcome"
-    method = f"{'delta method, ' if measure.sign is None else ''}{STUDENT}{dependent}"
+    is_held = imagine and ledger.labels is None and ledger.dependence is None
+    imagined = imagined_of_model(ledger, model, measure, inflation) if imagine and math.isfinite(value) else None
     found = make_estimate(
         ledger,
         measure,
@@ -61,25 +60,13 @@ def estimate_from_moments(
         error,
         df,
         level,
-        method,
+        f"{'delta method, ' if measure.sign is None else ''}{STUDENT}{dependent}",
         units=moments.units,
         inflation=inflation,
+        fewest=FEWEST_HELD if is_held else FEWEST,
         independent_periods=periods,
+        imagined=imagined,
     )
-    if measure.sign is None:  # The limits of rare losses below are those of means.
-        return within_range(found, measure, ledger.classes)
-    counts = None if ledger.prevalence is not None else net_benefit_limits(moments, measure, level)
-    if counts is not None:
-        low, high, error = (float(column[0, place]) for column in counts)
-        note = few(ledger, fewest=FEWEST_HELD)
-        found = replace(found, low=low, high=high, standard_error=error, method=COUNTS, note=note)
-    elif ledger.labels is None and ledger.prevalence is None and not math.isnan(found.low):
-        low, high = (float(limit[place]) for limit in limits_of_rare(moments, errors.inflation, level))
-        if not math.isnan(low):
-            # The distribution of sums of rare events, which needs fewer events.
-            found = replace(found, low=low, high=high, method=f"gamma law of rare events{dependent}")
-            if moments.dependence is None:
-                found = replace(found, note=few(ledger, fewest=FEWEST_HELD))
     return within_range(found, measure, ledger.classes)
 
 

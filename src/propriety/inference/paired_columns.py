@@ -48,13 +48,15 @@ def difference_columns(
     with np.errstate(divide="ignore", invalid="ignore"):
         statistic = np.where(flat, np.nan, difference / error)
     p_value = np.where(flat, np.nan, np.where(none & ~unknown, 1.0, p_value))
-    at_zero = np.where(same, 0.0, np.nan)
+    # Models that decide alike in every case may differ in the next one, if that can be said.
+    foreseen = same & (low < high)
+    low, high = (np.where(foreseen, limit, np.where(same, 0.0, np.where(flat, np.nan, limit))) for limit in (low, high))
     return {
         "model": np.array(models)[one],
         "reference": np.array(models)[other],
         "difference": difference,
-        "low": np.where(flat, at_zero, low),
-        "high": np.where(flat, at_zero, high),
+        "low": low,
+        "high": high,
         "standard_error": np.where(same | (flat & ~np.isnan(error)), 0.0, error),
         "statistic": statistic,
         "df": df,

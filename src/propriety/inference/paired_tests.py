@@ -12,23 +12,29 @@ from propriety import demands
 from propriety.errors import InputValueError
 from propriety.inference.bootstrap import Drawing, draw_from_cases, in_canonical_order, values_of_draws
 from propriety.inference.bootstrap_estimates import UNDEFINED, are_biased, check_percentiles
-from propriety.inference.dependence import Estimates, block_bootstrap, student
-from propriety.inference.estimates import FEWEST, FEWEST_HELD, units_of
-from propriety.inference.few_events import errors_of_even_models, limits_of_rare, rarest
+from propriety.inference.dependence import Errors, Estimates, block_bootstrap, student
+from propriety.inference.estimates import FEWEST, FEWEST_HELD, Estimate, units_of
+from propriety.inference.few_events import rarest
+from propriety.inference.imagined_pairs import law_of_influence, law_of_moments
 from propriety.inference.influence import (
     case_influence,
     errors_of_cases,
     estimate_from_influence,
-    fitted_errors,
     influence_in,
     is_by_outcome,
     periods_worth,
 )
-from propriety.inference.mean_estimates import clipped, errors_of_means, least_limits, measured_moments, parts_in_time
+from propriety.inference.mean_estimates import (
+    errors_of_means,
+    estimate_from_moments,
+    least_limits,
+    measured_moments,
+    parts_in_time,
+)
 from propriety.inference.measures.measure import Measure
-from propriety.inference.net_benefit_errors import difference_errors, net_benefit_limits
+from propriety.inference.pair_limits import PairLaw
 from propriety.ledger.ledger import Ledger
-from propriety.ledger.moments import MANY_EVENTS, Moments, blocks_of_series
+from propriety.ledger.moments import blocks_of_series
 from propriety.result import Floats
 
 NEAR_ONE = 0.9
@@ -52,8 +58,8 @@ class Paired(NamedTuple):
         The largest factor by which correlation inflates the variance of a difference.
     fewest : int
         Number of events and non-events that the intervals need.
-    allowed : bool
-        Whether some interval was widened because the sum of differences is skewed, as with few events.
+    imagined : bool
+        Whether outcomes that were not seen are imagined.
     independent_periods : float
         The smallest number of independent periods that would give a difference its error; NaN if not known.
     """
@@ -64,94 +70,71 @@ class Paired(NamedTuple):
     untested: str = ""
     inflation: float = 1.0
     fewest: int = FEWEST
-    allowed: bool = False
+    imagined: bool = False
     independent_periods: float = math.nan
 
 
 def paired_by_moments(
-    ledger: Ledger, measure: Measure, method: str, horizon: int | None, level: float, drawing: Drawing
+    ledger: Ledger,
+    measure: Measure,
+    method: str,
+    horizon: int | None,
+    level: float,
+    drawing: Drawing,
+    *,
+    imagine: bool,
 ) -> Paired:
     """Compare means, or skill, by the moments of the losses and of their differences."""
     moments = measured_moments(ledger, measure)
-    values, units = moments.means, moments.units
-    if np.isnan(values[: len(ledger.models)]).any():
+    values, units, models = moments.means, moments.units, len(ledger.models)
+    if np.isnan(values[:models]).any():
         raise InputValueError(demands.numbers_as_losses(measure.rule))
     fixed = ledger.prevalence is not None
     errors = errors_of_means(moments, horizon, by_outcome=fixed)
-    errors = errors._replace(standard_error=_at_least(errors.standard_error, fitted_errors(ledger, measure)))
-    pairs = np.arange(len(values)) >= len(ledger.models)
-    inflation = float(np.fmax.reduce(errors.inflation[pairs]))
-    periods = float(np.fmin.reduce(errors.independent_periods[pairs]))
-    counts = None if fixed or rarest(moments) == 0 else difference_errors(moments, measure)
-    if counts is not None:
-        own = errors.standard_error[pairs]  # 0 for pairs that make the same decisions, which are reported as the same.
-        both = np.append(errors.standard_error[~pairs], np.where(own > 0.0, counts, own))
-        errors = errors._replace(standard_error=both)
-    widened, untested = errors.standard_error, ""
+    inflation = float(np.fmax.reduce(errors.inflation[models:]))
+    periods = float(np.fmin.reduce(errors.independent_periods[models:]))
     if units > 1 and rarest(moments) == 0:
-        untested = "all outcomes are the same"
-    elif units > 1 and ledger.labels is None and not fixed and counts is None:
-        widened = errors_of_even_models(moments, values, *errors[:3])
-        if rarest(moments) >= MANY_EVENTS:
-            widened = np.where(np.isnan(widened), errors.standard_error, widened)
-        elif np.isnan(widened[pairs & ~np.isnan(errors.standard_error)]).any():
-            untested = "the ledger lacks the moments that tests with few events need: condense these cases separately"
-    if untested:
         same = np.where(errors.standard_error > 0.0, np.nan, errors.standard_error)
-        return untested_pairs(values, units, untested, same)
+        return untested_pairs(values, units, "all outcomes are the same", same)
     if method == "block bootstrap":
         parts = parts_in_time(moments)
-        drawn = block_bootstrap(values, parts, level=level, n_resamples=drawing.n_resamples, seed=drawing.seed)
-        with np.errstate(divide="ignore", invalid="ignore"):  # The caller handles values that never vary.
-            factor = np.where(errors.standard_error > 0.0, widened / errors.standard_error, 1.0)
-        found = _widened(values, drawn, factor, errors.df)
+        found = block_bootstrap(values, parts, level=level, n_resamples=drawing.n_resamples, seed=drawing.seed)
     else:
-        found = student(values, widened, errors.df, level)
-    if ledger.labels is None and not fixed and measure.sign is not None:
-        found = _with_limits_of_models(found, moments, measure, errors.inflation, level)
-    low, high = clipped(found.low, found.high, values, measure, ledger.classes)
-    found = found._replace(low=np.where(pairs, found.low, low), high=np.where(pairs, found.high, high))
-    allowed = bool((widened > errors.standard_error)[pairs].any())
-    held = ledger.labels is None and ledger.dependence is None
-    fewest = FEWEST_HELD if held else FEWEST
-    return Paired(values, found, units, "", inflation, fewest, allowed, independent_periods=periods)
+        found = student(values, errors.standard_error, errors.df, level)
+    imagine = imagine and ledger.labels is None
+    if imagine:
+        both = Errors(errors.standard_error, errors.df)
+        tables = [ledger.table(model) for model in ledger.models]
+        found = _by_law(found, law_of_moments(moments, both, measure, tables, by_outcome=fixed), models, level)
+    own = [estimate_from_moments(ledger, one, measure, level, imagine=imagine) for one in ledger.models]
+    fewest = FEWEST_HELD if imagine and ledger.dependence is None else FEWEST
+    both = _with_own_limits(found, own)
+    return Paired(values, both, units, "", inflation, fewest, imagined=imagine, independent_periods=periods)
 
 
-def _with_limits_of_models(
-    found: Estimates, moments: Moments, measure: Measure, inflation: Floats, level: float
-) -> Estimates:
-    """Replace the limits of single models by those that hold for few decisions or rare events, as `estimate` does."""
-    pairs = np.arange(len(found.low)) >= len(moments.models)
-    counts = net_benefit_limits(moments, measure, level)
-    if counts is not None:
-        given = (found.low, found.high, found.standard_error)
-        low, high, error = (np.append(own[0], both[pairs]) for own, both in zip(counts, given, strict=True))
-        return found._replace(low=low, high=high, standard_error=error)
-    limits = limits_of_rare(moments, inflation, level)
-    low, high = (np.where(pairs | np.isnan(own), given, own) for own, given in zip(limits, found[2:4], strict=True))
-    return found._replace(low=low, high=high)
+def _by_law(found: Estimates, law: PairLaw | None, models: int, level: float) -> Estimates:
+    """Replace limits and p-values of differences by those that allow for outcomes not seen."""
+    if law is None:
+        return found
+    low, high = law.limits(level)
+    columns = {"low": low, "high": high, "p_value": law.p_value()}
+    known = np.isfinite(low) & np.isfinite(high)
+    replaced = {
+        name: np.append(getattr(found, name)[:models], np.where(known, column, getattr(found, name)[models:]))
+        for name, column in columns.items()
+    }
+    return found._replace(**replaced)
 
 
-def _widened(values: Floats, found: Estimates, factor: Floats, df: Floats) -> Estimates:
-    """Widen the intervals of draws to allow for few events, with the corresponding p-value."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        low, high = (values + (limit - values) * factor for limit in (found.low, found.high))
-        p_value = np.where(
-            factor > 1.0, student(values, found.standard_error * factor, df, 0.95).p_value, found.p_value
-        )
-    return found._replace(
-        standard_error=found.standard_error * factor, low=low, high=high, p_value=np.fmax(p_value, found.p_value)
-    )
-
-
-def paired_by_influence(ledger: Ledger, measure: Measure, level: float) -> Paired:
+def paired_by_influence(ledger: Ledger, measure: Measure, level: float, *, imagine: bool) -> Paired:
     """Compare a smooth measure by the influence of each case on the difference."""
     cases = ledger.cases
     tables = [ledger.table(model) for model in ledger.models]
     values = _with_differences(np.array([measure.value(table) for table in tables]))
     if cases is None:
         unknown = untested_pairs(values, units_of(ledger), f"a test of this measure needs {ledger.where_cases_are}")
-        return unknown._replace(found=_with_own_limits(unknown.found, ledger, measure, level))
+        own = [estimate_from_influence(ledger, model, measure, level) for model in ledger.models]
+        return unknown._replace(found=_with_own_limits(unknown.found, own))
     parts = np.stack(
         [
             case_influence(cases, model, table, influence_in(ledger, table, measure))
@@ -164,18 +147,23 @@ def paired_by_influence(ledger: Ledger, measure: Measure, level: float) -> Paire
         errors = errors_of_cases(cases, block, by_outcome=by_outcome)
         found.append((*errors, periods_worth(cases, block, errors.standard_error)))
     error, df, periods = (np.concatenate(column) for column in zip(*found, strict=True))
-    error = _at_least(error, fitted_errors(ledger, measure))
-    if ledger.dependence is None:
-        error = np.where(error > 0.0, np.hypot(error, measure.added_error(tables[0])), error)
     units = units_of(ledger)
     if np.isnan(error).all() and units > 1 and np.isfinite(values).all():
         return untested_pairs(values, units, "a single event or non-event has no spread")
-    both = _with_own_limits(student(values, error, df, level), ledger, measure, level)
-    fewest = FEWEST_HELD if by_outcome and ledger.dependence is None else FEWEST
+    own = [estimate_from_influence(ledger, model, measure, level, imagine=imagine) for model in ledger.models]
+    both = student(values, error, df, level)
+    # Two areas near 1 depend on more than forecasts foresee; see the note below.
+    imagine = imagine and not measure.by_outcome
+    if imagine:
+        law = law_of_influence(ledger, parts, Errors(error, df), values, measure, by_outcome=by_outcome)
+        both = _by_law(both, law, len(tables), level)
+    both = _with_own_limits(both, own)
+    is_held = (imagine or by_outcome) and ledger.dependence is None and ledger.censoring is None
+    fewest = FEWEST_HELD if is_held else FEWEST
     if measure.by_outcome:
         fewest = max(fewest, _fewest_of_areas(float(values[: len(tables)].max())))
     periods_of_pairs = float(np.fmin.reduce(periods[len(tables) :]))
-    return Paired(values, both, units, fewest=fewest, independent_periods=periods_of_pairs)
+    return Paired(values, both, units, fewest=fewest, imagined=imagine, independent_periods=periods_of_pairs)
 
 
 def _fewest_of_areas(largest: float) -> int:
@@ -188,19 +176,13 @@ def _fewest_of_areas(largest: float) -> int:
     return max(FEWEST, math.ceil(1.0 / max(1.0 - largest, FINEST)))
 
 
-def _with_own_limits(found: Estimates, ledger: Ledger, measure: Measure, level: float) -> Estimates:
-    """Replace the errors and limits of single models by those of `estimate`, on the scale of the measure."""
-    own = [estimate_from_influence(ledger, model, measure, level) for model in ledger.models]
+def _with_own_limits(found: Estimates, own: list[Estimate]) -> Estimates:
+    """Replace the errors and limits of single models by those of `estimate`."""
     low, high, error = (
         np.append([getattr(one, name) for one in own], getattr(found, name)[len(own) :])
         for name in ("low", "high", "standard_error")
     )
     return found._replace(low=low, high=high, standard_error=error)
-
-
-def _at_least(error: Floats, least: Floats | None) -> Floats:
-    """Return errors of at least those at fitted rates, if these are known; an error of 0 stays."""
-    return error if least is None else np.where(error > 0.0, np.fmax(error, least), error)
 
 
 def paired_by_bootstrap(ledger: Ledger, measure: Measure, level: float, drawing: Drawing) -> Paired:

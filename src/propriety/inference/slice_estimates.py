@@ -15,7 +15,9 @@ from propriety.inference.bootstrap import Drawing
 from propriety.inference.dependence import Errors, error_of_difference, student, sums_of_units
 from propriety.inference.estimates import INDEPENDENT, ROUNDING, Estimate
 from propriety.inference.estimation import estimate_of
-from propriety.inference.influence import case_influence, errors_of_cases, influence_in, is_by_outcome
+from propriety.inference.imagined import imagined_of_model
+from propriety.inference.influence import case_influence, errors_of_cases, factor_of, influence_in, is_by_outcome
+from propriety.inference.limits import DISCOUNT, imagined_p_value
 from propriety.inference.mean_estimates import errors_of_means, measured_moments
 from propriety.inference.measures.measure import Measure
 from propriety.inference.slice_table import ACROSS, MANY, NO_INTERVAL
@@ -88,6 +90,7 @@ def estimate_groups(
                 note[at] = drawn_apart
             else:
                 note[at] = NO_INTERVAL
+            p_value[at] = _with_imagined(p_value[at], (own, rest), measure, model, (found, against))
     return GroupEstimates(value, low, high, difference, p_value, note, overall)
 
 
@@ -159,6 +162,23 @@ def _p_value(one: Estimate, other: Estimate) -> float:
     gap, scales = _scaled(one, other)
     errors = (own.standard_error / scale for own, scale in zip((one, other), scales, strict=True))
     return float(2.0 * ndtr(-abs(gap) / math.hypot(*errors)))
+
+
+def _with_imagined(
+    p_value: float, sides: tuple[Ledger, Ledger], measure: Measure, model: str, found: tuple[Estimate, Estimate]
+) -> float:
+    """Return the larger of a p-value and that by imagined outcomes, if there are any."""
+    imagined = []
+    for side, estimate in zip(sides, found, strict=True):
+        measured = as_measured(side, measure, model)
+        one = imagined_of_model(measured, model, measure, factor_of(measured, model, measure, estimate.standard_error))
+        if one is None or math.isnan(p_value) or not math.isfinite(float(one.third)):
+            return p_value
+        imagined.append(one)
+    difference = np.array(found[0].value - found[1].value)
+    asked = measure.imagination(sides[0].table(model)) if sides[0].labels is None else None
+    discount = DISCOUNT if asked is None else asked.discount
+    return float(np.fmax(p_value, imagined_p_value(difference, imagined[0].minus(imagined[1]), discount=discount)))
 
 
 def _scaled(one: Estimate, other: Estimate) -> tuple[float, tuple[float, float]]:

@@ -19,12 +19,13 @@ from propriety.inference.estimates import censoring_note
 from propriety.inference.estimation import check_event
 from propriety.inference.group_counts import FEW_OTHERS, approximate, counts_of_groups, others_of
 from propriety.inference.group_tests import against_the_rest, group_means
-from propriety.inference.mean_estimates import measured_moments
+from propriety.inference.imagined_groups import Sides, imagined_of_groups
+from propriety.inference.limits import hull, imagined_limits, imagined_p_value
+from propriety.inference.mean_estimates import clipped, measured_moments
 from propriety.inference.measures.measure import Measure
 from propriety.inference.measures.of_means import MeanScore, NetBenefit
 from propriety.inference.measures.parts import IntegratedCalibrationIndex
 from propriety.inference.measures.reading import AnyMeasure, read_measure
-from propriety.inference.net_benefit_errors import net_benefit_limits
 from propriety.inference.part_estimates import ONLY_INDEPENDENT
 from propriety.inference.slice_estimates import count_answers, estimate_groups
 from propriety.inference.slice_table import INFINITE, Slices, group_names, holm_in_family, stacked_slices
@@ -175,8 +176,7 @@ def slices_of(
         few = counts.too_few(outcomes, smallest)
     if measure.sign is not None:
         moments = measured_moments(ledger, measure)
-        value, low, high = _means(moments, measure, by, level)
-        difference, p_value = against_the_rest(moments, by)
+        value, low, high, difference, p_value = _tested(ledger, moments, measure, by, counts.entry, level)
         overall, why = moments.means[: len(ledger.models)], np.full(value.shape, "", dtype=object)
     else:
         untested = np.empty((len(few), len(ledger.models)), dtype=bool)
@@ -203,7 +203,7 @@ def slices_of(
     notes = np.where(notes == "", why.astype(np.str_), notes)
     columns |= {"p_value": p_value, "note": notes, "in_family": np.broadcast_to(large, p_value.shape)}
     if binary:
-        columns |= _beside(ledger, by, thresholds, level, by_outcome)
+        columns |= _beside(ledger, by, counts.entry, thresholds, level, by_outcome)
         columns["miscalibration"] = _miscalibrations(ledger, measure, by_outcome[:, 0], counts.entry)
     flat = {name: column.T.ravel() for name, column in columns.items()}
     models, groups = len(ledger.models), len(counts.index)
@@ -241,16 +241,50 @@ def rules_of_slices(measure: Measure, thresholds: Thresholds | None, *, binary: 
     return [*rules, Excess(), *([] if thresholds is None else [NetBenefit(thresholds).rule])]
 
 
-def _means(moments: Moments, measure: Measure, by: tuple[str, ...], level: float) -> tuple[Floats, Floats, Floats]:
-    """Return the means of groups and their limits, of shape (groups, models)."""
-    counts = net_benefit_limits(moments, measure, level, by)
+def _tested(
+    ledger: Ledger, moments: Moments, measure: Measure, by: tuple[str, ...], entry: NDArray[np.intp], level: float
+) -> tuple[Floats, ...]:
+    """Return the means of groups, their limits, the differences from all other cases and their p-values."""
+    against = against_the_rest(moments, by)
+    value, low, high, sides = _means(ledger, moments, measure, by, entry, level, against.factor)
+    p_value = against.p_value
+    if sides is not None:
+        df = np.inf if moments.dependence is None else against.df
+        imagined = imagined_p_value(against.difference, sides.own.minus(sides.rest), df)
+        p_value = np.where(np.isnan(p_value), np.nan, np.fmax(p_value, imagined))
+    return value, low, high, against.difference, p_value
+
+
+def _means(
+    ledger: Ledger,
+    moments: Moments,
+    measure: Measure,
+    by: tuple[str, ...],
+    entry: NDArray[np.intp],
+    level: float,
+    difference: Floats | float = 1.0,
+) -> tuple[Floats, Floats, Floats, Sides | None]:
+    """Return the means of groups and their limits, of shape (groups, models), and what is imagined of them."""
     means = group_means(moments, by)
-    low, high = means.limits(level) if counts is None else counts[:2]
-    return means.mean, low, high
+    both = np.broadcast_to(difference, means.factor.shape)
+    sides = imagined_of_groups(ledger, measure, entry, means.factor, both)
+    limits = means.limits(level)
+    if sides is None:
+        return means.mean, *limits, None
+    df = np.inf if moments.dependence is None else means.df
+    low, high = hull(limits, imagined_limits(means.mean, sides.own, df, level))
+    known = means.units[:, None] > 1
+    low, high = clipped(low, high, means.mean, measure, ledger.classes)
+    return means.mean, np.where(known, low, np.nan), np.where(known, high, np.nan), sides
 
 
 def _beside(
-    ledger: Ledger, by: tuple[str, ...], thresholds: Thresholds | None, level: float, few: Names
+    ledger: Ledger,
+    by: tuple[str, ...],
+    entry: NDArray[np.intp],
+    thresholds: Thresholds | None,
+    level: float,
+    few: Names,
 ) -> dict[str, Floats]:
     """Return the other numbers of groups: calibration, and the net benefit at the thresholds."""
     untested = few != ""
@@ -259,7 +293,7 @@ def _beside(
     if thresholds is not None:
         wanted.append(("net_benefit", NetBenefit(thresholds)))  # type: ignore[arg-type]  # a mean, too
     for name, mean in wanted:
-        value, low, high = _means(measured_moments(ledger, mean), mean, by, level)
+        value, low, high, _ = _means(ledger, measured_moments(ledger, mean), mean, by, entry, level)
         columns |= {name: value + 0.0, f"{name}_low": np.where(untested, np.nan, low)}
         columns |= {f"{name}_high": np.where(untested, np.nan, high)}
     return columns

@@ -46,7 +46,7 @@ def pair_sums_of_cases(
         for pair, (one, other) in enumerate(pairs):
             with np.errstate(all="ignore"):  # Infinite losses, and models that do not differ.
                 sides = fails[one] - fails[other], happens[one] - happens[other]
-                found = _of_pair((forecasts[one], forecasts[other]), sides, event, powers, total)
+                found = sums_of_pair((forecasts[one], forecasts[other]), sides, event, powers, total)
             for column, sums in zip((imagined, cubes, differ), found, strict=True):
                 with np.errstate(invalid="ignore"):  # Infinite losses.
                     column[present, pair] += sums
@@ -89,7 +89,7 @@ def _powers(weight: Floats | None, counts: NDArray[np.int64] | None) -> Powers:
     return [None] if weight is None else [weight, weight * weight, weight * weight * weight]
 
 
-def _of_pair(
+def sums_of_pair(
     forecasts: tuple[Floats, Floats],
     sides: tuple[Floats, Floats],
     event: NDArray[np.bool_],
@@ -98,12 +98,7 @@ def _of_pair(
 ) -> tuple[Floats, Floats, Floats]:
     """Return the imagined sums, the cubes and the number of cases that differ, in each cell."""
     fails, happens = sides
-    gap = happens - fails
-    chance = -fails / gap
-    undecided = gap == 0.0
-    if undecided.any():
-        np.copyto(chance, 0.5 * (forecasts[0] + forecasts[1]), where=undecided)
-    chance = np.minimum(np.maximum(chance, np.minimum(*forecasts)), np.maximum(*forecasts))
+    chance = even_chance(forecasts, sides)
     chances = 1.0 - chance, chance
     draws = [*zip(sides, chances, strict=True)]
     if not all(own.min() > -LARGEST_LOSS and own.max() < LARGEST_LOSS for own in sides):
@@ -118,6 +113,28 @@ def _of_pair(
     for _ in range(3):
         columns.append(columns[-1] * observed)
     return np.stack(imagined, axis=1), np.stack([total(one) for one in columns], axis=1), total(differ)
+
+
+def even_chance(forecasts: tuple[Floats, Floats], sides: tuple[Floats, Floats]) -> Floats:
+    """Return the probability of the event at which a case favours neither forecast, and no farther than either.
+
+    Examples
+    --------
+    The Brier scores of 10% and 30% are equal if the event has 20%:
+
+    >>> one, other = np.array([0.1]), np.array([0.3])
+    >>> even_chance((one, other), (one**2 - other**2, (1 - one) ** 2 - (1 - other) ** 2)).round(6)
+    array([0.2])
+    """
+    fails, happens = sides
+    gap = happens - fails
+    with np.errstate(all="ignore"):  # Infinite losses, and models that do not differ.
+        chance = -fails / gap
+    undecided = gap == 0.0
+    if undecided.any():
+        np.copyto(chance, 0.5 * (forecasts[0] + forecasts[1]), where=undecided)
+    found: Floats = np.minimum(np.maximum(chance, np.minimum(*forecasts)), np.maximum(*forecasts))
+    return found
 
 
 def _imagined(loss: Floats, chance: Floats, powers: Powers, total: Total) -> Floats:

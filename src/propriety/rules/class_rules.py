@@ -153,6 +153,11 @@ class Misclassification(BinaryRule, ClassRule):
     name: ClassVar[str] = "misclassification"
     label: ClassVar[str] = "misclassification rate"
 
+    @property
+    def changes_between(self) -> tuple[float, float]:
+        """One half, beyond which all forecasts have one loss."""
+        return 0.5, 0.5
+
     def properties(self, classes: int | None = None) -> Properties:
         """Return the claims: proper and superior."""
         del classes

@@ -373,6 +373,11 @@ class _Bounded(BinaryRule):
         if self.normalize not in ("regret", "width", "none"):
             raise InputValueError('must be "regret", "width" or "none"', argument="normalize", got=self.normalize)
 
+    @property
+    def changes_between(self) -> tuple[float, float]:
+        """The thresholds, beyond which all forecasts have one loss."""
+        return self.low, self.high
+
     @abstractmethod
     def weight(self) -> IntervalWeight:
         """Return the weight on thresholds that defines the rule."""
@@ -576,6 +581,11 @@ class Elementary(BinaryRule):
 
     def __post_init__(self) -> None:
         checks.number(self.threshold, "threshold", above=0.0, below=1.0)
+
+    @property
+    def changes_between(self) -> tuple[float, float]:
+        """The threshold, beyond which all forecasts have one loss."""
+        return self.threshold, self.threshold
 
     def properties(self, classes: int | None = None) -> Properties:
         """Return the claims: proper, but not strictly, because only the side of the threshold matters."""

@@ -56,6 +56,11 @@ class NetLoss(BinaryRule):
     def __post_init__(self) -> None:
         checks.number(self.threshold, "threshold", above=0.0, below=1.0)
 
+    @property
+    def changes_between(self) -> tuple[float, float]:
+        """The threshold, beyond which all forecasts have one loss."""
+        return self.threshold, self.threshold
+
     def loss(self, p: Column, *, event: bool, ops: Operations = NUMPY) -> Column:
         """Return the cost of acting if the forecast reaches the threshold, else 0."""
         cost = -1.0 if event else self.threshold / (1.0 - self.threshold)
@@ -85,6 +90,11 @@ class MeanNetLoss(BinaryRule):
 
     def __post_init__(self) -> None:
         self._forgone()  # This checks the thresholds.
+
+    @property
+    def changes_between(self) -> tuple[float, float]:
+        """The thresholds, beyond which all forecasts have one loss."""
+        return self.low, self.high
 
     def loss(self, p: Column, *, event: bool, ops: Operations = NUMPY) -> Column:
         """Return the mean cost of acting over the thresholds that the forecast reaches."""

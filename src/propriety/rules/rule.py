@@ -138,6 +138,11 @@ class BinaryRule(Rule):
     def loss(self, p: Column, *, event: bool, ops: Operations = NUMPY) -> Column:
         """Return the loss of the forecast `p` if the event happens, or if it does not."""
 
+    @property
+    def changes_between(self) -> tuple[float, float] | None:
+        """The forecasts between which alone the loss changes, equal for one threshold; None if everywhere."""
+        return None
+
     def __init_subclass__(cls, **options: Any) -> None:
         """Drop an inherited `case_loss` if a subclass defines its own `loss`."""
         super().__init_subclass__(**options)

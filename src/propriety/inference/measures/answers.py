@@ -11,8 +11,8 @@ from scipy.special import betainc
 from propriety import checks
 from propriety.calibration.bands import rate_limits
 from propriety.diagnostics.retention import Answers, answers_of
-from propriety.inference.estimates import FEWEST, counted, too_narrow
-from propriety.inference.measures.measure import HALF, Influence, Measure
+from propriety.inference.estimates import FEWEST_HELD, counted, too_narrow
+from propriety.inference.measures.measure import HALF, Imagination, Influence, Measure
 from propriety.result import Floats
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.pooling import running_sum
@@ -38,7 +38,7 @@ class _OfAnswers(Measure):
         shares = {"wrong answer": answers.error_rate, "right answer": 1.0 - answers.error_rate}
         # With weights, the table does not say how many answers are wrong; the effective number of cases is known.
         numbers = {name: round(share * table.effective_n) for name, share in shares.items()}
-        few = [counted(number, name) for name, number in numbers.items() if number < FEWEST]
+        few = [counted(number, name) for name, number in numbers.items() if number < FEWEST_HELD]
         return too_narrow(f"based on {' and '.join(few)}") if few else ""
 
 
@@ -74,6 +74,11 @@ class Accuracy(_OfAnswers):
     def value(self, table: ForecastTable) -> float:
         """Return the share."""
         return 1.0 - self._answers(table).error_rate
+
+    def imagination(self, table: ForecastTable) -> Imagination:
+        """Return what one case near the threshold can change."""
+        del table
+        return Imagination(edge=1.0)
 
     def influence(self, table: ForecastTable) -> Influence:
         """Return whether an answer is right, less the accuracy."""

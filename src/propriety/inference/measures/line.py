@@ -13,7 +13,7 @@ from scipy.special import expit, logit
 from propriety.calibration.calibration_test import log_weight_ratio, weighted_variance
 from propriety.calibration.logistic import CoxLine, cox_line
 from propriety.errors import UNDEFINED, InputValueError
-from propriety.inference.measures.measure import Influence, Measure
+from propriety.inference.measures.measure import Imagination, Influence, Measure
 from propriety.result import Floats
 from propriety.tables.forecast_table import ForecastTable
 
@@ -65,6 +65,10 @@ class CalibrationIntercept(_OfLine):
         """Return the score of the fit divided by its information."""
         return _influence(table, slope=False)
 
+    def imagination(self, table: ForecastTable) -> Imagination:
+        """Return the fitted rates; the skewness of a canonical parameter is -2 times that of its influence."""
+        return Imagination(rate=_fitted(table, slope=False)[0], skew=-2.0)
+
     def error_of_independent(self, table: ForecastTable, variance_of: VarianceOf | None = None) -> float:
         """Return the standard error, from the variance of outcomes at the fitted rates."""
         return _error(table, variance_of, slope=False)
@@ -98,6 +102,10 @@ class CalibrationSlope(_OfLine):
     def influence(self, table: ForecastTable) -> Influence:
         """Return the score of the fit divided by its information."""
         return _influence(table, slope=True)
+
+    def imagination(self, table: ForecastTable) -> None:
+        """Return nothing: its error is that at the fitted rates already, and few events hardly skew it."""
+        del table
 
     def error_of_independent(self, table: ForecastTable, variance_of: VarianceOf | None = None) -> float:
         """Return the standard error, from the variance of outcomes at the fitted rates."""

@@ -47,6 +47,30 @@ class Influence(NamedTuple):
     non_event: Floats
 
 
+class Imagination(NamedTuple):
+    """How outcomes that have not been seen are imagined for the limits of a measure.
+
+    Parameters
+    ----------
+    rate : ndarray of shape (rows,), optional
+        Probability of the event in each row of the table; by default the forecast.
+    skew : float
+        Factor of the third moment, for a number that is no mean.
+    discount : float
+        How little a jump counts that was neither seen nor foreseen; 0 if it counts in full.
+    edge : float
+        For a measure at a threshold, the product of what one case near it can gain with the event and without it.
+    differing : float, optional
+        Number of cases that count; by default all.
+    """
+
+    rate: Floats | None = None
+    skew: float = 1.0
+    discount: float = 0.2
+    edge: float = 0.0
+    differing: float = math.inf
+
+
 class Measure:
     """A number computed from a forecast table. Your own measure sets `key` and `value`; all else has a default.
 
@@ -101,7 +125,10 @@ class Measure:
     of_answers: bool = False
     threshold: float = HALF  # Of answers to forecasts of one event: the probability from which it is the event.
     by_outcome: bool = False
+    takes_classes: bool = False  # Whether it is defined for class probabilities as they are.
+    adds_pairs: bool = True  # Whether moments of `rule` also give the sums that differences of models need.
     instead: Measure | None = None
+    inverse_of: Measure | None = None  # The number of which this is the inverse, as are its limits.
 
     # Which of the optional methods a class defines.
     has_influence: ClassVar[bool] = False
@@ -153,6 +180,11 @@ class Measure:
         del classes
         return self.range
 
+    def imagination(self, table: ForecastTable) -> Imagination | None:
+        """Return how outcomes that have not been seen are imagined for its limits; None if they are not."""
+        del table
+        return Imagination()
+
     def least_limits(self, table: ForecastTable, value: float, level: float) -> tuple[float, float]:
         """Return limits that an interval contains at least; NaN if there are none."""
         del table, value, level
@@ -162,11 +194,6 @@ class Measure:
         """Return the standard error for independent cases, if it is not that of the influence; NaN if it is."""
         del table, variance_of
         return math.nan
-
-    def added_error(self, table: ForecastTable) -> float:
-        """Return the error that a case more, on which two models differ, adds to their difference."""
-        del table
-        return 0.0
 
     def caveat(self, table: ForecastTable) -> str:
         """Say why an interval may not be reliable; "" if it is."""

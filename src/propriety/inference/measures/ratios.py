@@ -6,12 +6,11 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtri
 
 from propriety import checks
 from propriety.decisions.expected_cost import counts_at
 from propriety.errors import InputValueError
-from propriety.inference.measures.measure import Influence, Measure
+from propriety.inference.measures.measure import Imagination, Influence, Measure
 from propriety.rules.families import Log
 from propriety.rules.scoring import mean_score
 from propriety.tables.forecast_table import ForecastTable
@@ -68,6 +67,7 @@ class PredictedActual(Measure):
 
     key = "predicted_actual"
     label = "predicted/actual"
+    inverse_of = ObservedExpected()
     higher_is_better = False
     ideal = 1.0
     scale = "log"
@@ -126,28 +126,11 @@ class StandardizedNetBenefit(Measure):
         odds = self.thresholds / (1.0 - self.thresholds)
         return float(counts.true_positives[0] - odds * counts.false_positives[0]) / events
 
-    def least_limits(self, table: ForecastTable, value: float, level: float) -> tuple[float, float]:
-        """Return limits with one more event acted on, one more missed, and one more non-event acted on.
-
-        The reason is that of `limits_of_net_benefit`; the missed event matters if hardly any event is missed.
-        """
+    def imagination(self, table: ForecastTable) -> Imagination:
+        """Return what a case at the threshold can change, and how many cases are acted on."""
         odds = self.thresholds / (1.0 - self.thresholds)
-        deviations = self.influence(table)
-        added = np.array([1.0 - value, -value, -odds]) / table.event_rate
-        squares = float(table.events @ deviations.event**2 + table.non_events @ deviations.non_event**2) / table.weight
-        n = table.effective_n
-        more = n + 3.0
-        centre = float(added.sum()) / more
-        error = math.sqrt(max((n * squares + float(added @ added)) / more - centre**2, 0.0) / more)
-        margin = float(ndtri((1.0 + level) / 2.0)) * error
-        return value + centre - margin, value + centre + margin
-
-    def added_error(self, table: ForecastTable) -> float:
-        """Return the error that an event and a non-event more, on which the decisions differ, add to a difference.
-
-        As in `error_of_difference` for net benefit, so that the error is large enough if hardly any decision differs.
-        """
-        return math.hypot(1.0, self.thresholds / (1.0 - self.thresholds)) / (table.event_rate * table.effective_n)
+        acted = float(table.weights[table.forecast >= self.thresholds].sum()) / table.weight * table.n
+        return Imagination(edge=odds / table.event_rate**2, differing=acted)
 
     def influence(self, table: ForecastTable) -> Influence:
         """Return the derivative of the ratio of two means."""
@@ -195,8 +178,11 @@ class NormalizedEntropy(Measure):
             log_rate, log_other = _log_rates(table)
             event = (-np.log(table.forecast) + ratio * log_rate) / entropy
             non_event = (-np.log1p(-table.forecast) + ratio * log_other) / entropy
-        # What did not happen has no weight, even if it would be infinite.
-        return Influence(np.where(table.events > 0.0, event, 0.0), np.where(table.non_events > 0.0, non_event, 0.0))
+        # What did not happen has no weight, and what cannot happen is not imagined, even if it would be infinite.
+        return Influence(
+            np.where(np.isfinite(event) | (table.events > 0.0), event, 0.0),
+            np.where(np.isfinite(non_event) | (table.non_events > 0.0), non_event, 0.0),
+        )
 
 
 def _entropy(table: ForecastTable) -> float:

@@ -8,16 +8,18 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import chdtri, chndtr, chndtrinc, logit, ndtr, ndtri, stdtr
+from scipy.special import chdtri, chndtr, chndtrinc, logit, ndtr, ndtri
 
 from propriety.calibration.calibration_test import LINE_SHARE, calibration_test
-from propriety.decisions.benefit_cells import error_of_difference
 from propriety.errors import InputTypeError, InputValueError
-from propriety.inference.few_events import widened_errors
-from propriety.inference.measures.measure import Influence, Measure
+from propriety.inference.imagined import Totals
+from propriety.inference.imagined_pairs import pair_law
+from propriety.inference.measures.measure import Imagination, Influence, Measure
+from propriety.inference.pair_limits import Seen
+from propriety.ledger.case_pair_sums import even_chance
+from propriety.ledger.pair_sums import POWERS
 from propriety.products.planning.anticipated_cases import AnticipatedCases
 from propriety.result import Floats
-from propriety.rules.functions import NetLoss
 from propriety.rules.rule import binary_rule
 from propriety.tables.forecast_table import ForecastTable
 
@@ -227,15 +229,17 @@ class _MeanTest:
     cases: AnticipatedCases
     happened: Floats
     without: Floats
+    chance: Floats
+    asked: Imagination
     level: float
-    odds: float | None
 
     @classmethod
     def of(cls, cases: AnticipatedCases, measure: Measure, level: float) -> _MeanTest:
         happened, without = _gaps(cases, measure)
-        rule = measure.rule
-        odds = rule.threshold / (1.0 - rule.threshold) if isinstance(rule, NetLoss) else None
-        return cls(cases, happened, without, level, odds)
+        new, old = cases.forecasts.values()
+        table = ForecastTable(forecast=[0.5], events=[1], non_events=[1])
+        asked = measure.imagination(table) or Imagination()
+        return cls(cases, happened, without, even_chance((new, old), (without, happened)), asked, level)
 
     def reject(self, n: int, draws: int, generator: np.random.Generator) -> float:
         """Return the share of drawn samples in which the difference is significant."""
@@ -247,22 +251,20 @@ class _MeanTest:
 
     def _significant(self, events: NDArray[np.int64], others: NDArray[np.int64], n: int) -> int:
         d1, d0 = self.happened, self.without
-        mean = (events @ d1 + others @ d0) / n
-        squares = (events @ d1**2 + others @ d0**2) / n
-        error = np.sqrt(np.maximum(squares - mean**2, 0.0) / (n - 1.0))
-        df = np.full(len(mean), n - 1.0)
-        if self.odds is not None:
-            one = np.full(len(mean), float(n))
-            error = np.where(error > 0.0, error_of_difference(mean, squares, one, np.full(len(mean), self.odds)), error)
-        else:
-            even = np.maximum(-d1 * d0, 0.0)
-            total = (events + others).astype(np.float64)
-            squares, cubes = total @ even, total @ (even * (d1 + d0))
-            error = widened_errors(mean, error, df, float(n), squares, cubes, np.ones(len(mean)))
-        seen = (events.sum(axis=1) > 0) & (others.sum(axis=1) > 0) & (error > 0.0)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            p_value = 2.0 * stdtr(df, -np.abs(mean / error))
-        return int(np.count_nonzero(seen & (p_value <= 1.0 - self.level)))
+        first, second, third = ((events @ d1**k + others @ d0**k) / n for k in (1, 2, 3))
+        variance = np.maximum(second - first**2, 0.0) / (n - 1.0)
+        cubes = (third - 3.0 * first * second + 2.0 * first**3) / n**2
+        total = (events + others).astype(np.float64)
+        sums = np.zeros((len(first), 2, 2, len(POWERS)))
+        for outcome, (chance, gap) in enumerate(((1.0 - self.chance, d0), (self.chance, d1))):
+            by_power = [total @ (chance * gap**k) for k in range(4)]
+            sums[:, 0, outcome] = np.stack([by_power[k] for _, k in POWERS], axis=1)
+        ones = np.ones(len(first))
+        totals = Totals(n * ones, n * ones, n * ones, events.sum(axis=1) / n)
+        seen = Seen(first, np.sqrt(variance), (n - 1.0) * ones, variance, cubes, cubes)
+        p_value = pair_law(seen, sums, total @ ((d1 != 0.0) | (d0 != 0.0)), totals, self.asked).p_value()
+        there = (events.sum(axis=1) > 0) & (others.sum(axis=1) > 0) & (variance > 0.0)
+        return int(np.count_nonzero(there & (p_value <= 1.0 - self.level)))
 
 
 def _gaps(cases: AnticipatedCases, measure: Measure) -> tuple[Floats, Floats]:
