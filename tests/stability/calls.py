@@ -227,7 +227,7 @@ OF_CASES_IN_ORDER: dict[str, Callable[[Data], Any]] = {
         seed=7,
     ),
     "recalibrate_segments": lambda d: pr.recalibrate_segments(
-        pr.cases(d.y, d.p, by={"group": d.group}), method="logistic", folds=3, seed=7
+        pr.cases(d.y, d.p, by={"group": d.group}, **_no_weight(d.binary)), method="logistic", folds=3, seed=7
     ),
     "horizon_curve": lambda d: pr.horizon_curve(_censored(d), np.column_stack([d.p, d.p])),
     "late_labels": _late,
