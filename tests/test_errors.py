@@ -143,9 +143,6 @@ def test_values_in_a_sentence_are_not_names_of_parameters():
             id="decision without a hash",
         ),
         pytest.param(
-            lambda y, p: pr.miscalibration_test(pr.censored([1, 2, 3, 4], y, horizons=2), p), id="censored test"
-        ),
-        pytest.param(
             lambda y, p: pr.cumulative_calibration_error(pr.censored([1, 2, 3, 4], y, horizons=2), p),
             id="censored cumulative error",
         ),

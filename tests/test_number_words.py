@@ -1,15 +1,18 @@
 """How numbers, their limits, small samples and verdicts on calibration are worded: exact texts, also at the bounds."""
 
 import math
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from propriety.inference.calibration_words import calibration_words, estimate_words
-from propriety.inference.estimates import Estimate, counted, few_in_words, limits_of, too_narrow
-from propriety.inference.measures.of_means import MeanScore
+from propriety.inference.calibration_findings import CALIBRATION
+from propriety.inference.calibration_words import event_words, size_words
+from propriety.inference.estimates import counted, few_in_words, limits_of, too_narrow
+from propriety.inference.finding import Finding, Note
+from propriety.inference.measures.line import CalibrationSlope
+from propriety.inference.measures.parts import Miscalibration
+from propriety.inference.measures.ratios import ObservedExpected
 from propriety.inference.recalibration_gain import RecalibrationGain
 from propriety.number_words import capitalized, hundredths, number, number_and_limits, p_value_words, percent
 
@@ -225,136 +228,112 @@ def test_values_at_the_end_of_a_scale_have_no_limits(value, error, scale):
     assert all(map(math.isnan, limits_of(value, error, 9.0, 0.95, scale)))
 
 
-def estimate(value, low=NAN, high=NAN):
-    facts = {"standard_error": NAN, "level": 0.95, "method": "", "measure": MeanScore(), "n": 9, "units": 9}
-    return Estimate(value=value, low=low, high=high, **facts)
+def size(measure, value, low=NAN, high=NAN, no_model=NAN):
+    return Finding(measure=measure, model="m", value=value, low=low, high=high, no_model=no_model)
 
 
-def test_estimates_in_words_have_limits_if_these_are_known():
-    assert estimate_words("slope", estimate(0.8, 0.6, 1.04)) == "slope 0.80, 0.60 to 1.04"
-    assert estimate_words("slope", estimate(0.8)) == "slope 0.80"
-    assert estimate_words("slope", estimate(NAN)) == ""
-    assert estimate_words("slope", estimate(1.0, 0.9991, 1.0012)) == "slope 1.000, 0.999 to 1.001"
+def ratio(value=1.2, low=1.1, high=1.3):
+    return size(ObservedExpected(), value, low, high)
 
 
-def summary(outcome, directions=(), **parts):
-    """Return what the words are made from: a Brier score of 0.2, of which miscalibration is 0.01."""
-    plain = {"outcome": outcome, "directions": directions, "p_value": 0.012, "note": "", "gain": None}
-    plain |= {"observed_expected": estimate(1.2, 1.1, 1.3), "slope": estimate(0.8, 0.7, 0.9), "brier": 0.2}
-    plain |= {"uncertainty": 0.25, "miscalibration": estimate(0.01, 0.005, 0.02), "n": 1000, "n_events": 300}
-    plain["test"] = SimpleNamespace(n_refuted=0.0, is_weighted=False, information=10.0, dispersion=1.0)
-    return SimpleNamespace(**(plain | parts))
+def slope(value=0.8, low=0.7, high=0.9):
+    return size(CalibrationSlope(), value, low, high)
+
+
+def cost(value=0.01, low=0.005, high=0.02):
+    return size(Miscalibration(), value, low, high, no_model=0.25)
+
+
+def test_sizes_in_words_have_limits_if_these_are_known():
+    assert size_words("slope", slope(0.8, 0.6, 1.04)) == "slope 0.80, 0.60 to 1.04"
+    assert size_words("slope", slope(0.8, NAN, NAN)) == "slope 0.80"
+    assert size_words("slope", slope(NAN)) == size_words("slope", None) == ""
+    assert size_words("slope", slope(1.0, 0.9991, 1.0012)) == "slope 1.000, 0.999 to 1.001"
+
+
+def told(verdict, *sizes, notes=(), gain=None):
+    """Return the sentence on a test whose sizes are too low, too extreme and costly, unless others are given."""
+    given = {one.measure.key: one for one in (ratio(), slope(), cost())} | {one.measure.key: one for one in sizes}
+    row = Finding(measure=CALIBRATION, model="m", p=0.012, n=1000, events=300, verdict=verdict, notes=tuple(notes))
+    return event_words(row, given, "m", gain)
 
 
 RATIO, SLOPE = "observed/expected 1.20, 1.10 to 1.30", "slope 0.80, 0.70 to 0.90"
-COST = " Perfect recalibration would lower its Brier score of 0.200 by 0.0100 (0.00500 to 0.0200)."
+COST = " Perfect recalibration would lower its Brier score by 0.0100 (0.00500 to 0.0200)."
+CAUTION = Note("few-decide")
+CAUTIOUS = " Note: few cases determine the slope: the test may reject too often."
+LEVEL, STRAIGHT = ratio(1.2, 0.9, 1.3), slope(0.8, 0.7, 1.1)  # Without an error that is shown.
+UNSURE = "observed/expected 1.20, 0.90 to 1.30", "slope 0.80, 0.70 to 1.10"
 
 
-def test_outcomes_without_an_error_say_what_was_found():
-    assert calibration_words(summary("not tested", note="no cases"), "m") == (
-        f"m: calibration was not tested (no cases; {RATIO}; {SLOPE})."
+def test_verdicts_without_an_error_say_what_was_found():
+    where = Note("needs-cases", {"where": "the cases"})
+    assert told("not tested", notes=[where]) == (
+        f"m: calibration was not tested (a test needs the cases; {RATIO}; {SLOPE})."
     )
-    assert calibration_words(summary("consistent", note="so"), "m") == (
-        f"m is consistent with calibration (p = 0.012; {RATIO}; {SLOPE}). Note: so."
+    assert told("good", notes=[CAUTION]) == (
+        f"m is calibrated: errors that matter are excluded (p = 0.012; {RATIO}; {SLOPE}).{CAUTIOUS}"
     )
-    assert calibration_words(summary("consistent", slope=estimate(NAN)), "m") == (
-        f"m is consistent with calibration (p = 0.012; {RATIO})."
+    assert told("no error found") == f"m: no error of calibration found (p = 0.012; {RATIO}; {SLOPE})."
+    assert told("no error found", slope(NAN)) == f"m: no error of calibration found (p = 0.012; {RATIO})."
+    assert told("too few", notes=[Note("scarce", {"what": "non-events"})]) == (
+        f"m: too few non-events to tell whether it is calibrated (p = 0.012; {RATIO}; {SLOPE})."
     )
+
+
+def refuted(number, *, weighted=False):
+    return Note("refuted", {"number": number, "weighted": weighted})
 
 
 @pytest.mark.parametrize(
-    ("parts", "scarce"),
+    ("sizes", "notes", "ways"),
     [
-        ({"n_events": 39}, "events"),
-        ({"n_events": 961}, "non-events"),
-        ({"n_events": 30, "n": 60}, "events"),
-        ({"n_events": 31, "n": 60}, "non-events"),
-        ({"test": None}, "events"),
-        ({"n_events": 40, "information": 10.0, "dispersion": 2.0}, "independent cases"),
-        ({"n_events": 960, "information": 4.0, "dispersion": 5.0}, "independent cases"),
-        ({"n_events": 40, "n": 100, "information": 5.0, "dispersion": 2.0}, "cases"),
-        ({"information": 5.0, "dispersion": 2.0}, "forecasts away from 0 and 1"),
-        ({"information": 5.0, "dispersion": 2.0, "is_weighted": True}, "cases of similar weight"),
-        ({"n_events": 40, "n": 101, "information": 5.0, "dispersion": 2.0}, "forecasts away from 0 and 1"),
-    ],
-)
-def test_what_is_scarce_is_named(parts, scarce):
-    found = summary("too few events", note="so")
-    for name in ("information", "dispersion", "is_weighted"):
-        if name in parts:
-            setattr(found.test, name, parts[name])
-    for name in ("n", "n_events", "test"):
-        setattr(found, name, parts.get(name, getattr(found, name)))
-    assert calibration_words(found, "m") == (
-        f"m: too few {scarce} to tell whether it is calibrated (p = 0.012; {RATIO}; {SLOPE}). Note: so."
-    )
-
-
-def refuted(number, *, is_weighted=False):
-    return {"test": SimpleNamespace(n_refuted=number, is_weighted=is_weighted)}
-
-
-@pytest.mark.parametrize(
-    ("directions", "parts", "ways"),
-    [
-        (("too low",), {}, f"its forecasts are too low ({RATIO})"),
-        (("too timid",), {}, f"its forecasts are too timid ({SLOPE})"),
-        (("too extreme", "too low"), {}, f"its forecasts are too low ({RATIO}) and too extreme ({SLOPE})"),
-        (("too high",), {"observed_expected": estimate(NAN)}, "its forecasts are too high"),
+        ((STRAIGHT,), (), f"its forecasts are too low ({RATIO})"),
+        ((LEVEL,), (), f"its forecasts are too extreme ({SLOPE})"),
+        ((), (), f"its forecasts are too low ({RATIO}) and too extreme ({SLOPE})"),
         (
-            ("reversed", "other shape"),
-            {},
-            f"its forecasts are reversed ({SLOPE}); its reliability curve departs from the diagonal in shape",
-        ),
-        (("other shape",), {}, f"its reliability curve departs from the diagonal in shape ({RATIO}; {SLOPE})"),
-        (
-            ("together",),
-            {},
-            f"intercept and slope jointly differ from 0 and 1, though neither does by itself ({RATIO}; {SLOPE})",
+            (LEVEL, STRAIGHT),
+            (Note("shape"),),
+            f"its reliability curve departs from the diagonal in shape ({'; '.join(UNSURE)})",
         ),
         (
-            ("together",),
-            {"slope": estimate(NAN)},
-            f"intercept and slope jointly differ from 0 and 1; no slope can be fitted ({RATIO})",
+            (STRAIGHT,),
+            (Note("shape"),),
+            f"its forecasts are too low ({RATIO}); its reliability curve departs from the diagonal in shape",
         ),
-        (("refuted",), refuted(1.0), "1 forecast of exactly 0 or 1 was wrong"),
-        (("refuted",), refuted(2.0), "2 forecasts of exactly 0 or 1 were wrong"),
-        (("refuted",), refuted(1.0, is_weighted=True), "forecasts of exactly 0 or 1 were wrong"),
         (
-            ("refuted", "too low"),
-            refuted(1200.0),
+            (LEVEL, STRAIGHT),
+            (),
+            f"intercept and slope jointly differ from 0 and 1, though neither does by itself ({'; '.join(UNSURE)})",
+        ),
+        ((LEVEL, STRAIGHT), (refuted(1.0),), "1 forecast of exactly 0 or 1 was wrong"),
+        ((LEVEL, STRAIGHT), (refuted(2.0),), "2 forecasts of exactly 0 or 1 were wrong"),
+        ((LEVEL, STRAIGHT), (refuted(1.0, weighted=True),), "forecasts of exactly 0 or 1 were wrong"),
+        (
+            (STRAIGHT,),
+            (refuted(1200.0),),
             f"1,200 forecasts of exactly 0 or 1 were wrong; its forecasts are too low ({RATIO})",
         ),
     ],
 )
-def test_every_way_to_be_wrong_has_its_words(directions, parts, ways):
-    found = calibration_words(summary("miscalibrated", directions, **parts), "m")
-    assert found == f"m is miscalibrated (p = 0.012): {ways}.{COST}"
+def test_every_way_to_be_wrong_has_its_words(sizes, notes, ways):
+    assert told("bad", *sizes, notes=notes) == f"m is miscalibrated (p = 0.012): {ways}.{COST}"
 
 
 @pytest.mark.parametrize(
-    ("parts", "cost"),
+    ("own", "said"),
     [
-        ({"note": "so"}, f"{COST} Note: so."),
-        ({"miscalibration": estimate(NAN)}, ""),
-        ({"miscalibration": estimate(0.0, 0.0, 0.2)}, ""),
-        (
-            {"miscalibration": estimate(0.0, 0.0, 0.1999)},
-            " Perfect recalibration would lower its Brier score of 0.200 by at most 0.200.",
-        ),
-        (
-            {"miscalibration": estimate(0.0), "brier": 0.2},
-            " Perfect recalibration would lower its Brier score of 0.200 by 0.",
-        ),
-        (
-            {"miscalibration": estimate(0.01)},
-            " Perfect recalibration would lower its Brier score of 0.200 by 0.0100.",
-        ),
+        (cost(), COST),
+        (cost(NAN, NAN, NAN), ""),
+        (cost(0.0, 0.0, 0.25), ""),
+        (cost(0.0, 0.0, 0.1999), " Perfect recalibration would lower its Brier score by at most 0.200."),
+        (cost(0.0, NAN, NAN), " Perfect recalibration would lower its Brier score by 0."),
+        (cost(0.01, NAN, NAN), " Perfect recalibration would lower its Brier score by 0.0100."),
     ],
 )
-def test_the_cost_is_given_with_its_limits(parts, cost):
-    found = calibration_words(summary("immaterial", ("too low",), **parts), "m")
-    assert found == f"m is miscalibrated, but not materially (p = 0.012): its forecasts are too low ({RATIO}).{cost}"
+def test_the_cost_is_given_with_its_limits(own, said):
+    found = told("small", STRAIGHT, own)
+    assert found == f"m is miscalibrated, but only slightly (p = 0.012): its forecasts are too low ({RATIO}).{said}"
 
 
 @pytest.mark.parametrize(
@@ -366,26 +345,22 @@ def test_the_cost_is_given_with_its_limits(parts, cost):
     ],
 )
 def test_the_cost_is_added_to_a_gain_that_is_surely_smaller(gain, is_added):
-    found = summary("miscalibrated", ("too low",))
-    found.gain = RecalibrationGain("Brier score", 0.2, 0.001, gain[1], gain[0], 0.25)
-    text = calibration_words(found, "m")
+    found = RecalibrationGain("Brier score", 0.2, 0.001, gain[1], gain[0], 0.25)
+    text = told("bad", STRAIGHT, gain=found)
     gained = f" Recalibration would lower its Brier score of 0.200 by 0.00100 (0.5%; 0.000400 to {number(gain[0])})."
     assert text.partition(").")[2] == gained + (COST if is_added else "")
 
 
 def test_the_cost_is_not_added_to_a_gain_if_it_is_within_the_margin():
     """The margin is 0.5% of the uncertainty; the limits are compared as shares of the uncertainty of each score."""
-    found = summary("miscalibrated", ("too low",), miscalibration=estimate(0.01, 0.00125, 0.02))
-    found.gain = RecalibrationGain("log score", 0.5, 0.0, -0.001, 0.001, 0.5)
-    assert calibration_words(found, "m").endswith(
+    gain = RecalibrationGain("log score", 0.5, 0.0, -0.001, 0.001, 0.5)
+    small, large = cost(0.01, 0.00125, 0.02), cost(0.01, 0.0013, 0.02)
+    assert told("bad", STRAIGHT, small, gain=gain).endswith(
         " Recalibration is not shown to lower its log score of 0.500 (gain 0, -0.00100 to 0.00100)."
     )
-    found.miscalibration = estimate(0.01, 0.0013, 0.02)
-    assert " Perfect recalibration " in calibration_words(found, "m")
-    found.gain = found.gain._replace(high=0.0026)
-    assert " Perfect recalibration " not in calibration_words(found, "m")
-    found.gain = found.gain._replace(high=0.0025)
-    assert " Perfect recalibration " in calibration_words(found, "m")
+    assert " Perfect recalibration " in told("bad", large, gain=gain)
+    assert " Perfect recalibration " not in told("bad", large, gain=gain._replace(high=0.0026))
+    assert " Perfect recalibration " in told("bad", large, gain=gain._replace(high=0.0025))
 
 
 def test_a_gain_in_words_has_its_share_of_a_finite_score():

@@ -243,7 +243,6 @@ DOORS = {
         "estimate",
         "compare",
         "slices",
-        "calibration_summary",
         "check_calibration",
         "recalibrate",
         "monitor",

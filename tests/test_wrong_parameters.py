@@ -46,7 +46,6 @@ REQUIRED["rule"] = REQUIRED["measure"]
 BESIDES = {
     "slices": {"by": np.arange(N) % 3},
     "reliability_curve": {"method": "bins"},
-    "class_calibration": {"y_true": np.arange(N) % 3, "forecasts": RNG.dirichlet([1, 1, 1], N)},
 }
 UNREAD = {("slices", "n_resamples")}  # Only measures without an error of their own need it.
 

@@ -11,7 +11,7 @@ Next steps
 ----------
 compare, estimate, slices
     Comparing models, an estimate with its interval, results by group.
-calibration_summary, reliability_curve, decompose, recalibrate
+check_calibration, reliability_curve, decompose, recalibrate
     Whether probabilities can be trusted, and how to correct them.
 decision_curve, regret_curve, murphy_curve, ranking_map
     Which model is best for which decisions.

@@ -9,7 +9,6 @@ from propriety import weights as weights
 from propriety.calibration.calibration_errors import expected_calibration_error as expected_calibration_error
 from propriety.calibration.decomposition import calibration_bracket as calibration_bracket
 from propriety.calibration.decomposition import decompose as decompose
-from propriety.calibration.miscalibration import miscalibration_test as miscalibration_test
 from propriety.calibration.reliability import classical_decomposition as classical_decomposition
 from propriety.calibration.reliability import cumulative_calibration_error as cumulative_calibration_error
 from propriety.calibration.reliability import reliability_curve as reliability_curve
@@ -31,9 +30,7 @@ from propriety.diagnostics.probability_means import probability_means as probabi
 from propriety.diagnostics.retention import retention_curve as retention_curve
 from propriety.diagnostics.worst_cases import worst_cases as worst_cases
 from propriety.evaluation.evaluate import evaluate as evaluate
-from propriety.inference.calibration_summary import calibration_summary as calibration_summary
 from propriety.inference.check_calibration import check_calibration as check_calibration
-from propriety.inference.class_calibration import class_calibration as class_calibration
 from propriety.inference.comparison import compare as compare
 from propriety.inference.estimation import estimate as estimate
 from propriety.inference.horizon_curve import horizon_curve as horizon_curve

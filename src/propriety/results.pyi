@@ -2,7 +2,6 @@ from propriety.calibration.bands import Band as Band
 from propriety.calibration.calibration_errors import CalibrationError as CalibrationError
 from propriety.calibration.decomposition import CalibrationBracket as CalibrationBracket
 from propriety.calibration.decomposition import Decomposition as Decomposition
-from propriety.calibration.miscalibration import MiscalibrationTest as MiscalibrationTest
 from propriety.calibration.reliability import ClassicalDecomposition as ClassicalDecomposition
 from propriety.calibration.reliability import CumulativeCalibrationError as CumulativeCalibrationError
 from propriety.calibration.reliability import ReliabilityCurve as ReliabilityCurve
@@ -28,9 +27,6 @@ from propriety.diagnostics.retention import RetentionCurve as RetentionCurve
 from propriety.diagnostics.worst_cases import WorstCases as WorstCases
 from propriety.evaluation.evaluation import Evaluation as Evaluation
 from propriety.evaluation.evaluation import Scores as Scores
-from propriety.inference.calibration_summary import CalibrationSummary as CalibrationSummary
-from propriety.inference.class_calibration import ClassCalibration as ClassCalibration
-from propriety.inference.class_calibration import ClassTable as ClassTable
 from propriety.inference.comparison import Comparison as Comparison
 from propriety.inference.estimates import Estimate as Estimate
 from propriety.inference.finding import Finding as Finding

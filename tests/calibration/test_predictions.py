@@ -1,7 +1,5 @@
 """Every analysis of calibration takes predictions in the same way: weights, names of outcomes, missing values, a table."""
 
-from functools import partial
-
 import numpy as np
 import pytest
 
@@ -19,8 +17,6 @@ ANALYSES = {
     "decompose": pr.decompose,
     "classical_decomposition": pr.classical_decomposition,
     "reliability_curve": pr.reliability_curve,
-    "calibration_summary": partial(pr.calibration_summary, seed=1),
-    "miscalibration_test": lambda *a, **o: pr.miscalibration_test(*a, n_resamples=20, seed=1, **o),
 }
 
 
@@ -41,7 +37,7 @@ def test_the_names_of_the_outcomes_do_not_matter(analysis):
     same(analysis(named, P, labels=["good", "bad"]), analysis(Y, P))
 
 
-@pytest.mark.parametrize("name", sorted(ANALYSES.keys() - {"miscalibration_test", "calibration_summary"}))
+@pytest.mark.parametrize("name", sorted(ANALYSES))
 def test_weights_count(name):
     analysis = ANALYSES[name]
     table = ForecastTable.from_predictions(Y, P, sample_weight=WEIGHT)
@@ -86,34 +82,11 @@ def test_parts_of_rows_are_the_sum_or_the_mean_of_those_of_the_events():
         assert whole.rule == rule
 
 
-def test_the_test_of_weighted_cases_draws_an_outcome_for_each():
-    one = pr.miscalibration_test(Y, P, sample_weight=WEIGHT, n_resamples=20, seed=1)
-    assert one.statistic == pytest.approx(pr.decompose(Y, P, sample_weight=WEIGHT).miscalibration, rel=1e-12)
-    assert one.method == "outcomes drawn given forecasts and weights"
-    excess = np.sum(WEIGHT * (Y - P) * (1 - 2 * P))
-    variance = np.sum(WEIGHT**2 * (1 - 2 * P) ** 2 * P * (1 - P))
-    assert one.spiegelhalter_z == pytest.approx(excess / np.sqrt(variance), rel=1e-12)
-    named = np.where(Y, "bad", "good")
-    for options in ({"pos_label": "bad"}, {"labels": ["good", "bad"]}):
-        same(pr.miscalibration_test(named, P, sample_weight=WEIGHT, n_resamples=20, seed=1, **options), one)
-
-
 def test_what_the_analyses_do_by_default(capsys):
     same(pr.classical_decomposition(Y, P), pr.classical_decomposition(Y, P, bins=10, strategy="uniform"))
     same(pr.reliability_curve(Y, P, method="bins"), pr.reliability_curve(Y, P, method="bins", bins=10))
     same(pr.reliability_curve(Y, P), pr.reliability_curve(Y, P, method="corp"))
-    same(pr.calibration_summary(Y, P, seed=1), pr.calibration_summary(Y, P, level=0.95, seed=1))
-    test = pr.miscalibration_test(Y, P)
-    assert (test.n_resamples, test.rule) == (1000, pr.Brier())
-    assert test.method == "outcomes drawn given forecasts"
-    assert test.seed != pr.miscalibration_test(Y, P).seed
     assert capsys.readouterr() == ("", "")
-
-
-def test_bars_are_shown_when_asked_for(capsys):
-    pytest.importorskip("rich")
-    pr.miscalibration_test(Y, P, n_resamples=5, seed=1, progress=True)
-    assert "drawing outcomes" in capsys.readouterr().out
 
 
 def test_the_views_of_a_decomposition():

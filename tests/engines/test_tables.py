@@ -161,8 +161,7 @@ ANALYSES = {
     "decision_curve": lambda table: pr.decision_curve(table, grid=(0.1, 0.2, 0.5)),
     "regret_curve": pr.regret_curve,
     "murphy_curve": pr.murphy_curve,
-    "miscalibration_test": lambda table: pr.miscalibration_test(table, n_resamples=19, seed=1),
-    "calibration_summary": lambda table: pr.calibration_summary(pr.Ledger.of_tables({"p": table}), seed=1),
+    "check_calibration": lambda table: pr.check_calibration(pr.Ledger.of_tables({"p": table}), seed=1),
     "top_k": lambda table: pr.top_k(table, k=100),
     "weighted_regret": lambda table: pr.weighted_regret(table, weight=pr.weights.BetaWeight(2, 8)),
 }

@@ -13,6 +13,7 @@ import propriety as pr
 from propriety.cli.machine import evaluation_document
 from propriety.evaluation.card import MOST_LINES
 from propriety.evaluation.card_layout import WIDE
+from propriety.evaluation.group_calibration import group_table
 from propriety.evaluation.rows import UNITS, Row, cells_of, lines_of
 
 RNG = np.random.default_rng(4)
@@ -123,19 +124,16 @@ def test_the_numbers_of_groups_tests_gains_and_differences_are_those_of_the_tabl
     y, forecasts, options = GIVEN["two models, 24 groups"]
     result = pr.evaluate(y, forecasts, seed=1, n_resamples=40, **options)
     rows = {(row.short, row.model): row for row in result.card.rows}
-    found = result.group_calibration
+    found = group_table(result)
     for model in TWO:
         own = found.model == model
         assert rows["O/E, lowest to highest", model].low == found.observed_expected[own].min()
-        assert rows["miscalibrated", model].value == np.count_nonzero(found.outcome[own] == "miscalibrated")
-        untold = np.count_nonzero(found.outcome[own] == "too few events") + 24 - np.count_nonzero(own)
+        assert rows["miscalibrated", model].value == np.count_nonzero(found.verdict[own] == "bad")
+        untold = np.count_nonzero(found.verdict[own] == "too few") + 24 - np.count_nonzero(own)
         assert rows["too few", model].value == untold
-        verdict = result.calibration[model]["event"]
-        assert (rows["calibration", model].value, rows["calibration", model].outcome) == (
-            verdict.p_value,
-            verdict.outcome,
-        )
-        assert rows["ICI", model].value == verdict.smooth.ici
+        test = result.calibration.where(model=model, measure="calibration")[0]
+        assert (rows["calibration", model].value, rows["calibration", model].outcome) == (test.p, test.verdict)
+        assert rows["ICI", model].value == result.smooth_calibration[model].ici
         gain = result.recalibration[model].verdict
         assert rows["recalibration", model].value == gain.gain / gain.before
     pair = result.comparison

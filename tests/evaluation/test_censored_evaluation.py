@@ -29,8 +29,9 @@ def test_scores_and_the_comparison_are_those_of_single_calls(found):
     assert evaluation.estimates["a"]["auc"].low == pr.estimate(outcome, models["a"], pr.measures.AreaUnderRoc()).low
     alone = pr.compare(outcome, models, pr.BoundedBrier(0.2, 0.6))
     assert evaluation.comparison.p_value.tolist() == alone.p_value.tolist()
-    assert evaluation.calibration["b"]["event"].outcome == "miscalibrated"
-    assert evaluation.calibration["a"]["event"].outcome != "miscalibrated"
+    tests = {row.model: row for row in evaluation.calibration.where(measure="calibration")}
+    assert tests["b"].verdict == "bad"
+    assert tests["a"].verdict != "bad"
 
 
 @pytest.mark.slow

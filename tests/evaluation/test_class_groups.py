@@ -36,11 +36,11 @@ def evaluated(case):
 @pytest.mark.parametrize("case", SHARED)
 def test_the_group_and_the_class_are_named(case):
     result = evaluated(case)
-    found = result.group_calibration
-    (row,) = np.flatnonzero(found.outcome == "miscalibrated")
+    found = group_calibration.group_table(result)
+    (row,) = np.flatnonzero(found.verdict == "bad")
     assert (found.model[row], found.group[row]) == ("wrong", "north")
-    assert any(one.startswith("class 2 too high") for one in found.directions[row])
-    told = "; ".join(found.directions[row])
+    assert any(one.startswith("class 2 too high") for one in found.ways[row])
+    told = "; ".join(found.ways[row])
     assert f"'wrong' is miscalibrated in north: {told}." in result.card.sentences
     own = (found.group[0] == SITE) & (found.model[0] == "right")
     top = TRUTH[own].argmax(axis=1) == Y[own]
@@ -56,7 +56,8 @@ def test_groups_confusion_and_classes_of_engines_are_those_of_arrays(lazily, ali
     alike(found.classes, whole.classes, 1e-12)
     for model in MODELS:
         alike(found.confusion[model], whole.confusion[model])
-        assert found.top_calibration[model].p_value == pytest.approx(whole.top_calibration[model].p_value, rel=1e-11)
+        names = {"measure": "calibration", "model": model, "statistic": "top label"}
+        assert found.calibration.where(**names)[0].p == pytest.approx(whole.calibration.where(**names)[0].p, rel=1e-11)
 
 
 def test_a_stored_ledger_has_the_same_groups_and_no_confusion(alike, tmp_path):
@@ -72,8 +73,8 @@ def test_calibrated_groups_are_found_wrong_as_rarely_as_the_level_says():
     for _ in range(60):
         p = rng.dirichlet([1, 2, 1, 1], 1200)
         y = (p.cumsum(axis=1) < rng.random((1200, 1))).sum(axis=1)
-        found = pr.evaluate(y, p, by={"g": np.arange(1200) % 6}, **DRAWS).group_calibration
-        wrong += "miscalibrated" in found.outcome
+        found = group_calibration.group_table(pr.evaluate(y, p, by={"g": np.arange(1200) % 6}, **DRAWS))
+        wrong += bool(np.isin(found.verdict, ["small", "bad"]).any())
     assert wrong <= 7
 
 
@@ -99,9 +100,9 @@ def test_forecasts_that_are_too_timid_by_far_are_called_so():
     right = rng.dirichlet([0.05] * 4, 900)
     timid = right**0.3 / (right**0.3).sum(axis=1, keepdims=True)
     y = np.array([rng.choice(4, p=row) for row in right])
-    found = pr.evaluate(y, timid, by=np.arange(900) % 2, **DRAWS).group_calibration
-    assert (found.outcome == "miscalibrated").all()
-    for ways in found.directions:
+    found = group_calibration.group_table(pr.evaluate(y, timid, by=np.arange(900) % 2, **DRAWS))
+    assert (found.verdict == "bad").all()
+    for ways in found.ways:
         assert "most likely class too low and too timid" in ways
 
 

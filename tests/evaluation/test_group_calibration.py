@@ -6,6 +6,7 @@ import pytest
 from scipy.special import expit, logit
 
 import propriety as pr
+from propriety.evaluation.group_calibration import group_table
 
 RNG = np.random.default_rng(41)
 N = 3000
@@ -29,29 +30,30 @@ SHARED = {
 @pytest.mark.parametrize("shared", SHARED)
 def test_a_group_is_judged_as_its_cases_alone(shared):
     options = SHARED[shared]
-    found = pr.evaluate(Y, FORECASTS, by={"site": SITE}, **options, **DRAWS).group_calibration
+    found = group_table(pr.evaluate(Y, FORECASTS, by={"site": SITE}, **options, **DRAWS))
     assert list(zip(found.model, found.group, strict=True)) == [
         (model, site) for model in FORECASTS for site in ("east", "north", "south")
     ]
     for row, (model, site) in enumerate(zip(found.model, found.group, strict=True)):
         own = site == SITE
         some = {name: column[own] for name, column in options.items()}
-        alone = pr.calibration_summary(Y[own], FORECASTS[model][own], **some, **DRAWS)
+        alone = pr.check_calibration(Y[own], FORECASTS[model][own], **some, **DRAWS)
         # Neighbours in time count as independent, and how weights go with outcomes is learnt from all groups.
         if shared in ("plain", "clusters"):
-            assert found.p_value[row] == pytest.approx(alone.test.line_p_value, rel=1e-9)
+            assert found.p_value[row] == pytest.approx(alone[0].extra["p_cox"], rel=1e-9)
         numbers = [getattr(found, f"observed_expected{limit}")[row] for limit in ("", "_low", "_high")]
-        one = alone.observed_expected
+        (one,) = alone.where(measure="observed_expected")
         expected = [one.value, one.low, one.high][: 1 if shared == "times" else 3]
         assert numbers[: len(expected)] == pytest.approx(expected, rel=0.01)
-    assert (found.outcome == "miscalibrated").tolist() == [False] * 5 + [True]
+    assert (found.verdict == "bad").tolist() == [False] * 5 + [True]
     assert (found.p_adjusted >= found.p_value).all()
 
 
 def test_the_words_name_the_group_and_its_ratio():
     result = pr.evaluate(Y, FORECASTS, by={"site": SITE}, **DRAWS)
-    (row,) = np.flatnonzero(result.group_calibration.outcome == "miscalibrated")
-    ratio = result.group_calibration.observed_expected[row]
+    found = group_table(result)
+    (row,) = np.flatnonzero(found.verdict == "bad")
+    ratio = found.observed_expected[row]
     (said,) = [one for one in result.card.sentences if "miscalibrated in south" in one]
     assert said.startswith(
         f"'off' is miscalibrated in south: {100 * (ratio - 1):.0f}% more events happened than forecast"
@@ -61,11 +63,11 @@ def test_the_words_name_the_group_and_its_ratio():
 
 
 def test_groups_of_several_keys_are_named_with_their_key():
-    found = pr.evaluate(Y, FORECASTS, by={"site": SITE, "year": YEAR}, **DRAWS).group_calibration
+    found = group_table(pr.evaluate(Y, FORECASTS, by={"site": SITE, "year": YEAR}, **DRAWS))
     assert set(found.group) == {"site: east", "site: north", "site: south", "year: 2024", "year: 2025"}
-    alone = pr.calibration_summary(Y[YEAR == 2024], TRUTH[YEAR == 2024], **DRAWS)
+    alone = pr.check_calibration(Y[YEAR == 2024], TRUTH[YEAR == 2024], **DRAWS)[0]
     row = np.flatnonzero((found.model == "honest") & (found.group == "year: 2024"))[0]
-    assert found.p_value[row] == pytest.approx(alone.test.line_p_value, rel=1e-9)
+    assert found.p_value[row] == pytest.approx(alone.extra["p_cox"], rel=1e-9)
 
 
 def test_one_level_is_held_over_all_groups():
@@ -73,17 +75,17 @@ def test_one_level_is_held_over_all_groups():
     flagged, alone = [], []
     for _ in range(60):
         p = rng.beta(1, 2, 2000)
-        found = pr.evaluate(rng.random(2000) < p, p, by={"g": np.arange(2000) % 10}, **DRAWS).group_calibration
-        flagged.append("miscalibrated" in found.outcome)
+        found = group_table(pr.evaluate(rng.random(2000) < p, p, by={"g": np.arange(2000) % 10}, **DRAWS))
+        flagged.append(bool(np.isin(found.verdict, ["small", "bad"]).any()))
         alone.append((found.p_value <= 0.05).any())
     assert np.mean(flagged) <= 0.13
     assert np.mean(alone) > 0.2
-    assert set(found.outcome) <= {"consistent", "too few events", "miscalibrated"}
+    assert set(found.verdict) <= {"no error found", "too few", "bad"}
 
 
 def test_small_groups_are_not_judged():
     group = np.where(np.arange(N) < 15, "few", SITE)
-    found = pr.evaluate(Y, TRUTH, by={"g": group}, **DRAWS).group_calibration
+    found = group_table(pr.evaluate(Y, TRUTH, by={"g": group}, **DRAWS))
     assert "few" not in found.group
     assert pr.evaluate(Y[:90], TRUTH[:90], by={"g": np.arange(90)}, **DRAWS).group_calibration is None
 
@@ -128,7 +130,8 @@ def test_a_stored_ledger_with_clusters_says_that_groups_were_not_tested(tmp_path
 def test_how_a_group_is_wrong_is_said(change, way):
     p = np.where(SITE == "south", expit(change(logit(TRUTH))), TRUTH)
     result = pr.evaluate(Y, {"m": p}, by={"site": SITE}, **DRAWS)
-    directions = dict(zip(result.group_calibration.group, result.group_calibration.directions, strict=True))
+    found = group_table(result)
+    directions = dict(zip(found.group, found.ways, strict=True))
     assert directions["north"] == ()
     assert way in directions["south"]
     (line,) = [one for one in result.card.sentences if one.startswith("'m' is miscalibrated in south: ")]
@@ -143,13 +146,13 @@ def test_a_refuted_group_is_told_as_such():
 
 
 @pytest.mark.slow
-def test_groups_with_immaterial_errors_are_told_as_such():
+def test_groups_with_small_errors_are_told_as_such():
     rng = np.random.default_rng(43)
     p = rng.uniform(0.05, 0.95, 200_000)
     y = rng.random(200_000) < np.minimum(p + 0.008, 1.0)
     result = pr.evaluate(y, {"m": p}, by={"g": np.arange(200_000) % 2}, **DRAWS)
-    assert result.group_calibration.outcome.tolist() == ["immaterial", "immaterial"]
-    assert "'m' is miscalibrated, but not materially, in 0 and 1." in result.card.sentences
+    assert group_table(result).verdict.tolist() == ["small", "small"]
+    assert "'m' is miscalibrated, but only slightly, in 0 and 1." in result.card.sentences
     assert "No group with enough data was found to be miscalibrated." not in result.card.sentences
 
 
@@ -172,9 +175,9 @@ def test_a_group_without_the_events_that_were_forecast_is_miscalibrated():
     p = np.where(SITE == "south", TRUTH / 5, TRUTH)
     assert 40 < p[SITE == "south"].sum() < 60
     result = pr.evaluate(y, {"m": p}, by={"site": SITE}, **DRAWS)
-    found = result.group_calibration
+    found = group_table(result)
     row = found.group.tolist().index("south")
-    assert (found.outcome[row], found.directions[row]) == ("miscalibrated", ("too high",))
+    assert (found.verdict[row], found.ways[row]) == ("bad", ("too high",))
     assert (found.observed_expected[row], found.observed_expected_low[row]) == (0.0, 0.0)
     # The upper limit of a Poisson mean after no event is -log(0.025).
     assert found.observed_expected_high[row] == pytest.approx(-np.log(0.025) / p[SITE == "south"].sum())
@@ -184,22 +187,23 @@ def test_a_group_without_the_events_that_were_forecast_is_miscalibrated():
 def test_events_that_were_hardly_forecast_are_found():
     p = np.where(SITE == "south", 0.001, TRUTH)
     y = np.where(SITE == "south", np.cumsum(SITE == "south") <= 9, Y)
-    found = pr.evaluate(y, {"m": p}, by={"site": SITE}, **DRAWS).group_calibration
+    found = group_table(pr.evaluate(y, {"m": p}, by={"site": SITE}, **DRAWS))
     row = found.group.tolist().index("south")
-    assert (found.outcome[row], found.directions[row]) == ("miscalibrated", ("too low",))
+    assert (found.verdict[row], found.ways[row]) == ("bad", ("too low",))
 
 
 def test_a_group_whose_forecasts_are_reversed_is_told_as_such():
     p = np.where(SITE == "south", expit(2 * logit(0.25) - logit(TRUTH)), TRUTH)
     result = pr.evaluate(Y, {"m": p}, by={"site": SITE}, **DRAWS)
-    directions = dict(zip(result.group_calibration.group, result.group_calibration.directions, strict=True))
+    found = group_table(result)
+    directions = dict(zip(found.group, found.ways, strict=True))
     assert "reversed" in directions["south"]
     assert "too extreme" not in directions["south"]
-    alone = pr.calibration_summary(Y[SITE == "south"], p[SITE == "south"], **DRAWS)
-    assert "reversed" in alone.directions
+    (slope,) = result.group_calibration.where(measure="calibration_slope", keys={"site": "south"})
+    assert slope.high < 0.0
     # Overconfidence, however gross, is no reversal.
-    bold = pr.evaluate(Y, {"m": expit(8 * logit(TRUTH))}, by={"site": SITE}, **DRAWS).group_calibration
-    assert all("too extreme" in one and "reversed" not in one for one in bold.directions)
+    bold = group_table(pr.evaluate(Y, {"m": expit(8 * logit(TRUTH))}, by={"site": SITE}, **DRAWS))
+    assert all("too extreme" in one and "reversed" not in one for one in bold.ways)
 
 
 @pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weights"])
@@ -209,9 +213,9 @@ def test_few_events_keep_the_level_over_all_groups(weighted):
     p = rng.beta(1, 30, groups * n)
     y, g = rng.random(len(p)) < p, np.repeat(np.arange(groups), n)
     weight = {"sample_weight": rng.lognormal(0, 0.7, len(p))} if weighted else {}
-    found = pr.evaluate(y, p, by={"g": g}, **weight, **DRAWS).group_calibration
+    found = group_table(pr.evaluate(y, p, by={"g": g}, **weight, **DRAWS))
     assert len(found.group) == groups
-    assert set(found.outcome) == {"too few events"}
+    assert set(found.verdict) == {"too few"}
     assert 0.002 < (found.p_value <= 0.05).mean() <= 0.05
 
 
@@ -220,8 +224,8 @@ def test_a_group_of_equal_forecasts_is_wrong_in_its_level():
     said = []
     for events in range(5, 12):
         y = np.concatenate([np.arange(200) < events, np.arange(200) < 20])
-        found = pr.evaluate(y, {"m": np.full(400, 0.1)}, by=site, seed=1, n_resamples=40).group_calibration
-        said += found.directions[found.outcome == "miscalibrated"].tolist()
+        found = group_table(pr.evaluate(y, {"m": np.full(400, 0.1)}, by=site, seed=1, n_resamples=40))
+        said += found.ways[found.verdict == "bad"].tolist()
     assert set(said) == {("too high",)}
 
 
@@ -229,7 +233,7 @@ def test_groups_of_certain_forecasts_have_limits_of_observed_expected():
     rng = np.random.default_rng(2)
     p, site = (rng.random(400) < 0.3).astype(float), np.repeat(["a", "b"], 200)
     y = np.where(rng.random(400) < 0.2, 1 - p, p)
-    found = pr.evaluate(y, p, by=site, seed=1, n_resamples=20).group_calibration
+    found = group_table(pr.evaluate(y, p, by=site, seed=1, n_resamples=20))
     for row, group in enumerate(found.group):
         alone = pr.estimate(y[site == group], p[site == group], pr.measures.ObservedExpected())
         assert found.observed_expected_low[row] == pytest.approx(alone.low, rel=0.02)

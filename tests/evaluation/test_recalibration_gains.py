@@ -9,7 +9,7 @@ from scipy.special import expit
 
 import propriety as pr
 from propriety.evaluation.made_when_asked import FEWEST, FOLDS
-from propriety.inference.calibration_summary import COST_MARGIN
+from propriety.evaluation.words import sentence_of
 from propriety.inference.recalibration_gain import RecalibrationGain
 from propriety.report.recalibration import gains
 from propriety.tables.forecast_table import ForecastTable
@@ -98,9 +98,9 @@ def test_classes_have_none():
 def test_the_words_have_the_gain_of_miscalibrated_models_alone():
     result = pr.evaluate(Y, MODELS, seed=5)
     gain = result.recalibration["extreme"].verdict
-    told = result.calibration["extreme"]["event"].summary("extreme")
+    told = sentence_of(result, "extreme", "extreme")
     assert f"Recalibration would lower its Brier score of {gain.before:.3f} by {gain.gain:.5f}" in told
-    assert "Recalibration" not in result.calibration["honest"]["event"].summary("honest")
+    assert "Recalibration" not in sentence_of(result, "honest", "honest")
     (said,) = [one for one in result.card.sentences if "Recalibration" in one]
     assert said.startswith(
         f"Recalibration would lower the Brier score of 'extreme' by {100 * gain.gain / gain.before:.1f}%"
@@ -110,60 +110,49 @@ def test_the_words_have_the_gain_of_miscalibrated_models_alone():
     assert rows["honest"].low < 0.0
 
 
-def test_a_consistent_model_is_not_recalibrated_for_its_verdict(monkeypatch):
+def test_a_model_without_an_error_is_not_recalibrated_for_its_sentence(monkeypatch):
     result = pr.evaluate(Y, MODELS, seed=5)
     asked = []
     monkeypatch.setattr(type(result.recalibration), "gain", lambda self, model: asked.append(model))
-    assert result.calibration["honest"]["event"].outcome == "consistent"
-    assert result.calibration["extreme"]["event"].outcome == "miscalibrated"
+    tests = {row.model: row.verdict for row in result.calibration.where(measure="calibration")}
+    assert tests["extreme"] == "bad"
+    assert tests["honest"] in ("good", "no error found")
+    assert asked == []  # A verdict does not read the gain of a map.
+    for model in MODELS:
+        sentence_of(result, model, model)
     assert asked == ["extreme"]
 
 
-def verdict_of(p, rate, gain=None, n=20_000):
-    """The verdict on forecasts whose event rates are known, from tables of many cases."""
+def evaluated(p, rate, gain=None, n=20_000):
+    """Evaluate forecasts whose event rates are known, from tables of many cases."""
     events = np.round(n * rate)
-    result = pr.evaluate(
-        pr.Ledger.of_tables({"forecast": ForecastTable(forecast=p, events=events, non_events=n - events)}), seed=1
-    )
+    table = ForecastTable(forecast=p, events=events, non_events=n - events)
+    result = pr.evaluate(pr.Ledger.of_tables({"forecast": table}), seed=1)
     if gain is not None:
         result.recalibration.gain = lambda model: gain
-    (found,) = result.calibration[result.models[0]].values()
-    return found
+    return result
 
 
-def test_the_gain_is_the_size_of_the_error():
-    # The error is small by every other number, so that the gain alone decides.
-    x = np.linspace(-3.0, 2.0, 40)
-    own = verdict_of(expit(1.03 * x), expit(x))
-    assert own.outcome == "immaterial"
-    assert own.gain.high <= COST_MARGIN * own.uncertainty
-    small = RecalibrationGain("Brier score", 0.2, 0.0001, 0.00005, COST_MARGIN * 0.2, 0.2)
-    large = small._replace(high=1.01 * COST_MARGIN * 0.2)
-    assert verdict_of(expit(1.03 * x), expit(x), small).outcome == "immaterial"
-    assert verdict_of(expit(1.03 * x), expit(x), large).outcome == "miscalibrated"
-
-
-def test_an_error_of_another_shape_than_the_map_is_not_called_immaterial():
+def test_an_error_of_another_shape_than_the_map_is_found():
     # The event rate jumps between neighbours, which no smooth curve follows, and the mean forecast is right.
     p = np.linspace(0.1, 0.9, 40)
-    found = verdict_of(p, p + 0.08 * (-1.0) ** np.arange(40), n=2000)
-    assert found.gain.high <= COST_MARGIN * found.uncertainty
-    assert found.miscalibration.low > COST_MARGIN * found.uncertainty
-    assert found.outcome == "miscalibrated"
-    assert "Perfect recalibration would lower" in str(found)
+    result = evaluated(p, p + 0.08 * (-1.0) ** np.arange(40), n=2000)
+    assert result.calibration[0].verdict == "bad"
+    assert "Perfect recalibration would lower" in sentence_of(result, "forecast", "m")
 
 
 def test_a_gain_in_another_score_is_compared_as_a_share_of_its_uncertainty():
     x = np.linspace(-3.0, 2.0, 40)
-    found = verdict_of(expit(1.7 * x), expit(x), n=2000)
-    assert "Perfect" not in str(found)
+    result = evaluated(expit(1.7 * x), expit(x), n=2000)
+    assert "Perfect" not in sentence_of(result, "forecast", "m")
     # The same gain in units of a score that is a tenth as large.
-    tenth = RecalibrationGain("other score", *(0.1 * one for one in found.gain[1:]))
-    said = str(verdict_of(expit(1.7 * x), expit(x), tenth, n=2000))
+    gain = result.recalibration.gain("forecast")
+    tenth = RecalibrationGain("other score", *(0.1 * one for one in gain[1:]))
+    said = sentence_of(evaluated(expit(1.7 * x), expit(x), tenth, n=2000), "forecast", "m")
     assert "would lower its other score of" in said
     assert "Perfect" not in said
     small = tenth._replace(value=0.001 * tenth.value, low=0.001 * tenth.low, high=0.001 * tenth.high)
-    said = str(verdict_of(expit(1.7 * x), expit(x), small, n=2000))
+    said = sentence_of(evaluated(expit(1.7 * x), expit(x), small, n=2000), "forecast", "m")
     assert said.index("would lower its other score of") < said.index(
         "Perfect recalibration would lower its Brier score"
     )

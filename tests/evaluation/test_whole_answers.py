@@ -7,10 +7,11 @@ import pytest
 from matplotlib import pyplot as plt
 
 import propriety as pr
-from propriety.evaluation import group_calibration, words
+from propriety.evaluation import words
 from propriety.evaluation.calls import EACH, Calls
-from propriety.inference.calibration_numbers import CalibrationNumbers
-from propriety.result import tuples_of
+from propriety.evaluation.group_calibration import group_table
+from propriety.inference import class_findings
+from propriety.inference.group_findings import MOST_NAMED
 
 mpl.use("agg")
 
@@ -33,7 +34,7 @@ Better forecasts?
   Brier skill                      (higher)      16%  10 to 21              11%  4 to 18
   Most likely class is wrong        (lower)      45%  39 to 51              48%  42 to 53
 Right probabilities?
-  Test of calibration                   (p)     1.00  consistent         <0.001  miscalibrated
+  Test of calibration                   (p)     1.00  no error found     <0.001  bad
   O/E of the most likely class  (1 is best)     1.01  0.91 to 1.12        0.896  0.804 to 0.998
   Slope; below 1 too extreme    (1 is best)     0.83  0.31 to 1.34         0.40  0.00 to 0.79
 Right for every class? O/E
@@ -64,7 +65,7 @@ Better forecasts?
   RPS skill                  (higher)      15%  9 to 21              12%  6 to 18
   Most likely grade is wrong  (lower)      45%  39 to 51             48%  42 to 53
 Right probabilities?
-  Test of calibration             (p)           consistent                miscalibrated
+  Test of calibration             (p)     1.00  no error found     0.026  bad
 Right for every cut point? O/E
   at most 0, 103 cases                    1.04  0.90 to 1.20        1.26  1.08 to 1.45
   at most 1, 199 cases                    1.02  0.94 to 1.09        0.94  0.87 to 1.01
@@ -80,24 +81,25 @@ Prefer 'p': from 10% to 30% its decisions cost 101 less per 1,000 cases than tho
 139).
 2 models, 300 cases, 103 events (34.3%); act from 10% to 30%
 ────────────────────────────────────────────────────────────────────────────────────────────────────
-                                                 p                       q
+                                                 p                        q
 Better decisions?
-  Decision cost/1,000               (lower)     99  86 to 112          200  164 to 236
+  Decision cost/1,000               (lower)     99  86 to 112           200  164 to 236
     p less q, paired                          -101  -139 to -63
-  Net true positives/1,000 at 10%  (higher)   +7.0  -3.2 to +11.2   -123.0  -170.9 to -78.4
-  Net true positives/1,000 at 30%  (higher)    +73  +25 to +117         -8  -80 to +61
+  Net true positives/1,000 at 10%  (higher)   +7.0  -3.2 to +11.2    -123.0  -170.9 to -78.4
+  Net true positives/1,000 at 30%  (higher)    +73  +25 to +117          -8  -80 to +61
 Right probabilities?
-  O/E, observed/expected        (1 is best)   1.04  0.90 to 1.20      3.30  2.79 to 3.90
-  Slope; below 1 too extreme    (1 is best)   1.15  0.80 to 1.50      0.60  0.40 to 0.80
-  Mean calibration error, points      (ICI)    3.8  0.0 to 8.7        23.9  20.3 to 27.5
-  Test of calibration                   (p)   0.75  consistent      <0.001  miscalibrated
-  Recalibration would save, of cost           0.0%  -0.5 to 0.6      47.6%  28.4 to 66.8
+  O/E, observed/expected        (1 is best)   1.04  0.90 to 1.20       3.30  2.79 to 3.90
+  Slope; below 1 too extreme    (1 is best)   1.15  0.80 to 1.50       0.60  0.40 to 0.80
+  Mean calibration error, points      (ICI)    3.8  0.0 to 8.7         23.9  20.3 to 27.5
+  Test of calibration                   (p)   0.75  no error found   <0.001  bad
+  Recalibration would save, of cost           0.0%  -0.5 to 0.6       47.6%  28.4 to 66.8
 Right order?
-  AUC                              (higher)   0.75  0.69 to 0.80      0.72  0.66 to 0.78
+  AUC                              (higher)   0.75  0.69 to 0.80       0.72  0.66 to 0.78
 Alike in both groups?
-  O/E, lowest to highest                            1.03 to 1.05            2.44 to 5.15
-  Miscalibrated, tested alone                    0  of 2                 2  of 2
-  Differ from the rest in skill                  0  of 2 compared        0  of 2 compared
+  O/E, lowest to highest                            1.03 to 1.05             2.44 to 5.15
+  Miscalibrated, tested alone                    0  of 2                  2  of 2
+  Too few cases or events to tell                2  of 2                  0  of 2
+  Differ from the rest in skill                  0  of 2 compared         0  of 2 compared
 ────────────────────────────────────────────────────────────────────────────────────────────────────
 1. At 10%, acting on 'q' is worse than acting on everybody (by 123.0, 78.4 to 170.9, per 1,000).
 2. 'q' is miscalibrated: observed/expected is 3.30, 2.79 to 3.90; its forecasts are too extreme
@@ -144,8 +146,8 @@ def test_the_verdict_on_all_classes_decides_what_is_said_of_each(of_classes):
     (row,) = np.flatnonzero((found.model == "wrong") & (found.label == "0"))
     assert found.p_adjusted[row] < 0.05
     assert found.observed_expected_low[row] > 1.0
-    assert (found.outcome[row], found.directions[row]) == ("consistent", ())
-    assert of_classes.miscalibrated == {"right": 0.0, "wrong": 1.0}
+    assert (found.verdict[row], found.directions[row]) == ("no error found", ())
+    assert of_classes.miscalibrated["wrong"] == 1.0
 
 
 def test_grades_and_groups_are_told_word_for_word():
@@ -163,47 +165,24 @@ def test_one_event_is_told_word_for_word():
     assert repr(found.recalibration) == "RecalibrationGains(['p', 'q'])"
 
 
-def numbers_of(p_values, ratio=1.0):
-    """Return the numbers of rows whose ratio is known to 1%, so that any other than 1 is told."""
-    rows = len(p_values)
-    many = np.full(rows, 1e4)
-    column = {name: np.zeros(rows) for name in CalibrationNumbers._fields}
-    column |= {"ratio": np.full(rows, ratio), "ratio_error": np.full(rows, 0.01), "p_value": np.array(p_values)}
-    column |= dict.fromkeys(("information", "observed", "expected", "units", "worth"), many)
-    column |= {"slope_error": np.full(rows, 0.01), "is_rare": np.zeros(rows, dtype=bool)}
-    return CalibrationNumbers(**column)
+@pytest.fixture
+def named():
+    """Return the name of the first tested group of forecasts that are wrong in many classes, and what is said."""
+    rng = np.random.default_rng(6)
+    p = rng.dirichlet(np.ones(8), 3000)
+    wrong = p * np.array([3.0, 0.4, 3.0, 0.4, 3.0, 0.4, 1.0, 1.0])
+    wrong /= wrong.sum(axis=1, keepdims=True)
+    y = (p.cumsum(axis=1) > rng.random((3000, 1))).argmax(axis=1)
+    return group_table(pr.evaluate(y, {"m": wrong}, by={"g": np.arange(3000) % 2}, **DRAWS))
 
 
-def test_a_group_names_the_classes_that_hold_for_all_groups_together():
-    """With 2 groups and 2 classes, classes are named up to 0.05 / (2 * 2 * 2), and the smallest in any case."""
-    p_values = np.array([[1e-3, 0.5], [0.0062, 0.5]])
-    told = np.stack([tuples_of([("too high",)] * 2), tuples_of([("too low",)] * 2)])
-    outcomes = np.full((2, 2), "miscalibrated", dtype=object)
-    options = (outcomes, told, ["class a", "class b"], 0.95)
-    model, group = np.array(["m", "m"]), np.array(["g", "h"])
-    found = group_calibration._tested(model, group, numbers_of([0.3, 0.9]), p_values, *options)
-    assert found.directions.tolist() == [("class a too high", "class b too low"), ()]
-    assert found.outcome.tolist() == ["miscalibrated", "consistent"]
-    assert found.p_value.tolist() == pytest.approx([4e-3, 1.0])
-    assert found.p_adjusted.tolist() == pytest.approx([8e-3, 1.0])
-    p_values[1, 0] = 0.0063
-    found = group_calibration._tested(model, group, numbers_of([0.3, 0.9]), p_values, *options)
-    assert found.directions.tolist() == [("class a too high",), ()]
-    outcomes[0, 0] = "immaterial"
-    found = group_calibration._tested(model, group, numbers_of([0.3, 0.9]), p_values, *options)
-    assert found.outcome.tolist() == ["immaterial", "consistent"]
-
-
-def test_of_many_wrong_classes_the_first_are_named_and_the_others_counted():
-    classes = group_calibration.MOST_NAMED + 3
-    p_values = np.linspace(1e-9, 1e-8, classes)[:, None]
-    told = tuples_of([("too high",)] * classes)[:, None]
-    labels = [f"class {place}" for place in range(classes)]
-    outcomes = np.full((classes, 1), "miscalibrated", dtype=object)
-    found = group_calibration._tested(
-        np.array(["m"]), np.array(["g"]), numbers_of([0.3]), p_values, outcomes, told, labels, 0.95
-    )
-    assert found.directions[0] == (*(f"{label} too high" for label in labels[: group_calibration.MOST_NAMED]), "3 more")
+def test_of_many_wrong_classes_the_first_are_named_and_the_others_counted(named):
+    for row, ways in zip(named.row, named.ways, strict=True):
+        classes = [way for way in ways if way.startswith("class ")]
+        assert len(classes) == MOST_NAMED
+        assert row.note("classes").parts["number"] >= 6
+        assert ways[-1] == f"{row.note('classes').parts['number'] - MOST_NAMED} more"
+        assert all(" too high" in way or " too low" in way for way in classes)
 
 
 def test_calls_have_what_differs_from_the_defaults_and_nothing_else():
@@ -266,8 +245,9 @@ def test_correlated_cases_of_groups_that_are_not_available_are_not_tested():
 
 def test_repeated_cases_in_clusters_are_no_more_evidence_in_groups():
     four = [np.repeat(one, 4, axis=0) for one in (Y, WRONG, SITE, np.arange(N))]
-    found = pr.evaluate(four[0], {"m": four[1]}, by=four[2], cluster=four[3], **DRAWS).group_calibration
-    alone = pr.evaluate(Y, {"m": WRONG}, by=SITE, cluster=np.arange(N), **DRAWS).group_calibration
+    found = pr.evaluate(four[0], {"m": four[1]}, by=four[2], cluster=four[3], **DRAWS)
+    alone = pr.evaluate(Y, {"m": WRONG}, by=SITE, cluster=np.arange(N), **DRAWS)
+    found, alone = group_table(found), group_table(alone)
     assert found.p_value[0] == pytest.approx(alone.p_value[0], rel=1e-6)
     assert found.p_value[1] > 0.3
     assert found.observed_expected_low[0] == pytest.approx(alone.observed_expected_low[0], rel=1e-6)
@@ -288,18 +268,18 @@ def test_groups_are_in_the_calls_that_take_them(of_classes):
 
 
 def test_many_cut_points_are_not_tested_at_once(monkeypatch):
-    monkeypatch.setattr(words, "MOST_EVENTS", 1)
-    told = list(words.calibration_words(pr.evaluate(Y, TRUTH, ordered=True, **DRAWS)))
-    assert "forecast: calibration is not tested for 2 cut points at once; use calibration_summary for one." in told
+    monkeypatch.setattr(class_findings, "MOST_CUTS", 1)
+    told = list(words.calibration_sentences(pr.evaluate(Y, TRUTH, ordered=True, **DRAWS)))
+    assert told == ["forecast: calibration was not tested (calibration is not tested for 2 cut points at once)."]
 
 
 def test_cut_points_of_correlated_cases_have_the_miscalibration_of_their_clusters():
     ward = np.arange(N) // 5
     found = pr.evaluate(Y, TRUTH, ordered=True, cluster=ward, **DRAWS).classes
     for row, place in enumerate(found.place):
-        alone = pr.calibration_summary(place >= Y, TRUTH[:, : place + 1].sum(axis=1), cluster=ward)
-        assert found.miscalibration[row] == pytest.approx(alone.miscalibration.value, rel=1e-9)
-        assert found.observed_expected_low[row] == pytest.approx(alone.observed_expected.low, rel=0.02)
+        _, ratio, _, cost = pr.check_calibration(place >= Y, TRUTH[:, : place + 1].sum(axis=1), cluster=ward, seed=1)
+        assert found.miscalibration[row] == pytest.approx(cost.value, rel=1e-9)
+        assert found.observed_expected_low[row] == pytest.approx(ratio.low, rel=0.02)
 
 
 def test_a_figure_that_is_given_is_drawn_on(of_classes):

@@ -153,24 +153,24 @@ def few_of_the_last_class():
 def test_cut_points_with_few_events_are_not_cleared_with_the_others():
     y, rows, wrong = few_of_the_last_class()
     found = pr.evaluate(y, rows, ordered=True, **DRAWS)
-    assert list(words.calibration_words(found)) == [
+    assert list(words.calibration_sentences(found)) == [
         (
-            "forecast is consistent with calibration for 1 of 2 cut points: 0; has too few events to tell whether it "
+            "forecast shows no error of calibration for 1 of 2 cut points: 0; has too few events to tell whether it "
             "is calibrated for 1 of 2 cut points: 1."
         )
     ]
     assert found.card.answer.startswith("Not enough data to tell whether the probabilities of 'forecast' are right: ")
     accused = sentences(y, wrong, ordered=True)
     assert accused[0].startswith("'forecast' is miscalibrated for 1 of 2 cut points: 0")
-    assert not any("consistent" in one for one in accused)
+    assert not any("no error" in one for one in accused)
 
 
 def test_there_is_one_verdict_for_all_classes():
     y, rows, wrong = few_of_the_last_class()
-    assert "is consistent with calibration (p = " in card(y, rows).answer
+    assert "no error of calibration was found (p = " in card(y, rows).answer
     accused = card(y, wrong, n_resamples=400)
     assert " is miscalibrated (p " in accused.answer
-    assert "consistent" not in accused.answer
+    assert "no error" not in accused.answer
     assert "too high for 0" in accused.sentences[0]
     assert "too low for 1" in accused.sentences[0]
 

@@ -1,7 +1,6 @@
 """Readings of class probabilities and of correlated cases, compared with sums written out case by case."""
 
 import math
-from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
@@ -16,13 +15,12 @@ from propriety.calibration.class_test import ClassTest, class_scores, part_of_cl
 from propriety.calibration.squared_distance import Regression
 from propriety.inference import class_readings, class_views
 from propriety.inference.bootstrap import Drawing
-from propriety.inference.class_calibration import _outcome, class_calibration_of
-from propriety.inference.class_notes import class_note
+from propriety.inference.calibration_testing import calibration_test_of
+from propriety.inference.class_findings import class_findings
 from propriety.inference.class_readings import ClassReading
 from propriety.inference.class_views import Lines, class_tables, class_test_of_cases, class_test_of_tables, lines_of
 from propriety.inference.dependent_calibration import dispersion_of_scores, spread_of_regression, units_of_cases
 from propriety.ledger import ledger as ledgers
-from propriety.tables.events import Event
 from propriety.tables.forecast_table import ForecastTable
 
 DRAWING = Drawing(n_resamples=50, seed=1)
@@ -154,7 +152,7 @@ def test_lines_of_correlated_classes_are_those_of_each_event(kind):
     ledger = pr.condense(y, p, **unit)
     found = lines_of(class_tables(ledger, ledger.models[0]), DRAWING)
     for place in range(CLASSES):
-        own = pr.calibration_summary(y == place, p[:, place], n_resamples=50, seed=1, **unit).test
+        own = calibration_test_of(pr.condense(y == place, p[:, place], **unit), "forecast", DRAWING)
         assert found.information[place] == pytest.approx(own.information, rel=1e-9)
         assert found.uncorrelated[place] == pytest.approx(float((p[:, place] * (1 - p[:, place])).sum()))
         if own.information >= 50.0:
@@ -259,48 +257,6 @@ def test_without_cases_the_errors_of_the_classes_are_added():
     np.testing.assert_allclose(found.distance[:3], (value, low, high), rtol=1e-7)
     assert set(found.test.p_values) == {"temperature", "class-wise"}
     np.testing.assert_allclose(found.lines.information, (p * (1 - p)).sum(axis=0))
-
-
-def test_columns_of_classes_are_counts_means_and_ratios():
-    y, p = sample(300, power=0.7)
-    p = np.column_stack([p, np.zeros(300)])
-    y[:3], weight = 3, np.random.default_rng(5).gamma(2.0, 1.0, 300)
-    found = reading(y, p, sample_weight=weight, labels=[0, 1, 2, 3])
-    columns = found.columns()
-    share = weight / weight.sum()
-    observed, expected = share @ (y[:, None] == np.arange(4)), share @ p
-    assert columns["n_events"].tolist() == np.bincount(y).tolist()
-    assert columns["n_events"].dtype == np.int64
-    np.testing.assert_allclose(columns["observed"], observed)
-    np.testing.assert_allclose(columns["expected"], expected)
-    np.testing.assert_allclose(columns["observed_expected"][:3], observed[:3] / expected[:3])
-    assert np.isnan(columns["observed_expected"][3])
-    for k in range(3):
-        slope = pr.estimate(y == k, p[:, k], pr.measures.CalibrationSlope(), sample_weight=weight).value
-        assert columns["slope"][k] == pytest.approx(slope, rel=1e-5)
-    assert np.isnan(columns["slope"][3])
-    np.testing.assert_allclose(found.refuted, [0.0, 0.0, 0.0, weight[:3].sum()])
-    np.testing.assert_allclose(found.numbers.refuted, found.refuted)
-    assert not found.numbers.is_rare.any()
-
-
-def test_directions_are_those_of_named_classes_and_of_refuted_ones():
-    y, p = sample(900, power=-1.0)
-    p[0], y[0] = [0.5, 0.5, 0.0], 2
-    found = reading(y, p)
-    ways, near = found.directions(np.array([True, False, False]))
-    assert ways.tolist() == [("reversed",), (), ("refuted",)]
-    assert near.tolist() == [False, False, False]
-    ways, _ = found.directions(np.array([False, False, True]))
-    assert ways.tolist()[:2] == [(), ()]
-    assert ways.tolist()[2][0] == "refuted"
-    assert "reversed" in ways.tolist()[2]
-    right = {"ratio": np.ones(3), "slope_gap": np.zeros(3), "observed": np.full(3, 1e4), "slope_sign": np.full(3, 9.0)}
-    errors = {"ratio_error": np.array([0.01, 0.1, 0.01]), "slope_error": np.array([0.01, 0.01, 0.1])}
-    found.numbers = found.numbers._replace(**right, **errors, refuted=np.zeros(3))
-    ways, near = found.directions(np.array([True, True, False]))
-    assert near.tolist() == [True, False, False]
-    assert ways.tolist() == [("together",), ("together",), ("refuted",)]
 
 
 def test_classes_in_clusters_have_the_numbers_of_their_clusters():
@@ -435,107 +391,6 @@ def test_units_are_times_if_there_are_any_else_clusters():
     assert (units, codes.tolist()) == (3, [2, 1, 0])
 
 
-def outcome(
-    p_value, *, information=20.0, smallest=0.0, high=0.001, named=(True, False), near=(True, False), by="shape"
-):
-    result = {"p_value": p_value, "miscalibration_high": high, "decided_by": by, "uncertainty": 0.5}
-    test = SimpleNamespace(smallest=smallest)
-    return _outcome(result, np.array(near), np.array(named), test, information, 0.95)
-
-
-def test_outcomes_of_class_tests_at_their_bounds():
-    limit = 1.0 - 0.95
-    assert _outcome({"p_value": math.nan, "miscalibration_high": 0.1}, *[np.array([True])] * 2, None, 9.0, 0.95) == (
-        "not tested"
-    )
-    assert outcome(math.nan, information=0.0) == "not tested"
-    assert outcome(math.nan, information=20.0) == "consistent"
-    assert outcome(0.06, information=0.0) == "too few events"
-    assert outcome(0.06) == "consistent"
-    assert outcome(0.06, information=19.9) == "too few events"
-    assert outcome(limit) == "immaterial"
-    assert outcome(0.5, smallest=limit) == "consistent"
-    assert outcome(0.6, smallest=0.06) == "not tested"
-    assert outcome(0.61, smallest=0.06) == "consistent"
-    assert outcome(0.01, by="refuted") == "miscalibrated"
-    assert outcome(0.01, high=0.0025) == "immaterial"
-    assert outcome(0.01, high=0.0026) == "miscalibrated"
-    assert outcome(0.01, named=(True, True)) == "miscalibrated"
-    assert outcome(0.01, named=(False, False), near=(False, False)) == "immaterial"
-    assert outcome(0.01, high=math.nan) == "miscalibrated"
-    assert outcome(0.01, high=math.nan, near=(True, True)) == "immaterial"
-
-
-def note(ledger, *, p_values=(0.2, 0.3, 0.4), uncorrelated=(60.0, 60.0, 60.0), views=("shape",), top=None, **test):
-    plain = {"class_p_values": np.array(p_values), "p_values": dict.fromkeys(views, 0.5), "p_value": 0.5}
-    found = SimpleNamespace(**(plain | {"smallest": 0.0, "method": "50 draws of outcomes"} | test))
-    return class_note(
-        ledger, found, Lines(np.array(p_values), np.array(uncorrelated), np.array(uncorrelated)), top, 0.95
-    )
-
-
-def test_caveats_of_classes_are_said_one_by_one():
-    y, p = sample(40)
-    whole, nan = pr.condense(y, p), math.nan
-    assert note(whole) == ""
-    assert note(whole, uncorrelated=(0.0, 0.0, 0.0)) == "all probabilities are 0 or 1"
-    assert note(whole, p_values=(nan, 0.3, 0.4), uncorrelated=(49.9, 60.0, 60.0)) == (
-        "1 of 3 classes is too rare to be tested separately"
-    )
-    assert note(whole, p_values=(nan, nan, nan), uncorrelated=(49.9, 1.0, 0.0)) == (
-        "2 of 3 classes are too rare to be tested separately"
-    )
-    assert note(whole, smallest=0.06) == "50 draws of outcomes are too few for a level of 0.95"
-    assert note(whole, smallest=1.0 - 0.95) == ""
-    assert note(whole, views=()) == ""
-    untold = "the miscalibration of correlated cases is not estimated"
-    clusters = pr.condense(y, p, cluster=np.arange(40) // 4)
-    assert note(clusters) == untold
-    assert note(clusters, p_value=1.0 - 0.95) == f"{untold}; the verdict uses the limits of all classes instead"
-    assert note(clusters, p_values=(nan, nan, 0.1), uncorrelated=(50.0, 60.0, 60.0)) == (
-        f"10 clusters are too few to test 2 of 3 classes separately; {untold}"
-    )
-    single = pr.condense(y, p, period=np.zeros(40, dtype=int))
-    assert note(single, p_values=(nan, 0.1, 0.1)) == f"1 period is too few to test 1 of 3 classes separately; {untold}"
-    assert note(clusters, top=SimpleNamespace(note="few")) == f"{untold}; most likely class: few"
-    assert note(clusters, top=SimpleNamespace(note="")) == untold
-    assert note(whole, top=SimpleNamespace(note="few")) == ""
-    stored = added(y, p)
-    where = stored.where_cases_are
-    assert note(stored, views=("temperature",)) == (
-        f"a test of the shape needs {where}; the test of the temperature is conservative; "
-        f"a narrower interval of the miscalibration needs {where}"
-    )
-    assert note(stored) == f"a narrower interval of the miscalibration needs {where}"
-    assert class_note(stored, None, None, None, 0.95) == f"a test needs {where}"
-
-
-def test_a_verdict_on_classes_holds_the_numbers_of_its_reading():
-    y, p = sample(900, power=0.6)
-    ledger = pr.condense(y, p)
-    found = class_calibration_of(ledger, ledger.models[0], level=0.9, drawing=DRAWING)
-    read = ClassReading(ledger, ledger.models[0], DRAWING, 0.9)
-    assert found.p_value == read.test.p_value
-    views = ("class-wise", "temperature", "shape")
-    assert [read.test.p_values[view] for view in views] == [
-        found.classwise_p_value,
-        found.temperature_p_value,
-        found.shape_p_value,
-    ]
-    assert (found.miscalibration, found.miscalibration_low, found.miscalibration_high) == read.distance[:3]
-    observed = np.bincount(y) / 900
-    assert found.uncertainty == pytest.approx(float((observed * (1 - observed)).sum()))
-    assert (found.temperature, found.outcome, found.n, found.dropped) == ("too extreme", "miscalibrated", 900, 0)
-    assert (found.level, found.n_refuted, found.method, found.note) == (0.9, 0.0, "chi-squared", "")
-    np.testing.assert_allclose(found.classes.p_adjusted, np.minimum(3 * found.classes.p_value, 1.0))
-    np.testing.assert_allclose(found.classes.miscalibration, read.distance.of_class)
-    assert [bool(one) for one in found.classes.directions] == (found.classes.p_adjusted <= 0.04).tolist()
-    assert found.top.level == 0.9
-    assert found.top.n_events == int((p.argmax(axis=1) == y).sum())
-    event = Event("class", 0)
-    assert found.classes.n_events[0] == ledger.table(ledger.models[0], event).n_events
-
-
 def test_a_reading_is_that_of_its_model(monkeypatch):
     y, p = sample(300)
     both = {"m": p, "n": p[:, [1, 0, 2]]}
@@ -547,8 +402,10 @@ def test_a_reading_is_that_of_its_model(monkeypatch):
         assert found.test.p_values == pytest.approx(expected.test.p_values)
         assert found.distance[:3] == pytest.approx(expected.distance[:3])
         assert found.counts == expected.counts
-        verdict = class_calibration_of(ledger, "n", level=0.95, drawing=DRAWING)
-        assert verdict.top.observed == np.average(both["n"].argmax(axis=1) == y, weights=options.get("sample_weight"))
+        rows = class_findings(ledger, "n", level=0.95, drawing=DRAWING)
+        (top,) = (row for row in rows if (row.statistic, row.measure.key) == ("top label", "observed_expected"))
+        right = both["n"].argmax(axis=1) == y
+        assert top.extra["event_rate"] == np.average(right, weights=options.get("sample_weight"))
     stored = added(y, both)
     found = ClassReading(stored, "n", DRAWING, 0.95)
     assert found.counts == ClassReading(pr.condense(y, both), "n", DRAWING, 0.95).counts
@@ -584,40 +441,10 @@ def test_a_class_or_direction_is_named_at_its_share_of_the_level(monkeypatch):
                 method="by hand",
             )
             monkeypatch.setattr(class_readings, "class_test", lambda *_, found=test, **__: found)
-            found = class_calibration_of(ledger, ledger.models[0], level=0.9, drawing=DRAWING)
-            assert [bool(one) for one in found.classes.directions] == [is_named, False, False]
-            assert found.temperature == ("too timid" if is_named else "")
-            assert (found.p_value, found.temperature_p_value, found.classwise_p_value) == (0.05, limit, 0.9)
-            assert (found.method, found.decided_by, found.outcome) == ("by hand", "temperature", "miscalibrated")
-
-
-def test_views_that_are_not_tested_are_not_a_number():
-    y, p = sample(300)
-    stored = class_calibration_of(added(y, p), "forecast", level=0.95, drawing=DRAWING)
-    assert math.isnan(stored.shape_p_value)
-    assert 0.0 < stored.temperature_p_value <= 1.0
-    equal = pr.class_calibration(np.arange(300) % 3, np.full((300, 3), 1 / 3), seed=1)
-    assert math.isnan(equal.temperature_p_value)
-    assert equal.classwise_p_value == 1.0
-    rare = pr.class_calibration(y[:60], p[:60], sample_weight=np.arange(60) + 1.0, seed=1)
-    assert math.isnan(rare.classwise_p_value)
-    assert 0.0 < rare.shape_p_value <= 1.0
-
-
-def test_correlated_classes_have_no_miscalibration_and_need_enough_clusters():
-    y, p = sample(600)
-    few = pr.class_calibration(pr.cases(y, p, cluster=np.arange(600) // 100), seed=1)
-    many = pr.class_calibration(pr.cases(y, p, cluster=np.arange(600)), seed=1)
-    assert np.isnan(few.classes.miscalibration).all()
-    assert np.isnan([few.miscalibration, few.miscalibration_low, few.miscalibration_high]).all()
-    assert many.outcome == "consistent"
-    assert few.outcome == "too few events"
-    assert not few.top.test.is_enough
-
-
-def test_the_temperature_is_reversed_if_classes_are_rarer_where_they_are_likelier():
-    _, p = sample(200)
-    found = pr.class_calibration(p.argmin(axis=1), p, seed=1, n_resamples=50)
-    assert found.temperature == "reversed"
-    extreme = pr.class_calibration(*sample(400, power=0.3), seed=1, n_resamples=50)
-    assert extreme.temperature == "too extreme"
+            rows = class_findings(ledger, ledger.models[0], level=0.9, drawing=DRAWING)
+            tests = [row for row in rows if row.measure.key == "calibration" and row.statistic == "value"]
+            whole, *of_class = tests
+            assert [row.verdict in ("small", "bad") for row in of_class] == [is_named, False, False]
+            assert (whole.note("classes") is not None, whole.note("temperature") is not None) == (is_named, is_named)
+            assert (whole.p, whole.extra["p_temperature"], whole.extra["p_classwise"]) == (0.05, limit, 0.9)
+            assert whole.method == "by hand"

@@ -202,7 +202,7 @@ def test_a_horizon_beyond_the_times_is_refused(horizon):
     [
         pr.estimate,
         lambda y, p, period: pr.estimate(y, p, pr.measures.AreaUnderRoc(), period=period),
-        lambda y, p, period: pr.calibration_summary(y, p, period=period),
+        lambda y, p, period: pr.check_calibration(y, p, period=period),
     ],
     ids=["mean", "influence", "calibration"],
 )

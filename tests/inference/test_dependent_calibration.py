@@ -80,17 +80,21 @@ def test_the_dispersion_of_clusters_is_the_sum_of_their_squares():
 
 def test_cases_without_weight_and_certain_forecasts_add_nothing():
     weight = np.where(np.arange(N) < 300, 1.0, 0.0)
-    whole = pr.calibration_summary(Y, P, sample_weight=weight, cluster=np.arange(N) // 4, **DRAWS)
-    part = pr.calibration_summary(Y[:300], P[:300], cluster=np.arange(300) // 4, **DRAWS)
-    assert whole.p_value == pytest.approx(part.p_value, rel=1e-9)
-    certain = pr.calibration_summary(
+    whole = pr.check_calibration(Y, P, sample_weight=weight, cluster=np.arange(N) // 4, **DRAWS)[0]
+    part = pr.check_calibration(Y[:300], P[:300], cluster=np.arange(300) // 4, **DRAWS)[0]
+    assert whole.p == pytest.approx(part.p, rel=1e-9)
+    certain = pr.check_calibration(
         np.append(Y[:300], [0, 1]),
         np.append(P[:300], [0.0, 1.0]),
         cluster=np.append(np.arange(300) // 4, [0, 99]),
         **DRAWS,
-    )
-    assert certain.p_value == pytest.approx(part.p_value, rel=1e-9)
-    assert certain.test.dispersion == pytest.approx(part.test.dispersion, rel=1e-9)
+    )[0]
+    assert certain.p == pytest.approx(part.p, rel=1e-9)
+
+
+def noted(y, p, **options):
+    """Return the notes of the test, by their codes."""
+    return {note.code: note for note in pr.check_calibration(y, p, **options, **DRAWS)[0].notes}
 
 
 def drawn(rng, clusters, size, share):
@@ -107,10 +111,10 @@ def test_calibrated_clusters_are_rejected_as_often_as_they_may_be():
     outcomes = {"clusters": [], "cases": [], "held": []}
     for _ in range(200):
         y, p, cluster = drawn(rng, 40, 25, 0.2)
-        found = pr.calibration_summary(y, p, cluster=cluster, **DRAWS)
-        outcomes["clusters"].append(found.p_value <= 0.05)
-        outcomes["cases"].append(pr.calibration_summary(y, p, **DRAWS).p_value <= 0.05)
-        outcomes["held"].append(found.intercept.low <= 0.0 <= found.intercept.high)
+        outcomes["clusters"].append(pr.check_calibration(y, p, cluster=cluster, **DRAWS)[0].p <= 0.05)
+        outcomes["cases"].append(pr.check_calibration(y, p, **DRAWS)[0].p <= 0.05)
+        found = pr.estimate(y, p, pr.measures.CalibrationIntercept(), cluster=cluster)
+        outcomes["held"].append(found.low <= 0.0 <= found.high)
     assert np.mean(outcomes["clusters"]) <= 0.1
     assert np.mean(outcomes["cases"]) > 0.1
     assert np.mean(outcomes["held"]) > 0.89
@@ -130,9 +134,9 @@ def in_time(rng, times, each, correlation):
 def test_the_level_holds_with_few_times():
     rng = np.random.default_rng(31)
     samples = [in_time(rng, 30, 20, 0.0) for _ in range(200)]
-    found = [pr.calibration_summary(y, p, period=time, **DRAWS) for y, p, time in samples]
-    assert np.mean([one.p_value <= 0.05 for one in found]) <= 0.08  # By the law of chi-squared 10%.
-    assert found[0].test.method == "F"
+    found = [pr.check_calibration(y, p, period=time, **DRAWS)[0] for y, p, time in samples]
+    assert np.mean([one.p <= 0.05 for one in found]) <= 0.08  # By the law of chi-squared 10%.
+    assert found[0].method == "F"
 
 
 def test_few_times_that_depend_on_each_other_are_told():
@@ -140,10 +144,10 @@ def test_few_times_that_depend_on_each_other_are_told():
     notes = {}
     for times, correlation in ((40, 0.6), (60, 0.0), (400, 0.5)):
         y, p, time = in_time(rng, times, 20, correlation)
-        notes[times] = pr.calibration_summary(y, p, period=time, **DRAWS).note
-    assert notes[40].startswith("40 correlated periods are equivalent to about ")
-    assert "the test may reject too often" in notes[40]
-    assert "depend on each other" not in notes[60] + notes[400]
+        notes[times] = noted(y, p, period=time)
+    assert notes[40]["correlated-periods"].parts["units"] == 40
+    assert notes[40]["correlated-periods"].severity == "caution"
+    assert not {"correlated-periods", "few-periods"} & (notes[60].keys() | notes[400].keys())
 
 
 def test_times_too_few_to_show_their_dependence_are_always_told():
@@ -151,10 +155,7 @@ def test_times_too_few_to_show_their_dependence_are_always_told():
     rng = np.random.default_rng(33)
     for _ in range(15):
         y, p, time = in_time(rng, 40, 20, 0.5)
-        assert "the test may reject too often" in pr.calibration_summary(y, p, period=time, **DRAWS).note
+        assert {"correlated-periods", "few-periods"} & noted(y, p, period=time).keys()
     y, p, time = in_time(rng, 40, 20, -0.5)
-    assert (
-        "40 periods cannot show whether neighbours are correlated"
-        in pr.calibration_summary(y, p, period=time, **DRAWS).note
-    )
-    assert "reject" not in pr.calibration_summary(y, p, cluster=time, **DRAWS).note
+    assert noted(y, p, period=time)["few-periods"].parts == {"units": 40}
+    assert not {"correlated-periods", "few-periods"} & noted(y, p, cluster=time).keys()

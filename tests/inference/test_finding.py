@@ -45,12 +45,14 @@ def test_every_row_is_the_only_one_of_its_name():
         Findings.of([*rows(), *rows()])
 
 
-def test_a_key_may_not_bear_the_name_of_a_column():
-    with pytest.raises(InputValueError, match="'low', the name of a column"):
-        Findings.of([Finding(measure=RATIO, model="a", keys={"low": 1})])
-    for name in ("class", "verdict"):
+def test_a_key_may_be_called_like_a_column_but_not_like_the_classes():
+    y, p = [0, 1] * 60, [0.4, 0.6] * 60
+    found = pr.check_calibration(y, p, by={"low": [1, 2] * 60}, seed=1)
+    assert {"low", "by_low"} <= set(found.columns())
+    assert len(found.where(keys={"low": 1})) == len(found.where(keys={"low": 2})) > 0
+    for name in ("class", "cut"):
         with pytest.raises(InputValueError, match=f"key called '{name}'"):
-            pr.check_calibration([0, 1] * 60, [0.4, 0.6] * 60, by={name: [1, 2] * 60})
+            pr.check_calibration(y, p, by={name: [1, 2] * 60})
 
 
 @pytest.mark.parametrize("backend", ["pandas", "polars", "pyarrow"])

@@ -61,8 +61,8 @@ CALLS = {
         for read in MEASURES
     },
     "estimate by bootstrap": lambda y, p, q, rows, k, g, **unit: pr.estimate(y, p, method="bootstrap", **DRAWN, **unit),
-    "calibration_summary": lambda y, p, q, rows, k, g, **unit: pr.calibration_summary(y, p, **DRAWN, **unit),
-    "class_calibration": lambda y, p, q, rows, k, g, **unit: pr.class_calibration(pr.cases(k, rows, **unit), **DRAWN),
+    "check_calibration": lambda y, p, q, rows, k, g, **unit: pr.check_calibration(y, p, by=g, **DRAWN, **unit),
+    "check_calibration of classes": lambda y, p, q, rows, k, g, **unit: pr.check_calibration(k, rows, **DRAWN, **unit),
     "recalibrate": lambda y, p, q, rows, k, g, **unit: pr.recalibrate(y, p, seed=1, **unit).verdict,
     "recalibrate classes": lambda y, p, q, rows, k, g, **unit: pr.recalibrate(k, rows, seed=1, **unit).verdict,
     "slices": lambda y, p, q, rows, k, g, **unit: pr.slices(y, p, by=g, **DRAWN, **unit),
@@ -74,9 +74,7 @@ CALLS = {
         for read in (pr.Brier(), pr.Log(), AreaUnderRoc(), ObservedExpected(), NetBenefit(0.3), AccuracyAtCoverage(0.8))
     },
     "evaluate": lambda y, p, q, rows, k, g, **unit: pr.evaluate(y, p, **DRAWN, **unit).scores,
-    "evaluate, calibration": lambda y, p, q, rows, k, g, **unit: pr.evaluate(y, p, **DRAWN, **unit).calibration[
-        "forecast"
-    ]["event"],
+    "evaluate, calibration": lambda y, p, q, rows, k, g, **unit: pr.evaluate(y, p, **DRAWN, **unit).calibration,
     "evaluate, classes": lambda y, p, q, rows, k, g, **unit: pr.evaluate(k, rows, **DRAWN, **unit).classes,
     "evaluate, abstention": lambda y, p, q, rows, k, g, **unit: pr.evaluate(k, rows, **DRAWN, **unit).risk_coverage[
         "forecast"

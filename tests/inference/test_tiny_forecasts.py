@@ -24,8 +24,8 @@ MEASURES = [
     pr.measures.CalibrationSlope(),
 ]
 CALLS = {
-    "calibration_summary": lambda p: pr.calibration_summary(Y, p),
-    "calibration_summary, censored": lambda p: pr.calibration_summary(CENSORED, p),
+    "check_calibration": lambda p: pr.check_calibration(Y, p),
+    "check_calibration, censored": lambda p: pr.check_calibration(CENSORED, p),
     "estimates": lambda p: [pr.estimate(y, p, measure) for y in (Y, CENSORED) for measure in MEASURES[:-1]],
     "comparisons": lambda p: [pr.compare(Y, {"p": p, "q": np.full(60, 0.5)}, measure) for measure in MEASURES[:-1]],
     "before_labels": lambda p: pr.before_labels(p, past=pr.condense(Y, p, by={"day": PLACE // 10})),

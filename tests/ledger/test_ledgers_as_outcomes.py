@@ -19,7 +19,7 @@ FUNCTIONS = {
     "reliability_curve": lambda *data: float(pr.reliability_curve(*data).event_rate[0]),
     "decompose": lambda *data: pr.decompose(*data).discrimination,
     "expected_calibration_error": lambda *data: pr.expected_calibration_error(*data).value,
-    "miscalibration_test": lambda *data: pr.miscalibration_test(*data, n_resamples=99, seed=1).p_value,
+    "check_calibration": lambda *data: pr.check_calibration(*data, n_resamples=99, seed=1)[0].p,
     "calibration_bracket": lambda *data: pr.calibration_bracket(*data).miscalibration_low,
     "probability_means": lambda *data: float(pr.probability_means(*data).columns()["model"][0]),
     "roc_curve": lambda *data: pr.roc_curve(*data).auc,

@@ -135,9 +135,9 @@ def test_a_weighted_ledger_is_weighted_after_it_was_stored_or_added(tmp_path):
 
 
 def test_calibration_is_tested_without_the_note_on_weights():
-    found = pr.calibration_summary(pr.at_prevalence(pr.condense(Y, FORECASTS["a"]), RATE))
-    assert "at_prevalence" not in found.note
-    assert "by outcome" in found.observed_expected.method
+    test, ratio, _, _ = pr.check_calibration(pr.at_prevalence(pr.condense(Y, FORECASTS["a"]), RATE))
+    assert test.note("fixed-numbers") is None
+    assert "by outcome" in ratio.method
 
 
 @pytest.mark.slow

@@ -154,6 +154,7 @@ def assert_shown_numbers_are_those_of(answers, item, model, result):
 ELSEWHERE = [
     ("Alerts and net benefit", "net benefit"),
     ("Calibration by", "events"),
+    ("Calibration by", "adjusted p-value"),
     ("Reliability of the most likely class", "observed/expected"),
     ("Reliability of the most likely class", "slope"),
     ("Reliability of the most likely class", "miscalibration"),
@@ -164,6 +165,12 @@ def assert_is_in_the_evaluation(cell, name, row, result):
     if name == "net benefit":
         scores = result.scores.at(row["model"], NetBenefit(float(row["threshold"].rstrip("%")) / 100).key)
         wanted = [scores[field] for field in ("value", "low", "high")]
+    elif name == "adjusted p-value":
+        (key, label), *_ = ((key, value) for key, value in row.items() if key != "model")
+        tests = result.group_calibration.where(model=row["model"], measure="calibration")
+        wanted = [one.p_adjusted for one in tests if str(label) in map(str, one.keys.values())]
+        assert any(numbers_in(cell) == pytest.approx([one], rel=1e-12) for one in wanted), (key, row)
+        return
     elif name == "events":
         slices, group = result.slices, next(value for key, value in row.items() if key != "model")
         ends = [label.removeprefix(f"{key}: ") for label in slices.group.tolist() for key in slices.by]
@@ -171,8 +178,9 @@ def assert_is_in_the_evaluation(cell, name, row, result):
         (place,) = np.flatnonzero((slices.model == row["model"]) & (ends == group).any(axis=1))
         wanted = [slices.events[place]]
     else:
-        estimate = getattr(result.top_calibration[row["model"]], name.replace("/", "_"))
-        wanted = [estimate.value, estimate.low, estimate.high] if np.isfinite(estimate.low) else [estimate.value]
+        key = {"observed/expected": "observed_expected", "slope": "calibration_slope"}.get(name, name)
+        (found,) = result.calibration.where(model=row["model"], measure=key, statistic="top label")
+        wanted = [found.value, found.low, found.high] if found.has_limits else [found.value]
     assert numbers_in(cell) == pytest.approx(wanted, rel=1e-12, nan_ok=True), (name, row)
 
 

@@ -100,7 +100,6 @@ OF_AN_EVENT: dict[str, Callable[..., Any]] = {
     "bounded_log_score": lambda *given, **options: pr.bounded_log_score(*given, thresholds=(0.1, 0.3), **options),
     "bounded_net_benefit": lambda *given, **options: pr.bounded_net_benefit(*given, thresholds=(0.1, 0.3), **options),
     "brier_score": pr.brier_score,
-    "calibration_summary": lambda *given, **options: pr.calibration_summary(*given, seed=7, **options),
     "classical_decomposition": pr.classical_decomposition,
     "cost_curve": pr.cost_curve,
     "cumulative_calibration_error": pr.cumulative_calibration_error,
@@ -137,9 +136,6 @@ DRAWN: dict[str, Callable[..., Any]] = {
     ),
     "estimate of a number of the table": lambda *given, **options: pr.estimate(
         *given, measure=lambda found: found.mean_forecast, n_resamples=DRAWS, seed=7, **options
-    ),
-    "miscalibration_test": lambda *given, **options: pr.miscalibration_test(
-        *given, n_resamples=DRAWS, seed=7, **options
     ),
 }
 OF_MODELS: dict[str, Callable[[Data], Any]] = {
@@ -203,7 +199,9 @@ OF_CLASSES: dict[str, Callable[[Data], Any]] = {
     "check_calibration of grades": lambda d: pr.check_calibration(
         d.grade, {"rows": d.rows}, ordered=True, n_resamples=DRAWS, seed=7, **d.classes
     ),
-    "class_calibration": lambda d: pr.class_calibration(d.grade, d.rows, n_resamples=DRAWS, seed=7, **d.classes),
+    "check_calibration of classes": lambda d: pr.check_calibration(
+        d.grade, d.rows, n_resamples=DRAWS, seed=7, **d.classes
+    ),
     "condense grades": lambda d: pr.condense(d.grade, {"rows": d.rows}, ordered=True, by=d.group, **d.classes),
     "expected_cost": lambda d: pr.expected_cost(d.grade, d.rows, **d.classes),
     "penalized_brier_score": lambda d: pr.penalized_brier_score(d.grade, d.rows, **d.classes),
@@ -292,7 +290,7 @@ CALLS = {name: call for name, call in EVERY.items() if name.split(" ")[0] in PRE
 QUICK = tuple(name for name in CALLS if not name.startswith(("audit", "evaluate")))
 # Their draws are of cases one by one, so that the order of the cases is part of what is given.
 DRAWS_OF_CASES = ("RetentionCurve.with_interval",)
-DRAWS_OF_WEIGHTED_CASES = ("evaluate", "miscalibration_test")
+DRAWS_OF_WEIGHTED_CASES = ("evaluate",)
 
 
 def parts(answer: Any) -> Any:

@@ -29,7 +29,7 @@ def test_a_table_stays_unweighted(tmp_path):
     assert not found.is_weighted
     assert found == table
     assert repr(found) == repr(table)
-    assert pr.miscalibration_test(found, seed=7).to_dict() == pr.miscalibration_test(table, seed=7).to_dict()
+    assert pr.check_calibration(of(found), seed=7).to_json() == pr.check_calibration(of(table), seed=7).to_json()
     assert pr.recalibrate(of(found), seed=7).to_dict() == pr.recalibrate(of(table), seed=7).to_dict()
     assert exact(pr.evaluate(of(found), seed=7)) == exact(pr.evaluate(of(table), seed=7))
     assert (found + table).to_dict() == (table + table).to_dict()
@@ -45,8 +45,8 @@ def test_a_cached_function_returns_the_same_table(tmp_path):
     first, second = (tabulated(ForecastTable, d.y, d.p) for _ in range(2))
     assert not second.is_weighted
     assert exact(first) == exact(second)
-    scored = memory.cache(pr.miscalibration_test)
-    assert exact(scored(second, seed=7)) == exact(scored(first, seed=7))
+    scored = memory.cache(pr.decompose)
+    assert exact(scored(second)) == exact(scored(first))
 
 
 @pytest.mark.parametrize("weighted", [False, True], ids=["unweighted", "weighted"])

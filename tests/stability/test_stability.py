@@ -35,7 +35,7 @@ import propriety as pr
 N = 240
 GIVEN = [name for name in QUICK if name not in OF_NO_CASES]
 # Labels come back where an answer tells of single cases.
-LABELLED = ("bayes_decisions", "check_calibration of grades", "class_calibration", "worst_cases")
+LABELLED = ("bayes_decisions", "check_calibration of classes", "check_calibration of grades", "worst_cases")
 UNLABELLED = [name for name in GIVEN if name not in LABELLED]
 
 

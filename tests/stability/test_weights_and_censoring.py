@@ -69,7 +69,7 @@ def known():
 
 
 OF_MANY = ("ranking_map", "recalibrate", "decision_uncertainty", "slices")
-REFUSE = {"cumulative_calibration_error", "miscalibration_test"}  # All outcomes by a horizon.
+REFUSE = {"cumulative_calibration_error"}  # All outcomes by a horizon.
 
 
 @pytest.mark.parametrize("name", sorted({*OF_AN_EVENT, *DRAWN, *OF_MANY} - REFUSE))

@@ -102,7 +102,8 @@ def test_a_test_shows_that_censoring_depends_on_the_forecast():
     assert outcome.dependence(p) < 1e-4
     assert "depends on the forecasts" in pr.estimate(outcome, p).note
     assert "depends on the forecasts" in pr.compare(outcome, {"a": p, "b": p**2}).note
-    assert pr.calibration_summary(outcome, p, seed=1).note.count("depends on the forecasts") == 1
+    said = pr.check_calibration(outcome, p, seed=1)[0].note("censoring").parts["said"]
+    assert said.count("depends on the forecasts") == 1
     groups = pr.slices(outcome, p, by=place % 2)
     assert all("depends on the forecasts" in one for one in groups.note[np.isfinite(groups.p_value)])
     assert "depends" not in pr.estimate(pr.censored(time, place % 3 == 0, horizons=1.15, forecast=p), p).note
@@ -213,7 +214,7 @@ def test_a_note_says_if_few_cases_are_followed_up():
     p = np.linspace(0.1, 0.6, 104)
     outcome = pr.censored(time, event, horizons=150)
     assert "followed up until 150: the interval may be too narrow" in pr.estimate(outcome, p).note
-    said = pr.calibration_summary(outcome, p, seed=1).note
+    said = pr.check_calibration(outcome, p, seed=1)[0].note("censoring").parts["said"]
     assert said.count("followed up until 150") == 1
     assert "the test may reject too often" in said
     assert "followed up" not in pr.estimate(pr.censored(time, event, horizons=50), p).note

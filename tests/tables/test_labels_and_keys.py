@@ -248,7 +248,7 @@ def test_columns_named_like_some_labels_of_other_places_are_refused():
     expected = pr.brier_score(y, named, labels=labels)
     assert pr.brier_score(y, named[["high", "low", "mid"]], labels=labels) == pytest.approx(expected)
     other = named[["high", "low", "mid"]].rename(columns={"mid": "Mid"})
-    for call in (pr.brier_score, pr.class_calibration):
+    for call in (pr.brier_score, pr.check_calibration):
         with pytest.raises(InputValueError, match=r"like the labels \['low', 'mid', 'high'\]; got .*'Mid'"):
             call(y, other, labels=labels)
     fitted = pr.recalibrate(y, named, labels=labels, method="temperature", seed=1).map

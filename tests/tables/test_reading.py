@@ -45,8 +45,6 @@ OF_ONE = {
     "bounded_brier_score": {"thresholds": (0.1, 0.4)},
     "bounded_log_score": {"thresholds": (0.1, 0.4)},
     "bounded_net_benefit": {"thresholds": (0.1, 0.4)},
-    "miscalibration_test": DRAWS,
-    "calibration_summary": DRAWS,
     "estimate": DRAWS,
     "check_calibration": DRAWS,
 }
@@ -59,7 +57,7 @@ OF_CLASSES = {
     **{name: {} for name in ("ranked_probability_score", "squared_absolute_ranked_probability_score")},
     **{name: {} for name in ("penalized_brier_score", "penalized_log_score", "quadratic_weighted_kappa")},
     **{name: {} for name in ("expected_cost", "retention_curve", "worst_cases")},
-    "class_calibration": DRAWS,
+    "check_calibration": DRAWS,
 }
 
 

@@ -38,16 +38,13 @@ OPTIONS = {
     "bounded_net_benefit": {"thresholds": (0.1, 0.4)},
     "weighted_regret": {"weight": pr.weights.BetaWeight(2, 3)},
     "top_k": {"k": 5},
-    "calibration_summary": {"seed": 1},
     "check_calibration": DRAWS,
-    "miscalibration_test": DRAWS,
     "compare": DRAWS,
     "decision_uncertainty": {"grid": [0.2, 0.5], **DRAWS},
     "estimate": DRAWS,
     "evaluate": DRAWS,
     "slices": {"by": SITE},
     "recalibrate": {"method": "auto", "seed": 1},
-    "class_calibration": DRAWS,
     "find_segments": {"by": {"site": SITE}, "n_resamples": 60, "seed": 1},
     "plan": {"thresholds": 0.2},
     "late_labels": {
@@ -56,7 +53,7 @@ OPTIONS = {
     },
 }
 OF_HORIZONS = ("horizon_curve",)  # The columns are forecasts of the same event by several times.
-OF_ONE_MODEL = ("class_calibration", "estimate", "find_segments", "recalibrate")
+OF_ONE_MODEL = ("estimate", "find_segments", "recalibrate")
 DECIDED = ("expected_cost", "quadratic_weighted_kappa")  # A single column holds decided classes, not forecasts.
 
 
@@ -158,7 +155,6 @@ CLASSES = {
     "PyArrow columns named like text": (NAMED, named(pa.table)),
 }
 WITHOUT_OUTCOMES = {"bayes_decisions", "before_labels", "estimate_prevalence", "late_labels", "plan"}
-OF_CLASSES = {"class_calibration"}  # They reject the forecasts of one event.
 
 
 def outcome_of(name, shape, table, values):
@@ -197,10 +193,6 @@ def test_one_event_has_one_result_in_every_shape(name, shape, expected):
     if name in WITHOUT_OUTCOMES and "named" in shape:
         pytest.skip("without outcomes, columns are matched to labels= only")
     found = outcome_of(name, shape, BINARY, (P, Q))
-    if name in OF_CLASSES:
-        assert isinstance(found, InputValueError)
-        assert "the forecasts are of one event" in str(found)
-        return
     assert not isinstance(found, ProprietyError), found
     assert same(found, expected(name, classes=False))
 
@@ -275,7 +267,7 @@ def page():
     """Return the page of shapes, with what each function does with each of them."""
     said = {}
     for name in FUNCTIONS:
-        event = "rejected" if name in OF_CLASSES else "the event"
+        event = "the event"
         classes = outcome_of(name, "(n, K)", CLASSES, (ROWS, OTHER_ROWS))
         one = "decided classes" if name in DECIDED else event
         said.setdefault((one, event, "rejected" if isinstance(classes, ProprietyError) else "classes"), []).append(name)

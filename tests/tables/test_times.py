@@ -47,7 +47,7 @@ FLAGGED = {
     "estimate": lambda flags: pr.estimate(Y, P, period=flags),
     "objects": lambda flags: pr.estimate(Y, P, period=flags.astype(object)),
     "nullable": lambda flags: pr.compare(Y, {"a": P, "b": P}, period=pd.Series(flags, dtype="boolean")),
-    "one time": lambda flags: pr.calibration_summary(Y, P, period=flags | True),
+    "one time": lambda flags: pr.check_calibration(Y, P, period=flags | True),
     "evaluate": lambda flags: pr.evaluate(Y, P, period=flags),
     "recalibrate": lambda flags: pr.recalibrate(Y, P, period=flags, seed=1),
     "frame": lambda flags: pr.condense(pl.DataFrame({"y": Y, "p": P, "t": flags}), ["p"], outcome="y", period="t"),

@@ -256,11 +256,11 @@ def test_means_of_the_probabilities_of_what_happened():
 
 def test_calibration_in_closed_form(sample):
     table, cases = scored(sample)
-    found = pr.calibration_summary(pr.Ledger.of_tables({"forecast": table}))
+    ratio = pr.check_calibration(pr.Ledger.of_tables({"forecast": table}))[1]
     expected = sum(case.weight * case.forecast for case in cases) / total(cases)
-    assert_exact(found.observed, event_rate(cases))
-    assert_exact(found.expected, expected)
-    assert_exact(found.observed_expected.value, event_rate(cases) / expected)
+    assert_exact(ratio.extra["event_rate"], event_rate(cases))
+    assert_exact(ratio.extra["mean_forecast"], expected)
+    assert_exact(ratio.value, event_rate(cases) / expected)
     assert_exact(table.effective_n, total(cases) ** 2 / sum(case.weight**2 for case in cases))
 
 

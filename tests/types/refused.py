@@ -26,7 +26,7 @@ def accepted() -> None:
     pr.evaluate(FRAME, "p", outcome="y")
     pr.evaluate(FRAME.lazy(), ["p"], outcome="y", level=0.9)
     pr.estimate(outcomes, P)
-    pr.calibration_summary(Y, P, period=[1, 2, 3])
+    pr.check_calibration(Y, P, period=[1, 2, 3])
     pr.brier_score(pr.cases(FRAME.lazy(), "p", outcome="y"))
     pr.brier_score(ledger.table("a"))
     pr.roc_curve([0, 1], [0.2, 0.7], sample_weight=[1.0, 2.0]).plot()
@@ -42,7 +42,7 @@ def misspelt() -> None:
     pr.estimate(Y, P, measures=pr.Log())  # type: ignore[call-arg]
     pr.compare(Y, {"a": P, "b": P}, tolerance=0.1)  # type: ignore[call-arg]
     pr.slices(Y, P, group=P)  # type: ignore[call-arg]
-    pr.calibration_summary(Y, P, clusters=P)  # type: ignore[call-arg]
+    pr.check_calibration(Y, P, clusters=P)  # type: ignore[call-arg]
     pr.recalibrate(Y, P, metod="isotonic")  # type: ignore[call-arg]
     pr.monitor(pr.condense(Y, P), days="day")  # type: ignore[call-arg]
     pr.brier_score(Y, P, missing="drop")  # type: ignore[call-arg]
@@ -57,7 +57,7 @@ def wrongly_typed() -> None:
     pr.estimate(Y, P, method="exact")  # type: ignore[arg-type]
     pr.compare(Y, {"a": P, "b": P}, seed="one")  # type: ignore[arg-type]
     pr.slices(Y, P, by=P, smallest=None)  # type: ignore[arg-type]
-    pr.calibration_summary(Y, P, n_resamples="many")  # type: ignore[arg-type]
+    pr.check_calibration(Y, P, n_resamples="many")  # type: ignore[arg-type]
     pr.recalibrate(Y, P, rule="log")  # type: ignore[arg-type]
     pr.monitor(Y)  # type: ignore[arg-type]
     pr.monitor(pr.condense(Y, P), time="day")  # type: ignore[arg-type]

@@ -114,7 +114,7 @@ def expected_calibration_error(
 
     Use the value for comparison with published values. It depends on the bins, it hides errors that cancel within a
     bin, and sampling noise makes it positive even for calibrated forecasts: `noise` is its expected value for them.
-    Models with different forecasts have different noise. To test calibration, use `propriety.calibration_summary`; to
+    Models with different forecasts have different noise. To test calibration, use `propriety.check_calibration`; to
     measure it, estimate the miscalibration with `propriety.estimate`.
 
     Parameters

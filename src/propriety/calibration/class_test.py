@@ -201,7 +201,7 @@ def line_statistics(sums: Floats, variance: Floats, information: Floats | float)
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ClassTest:
-    """A test of the calibration of class probabilities; see `propriety.class_calibration`.
+    """A test of the calibration of class probabilities; see `propriety.check_calibration`.
 
     Parameters
     ----------

@@ -104,7 +104,7 @@ class ReliabilityCurve(Result):
         """Add the pointwise band around the diagonal, which contains a calibrated curve at each forecast separately.
 
         The whole curve leaves it somewhere far more often than the level suggests, calibrated or not. To assess the
-        whole curve, use `propriety.miscalibration_test`, or see whether the diagonal leaves `with_simultaneous_band`.
+        whole curve, use `propriety.check_calibration`, or see whether the diagonal leaves `with_simultaneous_band`.
 
         Parameters
         ----------
@@ -521,7 +521,7 @@ def cumulative_calibration_error(
     takes a step for each row, so its values depend on the order of the rows and are at least as large as these.
 
     Steps of discrete forecasts make the p-values conservative. Cases are independent, and weights carry no information
-    about outcomes. The test of `propriety.calibration_summary` also allows for clusters, periods and weights of cases
+    about outcomes. The test of `propriety.check_calibration` also allows for clusters, periods and weights of cases
     and controls, and says in which direction the forecasts are wrong.
 
     References
@@ -538,7 +538,7 @@ def cumulative_calibration_error(
     >>> round(found.kuiper, 4), found.kuiper_p_value < 0.001, round(found.kuiper / found.sigma, 2)
     (0.0375, True, 4.1)
     """
-    check_known(y_true, hint="use calibration_summary.")
+    check_known(y_true, hint="use check_calibration.")
     table = ForecastTable.of(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels)
     difference = running_sum(table.events - table.weights * table.forecast) / table.weight
     squares = table.event_squares + table.non_event_squares

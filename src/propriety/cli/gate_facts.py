@@ -15,9 +15,10 @@ from propriety.cli.machine import VERSIONS
 from propriety.cli.options import near_names
 from propriety.errors import InputValueError
 from propriety.evaluation.evaluation import Evaluation
-from propriety.evaluation.words import calibration_outcome
-from propriety.inference.calibration_summary import CalibrationOutcome, outcome_as_number
+from propriety.evaluation.group_calibration import group_table
+from propriety.evaluation.words import verdict_of
 from propriety.inference.comparison import Comparison
+from propriety.inference.finding import Verdict
 from propriety.result import Result
 from propriety.storage.files import checked_version
 
@@ -92,14 +93,14 @@ class GroupNumbers:
 class Facts:
     """Numbers and verdicts of an evaluation or a comparison.
 
-    `outcome` returns the outcome of the test of calibration of a model, on all cases or in a group.
+    `verdict` returns the verdict on the calibration of a model, on all cases or in a group.
     """
 
     numbers: Numbers
     comparison: Comparison | None
     baseline: Numbers | None = None
     groups: Callable[[], GroupNumbers | None] = field(default=lambda: None)
-    outcome: Callable[[str, str | None], CalibrationOutcome] = field(default=lambda model, group: "not tested")  # noqa: ARG005
+    verdict: Callable[[str, str | None], Verdict] = field(default=lambda model, group: "not tested")  # noqa: ARG005
 
     @classmethod
     def of_evaluation(cls, evaluation: Evaluation, baseline: Numbers | None = None) -> Facts:
@@ -109,7 +110,7 @@ class Facts:
             comparison=evaluation.comparison,
             baseline=baseline,
             groups=cache(lambda: _groups(evaluation)),  # Made once, and only if a gate is about groups.
-            outcome=partial(_outcome, evaluation),
+            verdict=partial(_verdict, evaluation),
         )
 
     @classmethod
@@ -167,14 +168,14 @@ def _number(value: object) -> float:
     return float(value)
 
 
-def _outcome(evaluation: Evaluation, model: str, group: str | None) -> CalibrationOutcome:
-    """Return the outcome of the test of calibration of a model, on all cases or in a group."""
+def _verdict(evaluation: Evaluation, model: str, group: str | None) -> Verdict:
+    """Return the verdict on the calibration of a model, on all cases or in a group."""
     if group is None:
-        return calibration_outcome(evaluation, model)
-    if (tested := evaluation.group_calibration) is None:
+        return verdict_of(evaluation, model)
+    if (tested := group_table(evaluation)) is None:
         return "not tested"
-    outcomes = tested.outcome[(tested.model == model) & (tested.group == group)].tolist()
-    return outcomes[0] if outcomes else "not tested"
+    verdicts = tested.verdict[(tested.model == model) & (tested.group == group)].tolist()
+    return verdicts[0] if verdicts else "not tested"
 
 
 def _groups(evaluation: Evaluation) -> GroupNumbers | None:
@@ -189,10 +190,10 @@ def _groups(evaluation: Evaluation) -> GroupNumbers | None:
     unknown = dict.fromkeys(ratios if evaluation.kind == "binary" else [], math.nan)
     if evaluation.kind != "ordinal":  # Groups that are too small are not tested.
         unknown["miscalibrated"] = math.nan
-    if (calibration := evaluation.group_calibration) is not None:
-        verdicts = map(outcome_as_number, calibration.outcome.tolist())
-        for (at, numbers), verdict in zip(_rows(calibration, ratios), verdicts, strict=True):
-            tested[at] = numbers | {"miscalibrated": verdict}
+    if (calibration := group_table(evaluation)) is not None:
+        said = calibration.miscalibrated.tolist()
+        for (at, numbers), miscalibrated in zip(_rows(calibration, ratios), said, strict=True):
+            tested[at] = numbers | {"miscalibrated": miscalibrated}
         unknown |= dict.fromkeys([*next(iter(tested.values()), {}), "miscalibrated"], math.nan)
     for at, numbers in _rows(slices, names):
         rows[at] = numbers | unknown | tested.get(at, {})

@@ -26,9 +26,9 @@ from propriety.cli.gate_grammar import (
 )
 from propriety.cli.options import near_names
 from propriety.errors import InputValueError
-from propriety.inference.calibration_summary import CalibrationOutcome
 from propriety.inference.comparison_words import pair_sentence
 from propriety.inference.estimates import counted
+from propriety.inference.finding import Verdict
 from propriety.inference.verdicts import Pair
 
 Answer: TypeAlias = Literal["yes", "no", "cannot be told"]
@@ -46,8 +46,9 @@ WORDS: dict[Sign, str] = {"<": "below", "<=": "at most", ">": "above", ">=": "at
 TESTED = ("better", "worse", "not distinguishable", "same")
 TURNED = {"better": "worse", "worse": "better"}
 # Why the calibration of a model cannot be told.
-WHY: dict[CalibrationOutcome, str] = {
-    "too few events": "there are too few events or cases",
+WHY: dict[Verdict, str] = {
+    "no error found": "no error was found, but the limits do not exclude a gross one",
+    "too few": "there are too few events or cases",
     "not tested": "it was not tested",
 }
 MOST_NAMED = 5
@@ -194,9 +195,9 @@ def _calibrated(gate: Miscalibrated, model: str | None, facts: Facts) -> GateRes
     result = partial(GateResult, gate=str(gate), key=key, value=value)
     if math.isnan(value):
         group = None if path.group is None else _group_text(path, path.group, facts)
-        reason = f"whether {subject} is miscalibrated{where} cannot be told: {WHY[facts.outcome(subject, group)]}."
+        reason = f"whether {subject} is miscalibrated{where} cannot be told: {WHY[facts.verdict(subject, group)]}."
         return result(answer=UNTOLD, reason=reason)
-    claim = "is" if value else "was not found to be materially"
+    claim = "is" if value else "is not, or only slightly,"
     return result(answer=_answer(bool(value)), reason=f"{subject} {claim} miscalibrated{where}.")
 
 
@@ -209,12 +210,12 @@ def _any_group_calibrated(gate: Miscalibrated, key: str, subject: str, facts: Fa
     if wrong:
         return result(value=1.0, answer="yes", reason=f"{subject} is miscalibrated in {_counted(wrong, known)}.")
     if unknown or not known:
-        outcomes = dict.fromkeys(facts.outcome(subject, group) for group in unknown)
-        why = " or ".join(WHY[outcome] for outcome in outcomes)
+        verdicts = dict.fromkeys(facts.verdict(subject, group) for group in unknown)
+        why = " or ".join(WHY[verdict] for verdict in verdicts)
         reason = f"whether {subject} is miscalibrated in any group cannot be told: {why}"
         return result(value=math.nan, answer=UNTOLD, reason=f"{reason} in {_counted(unknown, values)}.")
     groups = counted(len(known), "group")
-    reason = f"{subject} was not found to be materially miscalibrated in any of {groups}."
+    reason = f"{subject} is not, or only slightly, miscalibrated in any of {groups}."
     return result(value=0.0, answer="no", reason=reason)
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any
 
 from propriety.evaluation.evaluation import Evaluation
-from propriety.evaluation.words import MOST_EVENTS
-from propriety.inference.calibration_summary import jointly_tested
+from propriety.evaluation.words import sentence_of, verdict_of
 from propriety.plain_data import strict_json
 from propriety.recalibration.result import formula_of
 from propriety.result import Result
@@ -60,21 +59,14 @@ def evaluation_document(evaluation: Evaluation, gates: list[dict[str, Any]]) -> 
 
 
 def _calibration(evaluation: Evaluation) -> dict[str, Any]:
-    """Return the calibration verdict of each model; of cut points each, adjusted for their number, unless many."""
-    if evaluation.kind == "multiclass":
-        return {
-            model: {name: value for name, value in one.to_dict().items() if name not in ("top", "classes")}
-            | {"top": None if one.top is None else one.top.to_dict(), "words": one.summary(model)}
-            for model, one in evaluation.class_calibration.items()
-        }
+    """Return the calibration of each model: the sentence, the verdict, and the findings, a row each."""
     return {
         model: {
-            str(label): one.to_dict()
-            | {"p_adjusted": p_adjusted, "words": replace(one, p_value=p_adjusted).summary(model)}
-            for label, (one, p_adjusted) in zip(own, jointly_tested(list(own.values())), strict=True)
+            "verdict": verdict_of(evaluation, model),
+            "words": sentence_of(evaluation, model, model),
+            "findings": _records(evaluation.calibration.where(model=model)),
         }
-        for model, own in evaluation.calibration.items()
-        if len(own) <= MOST_EVENTS
+        for model in evaluation.models
     }
 
 

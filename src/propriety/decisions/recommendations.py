@@ -313,14 +313,12 @@ def _of_rows(problem: DecisionProblem) -> Iterator[Recommendation]:
 def _of_calibration(problem: DecisionProblem) -> Iterator[Recommendation]:
     shows = "Shows where forecasts are too high or too low, without bins to choose."
     yield _event(problem, "reliability curve", f"pr.reliability_curve({problem.data})", shows, CORP)
-    tells = "Tests whether the miscalibration is more than sampling noise."
-    yield _event(problem, "miscalibration test", f"pr.miscalibration_test({problem.data}, seed=1)", tells, CORP)
     if not problem.binary:
         numbers = "One verdict from the events of all classes, their temperature and a shared shape."
-        yield _use("class calibration", "pr.class_calibration(y, P, seed=1)", numbers, COX)
+        yield _use("check of calibration", "pr.check_calibration(y, P, seed=1)", numbers, COX)
         return
-    numbers = "Observed against expected, intercept and slope, with intervals."
-    yield _use("calibration summary", f"pr.calibration_summary({problem.data})", numbers, COX)
+    numbers = "One verdict, with observed against expected, slope and cost of miscalibration, and their intervals."
+    yield _use("check of calibration", f"pr.check_calibration({problem.data}, seed=1)", numbers, COX)
 
 
 def _decision_curve(problem: DecisionProblem) -> Recommendation:

@@ -168,7 +168,7 @@ def probability_means(
     :math:`\sum_i w_i = 1`, for :math:`m = 1` (decisiveness), :math:`m = 0` (accuracy, the geometric mean) and :math:`m
     = -2/3` (robustness). Accuracy is the log score on the scale of probabilities, and its divergence is the cost of
     miscalibration. The angle of the line from robustness to decisiveness is 45 degrees for calibrated forecasts, and
-    larger for too extreme ones. It also varies by chance, so it decides nothing: `propriety.calibration_summary` tests
+    larger for too extreme ones. It also varies by chance, so it decides nothing: `propriety.check_calibration` tests
     calibration.
 
     Parameters

@@ -11,9 +11,9 @@ import numpy as np
 from propriety.evaluation.card_rows import ends_of
 from propriety.evaluation.rows import Cell, Row, cells_of
 from propriety.evaluation.words import (
-    calibration_outcome,
     thresholds_words,
     uncompared_words,
+    verdict_of,
 )
 from propriety.inference.comparison_words import listed
 from propriety.inference.estimates import counted
@@ -157,18 +157,19 @@ def _scarce(evidence: Evidence) -> str:
 def _answer_on_one(evidence: Evidence) -> str:
     """Answer for a single model whether it is better than none, and whether its probabilities are right."""
     (model,) = evidence.models
-    name, outcome = evidence.quoted(model), calibration_outcome(evidence.evaluation, model)
-    if outcome == "too few events":
+    name, verdict = evidence.quoted(model), verdict_of(evidence.evaluation, model)
+    if verdict == "too few":
         return f"Not enough data to tell whether the probabilities of {name} are right: {_scarce(evidence)}."
     merit, is_good = _merit(evidence, model)
     p_value = evidence.cells["calibration", model]
     tested = "" if math.isnan(p_value.value) else f" ({p_value_words(p_value.row.value)})"
     judged = {
-        "consistent": f"{'and' if is_good else 'but'} is consistent with calibration{tested}",
-        "immaterial": f"{'and' if is_good else 'but'} its miscalibration is not material{tested}",
-        "miscalibrated": f"{'but' if is_good else 'and'} is miscalibrated{tested}",
+        "good": f"{'and' if is_good else 'but'} is calibrated{tested}",
+        "no error found": f"{'and' if is_good else 'but'} no error of calibration was found{tested}",
+        "small": f"{'and' if is_good else 'but'} is only slightly miscalibrated{tested}",
+        "bad": f"{'but' if is_good else 'and'} is miscalibrated{tested}",
         "not tested": "and its calibration was not tested",
-    }[outcome]
+    }[verdict]
     return f"{name} {merit}, {judged}." if merit else f"{name} {judged.split(' ', 1)[1]}."
 
 

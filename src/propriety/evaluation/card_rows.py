@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from propriety.evaluation.group_calibration import GroupTable, group_table
 from propriety.evaluation.rows import Cell, Row, cells_of
-from propriety.evaluation.words import calibration_outcome, verdict_of
+from propriety.evaluation.words import test_of, verdict_of
 from propriety.inference.comparison_words import merit_in_words
 from propriety.inference.estimates import Estimate
+from propriety.inference.group_findings import TOP_LABEL
 from propriety.inference.measures.line import CalibrationSlope
 from propriety.inference.measures.measure import Measure
 from propriety.inference.measures.of_means import MeanScore, NetBenefit, Skill
@@ -26,7 +28,6 @@ from propriety.rules.families import BRIER
 if TYPE_CHECKING:
     from propriety.evaluation.class_table import EvaluatedClasses
     from propriety.evaluation.evaluation import Evaluation
-    from propriety.evaluation.group_calibration import GroupCalibration
     from propriety.inference.slice_table import Slices
 
 DECISIONS, FORECASTS, ALONE = "Better decisions?", "Better forecasts?", "Better than no model?"
@@ -130,7 +131,7 @@ def _event_rows(evaluation: Evaluation) -> Iterator[Row]:
     ideal = {"unit": "ratio", "better": "1 is best", "ideal": 1.0}
     yield from _estimated(evaluation, PROBABILITIES, ObservedExpected(), "O/E, observed/expected", "O/E", **ideal)
     yield from _estimated(evaluation, PROBABILITIES, CalibrationSlope(), "Slope; below 1 too extreme", "slope", **ideal)
-    smooth = {model: own["event"].smooth for model, own in evaluation.calibration.items()}
+    smooth = evaluation.smooth_calibration
     for model, found in smooth.items():
         if any(one is not None for one in smooth.values()):
             numbers = (math.nan,) * 3 if found is None else (found.ici, found.ici_low, found.ici_high)
@@ -151,17 +152,16 @@ def _event_rows(evaluation: Evaluation) -> Iterator[Row]:
 
 
 def _test_rows(evaluation: Evaluation) -> Iterator[Row]:
-    """Yield the p-value and the outcome of the test of calibration; cut points have an outcome only."""
+    """Yield the p-value and the verdict on calibration; of cut points the smallest adjusted p-value."""
     for model in evaluation.models:
-        verdict = verdict_of(evaluation, model)
         yield Row(
             question=PROBABILITIES,
             measure="Test of calibration",
             short="calibration",
             model=model,
-            value=math.nan if verdict is None else float(verdict.p_value),
+            value=test_of(evaluation, model).p,
             unit="p",
-            outcome=calibration_outcome(evaluation, model),
+            outcome=verdict_of(evaluation, model),
             better="p",
             ideal=1.0 - evaluation.level,
         )
@@ -171,13 +171,13 @@ def _class_rows(evaluation: Evaluation) -> Iterator[Row]:
     """Yield the calibration of class probabilities: all classes, the most likely one, and each, or each cut point."""
     yield from _test_rows(evaluation)
     ideal: dict[str, Any] = {"unit": "ratio", "better": "1 is best", "ideal": 1.0}
-    top = evaluation.top_calibration
-    for model, found in top.items():
-        own = {"question": PROBABILITIES, "model": model, **ideal}
-        yield _row(_numbers(found.observed_expected), measure="O/E of the most likely class", short="top O/E", **own)
-    for model, found in top.items():
-        own = {"question": PROBABILITIES, "model": model, **ideal}
-        yield _row(_numbers(found.slope), measure="Slope; below 1 too extreme", short="top slope", **own)
+    for key, label, short in (
+        ("observed_expected", "O/E of the most likely class", "top O/E"),
+        ("calibration_slope", "Slope; below 1 too extreme", "top slope"),
+    ):
+        for found in evaluation.calibration.where(measure=key, statistic=TOP_LABEL):
+            named = {"question": PROBABILITIES, "model": found.model, "measure": label, "short": short}
+            yield _row((found.value, found.low, found.high), **named, **ideal)
     classes = evaluation.classes
     if classes is None or len(evaluation.models) > 2:
         return
@@ -231,7 +231,7 @@ def _group_rows(evaluation: Evaluation, slices: Slices) -> Iterator[Row]:
     """Yield what was found about the groups: how many depart, not each of them."""
     question = question_of_groups(evaluation, slices)
     groups = len(slices.group) // len(evaluation.models)
-    found = evaluation.group_calibration
+    found = group_table(evaluation)
     if found is not None:
         yield from _group_calibration_rows(evaluation, found, slices, question, groups)
     alpha = 1.0 - evaluation.level
@@ -254,12 +254,12 @@ def _group_rows(evaluation: Evaluation, slices: Slices) -> Iterator[Row]:
 
 
 def _group_calibration_rows(
-    evaluation: Evaluation, found: GroupCalibration, slices: Slices, question: str, groups: int
+    evaluation: Evaluation, found: GroupTable, slices: Slices, question: str, groups: int
 ) -> Iterator[Row]:
     top = "" if evaluation.kind == "binary" else " of most likely"
     counts: Mapping[str, NDArray[np.bool_]] = {
-        "Miscalibrated, tested alone": found.outcome == "miscalibrated",
-        "Too few cases or events to tell": found.outcome == "too few events",
+        "Miscalibrated, tested alone": found.verdict == "bad",
+        "Too few cases or events to tell": found.verdict == "too few",
     }
     for model in evaluation.models:
         ratios = found.observed_expected[(found.model == model) & ~np.isnan(found.observed_expected)]
@@ -297,30 +297,30 @@ def _group_calibration_rows(
             yield _group_row(found, row, question, f"{label}, {n:,} cases", label)
 
 
-def _group_row(found: GroupCalibration, row: int, question: str, measure: str, short: str) -> Row:
+def _group_row(found: GroupTable, row: int, question: str, measure: str, short: str) -> Row:
     named = {"question": question, "measure": measure, "short": short, "model": str(found.model[row])}
     return _row(_ratio(found, row), **named, unit="ratio", ideal=1.0, is_detail=True)
 
 
-def _ratio(found: GroupCalibration | EvaluatedClasses, row: int) -> list[float]:
+def _ratio(found: GroupTable | EvaluatedClasses, row: int) -> list[float]:
     """Return observed/expected of a group or a class with its limits."""
     return [float(getattr(found, f"observed_expected{side}")[row]) for side in ("", "_low", "_high")]
 
 
-def group_cell(found: GroupCalibration, row: int) -> Cell:
+def group_cell(found: GroupTable, row: int) -> Cell:
     """Return observed/expected of a group as the card writes it."""
     return cells_of([_group_row(found, row, "", "", "")])[0]
 
 
-def groups_that_depart(found: GroupCalibration, model: str) -> list[str]:
+def groups_that_depart(found: GroupTable, model: str) -> list[str]:
     """Return the groups in which a model is miscalibrated, the clearest first, unless it is so in most of them.
 
     A model that is wrong everywhere is found to be so in each group with enough events. This does not mean that these
     groups differ from the others.
     """
     own = found.model == model
-    accused = np.flatnonzero(own & (found.outcome == "miscalibrated"))
-    cleared = np.count_nonzero(own & np.isin(found.outcome, ["consistent", "immaterial"]))
+    accused = np.flatnonzero(own & (found.verdict == "bad"))
+    cleared = np.count_nonzero(own & np.isin(found.verdict, ["good", "no error found", "small"]))
     if len(accused) > cleared:
         return []
     return list(found.group[accused[np.argsort(found.p_adjusted[accused], kind="stable")]].tolist())

@@ -9,23 +9,24 @@ import numpy as np
 
 from propriety.evaluation.answer import Evidence, Sentence, some
 from propriety.evaluation.card_rows import ends_of, group_cell, groups_that_depart
+from propriety.evaluation.group_calibration import GroupTable, group_table
 from propriety.evaluation.rows import Cell
 from propriety.evaluation.words import (
     absent_words,
-    calibration_outcome,
-    cut_points_words,
+    sentence_of,
+    sizes_of_event,
+    test_of,
     uncompared_words,
     verdict_of,
 )
-from propriety.inference.calibration_summary import CalibrationSummary
-from propriety.inference.calibration_words import TOGETHER
+from propriety.inference.calibration_words import TOGETHER, caveats_of, texts_of_classes, ways_of, wrong_classes
 from propriety.inference.comparison_words import listed
 from propriety.inference.estimates import of_intervals
-from propriety.inference.slice_table import texts_of_labels
+from propriety.inference.finding import Verdict
+from propriety.inference.finding_words import note_words
 from propriety.number_words import capitalized, percent
 
 if TYPE_CHECKING:
-    from propriety.inference.class_calibration import ClassCalibration
     from propriety.inference.slice_table import Slices
 
 
@@ -68,25 +69,21 @@ def _loss(cell: Cell) -> str:
 
 def _calibration(evidence: Evidence) -> Iterator[Sentence]:
     """Say how the models are miscalibrated; with several models, of the preferred one and how many others are."""
-    outcomes = {model: calibration_outcome(evidence.evaluation, model) for model in evidence.models}
+    verdicts = {model: verdict_of(evidence.evaluation, model) for model in evidence.models}
     detailed = list(evidence.models) if len(evidence.models) <= 2 else [evidence.preferred or evidence.evaluation.best]
     detailed.sort(key=lambda model: model != evidence.preferred)
     for model in detailed:
-        text = _model_calibration(evidence, model, outcomes[model])
+        text = _model_calibration(evidence, model, verdicts[model])
         if text:
-            yield Sentence(text, model == evidence.preferred and outcomes[model] == "miscalibrated")
+            yield Sentence(text, model == evidence.preferred and verdicts[model] == "bad")
     others = [model for model in evidence.models if model not in detailed]
-    accused = [model for model in others if outcomes[model] == "miscalibrated"]
+    accused = [model for model in others if verdicts[model] == "bad"]
     if len(accused) == len(others) > 1:
-        which = (
-            "of the other models"
-            if outcomes[detailed[0]] == "miscalibrated"
-            else f"model but {evidence.quoted(*detailed)}"
-        )
+        which = "of the other models" if verdicts[detailed[0]] == "bad" else f"model but {evidence.quoted(*detailed)}"
         yield Sentence(f"Each {which} is miscalibrated.")
     elif accused:
         yield Sentence(f"{evidence.quoted(*accused)} {_be(accused)} miscalibrated.")
-    untold = [model for model in evidence.models if outcomes[model] == "too few events"]
+    untold = [model for model in evidence.models if verdicts[model] == "too few"]
     if untold and len(evidence.models) > 1:
         yield Sentence(f"Too few events to tell whether {evidence.quoted(*untold)} {_be(untold)} calibrated.")
 
@@ -95,21 +92,22 @@ def _be(models: Sequence[str]) -> str:
     return "is" if len(models) == 1 else "are"
 
 
-def _model_calibration(evidence: Evidence, model: str, outcome: str) -> str:
+def _model_calibration(evidence: Evidence, model: str, verdict: Verdict) -> str:
     """Say how one model is miscalibrated; nothing if it is not."""
-    verdict, name = verdict_of(evidence.evaluation, model), evidence.quoted(model)
-    if outcome == "not tested" and verdict is not None:
-        return f"Calibration of {name} was not tested: {verdict.note}."
-    if verdict is None:
-        return cut_points_words(evidence.evaluation, model, name) if outcome in ("miscalibrated", "immaterial") else ""
-    if outcome == "too few events":
+    evaluation, name = evidence.evaluation, evidence.quoted(model)
+    if verdict == "not tested":
+        why = "; ".join(map(note_words, test_of(evaluation, model).notes))
+        return f"Calibration of {name} was not tested: {why}."
+    if verdict == "too few":
         ratio = evidence.cells.get(("O/E", model))
         many = "" if ratio is None or not ratio.row.has_limits else _possible(ratio)
         return many if len(evidence.models) == 1 else ""
-    if outcome not in ("miscalibrated", "immaterial"):
+    if verdict not in ("small", "bad"):
         return ""
-    ways = list(_ways_of_event(evidence, model, verdict) if isinstance(verdict, CalibrationSummary) else _ways(verdict))
-    slight = ", but not materially" if outcome == "immaterial" else ""
+    if evaluation.kind == "ordinal":
+        return sentence_of(evaluation, model, name)
+    ways = list(_ways_of_event(evidence, model) if evaluation.kind == "binary" else _ways_of_classes(evidence, model))
+    slight = ", but only slightly" if verdict == "small" else ""
     return f"{name} is miscalibrated{slight}: {'; '.join(ways)}."
 
 
@@ -147,9 +145,9 @@ def _more_events(ratio: Cell) -> str:
     return f"{_share(ratio, ratio.value)} {more} events happened than forecast ({near} to {far})"
 
 
-def _ways_of_event(evidence: Evidence, model: str, verdict: CalibrationSummary) -> Iterator[str]:
+def _ways_of_event(evidence: Evidence, model: str) -> Iterator[str]:
     """Yield how forecasts of one event are wrong, as the test found."""
-    ways = verdict.directions
+    ways = ways_of(test_of(evidence.evaluation, model), sizes_of_event(evidence.evaluation, model).values())
     if "refuted" in ways:
         yield "forecasts of exactly 0 or 1 were wrong"
     if "too high" in ways or "too low" in ways:
@@ -164,25 +162,23 @@ def _ways_of_event(evidence: Evidence, model: str, verdict: CalibrationSummary) 
         yield TOGETHER
 
 
-def _ways(verdict: ClassCalibration) -> Iterator[str]:
+def _ways_of_classes(evidence: Evidence, model: str) -> Iterator[str]:
     """Yield how class probabilities are wrong, as the tests found."""
-    if verdict.n_refuted > 0.0:
+    found = evidence.evaluation.calibration.where(model=model)
+    row = test_of(evidence.evaluation, model)
+    temperature, wrong, names = row.note("temperature"), wrong_classes(found, row), texts_of_classes(found)
+    if row.note("refuted"):
         yield "classes occurred that had a probability of exactly 0"
-    if verdict.temperature:
-        yield f"its probabilities are {verdict.temperature}"
-    table = verdict.classes
-    labels = texts_of_labels(table.label.tolist())
-    ways = [tuple(way for way in own if way != "refuted") for own in table.directions]
-    wrong = np.flatnonzero([bool(own) for own in ways])
-    order = wrong[np.argsort(table.p_value[wrong], kind="stable")].tolist()
+    if temperature:
+        yield f"its probabilities are {temperature.parts['way']}"
     by_way: dict[str, list[str]] = {}
-    for place in order:
-        for way in ways[place]:
-            by_way.setdefault(way, []).append(labels[place])
-    for way, classes in by_way.items():
-        if way != verdict.temperature:
-            yield f"{TOGETHER if way == 'together' else way} for {some(classes)}"
-    if not order and not verdict.temperature and not verdict.n_refuted:
+    for label, ways, _ in wrong:
+        for way in ways:
+            by_way.setdefault(way, []).append(names[label])
+    for shown, classes in by_way.items():
+        if temperature is None or shown != temperature.parts["way"]:
+            yield f"{TOGETHER if shown == 'together' else shown} for {some(classes)}"
+    if not (wrong or temperature or row.note("refuted")):
         yield "the views together show it, though no class does by itself"
 
 
@@ -212,8 +208,9 @@ def _groups(evidence: Evidence) -> Iterator[Sentence]:
     evaluation, slices = evidence.evaluation, evidence.evaluation.slices
     if slices is None:
         return
-    if evaluation.group_calibration is not None:
-        yield from _group_calibration(evidence)
+    tested = group_table(evaluation)
+    if tested is not None:
+        yield from _group_calibration(evidence, tested)
     elif not np.isfinite(slices.p_adjusted).any():
         yield Sentence("No group could be compared with the rest.")
     for model in evidence.models:
@@ -248,18 +245,16 @@ def _group_skill(evidence: Evidence, slices: Slices, skill: Slices) -> Iterator[
         )
 
 
-def _group_calibration(evidence: Evidence) -> Iterator[Sentence]:
+def _group_calibration(evidence: Evidence, tested: GroupTable) -> Iterator[Sentence]:
     """Say in which groups a model is miscalibrated, or that it is so in most of them, or that none was found."""
-    tested = evidence.evaluation.group_calibration
-    assert tested is not None  # noqa: S101  (for the type checker)
     everywhere = []
     for model in evidence.models:
         groups = groups_that_depart(tested, model)
         if groups:
-            ways = "; ".join(_ways_in_group(evidence, model, groups[0])) if len(groups) == 1 else ""
+            ways = "; ".join(_ways_in_group(evidence, tested, model, groups[0])) if len(groups) == 1 else ""
             said = f"{evidence.quoted(model)} is miscalibrated in {some(groups)}{': ' if ways else ''}{ways}."
             yield Sentence(said, model == evidence.preferred)
-        elif (tested.outcome[tested.model == model] == "miscalibrated").any():
+        elif (tested.verdict[tested.model == model] == "bad").any():
             everywhere.append(model)
     if everywhere:
         yield Sentence(
@@ -268,27 +263,24 @@ def _group_calibration(evidence: Evidence) -> Iterator[Sentence]:
             evidence.preferred in everywhere,
         )
     for model in evidence.models:
-        slight = tested.group[(tested.model == model) & (tested.outcome == "immaterial")].tolist()
+        slight = tested.group[(tested.model == model) & (tested.verdict == "small")].tolist()
         if slight:
-            yield Sentence(f"{evidence.quoted(model)} is miscalibrated, but not materially, in {some(slight)}.")
-    if not np.isin(tested.outcome, ["miscalibrated", "immaterial"]).any():
+            yield Sentence(f"{evidence.quoted(model)} is miscalibrated, but only slightly, in {some(slight)}.")
+    if not np.isin(tested.verdict, ["small", "bad"]).any():
         yield Sentence("No group with enough data was found to be miscalibrated.")
 
 
-def _ways_in_group(evidence: Evidence, model: str, group: str) -> Iterator[str]:
+def _ways_in_group(evidence: Evidence, tested: GroupTable, model: str, group: str) -> Iterator[str]:
     """Yield how the forecasts of a group are wrong."""
-    tested = evidence.evaluation.group_calibration
-    assert tested is not None  # noqa: S101  (for the type checker)
-    (ways,) = tested.directions[(tested.model == model) & (tested.group == group)].tolist()
+    (row,) = np.flatnonzero((tested.model == model) & (tested.group == group)).tolist()
+    ways = tested.ways[row]
     if evidence.evaluation.kind != "binary":
         yield from ways
         return
     if "refuted" in ways:
         yield "forecasts of exactly 0 or 1 were wrong"
     if "too high" in ways or "too low" in ways:
-        # The row of the group, whose numbers the card shows if there is room.
-        (row,) = np.flatnonzero((tested.model == model) & (tested.group == group)).tolist()
-        yield _more_events(group_cell(tested, row))
+        yield _more_events(group_cell(tested, row))  # The numbers of the card, if there is room for the group.
     sloped = [way for way in ("reversed", "too extreme", "too timid") if way in ways]
     if sloped:
         yield f"its forecasts are {listed(sloped)}"
@@ -305,8 +297,8 @@ def _notes(evidence: Evidence) -> Iterable[str]:
     key = evaluation.problem.headline.key
     for model in evidence.models:
         notes.append(evaluation.estimates[model][key].note)
-        verdict = verdict_of(evaluation, model)
-        if verdict is not None and calibration_outcome(evaluation, model) != "not tested":
-            notes.append(verdict.note)
+        row = test_of(evaluation, model)
+        if row.verdict != "not tested":
+            notes.append(caveats_of(row, sizes_of_event(evaluation, model).values()))
     distinct = list(dict.fromkeys(capitalized(of_intervals(note.rstrip("."))) for note in notes if note))
     return [f"{one}." for one in distinct if not any(one != other and one in other for other in distinct)]

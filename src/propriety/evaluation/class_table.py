@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, NamedTuple
@@ -13,7 +13,6 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.calibration.calibration_test import FEWEST
 from propriety.calibration.class_test import pooled_table
 from propriety.calibration.decomposition import Decomposition
 from propriety.calibration.reliability import ReliabilityCurve, reliability_curve
@@ -28,20 +27,17 @@ from propriety.diagnostics.probability_means import (
 )
 from propriety.evaluation.made_when_asked import MadeWhenAsked
 from propriety.inference.bootstrap import Drawing
-from propriety.inference.calibration_numbers import (
-    CalibrationNumbers,
-    numbers_of_event,
-    outcomes_of,
-    ratio_limits,
-)
-from propriety.inference.calibration_summary import CalibrationSummary
-from propriety.inference.class_calibration import ClassCalibration, class_calibration_of
+from propriety.inference.calibration_findings import CALIBRATION
+from propriety.inference.calibration_numbers import CalibrationNumbers, numbers_of_event, ratio_limits
+from propriety.inference.calibration_words import is_shown, ways_of
+from propriety.inference.class_readings import ClassReading
 from propriety.inference.dependent_calibration import spread_of_regression, units_of_cases
+from propriety.inference.finding import Finding, Findings
 from propriety.inference.risk_coverage import RiskCoverageCurve, risk_coverage_of
 from propriety.inference.slice_table import texts_of_labels
-from propriety.inference.verdicts import Names, holm
+from propriety.inference.verdicts import Names
 from propriety.ledger.ledger import Kind, Ledger
-from propriety.result import Floats, Result, Tuples
+from propriety.result import Floats, Result, Tuples, tuples_of
 from propriety.rules.families import BRIER
 from propriety.rules.scoring import mean_loss
 from propriety.tables.cases import Cases
@@ -190,14 +186,12 @@ class EvaluatedClasses(Result):
     auc : ndarray of float
         Probability that a case of the class has a higher forecast than another case; NaN without such cases.
     p_value, p_adjusted : ndarray of float
-        p-value of Cox's score test of intercept 0 and slope 1, and the same adjusted for the number of classes of the
-        model, as in `propriety.class_calibration`; of cut points, with few cases only their number is tested, and the
-        adjustment is Holm's. NaN if the class is not tested.
-    outcome : ndarray of str
-        Result of the test, as in `propriety.calibration_summary`, with one level for all classes of a model.
+        p-value of the test of calibration, and the same adjusted for the number of classes or cut points of the
+        model, as in `propriety.check_calibration`. NaN if the class is not tested.
+    verdict : ndarray of str
+        The verdict on the class, as in `propriety.check_calibration`.
     directions : ndarray of tuple
-        In which ways the forecasts are wrong, if they are; shapes are not tested. A class is called miscalibrated
-        only if the verdict on the model is the same.
+        In which ways the forecasts are wrong, if they are.
     level : float
         Level of the intervals and of the outcomes.
     """
@@ -217,7 +211,7 @@ class EvaluatedClasses(Result):
     auc: Floats
     p_value: Floats
     p_adjusted: Floats
-    outcome: Names
+    verdict: Names
     directions: Tuples
     level: float
 
@@ -258,16 +252,20 @@ def _table_of_class(source: Cases, model: str, places: Mapping[Any, int], label:
 def class_table(
     ledger: Ledger,
     tables: Mapping[str, Mapping[Any, ForecastTable]],
-    verdicts: Mapping[str, ClassCalibration],
+    readings: Mapping[str, ClassReading],
+    found: Findings,
     *,
     level: float,
 ) -> EvaluatedClasses:
     """Return the table of the classes, or cut points, of each model from their tables, which are read once.
 
-    The tests of classes are those of the verdicts; cut points, which have no such verdicts, are tested here. For this,
-    neighbouring forecasts of more than 4,096 cases are pooled.
+    The tests are those of `found`. Of cut points, which have no readings, neighbouring forecasts of more than 4,096
+    cases are pooled for observed/expected and slope.
     """
-    parts = [_of_model(ledger, model, tables[model], verdicts.get(model), level) for model in ledger.models]
+    parts = [
+        _of_model(ledger, model, tables[model], readings.get(model), found.where(model=model), level)
+        for model in ledger.models
+    ]
     names = [name for name in EvaluatedClasses.__dataclass_fields__ if name != "level"]
     return EvaluatedClasses(**{name: np.concatenate([part[name] for part in parts]) for name in names}, level=level)
 
@@ -276,7 +274,8 @@ def _of_model(
     ledger: Ledger,
     model: str,
     tables: Mapping[Any, ForecastTable],
-    verdict: ClassCalibration | None,
+    reading: ClassReading | None,
+    checked: Findings,
     level: float,
 ) -> dict[str, Any]:
     cases = None if ledger.dependence is None else ledger.cases
@@ -288,23 +287,19 @@ def _of_model(
             event = event_of(label, ledger.labels, ordered=ledger.kind == "ordinal")
             own = cases.event(event, model)
             lost = _miscalibration(table, own)
-        if verdict is None:
+        if reading is None:
             short = pooled_table(table)
             found.append(numbers_of_event(short, own))
             lost = _miscalibration(short, None) if known and own is None else lost
         counts = table.n_events, table.event_rate, table.mean_forecast
         brier = mean_loss(BRIER, table.forecast, table.events, table.non_events)
         rows.append(_Row(*counts, lost, brier, auc_of_table(table)))
-    if verdict is None:
+    if reading is None:
         numbers = CalibrationNumbers(*(np.concatenate(column) for column in zip(*found, strict=True)))
     else:
-        numbers = verdict.numbers
-    if not known:
-        missing = np.full(len(rows), math.nan)
-        numbers = numbers._replace(p_value=missing, ratio_error=missing)
-    p_adjusted = holm(numbers.p_value)
-    low, high = ratio_limits(numbers, level) if known else (numbers.p_value, numbers.p_value)
-    outcome, directions = outcomes_of(numbers, low, high, p_adjusted, level)
+        numbers = reading.numbers
+    missing = np.full(len(rows), math.nan)
+    low, high = ratio_limits(numbers, level) if known else (missing, missing)
     columns = {name: np.array(column) for name, column in zip(_Row._fields, zip(*rows, strict=True), strict=True)}
     cost = columns["miscalibration"]
     columns |= {
@@ -315,33 +310,41 @@ def _of_model(
         "observed_expected": numbers.ratio,
         "observed_expected_low": low,
         "observed_expected_high": high,
-        "p_value": numbers.p_value,
-        "p_adjusted": p_adjusted,
-        "outcome": outcome if known else np.full(len(rows), "not tested"),
-        "directions": directions,
+        **_tested(checked, list(tables), "class" if reading is not None else "cut"),
     }
-    if verdict is not None:
-        columns |= _of_verdict(verdict, numbers)
-        columns["miscalibration"] = np.where(np.isnan(cost), columns["miscalibration"], cost)
+    if reading is not None:
+        columns["miscalibration"] = np.where(np.isnan(cost), _costs(reading, len(rows)), cost)
+        if reading.test is not None:
+            columns["p_adjusted"] = reading.test.class_p_adjusted  # For the number of classes only.
     # NaN comes last. Draws give many classes the same p-value, so the test by sums decides between them.
     order = np.lexsort((columns["place"], numbers.p_value, columns["p_value"], columns["p_adjusted"]))
     return {name: column[order] for name, column in columns.items()}
 
 
-def _of_verdict(verdict: ClassCalibration, numbers: CalibrationNumbers) -> dict[str, Any]:
-    """Return the columns that are parts of the verdict on a model."""
-    found, tested = verdict.classes, verdict.outcome != "not tested"
-    named = np.array([bool(ways) for ways in found.directions.tolist()])
-    few = np.isnan(found.p_value) | (numbers.information < FEWEST)
-    outcome = np.where(named, verdict.outcome, np.where(few, "too few events", "consistent"))
+def _tested(checked: Findings, labels: Sequence[Any], key: str) -> dict[str, Any]:
+    """Return the test and the verdict of each class or cut point."""
+    tests = {row.keys[key]: row for row in checked.where(measure=CALIBRATION.key) if key in row.keys}
+    sizes: dict[Any, list[Finding]] = {}
+    for row in checked:
+        if key in row.keys:
+            sizes.setdefault(row.keys[key], []).append(row)
+    found = [tests.get(label) for label in labels]
+    shown = [row is not None and is_shown(row) for row in found]
+    ways = zip(found, labels, shown, strict=True)
     return {
-        "slope": found.slope,
-        "miscalibration": np.maximum(found.miscalibration, 0.0),
-        "p_value": found.p_value,
-        "p_adjusted": found.p_adjusted,
-        "outcome": outcome if tested else np.full(len(outcome), "not tested"),
-        "directions": found.directions,
+        "p_value": np.array([math.nan if row is None else row.p for row in found]),
+        "p_adjusted": np.array([math.nan if row is None else row.tested_p for row in found]),
+        "verdict": np.array(["not tested" if row is None else row.verdict for row in found]),
+        "directions": tuples_of(
+            ways_of(row, sizes[label]) if row and is_wrong else () for row, label, is_wrong in ways
+        ),
     }
+
+
+def _costs(reading: ClassReading, rows: int) -> Floats:
+    """Return the miscalibration of each class, at least 0; NaN if cases may be correlated."""
+    of_class = reading.distance.of_class if reading.independent else np.full(rows, math.nan)
+    return np.maximum(of_class, 0.0)
 
 
 def _miscalibration(table: ForecastTable, cases: Cases | None) -> float:
@@ -359,7 +362,7 @@ def _miscalibration(table: ForecastTable, cases: Cases | None) -> float:
     return found.value
 
 
-def class_decomposition(found: EvaluatedClasses, model: str, verdict: ClassCalibration) -> Decomposition:
+def class_decomposition(found: EvaluatedClasses, model: str, ledger: Ledger, cost: Finding) -> Decomposition:
     """Return the parts of the Brier score of a model, whose miscalibration is corrected for sampling noise.
 
     The discrimination is what remains of the score. The miscalibration of correlated cases is the sum over the classes.
@@ -368,15 +371,15 @@ def class_decomposition(found: EvaluatedClasses, model: str, verdict: ClassCalib
     rows = rows[np.argsort(found.place[rows])]
     score, uncertainty = found.brier[rows], found.rate[rows] * (1.0 - found.rate[rows])
     lost = found.miscalibration[rows]
-    facts: dict[str, Any] = {"rule": BRIER, "n": verdict.n, "dropped": verdict.dropped}
+    facts: dict[str, Any] = {"rule": BRIER, "n": ledger.n, "dropped": ledger.dropped}
 
     def parts_of(score: float, lost: float, uncertainty: float) -> Decomposition:
         gained = max(lost + uncertainty - score, 0.0)
         return Decomposition(score=score, miscalibration=lost, discrimination=gained, uncertainty=uncertainty, **facts)
 
-    total = verdict.miscalibration if np.isfinite(verdict.miscalibration) else float(lost.sum())
+    total = cost.value if np.isfinite(cost.value) else float(lost.sum())
     columns = (score.tolist(), lost.tolist(), uncertainty.tolist())
-    parts = {label: parts_of(*row) for label, *row in zip(verdict.classes.label.tolist(), *columns, strict=True)}
+    parts = {label: parts_of(*row) for label, *row in zip(ledger.labels or (), *columns, strict=True)}
     return replace(parts_of(math.fsum(score), total, math.fsum(uncertainty)), parts=parts)
 
 
@@ -417,6 +420,11 @@ class ClassAnalyses(ABC):
 
     @property
     @abstractmethod
+    def calibration(self) -> Findings:
+        """The calibration of each model on all cases."""
+
+    @property
+    @abstractmethod
     def best(self) -> str:
         """The model with the best main score."""
 
@@ -432,22 +440,21 @@ class ClassAnalyses(ABC):
         """Each class, or cut point, of each model as an event of its own, the worst first; None for binary outcomes."""
         if self.kind == "binary":
             return None
-        return class_table(self._ledger_of_cases, self.tables, self.class_calibration, level=self.level)
+        return class_table(self._ledger_of_cases, self.tables, self.class_readings, self.calibration, level=self.level)
 
     @cached_property
-    def class_calibration(self) -> dict[str, ClassCalibration]:
-        """The verdict on the calibration of each model, for classes that are not ordered."""
+    def class_readings(self) -> dict[str, ClassReading]:
+        """What the tests of the classes of each model use, for classes that are not ordered."""
         models = self.models if self.kind == "multiclass" else ()
-        ledger, options = self._ledger_of_cases, {"level": self.level, "drawing": self._drawing}
-        return {model: class_calibration_of(ledger, model, **options) for model in models}  # type: ignore[arg-type]
+        return {model: ClassReading(self._ledger_of_cases, model, self._drawing, self.level) for model in models}
 
     @property
     def class_decompositions(self) -> dict[str, Decomposition]:
         """Parts of the Brier score of each model, the miscalibration corrected for noise; empty without classes."""
         if (classes := self.classes) is None:
             return {}
-        verdicts = self.class_calibration.items()
-        return {model: class_decomposition(classes, model, verdict) for model, verdict in verdicts}
+        costs = self.calibration.where(measure="miscalibration", statistic="value", keys={})
+        return {cost.model: class_decomposition(classes, cost.model, self.ledger, cost) for cost in costs}
 
     @cached_property
     def confusion(self) -> dict[str, Confusion]:
@@ -473,11 +480,6 @@ class ClassAnalyses(ABC):
     def risk_coverage(self) -> dict[str, RiskCoverageCurve]:
         """Risk of the most likely class of each model if the least confident answers are withheld, for classes."""
         return {model: risk_coverage_of(self.ledger, model, self.level) for model in self._with_top}
-
-    @property
-    def top_calibration(self) -> dict[str, CalibrationSummary]:
-        """Calibration of the probability of the most likely class of each model, for classes."""
-        return {model: one.top for model, one in self.class_calibration.items() if one.top is not None}
 
     def _banded(self, table: ForecastTable) -> ReliabilityCurve:
         curve = reliability_curve(table)

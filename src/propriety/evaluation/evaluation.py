@@ -14,27 +14,32 @@ from numpy.typing import NDArray
 
 from propriety.calibration.decomposition import Decomposition, decompose_table, summed_decomposition
 from propriety.calibration.reliability import ReliabilityCurve
+from propriety.calibration.smooth_calibration import SmoothCalibration, smooth_calibration_of
 from propriety.decisions.net_benefit import DecisionCurve, decision_curve
 from propriety.decisions.ranking_map import RankingMap, ranking_of
 from propriety.decisions.recommendations import Advice
 from propriety.decisions.regret import MurphyCurve, RegretCurve, murphy_curve, regret_curve
 from propriety.decisions.roc import RocCurve, roc_curve
 from propriety.diagnostics.probability_means import ProbabilityMeans, probability_means
+from propriety.errors import UNDEFINED
 from propriety.evaluation import words
 from propriety.evaluation.calls import Calls, takes, versions
 from propriety.evaluation.card import Card, card_of
 from propriety.evaluation.class_table import ClassAnalyses, class_means
-from propriety.evaluation.group_calibration import GroupCalibration, calibration_of_groups, class_calibration_of_groups
+from propriety.evaluation.group_calibration import calibration_of_groups
 from propriety.evaluation.made_when_asked import MadeWhenAsked, RecalibrationGains
 from propriety.evaluation.problem import Problem
-from propriety.inference.calibration_summary import CalibrationSummary, calibration_of, outcome_as_number
+from propriety.inference.check_calibration import calibration_findings, parts_of
 from propriety.inference.comparison import Comparison, compare_of
 from propriety.inference.estimates import Estimate
 from propriety.inference.estimation import estimate_or_note
+from propriety.inference.finding import Findings
 from propriety.inference.measures.measure import Measure
 from propriety.inference.measures.of_means import Skill
+from propriety.inference.part_estimates import ONLY_INDEPENDENT
 from propriety.inference.slice_table import Slices
 from propriety.inference.slices import slices_by_key
+from propriety.inference.verdict import as_number, gate
 from propriety.ledger.ledger import Kind, Ledger
 from propriety.progress import track
 from propriety.result import Floats, Result
@@ -219,9 +224,24 @@ class Evaluation(ClassAnalyses, Result):
         }
 
     @cached_property
-    def calibration(self) -> dict[str, Mapping[Any, CalibrationSummary]]:
-        """Calibration test of each model, for the event or for each class or cut point."""
-        return {model: MadeWhenAsked(own, partial(self._calibration, model)) for model, own in self.tables.items()}
+    def calibration(self) -> Findings:
+        """The calibration of each model on all cases, also of each class or cut point; see `check_calibration`."""
+        known = {"known": self.estimates} if self.kind == "binary" else {}
+        ledger = self.ledger if self.kind == "binary" else self._ledger_of_cases
+        read = self.class_readings if self.kind == "multiclass" else None
+        return calibration_findings(ledger, level=self.level, drawing=self._drawing, read=read, groups=False, **known)
+
+    @cached_property
+    def smooth_calibration(self) -> dict[str, SmoothCalibration | None]:
+        """Smooth calibration curve of each model with ICI, of binary outcomes; None if it could not be fitted."""
+        found: dict[str, SmoothCalibration | None] = {}
+        for model, table in self._event_tables.items():
+            try:
+                curve = smooth_calibration_of(table, level=self.level, n_resamples=self.n_resamples, seed=self.seed)
+                found[model] = curve if self.dependence is None else curve.without_limits(ONLY_INDEPENDENT)
+            except UNDEFINED:
+                found[model] = None
+        return found
 
     @cached_property
     def recalibration(self) -> RecalibrationGains:
@@ -230,12 +250,13 @@ class Evaluation(ClassAnalyses, Result):
 
     @property
     def miscalibrated(self) -> dict[str, float]:
-        """For each model 1 if it is found to be materially miscalibrated, 0 if not, and NaN if that cannot be told.
+        """For each model 1 if a gate on its calibration fails, 0 if it holds, and NaN if that cannot be told.
 
-        It cannot be told with too few events, or without a test; of cut points, if it cannot be told for one of them
-        and none is miscalibrated.
+        It fails for the verdict "bad". It holds for "good" and "small", and for "no error found" if the limits exclude
+        a gross error.
         """
-        return {model: outcome_as_number(words.calibration_outcome(self, model)) for model in self.models}
+        rows = {model: words.test_of(self, model) for model in self.models}
+        return {model: as_number(gate(row, parts_of(self.calibration, row))) for model, row in rows.items()}
 
     @cached_property
     def reliability(self) -> dict[str, Mapping[Any, ReliabilityCurve]]:
@@ -297,12 +318,11 @@ class Evaluation(ClassAnalyses, Result):
         return self._by_group(headline)
 
     @cached_property
-    def group_calibration(self) -> GroupCalibration | None:
-        """Calibration of each model in each group that is tested, if there are keys; not for ordered classes."""
+    def group_calibration(self) -> Findings | None:
+        """Calibration of each model in each group, if there are keys; not for ordered classes."""
         if self.slices is None or self.kind == "ordinal":
             return None
-        tested = calibration_of_groups if self.kind == "binary" else class_calibration_of_groups
-        return tested(self._ledger_of_cases, self.slices, level=self.level)
+        return calibration_of_groups(self._ledger_of_cases, level=self.level)
 
     @cached_property
     def group_skill(self) -> Slices | None:
@@ -433,13 +453,6 @@ class Evaluation(ClassAnalyses, Result):
 
     def _banded_at(self, model: str, label: Any) -> ReliabilityCurve:
         return self._banded(self.tables[model][label])
-
-    def _calibration(self, model: str, label: Any) -> CalibrationSummary:
-        options: dict[str, Any] = {"level": self.level, "drawing": self._drawing}
-        if self.kind == "binary":
-            gain = partial(self.recalibration.gain, model)
-            return calibration_of(self.ledger, model, **options, known=self.estimates[model], gain=gain)
-        return calibration_of(self._ledger_of_cases.of_event(model, label), model, **options)
 
     @property
     def _event_tables(self) -> dict[str, ForecastTable]:

@@ -1,30 +1,18 @@
-"""What an evaluation is about, what it lacks, and the outcome of its tests of calibration, in plain words."""
+"""What an evaluation is about, what it lacks, and the verdicts on its calibration, in plain words."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from propriety.inference.calibration_summary import CalibrationOutcome, jointly_tested
+from propriety.inference.calibration_words import calibration_words, is_shown, own_sizes, whole_row
 from propriety.inference.comparison_words import listed
 from propriety.inference.estimates import counted
+from propriety.inference.finding import Finding, Verdict
 from propriety.number_words import capitalized, percent
 
 if TYPE_CHECKING:
     from propriety.evaluation.evaluation import Evaluation
-    from propriety.inference.calibration_summary import CalibrationSummary
-    from propriety.inference.class_calibration import ClassCalibration
-
-MOST_EVENTS = 100  # With more classes or cut points, calibration is not tested for each by default.
-MOST_NAMED = 8
-# Of all cut points together, the first of these that one of them has: one that cannot be told leaves the model open.
-DECISIVE: tuple[CalibrationOutcome, ...] = (
-    "miscalibrated",
-    "too few events",
-    "not tested",
-    "immaterial",
-    "consistent",
-)
 
 
 def cases_words(evaluation: Evaluation) -> str:
@@ -94,18 +82,33 @@ def absent_words(evaluation: Evaluation) -> Iterator[str]:
         yield f"{capitalized(listed(absent))} {needs} {evaluation.ledger.where_cases_are}."
 
 
-def verdict_of(evaluation: Evaluation, model: str) -> CalibrationSummary | ClassCalibration | None:
-    """Return the verdict on the calibration of a model; None for cut points, each of which has one."""
-    if evaluation.kind == "binary":
-        return evaluation.calibration[model]["event"]
-    return evaluation.class_calibration[model] if evaluation.kind == "multiclass" else None
+def test_of(evaluation: Evaluation, model: str) -> Finding:
+    """Return the test of the calibration of a model on all cases, whose verdict is that on the model."""
+    return whole_row(evaluation.calibration, model)
 
 
-def calibration_words(evaluation: Evaluation) -> Iterator[str]:
-    """Report the test of calibration of each model; with classes or cut points, of all of them together."""
+def verdict_of(evaluation: Evaluation, model: str) -> Verdict:
+    """Return the verdict on the calibration of a model."""
+    return test_of(evaluation, model).verdict or "not tested"
+
+
+def sizes_of_event(evaluation: Evaluation, model: str) -> dict[str, Finding]:
+    """Return observed/expected, slope and miscalibration of a model on all cases, by the key of the measure."""
+    found = evaluation.calibration.where(model=model, keys={})
+    return own_sizes(found, test_of(evaluation, model))
+
+
+def calibration_sentences(evaluation: Evaluation) -> Iterator[str]:
+    """Report the calibration of each model; with classes or cut points, of all of them together."""
     for model in evaluation.models:
-        verdict = verdict_of(evaluation, model)
-        yield cut_points_words(evaluation, model, model) if verdict is None else verdict.summary(model)
+        yield sentence_of(evaluation, model, model)
+
+
+def sentence_of(evaluation: Evaluation, model: str, name: str) -> str:
+    """Report the calibration of a model under a name, with the gain of recalibration if an error is shown."""
+    shown = evaluation.kind == "binary" and is_shown(test_of(evaluation, model))
+    gain = evaluation.recalibration.gain(model) if shown else None
+    return calibration_words(evaluation.calibration, model, name, gain)
 
 
 def drawn_words(evaluation: Evaluation) -> str:
@@ -117,51 +120,3 @@ def drawn_words(evaluation: Evaluation) -> str:
         return f"The curves of all {what} are drawn{of_best}."
     said = f"The curves are those of the {shown} {what} with the strongest evidence of miscalibration, of {events:,}"
     return f"{said}{of_best}; all are in the table."
-
-
-def calibration_outcome(evaluation: Evaluation, model: str) -> CalibrationOutcome:
-    """Return the outcome of the test of calibration of a model; of cut points, one for all of them together."""
-    if evaluation.kind == "multiclass":
-        return evaluation.class_calibration[model].outcome
-    outcomes = _outcomes(evaluation, model).values()
-    return next((outcome for outcome in DECISIVE if outcome in outcomes), "not tested")
-
-
-def _outcomes(evaluation: Evaluation, model: str) -> dict[Any, CalibrationOutcome]:
-    """Return the outcome of each event, adjusted for their number; empty if there are more than `MOST_EVENTS`."""
-    own = evaluation.calibration[model]
-    if len(own) > MOST_EVENTS:
-        return {}
-    together = jointly_tested(list(own.values()))
-    return {label: one.outcome for label, (one, _) in zip(own, together, strict=True)}
-
-
-def cut_points_words(evaluation: Evaluation, model: str, name: str) -> str:
-    """Say for which cut points a model, under the given name, is miscalibrated."""
-    what = "cut points"
-    outcomes = _outcomes(evaluation, model)
-    if not outcomes:
-        events = len(evaluation.calibration[model])
-        return f"{name}: calibration is not tested for {events:,} {what} at once; use calibration_summary for one."
-    labels: dict[CalibrationOutcome, list[Any]] = {}
-    for label, outcome in outcomes.items():
-        labels.setdefault(outcome, []).append(label)
-    if "not tested" in labels:
-        return f"{name}: calibration was not tested ({evaluation.calibration[model][labels['not tested'][0]].note})."
-    claims: dict[CalibrationOutcome, str] = {
-        "miscalibrated": "is miscalibrated for",
-        "immaterial": "is miscalibrated, but not materially, for",
-        "consistent": "is consistent with calibration for",
-        "too few events": "has too few events to tell whether it is calibrated for",
-    }
-    said = []
-    for outcome, claim in claims.items():
-        found = labels.get(outcome, [])
-        if outcome == "consistent" and "miscalibrated" in labels:
-            continue
-        if len(found) == len(outcomes):
-            said.append(f"{claim} each of {len(outcomes)} {what}")
-        elif found:
-            named = ", ".join(map(str, found[:MOST_NAMED])) + ", ..." * (len(found) > MOST_NAMED)
-            said.append(f"{claim} {len(found)} of {len(outcomes)} {what}: {named}")
-    return f"{name} {'; '.join(said)}."

@@ -24,7 +24,7 @@ from propriety.inference.measures.parts import Miscalibration
 from propriety.inference.measures.ratios import ObservedExpected
 from propriety.inference.outcome_counts import OutcomeCounts, correlated_cases, counts_of
 from propriety.inference.uncertain_forecasts import without_certain
-from propriety.inference.verdict import judged
+from propriety.inference.verdict import FEWEST_EQUAL, FEWEST_UNITS, judged
 from propriety.inference.verdicts import holm
 from propriety.ledger.ledger import Ledger
 from propriety.tables.forecast_table import ForecastTable
@@ -215,7 +215,7 @@ def _cautions(ledger: Ledger, table: ForecastTable, test: CalibrationTest) -> It
 
 def scarce_outcome(events: int, n: int, counts: OutcomeCounts, dependence: str | None) -> str:
     """Return what there is too little of: events, cases without the event, or clusters."""
-    if dependence is not None and counts.scarce >= min(events, n - events) / 2.0:
+    if dependence is not None and (counts.units < FEWEST_UNITS or counts.equal_units < FEWEST_EQUAL):
         return f"{dependence}s"
     return "events" if events <= n - events else "non-events"
 

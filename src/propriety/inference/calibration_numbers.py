@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
@@ -13,13 +12,11 @@ from scipy.special import chdtrc, chdtri, logit, ndtri, stdtrit
 
 from propriety.calibration.calibration_test import FEWEST, log_weight_ratio, weighted_variance
 from propriety.calibration.logistic import fitted_slopes
-from propriety.inference.calibration_summary import RATIO_MARGIN, SLOPE_MARGIN, Direction
 from propriety.inference.dependence import hac, places_of_groups, sums_of_units
 from propriety.inference.few_events import tail_of_skewed
 from propriety.inference.group_counts import FEWEST as FEWEST_EVENTS
-from propriety.inference.verdicts import Names
 from propriety.ledger.keyed_tables import KeyedTables
-from propriety.result import Floats, Tuples, tuples_of
+from propriety.result import Floats
 from propriety.tables.cases import Cases
 from propriety.tables.forecast_table import ForecastTable
 
@@ -230,40 +227,3 @@ def ratio_limits(found: CalibrationNumbers, level: float) -> tuple[Floats, Float
         high = np.where(few, chdtri(2.0 * found.observed + 2.0, tail) / 2.0 / found.expected, found.ratio * factor)
     determined = found.expected > 0.0
     return np.where(determined, np.where(found.observed > 0.0, low, 0.0), np.nan), np.where(determined, high, np.nan)
-
-
-def outcomes_of(
-    found: CalibrationNumbers, low: Floats, high: Floats, p_adjusted: Floats, level: float
-) -> tuple[Names, Tuples]:
-    """Return the outcome of each test, given the limits of observed/expected, and in which ways forecasts are wrong."""
-    z = float(ndtri(0.5 + level / 2.0))
-    with np.errstate(invalid="ignore"):
-        near = (low > 1.0 - RATIO_MARGIN) & (high < 1.0 + RATIO_MARGIN)
-        near &= np.abs(found.slope_gap) + z * found.slope_error < SLOPE_MARGIN
-    wrong = p_adjusted <= 1.0 - level
-    outcome = np.where(
-        wrong,
-        np.where(near & (found.refuted == 0.0), "immaterial", "miscalibrated"),
-        np.where(found.information < FEWEST, "too few events", "consistent"),
-    )
-    return outcome, tuples_of(_directions(found, wrong, low, high, z))
-
-
-def _directions(
-    found: CalibrationNumbers, wrong: NDArray[np.bool_], low: Floats, high: Floats, z: float
-) -> Iterator[tuple[Direction, ...]]:
-    """Yield in which ways the forecasts of each table are wrong, if they are."""
-    margin = z * found.slope_error
-    # Of rare events and of equal forecasts, whose slope has no error, only the number of events was tested.
-    counted = (found.is_rare | (found.slope_error == 0.0)) & (found.refuted == 0.0)
-    reversed_ = ~found.is_rare & (found.slope_sign < -z)
-    ways: dict[Direction, NDArray[np.bool_]] = {
-        "refuted": found.refuted > 0.0,
-        "too high": (high < 1.0) | (counted & (found.ratio < 1.0)),
-        "too low": (low > 1.0) | (counted & (found.ratio > 1.0)),
-        "reversed": reversed_,
-        "too extreme": ~found.is_rare & ~reversed_ & (found.slope_gap < -margin),
-        "too timid": ~found.is_rare & (found.slope_gap > margin),
-    }
-    for row, *holds in zip(wrong.tolist(), *(column.tolist() for column in ways.values()), strict=True):
-        yield (tuple(itertools.compress(ways, holds)) or ("together",)) if row else ()

@@ -12,7 +12,7 @@ from propriety.inference.calibration_findings import CALIBRATION, SIZES, event_f
 from propriety.inference.class_findings import class_findings, grade_findings
 from propriety.inference.class_readings import ClassReading
 from propriety.inference.estimates import Estimate
-from propriety.inference.finding import Finding, Findings, check_keys_of
+from propriety.inference.finding import Finding, Findings
 from propriety.inference.group_findings import group_findings
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import Data, open_ledger
@@ -119,7 +119,6 @@ def calibration_findings(
 
     Estimates and readings of classes that are known, by model, are not computed again.
     """
-    check_keys_of(ledger.index.names)
     rows: list[Finding] = []
     for model in ledger.models:
         if ledger.kind == "binary":

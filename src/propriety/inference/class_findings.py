@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from propriety.calibration.class_test import ENOUGH_REACH, SHARES, SMALLEST, ClassTest
+from propriety.calibration.class_test import ENOUGH_REACH, SHARES, SMALLEST, ClassTest, View
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.calibration_findings import CALIBRATION, event_findings, family, sizes_of, with_adjusted
 from propriety.inference.calibration_numbers import ratio_limits
@@ -29,6 +29,7 @@ from propriety.ledger.ledger import Ledger
 from propriety.result import Floats
 from propriety.tables.events import TOP, Event
 
+COLUMNS: dict[View, str] = {"class-wise": "p_classwise", "temperature": "p_temperature", "shape": "p_shape"}
 MOST_CUTS = 100  # With more cut points, calibration is not tested at each.
 
 
@@ -74,7 +75,9 @@ def _joint_row(ledger: Ledger, model: str, read: ClassReading, counts: OutcomeCo
     if test is None:
         return replace(row, notes=(Note("needs-cases", {"where": ledger.where_cases_are}),))
     p_value = 0.0 if refuted else test.p_value
-    views = {f"p_{view.replace('-', '')}": p for view, p in test.p_values.items()}
+    # The logarithm of a refuted probability is infinite, so it would be left out of temperature and shape.
+    untold = ("temperature", "shape") if refuted else ()
+    views = {COLUMNS[view]: math.nan if view in untold else p for view, p in test.p_values.items()}
     if not p_value <= 1.0 - level and test.smallest > 1.0 - level and p_value <= ENOUGH_REACH * test.smallest:
         p_value = math.nan  # The draws cannot show a p-value as small as the level needs.
     units = None if ledger.dependence is None or ledger.cases is None else units_of_cases(ledger.cases)[0]
@@ -86,10 +89,14 @@ def _joint_notes(
     ledger: Ledger, read: ClassReading, test: ClassTest, counts: OutcomeCounts, p_value: float, level: float
 ) -> Iterator[Note]:
     refuted, alpha = float(read.refuted.sum()), 1.0 - level
+    if not read.lines.uncorrelated.any():
+        yield Note("certain", {"share": 1.0, "weighted": ledger.is_weighted})
+        if refuted:
+            yield Note("refuted", {"number": refuted, "weighted": ledger.is_weighted})
+        return
     total = sum(SHARES[view] for view in test.p_values)
     shown = {view: p <= alpha * SHARES[view] / max(total, SHARES[view]) for view, p in test.p_values.items()}
     if refuted:
-        # The logarithm of a refuted probability is infinite, so it would be left out of temperature and shape.
         yield Note("refuted", {"number": refuted, "weighted": ledger.is_weighted})
     else:
         if shown.get("temperature"):
@@ -101,12 +108,21 @@ def _joint_notes(
     if len(named):
         order = named[np.argsort(test.class_p_values[named], kind="stable")]
         yield Note("classes", {"names": tuple((ledger.labels or ())[place] for place in order), "number": len(order)})
-    if not p_value <= alpha and not counts.enough(CALIBRATION.key):
+    yield from _limits_of_test(ledger, read, test, counts, shown=p_value <= alpha, alpha=alpha)
+
+
+def _limits_of_test(
+    ledger: Ledger, read: ClassReading, test: ClassTest, counts: OutcomeCounts, *, shown: bool, alpha: float
+) -> Iterator[Note]:
+    """Yield what the test could not show, and what it left out."""
+    if not shown and not counts.enough(CALIBRATION.key):
         yield Note("scarce", {"what": "cases" if ledger.dependence is None else f"{ledger.dependence}s"})
     if test.smallest > alpha:
         yield Note("few-draws", {"draws": test.method})
     if "shape" not in test.p_values and ledger.cases is None:
         yield Note("needs-cases", {"what": "a test of the shape", "where": ledger.where_cases_are})
+        if ledger.source is None and "temperature" in test.p_values:
+            yield Note("conservative", {"what": "temperature"})
     left_out = np.isnan(test.class_p_values)
     rare = int(np.count_nonzero(left_out & (read.lines.uncorrelated > 0.0) & (read.lines.uncorrelated < SMALLEST)))
     correlated = int(np.count_nonzero(left_out & (read.lines.uncorrelated >= SMALLEST)))
@@ -189,8 +205,8 @@ def grade_findings(ledger: Ledger, model: str, *, level: float, drawing: Drawing
     for place, label in enumerate(labels):
         own = ledger.of_event(model, Event("cut", place))
         rows += event_findings(own, model, level=level, drawing=drawing, keys={"cut": label})
-    sizes = _adjusted([row for row in rows if row.measure is not CALIBRATION])
-    tests = [row for row in rows if row.measure is CALIBRATION]
+    sizes = _adjusted([row for row in rows if row.measure.key != CALIBRATION.key])
+    tests = [row for row in rows if row.measure.key == CALIBRATION.key]
     tests = with_adjusted(tests, family(tests), lambda row: sizes_of(sizes, row))
     p_values: Floats = np.array([row.p_adjusted for row in tests])
     shown = [note for row in tests if row.tested_p <= 1.0 - level for note in row.notes]

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from propriety.calibration.class_test import (
@@ -19,12 +17,12 @@ from propriety.calibration.class_test import (
     pooled_table,
 )
 from propriety.inference.bootstrap import Drawing
-from propriety.inference.calibration_numbers import CalibrationNumbers, numbers_of_event, outcomes_of, ratio_limits
+from propriety.inference.calibration_numbers import CalibrationNumbers, numbers_of_event
 from propriety.inference.class_views import Lines, class_tables, class_test_of_cases, class_test_of_tables, lines_of
 from propriety.inference.estimates import effective_by_outcome
 from propriety.inference.outcome_counts import OutcomeCounts, outcome_counts
 from propriety.ledger.ledger import Ledger
-from propriety.result import Floats, Tuples, tuples_of
+from propriety.result import Floats
 from propriety.tables.events import Event
 
 
@@ -99,28 +97,6 @@ class ClassReading:
         place = int(np.argmax([rate for _, rate, _ in self.counts]))
         found = self.outcomes[place]
         return found._replace(scarce=found.scarce * self.outside[place])
-
-    def columns(self) -> dict[str, Any]:
-        """Return the columns of the table of classes that describe the classes."""
-        events, observed, expected = np.array(self.counts).T
-        ratio = np.divide(observed, expected, out=np.full(len(observed), math.nan), where=expected > 0.0)
-        return {
-            "n_events": events.astype(np.int64),
-            "observed": observed,
-            "expected": expected,
-            "observed_expected": ratio,
-            "slope": self.numbers.slope,
-        }
-
-    def directions(self, named: NDArray[np.bool_]) -> tuple[Tuples, NDArray[np.bool_]]:
-        """Return in which ways the named classes are wrong, and whether any error of each class is immaterial."""
-        limits = ratio_limits(self.numbers, self.level)
-        outcome, ways = outcomes_of(self.numbers, *limits, np.zeros(len(named)), self.level)
-        found = [
-            own if is_named else ("refuted",) if wrong else ()
-            for own, is_named, wrong in zip(ways.tolist(), named.tolist(), self.refuted > 0.0, strict=True)
-        ]
-        return tuples_of(found), outcome == "immaterial"
 
     @property
     def is_reversed(self) -> bool:

@@ -30,6 +30,7 @@ NOTES: dict[str, Severity] = {
     "no-limits": "fact",  # Neither limits nor a p-value.
     "needs-cases": "fact",  # What is missing needs the cases.
     "refuted": "fact",  # Forecasts of exactly 0 or 1 were wrong.
+    "number": "fact",  # Only the number of events was tested, because there are few.
     "certain": "fact",  # Forecasts of exactly 0 or 1, which have no log-odds.
     "shape": "fact",  # The curve departs from the diagonal beyond a line in the log-odds.
     "temperature": "fact",  # Class probabilities are too extreme or too timid on the whole.
@@ -37,6 +38,7 @@ NOTES: dict[str, Severity] = {
     "scarce": "fact",  # What there is too little of.
     "untested-classes": "fact",  # Classes that are too rare to be tested by themselves.
     "many": "fact",  # Too many cut points to be tested at once.
+    "conservative": "caution",  # A test that rejects too seldom.
     "few-draws": "caution",  # The draws cannot show a p-value as small as the level needs.
     "few-decide": "caution",  # Few cases determine the slope, so that the test may reject too often.
     "correlated-periods": "caution",  # Correlated periods are worth few independent ones.
@@ -45,8 +47,7 @@ NOTES: dict[str, Severity] = {
     "censoring": "caution",
     "limits": "caution",  # A caveat of the limits, in words of the estimate.
 }
-# Names that a column of a table has, or a key that an analysis adds: no key of the cases may bear them.
-ADDED_KEYS = ("class", "cut", "horizon", "threshold", "coverage", "k", "fold", "period", "age")
+ADDED_KEYS = ("class", "cut")  # Keys that an analysis adds: no key of the cases may bear these names.
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,10 +223,6 @@ class Findings(Result):
     dropped: int = 0
 
     def __post_init__(self) -> None:
-        taken = next((name for name in self.keys if name in COLUMNS), None)
-        if taken is not None:
-            law = f"by cannot have a key called {taken!r}, the name of a column of the results"
-            raise InputValueError(law, hint="give the key another name.")
         names = zip(self.statistic, self.model, self.against, *self.keys.values(), strict=True)
         several = [(measure.key, *row) for measure, row in zip(self.measure, names, strict=True)]
         if len(set(several)) < len(several):
@@ -290,7 +287,8 @@ class Findings(Result):
             key = measure if isinstance(measure, str) else read_measure(measure).key
             chosen &= np.array([one.key == key for one in self.measure], dtype=np.bool_)
         for key, label in ({} if keys is None else keys).items():
-            chosen &= self.keys[key] == label if key in self.keys else False
+            column = self.keys.get(key, [None] * len(self))
+            chosen &= np.array([one == label for one in column], dtype=np.bool_)  # Labels may be tuples.
         if keys is not None:
             for key in self.keys.keys() - keys.keys():
                 chosen &= np.array([one is None for one in self.keys[key]], dtype=np.bool_)
@@ -306,7 +304,8 @@ class Findings(Result):
     def columns(self) -> Mapping[str, Sequence[Any] | NDArray[Any]]:
         """Return one column for each number, key and further number; notes are shown by their codes."""
         shown: dict[str, Any] = {"model": self.model.tolist(), "measure": [one.key for one in self.measure]}
-        shown |= {name: _texts(column) for name, column in self.keys.items()}
+        # A key of the cases may be called like a column.
+        shown |= {f"by_{name}" if name in COLUMNS else name: _texts(column) for name, column in self.keys.items()}
         shown |= {name: getattr(self, name).tolist() for name in ("statistic", "against")}
         shown |= {name: getattr(self, name) for name in (*NUMBERS, *COUNTS) if name != "no_model"}
         shown |= {name: getattr(self, name).tolist() for name in ("enough", "verdict", "method")}
@@ -327,7 +326,6 @@ class Findings(Result):
         return table_words(self)
 
 
-# Names that a key of the cases may not bear, because a table has them.
 COLUMNS = frozenset((*PLAIN, "notes", "dropped", "extra"))
 
 
@@ -340,10 +338,10 @@ def objects(values: Sequence[Any]) -> Objects:
 
 
 def check_keys_of(names: Iterable[str]) -> None:
-    """Raise an error if a key of the cases has a name that the analysis gives to a column or key of its own."""
+    """Raise an error if a key of the cases has a name that the analysis gives to a key of its own."""
     for name in names:
-        if name in COLUMNS or name in ADDED_KEYS:
-            law = f"by cannot have a key called {name!r}, the name of a column of the results"
+        if name in ADDED_KEYS:
+            law = f"by cannot have a key called {name!r}, which is that of the classes or cut points"
             raise InputValueError(law, hint="give the key another name.")
 
 

@@ -16,9 +16,10 @@ NAMES = {"observed_expected": "observed/expected", "calibration_slope": "slope",
 
 
 def _classes(parts: Mapping[str, Any]) -> str:
-    names = [str(name) for name in parts["names"][:MOST_CLASSES]]
+    names = [f"class {name}" for name in parts["names"][:MOST_CLASSES]]
     more = parts["number"] - len(names)
-    return f"wrong for {', '.join(names)}{f' and {more:,} more' if more > 0 else ''}"
+    shown = ["the most likely class"] * parts.get("top", False) + names
+    return f"wrong for {', '.join(shown)}{f' and {more:,} more' if more > 0 else ''}"
 
 
 def _refuted(parts: Mapping[str, Any]) -> str:
@@ -48,6 +49,7 @@ NOTES_IN_WORDS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "no-limits": lambda _: "the data determine neither limits nor a p-value",
     "needs-cases": lambda parts: f"{parts.get('what', 'a test')} needs {parts['where']}",
     "refuted": _refuted,
+    "number": lambda _: "only the number of events was tested, because there are few",
     "certain": _certain,
     "shape": lambda _: "the reliability curve departs from the diagonal in shape",
     "temperature": lambda parts: f"the probabilities are {parts['way']}",
@@ -55,6 +57,7 @@ NOTES_IN_WORDS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "scarce": lambda parts: f"too few {parts['what']} to show a gross error",
     "untested-classes": _untested,
     "many": lambda parts: f"calibration is not tested for {parts['number']:,} {parts['what']} at once",
+    "conservative": lambda parts: f"the test of the {parts['what']} is conservative",
     "few-draws": lambda parts: f"{parts['draws']} are too few for this level",
     "few-decide": lambda _: "few cases determine the slope: the test may reject too often",
     "correlated-periods": _periods,

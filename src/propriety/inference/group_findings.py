@@ -15,7 +15,7 @@ from scipy.special import chdtr, chdtrc, ndtr, ndtri
 from propriety.calibration.calibration_test import log_weight_ratio
 from propriety.inference.calibration_findings import CALIBRATION, family, sizes_of, with_adjusted
 from propriety.inference.calibration_numbers import CalibrationNumbers, calibration_numbers, ratio_limits, spreads
-from propriety.inference.finding import Finding, Label, Note
+from propriety.inference.finding import Finding, Label, Note, check_keys_of
 from propriety.inference.group_counts import FEWEST as FEWEST_EVENTS
 from propriety.inference.measures.line import CalibrationSlope
 from propriety.inference.measures.ratios import ObservedExpected
@@ -59,6 +59,7 @@ def group_findings(ledger: Ledger, *, level: float) -> list[Finding]:
     models and groups. Groups of fewer than 50 cases, or with too few clusters, are not tested. Of classes, half of the
     level is for the most likely class and half for the classes (Bonferroni).
     """
+    check_keys_of(ledger.index.names)
     if ledger.dependence is not None and ledger.cases is None:
         return []
     by_key = [ledger.over(*(other for other in ledger.index.names if other != name)) for name in ledger.index.names]
@@ -103,7 +104,7 @@ def _of_event(found: GroupTables, level: float, **names: Any) -> Iterator[Findin
             measure=CALIBRATION,
             **unknown,
             p=float(numbers.p_value[place]) if tested[place] else math.nan,
-            method="number of events" if numbers.is_rare[place] else "Cox's score test",
+            method="Pearson type III" if numbers.is_rare[place] else "Cox's score test",
             enough=found.counts[place].enough(CALIBRATION.key),
             notes=tuple(_notes(found, place)),
             extra={},
@@ -116,6 +117,8 @@ def _of_event(found: GroupTables, level: float, **names: Any) -> Iterator[Findin
 def _notes(found: GroupTables, place: int) -> Iterator[Note]:
     if found.numbers.refuted[place] > 0.0:
         yield Note("refuted", {"number": float(found.numbers.refuted[place]), "weighted": True})
+    elif found.numbers.is_rare[place]:
+        yield Note("number")
     if not found.is_tested[place]:
         yield Note("scarce", {"what": "cases" if found.keyed.n[place] < SMALLEST else "clusters"})
 
@@ -147,8 +150,7 @@ def size_rows(
         ),
     )
     slope, error = float(one.slope[0]), float(one.slope_error[0])
-    # With few events only their number is tested.
-    if not one.is_rare[0] and math.isfinite(slope) and 0.0 < error < math.inf:
+    if math.isfinite(slope) and 0.0 < error < math.inf:
         gap = abs(slope - 1.0) / error
         margin = float(ndtri(0.5 + level / 2.0)) * error
         measured = CalibrationSlope()
@@ -195,7 +197,7 @@ def _of_classes(ledger: Ledger, top: GroupTables, level: float, least: float) ->
             shown[place].append((p_values[at, place], label, [row for _, row in size_rows(found, place, level, keys)]))
     smallest = 2.0 * len(labels) * p_values.min(axis=0)
     for row in _of_event(top, level, statistic=TOP_LABEL):
-        if row.measure is not CALIBRATION:
+        if row.measure.key != CALIBRATION.key:
             yield row
             continue
         at = top.labels.index(row.keys[top.key])
@@ -203,9 +205,10 @@ def _of_classes(ledger: Ledger, top: GroupTables, level: float, least: float) ->
         p_value = math.nan if math.isnan(row.p) else min(of_top, float(smallest[at]), 1.0)
         bound = max(p_value, least) / (2.0 * len(labels))
         named = sorted((one for one in shown[at] if one[0] <= bound), key=lambda one: one[0])
-        notes = row.notes
-        if named:
-            notes += (Note("classes", {"names": tuple(label for _, label, _ in named), "number": len(named)}),)
+        notes, is_top = row.notes, of_top <= max(p_value, least)
+        if named or is_top:
+            names = tuple(label for _, label, _ in named)
+            notes += (Note("classes", {"names": names, "number": len(named), "top": is_top}),)
         extra = {"p_top": min(of_top, 1.0), "p_classes": min(float(smallest[at]), 1.0)}
         yield replace(row, statistic="value", p=p_value, extra=extra, notes=notes, method="Cox's score tests")
         for _, _, sizes in named[:MOST_NAMED]:
@@ -217,8 +220,8 @@ def _with_families(rows: list[Finding], classes: int) -> list[Finding]:
 
     Rows of classes were selected among `classes` of each test, for all of which they are adjusted.
     """
-    tests = [row for row in rows if row.measure is CALIBRATION]
-    sizes = [row for row in rows if row.measure is not CALIBRATION]
+    tests = [row for row in rows if row.measure.key == CALIBRATION.key]
+    sizes = [row for row in rows if row.measure.key != CALIBRATION.key]
     selected = [row for row in sizes if "class" in row.keys]
     factor = classes * sum(not math.isnan(row.p) for row in tests)
     adjusted = [judged(replace(row, p_adjusted=min(factor * row.p, 1.0))) for row in selected]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -214,6 +214,17 @@ def gate(row: Finding, parts: Sequence[Finding] = (), *, strict: bool = False) -
     return "cannot be told"
 
 
+def as_number(said: Gate) -> float:
+    """Return 1 for a gate that fails, 0 for one that holds, and NaN if that cannot be told.
+
+    Examples
+    --------
+    >>> as_number("holds"), as_number("cannot be told")
+    (0.0, nan)
+    """
+    return {"holds": 0.0, "fails": 1.0, "cannot be told": math.nan}[said]
+
+
 def judged(row: Finding, parts: Sequence[Finding] = ()) -> Finding:
     """Return a finding with its verdict and the notes that explain it."""
     found = verdict(row, parts)
@@ -245,10 +256,3 @@ def p_of_limits(row: Finding, ideal: float) -> float:
     if half == 0.0:
         return 1.0 if away == 0.0 else 0.0
     return 2.0 * float(ndtr(-abs(away / half) * ndtri(0.5 + row.level / 2.0)))
-
-
-def worst(verdicts: Iterable[Verdict | None]) -> Verdict:
-    """Return the verdict on several findings of one kind, such as the cut points of a grade."""
-    order: tuple[Verdict, ...] = ("bad", "too few", "small", "no error found", "good")
-    found = set(verdicts)
-    return next((one for one in order if one in found), "not tested")

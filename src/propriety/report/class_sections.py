@@ -11,9 +11,10 @@ import numpy as np
 from propriety import plots
 from propriety.evaluation.class_table import EvaluatedClasses
 from propriety.evaluation.evaluation import Evaluation
-from propriety.evaluation.words import calibration_words, drawn_words
+from propriety.evaluation.words import calibration_sentences, drawn_words
 from propriety.inference.calibration_words import direction_words
 from propriety.inference.estimates import counted
+from propriety.inference.group_findings import TOP_LABEL
 from propriety.number_words import p_value_words, ratio_and_limits
 from propriety.report import readings, texts
 from propriety.report.analysis_calls import (
@@ -66,7 +67,7 @@ def classes(evaluation: Evaluation) -> Section:
         id="calibration",
         title="Calibration",
         words=(
-            *calibration_words(evaluation),
+            *calibration_sentences(evaluation),
             (texts.CUT_POINTS if ordinal else texts.CLASSES),
             drawn_words(evaluation),
             band_words(evaluation),
@@ -116,18 +117,21 @@ def confusion(evaluation: Evaluation) -> Section:
 def _top(evaluation: Evaluation) -> Figure:
     """Draw how often the most likely class happened against its probability."""
     curves = {name: evaluation.top_reliability[model] for model, name in shown_names(evaluation).items()}
-    found = evaluation.top_calibration
+    found = {
+        key: evaluation.calibration.where(measure=key, statistic=TOP_LABEL)
+        for key in ("observed_expected", "calibration_slope", "miscalibration")
+    }
     return figure_of(
         partial(plots.plot_curves, curves),
         title="Reliability of the most likely class",
         caption=texts.TOP,
         table={
             "model": list(curves),
-            "happened": [one.observed for one in found.values()],
-            "mean probability": [one.expected for one in found.values()],
-            "observed/expected": [_estimate(one.observed_expected) for one in found.values()],
-            "slope": [_estimate(one.slope) for one in found.values()],
-            "miscalibration": [_estimate(one.miscalibration) for one in found.values()],
+            "happened": [one.extra["event_rate"] for one in found["observed_expected"]],
+            "mean probability": [one.extra["mean_forecast"] for one in found["observed_expected"]],
+            "observed/expected": [_estimate(one) for one in found["observed_expected"]],
+            "slope": [_estimate(one) for one in found["calibration_slope"]],
+            "miscalibration": [_estimate(one) for one in found["miscalibration"]],
         },
         call=call_for_top(evaluation),
         models=list(curves),
@@ -150,10 +154,10 @@ def _class_words(evaluation: Evaluation, label: Any) -> str:
     ratio, low, high = ratio_and_limits(*numbers)
     limits = f" ({low} to {high})" if np.isfinite(numbers[1]) else ""
     said = f"{counted(int(found.n[row]), 'case')}; observed/expected {ratio}{limits}"
-    outcome, directions = str(found.outcome[row]), found.directions[row]
-    if outcome != "not tested":
+    verdict, directions = str(found.verdict[row]), found.directions[row]
+    if verdict != "not tested":
         said += f"; adjusted {p_value_words(float(found.p_adjusted[row]))}"
-    return f"{said}: {', '.join([outcome, *direction_words(directions)])}."
+    return f"{said}: {', '.join([verdict, *direction_words(directions)])}."
 
 
 def _cut_points(evaluation: Evaluation) -> Figure:
@@ -204,7 +208,7 @@ def _columns(found: EvaluatedClasses, rows: Any, *, ordinal: bool) -> dict[str, 
         return getattr(found, name)[rows].tolist()
 
     ratio = zip(*(column(f"observed_expected{side}") for side in ("", "_low", "_high")), strict=True)
-    said = zip(column("outcome"), map(direction_words, column("directions")), strict=True)
+    said = zip(column("verdict"), map(direction_words, column("directions")), strict=True)
     return {
         "at most" if ordinal else "class": column("label"),
         "cases": column("n"),
@@ -215,5 +219,5 @@ def _columns(found: EvaluatedClasses, rows: Any, *, ordinal: bool) -> dict[str, 
         "miscalibration": column("miscalibration"),
         "AUC": column("auc"),
         "adjusted p-value": [PValue(value) for value in column("p_adjusted")],
-        "calibration": [f"{outcome}: {', '.join(ways)}" if ways else outcome for outcome, ways in said],
+        "calibration": [f"{verdict}: {', '.join(ways)}" if ways else verdict for verdict, ways in said],
     }

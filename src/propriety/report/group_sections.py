@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.evaluation.evaluation import Evaluation
-from propriety.evaluation.group_calibration import GroupCalibration
+from propriety.evaluation.group_calibration import GroupTable, group_table
 from propriety.inference.calibration_words import direction_words
 from propriety.inference.measures.of_means import NetBenefit
 from propriety.inference.slice_table import Slices, group_names
@@ -30,7 +30,7 @@ class _Groups(NamedTuple):
     key: str
     labels: dict[str, str]
 
-    def rows(self, found: Slices | GroupCalibration) -> NDArray[np.intp]:
+    def rows(self, found: Slices | GroupTable) -> NDArray[np.intp]:
         return np.flatnonzero([name in self.labels for name in found.group.tolist()])
 
     def named(self, group: Names) -> list[str]:
@@ -66,7 +66,7 @@ def _words(evaluation: Evaluation, found: Slices) -> Iterator[str]:
 
 
 def _calibration(evaluation: Evaluation, slices: Slices, groups: _Groups) -> Iterator[Table]:
-    found = evaluation.group_calibration
+    found = group_table(evaluation)
     rows = np.array([], dtype=np.intp) if found is None else groups.rows(found)
     if found is None or not len(rows):
         return
@@ -80,8 +80,8 @@ def _calibration(evaluation: Evaluation, slices: Slices, groups: _Groups) -> Ite
         "observed/expected" if evaluation.kind == "binary" else "observed/expected of the most likely class": ratio,
         "adjusted p-value": [PValue(value) for value in found.p_adjusted[rows].tolist()],
         "calibration": [
-            f"{outcome}: {', '.join(direction_words(directions))}" if directions else outcome
-            for outcome, directions in zip(found.outcome[rows].tolist(), found.directions[rows], strict=True)
+            f"{verdict}: {', '.join(direction_words(ways))}" if ways else verdict
+            for verdict, ways in zip(found.verdict[rows].tolist(), found.ways[rows], strict=True)
         ],
     }
     yield Table(
@@ -91,7 +91,7 @@ def _calibration(evaluation: Evaluation, slices: Slices, groups: _Groups) -> Ite
     )
 
 
-def _events(slices: Slices, found: GroupCalibration, rows: NDArray[np.intp]) -> dict[str, list[int]]:
+def _events(slices: Slices, found: GroupTable, rows: NDArray[np.intp]) -> dict[str, list[int]]:
     """Return the number of events of each row."""
     if slices.events is None:
         return {}

@@ -14,7 +14,7 @@ from propriety.calibration.decomposition import PARTS
 from propriety.calibration.reliability import ReliabilityCurve
 from propriety.decisions.ranking_map import RankingMap
 from propriety.evaluation.evaluation import Evaluation
-from propriety.evaluation.words import calibration_words
+from propriety.evaluation.words import calibration_sentences
 from propriety.number_words import percent
 from propriety.plots.drawing import COLORS, GREY
 from propriety.report import readings, texts
@@ -47,7 +47,7 @@ def calibration(evaluation: Evaluation) -> Section:
     return Section(
         id="calibration",
         title="Calibration",
-        words=(*calibration_words(evaluation), texts.CALIBRATION),
+        words=(*calibration_sentences(evaluation), texts.CALIBRATION),
         items=(
             figure_of(
                 partial(plots.plot_curves, curves),

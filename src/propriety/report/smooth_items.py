@@ -58,8 +58,7 @@ DEPENDENT_CAPTION = (
 
 def smooth_of(evaluation: Evaluation) -> dict[str, SmoothCalibration]:
     """Return the smooth curve of each model that has one."""
-    known = {model: own["event"].smooth for model, own in evaluation.calibration.items()}
-    return {model: smooth for model, smooth in known.items() if smooth is not None}
+    return {model: smooth for model, smooth in evaluation.smooth_calibration.items() if smooth is not None}
 
 
 def smooth_table(evaluation: Evaluation, found: dict[str, SmoothCalibration]) -> Iterator[Table]:
@@ -135,7 +134,7 @@ def _call(evaluation: Evaluation, model: str | None = None) -> str:
     if evaluation.dependence is not None:
         drawn = {"n_resamples": evaluation.n_resamples, "seed": evaluation.seed}
         name = repr(model or evaluation.models[0]) if model or len(evaluation.models) == 1 else "name"
-        return f"{call_for_evaluation(evaluation, **drawn)}.calibration[{name}]['event'].smooth"
+        return f"{call_for_evaluation(evaluation, **drawn)}.smooth_calibration[{name}]"
     made = (
         call_for_each("reliability_curve", evaluation) if model is None else evaluation.call("reliability_curve", model)
     )
