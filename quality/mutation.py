@@ -40,7 +40,7 @@ RECORDED = "stability/test_recorded_numbers.py"  # The recorded numbers of all m
 ELSEWHERE = {  # Tests of a layer in other folders.
     **dict.fromkeys(LAYERS, (RECORDED,)),
     "rules": ("decisions/test_weights.py", "truth", RECORDED),
-    "calibration": ("inference/test_calibration_summary.py", "truth", RECORDED),
+    "calibration": ("inference/test_calibration_sizes.py", "truth", RECORDED),
     "decisions": ("rules/test_thresholds.py", "truth", RECORDED),
     "inference": ("truth", RECORDED),
     "products": ("truth", RECORDED),

@@ -103,7 +103,7 @@ def shards() -> Iterator[dict[str, Any]]:
     """Vary in how many tables the cases come."""
     d = calls.cases(N)
     # The others read ledgers, whose sums of losses depend on the order in which they are added.
-    of_cases = ("calibration_summary", "estimate")
+    of_cases = ("check_calibration", "estimate")
     every = {name: call for name, call in (calls.OF_AN_EVENT | calls.DRAWN).items() if not name.startswith(of_cases)}
     known = {name: calls.exact(call(calls.table(d))) for name, call in every.items()}
     for number in (2, 7, 100):

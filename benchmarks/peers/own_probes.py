@@ -38,7 +38,7 @@ WITH_WEIGHTS: dict[str, Call] = {
     "bounded_log_score": lambda y, p, w: pr.bounded_log_score(y, p, thresholds=(0.1, 0.5), sample_weight=w),
     "bounded_net_benefit": lambda y, p, w: pr.bounded_net_benefit(y, p, thresholds=(0.1, 0.5), sample_weight=w),
     "calibration_bracket": lambda y, p, w: bracket(pr.condense(y, p, sample_weight=w).table()),
-    "calibration_summary": lambda y, p, w: pr.calibration_summary(y, p, sample_weight=w, seed=1).p_value,
+    "check_calibration": lambda y, p, w: pr.check_calibration(y, p, sample_weight=w, seed=1)[0].p,
     "classical_decomposition": lambda y, p, w: pr.classical_decomposition(y, p, sample_weight=w).resolution,
     "compare": lambda y, p, w: pr.compare(y, {"a": p, "b": [0.5] * len(y)}, sample_weight=w).pairs[0].difference,
     "condense": lambda y, p, w: pr.condense(y, p, sample_weight=w).table().event_rate,
@@ -48,7 +48,6 @@ WITH_WEIGHTS: dict[str, Call] = {
     "evaluate": lambda y, p, w: pr.evaluate(y, {"a": p}, sample_weight=w, seed=1).scores.value[0],
     "expected_calibration_error": lambda y, p, w: pr.expected_calibration_error(y, p, sample_weight=w).value,
     "h_measure": lambda y, p, w: pr.h_measure(y, p, sample_weight=w),
-    "miscalibration_test": lambda y, p, w: pr.miscalibration_test(y, p, sample_weight=w, seed=1).p_value,
     "murphy_curve": lambda y, p, w: pr.murphy_curve(y, p, sample_weight=w).area,
     "probability_means": lambda y, p, w: pr.probability_means(y, p, sample_weight=w).accuracy,
     "ranking_map": lambda y, p, w: pr.ranking_map(y, {"a": p, "b": [0.5] * len(y)}, sample_weight=w).n,
@@ -89,7 +88,7 @@ ABOUT_FORECASTS: dict[str, Call] = {
 # Functions of outcomes, rows of probabilities and weights.
 CLASSES = {"labels": (0, 1, 2)}
 OF_ROWS: dict[str, Call] = {
-    "class_calibration": lambda y, p, w: pr.class_calibration(y, p, sample_weight=w, seed=1, **CLASSES).p_value,
+    "check_calibration": lambda y, p, w: pr.check_calibration(y, p, sample_weight=w, seed=1, **CLASSES)[0].p,
     "expected_cost": lambda y, p, w: pr.expected_cost(y, p, sample_weight=w, **CLASSES),
     "penalized_brier_score": lambda y, p, w: pr.penalized_brier_score(y, p, sample_weight=w, **CLASSES),
     "penalized_log_score": lambda y, p, w: pr.penalized_log_score(y, p, sample_weight=w, **CLASSES),

@@ -24,7 +24,7 @@ NOTES = (
     "Seconds of the fastest of three calls after a first one, in R without reading the file and loading the package.",
     "Answers are compared: the difference of the areas, and Brier scores.",
     "The p-values of the test differ slightly, because ours are of Student's t: 0.0856 and 0.0853 with 1,000 cases.",
-    "val.prob of rms also computes a loess curve, slopes and tests; calibration_summary and ICI are its counterpart.",
+    "val.prob of rms also computes a loess curve, slopes and tests; check_calibration and ICI are its counterpart.",
 )
 
 
@@ -41,7 +41,7 @@ def by_horizon(s: Sample) -> float:
 
 def summary_of(s: Sample) -> float:
     """Return the Brier score after everything that val.prob reports."""
-    pr.calibration_summary(s.y, s.p, seed=1)
+    pr.check_calibration(s.y, s.p, seed=1)
     pr.reliability_curve(s.y, s.p).smooth(method="loess", seed=1)
     pr.roc_curve(s.y, s.p)
     return pr.brier_score(s.y, s.p)

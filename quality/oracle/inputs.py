@@ -9,6 +9,8 @@ import names
 import numpy as np
 from calls import IN_MEMORY, Call, Data
 
+CHECK = "check_calibration"
+
 
 class Inputs:
     """Calls the functions of a version with the cases of a call.
@@ -171,15 +173,31 @@ class Inputs:
 
     # Functions whose form differs from the others.
     def calibration(self, **options: Any) -> Any:
-        if self.call.way == "ledger":
-            return self.of_ledger("calibration_summary", self.ledger(), **options)
-        return self.door("calibration_summary", **options)
+        """Return the sizes and the p-value of Cox's test; that of the whole test is combined in another way today."""
+        if self.is_reference:
+            name, way = "calibration_summary", self.call.way == "ledger"
+            found = self.of_ledger(name, self.ledger(), **options) if way else self.door(name, **options)
+            sizes = {name: getattr(found, name) for name in ("observed_expected", "slope", "miscalibration")}
+            p_value = None if found.test is None else found.test.line_p_value
+        else:
+            way = self.call.way == "ledger"
+            table = self.of_ledger(CHECK, self.ledger(), **options) if way else self.door(CHECK, **options)
+            test, *rows = table
+            sizes = dict(zip(("observed_expected", "slope", "miscalibration"), rows, strict=True))
+            p_value = test.extra.get("p_cox")
+        return {name: (one.value, one.low, one.high) for name, one in sizes.items()} | {"p_cox": p_value}
 
     def class_calibration(self, **options: Any) -> Any:
-        if self.is_reference or self.call.way.endswith("ledger"):
-            return self.door("class_calibration", **options)
-        arguments, given = self.case_arguments()
-        return self.function("class_calibration")(self.pr.cases(*arguments, **given), **self.options(options))
+        """Return the p-values of all class probabilities and of each class, and the miscalibration."""
+        if self.is_reference:
+            found = self.door("class_calibration", **options)
+            cost = (found.miscalibration, found.miscalibration_low, found.miscalibration_high)
+            return {"p": found.p_value, "classes": found.classes.p_value, "miscalibration": cost}
+        table = self.door(CHECK, **options)
+        tests = table.where(measure="calibration", statistic="value")
+        (cost,) = table.where(measure="miscalibration", statistic="value", keys={})
+        of_class = np.array([row.p for row in tests if "class" in row.keys])
+        return {"p": tests[0].p, "classes": of_class, "miscalibration": (cost.value, cost.low, cost.high)}
 
     def sites(self, **options: Any) -> Any:
         return self.function("meta_analysis")(self.ledger(), by="site", **self.options(options))

@@ -111,11 +111,6 @@ def ranking(pr: Any, x: Any, choice: int) -> Any:
     return x.plain("ranking_map", grid=np.linspace(0.1, 0.9, 9))
 
 
-@question(**PLAIN, most=600, weights=False)
-def calibration_test(pr: Any, x: Any, choice: int) -> Any:
-    return x.plain("miscalibration_test", rule=_pick([pr.Brier(), pr.Log()], choice), **SEED)
-
-
 @question(**PLAIN, most=600)
 def band(pr: Any, x: Any, choice: int) -> Any:
     curve = x.plain("reliability_curve")

@@ -64,7 +64,7 @@ def _calibration(evaluation: Evaluation) -> dict[str, Any]:
         model: {
             "verdict": verdict_of(evaluation, model),
             "words": sentence_of(evaluation, model, model),
-            "findings": _records(evaluation.calibration.where(model=model)),
+            "findings": records(evaluation.calibration.where(model=model)),
         }
         for model in evaluation.models
     }
