@@ -114,6 +114,9 @@ def test_a_test_is_judged_by_its_parts():
     assert calibration(0.01, good, notes=(Note("shape"),)).verdict == "bad"
     assert calibration(0.0, good, notes=(Note("refuted", {"number": 1.0}),)).verdict == "bad"
     assert calibration(0.01, good, p_adjusted=0.2).verdict == "good"
+    alone = calibration(0.2, good, bad)
+    assert (alone.verdict, alone.note("part-alone").parts) == ("no error found", {"measures": ("observed_expected",)})
+    assert calibration(0.2, good, unknown).note("part-alone") is None
     assert gate(calibration(0.5, unknown), (unknown,)) == "holds"
     assert gate(calibration(0.5, wide), (wide,)) == "cannot be told"
 

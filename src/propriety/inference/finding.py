@@ -26,6 +26,7 @@ NOTHING: Mapping[str, Any] = MappingProxyType({})
 # What a note can be about, and whether it tells a fact or warns of the number it stands beside.
 NOTES: dict[str, Severity] = {
     "adjusted": "fact",  # The limits exclude the ideal value, the adjusted p-value does not.
+    "part-alone": "fact",  # A size shows an error by itself, the test of all parts does not.
     "no-better-side": "fact",  # A difference of which no side is better.
     "no-limits": "fact",  # Neither limits nor a p-value.
     "needs-cases": "fact",  # What is missing needs the cases.

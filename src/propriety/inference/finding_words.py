@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from propriety.inference.comparison_words import listed
 from propriety.inference.estimates import counted
 from propriety.inference.finding import Finding, Findings, Note
 from propriety.number_words import hundredths, number, p_value_words, percent
@@ -45,6 +46,10 @@ def _untested(parts: Mapping[str, Any]) -> str:
 
 NOTES_IN_WORDS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "adjusted": lambda _: "the limits exclude the ideal value, but not after adjustment for the number of tests",
+    "part-alone": lambda parts: (
+        f"{listed([NAMES.get(key, key) for key in parts['measures']])} would show an error alone, which the test of "
+        "all parts at one level does not"
+    ),
     "no-better-side": lambda _: "neither side of the difference is better",
     "no-limits": lambda _: "the data determine neither limits nor a p-value",
     "needs-cases": lambda parts: f"{parts.get('what', 'a test')} needs {parts['where']}",

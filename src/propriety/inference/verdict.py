@@ -176,7 +176,9 @@ def _of_parts(row: Finding, parts: Sequence[Finding]) -> Judged:
         return Judged("bad" if gross or known or not tested else "small")
     if tested and all(part.verdict == "good" for part in tested):
         return Judged("good")
-    return Judged("no error found" if row.enough else "too few")
+    alone = tuple(dict.fromkeys(part.measure.key for part in tested if part.verdict in ("small", "bad")))
+    notes = (Note("part-alone", {"measures": alone}),) if alone else ()
+    return Judged("no error found" if row.enough else "too few", notes)
 
 
 def is_within_gross(row: Finding) -> bool:
