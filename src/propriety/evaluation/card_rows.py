@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from propriety.evaluation.group_calibration import GroupTable, group_table
 from propriety.evaluation.rows import Cell, Row, cells_of
-from propriety.evaluation.words import test_of, verdict_of
+from propriety.evaluation.words import calibration_row, verdict_of
 from propriety.inference.comparison_words import merit_in_words
 from propriety.inference.estimates import Estimate
 from propriety.inference.group_findings import TOP_LABEL
@@ -159,7 +159,7 @@ def _test_rows(evaluation: Evaluation) -> Iterator[Row]:
             measure="Test of calibration",
             short="calibration",
             model=model,
-            value=test_of(evaluation, model).p,
+            value=calibration_row(evaluation, model).p,
             unit="p",
             outcome=verdict_of(evaluation, model),
             better="p",

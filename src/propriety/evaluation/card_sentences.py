@@ -13,9 +13,9 @@ from propriety.evaluation.group_calibration import GroupTable, group_table
 from propriety.evaluation.rows import Cell
 from propriety.evaluation.words import (
     absent_words,
+    calibration_row,
     sentence_of,
     sizes_of_event,
-    test_of,
     uncompared_words,
     verdict_of,
 )
@@ -96,7 +96,7 @@ def _model_calibration(evidence: Evidence, model: str, verdict: Verdict) -> str:
     """Say how one model is miscalibrated; nothing if it is not."""
     evaluation, name = evidence.evaluation, evidence.quoted(model)
     if verdict == "not tested":
-        why = "; ".join(map(note_words, test_of(evaluation, model).notes))
+        why = "; ".join(map(note_words, calibration_row(evaluation, model).notes))
         return f"Calibration of {name} was not tested: {why}."
     if verdict == "too few":
         ratio = evidence.cells.get(("O/E", model))
@@ -147,7 +147,7 @@ def _more_events(ratio: Cell) -> str:
 
 def _ways_of_event(evidence: Evidence, model: str) -> Iterator[str]:
     """Yield how forecasts of one event are wrong, as the test found."""
-    ways = ways_of(test_of(evidence.evaluation, model), sizes_of_event(evidence.evaluation, model).values())
+    ways = ways_of(calibration_row(evidence.evaluation, model), sizes_of_event(evidence.evaluation, model).values())
     if "refuted" in ways:
         yield "forecasts of exactly 0 or 1 were wrong"
     if "too high" in ways or "too low" in ways:
@@ -165,7 +165,7 @@ def _ways_of_event(evidence: Evidence, model: str) -> Iterator[str]:
 def _ways_of_classes(evidence: Evidence, model: str) -> Iterator[str]:
     """Yield how class probabilities are wrong, as the tests found."""
     found = evidence.evaluation.calibration.where(model=model)
-    row = test_of(evidence.evaluation, model)
+    row = calibration_row(evidence.evaluation, model)
     temperature, wrong, names = row.note("temperature"), wrong_classes(found, row), texts_of_classes(found)
     if row.note("refuted"):
         yield "classes occurred that had a probability of exactly 0"
@@ -297,7 +297,7 @@ def _notes(evidence: Evidence) -> Iterable[str]:
     key = evaluation.problem.headline.key
     for model in evidence.models:
         notes.append(evaluation.estimates[model][key].note)
-        row = test_of(evaluation, model)
+        row = calibration_row(evaluation, model)
         if row.verdict != "not tested":
             notes.append(caveats_of(row, sizes_of_event(evaluation, model).values()))
     distinct = list(dict.fromkeys(capitalized(of_intervals(note.rstrip("."))) for note in notes if note))

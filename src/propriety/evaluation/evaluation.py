@@ -255,7 +255,7 @@ class Evaluation(ClassAnalyses, Result):
         It fails for the verdict "bad". It holds for "good" and "small", and for "no error found" if the limits exclude
         a gross error.
         """
-        rows = {model: words.test_of(self, model) for model in self.models}
+        rows = {model: words.calibration_row(self, model) for model in self.models}
         return {model: as_number(gate(row, parts_of(self.calibration, row))) for model, row in rows.items()}
 
     @cached_property

@@ -82,20 +82,20 @@ def absent_words(evaluation: Evaluation) -> Iterator[str]:
         yield f"{capitalized(listed(absent))} {needs} {evaluation.ledger.where_cases_are}."
 
 
-def test_of(evaluation: Evaluation, model: str) -> Finding:
+def calibration_row(evaluation: Evaluation, model: str) -> Finding:
     """Return the test of the calibration of a model on all cases, whose verdict is that on the model."""
     return whole_row(evaluation.calibration, model)
 
 
 def verdict_of(evaluation: Evaluation, model: str) -> Verdict:
     """Return the verdict on the calibration of a model."""
-    return test_of(evaluation, model).verdict or "not tested"
+    return calibration_row(evaluation, model).verdict or "not tested"
 
 
 def sizes_of_event(evaluation: Evaluation, model: str) -> dict[str, Finding]:
     """Return observed/expected, slope and miscalibration of a model on all cases, by the key of the measure."""
     found = evaluation.calibration.where(model=model, keys={})
-    return own_sizes(found, test_of(evaluation, model))
+    return own_sizes(found, calibration_row(evaluation, model))
 
 
 def calibration_sentences(evaluation: Evaluation) -> Iterator[str]:
@@ -106,7 +106,7 @@ def calibration_sentences(evaluation: Evaluation) -> Iterator[str]:
 
 def sentence_of(evaluation: Evaluation, model: str, name: str) -> str:
     """Report the calibration of a model under a name, with the gain of recalibration if an error is shown."""
-    shown = evaluation.kind == "binary" and is_shown(test_of(evaluation, model))
+    shown = evaluation.kind == "binary" and is_shown(calibration_row(evaluation, model))
     gain = evaluation.recalibration.gain(model) if shown else None
     return calibration_words(evaluation.calibration, model, name, gain)
 
