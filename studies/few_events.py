@@ -13,9 +13,10 @@ The verdict of `compare` is compared with Student's t. Then intervals are comput
 models, one of which is closer to the truth, of mean scores, and of areas under the ROC curve, in samples with an event
 (two events for the area). "high area" is the coverage of intervals of areas of 0.98 and 0.99, with normal log-odds and
 100 non-events for each event. "power" is how often calibrated forecasts of an event of 2% are called better than the
-same with noise of a standard deviation of 1 in their log-odds. Writes `results/few_events.csv`: the question, the design, the number of events, the
-number of samples with a verdict or an interval, the share of models called better or the coverage, the same by
-Student's t (by the normal distribution for the area), and the share with a note. Takes about ten minutes on one core.
+same with noise of a standard deviation of 1 in their log-odds. Writes `results/few_events.csv`: the question, the
+design, the number of events, the number of samples with a verdict or an interval, the share of models called better or
+the coverage, the same by Student's t (by the normal distribution for the area), and the share with a note. Takes about
+ten minutes on one core.
 
 Run: python studies/few_events.py [--replicates 1000] [--asked "false better" coverage "high area" power]
 """
