@@ -93,7 +93,7 @@ def cells_of(frame: object) -> object:
 def moments_of(frame: object, rows: int) -> object:
     """Run the query of the moments."""
     cases = read_lazy_cases(nw.from_native(frame), {"p": "p", "q": "q"}, outcome="y")
-    return sums_of_lazy(cases, RULES, rows=rows, even=False)  # As the ledger asks where events are many.
+    return sums_of_lazy(cases, RULES, rows=rows)
 
 
 @contextmanager

@@ -43,11 +43,10 @@ def plain(pr: Any, result: Any) -> Any:
         return [plain(pr, part) for part in result]
     if type(result).__name__ == "Ledger":
         frame = result.to_frame(backend="pyarrow").to_pydict()
-        columns = {name: column for name, column in frame.items() if not name.startswith("even")}
         return {
             "n": result.n,
             "keys": {name: [str(label) for label in labels] for name, labels in result.keys.items()},
-            "table": columns,
+            "table": frame,
         }
     for method in ("to_dict", "tolist"):
         if hasattr(result, method):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import propriety as pr
 from propriety.errors import InputValueError
 
-NUMBERS = ("n", "weight", "weight_squares", "mean", "lean", "spread", "even_squares", "even_cubes")
+NUMBERS = ("n", "weight", "weight_squares", "mean", "lean", "spread")
 COLUMNS = ("forecast", "events", "non_events", "event_squares", "non_event_squares")
 FORECASTS = [0.0, 0.1, 0.25, 0.3, 0.5, 0.9, 1.0]
 ROWS = [(0.2, 0.3, 0.5), (1.0, 0.0, 0.0), (0.1, 0.8, 0.1), (0.25, 0.25, 0.5), (0.0, 0.4, 0.6)]

@@ -17,7 +17,7 @@ from propriety.tables.forecast_table import ForecastTable
 
 CLOSE = {"rtol": 1e-10, "atol": 1e-12}
 RNG = np.random.default_rng(5)
-FIELDS = ("n", "weight", "weight_squares", "mean", "lean", "spread", "even_squares", "even_cubes")
+FIELDS = ("n", "weight", "weight_squares", "mean", "lean", "spread")
 
 cases = st.lists(
     st.tuples(
@@ -48,38 +48,14 @@ def series_of(y, forecasts, rule):
     return np.stack([*losses, *(one - other for one, other in itertools.combinations(losses, 2))], axis=1)
 
 
-def sides_of(forecasts, rule):
-    """Return the losses of each model should the event happen, and should it not."""
-    return [[rule.loss(np.asarray(p, dtype=float), event=event) for p in forecasts.values()] for event in (True, False)]
-
-
-def even_moments(forecasts, rule, weight):
-    """Return the moments of the sum of differences were the models of each pair equally good, from two outcomes each."""
-    squares, cubes = [[0.0] * len(forecasts) for _ in range(2)]
-    happens, fails = sides_of(forecasts, rule)
-    for one, other in itertools.combinations(range(len(forecasts)), 2):
-        a, b = happens[one] - happens[other], fails[one] - fails[other]
-        differ = a != b
-        chance = np.divide(b, b - a, out=np.zeros(len(a)), where=differ).clip(0.0, 1.0)
-        fair = np.isclose(chance * a + (1 - chance) * b, 0.0, atol=1e-15)
-        squares.append((weight**2 * (chance * a**2 + (1 - chance) * b**2))[fair].sum())
-        cubes.append((weight**3 * (chance * a**3 + (1 - chance) * b**3))[fair].sum())
-    return np.array(squares), np.array(cubes)
-
-
-def brute(series, weight, forecasts, rule=None):
+def brute(series, weight):
     """Return the moments of one cell by their definitions."""
-    even = even_moments(forecasts, rule or pr.Brier(), weight)
     series, weight = series[weight > 0], weight[weight > 0][:, None]
     mean = (weight * series).sum(axis=0) / weight.sum()
     deviation = series - mean
     squares = weight**2
     sums = (len(series), weight.sum(), squares.sum(), mean)
-    return (*sums, (squares * deviation).sum(axis=0), (squares * deviation**2).sum(axis=0), *even)
-
-
-def part_of(forecasts, inside):
-    return {name: np.asarray(p)[inside] for name, p in forecasts.items()}
+    return (*sums, (squares * deviation).sum(axis=0), (squares * deviation**2).sum(axis=0))
 
 
 def assert_same(one, other):
@@ -101,7 +77,7 @@ def test_every_cell_is_that_of_brute_force(drawn):
     for label in sorted(set(zip(y.astype(int).tolist(), group.tolist(), cluster.tolist(), strict=True))):
         inside = (y == label[0]) & (group == label[1]) & (cluster == label[2])
         if weight[inside].any():
-            expected[label] = brute(series[inside], weight[inside], part_of(forecasts, inside))
+            expected[label] = brute(series[inside], weight[inside])
     assert list(zip(*map(moments.index.column, moments.index.names), strict=True)) == list(expected)
     for place, cell in enumerate(expected.values()):
         for name, value in zip(FIELDS, cell, strict=True):
@@ -117,7 +93,7 @@ def test_adding_up_gives_what_was_never_split(drawn):
     assert_same(moments.over(OUTCOME), moments_of(y, forecasts, sample_weight=weight))
     assert_same(moments.over(OUTCOME, "group"), moments_of(y, forecasts, by={"group": group}, sample_weight=weight))
     assert_same(moments.over(OUTCOME, "cluster"), moments_of(y, forecasts, cluster=cluster, sample_weight=weight))
-    total = brute(series_of(y, forecasts, pr.Brier()), weight, forecasts)
+    total = brute(series_of(y, forecasts, pr.Brier()), weight)
     for name, value in zip(FIELDS, total, strict=True):
         np.testing.assert_allclose(getattr(moments.over(), name)[0], value, err_msg=name, **CLOSE)
     np.testing.assert_allclose(moments.means, total[3], **CLOSE)
@@ -164,12 +140,11 @@ def test_chunks_do_not_show(weighted, keyed, monkeypatch):
     weight = RNG.integers(0, 4, n).astype(float) if weighted else None
     cluster = RNG.integers(0, 9000, n) if keyed else None
     monkeypatch.setattr(module, "KEPT", 1000)  # So that the cells are put together in between.
-    monkeypatch.setattr(module, "MANY_EVENTS", 10**9)
     monkeypatch.setattr(moments_module, "BLOCK", 100)
     moments = moments_of(y, {"a": p, "b": q}, cluster=cluster, sample_weight=weight)
     w = np.ones(n) if weight is None else weight
     series = series_of(y, {"a": p, "b": q}, pr.Brier())
-    total = brute(series, w, {"a": p, "b": q})
+    total = brute(series, w)
     pooled = moments.over()
     for name, value in zip(FIELDS, total, strict=True):
         np.testing.assert_allclose(getattr(pooled, name)[0], value, err_msg=name, rtol=1e-9, atol=1e-9)
@@ -197,7 +172,7 @@ def test_whole_weights_do_not_count_as_repeated_cases_and_equal_weights_do_not_m
 def test_parts_without_weight_add_nothing():
     parts = moments_of([0, 0, 1], {"a": [0.2, 0.7, 0.4], "b": [0.1, 0.9, 0.3]}, sample_weight=[1.0, 2.0, 3.0]).sums()
     width = parts.mean.shape[1]
-    empty = Sums(*(np.zeros(1) for _ in range(3)), *(np.full((1, width), np.nan) for _ in range(5)))
+    empty = Sums(*(np.zeros(1) for _ in range(3)), *(np.full((1, width), np.nan) for _ in range(3)))
     pooled = pooled_sums(np.array([0, 1, 0, 1]), 2, joined_sums([parts, empty, empty]))
     for name, column in parts._asdict().items():
         np.testing.assert_array_equal(getattr(pooled, name), column, err_msg=name)
@@ -288,7 +263,7 @@ def test_pairs_are_first_minus_second_and_rows_are_tidy():
     assert {len(column) for column in rows.values()} == {2 * 6}
     assert rows["cluster"][:6] == [7] * 6
     assert rows["reference"][:6] == [None, None, None, "b", "c", "c"]
-    assert moments.to_frame(backend="polars").shape == (12, 12)
+    assert moments.to_frame(backend="polars").shape == (12, 10)
     shown = "Moments(models=['a', 'b', 'c'], rule=Brier(), n=2, keys=['outcome', 'cluster'])"
     assert repr(moments) == shown
 

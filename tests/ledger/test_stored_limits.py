@@ -278,10 +278,6 @@ def test_moments_are_those_of_some_losses(ledger):
 @pytest.mark.parametrize(
     ("name", "fits", "exceeds", "law"),
     [
-        ("even_squares", 1e279, 1e281, "even_squares and even_cubes must be those of some losses"),
-        ("even_squares", 0.0, -1e-9, "even_squares and even_cubes must be those of some losses"),
-        ("even_cubes", -1e279, -1e281, "even_squares and even_cubes must be those of some losses"),
-        ("even_cubes", 1e279, 1e281, "even_squares and even_cubes must be those of some losses"),
         ("spread", 1e279, 1e281, "small enough for sums of squares"),
         ("mean", 1.0, 1.0 + 1e-5, r"in the range of Brier\(\), 0 to 1"),
         ("mean", 0.0, -1e-5, r"in the range of Brier\(\), 0 to 1"),

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import propriety as pr
 from propriety.rules.catalogue import RULES
+from propriety.rules.functions import Excess
 from propriety.tables.forecast_table import ForecastTable
 
 BINARY = [rule for rule in RULES if isinstance(rule, pr.BinaryRule)]
@@ -50,6 +51,17 @@ def expected_loss(rule, forecast, truth):
         outcomes = np.eye(len(truth)).tolist()
         losses = [float(rule.class_loss(list(forecast), outcome=outcome)) for outcome in outcomes]
     return sum(q * loss for q, loss in zip(truth, losses, strict=True) if q > 0)
+
+
+@pytest.mark.parametrize("rule", [rule for rule in [*BINARY, Excess()] if rule.is_even_at_mean], ids=repr)
+@given(one=probabilities, other=probabilities)
+def test_forecasts_are_equally_good_where_a_rule_declares_it(rule, one, other):
+    apart = [rule.loss(one, event=event) - rule.loss(other, event=event) for event in (False, True)]
+    if rule.is_additive:
+        assert apart[0] == pytest.approx(apart[1], abs=1e-15)
+    else:
+        mean = 0.5 * (one + other)
+        assert (1.0 - mean) * apart[0] + mean * apart[1] == pytest.approx(0.0, abs=1e-15)
 
 
 @pytest.mark.parametrize("rule", [rule for rule in BINARY if rule.properties().proper], ids=repr)

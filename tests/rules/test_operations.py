@@ -76,3 +76,4 @@ def test_a_loss_of_ones_own_is_not_replaced_by_an_inherited_formula():
 
     assert Doubled().case_loss(np.array([0.5, 0.5]), np.array([True, False])).tolist() == [0.5, 0.5]
     assert pr.mean_score([1, 0], [0.5, 0.5], rule=Doubled()) == 0.5
+    assert (pr.Brier.is_even_at_mean, Doubled.is_even_at_mean) == (True, False)

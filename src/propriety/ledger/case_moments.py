@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,10 +11,10 @@ from numpy.typing import NDArray
 from propriety.errors import InputValueError
 from propriety.ledger.case_pair_sums import compressed, pair_sums_of_cases
 from propriety.ledger.key_index import KeyIndex
-from propriety.ledger.moments import MANY_EVENTS, OUTCOME, Moments, Sums, blocks_of_series, joined_sums, pooled_sums
+from propriety.ledger.moments import OUTCOME, Moments, Sums, blocks_of_series, joined_sums, pooled_sums
 from propriety.result import Floats
 from propriety.rules.rule import Rule, check_rule
-from propriety.rules.scoring import losses_by_chunk, losses_by_outcome
+from propriety.rules.scoring import losses_by_chunk
 from propriety.tables.cases import Cases
 from propriety.tables.keys import Keys
 
@@ -42,11 +41,7 @@ def moments_of_cases(cases: Cases, rule: Rule, *, counts: NDArray[np.int64] | No
     if len(index) * series > MAX_VALUES:
         law = f"{len(cases.models):,} models in {len(index):,} cells have too many differences to keep in memory"
         raise InputValueError(law, hint="compare fewer models at a time, or omit the clusters.")
-    number = np.ones(len(cases), dtype=np.int64) if counts is None else counts
-    events = int(number[cases.outcomes()].sum()) if cases.classes is None else 0
-    even = cases.classes is None and len(cases.models) > 1 and min(events, int(number.sum()) - events) < MANY_EVENTS
-    # The losses are then computed twice, but the numbers are checked once.
-    sums = _gathered(cases.checked() if even else cases, rule, codes, len(index), even=even, counts=counts)
+    sums = _gathered(cases, rule, codes, len(index), counts)
     pairs = None
     if cases.classes is None and len(cases.models) > 1:
         pairs = pair_sums_of_cases(cases, rule, index, codes, counts)
@@ -71,22 +66,18 @@ def _keys(cases: Cases) -> dict[str, Keys]:
     return dict(cases.keys) | dependent
 
 
-def _gathered(
-    cases: Cases, rule: Rule, codes: NDArray[np.intp], cells: int, *, even: bool, counts: NDArray[np.int64] | None
-) -> Sums:
+def _gathered(cases: Cases, rule: Rule, codes: NDArray[np.intp], cells: int, counts: NDArray[np.int64] | None) -> Sums:
     """Sum the cases of each cell, chunk by chunk."""
     parts: list[Sums] = []
     places: list[NDArray[np.intp]] = []
     start, kept = 0, 0
-    for (losses, weight), by_outcome in zip(
-        _chunks(cases, rule), _chunks_by_outcome(cases, rule, even=even), strict=False
-    ):
+    for losses, weight in _chunks(cases, rule):
         count = losses.shape[1]
         present, cell = compressed(codes[start : start + count], cells)
         if counts is None:
-            parts.append(_sums(losses, by_outcome, weight, cell, len(present)))
+            parts.append(_sums(losses, weight, cell, len(present)))
         else:
-            repeated = _repeated(losses, by_outcome, counts[start : start + count])
+            repeated = _repeated(losses, counts[start : start + count])
             parts.append(pooled_sums(cell, len(present), repeated))
         start += count
         places.append(present)
@@ -108,15 +99,7 @@ def _chunks(cases: Cases, rule: Rule) -> Iterator[tuple[Floats, Floats | None]]:
         yield losses, weight
 
 
-def _chunks_by_outcome(cases: Cases, rule: Rule, *, even: bool) -> Iterator[Floats | None]:
-    """Yield the losses with and without the event, of shape (2, models, cases); None if not needed."""
-    if not even:
-        yield from itertools.repeat(None)
-    for chunk in zip(*(losses_by_outcome(cases, rule, model) for model in cases.models), strict=True):
-        yield np.stack(chunk, axis=1)
-
-
-def _sums(losses: Floats, by_outcome: Floats | None, weight: Floats | None, cell: NDArray[np.intp], cells: int) -> Sums:
+def _sums(losses: Floats, weight: Floats | None, cell: NDArray[np.intp], cells: int) -> Sums:
     w = np.ones(len(cell)) if weight is None else weight
     weights, squares, n = (np.bincount(cell, column, minlength=cells) for column in (w, w * w, w > 0.0))
     with np.errstate(invalid="ignore"):  # Cells without weight, or infinite losses.
@@ -127,42 +110,15 @@ def _sums(losses: Floats, by_outcome: Floats | None, weight: Floats | None, cell
             parts = [order] if cells == 1 else np.split(order, ends[:-1])
             found = [_of_one_cell(losses[:, part], None if weight is None else weight[part]) for part in parts]
             columns = tuple(np.stack(rows) for rows in zip(*found, strict=True))
-    even = _even(by_outcome, w, cell, columns[0].shape, len(losses))
-    mean, lean, spread = columns
-    return Sums(n.astype(np.int64), weights.astype(np.float64), squares.astype(np.float64), mean, lean, spread, *even)
+    return Sums(n.astype(np.int64), weights.astype(np.float64), squares.astype(np.float64), *columns)
 
 
-def _repeated(losses: Floats, by_outcome: Floats | None, counts: NDArray[np.int64]) -> Sums:
+def _repeated(losses: Floats, counts: NDArray[np.int64]) -> Sums:
     """Return the sums of each case, repeated by its count."""
-    one = _sums(losses, by_outcome, None, np.arange(len(counts)), len(counts))
+    one = _sums(losses, None, np.arange(len(counts)), len(counts))
     whole = {name: getattr(one, name) * counts for name in Sums._fields[:3]}
     series = {name: getattr(one, name) * counts[:, None] for name in Sums._fields[4:]}
     return one._replace(**whole, **series)
-
-
-def _even(
-    by_outcome: Floats | None, weight: Floats, cell: NDArray[np.intp], shape: tuple[int, ...], models: int
-) -> tuple[Floats, Floats]:
-    """Return the moments of the differences if the models of each pair were equally good, shape (cells, series)."""
-    if by_outcome is None:
-        unknown = 0.0 if models == 1 else np.nan
-        return np.full(shape, unknown), np.full(shape, unknown)
-    squares, cubes = np.zeros(shape), np.zeros(shape)
-    pairs = zip(*(itertools.islice(blocks_of_series(side), 1, None) for side in by_outcome), strict=True)
-    place = models
-    for happens, fails in pairs:
-        with np.errstate(invalid="ignore", over="ignore"):  # Infinite losses are skipped.
-            square = -happens * fails
-            cube = square * (happens + fails)
-        counts = (square > 0.0) & np.isfinite(cube)
-        # Products instead of powers, whose last digit depends on the memory layout of an array.
-        square, cube = weight * weight * square, weight * weight * weight * cube
-        square, cube = (np.where(counts, column, 0.0) for column in (square, cube))
-        for one, third in zip(square, cube, strict=True):
-            squares[:, place] = np.bincount(cell, one, minlength=shape[0])
-            cubes[:, place] = np.bincount(cell, third, minlength=shape[0])
-            place += 1
-    return squares, cubes
 
 
 def _of_one_cell(losses: Floats, weight: Floats | None) -> tuple[Floats, ...]:

@@ -33,6 +33,7 @@ def pair_sums_of_cases(
     pairs = list(itertools.combinations(range(len(cases.models)), 2))
     imagined = np.zeros((len(own), len(pairs), 2, len(POWERS)))
     cubes, differ = np.zeros((len(own), len(pairs), 4)), np.zeros((len(own), len(pairs)))
+    at_mean = binary_rule(rule).is_even_at_mean
     start = 0
     for (forecasts, happens, fails), event, weight in _chunks(cases, rule):
         rows = slice(start, start + len(event))
@@ -46,7 +47,8 @@ def pair_sums_of_cases(
         for pair, (one, other) in enumerate(pairs):
             with np.errstate(all="ignore"):  # Infinite losses, and models that do not differ.
                 sides = fails[one] - fails[other], happens[one] - happens[other]
-                found = sums_of_pair((forecasts[one], forecasts[other]), sides, event, powers, total)
+                both = forecasts[one], forecasts[other]
+                found = sums_of_pair(both, sides, event, powers, total, at_mean=at_mean)
             for column, sums in zip((imagined, cubes, differ), found, strict=True):
                 with np.errstate(invalid="ignore"):  # Infinite losses.
                     column[present, pair] += sums
@@ -95,10 +97,15 @@ def sums_of_pair(
     event: NDArray[np.bool_],
     powers: Powers,
     total: Total,
+    *,
+    at_mean: bool = False,
 ) -> tuple[Floats, Floats, Floats]:
-    """Return the imagined sums, the cubes and the number of cases that differ, in each cell."""
+    """Return the imagined sums, the cubes and the number of cases that differ, in each cell.
+
+    With `at_mean`, the even chance is known to be the mean of the forecasts; solving for it would amplify rounding.
+    """
     fails, happens = sides
-    chance = even_chance(forecasts, sides)
+    chance = 0.5 * (forecasts[0] + forecasts[1]) if at_mean else even_chance(forecasts, sides)
     chances = 1.0 - chance, chance
     draws = [*zip(sides, chances, strict=True)]
     if not all(own.min() > -LARGEST_LOSS and own.max() < LARGEST_LOSS for own in sides):

@@ -27,7 +27,7 @@ from propriety.ledger.moments import OUTCOME, Moments
 from propriety.ledger.pair_sums import UNITS
 from propriety.result import Floats
 from propriety.rules.operations import CHECKED, QUIET, Column, Operations
-from propriety.rules.rule import FAILED, HAPPENED, ClassRule, Rule, binary_rule, check_rule
+from propriety.rules.rule import ClassRule, Rule, binary_rule, check_rule
 from propriety.tables import laws
 from propriety.tables.cases import Cases
 from propriety.tables.engine_laws import checked_counts
@@ -43,12 +43,8 @@ Dependent: TypeAlias = Literal["cluster", "period"] | None
 # m roundings. If no groups or clusters keep m small, cells of the forecast do, and their sums are added afterwards. One
 # column encodes both cell and class, because engines group faster by one column than by two.
 PART = "part"
-FEWEST_PARTS = 2**8  # The sums of more parts do not fit in the processor's cache.
+FEWEST_PARTS = 2**6  # The sums of more parts do not fit in the processor's cache.
 MOST_TERMS = 2**20  # Average number of terms of a part.
-SIDES = ("e", "o")  # If the event happens, and if it does not.
-SERIES = ("x", *SIDES)
-TINY = 1e-30
-LARGEST = 1e100  # Bound on the product of two finite losses.
 EPSILON = np.finfo(np.float64).eps  # Worst rounding error per term of a sum; equal terms come close to it.
 
 
@@ -58,8 +54,6 @@ class RuleSums(NamedTuple):
     mean: Floats
     lean: Floats
     spread: Floats
-    even_squares: Floats
-    even_cubes: Floats
 
 
 class LossSums(NamedTuple):
@@ -95,15 +89,14 @@ class LossSums(NamedTuple):
 
 
 def moments_of_engine(
-    cases: LazyCases, rules: Sequence[Rule], *, rows: int = 2**30, dropped: int = 0, even: bool = True
+    cases: LazyCases, rules: Sequence[Rule], *, rows: int = 2**30, dropped: int = 0
 ) -> dict[Rule, Moments]:
     """Return the moments of each function for all models, by outcome, key, and cluster or period, in one query.
 
-    The rows must have been checked; about `rows` of them are used, and `dropped` were left out. Without `even`, the
-    moments under equally good models, which tests with few events need, are not computed.
+    The rows must have been checked; about `rows` of them are used, and `dropped` were left out.
     """
     dependent: Dependent = "cluster" if cases.cluster is not None else "period" if cases.period is not None else None
-    sums = sums_of_lazy(cases, rules, keys=cases.keys, dependent=dependent, by_class=True, rows=rows, even=even)
+    sums = sums_of_lazy(cases, rules, keys=cases.keys, dependent=dependent, by_class=True, rows=rows)
     labels: dict[str, list[Any]] = {OUTCOME: sums.classes or [], **sums.keys}
     if dependent is not None:
         labels[dependent] = sums.units or []
@@ -120,7 +113,7 @@ def moments_of_engine(
     for place, (rule, own) in enumerate(zip(rules, sums.rules, strict=True)):
         pairs = None
         if _has_pairs(cases):
-            pairs = pair_sums_of_columns(sums.columns, place, len(cases.models), of_pairs, codes)
+            pairs = pair_sums_of_columns(sums.columns, rules, place, len(cases.models), of_pairs, codes)
         cells = Moments(**shared, **own._asdict(), models=cases.models, rule=rule, dropped=dropped, pair_sums=pairs)  # type: ignore[arg-type]  # by name
         found[rule] = Moments.merge([cells])  # Sorted by label, with the parts of each cell merged.
     return found
@@ -144,7 +137,6 @@ def sums_of_lazy(
     dependent: Dependent = None,
     by_class: bool = False,
     rows: int = 2**30,
-    even: bool = True,
 ) -> LossSums:
     r"""Return the moments of the losses of all models under all rules, in one query of checked rows.
 
@@ -162,8 +154,6 @@ def sums_of_lazy(
         Whether cells are also split by the class that happened.
     rows : int
         Approximate number of rows, or an upper bound: more rows are summed in more parts.
-    even : bool
-        Whether to compute the moments under equally good models, for pairs of models of one event.
 
     Notes
     -----
@@ -180,7 +170,7 @@ def sums_of_lazy(
     is_small = bool(keys) or dependent is not None or (cases.engine == "polars" and not by_class)
     try:
         parts = 0 if is_small else max(FEWEST_PARTS, 1 << (rows // MOST_TERMS).bit_length())
-        query = _query(cases, rules, by, parts, even=even and _has_pairs(cases))
+        query = _query(cases, rules, by, parts)
     except (NotImplementedError, RuntimeError) as error:  # Dask raises the latter through narwhals.
         law = f"{cases.engine} cannot compute these losses: {', '.join(map(repr, rules))}"
         raise UnsupportedOperationError(law, offender=str(error).rstrip(".")) from error
@@ -213,7 +203,7 @@ def _labels(cases: LazyCases, name: str, found: Any) -> list[Any]:
     return [labels[code] for code in codes.tolist()]
 
 
-def _query(cases: LazyCases, rules: Sequence[Rule], labels: dict[str, nw.Expr], parts: int, *, even: bool) -> Lazy:
+def _query(cases: LazyCases, rules: Sequence[Rule], labels: dict[str, nw.Expr], parts: int) -> Lazy:
     """Build the query: valid rows, their losses, the differences, their products with the weights, and the sums."""
     weight = nw.col("weight")
     weights = {"weight": weight} if cases.weighted else {}
@@ -224,18 +214,18 @@ def _query(cases: LazyCases, rules: Sequence[Rule], labels: dict[str, nw.Expr], 
         labels = {PART: part * float(_places(cases)) + labels["class"] if labels else part}
     by = {name: nw.col(name) for name in labels}
     kept = labels | weights
-    columns, losses = _of_event(cases, rules, even=even) if cases.labels is None else _of_classes(cases, rules)
+    columns, losses = _of_event(cases, rules) if cases.labels is None else _of_classes(cases, rules)
     if cases.engine.startswith("ibis"):
         # Ibis writes constants as decimals and treats them as floats; multiplying by a float makes them floats.
         losses = {name: loss * nw.col("float_one") for name, loss in losses.items()}
-    differences = _differences(cases, len(rules), even=even)
+    differences = _differences(len(cases.models), len(rules))
     products = _products(weight if cases.weighted else None, list(losses), list(differences))
-    stages, series = [], [name for name in (*losses, *differences) if name[0] in SERIES]
+    stages: list[dict[str, nw.Expr]] = []
     if pairs:
         products |= terms_of_pairs(rules, models, weight if cases.weighted else None, careful=careful)
         losses |= other_losses(rules, models, _operations(cases), careful=careful)
-        differences |= other_differences(len(rules), models)
-        stages = imagined_outcomes(rules, models)
+        differences |= other_differences(rules, models)
+        stages = imagined_outcomes(rules, models, _operations(cases))
 
     def of_rows(rows: Lazy) -> Lazy:
         rows = rows.select(**kept, **columns).select(**by, **weights, **losses)
@@ -243,7 +233,7 @@ def _query(cases: LazyCases, rules: Sequence[Rule], labels: dict[str, nw.Expr], 
             rows = rows.filter(weight > 0.0)  # A case of zero weight does not count, even if its loss is infinite.
         rows = computed_once(rows).select(**by, **weights, **{name: nw.col(name) for name in losses}, **differences)
         for stage in stages:
-            rows = computed_once(rows).select(**by, **weights, **{name: nw.col(name) for name in series}, **stage)
+            rows = computed_once(rows).with_columns(**stage)
         return rows.select(**by, **weights, **products)
 
     rows = row_by_row(cases.lawful_rows(), of_rows)
@@ -254,14 +244,12 @@ def _query(cases: LazyCases, rules: Sequence[Rule], labels: dict[str, nw.Expr], 
 def _products(weight: nw.Expr | None, losses: list[str], differences: list[str]) -> dict[str, nw.Expr]:
     """Return the terms that are summed: products of losses, and of their differences, with the weights."""
     products: dict[str, nw.Expr] = {}
-    for name in (name for name in losses + differences if name.startswith("x")):
+    for name in losses + differences:
         x = nw.col(name)
         if weight is None:
             products |= {f"s{name}": x, f"u{name}": x * x}
         else:
             products |= {f"s{name}": weight * x, f"t{name}": weight * weight * x, f"u{name}": weight * x * (weight * x)}
-    for name in (name.removeprefix("e") for name in differences if name.startswith("e")):
-        products |= _even(nw.col(f"e{name}"), nw.col(f"o{name}"), weight, name)
     return products if weight is None else products | {"squares": weight * weight}
 
 
@@ -275,25 +263,13 @@ def _places(cases: LazyCases) -> int:
     return 2 if cases.labels is None else len(cases.labels)
 
 
-def _differences(cases: LazyCases, rules: int, *, even: bool) -> dict[str, nw.Expr]:
-    """Return the differences of each pair under each rule: of its losses, and of its losses given each outcome."""
-    models, kinds = len(cases.models), ("x", *(SIDES if even else ()))
+def _differences(models: int, rules: int) -> dict[str, nw.Expr]:
+    """Return the difference of the losses of each pair under each rule."""
     pairs = list(enumerate(itertools.combinations(range(models), 2), models))
     return {
-        f"{kind}_{place}_{pair}": nw.col(f"{kind}_{place}_{one}") - nw.col(f"{kind}_{place}_{other}")
-        for place, (pair, (one, other)), kind in itertools.product(range(rules), pairs, kinds)
+        f"x_{place}_{pair}": nw.col(f"x_{place}_{one}") - nw.col(f"x_{place}_{other}")
+        for place, (pair, (one, other)) in itertools.product(range(rules), pairs)
     }
-
-
-def _even(happens: nw.Expr, fails: nw.Expr, weight: nw.Expr | None, name: str) -> dict[str, nw.Expr]:
-    """Return the contribution of a case to the moments of a difference under equally good models; see `Moments`."""
-    square, total = -1.0 * happens * fails, happens + fails
-    # An infinite or undefined loss, of a forecast that rules an outcome out, contributes nothing.
-    counts = (square > 0.0) & (square < LARGEST) & (total.abs() < LARGEST)
-    plain = {f"v{name}": square, f"c{name}": square * total}
-    if weight is not None:
-        plain = {f"v{name}": weight * weight * square, f"c{name}": weight * weight * weight * square * total}
-    return {column: nw.when(counts).then(part).otherwise(0.0) for column, part in plain.items()}
 
 
 def _whole(table: Any, places: int | None) -> Any:
@@ -306,7 +282,7 @@ def _whole(table: Any, places: int | None) -> Any:
     return whole.select([*by, *(f"{name}_sum" for name in sums)]).rename_columns([*by, *sums])
 
 
-def _of_event(cases: LazyCases, rules: Sequence[Rule], *, even: bool) -> tuple[dict[str, nw.Expr], dict[str, nw.Expr]]:
+def _of_event(cases: LazyCases, rules: Sequence[Rule]) -> tuple[dict[str, nw.Expr], dict[str, nw.Expr]]:
     """Return columns of the forecasts of an event and, as expressions of these, the losses by model and rule."""
     models = range(len(cases.models))
     (event,), ops = cases.events, _operations(cases)
@@ -319,10 +295,6 @@ def _of_event(cases: LazyCases, rules: Sequence[Rule], *, even: bool) -> tuple[d
     for (place, rule), model in itertools.product(enumerate(map(binary_rule, rules)), models):
         p = nw.col(f"p_{model}")
         losses[f"x_{place}_{model}"] = rule.case_loss(p, nw.col("event") > 0.5, ops=ops)
-        if even:  # A pair needs both; a rule may give a constant.
-            # PostgreSQL raises an error for products too small to be distinguished from 0.
-            for side, happens, given in zip(SIDES, (HAPPENED, FAILED), (p, p.clip(TINY, None)), strict=True):
-                losses[f"{side}_{place}_{model}"] = rule.loss(given, event=happens, ops=ops) * nw.col("float_one")
     return columns, losses
 
 
@@ -383,12 +355,7 @@ def _moments(columns: dict[str, Floats], place: int, models: int) -> RuleSums:
         lean = tilted - mean * squares
         spread = squared - mean * (2.0 * tilted - mean * squares)
         same = spread <= EPSILON * n * squared
-    even = []
-    for letter in "vc":
-        alone = np.full((len(n), models), np.nan if models > 1 and f"v_{place}_{models}" not in columns else 0.0)
-        pairs = [columns.get(f"{letter}{name.removeprefix('x')}", alone[:, 0]) for name in series[models:]]
-        even.append(np.column_stack([alone, *pairs]))
-    return RuleSums(mean, np.where(same, 0.0, lean), np.where(same, 0.0, spread), *even)
+    return RuleSums(mean, np.where(same, 0.0, lean), np.where(same, 0.0, spread))
 
 
 def _by_class(rule: Rule) -> ClassRule:

@@ -17,7 +17,7 @@ from propriety.ledger.case_moments import moments_of_cases
 from propriety.ledger.engine_moments import cases_of_engine, moments_of_engine, tables_of_engine
 from propriety.ledger.key_index import KeyIndex
 from propriety.ledger.keyed_tables import KeyedTables
-from propriety.ledger.moments import MANY_EVENTS, OUTCOME, TAKEN, Moments
+from propriety.ledger.moments import OUTCOME, TAKEN, Moments
 from propriety.result import Backend, frame_of
 from propriety.rules.families import Brier
 from propriety.rules.functions import Excess, NetLoss
@@ -251,9 +251,7 @@ class Ledger(HoldsTables):
             self._moments.update({rule: moments_of_cases(self.source, rule) for rule in absent})
         elif self.source is not None:
             names = [OUTCOME, *self.index.names, *([] if self.dependence is None else [self.dependence])]
-            events = int(next(iter(self._tables.values())).n_events.sum())
-            even = min(events, self.n - events) < MANY_EVENTS
-            found = moments_of_engine(self.source, absent, rows=self.n, dropped=self.dropped, even=even)
+            found = moments_of_engine(self.source, absent, rows=self.n, dropped=self.dropped)
             if any(int(one.n.sum()) != self.n for one in found.values()):
                 raise InputValueError(demands.SAME_ROWS, argument="frame", hint="store it first.")
             self._moments.update({rule: one.over(*names) for rule, one in found.items()})
@@ -308,9 +306,7 @@ class Ledger(HoldsTables):
         """Return the ledger of the cases in some entries of the index."""
         moments = {rule: one.where(chosen[self.index.entry_of(one.index)]) for rule, one in self._moments.items()}
         if isinstance(self.source, Cases):
-            # Moments that are needed only with few events are computed again.
-            kept = {rule: one for rule, one in moments.items() if self.labels or not np.isnan(one.even_squares).any()}
-            return replace(Ledger.of_source(self.source.where(chosen[self.entries()]), self.events), _moments=kept)
+            return replace(Ledger.of_source(self.source.where(chosen[self.entries()]), self.events), _moments=moments)
         tables = {place: one.where(chosen) for place, one in self._tables.items()}
         kept_index = self.index.where(chosen)
         return replace(

@@ -21,7 +21,6 @@ from propriety.tables.forecast_table import ForecastTable
 
 OUTCOME = "outcome"  # Key of the outcome: 0 and 1 for an event, or the class index.
 TAKEN = (OUTCOME, "cluster", "period")  # Names that keys of cases cannot have, because cells of moments have them.
-MANY_EVENTS = 10_000  # With this many events and non-events, tests do not need the moments under equally good models.
 BLOCK = 2**17  # Values processed together, few enough for the processor's cache.
 
 
@@ -34,8 +33,6 @@ class Sums(NamedTuple):
     mean: Floats
     lean: Floats
     spread: Floats
-    even_squares: Floats
-    even_cubes: Floats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -56,12 +53,6 @@ class Moments(Result):
     lean, spread : ndarray of shape (cells, series)
         :math:`\sum w_i^2 (x_i - m)` and :math:`\sum w_i^2 (x_i - m)^2`, which give the standard errors of weighted
         means.
-    even_squares, even_cubes : ndarray of shape (cells, series)
-        Second and third moment that :math:`\sum w_i d_i` would have if the two models of a pair were equally good in
-        every case; 0 for a single model, NaN for classes and if there are so many events that no test needs them. If
-        the difference is :math:`a` with the event and :math:`b` without it, the models are equally good if the
-        probability of the event is :math:`b / (b - a)`, and the moments are :math:`\sum w_i^2 (-a_i b_i)` and
-        :math:`\sum w_i^3 (-a_i b_i)(a_i + b_i)`. A case in which one model is better whatever happens adds nothing.
     models : tuple of str
         The names of the models.
     rule : Rule
@@ -81,8 +72,6 @@ class Moments(Result):
     mean: Floats
     lean: Floats
     spread: Floats
-    even_squares: Floats
-    even_cubes: Floats
     models: tuple[str, ...]
     rule: Rule
     index: KeyIndex
@@ -216,7 +205,7 @@ def moments_of_table(table: ForecastTable, rule: Rule, model: str) -> Moments:
         with np.errstate(invalid="ignore"):  # Infinite losses.
             apart = loss - mean
         cell = (n, total, float(squares.sum()), [mean], [weighted_sum(apart, squares)])
-        cells.append((*cell, [weighted_sum(apart * apart, squares)], [0.0], [0.0]))
+        cells.append((*cell, [weighted_sum(apart * apart, squares)]))
         present.append(outcome)
     sums = Sums(*(np.array(column) for column in zip(*cells, strict=True)))
     index = KeyIndex.of_columns({OUTCOME: present})
@@ -264,8 +253,7 @@ def pooled_sums(codes: NDArray[np.intp], cells: int, parts: Sums) -> Sums:
         spread = np.where(present, parts.spread[order], 0.0)
         square = parts.weight_squares[order][:, None]
         spread = total(spread + shift * (2.0 * lean + shift * square))
-        even = (total(np.where(present, column[order], 0.0)) for column in (parts.even_squares, parts.even_cubes))
-        return Sums(n.astype(np.int64), weight, squares, mean, total(lean + shift * square), spread, *even)
+        return Sums(n.astype(np.int64), weight, squares, mean, total(lean + shift * square), spread)
 
 
 def joined_sums(parts: Sequence[Sums]) -> Sums:

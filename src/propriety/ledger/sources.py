@@ -299,7 +299,7 @@ def _weighted_tables(tables: KeyedTables, other: float, event: float) -> KeyedTa
 
 def _weighted_moments(moments: Moments, other: float, event: float) -> Moments:
     factor = np.where(np.array(moments.index.column(OUTCOME)) == 1, event, other)
-    powers = {"weight": 1, "weight_squares": 2, "lean": 2, "spread": 2, "even_squares": 2, "even_cubes": 3}
+    powers = {"weight": 1, "weight_squares": 2, "lean": 2, "spread": 2}
     scaled = {}
     for name, power in powers.items():
         values = getattr(moments, name)

@@ -105,7 +105,7 @@ class CrossFit:
             for outcome, (weight, squares, n) in enumerate(sides):
                 met = weight > 0.0
                 if met.any():
-                    cells.append(_cell(n, weight[met], squares[met], [side[:, met] for side in losses], outcome))
+                    cells.append(_cell(n, weight[met], squares[met], losses[outcome][:, met]))
                     index.append((outcome, fold))
         outcomes, places = zip(*index, strict=True)
         return Moments(
@@ -138,28 +138,18 @@ def maps_by_fold(folds: Any, fits: Fits) -> tuple[dict[str, tuple[Any, ...]], di
     return maps, failed
 
 
-def _cell(n: int, weight: Floats, squares: Floats, losses: Sequence[Floats], outcome: int) -> tuple[object, ...]:
-    """Return the moments of the rows of one fold and outcome; `losses` are those of non-events and of events."""
+def _cell(n: int, weight: Floats, squares: Floats, losses: Floats) -> tuple[object, ...]:
+    """Return the moments of the rows of one fold and outcome, given the losses of each model."""
     total = float(weight.sum())
-    # Exact if the cases of a row and outcome have equal weights.
-    cubes = squares * squares / weight
-    means, leans, spreads, evens, thirds = [], [], [], [], []
-    series = zip(blocks_of_series(losses[0]), blocks_of_series(losses[1]), strict=True)
-    for place, sides in enumerate(series):
-        own = sides[outcome]
+    means, leans, spreads = [], [], []
+    for series in blocks_of_series(losses):
         with np.errstate(invalid="ignore", over="ignore"):  # Losses may be infinite.
-            mean = (weight * own).sum(axis=1) / total
-            deviation = own - mean[:, None]
-            square = -sides[0] * sides[1] if place else np.zeros_like(own)
-            third = square * (sides[0] + sides[1])
-        counts = (square > 0.0) & np.isfinite(third)
-        with np.errstate(invalid="ignore"):
+            mean = (weight * series).sum(axis=1) / total
+            deviation = series - mean[:, None]
             means.append(mean)
             leans.append((squares * deviation).sum(axis=1))
             spreads.append((squares * deviation**2).sum(axis=1))
-        evens.append((squares * np.where(counts, square, 0.0)).sum(axis=1))
-        thirds.append((cubes * np.where(counts, third, 0.0)).sum(axis=1))
-    columns = (np.concatenate(blocks) for blocks in (means, leans, spreads, evens, thirds))
+    columns = (np.concatenate(blocks) for blocks in (means, leans, spreads))
     return n, total, float(squares.sum()), *columns
 
 

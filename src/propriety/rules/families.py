@@ -65,6 +65,7 @@ class Brier(BinaryRule, ClassRule):
     name: ClassVar[str] = "brier"
     label: ClassVar[str] = "Brier score"
     short: ClassVar[str] = "Brier"
+    is_even_at_mean: ClassVar[bool] = True
 
     scale: Literal["sum", "half"] = "sum"
 

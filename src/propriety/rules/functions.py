@@ -23,6 +23,8 @@ class Excess(BinaryRule):
 
     name: ClassVar[str] = "excess"
     label: ClassVar[str] = "outcome less forecast"
+    is_additive: ClassVar[bool] = True
+    is_even_at_mean: ClassVar[bool] = True
 
     def loss(self, p: Column, *, event: bool, ops: Operations = NUMPY) -> Column:
         """Return the outcome minus the forecast."""

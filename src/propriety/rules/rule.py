@@ -134,6 +134,11 @@ class BinaryRule(Rule):
 
     __slots__ = ()
 
+    # Whether the difference of the losses of two forecasts is the same with the event and without it.
+    is_additive: ClassVar[bool] = False
+    # Whether these losses are finite, and on average equal if the event has the mean of the two forecasts, or always.
+    is_even_at_mean: ClassVar[bool] = False
+
     @abstractmethod
     def loss(self, p: Column, *, event: bool, ops: Operations = NUMPY) -> Column:
         """Return the loss of the forecast `p` if the event happens, or if it does not."""
@@ -144,10 +149,11 @@ class BinaryRule(Rule):
         return None
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Drop an inherited `case_loss` if a subclass defines its own `loss`."""
+        """Drop inherited facts about another `loss` if a subclass defines its own."""
         super().__init_subclass__(**options)
-        if "loss" in cls.__dict__ and "case_loss" not in cls.__dict__:
-            cls.case_loss = BinaryRule.case_loss  # type: ignore[method-assign]
+        for name in ("case_loss", "is_additive", "is_even_at_mean") if "loss" in cls.__dict__ else ():
+            if name not in cls.__dict__:
+                setattr(cls, name, getattr(BinaryRule, name))
 
     def case_loss(self, p: Column, event: Column, *, ops: Operations = NUMPY) -> Column:
         """Return the loss of each case; `event` says whether its event happened."""

@@ -226,13 +226,6 @@ def _by_case(loss: Any, n: int) -> Floats:
     return loss if np.shape(loss) == (n,) else np.broadcast_to(loss, n)
 
 
-def losses_by_outcome(cases: Cases, rule: Rule, model: str | None = None) -> Iterator[Floats]:
-    """Yield the losses of a model with and without the event, of shape (2, cases), in the same chunks."""
-    binary = binary_rule(rule)
-    for forecast, event, _ in cases.chunks(model):
-        yield np.stack([_by_case(binary.loss(forecast, event=side), len(event)) for side in (True, False)])
-
-
 def losses_of(cases: Cases, rule: Rule, model: str | None = None) -> Floats:
     """Return the loss of each case under a model, by default the only one."""
     losses: Floats = np.empty(len(cases))

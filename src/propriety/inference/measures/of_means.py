@@ -185,7 +185,7 @@ class _Mean(Measure):
         if self.sign == 1.0:
             return moments
         pairs = None if moments.pair_sums is None else moments.pair_sums.moved(self.sign)
-        turned = {name: self.sign * getattr(moments, name) for name in ("mean", "lean", "even_cubes")}
+        turned = {name: self.sign * getattr(moments, name) for name in ("mean", "lean")}
         return replace(moments, **turned, pair_sums=pairs)
 
     def range_of(self, classes: int | None) -> tuple[float, float]:
@@ -362,8 +362,6 @@ class Skill(_OfRule):
             mean=mean,
             lean=-moments.lean / against,
             spread=moments.spread / against**2,
-            even_squares=moments.even_squares / against**2,
-            even_cubes=-moments.even_cubes / against**3,
             pair_sums=pairs,
         )
 
