@@ -89,7 +89,8 @@ def against_the_rest(moments: Moments, by: tuple[str, ...]) -> Against:
     models, groups = len(moments.models), moments.over(*by)
     count = len(groups.n)
     if count == 1:
-        return Against(*np.full((4, 1, models), np.nan), np.ones((1, models)))
+        unknown = np.full((1, models), np.nan)
+        return Against(unknown, unknown, unknown, unknown, np.ones((1, models)))
     finite = np.isfinite(groups.mean[:, :models])
     weight = groups.weight[:, None]
     centre = np.where(finite, groups.mean[:, :models] * weight, 0.0).sum(axis=0) / np.where(finite, weight, 0.0).sum(

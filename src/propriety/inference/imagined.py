@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,21 +11,13 @@ from scipy.special import expit, logit
 
 from propriety.calibration.calibration_test import log_weight_ratio
 from propriety.inference.measures.measure import Measure
+from propriety.ledger.keyed_tables import KeyedTables
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.pair_sums import POWERS
 from propriety.result import Floats
 from propriety.tables.forecast_table import ForecastTable
 
 PRIOR = 2.0  # Cases of either outcome added to observed and expected numbers before their ratio is taken.
-
-
-class Rows(Protocol):
-    """Rows of equal forecasts: those of a table, or of the tables of groups."""
-
-    events: Floats
-    non_events: Floats
-    event_squares: Floats
-    non_event_squares: Floats
 
 
 class Totals(NamedTuple):
@@ -58,7 +50,7 @@ class Imagined(NamedTuple):
 
 
 def imagined_sums(
-    rows: Rows,
+    rows: ForecastTable | KeyedTables,
     event: Floats,
     non_event: Floats,
     rate: Floats,
@@ -71,8 +63,8 @@ def imagined_sums(
 
     Parameters
     ----------
-    rows : Rows
-        The cases.
+    rows : ForecastTable or KeyedTables
+        The cases, in rows of equal forecasts.
     event, non_event : ndarray of shape (rows,)
         What a case of the row adds to the number with the event and without it.
     rate : ndarray of shape (rows,)

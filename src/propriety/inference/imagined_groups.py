@@ -93,17 +93,19 @@ def _summed(ledger: Ledger, measure: Measure, model: str, entry: NDArray[np.intp
         moved = happened - centre, without - centre
         seen = np.where(rows.events > 0.0, rows.events * moved[0], 0.0)
         seen += np.where(rows.non_events > 0.0, rows.non_events * moved[1], 0.0)
-    columns = (
-        rows.events,
-        rows.non_events,
-        rows.event_squares + rows.non_event_squares,
-        seen,
-        weights * ((happened != 0.0) | (without != 0.0)),
-    )
+    groups = len(entry)
+
+    def total(column: Floats) -> Floats:
+        return np.bincount(codes, column, minlength=groups).astype(np.float64, copy=False)
+
     return _Sums(
-        rows.n[entry].astype(np.float64),
-        *(np.bincount(codes, one, minlength=len(entry)) for one in columns),
-        imagined_sums(rows, *moved, rows.forecast, codes, len(entry)),
+        n=rows.n[entry].astype(np.float64),
+        events=total(rows.events),
+        non_events=total(rows.non_events),
+        squares=total(rows.event_squares + rows.non_event_squares),
+        seen=total(seen),
+        differing=total(weights * ((happened != 0.0) | (without != 0.0))),
+        imagined=imagined_sums(rows, *moved, rows.forecast, codes, groups),
     )
 
 

@@ -14,7 +14,7 @@ from propriety.inference.estimates import ROUNDING
 from propriety.inference.imagined import Imagined, Totals, imagined_of, tilt_of, tilted, totals_of
 from propriety.inference.measures.measure import Imagination, Measure
 from propriety.inference.pair_limits import PairLaw, Seen
-from propriety.ledger.case_pair_sums import sums_of_pair
+from propriety.ledger.case_pair_sums import Powers, sums_of_pair
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.moments import OUTCOME, Moments
 from propriety.result import Floats
@@ -79,16 +79,18 @@ def law_of_influence(
         influence = measure.influence(table)
         columns.append((forecast, influence.event[row], influence.non_event[row]))
     event, pairs = cases.outcomes(), list(itertools.combinations(range(len(tables)), 2))
-    powers = [None] if weight is None else [weight, weight**2, weight**3]
+    powers: Powers = [None] if weight is None else [weight, weight**2, weight**3]
     imagined, differ, moments = np.zeros((len(pairs), 2, 2, 9)), np.zeros(len(pairs)), np.zeros((3, len(pairs)))
     keys, codes = cases.units, np.asarray(event, dtype=np.intp)
+
+    def by_outcome_of(column: Floats) -> Floats:
+        return np.bincount(codes, column, minlength=2).astype(np.float64, copy=False)
+
     for place, (one, other) in enumerate(pairs):
         first, second = columns[one], columns[other]
         with np.errstate(over="ignore", invalid="ignore"):  # Forecasts of almost 0, and infinite influences.
             sides = first[2] - second[2], first[1] - second[1]
-            found = sums_of_pair(
-                (first[0], second[0]), sides, event, powers, lambda column: np.bincount(codes, column, minlength=2)
-            )
+            found = sums_of_pair((first[0], second[0]), sides, event, powers, by_outcome_of)
             imagined[place] = found[0]
             differ[place] = float(np.count_nonzero(_is_apart(sides[0]) | _is_apart(sides[1])))
             own = parts[one] - parts[other]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import gammainc, gammaincc, gammainccinv, gammaincinv, ndtr, ndtri, stdtr, stdtrit
 
 from propriety.inference.imagined import Imagined
@@ -23,7 +24,7 @@ class _Jumps(NamedTuple):
     number: Floats
     seen: Floats
     deviation: Floats
-    is_skewed: Floats
+    is_skewed: NDArray[np.bool_]
 
 
 def _jumps(imagined: Imagined) -> _Jumps:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import gammainc, gammaincc, gammainccinv, gammaincinv, ndtr, ndtri, stdtr, stdtrit
 
 from propriety.inference.imagined import Imagined
@@ -58,7 +59,7 @@ class PairLaw(NamedTuple):
     number: Floats
     more: Floats
     discount: Floats
-    is_skewed: Floats
+    is_skewed: NDArray[np.bool_]
     imagined: Floats
     largest: Floats
     small: Floats

@@ -103,9 +103,9 @@ def paired_by_moments(
         found = student(values, errors.standard_error, errors.df, level)
     imagine = imagine and ledger.labels is None
     if imagine:
-        both = Errors(errors.standard_error, errors.df)
+        errors_of_all = Errors(errors.standard_error, errors.df)
         tables = [ledger.table(model) for model in ledger.models]
-        found = _by_law(found, law_of_moments(moments, both, measure, tables, by_outcome=fixed), models, level)
+        found = _by_law(found, law_of_moments(moments, errors_of_all, measure, tables, by_outcome=fixed), models, level)
     own = [estimate_from_moments(ledger, one, measure, level, imagine=imagine) for one in ledger.models]
     fewest = FEWEST_HELD if imagine and ledger.dependence is None else FEWEST
     both = _with_own_limits(found, own)

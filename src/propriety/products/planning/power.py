@@ -237,7 +237,7 @@ class _MeanTest:
     def of(cls, cases: AnticipatedCases, measure: Measure, level: float) -> _MeanTest:
         happened, without = _gaps(cases, measure)
         new, old = cases.forecasts.values()
-        table = ForecastTable(forecast=[0.5], events=[1], non_events=[1])
+        table = ForecastTable.from_predictions([0, 1], [0.5, 0.5])  # What a threshold asks does not depend on it.
         asked = measure.imagination(table) or Imagination()
         return cls(cases, happened, without, even_chance((new, old), (without, happened)), asked, level)
 
