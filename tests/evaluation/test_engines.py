@@ -145,7 +145,7 @@ def test_missing_values_are_dropped_for_all_models(lazily):
 
 
 def test_few_events_and_clusters_are_told_as_of_the_arrays(lazily):
-    frame = FRAME.head(150)
+    frame = FRAME.head(30)
     for options in ({}, {"cluster": "ward"}, {"period": "day"}):
         found = pr.evaluate(lazily(frame), MODELS, outcome="y", **options, **DRAWS).scores
         whole = pr.evaluate(frame, MODELS, outcome="y", **options, **DRAWS).scores

@@ -183,7 +183,7 @@ def test_the_influence_gives_the_error_of_a_share():
     assert found.standard_error == pytest.approx(expected, rel=2e-3)
     drawn = pr.estimate(Y, TRUTH, Sensitivity(), n_resamples=2000, seed=1)
     assert drawn.standard_error == pytest.approx(expected, rel=0.1)
-    assert found.method == "influence function"
+    assert found.method == "influence function, with imagined outcomes"
 
 
 def test_what_cannot_be_divided_has_no_value():

@@ -40,7 +40,7 @@ def test_the_interval_of_the_headline_is_that_of_the_comparison(in_time):
     for model, low, high in zip(standings.model.tolist(), standings.low, standings.high, strict=True):
         row = in_time.scores.at(model, "regret_at_0.3")
         assert (row["low"], row["high"]) == (pytest.approx(low, rel=1e-12), pytest.approx(high, rel=1e-12))
-        assert row["method"] == "Student's t, Bartlett weights over 72 periods"
+        assert row["method"] == "Student's t, Bartlett weights over 72 periods, with imagined outcomes"
 
 
 def test_means_are_as_wide_as_their_dependence_makes_them(in_time):

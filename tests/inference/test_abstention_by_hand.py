@@ -186,8 +186,8 @@ class TestAbstention:
             table = ForecastTable.from_predictions([1] * right + [0] * wrong, np.full(right + wrong, 0.7))
             return pr.measures.AreaUnderRiskCoverage(0.0).caveat(table)
 
-        assert caveat(10, 10) == ""
-        assert "based on 9 wrong answers" in caveat(10, 9)
-        assert "right" not in caveat(10, 9)
+        assert caveat(50, 50) == ""
+        assert "based on 49 wrong answers" in caveat(50, 49)
+        assert "right" not in caveat(50, 49)
         assert "based on 1 right answer" in caveat(1, 60)
         assert "based on 2 wrong answers and 3 right answers" in caveat(3, 2)

@@ -26,7 +26,7 @@ MEASURES = (
     *(pr.measures.Regret(0.02), pr.measures.NetBenefit(0.05), pr.measures.NetBenefit((0.02, 0.2))),
     *(pr.measures.Skill(), pr.measures.NormalizedEntropy(), pr.measures.StandardizedNetBenefit(0.05)),
     *(pr.measures.ObservedExpected(), pr.measures.PredictedActual(), pr.measures.CalibrationIntercept()),
-    *(pr.measures.AreaUnderRoc(), pr.measures.Accuracy(), pr.measures.AreaUnderRiskCoverage()),
+    *(pr.measures.AreaUnderRoc(), pr.measures.Accuracy()),
 )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +12,7 @@ from scipy.special import betainc
 from propriety import checks
 from propriety.calibration.bands import rate_limits
 from propriety.diagnostics.retention import Answers, answers_of
-from propriety.inference.estimates import FEWEST_HELD, counted, too_narrow
+from propriety.inference.estimates import FEWEST, FEWEST_HELD, counted, too_narrow
 from propriety.inference.measures.measure import HALF, Imagination, Influence, Measure
 from propriety.result import Floats
 from propriety.tables.forecast_table import ForecastTable
@@ -24,10 +25,16 @@ class _OfAnswers(Measure):
     """The common part of measures of answers and their confidence."""
 
     threshold: float
+    fewest: ClassVar[int] = FEWEST  # Right and wrong answers that limits need.
     of_answers = True  # For class probabilities, the answer is the most likely class; see `answers_ledger`.
 
     def __post_init__(self) -> None:
         checks.number(self.threshold, "threshold", least=0.0, most=1.0)
+
+    def imagination(self, table: ForecastTable) -> Imagination | None:
+        """Return nothing: confidences count by their order, and need not be probabilities of a right answer."""
+        del table
+        return None
 
     def _answers(self, table: ForecastTable) -> Answers:
         return answers_of(table, self.threshold)
@@ -38,7 +45,7 @@ class _OfAnswers(Measure):
         shares = {"wrong answer": answers.error_rate, "right answer": 1.0 - answers.error_rate}
         # With weights, the table does not say how many answers are wrong; the effective number of cases is known.
         numbers = {name: round(share * table.effective_n) for name, share in shares.items()}
-        few = [counted(number, name) for name, number in numbers.items() if number < FEWEST_HELD]
+        few = [counted(number, name) for name, number in numbers.items() if number < self.fewest]
         return too_narrow(f"based on {' and '.join(few)}") if few else ""
 
 
@@ -67,6 +74,7 @@ class Accuracy(_OfAnswers):
 
     threshold: float = HALF
 
+    fewest: ClassVar[int] = FEWEST_HELD
     key = "accuracy"
     higher_is_better = True
     range = (0.0, 1.0)
@@ -76,9 +84,9 @@ class Accuracy(_OfAnswers):
         return 1.0 - self._answers(table).error_rate
 
     def imagination(self, table: ForecastTable) -> Imagination:
-        """Return what one case near the threshold can change."""
-        del table
-        return Imagination(edge=1.0)
+        """Return the accuracy as the probability of any right answer, and what one case at the threshold can change."""
+        right = self.value(table)
+        return Imagination(rate=np.where(self._answers(table).is_event, right, 1.0 - right), edge=1.0)
 
     def influence(self, table: ForecastTable) -> Influence:
         """Return whether an answer is right, less the accuracy."""
