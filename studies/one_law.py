@@ -12,7 +12,6 @@ Run: python studies/one_law.py --seed 1 [--designs 200] [--samples 500] [--again
 from __future__ import annotations
 
 import argparse
-import time
 import warnings
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
@@ -199,7 +198,6 @@ def main() -> None:
     parser.add_argument("--kind", choices=("one", "pair", "both"), default="both")
     parser.add_argument("--dry", action="store_true", help="print only")
     chosen = parser.parse_args()
-    started = time.perf_counter()
     rows: list[dict[str, Any]] = []
     for kind in ("one", "pair") if chosen.kind == "both" else (chosen.kind,):
         tasks = [(chosen.seed, place, kind, chosen.samples, chosen.again) for place in range(chosen.designs)]
@@ -208,7 +206,7 @@ def main() -> None:
         rows += own_rows
         say(kind, own_rows, chosen.samples)
     if not chosen.dry:
-        write_rows("one_law", rows, seconds=time.perf_counter() - started, seed=chosen.seed)
+        write_rows("one_law", rows, seed=chosen.seed)
 
 
 def say(kind: str, rows: list[dict[str, Any]], asked: int) -> None:
