@@ -5,4 +5,4 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from command_line import columns, folder, refusal, run  # noqa: F401
+from shell import columns, folder, refusal, run  # noqa: F401

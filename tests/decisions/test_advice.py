@@ -237,7 +237,7 @@ MEASURES = {
     "classes": ({"kind": "multiclass"}, ["Brier score", "log score", "skill", "decomposition"]),
     "order": ({"kind": "ordinal"}, ["ranked probability score", "skill", "decomposition"]),
 }
-CALIBRATION = ["reliability curve", "miscalibration test", "calibration summary"]
+CALIBRATION = ["reliability curve", "check of calibration"]
 
 
 @pytest.mark.parametrize(("problem", "measures"), MEASURES.values(), ids=MEASURES)

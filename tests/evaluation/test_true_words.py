@@ -211,7 +211,7 @@ def test_a_class_is_told_alike_in_words_json_and_gate():
         accused = found["verdict"] == "bad"
         assert (result.to_dict()["miscalibrated"] == 1.0) == accused
         told = any(one.startswith("'m' is miscalibrated: ") for one in result.card.sentences)
-        assert told == accused == ("is miscalibrated" in found["words"])
+        assert told == accused == ("is miscalibrated (" in found["words"])
         alone = [pr.check_calibration(y == label, rows[:, label], **DRAWS)[0].verdict for label in range(3)]
         differ += "bad" in alone and not accused
     assert differ

@@ -12,7 +12,7 @@ import propriety as pr
 from propriety.errors import InputValueError
 from propriety.inference.calibration_findings import CALIBRATION
 from propriety.inference.finding import Finding, Note
-from propriety.inference.verdict import gate, is_enough, judged, p_of_limits, verdict
+from propriety.inference.verdict import gate, is_enough, p_of_limits, verdict, with_verdict
 
 RATIO, SLOPE = pr.measures.ObservedExpected(), pr.measures.CalibrationSlope()
 COST, BRIER, AREA = pr.measures.Miscalibration(), pr.measures.MeanScore(), pr.measures.AreaUnderRoc()
@@ -22,12 +22,12 @@ ORDER = {"holds": 0, "cannot be told": 1, "fails": 2}
 
 def ratio(low, high, *, enough=True, **facts):
     value = math.sqrt(low * high)
-    return judged(Finding(measure=RATIO, model="m", value=value, low=low, high=high, enough=enough, **facts))
+    return with_verdict(Finding(measure=RATIO, model="m", value=value, low=low, high=high, enough=enough, **facts))
 
 
 def calibration(p, *parts, enough=True, notes=(), **facts):
     row = Finding(measure=CALIBRATION, model="m", p=p, enough=enough, notes=notes, **facts)
-    return judged(row, parts)
+    return with_verdict(row, parts)
 
 
 @pytest.mark.parametrize(
@@ -61,14 +61,14 @@ def test_the_adjusted_p_value_comes_before_the_limits():
 
 def test_a_measure_without_an_ideal_has_no_verdict_and_a_gate_says_so():
     for measure in (BRIER, AREA):
-        found = judged(Finding(measure=measure, model="m", value=0.2, low=0.1, high=0.3, enough=True))
+        found = with_verdict(Finding(measure=measure, model="m", value=0.2, low=0.1, high=0.3, enough=True))
         assert found.verdict is None
         with pytest.raises(InputValueError, match=r"has no verdict.*\n?.*compare its number"):
             gate(found)
 
 
 def test_without_limits_and_p_nothing_is_tested():
-    found = judged(Finding(measure=RATIO, model="m", value=1.2, enough=True))
+    found = with_verdict(Finding(measure=RATIO, model="m", value=1.2, enough=True))
     assert (found.verdict, [note.code for note in found.notes]) == ("not tested", ["no-limits"])
     assert gate(found) == "cannot be told"
     assert calibration(math.nan).verdict == "not tested"
@@ -152,7 +152,7 @@ def test_more_error_is_never_better(first, second, error, enough):
 def test_a_larger_loss_is_never_better(value, more, error, share):
     row = Finding(measure=BRIER, model="a", against="b", no_model=share)
     found = [
-        judged(replace(row, value=one, low=one - 1.96 * error, high=one + 1.96 * error))
+        with_verdict(replace(row, value=one, low=one - 1.96 * error, high=one + 1.96 * error))
         for one in (value, value + more)
     ]
     assert found[0].verdict != "bad" or found[1].verdict == "bad"

@@ -59,10 +59,11 @@ def record_of(folder):
 def test_the_numbers_reach_the_record_of_the_run(run, tmp_path):
     numbers = pr.evaluate(Y, {"a": P, "b": P**2}, thresholds=(0.1, 0.3), seed=1, n_resamples=20).to_dict()
     run.log(numbers)
-    assert {key: run.summary[key] for key in numbers} == numbers
+    assert {key: run.summary[key] for key in numbers} == pytest.approx(numbers, rel=1e-15, nan_ok=True)
     finish(run)
     kept = record_of(tmp_path)
-    assert {key: kept[key] for key in numbers} == numbers
+    known = {key: value for key, value in numbers.items() if value == value}
+    assert {key: kept[key] for key in known} == pytest.approx(known, rel=1e-15)
     assert {"a/bounded_brier", "b/net_benefit_at_0.1_low", "n"} <= kept.keys()
 
 

@@ -192,7 +192,7 @@ def test_the_outcome_has_no_other_role(role, lazy):
             frame, role.get("forecasts", "p"), outcome="y", **{k: v for k, v in role.items() if k != "forecasts"}
         )
     if name == "by":
-        for function in (pr.cases, pr.recalibrate, pr.slices):
+        for function in (pr.cases, pr.slices):
             with pytest.raises(InputValueError, match="by must not name 'y'"):
                 function(frame, "p", outcome="y", by=role["by"])
 

@@ -14,4 +14,4 @@ collect_ignore_glob = [
 
 sys.path += [str(Path(__file__).parents[1] / room) for room in ("plots", "cli")]
 if COMMANDS:
-    from command_line import columns, folder, refusal, run  # noqa: F401
+    from shell import columns, folder, refusal, run  # noqa: F401

@@ -18,7 +18,7 @@ def root(monkeypatch):
     monkeypatch.chdir(ROOT)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def noxfile():
     spec = importlib.util.spec_from_file_location("noxfile", ROOT / "noxfile.py")
     module = importlib.util.module_from_spec(spec)

@@ -23,6 +23,8 @@ ALLOWED = {
     ("compile", "re"): "a pattern is compiled, not text of a program",
     ("import_module", "cli/imports.py"): "the user names the module of a rule or measure, and is told that it runs",
     ("import_module", "public_names.py"): "modules of the package itself, by names in its stubs",
+    ("import_module", "cli/program.py"): "commands of products, by names in their records",
+    ("import_module", "plots/__init__.py"): "pictures of products, by names in their records",
     ("import_module", "upward.py"): "modules of the package itself, by the names in its table",
     ("import_module", "integrations/xarray_curves.py"): "Dask's arrays, by a name that stands there",
     ("import_module", "integrations/__init__.py"): "optional libraries, by names that stand in the adapters",

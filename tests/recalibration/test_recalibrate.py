@@ -73,7 +73,7 @@ def test_gains_are_those_of_fitting_row_by_row_and_comparing(rule, weighted):
             own_map = METHODS[name](others)
             crossed[name][held] = own_map(p[held])
             by_map[name].append(own_map(p))
-    compared = pr.compare(y, crossed, rule, reference="none", sample_weight=weight)
+    compared = pr.compare(y, crossed, rule, reference="none", sample_weight=weight, method="paired t")
     for row, name in enumerate(compared.model.tolist()):
         at = found.candidate.tolist().index(name)
         assert found.gain[at] == pytest.approx(-compared.difference[row], rel=1e-9)

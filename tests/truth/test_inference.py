@@ -64,7 +64,7 @@ def test_errors_of_areas_means_and_ratios(seed):
 def test_the_p_value_of_a_difference_of_means():
     y, p = drawn(21, 400)
     q = 1.0 / (1.0 + np.exp(-0.6 * np.log(p / (1.0 - p))))
-    found = pr.compare(y, {"p": p, "q": q}, pr.Brier())
+    found = pr.compare(y, {"p": p, "q": q}, pr.Brier(), method="paired t")
     differences = [
         (mpf(a) - int(event)) ** 2 - (mpf(b) - int(event)) ** 2
         for event, a, b in zip(y.tolist(), p.tolist(), q.tolist(), strict=True)

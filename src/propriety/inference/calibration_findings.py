@@ -24,7 +24,7 @@ from propriety.inference.measures.parts import Miscalibration
 from propriety.inference.measures.ratios import ObservedExpected
 from propriety.inference.outcome_counts import OutcomeCounts, correlated_cases, counts_of
 from propriety.inference.uncertain_forecasts import without_certain
-from propriety.inference.verdict import FEWEST_EQUAL, FEWEST_UNITS, judged
+from propriety.inference.verdict import FEWEST_EQUAL, FEWEST_UNITS, with_verdict
 from propriety.inference.verdicts import holm
 from propriety.ledger.ledger import Ledger
 from propriety.tables.forecast_table import ForecastTable
@@ -76,7 +76,7 @@ def event_findings(
         if measure.key == "observed_expected" and not row.has_limits and math.isfinite(row.value):
             # Without any event there are no limits, but a number of events that can be tested.
             row = replace(row, p=_p_of_number(ledger, model))
-        return judged(row)
+        return with_verdict(row)
 
     rates: Mapping[str, float] = {"event_rate": table.event_rate, "mean_forecast": table.mean_forecast}
     sizes = [
@@ -97,7 +97,7 @@ def event_findings(
     )
     if test is None:
         row = replace(row, notes=(Note("needs-cases", {"where": ledger.where_cases_are}),))
-        return [judged(row, sizes), *sizes]
+        return [with_verdict(row, sizes), *sizes]
     row = replace(
         row,
         p=test.p_value,
@@ -105,7 +105,7 @@ def event_findings(
         notes=tuple(_notes(ledger, model, test, inside, drawing, counts, level)),
         extra={"p_cox": test.line_p_value, "p_shape": test.smooth_p_value},
     )
-    return [judged(row, sizes), *sizes]
+    return [with_verdict(row, sizes), *sizes]
 
 
 def of_estimate(found: Estimate, model: str, counts: OutcomeCounts, **facts: Any) -> Finding:
@@ -130,7 +130,7 @@ def of_estimate(found: Estimate, model: str, counts: OutcomeCounts, **facts: Any
 def with_adjusted(rows: Sequence[Finding], p_adjusted: Sequence[float], parts_of: Callable[..., Any]) -> list[Finding]:
     """Return rows of tests with adjusted p-values, and the verdicts that follow from them and their parts."""
     return [
-        judged(replace(row, p_adjusted=float(one), verdict=None), parts_of(row))
+        with_verdict(replace(row, p_adjusted=float(one), verdict=None), parts_of(row))
         for row, one in zip(rows, p_adjusted, strict=True)
     ]
 

@@ -23,7 +23,7 @@ from propriety.inference.measures.measure import Measure
 from propriety.inference.measures.parts import Miscalibration
 from propriety.inference.measures.ratios import ObservedExpected
 from propriety.inference.outcome_counts import OutcomeCounts
-from propriety.inference.verdict import judged, p_of_limits
+from propriety.inference.verdict import p_of_limits, with_verdict
 from propriety.inference.verdicts import holm
 from propriety.ledger.ledger import Ledger
 from propriety.result import Floats
@@ -46,7 +46,7 @@ def class_findings(
     counts, distance = read.counts_of_all, read.distance
     observed = np.array([rate for _, rate, _ in read.counts])
     measured = ledger.dependence is None
-    cost = judged(
+    cost = with_verdict(
         Finding(
             measure=Miscalibration(),
             model=model,
@@ -61,7 +61,7 @@ def class_findings(
         )
     )
     row = _joint_row(ledger, model, read, counts, level)
-    rows = [judged(row, sizes_of([cost, *of_classes], row)), cost]
+    rows = [with_verdict(row, sizes_of([cost, *of_classes], row)), cost]
     if TOP in ledger.events:
         top = ledger.of_event(model, TOP)
         rows += event_findings(top, model, level=level, drawing=drawing, statistic=TOP_LABEL)
@@ -174,7 +174,7 @@ def _each_class(ledger: Ledger, model: str, read: ClassReading, level: float) ->
         if read.refuted[place] > 0.0:
             number = {"number": float(read.refuted[place]), "weighted": ledger.is_weighted}
             row = replace(row, p=0.0, p_adjusted=0.0, notes=(Note("refuted", number),))
-        rows += [judged(row, own), *own]
+        rows += [with_verdict(row, own), *own]
     return rows
 
 
@@ -189,7 +189,7 @@ def _size(
     value, low, high, error, p_value = (float(one) for one in numbers)
     limits: dict[str, Any] = {"low": low, "high": high, "error": error, "p": p_value, "p_adjusted": float(p_adjusted)}
     limits = limits if known else {}
-    return judged(Finding(measure=measure, value=value, **limits, enough=counts.enough(measure.key), **facts))
+    return with_verdict(Finding(measure=measure, value=value, **limits, enough=counts.enough(measure.key), **facts))
 
 
 def grade_findings(ledger: Ledger, model: str, *, level: float, drawing: Drawing) -> list[Finding]:
@@ -201,7 +201,7 @@ def grade_findings(ledger: Ledger, model: str, *, level: float, drawing: Drawing
     labels = (ledger.labels or ())[:-1]
     if len(labels) > MOST_CUTS:
         note = Note("many", {"number": len(labels), "what": "cut points"})
-        return [judged(Finding(measure=CALIBRATION, model=model, level=level, n=ledger.n, notes=(note,)))]
+        return [with_verdict(Finding(measure=CALIBRATION, model=model, level=level, n=ledger.n, notes=(note,)))]
     for place, label in enumerate(labels):
         own = ledger.of_event(model, Event("cut", place))
         rows += event_findings(own, model, level=level, drawing=drawing, keys={"cut": label})
@@ -224,7 +224,7 @@ def grade_findings(ledger: Ledger, model: str, *, level: float, drawing: Drawing
     )
     found = {(row.measure.key, row.keys["cut"]): row for row in (*tests, *sizes)}
     each = [found[row.measure.key, row.keys["cut"]] for row in rows]
-    return [judged(whole, sizes_of(sizes, whole)), *each]
+    return [with_verdict(whole, sizes_of(sizes, whole)), *each]
 
 
 def _adjusted(sizes: list[Finding]) -> list[Finding]:
@@ -236,5 +236,5 @@ def _adjusted(sizes: list[Finding]) -> list[Finding]:
         for place, own, adjusted in zip(places, p_values, holm(np.array(p_values)), strict=True):
             if not math.isnan(own):
                 row = replace(sizes[place], p=own, p_adjusted=float(adjusted), verdict=None)
-                found[place] = judged(row)
+                found[place] = with_verdict(row)
     return found

@@ -169,8 +169,7 @@ def compare(  # noqa: PLR0913  (the data, what their cases share, and the test)
     is the weighted mean :math:`\bar d`, tested by :math:`t = \bar d / s`. The error :math:`s` allows for the
     correlation between cases: ``"paired t"`` for independent ones, ``"cluster"`` with `cluster`, ``"diebold-mariano"``
     or ``"block bootstrap"`` with `period`, if neighbouring periods are correlated. Other measures are compared by
-    DeLong's test (area under the ROC curve), by their influence function, or by draws. With ``method="auto"``, limits
-    and p-values also allow for outcomes that the sample may lack, imagined where neither model is favoured.
+    DeLong's test, by their influence function, or by draws. ``method="auto"`` also imagines what the sample may lack.
 
     Parameters
     ----------

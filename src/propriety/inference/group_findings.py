@@ -21,7 +21,7 @@ from propriety.inference.measures.line import CalibrationSlope
 from propriety.inference.measures.ratios import ObservedExpected
 from propriety.inference.outcome_counts import OutcomeCounts, counts_of_tables
 from propriety.inference.slices import SMALLEST
-from propriety.inference.verdict import FEWEST_EQUAL, FEWEST_UNITS, judged
+from propriety.inference.verdict import FEWEST_EQUAL, FEWEST_UNITS, with_verdict
 from propriety.ledger.keyed_tables import KeyedTables
 from propriety.ledger.ledger import Ledger
 from propriety.result import Floats
@@ -224,10 +224,10 @@ def _with_families(rows: list[Finding], classes: int) -> list[Finding]:
     sizes = [row for row in rows if row.measure.key != CALIBRATION.key]
     selected = [row for row in sizes if "class" in row.keys]
     factor = classes * sum(not math.isnan(row.p) for row in tests)
-    adjusted = [judged(replace(row, p_adjusted=min(factor * row.p, 1.0))) for row in selected]
+    adjusted = [with_verdict(replace(row, p_adjusted=min(factor * row.p, 1.0))) for row in selected]
     for key in dict.fromkeys(row.measure.key for row in sizes):
         own = [row for row in sizes if row.measure.key == key and "class" not in row.keys]
-        adjusted += [judged(replace(row, p_adjusted=one)) for row, one in zip(own, family(own), strict=True)]
+        adjusted += [with_verdict(replace(row, p_adjusted=one)) for row, one in zip(own, family(own), strict=True)]
     known = {_name(row): row for row in adjusted}
     of_group: dict[tuple[Any, ...], list[Finding]] = {}
     for row in adjusted:

@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 from scipy.special import expit, logit
 
 from propriety.calibration.calibration_test import log_weight_ratio
@@ -207,6 +206,8 @@ def shifted_rate(table: ForecastTable) -> Floats:
     events = float(table.events[inside].sum())
     rate = table.forecast.copy()
     if 0.0 < events < weight.sum():
+        from scipy.optimize import brentq  # Imported here, because it is slow to import.
+
         farthest = 40.0 + float(np.abs(x).max())
         shift = brentq(lambda move: float(weight @ expit(x + move)) - events, -farthest, farthest)
         rate[inside] = expit(x + shift)

@@ -47,7 +47,7 @@ ENOUGH = {"observed_expected": 48.0, "calibration_intercept": 48.0, "calibration
 FEWEST_UNITS, FEWEST_EQUAL = 10, 8.0  # Clusters or periods, and the number of clusters of equal size that they equal.
 
 
-class Judged(NamedTuple):
+class Checked(NamedTuple):
     """A verdict, and the notes that explain it."""
 
     verdict: Verdict | None
@@ -75,7 +75,7 @@ def is_enough(measure: str, scarce: float, *, units: float = math.inf, equal_uni
     return bool(scarce >= needed and units >= FEWEST_UNITS and equal_units >= FEWEST_EQUAL)
 
 
-def verdict(row: Finding, parts: Sequence[Finding] = ()) -> Judged:
+def verdict(row: Finding, parts: Sequence[Finding] = ()) -> Checked:
     """Return the verdict on a finding; its order is documented in `docs/reference/methods.md`.
 
     Parameters
@@ -95,9 +95,9 @@ def verdict(row: Finding, parts: Sequence[Finding] = ()) -> Judged:
     margin = margin_of(row)
     only_tested = row.measure.key in ONLY_TESTED
     if margin is None and not only_tested and row.against is None:
-        return Judged(None)
+        return Checked(None)
     if not row.has_limits and math.isnan(row.tested_p):
-        return Judged("not tested", () if row.notes else (Note("no-limits"),))
+        return Checked("not tested", () if row.notes else (Note("no-limits"),))
     if only_tested:
         return _of_parts(row, parts)
     if margin is not None and row.against is not None:
@@ -127,29 +127,29 @@ def is_shown(row: Finding, ideal: float) -> tuple[bool, tuple[Note, ...]]:
     return shown, (Note("adjusted"),) if outside and not shown else ()
 
 
-def _of_ideal(row: Finding, margin: Margin) -> Judged:
+def _of_ideal(row: Finding, margin: Margin) -> Checked:
     if row.has_limits and _within(row, margin.near):
-        return Judged("good")
+        return Checked("good")
     shown, notes = is_shown(row, margin.ideal)
     if shown:
         low, high = margin.near
         reaches = row.low <= high and row.high >= low
-        return Judged("small" if reaches and _within(row, margin.gross) else "bad", notes)
-    return Judged("no error found" if row.enough else "too few", notes)
+        return Checked("small" if reaches and _within(row, margin.gross) else "bad", notes)
+    return Checked("no error found" if row.enough else "too few", notes)
 
 
-def _of_difference(row: Finding) -> Judged:
-    """Judge a difference or a gain."""
+def _of_difference(row: Finding) -> Checked:
+    """Check a difference or a gain."""
     shown, notes = is_shown(row, 0.0)
     margin = margin_of_difference(row)
     small = row.has_limits and _within(row, (-margin, margin))
     if shown:
         if small:
-            return Judged("small", notes)
+            return Checked("small", notes)
         if row.measure.higher_is_better is None:
-            return Judged("not tested", (*notes, Note("no-better-side")))
-        return Judged("good" if (row.value > 0.0) is row.measure.higher_is_better else "bad", notes)
-    return Judged("no error found" if small else "too few", notes)
+            return Checked("not tested", (*notes, Note("no-better-side")))
+        return Checked("good" if (row.value > 0.0) is row.measure.higher_is_better else "bad", notes)
+    return Checked("no error found" if small else "too few", notes)
 
 
 def margin_of_difference(row: Finding) -> float:
@@ -159,26 +159,26 @@ def margin_of_difference(row: Finding) -> float:
     return 0.0 if math.isnan(row.no_model) else SCORE_MARGIN * row.no_model
 
 
-def _without_better_side(row: Finding) -> Judged:
-    """Judge a difference of which no side is better: groups differ or not; of two models nothing is said."""
+def _without_better_side(row: Finding) -> Checked:
+    """Check a difference of which no side is better: groups differ or not; of two models nothing is said."""
     if row.against not in MODELS_ALONE:
-        return Judged("not tested", (Note("no-better-side"),))
+        return Checked("not tested", (Note("no-better-side"),))
     shown, notes = is_shown(row, 0.0)
-    return Judged("bad" if shown else "no error found" if row.enough else "too few", notes)
+    return Checked("bad" if shown else "no error found" if row.enough else "too few", notes)
 
 
-def _of_parts(row: Finding, parts: Sequence[Finding]) -> Judged:
-    """Judge a test by its p-value; the parts say how large an error is."""
+def _of_parts(row: Finding, parts: Sequence[Finding]) -> Checked:
+    """Check a test by its p-value; the parts say how large an error is."""
     tested = [part for part in parts if part.verdict not in (None, "not tested")]
     if row.tested_p <= 1.0 - row.level:
         gross = any(part.verdict == "bad" or not is_within_gross(part) for part in tested)
         known = row.note("refuted") is not None or row.note("shape") is not None
-        return Judged("bad" if gross or known or not tested else "small")
+        return Checked("bad" if gross or known or not tested else "small")
     if tested and all(part.verdict == "good" for part in tested):
-        return Judged("good")
+        return Checked("good")
     alone = tuple(dict.fromkeys(part.measure.key for part in tested if part.verdict in ("small", "bad")))
     notes = (Note("part-alone", {"measures": alone}),) if alone else ()
-    return Judged("no error found" if row.enough else "too few", notes)
+    return Checked("no error found" if row.enough else "too few", notes)
 
 
 def is_within_gross(row: Finding) -> bool:
@@ -198,7 +198,7 @@ def gate(row: Finding, parts: Sequence[Finding] = (), *, strict: bool = False) -
     --------
     >>> from propriety.inference.measures.ratios import ObservedExpected
     >>> ratio = Finding(measure=ObservedExpected(), model="m", value=1.1, low=0.97, high=1.29, n=250, enough=True)
-    >>> gate(judged(ratio))
+    >>> gate(with_verdict(ratio))
     'cannot be told'
     """
     if row.verdict is None:
@@ -227,7 +227,7 @@ def as_number(said: Gate) -> float:
     return {"holds": 0.0, "fails": 1.0, "cannot be told": math.nan}[said]
 
 
-def judged(row: Finding, parts: Sequence[Finding] = ()) -> Finding:
+def with_verdict(row: Finding, parts: Sequence[Finding] = ()) -> Finding:
     """Return a finding with its verdict and the notes that explain it."""
     found = verdict(row, parts)
     known = {note.code for note in row.notes}

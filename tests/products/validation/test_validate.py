@@ -110,9 +110,9 @@ def test_repeats_count_a_case_once():
     once = pr.validate(LEARNER, X, Y, measures=[pr.Brier()], method="cross-validation", cv=5, seed=1)
     width, width_once = found.high[0] - found.low[0], once.high[0] - once.low[0]
     assert width == pytest.approx(width_once, rel=0.1)  # Not narrower by the root of 3.
-    assert str(found).splitlines()[-1].startswith("5-fold cross-validation, repeated 3 times, 120 cases. ")
+    assert str(found).splitlines()[-1].startswith("5-fold cross-validation, repeated 3 times, 120 cases.")
     assert (found.n_repeats, found.n, once.n_repeats, once.n) == (3, 120, 1, 120)
-    assert str(once).splitlines()[-1].startswith("5-fold cross-validation, 120 cases. ")
+    assert str(once).splitlines()[-1].startswith("5-fold cross-validation, 120 cases.")
     again = pr.validate(LEARNER, X, Y, measures=[pr.Brier()], method="cross-validation", cv=5, seed=1)
     np.testing.assert_array_equal(again.folds.value, once.folds.value)  # The seed decides on the parts.
 
