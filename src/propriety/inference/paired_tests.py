@@ -101,15 +101,16 @@ def paired_by_moments(
         found = block_bootstrap(values, parts, level=level, n_resamples=drawing.n_resamples, seed=drawing.seed)
     else:
         found = student(values, errors.standard_error, errors.df, level)
-    imagine = imagine and ledger.labels is None
-    if imagine:
+    law = None
+    if imagine and ledger.labels is None:
         errors_of_all = Errors(errors.standard_error, errors.df)
         tables = [ledger.table(model) for model in ledger.models]
-        found = _by_law(found, law_of_moments(moments, errors_of_all, measure, tables, by_outcome=fixed), models, level)
+        law = law_of_moments(moments, errors_of_all, measure, tables, by_outcome=fixed)
+        found = _by_law(found, law, models, level)
     own = [estimate_from_moments(ledger, one, measure, level, imagine=imagine) for one in ledger.models]
-    fewest = FEWEST_HELD if imagine and ledger.dependence is None else FEWEST
-    both = _with_own_limits(found, own)
-    return Paired(values, both, units, "", inflation, fewest, imagined=imagine, independent_periods=periods)
+    both, imagined = _with_own_limits(found, own), law is not None
+    fewest = FEWEST_HELD if imagined and ledger.dependence is None else FEWEST
+    return Paired(values, both, units, "", inflation, fewest, imagined=imagined, independent_periods=periods)
 
 
 def _by_law(found: Estimates, law: PairLaw | None, models: int, level: float) -> Estimates:
@@ -156,7 +157,7 @@ def paired_by_influence(ledger: Ledger, measure: Measure, level: float, *, imagi
     imagine = imagine and not measure.by_outcome
     if imagine:
         law = law_of_influence(ledger, parts, Errors(error, df), values, measure, by_outcome=by_outcome)
-        both = _by_law(both, law, len(tables), level)
+        both, imagine = _by_law(both, law, len(tables), level), law is not None
     both = _with_own_limits(both, own)
     is_held = (imagine or by_outcome) and ledger.dependence is None and ledger.censoring is None
     fewest = FEWEST_HELD if is_held else FEWEST
