@@ -243,7 +243,7 @@ CALIBRATION = ["reliability curve", "check of calibration"]
 @pytest.mark.parametrize(("problem", "measures"), MEASURES.values(), ids=MEASURES)
 def test_what_is_recommended_in_which_order(problem, measures):
     each = {"multiclass": " of each class", "ordinal": " of each cut point"}.get(problem.get("kind"), "")
-    calibration = CALIBRATION if not each else [name + each for name in CALIBRATION[:2]] + ["class calibration"]
+    calibration = CALIBRATION if not each else [CALIBRATION[0] + each, CALIBRATION[1]]
     calibration = [] if problem.get("need") == "ranks" else calibration
     assert [entry.measure for entry in advise(**problem).recommended] == measures + calibration
 

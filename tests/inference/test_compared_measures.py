@@ -199,7 +199,7 @@ def test_a_measure_with_an_ideal_value_makes_models_different_and_none_better():
     found = compare(Y, {"truth": TRUTH, "bold": BOLD}, pr.measures.CalibrationSlope())
     assert found.verdict.tolist() == ["different"]
     assert str(found).startswith("truth and bold differ: truth has a 0.")
-    assert str(found).split("\n")[1] == "Influence-function test with imagined outcomes on 400 cases."
+    assert str(found).split("\n")[1] == "Influence-function test on 400 cases."
     assert found.standings.best_rank.tolist() == [1, 1]
     assert found.standings.worst_rank.tolist() == [2, 2]
 

@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+import warnings
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,9 @@ def root(monkeypatch):
 def noxfile():
     spec = importlib.util.spec_from_file_location("noxfile", ROOT / "noxfile.py")
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    with warnings.catch_warnings():  # Another test may have registered the sessions, too.
+        warnings.simplefilter("ignore", FutureWarning)
+        spec.loader.exec_module(module)
     return module
 
 
