@@ -8,7 +8,6 @@ from propriety import checks, demands
 from propriety.errors import InputValueError, Wording
 from propriety.inference.measures.measure import Measure
 from propriety.ledger.ledger import Ledger
-from propriety.tables.cases import Cases
 
 CompareMethod: TypeAlias = Literal[
     "auto", "student", "paired t", "cluster", "diebold-mariano", "block bootstrap", "bootstrap"
@@ -57,8 +56,8 @@ def _automatic(ledger: Ledger, measure: Measure) -> str:
 
 
 def is_by_moments(ledger: Ledger, measure: Measure) -> bool:
-    """Whether differences come from moments of losses: not if only cases have what they need, and are there."""
-    return measure.has_moments and ledger.uses_moments and (measure.adds_pairs or not isinstance(ledger.source, Cases))
+    """Whether differences come from moments of losses."""
+    return measure.has_moments and ledger.uses_moments
 
 
 def _is_by_losses(ledger: Ledger, measure: Measure) -> bool:

@@ -126,7 +126,6 @@ class Measure:
     threshold: float = HALF  # Of answers to forecasts of one event: the probability from which it is the event.
     by_outcome: bool = False
     takes_classes: bool = False  # Whether it is defined for class probabilities as they are.
-    adds_pairs: bool = True  # Whether moments of `rule` also give the sums that differences of models need.
     instead: Measure | None = None
     inverse_of: Measure | None = None  # The number of which this is the inverse, as are its limits.
 

@@ -68,8 +68,6 @@ class OfMeans(Measure):
     scale: Scale = "identity"
     range: tuple[float, float] = (-math.inf, math.inf)
 
-    adds_pairs = False
-
     def __post_init__(self) -> None:
         check_rule(self.rule)
         found = checked_range(self.key, self.scale, self.range, self.ideal)
