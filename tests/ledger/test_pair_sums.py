@@ -186,7 +186,8 @@ def test_engines_have_the_same_sums(engine, options):
     frame, asked = drawn(**options)
     if engine == "duckdb":
         duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed")
-        source = duckdb.connect().from_arrow(frame.to_arrow())
+        connection = duckdb.connect()  # Kept, because its relations end with it.
+        source = connection.from_arrow(frame.to_arrow())
     else:
         source = frame.lazy()
     found, expected = (pr.condense(one, ["a", "b", "c"], **asked) for one in (source, frame))
