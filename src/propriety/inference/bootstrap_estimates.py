@@ -33,7 +33,7 @@ from propriety.inference.estimates import (
 )
 from propriety.inference.imagined import imagined_of_model
 from propriety.inference.influence import factor_of
-from propriety.inference.limits import DISCOUNT, hull, imagined_limits
+from propriety.inference.limits import hull, imagined_limits
 from propriety.inference.mean_estimates import estimate_from_moments, widened, within_range
 from propriety.inference.measures.measure import Measure
 from propriety.ledger.ledger import Ledger
@@ -95,9 +95,7 @@ def _with_imagined(found: Estimate, ledger: Ledger, model: str) -> Estimate:
     imagined = imagined_of_model(ledger, model, measure, factor_of(ledger, model, measure, found.standard_error))
     if imagined is None:
         return found
-    asked = measure.imagination(ledger.table(model))
-    discount = DISCOUNT if asked is None else asked.discount
-    limits = imagined_limits(np.array(found.value), imagined, math.inf, found.level, discount)
+    limits = imagined_limits(np.array(found.value), imagined, math.inf, found.level)
     low, high = map(float, hull((np.array(found.low), np.array(found.high)), limits))
     if not high - low > ROUNDING * abs(found.value):
         return found

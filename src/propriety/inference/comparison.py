@@ -13,7 +13,7 @@ from propriety.checks import check_level, check_resamples, fresh_seed
 from propriety.errors import InputValueError
 from propriety.inference.answers_ledger import as_measured, compared_answers
 from propriety.inference.bootstrap import Drawing
-from propriety.inference.comparison_methods import CompareMethod, is_by_moments, method_for
+from propriety.inference.comparison_methods import CompareMethod, method_for
 from propriety.inference.comparison_words import comparison_words, method_in_words, rule_sentence
 from propriety.inference.dependence import check_periods
 from propriety.inference.estimates import (
@@ -273,7 +273,7 @@ def compare_of(
         paired = paired_by_value(ledger, measure, measure.instead)
     elif chosen == "bootstrap":
         paired = paired_by_bootstrap(ledger, measure, level, drawing)
-    elif is_by_moments(ledger, measure):
+    elif measure.has_moments and ledger.uses_moments:
         paired = paired_by_moments(ledger, measure, chosen, horizon, level, drawing, imagine=method == "auto")
     else:
         paired = paired_by_influence(ledger, measure, level, imagine=method == "auto")

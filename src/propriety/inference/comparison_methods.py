@@ -50,14 +50,9 @@ def _automatic(ledger: Ledger, measure: Measure) -> str:
         return "none"
     if not measure.has_formula(ledger.classes):
         return "bootstrap"
-    if is_by_moments(ledger, measure):
+    if measure.has_moments and ledger.uses_moments:
         return next(one for one, needs in SUITS.items() if needs == ledger.dependence)
     return "delong" if measure.by_outcome and ledger.censoring is None else "influence"
-
-
-def is_by_moments(ledger: Ledger, measure: Measure) -> bool:
-    """Whether differences come from moments of losses."""
-    return measure.has_moments and ledger.uses_moments
 
 
 def _is_by_losses(ledger: Ledger, measure: Measure) -> bool:

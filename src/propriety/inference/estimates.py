@@ -12,7 +12,7 @@ from scipy.special import expit, logit, ndtri, stdtrit
 
 from propriety.inference.cluster_errors import effective_number
 from propriety.inference.imagined import Imagined
-from propriety.inference.limits import DISCOUNT, hull, imagined_limits
+from propriety.inference.limits import hull, imagined_limits
 from propriety.inference.measures.measure import Measure
 from propriety.ledger.keyed_tables import KeyedTables
 from propriety.ledger.ledger import Ledger
@@ -351,7 +351,6 @@ def make_estimate(  # noqa: PLR0913  (a number, its error, and what it rests on)
     fewest: int = FEWEST,
     independent_periods: float = math.nan,
     imagined: Imagined | None = None,
-    discount: float = DISCOUNT,
     **facts: Any,
 ) -> Estimate:
     """Make an estimate with its interval, except for an infinite mean, a single unit, or values that do not vary.
@@ -362,7 +361,7 @@ def make_estimate(  # noqa: PLR0913  (a number, its error, and what it rests on)
     is_flat = error * math.sqrt(units) <= ROUNDING * abs(value)
     if imagined is not None and np.isfinite(imagined.third):
         of_jumps = math.inf if ledger.dependence is None else df
-        foreseen = imagined_limits(np.array(value), imagined, of_jumps, level, discount)
+        foreseen = imagined_limits(np.array(value), imagined, of_jumps, level)
         low, high = map(float, foreseen if is_flat else hull((np.array(low), np.array(high)), foreseen))
         is_flat = is_flat and not high - low > ROUNDING * abs(value)
         method += f", {IMAGINED}"

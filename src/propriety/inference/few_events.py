@@ -1,4 +1,4 @@
-"""Inference with few events: a test that allows for skewness, and limits of means that depend on few events."""
+"""Few events: the number of the rarer outcome, and the tail of a skewed sum."""
 
 from __future__ import annotations
 

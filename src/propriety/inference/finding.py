@@ -23,7 +23,7 @@ Label: TypeAlias = Hashable
 Objects: TypeAlias = NDArray[np.object_]
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
-# What a note can be about, and whether it tells a fact or warns of the number it stands beside.
+# What a note can be about, and whether it states a fact or warns of the number it stands beside.
 NOTES: dict[str, Severity] = {
     "adjusted": "fact",  # The limits exclude the ideal value, the adjusted p-value does not.
     "part-alone": "fact",  # A size shows an error by itself, the test of all parts does not.
@@ -77,7 +77,7 @@ class Note:
 
     @property
     def severity(self) -> Severity:
-        """Whether it tells a fact, or warns of the number it stands beside."""
+        """Whether it states a fact, or warns of the number it stands beside."""
         return NOTES[self.code]
 
 

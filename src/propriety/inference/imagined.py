@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from scipy.special import expit, logit
 
 from propriety.calibration.calibration_test import log_weight_ratio
-from propriety.inference.measures.measure import Measure
+from propriety.inference.measures.measure import DISCOUNT, Imagination, Measure
+from propriety.ledger.case_pair_sums import Powers, sums_of_powers
 from propriety.ledger.keyed_tables import KeyedTables
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.pair_sums import POWERS
@@ -37,15 +38,19 @@ class Imagined(NamedTuple):
         Imagined minus observed value.
     variance, third : ndarray
         Second and third central moment of the imagined value.
+    discount : float
+        How little a jump counts that was neither seen nor foreseen.
     """
 
     centre: Floats
     variance: Floats
     third: Floats
+    discount: float = DISCOUNT
 
     def minus(self, other: Imagined) -> Imagined:
         """Return the distribution of the difference of two independent numbers."""
-        return Imagined(self.centre - other.centre, self.variance + other.variance, self.third - other.third)
+        variance = self.variance + other.variance
+        return Imagined(self.centre - other.centre, variance, self.third - other.third, self.discount)
 
 
 def imagined_sums(
@@ -79,28 +84,23 @@ def imagined_sums(
     """
     codes = np.zeros(len(rate), dtype=np.intp) if entry is None else entry
     sides = [(rows.non_events, rows.non_event_squares), (rows.events, rows.event_squares)]
-    weighted = any((weight != squares).any() for weight, squares in sides)
+    # With counts, all powers of the weights are equal, and nothing depends on the observed outcome.
+    powers_of_weights: list[Powers] = [[rows.events + rows.non_events]]
+    if any((weight != squares).any() for weight, squares in sides):
+        cubes = [
+            np.divide(squares**2, weight, out=np.zeros_like(squares), where=weight > 0.0) for weight, squares in sides
+        ]
+        powers_of_weights = [[*side, cube] for side, cube in zip(sides, cubes, strict=True)]
     found = np.zeros((groups, 2, 2, len(POWERS)))
+
+    def total(column: Floats) -> Floats:
+        return np.bincount(codes, column, minlength=groups).astype(np.float64, copy=False)
+
     for imagined, (probability, moves) in enumerate(((1.0 - rate, non_event), (rate, event))):
         moved = np.where(probability > 0.0, moves, 0.0)  # What is impossible may move the number without limit.
-        powers = [probability]
-        for _ in range(3):
+        for observed, powers in enumerate(powers_of_weights):
             with np.errstate(over="ignore", invalid="ignore"):  # Forecasts of almost 0.
-                powers.append(powers[-1] * moved)
-        if not weighted:
-            # All powers of the weights are equal, and nothing depends on the observed outcome.
-            number = rows.events + rows.non_events
-            with np.errstate(over="ignore", invalid="ignore"):
-                by_power = [np.bincount(codes, number * one, minlength=groups) for one in powers]
-            found[:, 0, imagined] = np.stack([by_power[k] for _, k in POWERS], axis=1)
-            continue
-        for observed, (weight, squares) in enumerate(sides):
-            cubes = np.divide(squares * squares, weight, out=np.zeros_like(squares), where=weight > 0.0)
-            of_weights = (weight, squares, cubes)
-            for place, (j, k) in enumerate(POWERS):
-                with np.errstate(over="ignore", invalid="ignore"):
-                    total = np.bincount(codes, of_weights[j - 1] * powers[k], minlength=groups)
-                found[:, observed, imagined, place] = total
+                found[:, observed, imagined] = sums_of_powers(moved, probability, powers, total)
     return found
 
 
@@ -118,15 +118,25 @@ def tilted(sums: Floats, log_ratio: Floats | float) -> Floats:
     return found
 
 
-def imagined_of(sums: Floats, totals: Totals, *, factor: Floats | float = 1.0, by_outcome: bool = False) -> Imagined:
+def imagined_of(
+    sums: Floats,
+    totals: Totals,
+    asked: Imagination,
+    *,
+    differing: Floats | float,
+    factor: Floats | float = 1.0,
+    by_outcome: bool = False,
+) -> Imagined:
     r"""Return the imagined distribution of the mean of what cases add, from sums of shape (..., 2, 9).
 
     The numbers of events and of non-events are first made right on average: imagined events are multiplied by
     :math:`(O + 2) / (E + 2)`, with the observed and the expected number, and non-events alike. Correlation that
     inflates the variance by a factor f makes cases worth n / f, and third moments :math:`f^2` times as large. With
-    `by_outcome`, the numbers of events and of non-events are known, and each has its own mean.
+    `by_outcome`, the numbers of events and of non-events are known, and each has its own mean. The edge of a measure
+    adds the variance of one case near the threshold, shared among those that differ.
     """
     weight, f = totals.weight, np.asarray(factor)
+    edge = f * asked.edge * totals.squares / (weight**2 * totals.n * (1.0 + differing))
     if by_outcome:
         shares = np.stack([1.0 - totals.share, totals.share], axis=-1)
         with np.errstate(divide="ignore", invalid="ignore"):  # An outcome that is not imagined.
@@ -138,7 +148,8 @@ def imagined_of(sums: Floats, totals: Totals, *, factor: Floats | float = 1.0, b
             )
             for place in range(3)
         )
-        return Imagined(np.asarray(centre), np.asarray(f * variance), np.asarray(f * f * third))
+        third = np.asarray(asked.skew * f * f * third)
+        return Imagined(np.asarray(centre), np.asarray(f * variance + edge), third, asked.discount)
     number = weight**2 / totals.squares / f
     expected, events = number * sums[..., 1, 0] / weight, number * totals.share
     ratios = (number - events + PRIOR) / (number - expected + PRIOR), (events + PRIOR) / (expected + PRIOR)
@@ -146,7 +157,7 @@ def imagined_of(sums: Floats, totals: Totals, *, factor: Floats | float = 1.0, b
     with np.errstate(over="ignore", invalid="ignore"):
         whole = (sums * right[..., None]).sum(axis=-2)
     centre, variance, third = _moments(whole, weight)
-    return Imagined(centre, f * variance, f * f * third)
+    return Imagined(centre, f * variance + edge, asked.skew * f * f * third, asked.discount)
 
 
 def _moments(sums: Floats, weight: Floats) -> tuple[Floats, Floats, Floats]:
@@ -173,10 +184,8 @@ def imagined_of_model(ledger: Ledger, model: str, measure: Measure, factor: floa
     rate = shifted_rate(table) if fixes_rate else table.forecast
     rate = rate if asked.rate is None else asked.rate
     sums = tilted(imagined_sums(table, *influence, rate), tilt_of(table))[0]
-    found = imagined_of(sums, totals, factor=factor, by_outcome=fixes_rate and ledger.dependence is None)
-    differing = min(asked.differing, table.n)
-    edge = factor * asked.edge * totals.squares / (totals.weight**2 * table.n * (1.0 + differing))
-    return Imagined(found.centre, found.variance + edge, asked.skew * found.third)
+    by_outcome, differing = fixes_rate and ledger.dependence is None, min(asked.differing, table.n)
+    return imagined_of(sums, totals, asked, differing=differing, factor=factor, by_outcome=by_outcome)
 
 
 def totals_of(table: ForecastTable) -> Totals:

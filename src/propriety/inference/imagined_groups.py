@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.inference.imagined import Imagined, Totals, imagined_of, imagined_sums, tilt_of, tilted
-from propriety.inference.measures.measure import Measure
+from propriety.inference.measures.measure import Imagination, Measure
 from propriety.ledger.ledger import Ledger
 from propriety.result import Floats
 from propriety.rules.rule import binary_rule
@@ -36,15 +36,14 @@ class _Sums(NamedTuple):
         """Return the sums of all other groups, for each group."""
         return _Sums(*map(others_of, self))
 
-    def mean(self, factor: Floats, edge: float, log_ratio: Floats | float) -> Imagined:
+    def mean(self, factor: Floats, asked: Imagination, log_ratio: Floats | float) -> Imagined:
         """Return the imagined distribution of the mean of each group."""
         weight = self.events + self.non_events
         with np.errstate(all="ignore"):  # Nothing is left beside a group of all cases.
             totals = Totals(self.n, weight, self.squares, self.events / weight)
-            found = imagined_of(tilted(self.imagined, log_ratio), totals, factor=factor)
-            differing = self.differing / weight * self.n
-            added = factor * edge * self.squares / (weight**2 * self.n * (1.0 + differing))
-            return Imagined(found.centre - self.seen / weight, found.variance + added, found.third)
+            sums, differing = tilted(self.imagined, log_ratio), self.differing / weight * self.n
+            imagined = imagined_of(sums, totals, asked, differing=differing, factor=factor)
+            return imagined._replace(centre=imagined.centre - self.seen / weight)
 
 
 def imagined_of_groups(
@@ -65,15 +64,19 @@ def imagined_of_groups(
     for column, model in enumerate(ledger.models):
         table = ledger.table(model)
         asked, sums = measure.imagination(table), _summed(ledger, measure, model, entry, measure.value(table))
-        edge, ratios = 0.0 if asked is None else asked.edge, np.zeros(len(entry))
+        asked, ratios = asked or Imagination(), np.zeros(len(entry))
         if table.is_weighted:
             rows = ledger.keyed_tables(model, ledger.events[0])
             ratios = np.array([tilt_of(rows.at(one)) for one in entry.tolist()])
-        own = sums.mean(factor[:, column], edge, ratios)
-        sides.append((own, sums.of_others().mean(difference[:, column], edge, tilt_of(table))))
+        own = sums.mean(factor[:, column], asked, ratios)
+        sides.append((own, sums.of_others().mean(difference[:, column], asked, tilt_of(table))))
     return Sides(
         *(
-            Imagined(*(np.stack(columns, axis=1) for columns in zip(*side, strict=True)))
+            side[0]._replace(
+                centre=np.stack([one.centre for one in side], axis=1),
+                variance=np.stack([one.variance for one in side], axis=1),
+                third=np.stack([one.third for one in side], axis=1),
+            )
             for side in zip(*sides, strict=True)
         )
     )

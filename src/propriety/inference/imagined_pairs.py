@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from propriety.calibration.calibration_errors import rows_of
 from propriety.inference.dependence import Errors, sums_of_units
 from propriety.inference.estimates import ROUNDING
-from propriety.inference.imagined import Imagined, Totals, imagined_of, tilt_of, tilted, totals_of
+from propriety.inference.imagined import Totals, imagined_of, tilt_of, tilted, totals_of
 from propriety.inference.measures.measure import Imagination, Measure
 from propriety.inference.pair_limits import PairLaw, Seen
 from propriety.ledger.case_pair_sums import Powers, sums_of_pair
@@ -131,8 +131,6 @@ def pair_law(
     mean: Floats | float | None = None,
 ) -> PairLaw:
     """Return the law from sums by observed and imagined outcome, shape (pairs, 2, 2, 9)."""
-    factor = seen.factor
-    found = imagined_of(tilted(sums, log_ratio), totals, factor=factor, by_outcome=by_outcome)
-    edge = factor * asked.edge * totals.squares / (totals.weight**2 * totals.n * (1.0 + differ))
-    centre = found.centre - (seen.value if mean is None else mean)
-    return PairLaw.of(seen, Imagined(centre, found.variance + edge, asked.skew * found.third))
+    tilted_sums = tilted(sums, log_ratio)
+    imagined = imagined_of(tilted_sums, totals, asked, differing=differ, factor=seen.factor, by_outcome=by_outcome)
+    return PairLaw.of(seen, imagined._replace(centre=imagined.centre - (seen.value if mean is None else mean)))

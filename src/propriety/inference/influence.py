@@ -22,7 +22,6 @@ from propriety.inference.estimates import (
     without_limits,
 )
 from propriety.inference.imagined import imagined_of_model
-from propriety.inference.limits import DISCOUNT
 from propriety.inference.mean_estimates import within_range
 from propriety.inference.measures.measure import Influence, Measure
 from propriety.ledger.ledger import Ledger
@@ -215,8 +214,6 @@ def estimate_from_influence(
         error = error if math.isnan(of_independent) or math.isnan(error) else max(error, of_independent)
         units = units_of(ledger)
         method += ", cluster-robust" if ledger.dependence == "cluster" else f", over {span_of(units):,} periods"
-    asked = measure.imagination(table)
-    discount = DISCOUNT if asked is None else asked.discount
     factor = factor_of(ledger, model, measure, error)
     imagined = imagined_of_model(ledger, model, measure, factor) if imagine and math.isfinite(value) else None
     # Imagined outcomes have the skewness that a logarithm is there for.
@@ -238,7 +235,6 @@ def estimate_from_influence(
         fewest=fewest,
         independent_periods=periods,
         imagined=imagined,
-        discount=discount,
     )
     is_apart = scale == "logit" and (math.isnan(found.low) or value in (0.0, 1.0))
     if is_apart and not math.isnan(found.standard_error):

@@ -11,9 +11,6 @@ from scipy.special import gammainc, gammaincc, gammainccinv, gammaincinv, ndtr, 
 from propriety.inference.imagined import Imagined
 from propriety.result import Floats
 
-# A jump that was neither seen nor foreseen counts 1 / (1 + DISCOUNT / N), with N the imagined number of jumps; studied
-# in `studies/one_law`.
-DISCOUNT = 0.2
 FLAT = 0.05  # With jumps below this share of the standard deviation, their distribution is taken as normal.
 
 
@@ -37,7 +34,7 @@ def _jumps(imagined: Imagined) -> _Jumps:
 
 
 def imagined_limits(
-    value: Floats, imagined: Imagined, df: Floats | float, level: float, discount: float = DISCOUNT
+    value: Floats, imagined: Imagined, df: Floats | float, level: float
 ) -> tuple[Floats, Floats]:
     r"""Return the limits of a number by the distribution of imagined outcomes; NaN if that is not known.
 
@@ -46,7 +43,9 @@ def imagined_limits(
     the observed value m and the imagined mean c. With the quantiles G of the gamma distribution, the limits are
 
     .. math:: m + w \, [G_K(\alpha / 2) - K], \qquad
-              m + w \left[\frac{G_{K + 1}(1 - \alpha / 2)}{1 + 0.2 / N} - K\right] .
+              m + w \left[\frac{G_{K + 1}(1 - \alpha / 2)}{1 + b / N} - K\right] ,
+
+    where the discount b is 0.2 for most measures.
 
     Examples
     --------
@@ -62,15 +61,13 @@ def imagined_limits(
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         near = np.where(jumps.seen > 0.0, gammaincinv(jumps.seen, tail), 0.0) - jumps.seen
         # The upper quantile from the upper tail, because 1 - tail is rounded to 1 with few degrees of freedom.
-        far = gammainccinv(jumps.seen + 1.0, tail) / (1.0 + discount / jumps.number) - jumps.seen
+        far = gammainccinv(jumps.seen + 1.0, tail) / (1.0 + imagined.discount / jumps.number) - jumps.seen
         below = np.where(jumps.is_skewed, jumps.size * near, -z * jumps.deviation)
         above = np.where(jumps.is_skewed, jumps.size * far, z * jumps.deviation)
         return value + np.fmin(below, above), value + np.fmax(below, above)
 
 
-def imagined_p_value(
-    value: Floats, imagined: Imagined, df: Floats | float = np.inf, discount: float = DISCOUNT
-) -> Floats:
+def imagined_p_value(value: Floats, imagined: Imagined, df: Floats | float = np.inf) -> Floats:
     """Return the two-sided p-value of zero, at whose level `imagined_limits` reach zero."""
     jumps = _jumps(imagined)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -79,7 +76,7 @@ def imagined_p_value(
         skewed = np.where(
             in_jumps > 0.0,
             gammainc(jumps.seen, at),
-            gammaincc(jumps.seen + 1.0, at * (1.0 + discount / jumps.number)),
+            gammaincc(jumps.seen + 1.0, at * (1.0 + imagined.discount / jumps.number)),
         )
         tail = np.where(jumps.is_skewed, skewed, ndtr(-np.abs(value) / jumps.deviation))
         found: Floats = np.minimum(2.0 * stdtr(df, ndtri(tail)), 1.0)

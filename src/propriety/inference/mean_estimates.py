@@ -39,9 +39,16 @@ def estimate_from_moments(
 ) -> Estimate:
     """Estimate a mean or a skill score from the moments of the losses of all cases."""
     moments = measured_moments(ledger, measure, model)
+    errors = errors_of_means(moments, by_outcome=ledger.prevalence is not None)
+    return estimate_from_errors(ledger, model, measure, level, moments, errors, imagine=imagine)
+
+
+def estimate_from_errors(
+    ledger: Ledger, model: str, measure: Measure, level: float, moments: Moments, errors: MeanErrors, *, imagine: bool
+) -> Estimate:
+    """Estimate a mean or a skill score from the moments and the errors of the means of all models."""
     place = moments.models.index(model)
     value = float(moments.means[place]) + 0.0
-    errors = errors_of_means(moments, by_outcome=ledger.prevalence is not None)
     error, df, inflation, periods = (float(column[place]) for column in errors)
     dependent = ""
     if moments.dependence == "period":

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from scipy.special import gammainc, gammaincc, gammainccinv, gammaincinv, ndtr, ndtri, stdtr, stdtrit
 
 from propriety.inference.imagined import Imagined
-from propriety.inference.limits import DISCOUNT, FLAT
+from propriety.inference.limits import FLAT
+from propriety.inference.measures.measure import DISCOUNT
 from propriety.result import Floats
 
 

@@ -26,7 +26,7 @@ from propriety.inference.influence import (
 )
 from propriety.inference.mean_estimates import (
     errors_of_means,
-    estimate_from_moments,
+    estimate_from_errors,
     least_limits,
     measured_moments,
     parts_in_time,
@@ -107,7 +107,11 @@ def paired_by_moments(
         tables = [ledger.table(model) for model in ledger.models]
         law = law_of_moments(moments, errors_of_all, measure, tables, by_outcome=fixed)
         found = _by_law(found, law, models, level)
-    own = [estimate_from_moments(ledger, one, measure, level, imagine=imagine) for one in ledger.models]
+    own_errors = errors if horizon is None else errors_of_means(moments, by_outcome=fixed)
+    own = [
+        estimate_from_errors(ledger, one, measure, level, moments, own_errors, imagine=imagine)
+        for one in ledger.models
+    ]
     both, imagined = _with_own_limits(found, own), law is not None
     fewest = FEWEST_HELD if imagined and ledger.dependence is None else FEWEST
     return Paired(values, both, units, "", inflation, fewest, imagined=imagined, independent_periods=periods)

@@ -17,7 +17,7 @@ from propriety.inference.estimates import INDEPENDENT, ROUNDING, Estimate
 from propriety.inference.estimation import estimate_of
 from propriety.inference.imagined import imagined_of_model
 from propriety.inference.influence import case_influence, errors_of_cases, factor_of, influence_in, is_by_outcome
-from propriety.inference.limits import DISCOUNT, imagined_p_value
+from propriety.inference.limits import imagined_p_value
 from propriety.inference.mean_estimates import errors_of_means, measured_moments
 from propriety.inference.measures.measure import Measure
 from propriety.inference.slice_table import ACROSS, MANY, NO_INTERVAL
@@ -176,9 +176,7 @@ def _with_imagined(
             return p_value
         imagined.append(one)
     difference = np.array(found[0].value - found[1].value)
-    asked = measure.imagination(sides[0].table(model)) if sides[0].labels is None else None
-    discount = DISCOUNT if asked is None else asked.discount
-    return float(np.fmax(p_value, imagined_p_value(difference, imagined[0].minus(imagined[1]), discount=discount)))
+    return float(np.fmax(p_value, imagined_p_value(difference, imagined[0].minus(imagined[1]))))
 
 
 def _scaled(one: Estimate, other: Estimate) -> tuple[float, tuple[float, float]]:

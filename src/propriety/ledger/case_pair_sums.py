@@ -111,7 +111,7 @@ def sums_of_pair(
     if not all(own.min() > -LARGEST_LOSS and own.max() < LARGEST_LOSS for own in sides):
         counts = (np.abs(fails) < LARGEST_LOSS) & (np.abs(happens) < LARGEST_LOSS)
         draws = [(np.where(counts, loss, 0.0), np.where(counts, chance, 0.0)) for loss, chance in draws]
-    imagined = [_imagined(loss, chance, powers, total) for loss, chance in draws]
+    imagined = [sums_of_powers(loss, chance, powers, total) for loss, chance in draws]
     differ = np.logical_or(happens, fails).astype(np.float64)
     if len(powers) == 1 and powers[0] is not None:
         differ *= powers[0]
@@ -144,8 +144,8 @@ def even_chance(forecasts: tuple[Floats, Floats], sides: tuple[Floats, Floats]) 
     return found
 
 
-def _imagined(loss: Floats, chance: Floats, powers: Powers, total: Total) -> Floats:
-    """Return the sums of the products of the powers of weight and loss with the chance, shape (cells, 9)."""
+def sums_of_powers(loss: Floats, chance: Floats, powers: Powers, total: Total) -> Floats:
+    """Return the sums of the chance times the powers of weight and loss in `POWERS`, shape (cells, 9)."""
     sums = []
     for place, weight in enumerate(powers, start=1):
         column = chance if weight is None else chance * weight

@@ -47,6 +47,11 @@ class Influence(NamedTuple):
     non_event: Floats
 
 
+# A jump that was neither seen nor foreseen counts 1 / (1 + DISCOUNT / N), with N the imagined number of jumps; studied
+# in `studies/one_law`.
+DISCOUNT = 0.2
+
+
 class Imagination(NamedTuple):
     """How outcomes that have not been seen are imagined for the limits of a measure.
 
@@ -66,7 +71,7 @@ class Imagination(NamedTuple):
 
     rate: Floats | None = None
     skew: float = 1.0
-    discount: float = 0.2
+    discount: float = DISCOUNT
     edge: float = 0.0
     differing: float = math.inf
 
