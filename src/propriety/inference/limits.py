@@ -33,9 +33,7 @@ def _jumps(imagined: Imagined) -> _Jumps:
         return _Jumps(size, number, seen, deviation, np.abs(size) > FLAT * deviation)
 
 
-def imagined_limits(
-    value: Floats, imagined: Imagined, df: Floats | float, level: float
-) -> tuple[Floats, Floats]:
+def imagined_limits(value: Floats, imagined: Imagined, df: Floats | float, level: float) -> tuple[Floats, Floats]:
     r"""Return the limits of a number by the distribution of imagined outcomes; NaN if that is not known.
 
     With the variance v and the third moment :math:`k_3` of the imagined value, :math:`w = k_3 / v` is the size of a

@@ -109,8 +109,7 @@ def paired_by_moments(
         found = _by_law(found, law, models, level)
     own_errors = errors if horizon is None else errors_of_means(moments, by_outcome=fixed)
     own = [
-        estimate_from_errors(ledger, one, measure, level, moments, own_errors, imagine=imagine)
-        for one in ledger.models
+        estimate_from_errors(ledger, one, measure, level, moments, own_errors, imagine=imagine) for one in ledger.models
     ]
     both, imagined = _with_own_limits(found, own), law is not None
     fewest = FEWEST_HELD if imagined and ledger.dependence is None else FEWEST

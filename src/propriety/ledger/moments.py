@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -77,6 +77,9 @@ class Moments(Result):
     index: KeyIndex
     dropped: int = 0
     pair_sums: PairSums | None = None
+    _pooled: dict[tuple[str, ...], Moments] = field(
+        default_factory=dict, init=False, repr=False, metadata={"hidden": True}
+    )
 
     @property
     def pairs(self) -> tuple[tuple[str, str], ...]:
@@ -102,9 +105,12 @@ class Moments(Result):
         """Return the moments of the cells that share these labels; of all cases if no key is named."""
         if kept == self.index.names and (kept or len(self.n) == 1):
             return self  # Each label has one cell already.
-        index, codes = self.index.only(kept)
-        pairs = None if self.pair_sums is None else self.pair_sums.over(*kept)
-        return replace(self, **pooled_sums(codes, len(index), self.sums())._asdict(), index=index, pair_sums=pairs)
+        if kept not in self._pooled:
+            index, codes = self.index.only(kept)
+            pairs = None if self.pair_sums is None else self.pair_sums.over(*kept)
+            sums = pooled_sums(codes, len(index), self.sums())._asdict()
+            self._pooled[kept] = replace(self, **sums, index=index, pair_sums=pairs)
+        return self._pooled[kept]
 
     def where(self, entries: NDArray[Any]) -> Moments:
         """Return some of the cells, with all clusters or periods of the labels that they have.
