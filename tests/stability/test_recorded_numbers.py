@@ -10,7 +10,7 @@ from recorded_numbers import CATALOGUE, DRAWS, EVERY, STORED, asked
 
 import propriety as pr
 
-TOLERANCE = 1e-5  # Fits stop elsewhere with other versions of SciPy.
+TOLERANCE = 1e-6  # Fits stop elsewhere with other versions of SciPy.
 
 
 @cache

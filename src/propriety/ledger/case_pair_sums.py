@@ -18,6 +18,7 @@ from propriety.tables.cases import Cases
 
 # The first three powers of the weights, or one entry if all three are equal, as those of counts; None stands for 1.
 Powers: TypeAlias = list[Floats | None]
+ROUNDING = 1e-12  # Relative differences below it are taken as none.
 Total: TypeAlias = Callable[[Floats], Floats]  # Adds up a column in each cell.
 
 
@@ -137,7 +138,8 @@ def even_chance(forecasts: tuple[Floats, Floats], sides: tuple[Floats, Floats]) 
     gap = happens - fails
     with np.errstate(all="ignore"):  # Infinite losses, and models that do not differ.
         chance = -fails / gap
-    undecided = gap == 0.0
+    # Influences of cases that models treat alike differ by rounding, which must not decide.
+    undecided = np.abs(gap) <= ROUNDING * np.abs(happens)
     if undecided.any():
         np.copyto(chance, 0.5 * (forecasts[0] + forecasts[1]), where=undecided)
     found: Floats = np.minimum(np.maximum(chance, np.minimum(*forecasts)), np.maximum(*forecasts))
