@@ -24,6 +24,7 @@ from study_tables import write_rows
 import propriety as pr
 
 POPULATION = 400_000
+ENOUGH, ENOUGH_APART = 100, 50  # Events and non-events, and cases decided differently, that should need no note.
 FEWEST_SHARE = 0.4  # A design counts alone if this share of its samples has no note; the others are pooled.
 LOWEST = 0.93
 own = pr.measures
@@ -137,7 +138,7 @@ def answer(y: np.ndarray, models: dict[str, np.ndarray], measure: Any) -> tuple[
 
 def tried(chosen: Design, true: float, generator: np.random.Generator, samples: int) -> dict[str, Any]:
     """Return coverage, notes, width and agreement of interval and test over samples of a design."""
-    values, widths, held, noted, rejected, apart, none = [], [], [], [], [], 0, 0
+    values, widths, held, noted, is_large, apart, none = [], [], [], [], [], 0, 0
     for _ in range(samples):
         y, models = sampled(chosen, generator, chosen.n)
         if y.all() or not y.any():
@@ -153,10 +154,10 @@ def tried(chosen: Design, true: float, generator: np.random.Generator, samples: 
         widths.append(high - low)
         held.append(low - 1e-12 <= true <= high + 1e-12)
         noted.append(bool(note))
+        is_large.append(min(y.sum(), len(y) - y.sum()) >= ENOUGH and decided_apart(models, chosen) >= ENOUGH_APART)
         if not np.isnan(p_value):
             excluded = low > 0.0 or high < 0.0
             apart += excluded != (p_value <= 0.05) and min(abs(low), abs(high)) > 1e-12
-            rejected.append(excluded)
     without = np.array(held, dtype=bool)[~np.array(noted, dtype=bool)]
     deviation = float(np.std(values)) if len(values) > 1 else np.nan
     return {
@@ -167,9 +168,22 @@ def tried(chosen: Design, true: float, generator: np.random.Generator, samples: 
         "coverage": float(without.mean()) if len(without) else np.nan,
         "coverage of all": float(np.mean(held)) if held else np.nan,
         "noted": float(np.mean(noted)) if noted else np.nan,
+        "large": int(np.sum(is_large)),
+        "large with a note": int(np.sum(np.array(is_large, dtype=bool) & np.array(noted, dtype=bool))),
         "width": float(np.mean(widths)) / (3.92 * deviation) if deviation > 0.0 and widths else np.nan,
         "test and interval apart": apart,
     }
+
+
+def decided_apart(models: dict[str, np.ndarray], chosen: Design) -> float:
+    """Return how many cases two models decide differently at the thresholds of the measure, or see differently."""
+    if len(models) == 1:
+        return np.inf
+    first, second = models.values()
+    edges = getattr(chosen.measure, "thresholds", None)
+    if edges is not None:
+        first, second = (np.searchsorted(np.ravel(edges), p, side="right") for p in (first, second))
+    return int(np.count_nonzero(first != second))
 
 
 def row(task: tuple[int, int, str, int, int]) -> dict[str, Any]:
@@ -225,6 +239,8 @@ def say(kind: str, rows: list[dict[str, Any]], asked: int) -> None:
     )
     count = sum(one["samples"] for one in rows)
     print(f"  noted {noted / count:.1%}, no interval {sum(one['no interval'] for one in rows) / count:.1%}")
+    large = sum(one["large"] for one in rows)
+    print(f"  with {ENOUGH} events and non-events: noted {sum(one['large with a note'] for one in rows)} of {large:,}")
     widths = np.array([one["width"] for one in rows])
     apart = sum(one["test and interval apart"] for one in rows)
     print(f"  width: median {np.nanmedian(widths):.3f}; test and interval apart: {apart}")
