@@ -209,10 +209,10 @@ def gate(row: Finding, parts: Sequence[Finding] = (), *, strict: bool = False) -
     if row.verdict in ("good", "small"):
         return "holds"
     if row.verdict == "no error found":
-        sizes = [part for part in parts if part.verdict not in (None, "not tested")] if parts else [row]
-        if margin_of(row) is None and not parts:
+        if row.against is not None and margin_of(row) is None:
             return "holds"  # Its limits lie within the margin of a difference.
-        return "holds" if all(map(is_within_gross, sizes)) else "cannot be told"
+        sizes = [part for part in parts if part.verdict not in (None, "not tested")] if parts else [row]
+        return "holds" if sizes and all(map(is_within_gross, sizes)) else "cannot be told"
     return "cannot be told"
 
 
