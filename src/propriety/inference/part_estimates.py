@@ -18,14 +18,14 @@ from propriety.calibration.decomposition import FixedForecasts, proper_binary_ru
 from propriety.calibration.smooth_calibration import smooth_calibration_of
 from propriety.calibration.squared_distance import squared_distance
 from propriety.inference.bootstrap import Drawing, in_blocks, in_canonical_order
-from propriety.inference.dependence import sums_of_units
+from propriety.inference.dependence import check_periods, span_of, sums_of_units
 from propriety.inference.dependent_calibration import dispersion_of_scores, spread_of_regression
 from propriety.inference.design_effects import design_effect
 from propriety.inference.estimates import (
-    INDEPENDENT,
     NO_SPREAD,
     ROUNDING,
     Estimate,
+    counted,
     make_estimate,
     units_of,
     without_limits,
@@ -40,6 +40,7 @@ from propriety.rules.scoring import mean_score
 from propriety.tables.cases import Cases
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.identity_cache import IdentityCache
+from propriety.tables.keys import Keys
 
 WORK = 10_000_000  # Most outcomes of weighted cases drawn for one interval.
 FEWEST_DRAWS = 20  # Enough to estimate a mean and a spread, compared with the width of the interval.
@@ -58,6 +59,8 @@ def estimate_part(
     ledger: Ledger, model: str, measure: Measure, part: Part, rule: Rule, *, level: float, drawing: Drawing
 ) -> Estimate:
     """Estimate a part of a decomposition: under the Brier score by regression, under another rule by draws."""
+    if ledger.dependence == "period":
+        return _in_time(ledger, model, measure, part, rule, level=level, drawing=drawing)
     raw = measure.value(ledger.table(model))
     units = units_of(ledger)
     if math.isinf(raw) or 1 in (ledger.table(model).n, units):
@@ -65,6 +68,22 @@ def estimate_part(
     if rule == BRIER:
         return _by_regression(ledger, model, measure, part, raw, units, level)
     return _by_draws(ledger, model, measure, part, proper_binary_rule(rule), raw, units, level, drawing)
+
+
+def _in_time(
+    ledger: Ledger, model: str, measure: Measure, part: Part, rule: Rule, *, level: float, drawing: Drawing
+) -> Estimate:
+    """Estimate a part from blocks of neighbouring periods, which are taken as clusters."""
+    cases = ledger.cases
+    if cases is None or cases.period is None:
+        return _unknown(ledger, measure, measure.value(ledger.table(model)), level)
+    check_periods(cases.period.labels, None)
+    span = span_of(len(cases.period))
+    codes = cases.period.codes // span
+    blocks = Keys(tuple(range(int(codes.max()) + 1)), codes)
+    in_blocks = Ledger.of_source(replace(cases, period=None, cluster=blocks), ledger.events)
+    found = estimate_part(in_blocks, model, measure, part, rule, level=level, drawing=drawing)
+    return replace(found, method=f"{found.method}, with blocks of {counted(span, 'period')} as clusters")
 
 
 def _by_regression(
@@ -75,9 +94,9 @@ def _by_regression(
     method = "regression of the residuals on functions of the forecast"
     if cases is not None:
         own = cases.of(model)
-        method += ", cluster-robust" if ledger.dependence == "cluster" else ", robust within periods"
+        method += ", cluster-robust"
         options["spread_of"] = lambda given: spread_of_regression(own, table, given)
-        if ledger.dependence == "period" or not _may_jump(own, table, level):
+        if not _may_jump(own, table, level):
             options["units"] = units  # No more steps than the clusters can distinguish.
     elif ledger.dependence is not None:
         return _unknown(ledger, measure, raw, level)
@@ -92,7 +111,7 @@ def _by_regression(
     told = make_estimate(ledger, measure, found.value, found.standard_error, math.inf, level, method, units=units)
     if found.standard_error == 0.0:
         return replace(told, raw=raw)
-    notes = ["" if told.note == NO_SPREAD else told.note, INDEPENDENT if ledger.dependence == "period" else ""]
+    notes = ["" if told.note == NO_SPREAD else told.note]
     notes += [JUMPS if lost.jumps or lost.unseen > MATERIAL * (lost.high - lost.low) else ""]
     note = "; ".join(filter(None, notes))
     return replace(told, low=found.low, high=found.high, standard_error=found.standard_error, raw=raw, note=note)
@@ -126,8 +145,7 @@ def _by_draws(
 ) -> Estimate:
     """Estimate a part with the error of a mean difference of losses around the bias-corrected value, at least 0."""
     table = ledger.table(model)
-    robust = {"cluster": ", cluster-robust", "period": ", robust within periods", None: ""}
-    method = f"normal{robust[ledger.dependence]}"
+    method = "normal" if ledger.dependence is None else "normal, cluster-robust"
     method += ", around the value less its bias in draws of outcomes at the recalibrated rates"
     cases = ledger.cases if ledger.dependence is not None or table.is_weighted else None
     if cases is None and (ledger.dependence is not None or table.is_weighted):
@@ -147,9 +165,8 @@ def _by_draws(
     found = make_estimate(ledger, measure, value, error, math.inf, level, method, units=units, **facts)
     if margin <= ROUNDING * raw:
         return replace(found, low=math.nan, high=math.nan, standard_error=error, note=NO_SPREAD)
-    told = ["" if found.note == NO_SPREAD else found.note, INDEPENDENT if ledger.dependence == "period" else ""]
-    low, high = max(value - margin, 0.0), value + margin
-    return replace(found, low=low, high=high, standard_error=error, note="; ".join(filter(None, told)))
+    note = "" if found.note == NO_SPREAD else found.note
+    return replace(found, low=max(value - margin, 0.0), high=value + margin, standard_error=error, note=note)
 
 
 def _error(

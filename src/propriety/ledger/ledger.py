@@ -103,6 +103,8 @@ class Ledger(HoldsTables):
         if weight is not None and not (weight > 0.0).all():
             # Cases and groups of zero weight are left out, as from the tables of an engine.
             shared["source"] = source = source.checked().where(weight > 0.0)
+        if source.weight is not None and (source.weight == 1.0).all():
+            shared["source"] = source = replace(source, weight=None, is_counted=False)  # Draws are those of cases.
         index, _ = KeyIndex.of_cases(source.keys, len(source))
         return cls(**shared, index=index, is_weighted=source.weight is not None, dropped=source.dropped)
 
