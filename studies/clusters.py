@@ -70,9 +70,8 @@ def cover(clusters: int, spread: float, kind: str, replicates: int) -> list[dict
             held = low <= truth[name] <= high
             counts[name] += held, limits[0] <= truth[name] <= limits[1], bool(note), held and not note
         if sample % 4 == 0:
-            groups = pr.slices(y, p, by=cluster % 2, cluster=cluster)
-            judged = not np.isnan(groups.p_value[0])
-            counts["groups"] += groups.p_value[0] <= 1.0 - LEVEL, np.nan, not judged, 0
+            p_value = pr.slices(y, p, by=cluster % 2, cluster=cluster).where(against="rest").p[0]
+            counts["groups"] += p_value <= 1.0 - LEVEL, np.nan, np.isnan(p_value), 0
     rows: list[dict[str, object]] = []
     for name, (held, plain, noted, unnoted) in counts.items():
         samples = len(range(0, replicates, 4)) if name == "groups" else replicates

@@ -15,6 +15,7 @@ Run: python studies/groups.py [--replicates 500]
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 from itertools import product
 
@@ -64,9 +65,10 @@ def count(units: int, design: tuple[str, str, float], replicates: int) -> list[d
         y, p, group, code = draw(units, kind, correlation, generator)
         for measure in MEASURES:
             found = pr.slices(y, p, measure, by=group, **{unit: code})
-            tested[measure] += bool(np.isfinite(found.p_value[0]))
-            rejected[measure] += bool(found.p_value[0] <= 1.0 - LEVEL)
-        held += bool(found.excess_low[0] <= 0.0 <= found.excess_high[0])
+            difference, excess = found.where(against="rest")[0], found.where(measure="excess")[0]
+            tested[measure] += math.isfinite(difference.p)
+            rejected[measure] += difference.p <= 1.0 - LEVEL
+        held += excess.low <= 0.0 <= excess.high
     shared = {"units": units, "unit": unit, "groups": kind, "correlation": correlation}
     rows: list[dict[str, object]] = [
         {**shared, "of": measure.label, "share": round(rejected[measure] / tested[measure], 4), "samples": replicates}

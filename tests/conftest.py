@@ -3,12 +3,15 @@
 import json
 import math
 import os
+import sys
 import zlib
 from collections import defaultdict
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+sys.path.insert(0, str(Path(__file__).parent))  # For `sliced`.
 
 GOLDEN = {
     case["name"]: case for case in json.loads((Path(__file__).parent / "golden" / "golden.json").read_text())["cases"]

@@ -85,7 +85,7 @@ def test_the_notebook_view_has_the_main_columns_and_no_empty_ones():
     assert ">&lt;a&gt;</td>" in scores._repr_html_()
     assert ">call</th>" not in scores._repr_html_()
     assert result.html_table({"a": [1, 2], "b": ["", None], "c": [np.nan, np.nan]}).count("<th ") == 1
-    for subject in (pr.results.Scores, pr.results.Comparison, pr.results.Slices, pr.results.Evaluation):
+    for subject in (pr.results.Scores, pr.results.Comparison, pr.results.Evaluation):
         names = {field.name for field in dataclasses.fields(subject)} | set(pr.results.Scores.main_columns)
         assert names.issuperset(subject.main_columns)
 
@@ -107,5 +107,7 @@ def test_a_result_without_rows_is_described_in_words():
 
 
 def test_numbers_in_mappings_are_rounded_in_the_repr():
-    found = pr.slices([0, 1, 1] * 40, [0.3, 0.7, 0.2] * 40, by=["a", "b"] * 60)
-    assert "overall={'forecast': 0.273333}" in repr(found)
+    found = pr.ranking_map(
+        [0, 1, 1] * 40, {"a": [0.3, 0.7, 0.2] * 40, "b": [0.4, 0.1, 0.3] * 40}, thresholds=(0.2, 0.4)
+    )
+    assert "regrets={'a': 0.275, 'b': 0.441667}" in repr(found.marked)

@@ -36,7 +36,6 @@ from propriety.inference.horizon_curve import HorizonCurve as HorizonCurve
 from propriety.inference.measure_bounds import MeasureBounds as MeasureBounds
 from propriety.inference.risk_coverage import RejectThreshold as RejectThreshold
 from propriety.inference.risk_coverage import RiskCoverageCurve as RiskCoverageCurve
-from propriety.inference.slice_table import Slices as Slices
 from propriety.inference.verdicts import Standings as Standings
 from propriety.integrations.logged_answers import LoggedAnswers as LoggedAnswers
 from propriety.ledger.moments import Moments as Moments

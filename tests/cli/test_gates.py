@@ -17,6 +17,7 @@ from propriety.cli.gate_facts import Facts, GroupNumbers, Numbers
 from propriety.cli.gate_grammar import Group, Inequality, Miscalibrated, Number, Path, Relation, parse_condition
 from propriety.cli.gates import OPERATORS, check_gates
 from propriety.errors import InputValueError
+from propriety.inference.group_rows import group_rows
 
 names = st.text('aé/_. -+1=<>"', min_size=1) | st.sampled_from(
     ["worse than", "baseline", "any group", "a worse than b"]
@@ -289,7 +290,7 @@ def test_the_numbers_of_groups_are_those_of_the_evaluation():
     conditions += ["any group/miscalibrated", "site=south/observed_expected>1.5", "site=south/brier<0"]
     results = check_gates([parse_condition(one) for one in conditions], facts)
     assert [one.failed for one in results] == [True, False, True, True, True, False]
-    rows = dict(zip(found.slices.group.tolist(), found.slices.value.tolist(), strict=True))
+    rows = {row.group: row.value.value for row in group_rows(found.slices)}
     assert results[-1].value == rows["south"]
     assert isinstance(facts.groups(), GroupNumbers)
 

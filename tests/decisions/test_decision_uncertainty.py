@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sliced import slices
 
 import propriety as pr
 from propriety.decisions.benefit_cells import wilson_limits
@@ -362,7 +363,7 @@ def test_limits_of_net_benefit_are_the_same_in_all_curves_and_possible(threshold
 def test_the_limits_of_groups_know_the_prevalence_of_each():
     y, p = np.tile([0, 0, 0, 1, 1, 0, 1, 1], 30), np.tile([0.1, 0.2, 0.3, 0.9, 0.8, 0.2, 0.9, 0.7], 30)
     site = np.tile(list("aaaabbbb"), 30)
-    found = pr.slices(y, {"m": p}, measure=pr.measures.NetBenefit(0.99), by={"site": site})
+    found = slices(y, {"m": p}, measure=pr.measures.NetBenefit(0.99), by={"site": site})
     for group, high in zip(found.group.tolist(), found.high.tolist(), strict=True):
         own = site == group
         assert high == pytest.approx(pr.estimate(y[own], p[own], pr.measures.NetBenefit(0.99)).high)

@@ -52,8 +52,8 @@ def test_an_evaluation_is_that_of_the_arrays(engine):
     assert found.to_dict() == pytest.approx(whole.to_dict(), rel=1e-11, abs=1e-14, nan_ok=True)
     np.testing.assert_allclose(found.comparison.difference, whole.comparison.difference, rtol=1e-10)
     np.testing.assert_allclose(found.slices.value, whole.slices.value, rtol=1e-11)
-    np.testing.assert_allclose(found.slices.p_value, whole.slices.p_value, rtol=1e-8)
-    assert found.slices.events.tolist() == whole.slices.events.tolist()
+    np.testing.assert_allclose(found.slices.p, whole.slices.p, rtol=1e-8)
+    assert found.slices.to_dict()["events"] == whole.slices.to_dict()["events"]
     for curve, expected in zip(found.reliability.values(), whole.reliability.values(), strict=True):
         assert curve["event"].event_rate.tolist() == expected["event"].event_rate.tolist()
 

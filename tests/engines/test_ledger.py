@@ -202,7 +202,7 @@ def test_an_evaluation_of_independent_cases_asks_for_none_of_them(frame, asked):
     found = pr.evaluate(frame, **AN_EVENT, by="site", **DRAWS)
     assert found.scores.value.shape
     assert found.comparison.n == N
-    assert found.slices.note.tolist()
+    assert found.slices.notes.tolist()
     assert len(asked) <= 3
 
 

@@ -8,6 +8,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from sliced import Sliced, slices
 
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError, ProprietyError
@@ -139,9 +140,9 @@ def test_ledgers_of_halves_give_the_numbers_of_their_cases(shared, thresholds, t
     assert str(merged.comparison) == str(whole.comparison)
     assert merged.ranking is None
     if "by" in shared:
-        assert merged.slices.group.tolist() == whole.slices.group.tolist()
+        assert merged.slices.keys["site"].tolist() == whole.slices.keys["site"].tolist()
         np.testing.assert_allclose(merged.slices.value, whole.slices.value, rtol=1e-12)
-        np.testing.assert_allclose(merged.slices.p_value, whole.slices.p_value, rtol=1e-9)
+        np.testing.assert_allclose(merged.slices.p, whole.slices.p, rtol=1e-9)
 
 
 def test_a_ledger_without_cases_says_what_it_cannot_tell(tmp_path):
@@ -272,8 +273,8 @@ def test_thresholds_that_lie_close_together_stay_apart():
 def test_groups_of_rows_are_those_of_slices(ordered):
     found = pr.evaluate(GRADE, ROWS, ordered=ordered, by={"site": SITE}, **draws())
     alone = pr.slices(GRADE, ROWS, found.problem.headline, by={"site": SITE})
-    assert found.slices.by == ("site",)
-    assert found.slices.event_rate is None
+    assert tuple(found.slices.keys) == ("site",)
+    assert not found.slices.extra
     np.testing.assert_array_equal(found.slices.value, alone.value)
     (row,) = {(row.value, row.outcome) for row in found.card.rows if row.measure.startswith("Differ from the rest")}
     assert row == (0.0, f"of {len(set(SITE))} compared")
@@ -292,7 +293,7 @@ def test_groups_are_those_of_slices_in_their_order(labels, groups):
     codes = np.arange(N) % 3
     by = labels.take(codes) if groups[0] == "low" else pd.Series(list(labels), dtype=object).take(codes)
     by = pd.Series(by).reset_index(drop=True)
-    found, alone = pr.evaluate(Y, MODELS, by=by, **draws()).slices, pr.slices(Y, MODELS, by=by)
+    found, alone = Sliced(pr.evaluate(Y, MODELS, by=by, **draws()).slices), slices(Y, MODELS, by=by)
     assert len(found.group) == 2 * 3
     np.testing.assert_array_equal(found.group, alone.group)
     np.testing.assert_array_equal(found.value, alone.value)

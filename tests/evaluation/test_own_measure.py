@@ -11,6 +11,7 @@ import duckdb
 import numpy as np
 import polars as pl
 import pytest
+from sliced import Sliced, slices
 
 import propriety as pr
 from propriety.cli.gate_facts import Facts
@@ -135,7 +136,8 @@ def test_it_compares_models(asked, alike, measure, shared):
 def test_it_is_measured_in_groups(asked, alike, measure):
     found = asked(pr.slices, measure, by="site", **DRAWS)
     alike(found, of_arrays(pr.slices, measure, "groups"), 1e-11)
-    assert found.by == ("site",)
+    assert tuple(found.keys) == ("site",)
+    found = Sliced(found)
     assert found.is_tested.all()
     assert np.isfinite(found.p_value).all()
     for model, group, value in zip(found.model, found.group, found.value, strict=True):
@@ -194,7 +196,7 @@ def test_what_cannot_be_divided_has_no_value():
     assert "division by zero" in row["note"]
     with without_pictures():
         assert "division by zero" in " ".join(page_of(found, title="A").sections[0].words)
-    assert np.isnan(pr.slices(Y, low, precision, by=SITE, **DRAWS).value).all()
+    assert np.isnan(slices(Y, low, precision, by=SITE, **DRAWS).value).all()
 
 
 def test_a_function_has_no_direction_in_the_table_of_scores_and_in_the_report():

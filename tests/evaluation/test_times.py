@@ -200,7 +200,7 @@ def test_groups_of_a_lazy_frame_in_time_are_those_of_the_arrays():
     found = pr.evaluate(lazy, ["a", "b"], outcome="y", period="t", by="g", **DRAWS)
     alone = pr.slices(Y, MODELS, by=BLOCK % 2, period=time)
     for result in (whole, found):
-        np.testing.assert_allclose(result.slices.p_value, alone.p_value, rtol=1e-9)
+        np.testing.assert_allclose(result.slices.p, alone.p, rtol=1e-9)
         np.testing.assert_allclose(result.group_calibration.p, whole.group_calibration.p, rtol=1e-9)
         assert "groups treat" not in str(result)
 

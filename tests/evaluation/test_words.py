@@ -1,10 +1,10 @@
 """An evaluation in plain words: only what was found is said, and of the right score."""
 
-import json
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from sliced import Sliced, slices
 
 import propriety as pr
 from propriety.evaluation import words
@@ -92,8 +92,8 @@ def test_groups_differ_at_the_level_of_the_evaluation(seed, score, skill):
     group = np.where(north, "north", "south")
     for level in (0.95, 0.9, 0.8, 0.7):
         result = pr.evaluate(y, forecasts, by=group, level=level, **DRAWS)
-        assert result.slices.p_adjusted == pytest.approx([score, score], abs=0.001)
-        assert result.group_skill.p_adjusted == pytest.approx([skill, skill], abs=0.001)
+        assert Sliced(result.slices).p_adjusted == pytest.approx([score, score], abs=0.001)
+        assert Sliced(result.group_skill).p_adjusted == pytest.approx([skill, skill], abs=0.001)
         told = result.card.sentences
         assert any("has less skill in" in one for one in told) == (skill <= 1 - level), level
         assert any(one.startswith("The Brier score differs in") for one in told) == (score <= 1 - level < skill), level
@@ -202,14 +202,13 @@ def test_the_note_on_few_events_is_in_the_table_the_json_and_the_report():
         "the test is approximate: the group has only 30 events",
         "too few to test: 3 events",
     ]
-    assert found.slices.note.tolist() == told
-    assert found.group_skill.note.tolist() == told
-    assert found.slices.is_tested.tolist() == [True, True, True, False]
-    assert json.loads(found.slices.to_json())["note"] == told
+    groups = Sliced(found.slices)
+    assert groups.note.tolist() == Sliced(found.group_skill).note.tolist() == told
+    assert groups.is_tested.tolist() == [True, True, True, False]
     tables = {item.title: item for item in next(group_sections(found, found.slices)).items}
     for title in ("Scores by group", "Skill by group"):
         assert tables[title].columns["note"] == [note or None for note in told]
-    alone = pr.slices(y[group == "small"], p[group == "small"], by=group[group == "small"])
+    alone = slices(y[group == "small"], p[group == "small"], by=group[group == "small"])
     assert alone.note.tolist() == [""]  # There is no rest to test it against.
 
 

@@ -8,6 +8,7 @@ import pytest
 from brute_clusters import brute_errors
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sliced import slices
 
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError
@@ -208,7 +209,7 @@ def test_a_probability_and_its_complement_are_the_same_confidence(p):
 def test_groups_and_evaluations_of_classes_have_the_measure():
     y, models = classes()
     group = np.arange(600) % 2
-    found = pr.slices(y, {"p": models["p"]}, AreaUnderRiskCoverage(), by={"half": group})
+    found = slices(y, {"p": models["p"]}, AreaUnderRiskCoverage(), by={"half": group})
     one = pr.estimate(y[group == 0], models["p"][group == 0], AreaUnderRiskCoverage())
     assert found.value[0] == pytest.approx(one.value)
     assert found.low[0] == pytest.approx(one.low)

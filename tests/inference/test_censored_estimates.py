@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from sliced import slices
 
 import propriety as pr
 from propriety.calibration.calibration_test import null_scores
@@ -165,7 +166,7 @@ def test_scores_of_a_group_keep_the_curves_of_all():
     time, status, p, _ = follow_up(n=400)
     group = np.where(np.arange(400) % 2, "b", "a")
     outcome = outcome_of(time, status)
-    found = pr.slices(outcome, p, by=group)
+    found = slices(outcome, p, by=group)
     own = group == "a"
     y, weight = outcome.only()[:2]
     expected = np.average((y[own] - p[own]) ** 2, weights=weight[own])

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sliced import slices
 
 import propriety as pr
 from propriety.inference.measures.keys import MEASURES, WITH_NUMBERS, measure_of
@@ -60,7 +61,7 @@ def test_every_door_takes_short_names():
     y, q, group = generator.random(300) < p, np.clip(p + 0.05, 0.0, 1.0), np.tile(["a", "b"], 150)
     assert pr.estimate(y, p, "auc").value == pr.estimate(y, p, pr.measures.AreaUnderRoc()).value
     assert pr.compare(y, {"p": p, "q": q}, "net_benefit_at_0.2").measure == pr.measures.NetBenefit(0.2)
-    assert pr.slices(y, p, "brier", by=group).measure == pr.measures.MeanScore()
+    assert slices(y, p, "brier", by=group).measure == pr.measures.MeanScore()
     result = pr.evaluate(y, p, measures=["accuracy", "regret_from_0.1_to_0.3"], n_resamples=40, seed=1)
     assert json.loads(result.to_json())["accuracy"] == pytest.approx(np.mean(y == (p >= 0.5)))
 
@@ -114,7 +115,7 @@ def test_a_measure_of_a_few_lines_has_limits_a_test_and_groups():
     assert found.standard_error == pytest.approx(drawn.standard_error, rel=0.05)
     pair = pr.compare(y, {"p": p, "q": q}, TJUR)
     assert pair.verdict.tolist() == ["better"]
-    assert pr.slices(y, p, TJUR, by=group).p_value.shape == (3,)
+    assert slices(y, p, TJUR, by=group).p_value.shape == (3,)
     result = pr.evaluate(y, {"p": p, "q": q}, measures=[TJUR], n_resamples=40, seed=1)
     assert result.to_dict()["p/tjur_r2"] == found.value
 

@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 from scipy.signal import lfilter
 from scipy.special import expit, ndtri
+from sliced import slices
 
 import propriety as pr
 from propriety.calibration.blocks import pool_adjacent_violators
@@ -282,7 +283,7 @@ def test_the_index_of_clusters_has_no_interval():
     assert np.isnan([found.low, found.high]).all()
     assert found.note == "the interval is only known for independent cases"
     assert np.isfinite([alone.low, alone.high]).all()
-    groups = pr.slices(Y, P, index, by=np.arange(N) % 2, cluster=np.arange(N) // 8, n_resamples=20, seed=1)
+    groups = slices(Y, P, index, by=np.arange(N) % 2, cluster=np.arange(N) // 8, n_resamples=20, seed=1)
     assert np.isnan(groups.low).all()
     assert set(groups.note.tolist()) == {found.note}
     assert found.measure == index

@@ -6,13 +6,14 @@ import math
 import numpy as np
 import pytest
 from scipy import stats
+from sliced import Sliced, slices
 
 import propriety as pr
+from propriety.inference.finding import Finding, Findings
+from propriety.inference.group_rows import group_texts, texts_of_labels
 from propriety.inference.measures.reading import read_measure
-from propriety.inference.slice_table import INFINITE, group_names, stacked_slices, texts_of_labels
-from propriety.inference.slices import slices, slices_by_key
+from propriety.inference.slices import slices_of
 from propriety.inference.verdicts import holm
-from propriety.ledger.key_index import KeyIndex
 
 
 class TestGroupsOfSeveralKeys:
@@ -23,23 +24,21 @@ class TestGroupsOfSeveralKeys:
     SITE = np.array(["a", "b", "c"])[np.arange(N) % 3]
     DAY = np.arange(N) // 120
 
-    def test_are_stacked_by_model_with_one_adjustment(self):
+    def test_are_in_one_table_by_model_with_one_adjustment(self):
         ledger = pr.condense(self.Y, {"p": self.P, "q": self.Q}, by={"site": self.SITE, "day": self.DAY})
         parts = [slices(ledger, by=name) for name in ("site", "day")]
-        found = stacked_slices(parts)
+        found = Sliced(slices_of(ledger, read_measure(pr.Brier()), by=[("site",), ("day",)], drawing=None))
         assert found.group.tolist() == ["site: a", "site: b", "site: c", "day: 0", "day: 1"] * 2
         assert found.model.tolist() == ["p"] * 5 + ["q"] * 5
         assert found.by == ("site", "day")
-        assert (found.overall, found.level, found.measure) == (parts[0].overall, 0.95, parts[0].measure)
-        for name in ("n", "events", "value", "low", "excess", "difference", "p_value", "miscalibration", "note"):
+        assert (found.overall, found.measure) == (parts[0].overall, parts[0].measure)
+        for name in ("n", "events", "value", "low", "excess", "difference", "p_value", "note"):
             one, other = (getattr(part, name) for part in parts)
             np.testing.assert_array_equal(
                 getattr(found, name), np.concatenate([one[:3], other[:2], one[3:], other[2:]]), err_msg=name
             )
         np.testing.assert_array_equal(found.p_adjusted, holm(found.p_value))
-        assert found.net_benefit is None
-        again = slices_by_key(ledger, read_measure(pr.Brier()), drawing=None)
-        np.testing.assert_array_equal(again.p_adjusted, found.p_adjusted)
+        assert not hasattr(found, "net_benefit")
 
     def test_have_numbers_of_their_own(self):
         found = slices(self.Y, {"p": self.P, "q": self.Q}, by=self.SITE, thresholds=0.3, level=0.9, smallest=80)
@@ -66,21 +65,16 @@ class TestGroupsOfSeveralKeys:
             one, other = (p - y) ** 2, (q - rest) ** 2
             assert found.difference[row] == pytest.approx(one.mean() - other.mean())
             assert found.p_value[row] >= stats.ttest_ind(one, other, equal_var=False).pvalue - 1e-12
-            assert found.miscalibration[row] == pytest.approx(pr.decompose(y, p).miscalibration)
         assert found.overall == pytest.approx(
             {"p": np.mean((self.P - self.Y) ** 2), "q": np.mean((self.Q - self.Y) ** 2)}
         )
-        assert (found.by, found.thresholds, found.level, found.units, found.dropped) == (found.by, 0.3, 0.9, None, 0)
+        assert (found.by, set(found.units), found.dropped) == (("group",), {None}, 0)
+        assert set(found.found.level) == {0.9}
         small = slices(self.Y, self.P, by=self.SITE, thresholds=0.3, smallest=81)
         assert small.note.tolist() == ["too few to test: 80 cases"] * 3
         for name in ("low", "high", "excess_low", "net_benefit_high", "p_value"):
             assert np.isnan(getattr(small, name)).all()
         assert np.isfinite(small.net_benefit).all()
-
-    def test_of_one_key_are_its_groups(self):
-        ledger = pr.condense(self.Y, self.P, by={"site": self.SITE})
-        found = slices_by_key(ledger, read_measure(pr.Brier()), drawing=None)
-        assert found.group.tolist() == ["a", "b", "c"]
 
     def test_may_be_tested_or_too_small(self):
         by = np.where(np.arange(self.N) < 20, "tiny", self.SITE)
@@ -90,15 +84,18 @@ class TestGroupsOfSeveralKeys:
         own = by[120]
         assert found.group.tolist() == ["a", "b", "c", "tiny"]
         assert found.is_too_small.tolist() == [False, False, False, True]
-        assert found.note.tolist()[found.group.tolist().index(own)] == INFINITE
+        assert found.note.tolist()[found.group.tolist().index(own)] == "the value is infinite"
         assert not found.is_tested[found.group.tolist().index(own)]
         assert slices(self.Y, self.P, by=self.SITE).is_tested.all()
 
     def test_have_labels_in_words(self):
         assert texts_of_labels([1, "1", 2, 1]) == ["1", "'1'", "2", "1"]
         assert texts_of_labels(["a", "b", "a"]) == ["a", "b", "a"]
-        index = KeyIndex(("k", "l"), ((1, "1"), ("x", "y")), np.array([[0, 0], [0, 1], [1, 0]]))
-        assert group_names(index).tolist() == ["1, x", "1, y", "'1', x"]
+        rows = [
+            Finding(measure=read_measure("brier"), model="m", keys={"k": k, "l": other})
+            for k, other in ((1, "x"), (1, "y"), ("1", "x"))
+        ]
+        assert group_texts(Findings.of(rows)) == ["1, x", "1, y", "'1', x"]
 
 
 def test_labels_that_cannot_be_read_are_written_in_code():

@@ -1,18 +1,20 @@
 """Groups: each by itself, against the rest, and not judged where there are too few."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
 from scipy.special import expit, logit
+from sliced import slices
 
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError
 from propriety.inference.estimation import estimate
 from propriety.inference.measures.of_means import NetBenefit
-from propriety.inference.slices import slices
+from propriety.inference.verdict import with_verdict
 from propriety.inference.verdicts import holm
 from propriety.ledger import moments
 
@@ -45,9 +47,6 @@ def test_each_group_has_the_intervals_it_would_have_by_itself(sampling):
             alone = estimate(Y[own], P[own], of, **options)
             np.testing.assert_allclose([row[name] for name in names], [alone.value, alone.low, alone.high], rtol=1e-10)
         weight = options.get("sample_weight")
-        assert row["miscalibration"] == pytest.approx(
-            pr.decompose(Y[own], P[own], rule=pr.Log(), sample_weight=weight).miscalibration, rel=1e-10
-        )
         assert row["event_rate"] == pytest.approx(np.average(Y[own], weights=weight))
         assert (row["n"], row["events"], row["note"]) == (own.sum(), Y[own].sum(), "")
 
@@ -85,7 +84,7 @@ def test_clusters_that_reach_across_groups(weight):
     error = math.sqrt(60 / 59 * (sums**2).sum())
     # Clusters are of about equal size, so that errors and degrees of freedom are close to the usual ones.
     assert found.p_value[1] == pytest.approx(2 * stats.t(59).sf(abs(found.difference[1]) / error), rel=0.02)
-    assert found.units == 60
+    assert found.units.tolist() == [60, 60, 60, len(np.unique(CLUSTER[SITE == "tiny"]))]
 
 
 def test_groups_of_very_unequal_clusters_are_not_judged():
@@ -109,7 +108,7 @@ def test_too_few_are_said_to_be_and_not_judged():
     row = rows(found)[3]
     assert row["note"] == f"too few to test: {(SITE == 'tiny').sum()} cases"
     assert row["value"] == pytest.approx(((P - Y) ** 2)[SITE == "tiny"].mean())
-    unknown = ("low", "high", "excess_low", "net_benefit_high", "miscalibration", "p_value", "p_adjusted")
+    unknown = ("low", "high", "excess_low", "net_benefit_high", "p_value", "p_adjusted")
     assert np.isnan([row[name] for name in unknown]).all()
     assert found.is_tested.tolist() == [True, True, True, False]
 
@@ -181,7 +180,7 @@ def test_a_rest_of_few_cases_is_not_tested(sampling, few):
         assert found.note[1].startswith("too few to test: ")
         assert np.isfinite([found.low[0], found.high[0]]).all()
         assert (found.is_tested.tolist(), found.is_too_small.tolist()) == ([False, False], [False, True])
-    texts = [one.get_text() for one in found.plot().texts]
+    texts = [one.get_text() for one in found.found.plot().texts]
     assert {found.note[0], "too few to test"} <= set(texts)
 
 
@@ -268,6 +267,21 @@ def test_indices_of_groups_are_compared_with_the_forecasts():
         slices(Y, pd.Series(P, index=np.arange(N)[::-1]), by=pd.Series(SITE))
 
 
+def test_verdicts_follow_from_the_rows():
+    for measure, shown in (("brier", "bad"), ("observed_expected", "bad"), ("auc", "bad")):
+        p = np.where(SITE == "c", 1.0 - P, P)
+        found = pr.slices(Y, p, measure, by={"site": SITE}, thresholds=0.3)
+        differences = found.where(measure=measure, against="rest")
+        assert differences.where(keys={"site": "c"}).verdict.tolist() == [shown]
+        assert differences.where(keys={"site": "tiny"}).verdict.tolist() == ["not tested"]
+        for row in found:
+            assert with_verdict(replace(row, verdict=None)).verdict == row.verdict
+            if row.against == "rest" and row.has_limits:
+                assert (row.p <= 0.05) == (not row.low <= 0.0 <= row.high)
+    others = differences.where(keys={"site": "a"})
+    assert others.verdict.tolist() == ["good"]
+
+
 def test_one_group_has_no_rest():
     found = slices(Y, P, by=np.zeros(N))
     assert np.isnan([found.difference[0], found.p_value[0]]).all()
@@ -279,19 +293,16 @@ def test_a_group_without_weight_is_not_there():
     assert found.group.tolist() == ["a", "c", "tiny"]
 
 
-def test_miscalibration_needs_a_proper_rule():
-    assert np.isnan(slices(Y, P, pr.ShiftedBrier(0.2, weighted=False), by=SITE).miscalibration).all()
-
-
 def test_missing_values_and_views():
     found = slices([None, *Y], [0.3, *P], by=["new", *SITE], missing="drop")
     assert found.dropped == 1
     assert "new" not in found.group
-    frame = found.to_frame(backend="pandas")
-    assert "net_benefit" not in frame
-    assert list(frame)[:4] == ["model", "group", "n", "events"]
-    assert "net_benefit_low" in slices(Y, P, by=SITE, thresholds=0.2).to_frame(backend="polars").columns
-    assert found.to_dict()["overall"] == {"forecast": pytest.approx(pr.brier_score(Y, P))}
+    frame = found.found.to_frame(backend="pandas")
+    assert set(frame["measure"]) == {"brier", "excess"}
+    assert list(frame)[:4] == ["model", "measure", "group", "statistic"]
+    with_benefit = slices(Y, P, by=SITE, thresholds=0.2).found.to_frame(backend="polars")
+    assert with_benefit["measure"].unique().sort().to_list() == ["brier", "excess", "net_benefit_at_0.2"]
+    assert found.overall == {"forecast": pytest.approx(pr.brier_score(Y, P))}
 
 
 def test_what_is_refused():
@@ -320,7 +331,6 @@ def test_groups_have_the_mean_net_benefit_of_a_range():
         own = group == SITE
         expected = pr.bounded_net_benefit(Y[own], P[own], thresholds=(0.1, 0.4))
         assert found.net_benefit[row] == pytest.approx(expected, rel=1e-9)
-    assert found.thresholds == (0.1, 0.4)
 
 
 def test_groups_selected_by_their_events_are_adjusted_for_all_groups():
@@ -328,7 +338,7 @@ def test_groups_selected_by_their_events_are_adjusted_for_all_groups():
     alarms = 0
     for _ in range(10):
         y = (rng.random(50_000) < 0.03).astype(int)
-        found = pr.slices(y, 0.03 + rng.normal(0.0, 1e-4, 50_000), by=np.repeat(np.arange(500), 100))
+        found = slices(y, 0.03 + rng.normal(0.0, 1e-4, 50_000), by=np.repeat(np.arange(500), 100))
         tested = np.isfinite(found.p_value)
         if not tested.any():
             continue
@@ -344,7 +354,7 @@ def test_groups_that_are_too_small_do_not_count():
     rng = np.random.default_rng(42)
     groups = np.repeat(np.arange(22), [300, 300] + [10] * 20)
     y, p = rng.integers(0, 2, len(groups)), rng.random(len(groups))
-    found = pr.slices(y, p, by=groups)
+    found = slices(y, p, by=groups)
     tested = np.isfinite(found.p_value)
     assert tested.tolist() == [True, True] + [False] * 20
     assert found.p_adjusted[tested].min() == pytest.approx(min(2.0 * found.p_value[tested].min(), 1.0))
@@ -354,9 +364,9 @@ def test_a_group_whose_weight_is_that_of_one_case_is_not_tested():
     rng = np.random.default_rng(43)
     y, p, weight = rng.integers(0, 2, 1000), rng.random(1000), np.ones(1000)
     weight[0] = 100.0
-    found = pr.slices(y, p, by=np.repeat(np.arange(5), 200), sample_weight=weight)
+    found = slices(y, p, by=np.repeat(np.arange(5), 200), sample_weight=weight)
     assert found.note[0] == "too few to test: 200 cases that are worth 9 of equal weight"
     assert np.isnan([found.low[0], found.p_value[0]]).all()
     assert np.isfinite(found.p_value[1:]).all()
-    even = pr.slices(y, p, by=np.repeat(np.arange(5), 200), sample_weight=np.full(1000, 0.001))
+    even = slices(y, p, by=np.repeat(np.arange(5), 200), sample_weight=np.full(1000, 0.001))
     assert np.isfinite(even.p_value).all()

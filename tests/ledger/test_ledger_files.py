@@ -15,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
+from sliced import slices
 
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError
@@ -159,7 +160,7 @@ def test_ordered_categories_keep_their_order(tmp_path):
         found = pr.Ledger.from_parquet(tmp_path / "l")
         assert found.keys["grade"] == tuple(grades[: 2 + 2 * (day > 0)])
     assert found.moments(pr.Brier()).over("grade").index.column("grade") == grades
-    assert pr.slices(found, by="grade", smallest=1).group.tolist() == grades
+    assert slices(found, by="grade", smallest=1).group.tolist() == grades
     part(0, ["mid", "low"]).to_parquet(tmp_path / "whole")
     assert pr.Ledger.from_parquet(tmp_path / "whole").keys["grade"] == ("low", "mid")
 

@@ -8,14 +8,13 @@ from matplotlib import pyplot as plt
 from scipy.special import expit, logit
 
 import propriety as pr
-import propriety.plots.slices
 from propriety.errors import InputValueError
+from propriety.inference.finding_words import note_words
+from propriety.inference.group_rows import group_rows
 from propriety.inference.slices import slices
 from propriety.plots.drawing import COLORS
 
 mpl.use("agg")
-
-assert propriety.plots.slices  # It registers its drawer.
 
 RNG = np.random.default_rng(4)
 P = RNG.beta(1, 2, 1200)
@@ -30,12 +29,13 @@ def labelled(ax, label):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("show", ["value", "excess", "net_benefit"])
+@pytest.mark.parametrize("show", ["brier", "excess", "net_benefit_at_0.3"])
 def test_points_and_intervals_are_those_of_the_slices(show):
     ax = ONE.plot(show=show)
     points = labelled(ax, "_estimate")
-    np.testing.assert_array_equal([point.get_xdata()[0] for point in points], getattr(ONE, show))
-    low, high = (getattr(ONE, end if show == "value" else f"{show}_{end}") for end in ("low", "high"))
+    rows = [row.value for row in group_rows(ONE, show)]
+    np.testing.assert_array_equal([point.get_xdata()[0] for point in points], [row.value for row in rows])
+    low, high = ([getattr(row, end) for row in rows] for end in ("low", "high"))
     drawn = np.array([line.get_xdata() for line in labelled(ax, "_interval")])
     np.testing.assert_array_equal(drawn, np.column_stack([low, high])[:3])
 
@@ -44,7 +44,7 @@ def test_rows_are_named_and_sized_from_the_top():
     ax = ONE.plot(label="a title")
     assert [tick.get_text() for tick in ax.get_yticklabels()] == ["Bergen", "Graz", "Lyon", "tiny"]
     assert ax.get_ylim()[0] > ax.get_ylim()[1]
-    assert {f"{n:,}" for n in ONE.n} <= set(texts(ax))
+    assert {f"{row.value.n:,}" for row in group_rows(ONE)} <= set(texts(ax))
     assert ax.get_xlabel() == "Brier score (lower is better)"
     assert ax.get_title(loc="left") == "a title"
     assert any(text.startswith("all cases 0.") for text in texts(ax))
@@ -63,9 +63,8 @@ def test_the_groups_of_classes_have_their_values():
     rows = RNG.dirichlet([1, 2, 1], 400)
     grade = np.array([RNG.choice(3, p=row) for row in rows])
     found = slices(grade, rows, by=SITE[:400])
-    np.testing.assert_array_equal([point.get_xdata()[0] for point in labelled(found.plot(), "_estimate")], found.value)
-    with pytest.raises(InputValueError, match='with classes, only "value" is available'):
-        found.plot(show="excess")
+    drawn = [point.get_xdata()[0] for point in labelled(found.plot(), "_estimate")]
+    np.testing.assert_array_equal(drawn, [row.value.value for row in group_rows(found)])
 
 
 def test_small_groups_are_grey_and_say_so():
@@ -78,8 +77,9 @@ def test_small_groups_are_grey_and_say_so():
 
 
 def test_differences_beyond_noise_are_told_on_the_score_alone():
-    assert ONE.p_adjusted[2] < 0.05
-    assert texts(ONE.plot()).count("differs from the rest") == (ONE.p_adjusted <= 0.05).sum()
+    p_adjusted = ONE.where(against="rest").p_adjusted
+    assert p_adjusted[2] < 0.05
+    assert texts(ONE.plot()).count("differs from the rest") == (p_adjusted <= 0.05).sum()
     assert "differs from the rest" not in texts(ONE.plot(show="excess"))
 
 
@@ -91,7 +91,7 @@ def test_models_have_their_own_line_and_marker():
     assert points[0].get_ydata()[0] < points[4].get_ydata()[0] < points[1].get_ydata()[0]
     for name, color in zip(("plain", "steep"), COLORS, strict=False):
         (line,) = labelled(ax, f"_all, {name}")
-        assert line.get_xdata()[0] == TWO.overall[name]
+        assert line.get_xdata()[0] == TWO.where(model=name, keys={}).value[0]
         assert line.get_color() == color
 
 
@@ -111,9 +111,9 @@ def test_infinite_scores_leave_their_row_empty():
     assert "the value is infinite" in texts(ax)
 
 
-@pytest.mark.parametrize(("found", "show"), [(ONE, "mcb"), (TWO, "net_benefit")], ids=["unknown", "no threshold"])
+@pytest.mark.parametrize(("found", "show"), [(ONE, "mcb"), (TWO, "net_benefit_at_0.3")])
 def test_what_there_is_not_to_show(found, show):
-    with pytest.raises(InputValueError, match='show must be "value", "excess" or "net_benefit"; got'):
+    with pytest.raises(InputValueError, match='show must be one of "brier"'):
         found.plot(show=show)
 
 
@@ -131,7 +131,7 @@ def test_long_notes_are_not_written_beside_the_rows():
     rng = np.random.default_rng(1)
     p, cluster, group = rng.beta(2, 3, 900), rng.integers(0, 40, 900), rng.integers(0, 2, 900)
     found = pr.slices(rng.random(900) < p, p, pr.measures.Miscalibration(), by=group, cluster=cluster)
-    assert all(len(note) > 60 for note in found.note)
+    assert all(len(note_words(row.notes[0])) > 60 for row in group_rows(found))
     texts = [text.get_text() for text in found.plot().texts]
     assert texts.count("not tested") == 2
     assert not any(len(text) > 45 for text in texts)

@@ -1,7 +1,9 @@
 """The numbers that the call beside a figure or a table gives: lines of numbers that belong together, by model."""
 
 import numpy as np
+from sliced import Sliced
 
+from propriety.inference.finding import Findings
 from propriety.report.abstention import COVERAGES
 from propriety.report.cells import Estimate
 from propriety.report.decision_items import _precision_at, _recall_at
@@ -54,6 +56,8 @@ def lines_of(answer, title, x):
         return {None: np.array(READERS[title](answer, x), dtype=float)}
     if title == "Parts of the score by cut point":
         return {model: lines_of(parts, "", x)[None] for model, parts in answer.items()}
+    if isinstance(answer, Findings) and (answer.against == "rest").any():
+        answer = Sliced(answer)
     columns = answer if isinstance(answer, dict) else answer.columns()
     columns = {name: np.asarray(column) for name, column in columns.items()}
     lines = np.column_stack([column.astype(float) for column in columns.values() if column.dtype.kind in "iuf"])

@@ -11,6 +11,7 @@ from given_numbers import has_line_with, lines_about, lines_of, numbers_in
 
 import propriety as pr
 from propriety.evaluation.calls import Calls, written
+from propriety.inference.group_rows import group_rows
 from propriety.inference.measures.of_means import NetBenefit
 from propriety.recalibration.result import formula_of
 from propriety.report import texts
@@ -172,11 +173,9 @@ def assert_is_in_the_evaluation(cell, name, row, result):
         assert any(numbers_in(cell) == pytest.approx([one], rel=1e-12) for one in wanted), (key, row)
         return
     elif name == "events":
-        slices, group = result.slices, next(value for key, value in row.items() if key != "model")
-        ends = [label.removeprefix(f"{key}: ") for label in slices.group.tolist() for key in slices.by]
-        ends = np.reshape(ends, (len(slices.group), -1))
-        (place,) = np.flatnonzero((slices.model == row["model"]) & (ends == group).any(axis=1))
-        wanted = [slices.events[place]]
+        group = next(value for key, value in row.items() if key != "model")
+        of_keys = [one for key in result.slices.keys for one in group_rows(result.slices, key=key)]
+        (wanted,) = [[one.value.events] for one in of_keys if (one.model, one.group) == (row["model"], group)]
     else:
         key = {"observed/expected": "observed_expected", "slope": "calibration_slope"}.get(name, name)
         (found,) = result.calibration.where(model=row["model"], measure=key, statistic="top label")

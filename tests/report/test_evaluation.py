@@ -7,6 +7,7 @@ import re
 
 import numpy as np
 import pytest
+from sliced import Sliced
 
 import propriety as pr
 from propriety.number_words import percent
@@ -143,7 +144,7 @@ def test_no_p_value_is_zero():
     assert behind == wrong.comparison.p_adjusted.tolist()
     assert [cell.text for cell in cells_of(behind)[1]] == ["< 0.0001"]
     groups = item_named("Scores by group", wrong).columns["adjusted p-value"]
-    assert groups == wrong.slices.p_adjusted.tolist()
+    assert groups == Sliced(wrong.slices).p_adjusted.tolist()
     assert [cell.text for cell in cells_of([PValue(1e-4), PValue(np.nan)])[1]] == ["0.0001", "\N{EN DASH}"]
 
 
@@ -197,15 +198,15 @@ def test_groups_of_classes_have_no_event_rate(kind):
     result = evaluated(kind)
     columns = item_named("Scores by site", result).columns
     assert list(columns) == ["model", "site", "cases", result.problem.headline.label, "adjusted p-value"]
-    assert [one.value for one in columns[result.problem.headline.label]] == result.slices.value.tolist()
+    assert [one.value for one in columns[result.problem.headline.label]] == Sliced(result.slices).value.tolist()
 
 
 @pytest.mark.parametrize("key", ["model", "cases", "note", "Brier score"])
 def test_a_key_may_be_called_as_another_column_is(key):
     result = pr.evaluate(Y, MODELS, by={key: SITE}, seed=1, n_resamples=20)
     columns = item_named(f"Scores by {key}", result).columns
-    assert columns["group"] == result.slices.group.tolist()
-    assert columns["model"] == result.slices.model.tolist()
+    assert columns["group"] == Sliced(result.slices).group.tolist()
+    assert columns["model"] == Sliced(result.slices).model.tolist()
 
 
 def test_labels_that_are_taken_have_their_key_beside_them():

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 import propriety as pr
+from propriety.inference.group_rows import group_rows
 
 STORED = Path(__file__).with_name("recorded_numbers.json")
 N, DRAWS, SEED = 400, 99, 11
@@ -95,6 +96,14 @@ def numbers_of(result: Any) -> dict[str, list[float | None]]:
     return {name: [_short(entry) for entry in columns[name]] for name in names if name in columns}
 
 
+def numbers_of_groups(found: Any) -> dict[str, list[float | None]]:
+    """Return the numbers of the groups and of their differences from the rest, rounded."""
+    rows = group_rows(found)
+    own = {name: [_short(getattr(row.value, name)) for row in rows] for name in ("value", "low", "high")}
+    tests = {"difference": "value", "p_value": "p", "p_adjusted": "p_adjusted"}
+    return own | {name: [_short(getattr(row.rest, column)) for row in rows] for name, column in tests.items()}
+
+
 def _short(value: Any) -> float | None:
     if value is None or math.isnan(value):
         return None
@@ -118,7 +127,7 @@ def asked(key: str, noise: str) -> dict[str, Any]:
         except pr.errors.ProprietyError as error:
             found[door] = {"refused": type(error).__name__}
             continue
-        found[door] = numbers_of(result)
+        found[door] = numbers_of_groups(result) if door == "slices" else numbers_of(result)
         if door == "compare":
             found["standings"] = numbers_of(result.standings)
     return found

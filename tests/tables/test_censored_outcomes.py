@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sliced import slices
 
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError, MissingValuesError
@@ -104,7 +105,7 @@ def test_a_test_shows_that_censoring_depends_on_the_forecast():
     assert "depends on the forecasts" in pr.compare(outcome, {"a": p, "b": p**2}).note
     said = pr.check_calibration(outcome, p, seed=1)[0].note("censoring").parts["said"]
     assert said.count("depends on the forecasts") == 1
-    groups = pr.slices(outcome, p, by=place % 2)
+    groups = slices(outcome, p, by=place % 2)
     assert all("depends on the forecasts" in one for one in groups.note[np.isfinite(groups.p_value)])
     assert "depends" not in pr.estimate(pr.censored(time, place % 3 == 0, horizons=1.15, forecast=p), p).note
     assert outcome.dependence((place * 0.7548776662466927) % 1.0) > 0.05

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sliced import slices
 
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError, MissingValuesError
@@ -101,8 +102,8 @@ def test_partially_ordered_keys_are_one_group_each():
     sets = [frozenset([one % 8, one * 3 % 5]) for one in range(200)]
     assert set(keys_of(sets).labels) == set(sets)
     assert as_given(keys_of(sets)) == sets
-    found = pr.slices(Y, {"p": P}, by=sets, smallest=1)
-    assert sorted(map(str, found.columns()["group"])) == sorted(map(str, set(sets)))
+    found = slices(Y, {"p": P}, by=sets, smallest=1)
+    assert sorted(found.group) == sorted(map(str, set(sets)))
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from sliced import slices
 
 import propriety as pr
 from propriety.tables.labels import ZonedTime, plain_labels
@@ -86,7 +87,7 @@ def test_they_are_stored_and_added(tmp_path):
 
 
 def test_tables_of_groups_have_them():
-    groups = pr.slices(Y, P, by=LOCAL, smallest=1).columns()["group"]
+    groups = slices(Y, P, by=LOCAL, smallest=1).group
     assert groups.tolist() == [str(time) for time in LOCAL]
     assert len(set(groups.tolist())) == 48
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path as File
@@ -18,8 +18,8 @@ from propriety.evaluation.evaluation import Evaluation
 from propriety.evaluation.group_calibration import group_table
 from propriety.evaluation.words import verdict_of
 from propriety.inference.comparison import Comparison
-from propriety.inference.finding import Verdict
-from propriety.result import Result
+from propriety.inference.finding import Finding, Verdict
+from propriety.inference.group_rows import group_rows
 from propriety.storage.files import checked_version
 
 BOUNDED = "bounded_"  # Scores that depend on thresholds which their names do not tell.
@@ -27,8 +27,8 @@ GAIN = "recalibration_gain"  # In the headline score, which depends on threshold
 
 INFINITIES = ("Infinity", "-Infinity")  # As `machine.written` writes them.
 LIMITS = ("", "_low", "_high")
-MEANS = tuple(f"{name}{suffix}" for name in ("excess", "net_benefit") for suffix in LIMITS)
-SAME = ("n", "events", "event_rate", "difference", "p_adjusted", *MEANS)  # Columns of `Slices`.
+BESIDE = ("excess", "net_benefit")  # Names of what stands beside the headline measure of groups.
+RATIOS = tuple(f"observed_expected{limit}" for limit in LIMITS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,38 +179,35 @@ def _verdict(evaluation: Evaluation, model: str, group: str | None) -> Verdict:
 
 
 def _groups(evaluation: Evaluation) -> GroupNumbers | None:
-    if evaluation.slices is None:
+    slices = evaluation.slices
+    if slices is None:
         return None
-    slices, rows = evaluation.slices, {}
-    names = {name: name for name in SAME}
-    limits = zip(LIMITS, ("value", "low", "high"), strict=True)
-    names |= {f"{slices.measure.key}{suffix}": name for suffix, name in limits}
-    ratios = {name: name for name in (f"observed_expected{suffix}" for suffix in LIMITS)}
-    tested: dict[tuple[str, str], dict[str, float]] = {}
-    unknown = dict.fromkeys(ratios if evaluation.kind == "binary" else [], math.nan)
-    if evaluation.kind != "ordinal":  # Groups that are too small are not tested.
-        unknown["miscalibrated"] = math.nan
+    rows: dict[tuple[str, str], dict[str, float]] = {}
+    for row in group_rows(slices):
+        own: dict[str, float] = {"n": row.value.n} | _with_limits(slices.measure[0].key, row.value)
+        if evaluation.kind == "binary":
+            own |= {"events": float(row.value.events or 0), "event_rate": float(row.value.extra["event_rate"])}
+            own |= dict.fromkeys(RATIOS, math.nan)
+        if evaluation.kind != "ordinal":  # Groups that are too small are not tested.
+            own["miscalibrated"] = math.nan
+        rest = row.rest
+        own |= {"difference": math.nan if rest is None else rest.value}
+        own |= {"p_adjusted": math.nan if rest is None else rest.p_adjusted}
+        rows[row.model, row.group] = own
+    for name, measure in zip(BESIDE, dict.fromkeys(slices.measure[slices.measure != slices.measure[0]]), strict=False):
+        for row in group_rows(slices, measure.key):
+            rows[row.model, row.group] |= _with_limits(name, row.value)
     if (calibration := group_table(evaluation)) is not None:
-        said = calibration.miscalibrated.tolist()
-        for (at, numbers), miscalibrated in zip(_rows(calibration, ratios), said, strict=True):
-            tested[at] = numbers | {"miscalibrated": miscalibrated}
-        unknown |= dict.fromkeys([*next(iter(tested.values()), {}), "miscalibrated"], math.nan)
-    for at, numbers in _rows(slices, names):
-        rows[at] = numbers | unknown | tested.get(at, {})
-    return GroupNumbers(slices.by, rows)
+        columns = [getattr(calibration, name).tolist() for name in (*RATIOS, "miscalibrated")]
+        for numbers_of_group in rows.values():
+            numbers_of_group.update(dict.fromkeys(RATIOS, math.nan))
+        for model, group, *numbers in zip(calibration.model, calibration.group, *columns, strict=True):
+            rows[model, group] |= dict(zip((*RATIOS, "miscalibrated"), numbers, strict=True))
+    return GroupNumbers(tuple(slices.keys), rows)
 
 
-def _rows(result: Any, names: Mapping[str, str]) -> list[tuple[tuple[str, str], dict[str, float]]]:
-    """Return the numbers of each row of a result by model and group."""
-    columns = {metric: _column(result, name) for metric, name in names.items()}
-    known = {metric: column for metric, column in columns.items() if column is not None}
-    places = zip(result.model.tolist(), result.group.tolist(), strict=True)
-    return [(at, {metric: float(column[row]) for metric, column in known.items()}) for row, at in enumerate(places)]
-
-
-def _column(result: Result, name: str) -> Sequence[float] | None:
-    column = getattr(result, name)
-    return None if column is None else column.tolist()
+def _with_limits(name: str, row: Finding) -> dict[str, float]:
+    return {f"{name}{limit}": number for limit, number in zip(LIMITS, (row.value, row.low, row.high), strict=True)}
 
 
 def _spaced(text: str) -> str:

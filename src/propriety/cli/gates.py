@@ -327,7 +327,7 @@ def _key(side: Path | Number, model: str | None, facts: Facts) -> str:
 
 
 def _group_text(path: Path, group: Group, facts: Facts) -> str:
-    """Return the text of a group of one key, as in `Slices`."""
+    """Return the text of a group of one key, as `group_rows` writes it."""
     return _group_numbers(path, facts).text(group.key or "", group.label)
 
 

@@ -100,7 +100,7 @@ def _across(evidence: Evidence, lines: Mapping[tuple[str, str], Sequence[Cell]])
 def _down(evidence: Evidence, lines: Mapping[tuple[str, str], Sequence[Cell]]) -> Iterator[Table]:
     """Yield the tables with models down and measures across: of all cases, and of the groups."""
     slices = evidence.evaluation.slices
-    about_groups = "" if slices is None else question_of_groups(evidence.evaluation, slices)
+    about_groups = "" if slices is None else question_of_groups(slices)
     columns: dict[bool, dict[str, Sequence[Cell]]] = {False: {}, True: {}}
     for (question, _), cells in lines.items():
         short, of_groups = cells[0].row.short, question == about_groups

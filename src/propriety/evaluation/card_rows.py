@@ -15,6 +15,7 @@ from propriety.evaluation.words import calibration_row, verdict_of
 from propriety.inference.comparison_words import merit_in_words
 from propriety.inference.estimates import Estimate
 from propriety.inference.group_findings import TOP_LABEL
+from propriety.inference.group_rows import REST, group_texts
 from propriety.inference.measures.line import CalibrationSlope
 from propriety.inference.measures.measure import Measure
 from propriety.inference.measures.of_means import MeanScore, NetBenefit, Skill
@@ -28,7 +29,7 @@ from propriety.rules.families import BRIER
 if TYPE_CHECKING:
     from propriety.evaluation.class_table import EvaluatedClasses
     from propriety.evaluation.evaluation import Evaluation
-    from propriety.inference.slice_table import Slices
+    from propriety.inference.finding import Findings
 
 DECISIONS, FORECASTS, ALONE = "Better decisions?", "Better forecasts?", "Better than no model?"
 PROBABILITIES, ORDER, ASKED = "Right probabilities?", "Right order?", "Also asked for"
@@ -218,44 +219,45 @@ def _cut(label: object) -> str:
     return text if len(text) <= LONGEST_LABEL else f"{text[: LONGEST_LABEL - 1]}…"
 
 
-def question_of_groups(evaluation: Evaluation, slices: Slices) -> str:
+def question_of_groups(slices: Findings) -> str:
     """Return the question about the groups, with their number and the keys that form them."""
-    groups = len(slices.group) // len(evaluation.models)
-    keys = _cut(", ".join(map(str, slices.by)))
+    groups = len(dict.fromkeys(filter(None, group_texts(slices))))
+    keys = _cut(", ".join(map(str, slices.keys)))
     named = "" if keys in ("", "group") else f" ({keys})"
     which = "every group" if groups == 1 else "both groups" if groups == 2 else f"all {groups:,} groups"
     return f"Alike in {which}{named}?"
 
 
-def _group_rows(evaluation: Evaluation, slices: Slices) -> Iterator[Row]:
+def _group_rows(evaluation: Evaluation, slices: Findings) -> Iterator[Row]:
     """Yield what was found about the groups: how many depart, not each of them."""
-    question = question_of_groups(evaluation, slices)
-    groups = len(slices.group) // len(evaluation.models)
+    question = question_of_groups(slices)
     found = group_table(evaluation)
     if found is not None:
-        yield from _group_calibration_rows(evaluation, found, slices, question, groups)
+        yield from _group_calibration_rows(evaluation, found, slices, question)
     alpha = 1.0 - evaluation.level
     skill = evaluation.group_skill
     # Another event rate changes a score by itself, but not the skill.
-    compared = slices if skill is None else skill
+    compared = (slices if skill is None else skill).where(against=REST)
     name = "skill" if skill is not None else "cost" if evaluation.thresholds is not None else "score"
     if np.isfinite(compared.p_adjusted).any():
         for model in evaluation.models:
-            own = compared.model == model
+            p_adjusted = compared.p_adjusted[compared.model == model]
             yield Row(
                 question=question,
                 measure=f"Differ from the rest in {name}",
                 short=f"{name} differs",
                 model=model,
-                value=float(np.count_nonzero(compared.p_adjusted[own] <= alpha)),
+                value=float(np.count_nonzero(p_adjusted <= alpha)),
                 unit="count",
-                outcome=f"of {np.count_nonzero(np.isfinite(compared.p_adjusted[own])):,} compared",
+                outcome=f"of {np.count_nonzero(np.isfinite(p_adjusted)):,} compared",
             )
 
 
 def _group_calibration_rows(
-    evaluation: Evaluation, found: GroupTable, slices: Slices, question: str, groups: int
+    evaluation: Evaluation, found: GroupTable, slices: Findings, question: str
 ) -> Iterator[Row]:
+    cases = dict(zip(group_texts(slices), slices.n.astype(np.int64).tolist(), strict=True))
+    groups = len(cases) - ("" in cases)
     top = "" if evaluation.kind == "binary" else " of most likely"
     counts: Mapping[str, NDArray[np.bool_]] = {
         "Miscalibrated, tested alone": found.verdict == "bad",
@@ -274,7 +276,7 @@ def _group_calibration_rows(
             unit="ratio",
         )
     for label, chosen in counts.items():
-        if label.startswith("Too few") and not chosen.any() and len(found.group) == len(slices.group):
+        if label.startswith("Too few") and not chosen.any() and len(found.group) == groups * len(evaluation.models):
             continue
         for model in evaluation.models:
             own = found.model == model
@@ -288,7 +290,6 @@ def _group_calibration_rows(
                 unit="count",
                 outcome=f"of {groups:,}",
             )
-    cases = dict(zip(slices.group.tolist(), slices.n.tolist(), strict=True))
     departing = [group for model in evaluation.models for group in groups_that_depart(found, model)]
     for group in list(dict.fromkeys(departing))[:MOST_GROUPS]:
         for model in evaluation.models:

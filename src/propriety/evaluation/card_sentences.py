@@ -22,12 +22,13 @@ from propriety.evaluation.words import (
 from propriety.inference.calibration_words import TOGETHER, caveats_of, texts_of_classes, ways_of, wrong_classes
 from propriety.inference.comparison_words import listed
 from propriety.inference.estimates import of_intervals
-from propriety.inference.finding import Verdict
+from propriety.inference.finding import Finding, Verdict
 from propriety.inference.finding_words import note_words
+from propriety.inference.group_rows import REST, GroupRow, group_rows
 from propriety.number_words import capitalized, percent
 
 if TYPE_CHECKING:
-    from propriety.inference.slice_table import Slices
+    from propriety.inference.finding import Findings
 
 
 def sentences_of(evidence: Evidence) -> Iterator[Sentence]:
@@ -211,38 +212,44 @@ def _groups(evidence: Evidence) -> Iterator[Sentence]:
     tested = group_table(evaluation)
     if tested is not None:
         yield from _group_calibration(evidence, tested)
-    elif not np.isfinite(slices.p_adjusted).any():
+    elif not np.isfinite(slices.where(against=REST).p).any():
         yield Sentence("No group could be compared with the rest.")
+    rows = group_rows(slices)
     for model in evidence.models:
-        own = (slices.model == model) & np.isinf(slices.value) & ~slices.is_too_small
-        if own.any():
-            names = some(slices.group[own].tolist())
-            said = f"The {slices.measure.label} of {evidence.quoted(model)} is infinite in {names}."
+        names = [row.group for row in rows if row.model == model and row.value.note("infinite")]
+        if names:
+            said = f"The {slices.measure[0].label} of {evidence.quoted(model)} is infinite in {some(names)}."
             yield Sentence(said, model == evidence.preferred)
     if evaluation.group_skill is not None:
         yield from _group_skill(evidence, slices, evaluation.group_skill)
 
 
-def _group_skill(evidence: Evidence, slices: Slices, skill: Slices) -> Iterator[Sentence]:
+def _group_skill(evidence: Evidence, slices: Findings, skill: Findings) -> Iterator[Sentence]:
     """Say in which groups models have less skill, or more; else where only the score differs."""
     alpha = 1.0 - evidence.evaluation.level
     for model in evidence.models:
-        apart = (skill.model == model) & (skill.p_adjusted <= alpha)
-        less, more = apart & (skill.difference < 0.0), apart & (skill.difference > 0.0)
+        apart = [(row, own) for row, own in _shown(skill, alpha) if row.model == model]
+        less = [(row, own) for row, own in apart if own.value < 0.0]
         # Where some groups have less than the rest, it is known that others have more.
-        chosen, way = (less, "less") if less.any() else (more, "more")
-        names = skill.group[chosen].tolist()
-        if names:
-            note = f" ({skill.note[chosen][0]})" if len(names) == 1 and skill.note[chosen][0] else ""
-            said = f"{evidence.quoted(model)} has {way} skill in {some(names)} than in the rest{note}."
+        chosen, way = (less, "less") if less else (apart, "more")
+        if chosen:
+            notes = "; ".join(map(note_words, chosen[0][0].notes)) if len(chosen) == 1 else ""
+            names = some([row.group for row, _ in chosen])
+            said = f"{evidence.quoted(model)} has {way} skill in {names} than in the rest{notes and f' ({notes})'}."
             yield Sentence(said, model == evidence.preferred and way == "less")
-    apart = slices.p_adjusted <= alpha
-    if apart.any() and not (skill.p_adjusted <= alpha).any() and slices.event_rate is not None:
-        names = some(list(dict.fromkeys(slices.group[apart].tolist())))
+    differing = _shown(slices, alpha)
+    if differing and not _shown(skill, alpha) and evidence.evaluation.kind == "binary":
+        names = some(list(dict.fromkeys(row.group for row, _ in differing)))
         yield Sentence(
-            f"The {slices.measure.label} differs in {names}, but no difference in skill was found: a different event "
-            "rate by itself changes the score."
+            f"The {slices.measure[0].label} differs in {names}, but no difference in skill was found: a different "
+            "event rate by itself changes the score."
         )
+
+
+def _shown(found: Findings, alpha: float) -> list[tuple[GroupRow, Finding]]:
+    """Return the groups that are shown to differ from the rest, with their differences."""
+    rows = [(row, row.rest) for row in group_rows(found)]
+    return [(row, rest) for row, rest in rows if rest is not None and rest.p_adjusted <= alpha]
 
 
 def _group_calibration(evidence: Evidence, tested: GroupTable) -> Iterator[Sentence]:

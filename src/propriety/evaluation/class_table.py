@@ -33,8 +33,8 @@ from propriety.inference.calibration_words import is_shown, ways_of
 from propriety.inference.class_readings import ClassReading
 from propriety.inference.dependent_calibration import spread_of_regression, units_of_cases
 from propriety.inference.finding import Finding, Findings
+from propriety.inference.group_rows import texts_of_labels
 from propriety.inference.risk_coverage import RiskCoverageCurve, risk_coverage_of
-from propriety.inference.slice_table import texts_of_labels
 from propriety.inference.verdicts import Names
 from propriety.ledger.ledger import Kind, Ledger
 from propriety.result import Floats, Result, Tuples, tuples_of

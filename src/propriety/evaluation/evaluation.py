@@ -34,11 +34,11 @@ from propriety.inference.comparison import Comparison, compare_of
 from propriety.inference.estimates import Estimate
 from propriety.inference.estimation import estimate_or_note
 from propriety.inference.finding import Findings
+from propriety.inference.group_rows import REST
 from propriety.inference.measures.measure import Measure
 from propriety.inference.measures.of_means import Skill
 from propriety.inference.part_estimates import ONLY_INDEPENDENT
-from propriety.inference.slice_table import Slices
-from propriety.inference.slices import slices_by_key
+from propriety.inference.slices import slices_of
 from propriety.inference.verdict import as_number, gate
 from propriety.ledger.ledger import Kind, Ledger
 from propriety.progress import track
@@ -310,7 +310,7 @@ class Evaluation(ClassAnalyses, Result):
         return compare_of(self.ledger, headline, level=self.level, drawing=self._drawing)
 
     @cached_property
-    def slices(self) -> Slices | None:
+    def slices(self) -> Findings | None:
         """The models in each group of each key, if there are keys; `propriety.slices` can combine several keys."""
         headline = self.problem.headline
         if not self.ledger.index.names or not self.ledger.has_moments(headline.rule):
@@ -325,10 +325,12 @@ class Evaluation(ClassAnalyses, Result):
         return calibration_of_groups(self._ledger_of_cases, level=self.level)
 
     @cached_property
-    def group_skill(self) -> Slices | None:
+    def group_skill(self) -> Findings | None:
         """Skill score of each model in each group, which is not affected by the event rate; at most 200 rows."""
         rule = Brier() if self.kind == "binary" else self.problem.headline.rule
-        if self.slices is None or len(self.slices.group) > MOST_ROWS or not self.ledger.has_moments(rule):
+        if self.slices is None or not self.ledger.has_moments(rule):
+            return None
+        if len(self.slices.where(against=REST)) > MOST_ROWS:
             return None
         return self._by_group(Skill(rule))
 
@@ -446,10 +448,11 @@ class Evaluation(ClassAnalyses, Result):
         drawn = {} if found.seed is None else {"n_resamples": found.n_resamples, "seed": found.seed}
         return self.call("estimate", model, found.measure, **drawn)
 
-    def _by_group(self, measure: Measure) -> Slices:
+    def _by_group(self, measure: Measure) -> Findings:
         """Evaluate the groups of each key by a measure."""
         options: dict[str, Any] = {"thresholds": self.problem.threshold, "level": self.level}
-        return slices_by_key(self.ledger, measure, drawing=self._drawing, **options)
+        by = [(name,) for name in self.ledger.index.names]
+        return slices_of(self.ledger, measure, by=by, drawing=self._drawing, **options)
 
     def _banded_at(self, model: str, label: Any) -> ReliabilityCurve:
         return self._banded(self.tables[model][label])

@@ -11,7 +11,7 @@ from propriety.inference.calibration_findings import CALIBRATION, sizes_of
 from propriety.inference.calibration_words import TOGETHER, class_names, direction_words, is_shown, own_sizes, ways_of
 from propriety.inference.finding import Finding, Findings, Objects
 from propriety.inference.group_findings import MOST_NAMED, group_findings
-from propriety.inference.slice_table import group_names
+from propriety.inference.group_rows import group_texts
 from propriety.inference.verdict import as_number, gate
 from propriety.inference.verdicts import Names
 from propriety.ledger.ledger import Ledger
@@ -28,7 +28,7 @@ class GroupTable:
     Parameters
     ----------
     model, group : ndarray of str
-        The model and the group, as in `Slices`.
+        The model and the group, as text.
     row : ndarray of Finding
         The test of the group.
     verdict : ndarray of str
@@ -67,17 +67,12 @@ def group_table(evaluation: Evaluation) -> GroupTable | None:
     found = evaluation.group_calibration
     if found is None:
         return None
-    names, several = evaluation.ledger.index.names, len(evaluation.ledger.index.names) > 1
-    texts: dict[tuple[str, object], str] = {}
-    for name in names:
-        own = evaluation.ledger.over(*(other for other in names if other != name)).index
-        shown = [f"{name}: {group}" if several else group for group in group_names(own).tolist()]
-        texts |= {(name, label): text for label, text in zip(own.column(name), shown, strict=True)}
+    texts = {(row.model, *row.keys.items()): text for row, text in zip(found, group_texts(found), strict=True)}
     of_group: dict[tuple[str, str], list[Finding]] = {}
     for row in found:
-        of_group.setdefault((row.model, _text(row, texts)), []).append(row)
+        of_group.setdefault((row.model, texts[row.model, *row.keys.items()]), []).append(row)
     tests = [row for row in found if row.measure.key == CALIBRATION.key and not np.isnan(row.p)]
-    groups = [_text(row, texts) for row in tests]
+    groups = [texts[row.model, *row.keys.items()] for row in tests]
     sizes = [of_group[row.model, group] for row, group in zip(tests, groups, strict=True)]
     ratios = [own_sizes(own, row)["observed_expected"] for row, own in zip(tests, sizes, strict=True)]
     return GroupTable(
@@ -101,11 +96,6 @@ def _objects(rows: list[Finding]) -> Objects:
     column = np.empty(len(rows), dtype=object)
     column[:] = rows
     return column
-
-
-def _text(row: Finding, texts: dict[tuple[str, object], str]) -> str:
-    """Return the name of the group of a row."""
-    return next(texts[key, label] for key, label in row.keys.items() if key != "class")
 
 
 def _ways(row: Finding, rows: list[Finding]) -> tuple[str, ...]:

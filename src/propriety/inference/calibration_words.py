@@ -10,8 +10,8 @@ from propriety.inference.calibration_findings import CALIBRATION, SIZES
 from propriety.inference.comparison_words import listed
 from propriety.inference.finding import Finding, Findings, Verdict
 from propriety.inference.finding_words import note_words
+from propriety.inference.group_rows import texts_of_labels
 from propriety.inference.recalibration_gain import RecalibrationGain
-from propriety.inference.slice_table import texts_of_labels
 from propriety.inference.verdict import MARGINS
 from propriety.number_words import hundredths, number, p_value_words, ratio_and_limits
 

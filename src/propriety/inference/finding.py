@@ -37,8 +37,16 @@ NOTES: dict[str, Severity] = {
     "temperature": "fact",  # Class probabilities are too extreme or too timid on the whole.
     "classes": "fact",  # Classes that are shown to be wrong, the clearest first.
     "scarce": "fact",  # What there is too little of.
+    "too-few": "fact",  # A group, or the rest, has too few cases, outcomes or clusters for a test.
+    "infinite": "fact",  # The value is infinite.
+    "shared-units": "fact",  # Groups share clusters or periods, whose contributions are not known.
+    "many-groups": "fact",  # Too many groups for a test of each.
+    "no-interval": "fact",  # A side of a difference has no interval.
+    "only-independent": "fact",  # The interval is known for independent cases only.
     "untested-classes": "fact",  # Classes that are too rare to be tested by themselves.
     "many": "fact",  # Too many cut points to be tested at once.
+    "approximate": "caution",  # A side of a difference has few of an outcome.
+    "neighbours": "caution",  # Neighbouring periods count as independent.
     "conservative": "caution",  # A test that rejects too seldom.
     "few-draws": "caution",  # The draws cannot show a p-value as small as the level needs.
     "few-decide": "caution",  # Few cases determine the slope, so that the test may reject too often.

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from propriety.inference.comparison_words import listed
-from propriety.inference.estimates import counted
+from propriety.inference.estimates import INDEPENDENT, counted
 from propriety.inference.finding import Finding, Findings, Note
 from propriety.number_words import hundredths, number, p_value_words, percent
 
@@ -44,6 +44,17 @@ def _untested(parts: Mapping[str, Any]) -> str:
     return f"{parts['number']:,} of {parts['of']:,} classes {why} to be tested by themselves"
 
 
+def _too_few(parts: Mapping[str, Any]) -> str:
+    what = "too few others to test against" if parts["of_rest"] else "too few to test"
+    worth = f" that are worth {parts['worth']:.0f} of equal {parts['equal']}" if "worth" in parts else ""
+    return f"{what}: {counted(parts['number'], parts['unit'])}{worth}"
+
+
+def _approximate(parts: Mapping[str, Any]) -> str:
+    few = " and ".join(counted(number, name) for name, number in parts["few"].items())
+    return f"the test is approximate: the {parts['side']} has only {few}"
+
+
 NOTES_IN_WORDS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "adjusted": lambda _: "the limits exclude the ideal value, but not after adjustment for the number of tests",
     "part-alone": lambda parts: (
@@ -61,6 +72,14 @@ NOTES_IN_WORDS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "classes": _classes,
     "scarce": lambda parts: f"too few {parts['what']} to show a gross error",
     "untested-classes": _untested,
+    "too-few": _too_few,
+    "infinite": lambda _: "the value is infinite",
+    "shared-units": lambda _: "not tested, because it shares clusters or periods with other groups",
+    "many-groups": lambda _: "not tested, because there are too many groups",
+    "no-interval": lambda _: "not tested, because it or the rest has no interval",
+    "only-independent": lambda _: "the interval is only known for independent cases",
+    "approximate": _approximate,
+    "neighbours": lambda _: INDEPENDENT,
     "many": lambda parts: f"calibration is not tested for {parts['number']:,} {parts['what']} at once",
     "conservative": lambda parts: f"the test of the {parts['what']} is conservative",
     "few-draws": lambda parts: f"{parts['draws']} are too few for this level",
@@ -95,7 +114,8 @@ def about(row: Finding) -> str:
     name = NAMES.get(row.measure.key, row.measure.label)
     keys = ", ".join(f"{key} {label}" for key, label in row.keys.items())
     statistic = "" if row.statistic == "value" else f" ({row.statistic})"
-    return f"{name}{statistic}{f' of {keys}' if keys else ''}"
+    less = "" if row.against is None else f" less {'the rest' if row.against == 'rest' else row.against}"
+    return f"{name}{statistic}{f' of {keys}' if keys else ''}{less}"
 
 
 def numbers_words(row: Finding) -> str:
@@ -107,7 +127,7 @@ def numbers_words(row: Finding) -> str:
     >>> numbers_words(Finding(measure=ObservedExpected(), model="m", value=1.1, low=1.02, high=1.19))
     '1.10 (1.02 to 1.19)'
     """
-    written = hundredths if row.measure.ideal is not None else number
+    written = hundredths if row.measure.ideal is not None and row.against is None else number
     if math.isnan(row.value):
         return "" if math.isnan(row.tested_p) else p_value_words(row.tested_p)
     limits = f" ({written(row.low)} to {written(row.high)})" if row.has_limits else ""

@@ -10,10 +10,8 @@ from numpy.typing import NDArray
 
 from propriety.calibration.calibration_test import FEWEST_EQUAL
 from propriety.inference.estimates import FEWEST as FEWEST_OF_A_TEST
-from propriety.inference.estimates import counted
+from propriety.inference.finding import Note, Objects
 from propriety.inference.measures.measure import Measure
-from propriety.inference.slice_table import TOO_FEW
-from propriety.inference.verdicts import Names
 from propriety.ledger.key_index import KeyIndex
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.moments import OUTCOME, Moments
@@ -21,7 +19,6 @@ from propriety.result import Floats
 from propriety.rules.families import BRIER
 from propriety.rules.functions import Excess
 
-FEW_OTHERS = "too few others to test against"
 FEWEST = 10  # With fewer events, non-events or clusters there is no test; see `smallest` of `slices`.
 FEWEST_WORTH = 20.0  # The same for the number of cases of equal weight that weighted cases are worth.
 
@@ -35,24 +32,28 @@ class Counts:
     units: NDArray[np.int64] | None = None
     worth: Floats | None = None
 
-    def too_few(self, outcomes: Mapping[str, Floats], smallest: int, why: str = TOO_FEW) -> Names:
-        """Return for each group which number is too small for a test, and for each model if they differ; else empty."""
+    def too_few(self, outcomes: Mapping[str, Floats], smallest: int, *, of_rest: bool = False) -> Objects:
+        """Return a note for each group, and each model if they differ, with the number that is too small for a test."""
         numbers = [("case", self.n[:, None], smallest), *((name, number, FEWEST) for name, number in outcomes.items())]
         if self.units is not None:
             numbers += [(self.unit, self.units[:, None], FEWEST)]
-        notes = np.full(np.broadcast_shapes(*(number.shape for _, number, _ in numbers)), "", dtype=object)
+        notes = np.full(np.broadcast_shapes(*(number.shape for _, number, _ in numbers)), None, dtype=object)
         for name, given, least in numbers:
             number = np.broadcast_to(given, notes.shape)
-            for place in zip(*np.nonzero((number < least) & (notes == "")), strict=True):
-                notes[place] = f"{why}: {counted(int(number[place]), name)}"
+            for place in zip(*np.nonzero((number < least) & is_free(notes)), strict=True):
+                notes[place] = Note("too-few", {"number": int(number[place]), "unit": name, "of_rest": of_rest})
         if self.worth is not None:
-            units, fewest, equal = self.n, FEWEST_WORTH, "weight"
-            if self.units is not None:
-                units, fewest, equal = self.units, FEWEST_EQUAL, "size"
-            for place in zip(*np.nonzero((self.worth[:, None] < fewest) & (notes == "")), strict=True):
-                worth = f"worth {self.worth[place[0]]:.0f} of equal {equal}"
-                notes[place] = f"{why}: {counted(int(units[place[0]]), self.unit)} that are {worth}"
-        return notes.astype(np.str_)
+            units, fewest = (self.n, FEWEST_WORTH) if self.units is None else (self.units, FEWEST_EQUAL)
+            equal = "weight" if self.units is None else "size"
+            for place in zip(*np.nonzero((self.worth[:, None] < fewest) & is_free(notes)), strict=True):
+                parts = {"number": int(units[place[0]]), "unit": self.unit, "of_rest": of_rest}
+                notes[place] = Note("too-few", {**parts, "worth": float(self.worth[place[0]]), "equal": equal})
+        return notes
+
+
+def is_free(notes: Objects) -> NDArray[np.bool_]:
+    """Return where there is no note."""
+    return np.asarray(notes == None, dtype=np.bool_)  # noqa: E711  (of each entry)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,16 +140,12 @@ def others_of(outcomes: Mapping[str, Floats]) -> dict[str, Floats]:
     return {name: number.sum(axis=0) - number for name, number in outcomes.items()}
 
 
-def approximate(outcomes: Mapping[str, Floats], shape: tuple[int, ...]) -> Names:
+def approximate(outcomes: Mapping[str, Floats], shape: tuple[int, ...]) -> Objects:
     """Return a note for each group if it, or the rest, has so few of some outcome that its test is approximate."""
-    notes = np.full(shape, "", dtype=object)
+    notes = np.full(shape, None, dtype=object)
     for side, numbers in (("rest", others_of(outcomes)), ("group", outcomes)):
         for place in np.ndindex(shape):
-            few = [
-                counted(int(number[place]), name)
-                for name, number in numbers.items()
-                if number[place] < FEWEST_OF_A_TEST
-            ]
+            few = {name: int(number[place]) for name, number in numbers.items() if number[place] < FEWEST_OF_A_TEST}
             if few:
-                notes[place] = f"the test is approximate: the {side} has only {' and '.join(few)}"
-    return notes.astype(np.str_)
+                notes[place] = Note("approximate", {"side": side, "few": few})
+    return notes

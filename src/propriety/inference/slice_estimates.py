@@ -7,39 +7,72 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr
 
 from propriety.errors import UNDEFINED
 from propriety.inference.answers_ledger import as_measured
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.dependence import Errors, error_of_difference, student, sums_of_units
-from propriety.inference.estimates import INDEPENDENT, ROUNDING, Estimate
+from propriety.inference.estimates import ROUNDING, Estimate
 from propriety.inference.estimation import estimate_of
+from propriety.inference.finding import Note, Objects
 from propriety.inference.imagined import imagined_of_model
 from propriety.inference.influence import case_influence, errors_of_cases, factor_of, influence_in, is_by_outcome
-from propriety.inference.limits import imagined_p_value
+from propriety.inference.limits import hull, imagined_limits, imagined_p_value
 from propriety.inference.mean_estimates import errors_of_means, measured_moments
 from propriety.inference.measures.measure import Measure
-from propriety.inference.slice_table import ACROSS, MANY, NO_INTERVAL
 from propriety.ledger.ledger import Ledger
 from propriety.result import Floats
 
 MOST_TESTED = 500  # Most groups that are compared with all other cases.
 
 
-class GroupEstimates(NamedTuple):
-    """Value, limits, difference from the rest with its p-value, and why there is none, by entry and model.
-
-    `overall` has the values of all cases by model.
-    """
+class Numbers(NamedTuple):
+    """Values with their limits, errors, p-values and methods, of shape (groups, models)."""
 
     value: Floats
     low: Floats
     high: Floats
-    difference: Floats
-    p_value: Floats
-    note: NDArray[np.object_]
+    error: Floats
+    p: Floats
+    method: Objects
+
+    @classmethod
+    def unknown(cls, shape: tuple[int, int]) -> Numbers:
+        """Return numbers that are yet to be put in."""
+        columns: Any = (*np.full((5, *shape), math.nan), np.full(shape, "", dtype=object))
+        return cls(*columns)
+
+    def put(self, place: tuple[int, int], *numbers: float | str) -> None:
+        """Put in the numbers of a group and a model, in the order of the fields."""
+        for column, number in zip(self, numbers, strict=True):
+            column[place] = number
+
+    def where(self, known: NDArray[np.bool_]) -> Numbers:
+        """Return the values, with all else where it is known."""
+        columns: Any = (np.where(known, column, np.nan) for column in self[1:5])
+        return Numbers._make((self.value, *columns, np.where(known, self.method, "")))
+
+    def at(self, place: tuple[int, int]) -> dict[str, Any]:
+        """Return the numbers of a group and a model by name."""
+        return {name: column.item(place) for name, column in zip(self._fields, self, strict=True)}
+
+
+class GroupEstimates(NamedTuple):
+    """Numbers of groups and of their differences from the rest, with a note on what is not known, by group and model.
+
+    `overall` has the values of all cases by model.
+    """
+
+    own: Numbers
+    rest: Numbers
+    note: Objects
+    rest_note: Objects
     overall: Floats
+
+    def at(self, entry: NDArray[np.intp]) -> GroupEstimates:
+        """Return the groups with these entries."""
+        own, rest = (Numbers._make(column[entry] for column in side) for side in (self.own, self.rest))
+        return GroupEstimates(own, rest, self.note[entry], self.rest_note[entry], self.overall)
 
 
 def estimate_groups(
@@ -54,9 +87,9 @@ def estimate_groups(
     cases = ledger.cases if ledger.dependence is not None or ledger.is_weighted else None
     ledger = ledger if cases is None or cases is ledger.source else Ledger.of_source(cases, ledger.events)
     groups, models = len(ledger.index), len(ledger.models)
-    value, low, high, difference, p_value = np.full((5, groups, models), math.nan)
-    note = np.full((groups, models), "", dtype=object)
-    apart, drawn_apart = not _reach_across(ledger), INDEPENDENT if ledger.dependence == "period" else ""
+    own_numbers, rest_numbers = (Numbers.unknown((groups, models)) for _ in range(2))
+    note, rest_note = np.full((2, groups, models), None, dtype=object)
+    apart, in_time = not _reach_across(ledger), ledger.dependence == "period"
     overall = np.array([_value(ledger, measure, model, level, drawing) for model in ledger.models])
     for place in range(groups):
         chosen = np.arange(groups) == place
@@ -65,33 +98,32 @@ def estimate_groups(
         for column, model in enumerate(ledger.models):
             at = place, column
             if untested[at]:
-                value[at] = _value(own, measure, model, level, drawing)
+                own_numbers.value[at] = _value(own, measure, model, level, drawing)
                 continue
             found = _estimated(own, measure, model, level, drawing)
             if found is None:
                 continue
-            value[at], low[at], high[at] = found.value, found.low, found.high
-            note[at] = MANY if groups > MOST_TESTED else ""
+            own_numbers.put(at, found.value, found.low, found.high, found.standard_error, math.nan, found.method)
+            rest_note[at] = Note("many-groups") if groups > MOST_TESTED else None
             against = None if rest is None else _estimated(rest, measure, model, level, drawing)
             if rest is None or against is None:
                 continue
-            difference[at] = found.value - against.value
+            rest_numbers.value[at] = found.value - against.value
             if math.isnan(found.low) or math.isnan(against.low):
-                note[at] = NO_INTERVAL
+                rest_note[at] = Note("no-interval")
                 continue
             shared = _shared(ledger, (own, rest), chosen, measure, model)
-            if shared is not None:
-                p_value[at] = _p_value_of_shared(found, against, shared, in_time=ledger.dependence == "period")
-                note[at] = NO_INTERVAL if math.isnan(p_value[at]) else ""
-            elif not apart:
-                note[at] = "; ".join(filter(None, (ACROSS, drawn_apart)))
-            elif math.hypot(found.standard_error, against.standard_error) > 0.0:
-                p_value[at] = _p_value(found, against)
-                note[at] = drawn_apart
-            else:
-                note[at] = NO_INTERVAL
-            p_value[at] = _with_imagined(p_value[at], (own, rest), measure, model, (found, against))
-    return GroupEstimates(value, low, high, difference, p_value, note, overall)
+            note[at] = Note("neighbours") if shared is None and in_time else None
+            if shared is None and not apart:
+                rest_note[at] = Note("shared-units")
+                continue
+            tested = _difference(found, against, shared, level, in_time=in_time)
+            if tested is None:
+                rest_note[at] = Note("no-interval")
+                continue
+            tested = _with_imagined(tested, (own, rest), measure, model, (found, against), level)
+            rest_numbers.put(at, found.value - against.value, *tested, "both standard errors")
+    return GroupEstimates(own_numbers, rest_numbers, note, rest_note, overall)
 
 
 class _Shared(NamedTuple):
@@ -140,51 +172,61 @@ def _contributions_to_skill(ledger: Ledger, measure: Measure, model: str, labels
     return errors_of_means(moments).df[[column]], parts
 
 
-def _p_value_of_shared(one: Estimate, other: Estimate, shared: _Shared, *, in_time: bool) -> float:
-    """Return the p-value of a difference between groups that may share clusters or periods."""
-    gap, scales = _scaled(one, other)
-    errors = [
-        Errors(np.array([own.standard_error / scale]), df)
-        for own, scale, df in zip((one, other), scales, shared.df, strict=True)
-    ]
-    parts = [part / scale for part, scale in zip(shared.parts, scales, strict=True)]
-    error, df = error_of_difference((errors[0], errors[1]), (parts[0], parts[1]), in_time=in_time)
-    noise = ROUNDING * max(abs(own.value / scale) for own, scale in zip((one, other), scales, strict=True))
-    if abs(gap) <= noise:
-        return 1.0
-    if not error[0] * math.sqrt(len(parts[0])) > noise:
-        return math.nan
-    return float(student(np.array([gap]), error, df, 0.95).p_value[0])
+class _Tested(NamedTuple):
+    """Limits, standard error and p-value of a difference."""
+
+    low: float
+    high: float
+    error: float
+    p: float
 
 
-def _p_value(one: Estimate, other: Estimate) -> float:
-    """Return the p-value of the difference between two independent estimates."""
-    gap, scales = _scaled(one, other)
-    errors = (own.standard_error / scale for own, scale in zip((one, other), scales, strict=True))
-    return float(2.0 * ndtr(-abs(gap) / math.hypot(*errors)))
+def _difference(
+    one: Estimate, other: Estimate, shared: _Shared | None, level: float, *, in_time: bool
+) -> _Tested | None:
+    """Test the difference of two estimates that are independent or share clusters; None if nothing varies."""
+    errors = [np.array([own.standard_error]) for own in (one, other)]
+    # The fewer errors happen to be confident, the smaller are both the area of answers and its standard error.
+    on_log_scale = one.measure.of_answers and one.measure.scale == "log"
+    scales = (one.value, other.value) if on_log_scale else (1.0, 1.0)
+    gap = math.log(one.value / other.value) if on_log_scale else one.value - other.value
+    noise, df = 0.0, np.array([math.inf])
+    if shared is None:
+        error = np.hypot(*(own / scale for own, scale in zip(errors, scales, strict=True)))
+    else:
+        sides = [Errors(own / scale, df) for own, scale, df in zip(errors, scales, shared.df, strict=True)]
+        first, second = (part / scale for part, scale in zip(shared.parts, scales, strict=True))
+        error, df = error_of_difference((sides[0], sides[1]), (first, second), in_time=in_time)
+        noise = ROUNDING * max(abs(own.value / scale) for own, scale in zip((one, other), scales, strict=True))
+        if abs(gap) <= noise:
+            return _Tested(0.0, 0.0, float(error[0]), 1.0)
+        noise /= math.sqrt(len(first))
+    if not error[0] > noise:
+        return None
+    found = student(np.array([gap]), error, df, level)
+    low, high = (math.nan, math.nan) if on_log_scale else (float(found.low[0]), float(found.high[0]))
+    return _Tested(low, high, math.nan if on_log_scale else float(error[0]), float(found.p_value[0]))
 
 
 def _with_imagined(
-    p_value: float, sides: tuple[Ledger, Ledger], measure: Measure, model: str, found: tuple[Estimate, Estimate]
-) -> float:
-    """Return the larger of a p-value and that by imagined outcomes, if there are any."""
+    tested: _Tested,
+    sides: tuple[Ledger, Ledger],
+    measure: Measure,
+    model: str,
+    found: tuple[Estimate, Estimate],
+    level: float,
+) -> _Tested:
+    """Return the hull with the limits by imagined outcomes and the larger p-value, if there are any."""
     imagined = []
     for side, estimate in zip(sides, found, strict=True):
         measured = as_measured(side, measure, model)
         one = imagined_of_model(measured, model, measure, factor_of(measured, model, measure, estimate.standard_error))
-        if one is None or math.isnan(p_value) or not math.isfinite(float(one.third)):
-            return p_value
+        if one is None or not math.isfinite(float(one.third)):
+            return tested
         imagined.append(one)
-    difference = np.array(found[0].value - found[1].value)
-    return float(np.fmax(p_value, imagined_p_value(difference, imagined[0].minus(imagined[1]))))
-
-
-def _scaled(one: Estimate, other: Estimate) -> tuple[float, tuple[float, float]]:
-    """Return the difference, and by what to divide the error of either side; of areas of answers, on the log scale."""
-    if one.measure.of_answers and one.measure.scale == "log":
-        # The fewer errors happen to be confident, the smaller are both the area and its standard error.
-        return math.log(one.value / other.value), (one.value, other.value)
-    return one.value - other.value, (1.0, 1.0)
+    difference, both = np.array(found[0].value - found[1].value), imagined[0].minus(imagined[1])
+    low, high = hull((np.array(tested.low), np.array(tested.high)), imagined_limits(difference, both, math.inf, level))
+    return _Tested(float(low), float(high), tested.error, float(np.fmax(tested.p, imagined_p_value(difference, both))))
 
 
 def count_answers(ledger: Ledger, measure: Measure) -> dict[str, Floats]:

@@ -3,33 +3,38 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from propriety import checks
-from propriety.calibration.decomposition import miscalibrations, proper_binary_rule
 from propriety.checks import check_level, fresh_seed
 from propriety.errors import InputValueError, Wording
 from propriety.inference.answers_ledger import as_measured
 from propriety.inference.bootstrap import Drawing
+from propriety.inference.calibration_findings import of_estimate
+from propriety.inference.dependence import student
 from propriety.inference.estimates import censoring_note
-from propriety.inference.estimation import check_event
-from propriety.inference.group_counts import FEW_OTHERS, approximate, counts_of_groups, others_of
+from propriety.inference.estimation import check_event, estimate_or_note
+from propriety.inference.finding import Finding, Findings, Label, Note, check_keys_of
+from propriety.inference.group_counts import GroupCounts, approximate, counts_of_groups, is_free, others_of
+from propriety.inference.group_rows import REST
 from propriety.inference.group_tests import against_the_rest, group_means
 from propriety.inference.imagined_groups import Sides, imagined_of_groups
+from propriety.inference.imagined_groups import others_of as sums_of_others
 from propriety.inference.limits import hull, imagined_limits, imagined_p_value
-from propriety.inference.mean_estimates import clipped, measured_moments
+from propriety.inference.mean_estimates import STUDENT, clipped, measured_moments
 from propriety.inference.measures.measure import Measure
 from propriety.inference.measures.of_means import MeanScore, NetBenefit
 from propriety.inference.measures.parts import IntegratedCalibrationIndex
 from propriety.inference.measures.reading import AnyMeasure, read_measure
-from propriety.inference.part_estimates import ONLY_INDEPENDENT
-from propriety.inference.slice_estimates import count_answers, estimate_groups
-from propriety.inference.slice_table import INFINITE, Slices, group_names, holm_in_family, stacked_slices
-from propriety.inference.verdicts import Names
+from propriety.inference.outcome_counts import OutcomeCounts, correlated_cases, counts_of, counts_of_tables
+from propriety.inference.slice_estimates import GroupEstimates, Numbers, count_answers, estimate_groups
+from propriety.inference.verdict import p_of_limits, with_verdict
+from propriety.inference.verdicts import holm
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.moments import Moments
 from propriety.ledger.sources import Data, open_ledger
@@ -66,7 +71,7 @@ def slices(  # noqa: PLR0913  (the data, the groups, and what is asked of each)
     n_resamples: int = 1000,
     seed: int | None = None,
     time: None = None,
-) -> Slices:
+) -> Findings:
     r"""Evaluate forecasts in every group: a measure, calibration and net benefit, with intervals and a test.
 
     The mean score of a group, :math:`\bar l_g`, is tested against that of all other cases, :math:`\bar l_r`, by Welch's
@@ -75,12 +80,11 @@ def slices(  # noqa: PLR0913  (the data, the groups, and what is asked of each)
     .. math:: t = \frac{\bar l_g - \bar l_r}{\sqrt{s_g^2 + s_r^2}} .
 
     Other measures are tested by their values and errors in the same way, and groups that share clusters or periods by
-    the error of the difference itself. Holm's adjustment keeps the probability of any false alarm among all rows at or
-    below one minus the level.
+    the error of the difference itself. P-values are adjusted for all models and groups by Holm's method.
 
     Parameters
     ----------
-    y_true, forecasts, outcome, sample_weight, pos_label, labels, missing, time
+    y_true, forecasts, outcome, cluster, period, sample_weight, pos_label, labels, missing, time
         The cases, or what describes them; see `propriety.cases`. A ledger replaces all data.
     measure : Rule, measure or callable
         What to compute: a rule for its mean score, a measure, or any function of a ForecastTable.
@@ -95,18 +99,20 @@ def slices(  # noqa: PLR0913  (the data, the groups, and what is asked of each)
         A group with fewer cases, or with fewer than 10 events, non-events or clusters, has its value and a note, but
         neither interval nor test. Nor has one with an effective number of clusters below 8, or of weighted cases below
         20.
-    cluster, period : array-like of shape (n,), or str with a frame, optional
-        Cluster within which cases may be correlated; or period, whose cases, also of neighbouring ones, may be
-        correlated.
     n_resamples, seed : int, optional
         Number and seed of the draws, for measures without a formula.
+
+    Returns
+    -------
+    Findings
+        The value of all cases and of each group, and, ``against="rest"``, its difference from all other cases. For one
+        event, rows of `excess`, the event rate minus the mean forecast, and of the net benefit stand beside them.
 
     Notes
     -----
     A group with another event rate has another mean score even if it is forecast equally well, because a rare event is
-    easy to forecast. Look at `excess` and `net_benefit` as well before concluding that forecasts are poor for a group.
-    Groups found by searching for differences need another sample for confirmation. With few events or clusters the test
-    may reject slightly too often, which `note` reports. Formulas, limits and simulations: `docs/reference/methods.md`.
+    easy to forecast: look at excess and net benefit as well. Groups found by searching for differences need another
+    sample for confirmation. Formulas, limits and simulations: `docs/reference/methods.md`.
 
     References
     ----------
@@ -117,13 +123,12 @@ def slices(  # noqa: PLR0913  (the data, the groups, and what is asked of each)
     --------
     >>> import numpy as np
     >>> rng = np.random.default_rng(1)
-    >>> p = rng.random(600)
-    >>> site = rng.choice(["north", "south", "west"], 600, p=[0.5, 0.45, 0.05])
-    >>> found = slices(rng.random(600) < p, p, by=site, thresholds=0.3)
-    >>> found.group.tolist(), found.n.tolist()
-    (['north', 'south', 'west'], [289, 270, 41])
-    >>> found.note.tolist()[2]
-    'too few to test: 41 cases'
+    >>> p, site = rng.random(600), rng.choice(["north", "south", "west"], 600)
+    >>> y = rng.random(600) < np.where(site == "west", 0.5, p)
+    >>> print(slices(y, p, by={"site": site}).where(measure="brier", against="rest"))
+    forecast  Brier score of site north less the rest  -0.101 (-0.137 to -0.0647)     good  ✓
+    forecast  Brier score of site south less the rest  -0.0417 (-0.0818 to -0.00171)  good  ✓
+    forecast  Brier score of site west less the rest   0.130 (0.0883 to 0.172)        bad   ✗
     """
     asked = read_measure(measure)
     check_level(level)
@@ -149,88 +154,36 @@ def slices(  # noqa: PLR0913  (the data, the groups, and what is asked of each)
         law, hint = "the cases have no keys that define groups", Wording("pass {by=} when they are read.")
         raise InputValueError(law, hint=hint)
     drawing = Drawing(n_resamples, fresh_seed(seed))
-    return slices_of(ledger, asked, by=names, thresholds=thresholds, level=level, smallest=smallest, drawing=drawing)
+    return slices_of(ledger, asked, by=[names], thresholds=thresholds, level=level, smallest=smallest, drawing=drawing)
 
 
 def slices_of(
     ledger: Ledger,
     measure: Measure,
     *,
-    by: tuple[str, ...],
+    by: Sequence[tuple[str, ...]],
     thresholds: Thresholds | None = None,
     level: float = 0.95,
     smallest: int = SMALLEST,
     drawing: Drawing,
-) -> Slices:
-    """Evaluate the groups of a ledger; see `slices`."""
+) -> Findings:
+    """Evaluate the groups of a ledger, of several combinations of keys with one adjustment; see `slices`."""
     check_event(as_measured(ledger, measure, ledger.models[0]), measure)
     checks.whole(smallest, "smallest", least=1)
-    ledger = ledger.over(*(name for name in ledger.index.names if name not in by))
-    binary = ledger.labels is None
-    ledger.fill(rules_of_slices(measure, thresholds, binary=binary))
-    counts = counts_of_groups(ledger, measure, by)
-    outcomes = counts.outcomes
-    few = by_outcome = counts.too_few(outcomes, smallest)
-    if measure.of_answers:
-        outcomes = {name: number[counts.entry] for name, number in count_answers(ledger, measure).items()}
-        few = counts.too_few(outcomes, smallest)
-    if measure.sign is not None:
-        moments = measured_moments(ledger, measure)
-        value, low, high, difference, p_value = _tested(ledger, moments, measure, by, counts.entry, level)
-        overall, why = moments.means[: len(ledger.models)], np.full(value.shape, "", dtype=object)
-    else:
-        untested = np.empty((len(few), len(ledger.models)), dtype=bool)
-        untested[counts.entry] = few != ""
-        found = estimate_groups(ledger, measure, untested, level, drawing)
-        value, low, high, difference, p_value = (column[counts.entry] for column in found[:5])
-        overall, why = found.overall, found.note[counts.entry]
-    notes = np.where((few == "") & np.isinf(value), INFINITE, few)
-    known = notes == ""
-    columns: dict[str, Any] = {"value": value, "low": np.where(known, low, np.nan)}
-    columns |= {"high": np.where(known, high, np.nan), "difference": difference}
-    if len(counts.index) > 1:  # A single group has no rest.
-        notes = np.where(known, counts.rest.too_few(others_of(outcomes), smallest, FEW_OTHERS), notes)
-    # Groups left out because of their outcomes count as well: those that are tested have many events by selection.
-    large = counts.too_few({}, smallest) == ""
-    large &= (len(counts.index) == 1) | (counts.rest.too_few({}, smallest) == "")
-    p_value = np.where(notes == "", p_value, np.nan)
-    notes = np.where(np.isfinite(p_value), approximate(outcomes, few.shape), notes)
-    if of_weights := censoring_note(ledger):
-        both = [[f"{one}; {of_weights}" if one else of_weights for one in row] for row in notes.tolist()]
-        notes = np.where(np.isfinite(p_value), np.array(both), notes)
-    if measure == IntegratedCalibrationIndex() and ledger.dependence is not None:
-        why[:] = ONLY_INDEPENDENT
-    notes = np.where(notes == "", why.astype(np.str_), notes)
-    columns |= {"p_value": p_value, "note": notes, "in_family": np.broadcast_to(large, p_value.shape)}
-    if binary:
-        columns |= _beside(ledger, by, counts.entry, thresholds, level, by_outcome)
-        columns["miscalibration"] = _miscalibrations(ledger, measure, by_outcome[:, 0], counts.entry)
-    flat = {name: column.T.ravel() for name, column in columns.items()}
-    models, groups = len(ledger.models), len(counts.index)
-    optional: dict[str, Any] = dict.fromkeys(("excess", "excess_low", "excess_high", "miscalibration"))
-    optional |= dict.fromkeys(("net_benefit", "net_benefit_low", "net_benefit_high"))
-    return Slices(
-        **(optional | flat),
-        model=np.repeat(np.array(ledger.models), groups),
-        group=np.tile(group_names(counts.index), models),
-        n=np.tile(counts.n, models),
-        events=None if counts.events is None else np.tile(counts.events, models),
-        event_rate=None if counts.event_rate is None else np.tile(counts.event_rate, models),
-        p_adjusted=holm_in_family(flat["p_value"], flat["in_family"]),
-        overall=dict(zip(ledger.models, overall.tolist(), strict=True)),
-        by=by,
-        measure=measure,
-        thresholds=thresholds,
-        level=level,
-        units=counts.all_units,
-        dropped=ledger.dropped,
-    )
-
-
-def slices_by_key(ledger: Ledger, measure: Measure, **options: Any) -> Slices:
-    """Evaluate the groups of each key of a ledger in turn; see `slices_of` for the options."""
-    parts = [slices_of(ledger, measure, by=(name,), **options) for name in ledger.index.names]
-    return parts[0] if len(parts) == 1 else stacked_slices(parts)
+    check_keys_of(name for names in by for name in names)
+    rows: list[tuple[Finding, bool]] = []
+    for names in by:
+        own = ledger.over(*(name for name in ledger.index.names if name not in names))
+        own.fill(rules_of_slices(measure, thresholds, binary=ledger.labels is None))
+        counts = counts_of_groups(own, measure, names)
+        found = _estimated(own, measure, names, counts, smallest=smallest, level=level, drawing=drawing)
+        if names == by[0]:
+            rows += _of_all_cases(ledger, measure, found.overall, counts, level, drawing)
+        rows += _of_groups(own, measure, counts, found, level, smallest)
+        if ledger.labels is None:
+            rows += _beside(own, measure, names, counts, thresholds, level, smallest)
+    order = sorted(_adjusted(rows), key=lambda row: ledger.models.index(row.model))
+    return Findings.of(order, dropped=ledger.dropped)
 
 
 def rules_of_slices(measure: Measure, thresholds: Thresholds | None, *, binary: bool) -> list[Rule]:
@@ -241,18 +194,151 @@ def rules_of_slices(measure: Measure, thresholds: Thresholds | None, *, binary: 
     return [*rules, Excess(), *([] if thresholds is None else [NetBenefit(thresholds).rule])]
 
 
+def _estimated(
+    ledger: Ledger,
+    measure: Measure,
+    by: tuple[str, ...],
+    counts: GroupCounts,
+    *,
+    smallest: int,
+    level: float,
+    drawing: Drawing,
+) -> GroupEstimates:
+    """Return the numbers of groups without those that are not known, and the notes that say why."""
+    outcomes = counts.outcomes
+    if measure.of_answers:
+        outcomes = {name: number[counts.entry] for name, number in count_answers(ledger, measure).items()}
+    few = counts.too_few(outcomes, smallest)
+    if measure.sign is not None:
+        found = _tested(ledger, measure, by, counts.entry, level)
+    else:
+        untested = np.empty((len(few), len(ledger.models)), dtype=bool)
+        untested[counts.entry] = ~is_free(few)
+        found = estimate_groups(ledger, measure, untested, level, drawing).at(counts.entry)
+    note = np.broadcast_to(few, found.own.value.shape).copy()
+    note[is_free(note) & np.isinf(found.own.value)] = Note("infinite")
+    known, rest_note = is_free(note), note.copy()
+    note = np.where(known, found.note, note)
+    if len(counts.index) > 1:  # A single group has no rest.
+        rest_few = counts.rest.too_few(others_of(outcomes), smallest, of_rest=True)
+        rest_note = np.where(known, rest_few, rest_note)
+    tested = is_free(rest_note) & np.isfinite(found.rest.p)
+    rest_note = np.where(tested, approximate(outcomes, few.shape), rest_note)
+    rest_note = np.where(is_free(rest_note), found.rest_note, rest_note)
+    if measure == IntegratedCalibrationIndex() and ledger.dependence is not None:
+        note[known] = rest_note[known] = Note("only-independent")
+    return found._replace(own=found.own.where(known), rest=found.rest.where(tested), note=note, rest_note=rest_note)
+
+
+def _of_groups(
+    ledger: Ledger, measure: Measure, counts: GroupCounts, found: GroupEstimates, level: float, smallest: int
+) -> Iterator[tuple[Finding, bool]]:
+    """Yield the value of each group and its difference from the rest, and whether the row is in the family of tests."""
+    # Groups left out because of their outcomes count as well: those that are tested have many events by selection.
+    large = is_free(counts.too_few({}, smallest))[:, 0]
+    if len(counts.index) > 1:
+        large &= is_free(counts.rest.too_few({}, smallest))[:, 0]
+    said = censoring_note(ledger)
+    censored = (Note("censoring", {"said": said}),) if said else ()
+    for column, model in enumerate(ledger.models):
+        enough = _enough(ledger, measure, model, counts.entry)
+        for place, facts in enumerate(facts_of_groups(counts, level)):
+            at = place, column
+            notes, of_rest = (tuple(filter(None, (one[at],))) for one in (found.note, found.rest_note))
+            alike = {"measure": measure, "model": model, **facts}
+            rates = {} if counts.event_rate is None else {"event_rate": float(counts.event_rate[place])}
+            own = Finding(**alike, **found.own.at(at), enough=enough[0][place], notes=notes, extra=rates)
+            if measure.ideal is not None:
+                own = replace(own, p=p_of_limits(own, measure.ideal))
+            yield own, bool(large[place])
+            if len(counts.index) > 1:
+                of_rest += () if math.isnan(found.rest.p[at]) else censored
+                row = Finding(**alike, **found.rest.at(at), against=REST, enough=enough[1][place], notes=of_rest)
+                yield row, bool(large[place])
+
+
+def facts_of_groups(counts: GroupCounts, level: float) -> list[dict[str, Any]]:
+    """Return what the rows of each group have in common: its keys and its numbers of cases, events and units."""
+    columns = [counts.index.column(name) for name in counts.index.names]
+    keys: list[dict[str, Label]] = [
+        dict(zip(counts.index.names, labels, strict=True)) for labels in zip(*columns, strict=True)
+    ]
+    several: dict[str, Sequence[Any]] = {"keys": keys, "n": counts.n.tolist()}
+    several |= {} if counts.events is None else {"events": counts.events.tolist()}
+    several |= {} if counts.units is None else {"units": counts.units.tolist()}
+    return [{"level": level, **dict(zip(several, row, strict=True))} for row in zip(*several.values(), strict=True)]
+
+
+def _enough(
+    ledger: Ledger, measure: Measure, model: str, entry: NDArray[np.intp]
+) -> tuple[list[bool | None], list[bool | None]]:
+    """Return whether the outcomes of each group, and of it and the rest, could have shown a gross error."""
+    groups = len(entry)
+    unknown: list[bool | None] = [None] * groups
+    if measure.ideal is None and measure.higher_is_better is not None:
+        return unknown, unknown
+    own = as_measured(ledger, measure, model)
+    event, counts = own.events[0], [OutcomeCounts(0.0)] * groups
+    correlated = correlated_cases(own, model, event)
+    if own.dependence is None or correlated is not None:
+        places = np.empty(0, dtype=np.intp) if correlated is None else own.entries()
+        counts = counts_of_tables(own.keyed_tables(model, event), correlated, places)
+    own_columns = [np.array(column)[entry] for column in zip(*counts, strict=True)]
+    own_enough, rest_enough = (
+        [OutcomeCounts(*row).enough(measure.key) for row in zip(*columns, strict=True)]
+        for columns in (own_columns, [sums_of_others(column) for column in own_columns])
+    )
+    return [*own_enough], [one and other for one, other in zip(own_enough, rest_enough, strict=True)]
+
+
+def _of_all_cases(
+    ledger: Ledger, measure: Measure, overall: Floats, counts: GroupCounts, level: float, drawing: Drawing
+) -> Iterator[tuple[Finding, bool]]:
+    """Yield the value of all cases for each model; of a measure with an ideal value as `estimate` gives it."""
+    events = None if counts.events is None else int(counts.events.sum())
+    for model, value in zip(ledger.models, overall.tolist(), strict=True):
+        if measure.ideal is None:
+            row = Finding(measure=measure, model=model, value=value, level=level, n=ledger.n, events=events)
+        else:
+            known = as_measured(ledger, measure, model)
+            found = estimate_or_note(ledger, model, measure, level=level, drawing=drawing)
+            row = of_estimate(found, model, counts_of(known, model, known.events[0]), events=events)
+        yield row, False
+
+
+def _adjusted(rows: Sequence[tuple[Finding, bool]]) -> list[Finding]:
+    """Return rows with their verdicts, and p-values adjusted by Holm's method for each kind of row.
+
+    Rows of the family without a p-value count as 1.
+    """
+    found = [row for row, _ in rows]
+    for against in (None, REST):
+        places = [place for place, row in enumerate(found) if row.against == against and row.keys]
+        p_values = np.array([found[place].p for place in places])
+        is_counted = np.array([rows[place][1] for place in places], dtype=np.bool_)
+        adjusted = holm(np.where(np.isnan(p_values) & is_counted, 1.0, p_values))
+        for place in np.flatnonzero(~np.isnan(p_values)).tolist():
+            found[places[place]] = replace(found[places[place]], p_adjusted=float(adjusted[place]))
+    return [with_verdict(row) for row in found]
+
+
 def _tested(
-    ledger: Ledger, moments: Moments, measure: Measure, by: tuple[str, ...], entry: NDArray[np.intp], level: float
-) -> tuple[Floats, ...]:
-    """Return the means of groups, their limits, the differences from all other cases and their p-values."""
+    ledger: Ledger, measure: Measure, by: tuple[str, ...], entry: NDArray[np.intp], level: float
+) -> GroupEstimates:
+    """Return the means of groups and their differences from all other cases."""
+    moments = measured_moments(ledger, measure)
     against = against_the_rest(moments, by)
-    value, low, high, sides = _means(ledger, moments, measure, by, entry, level, against.factor)
+    own, sides = _means(ledger, moments, measure, by, entry, level, against.factor)
+    value, df = against.difference, against.df
+    low, high = student(value, against.error, df, level)[2:4]
     p_value = against.p_value
     if sides is not None:
-        df = np.inf if moments.dependence is None else against.df
-        imagined = imagined_p_value(against.difference, sides.own.minus(sides.rest), df)
-        p_value = np.where(np.isnan(p_value), np.nan, np.fmax(p_value, imagined))
-    return value, low, high, against.difference, p_value
+        imagined, degrees = sides.own.minus(sides.rest), np.inf if moments.dependence is None else df
+        low, high = hull((low, high), imagined_limits(value, imagined, degrees, level))
+        p_value = np.where(np.isnan(p_value), np.nan, np.fmax(p_value, imagined_p_value(value, imagined, degrees)))
+    rest = Numbers(value, low, high, against.error, p_value, np.full(value.shape, "Welch's t", dtype=object))
+    none = np.full(value.shape, None, dtype=object)
+    return GroupEstimates(own, rest, none, none, moments.means[: len(ledger.models)])
 
 
 def _means(
@@ -263,51 +349,38 @@ def _means(
     entry: NDArray[np.intp],
     level: float,
     difference: Floats | float = 1.0,
-) -> tuple[Floats, Floats, Floats, Sides | None]:
-    """Return the means of groups and their limits, of shape (groups, models), and what is imagined of them."""
+) -> tuple[Numbers, Sides | None]:
+    """Return the means of groups with their limits, of shape (groups, models), and what is imagined of them."""
     means = group_means(moments, by)
     both = np.broadcast_to(difference, means.factor.shape)
     sides = imagined_of_groups(ledger, measure, entry, means.factor, both)
-    limits = means.limits(level)
-    if sides is None:
-        return means.mean, *limits, None
-    df = np.inf if moments.dependence is None else means.df
-    low, high = hull(limits, imagined_limits(means.mean, sides.own, df, level))
-    known = means.units[:, None] > 1
-    low, high = clipped(low, high, means.mean, measure, ledger.classes)
-    return means.mean, np.where(known, low, np.nan), np.where(known, high, np.nan), sides
+    low, high = means.limits(level)
+    if sides is not None:
+        df = np.inf if moments.dependence is None else means.df
+        limits = hull((low, high), imagined_limits(means.mean, sides.own, df, level))
+        known = means.units[:, None] > 1
+        low, high = (np.where(known, limit, np.nan) for limit in clipped(*limits, means.mean, measure, ledger.classes))
+    untested, method = np.full(low.shape, np.nan), np.full(low.shape, STUDENT, dtype=object)
+    return Numbers(means.mean + 0.0, low, high, means.error, untested, method), sides
 
 
 def _beside(
     ledger: Ledger,
+    measure: Measure,
     by: tuple[str, ...],
-    entry: NDArray[np.intp],
+    counts: GroupCounts,
     thresholds: Thresholds | None,
     level: float,
-    few: Names,
-) -> dict[str, Floats]:
-    """Return the other numbers of groups: calibration, and the net benefit at the thresholds."""
-    untested = few != ""
-    columns: dict[str, Floats] = {}
-    wanted = [("excess", MeanScore(Excess()))]
-    if thresholds is not None:
-        wanted.append(("net_benefit", NetBenefit(thresholds)))  # type: ignore[arg-type]  # a mean, too
-    for name, mean in wanted:
-        value, low, high, _ = _means(ledger, measured_moments(ledger, mean), mean, by, entry, level)
-        columns |= {name: value + 0.0, f"{name}_low": np.where(untested, np.nan, low)}
-        columns |= {f"{name}_high": np.where(untested, np.nan, high)}
-    return columns
-
-
-def _miscalibrations(ledger: Ledger, measure: Measure, few: Names, entry: NDArray[np.intp]) -> Floats:
-    """Return the miscalibration in each tested group; NaN for a rule that is not declared proper."""
-    rule = measure.rule if isinstance(measure, MeanScore) else BRIER
-    found = np.full((len(few), len(ledger.models)), math.nan)
-    if not rule.properties().proper:
-        return found
-    tested, binary = few == "", proper_binary_rule(rule)
-    for column, model in enumerate(ledger.models):
-        keyed = ledger.keyed_tables(model, ledger.events[0])
-        by_entry = miscalibrations(binary, keyed.entry, keyed.forecast, keyed.events, keyed.non_events)
-        found[tested, column] = by_entry[entry[tested]]
-    return found
+    smallest: int,
+) -> Iterator[tuple[Finding, bool]]:
+    """Yield the other numbers of groups: calibration in the large, and the net benefit at the thresholds."""
+    few = counts.too_few(counts.outcomes, smallest)
+    for mean in (MeanScore(Excess()), *(() if thresholds is None else (NetBenefit(thresholds),))):
+        if mean.key == measure.key:
+            continue
+        found, _ = _means(ledger, measured_moments(ledger, mean), mean, by, counts.entry, level)
+        found = found.where(np.broadcast_to(is_free(few), found.value.shape))
+        for column, model in enumerate(ledger.models):
+            for place, facts in enumerate(facts_of_groups(counts, level)):
+                notes = () if few[place, 0] is None else (few[place, 0],)
+                yield Finding(measure=mean, model=model, **facts, **found.at((place, column)), notes=notes), False

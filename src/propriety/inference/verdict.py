@@ -100,7 +100,8 @@ def verdict(row: Finding, parts: Sequence[Finding] = ()) -> Checked:
         return Checked("not tested", () if row.notes else (Note("no-limits"),))
     if only_tested:
         return _of_parts(row, parts)
-    if margin is not None and row.against is not None:
+    is_of_groups = row.against in MODELS_ALONE
+    if row.against is not None and (margin is not None or (is_of_groups and row.measure.higher_is_better is None)):
         return _without_better_side(row)
     if margin is not None:
         return _of_ideal(row, margin)

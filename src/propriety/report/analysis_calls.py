@@ -7,8 +7,7 @@ from typing import Any
 from propriety.evaluation.calls import EACH, written
 from propriety.evaluation.evaluation import Evaluation
 from propriety.evaluation.problem import RANKED
-from propriety.inference.measures.of_means import Skill
-from propriety.inference.slice_table import Slices
+from propriety.inference.finding import Findings
 from propriety.rules.families import BRIER
 
 # Analyses of class probabilities for which a ledger has the tables but no function accepts them.
@@ -67,12 +66,14 @@ def call_for_decomposition(evaluation: Evaluation) -> str:
     return call_for_each("decompose", evaluation, rule=RANKED if evaluation.kind == "ordinal" else BRIER)
 
 
-def call_for_groups(evaluation: Evaluation, found: Slices) -> str:
+def call_for_groups(evaluation: Evaluation, found: Findings) -> str:
     """Return the call of the groups; with several keys it is `evaluate`, because `propriety.slices` crosses keys."""
-    if len(found.by) > 1:
-        return f"{call_for_evaluation(evaluation)}.{'group_skill' if isinstance(found.measure, Skill) else 'slices'}"
-    thresholds = {} if found.thresholds is None else {"thresholds": found.thresholds}
-    return evaluation.call("slices", measure=found.measure, **thresholds)
+    if len(found.keys) > 1:
+        return f"{call_for_evaluation(evaluation)}.{'slices' if found is evaluation.slices else 'group_skill'}"
+    threshold = evaluation.problem.threshold
+    return evaluation.call(
+        "slices", measure=found.measure[0], **({} if threshold is None else {"thresholds": threshold})
+    )
 
 
 def call_for_group_calibration(evaluation: Evaluation) -> str:

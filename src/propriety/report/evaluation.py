@@ -68,7 +68,7 @@ def _links(evaluation: Evaluation, sections: Iterable[Section]) -> dict[str, str
     known = {DECISIONS: "decisions", ORDER: "decisions", FORECASTS: "scores", ALONE: "scores", ASKED: "scores"}
     groups = next((name for name in ids if name.startswith("slices")), "")
     if evaluation.slices is not None:
-        known[question_of_groups(evaluation, evaluation.slices)] = groups
+        known[question_of_groups(evaluation.slices)] = groups
     found = {question: known.get(question, "calibration") for question in questions}
     return {question: f"#s-{name}" for question, name in found.items() if name in ids}
 

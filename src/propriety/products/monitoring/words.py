@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from propriety.inference.estimates import counted
-from propriety.inference.slice_table import text_of_label
+from propriety.inference.group_rows import text_of_label
 from propriety.number_words import number, percent
 from propriety.products.monitoring.ledger_monitor import LedgerMonitor
 from propriety.products.monitoring.states import DIRECTIONS, NEVER

@@ -17,13 +17,13 @@ from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.estimates import Estimate, counted
 from propriety.inference.estimation import estimate_or_note
+from propriety.inference.group_rows import texts_of_labels
 from propriety.inference.measures.line import CalibrationSlope
 from propriety.inference.measures.measure import Measure
 from propriety.inference.measures.ranking import AreaUnderRoc
 from propriety.inference.measures.ratios import ObservedExpected
 from propriety.inference.measures.reading import AnyMeasure, read_measure, read_measures
 from propriety.inference.random_effects import HeterogeneityMethod, PredictionMethod, RandomEffects, random_effects
-from propriety.inference.slice_table import texts_of_labels
 from propriety.inference.verdicts import Names
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.private_ledger import PrivateLedger

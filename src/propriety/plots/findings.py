@@ -1,0 +1,17 @@
+"""Figures of findings: the groups of a table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from matplotlib.axes import Axes
+
+from propriety.inference.finding import Findings
+from propriety.plots.drawing import draw
+from propriety.plots.slices import draw_slices
+
+
+@draw.register
+def _(found: Findings, ax: Axes | None = None, **options: Any) -> Axes:
+    """Draw the groups of `slices`."""
+    return draw_slices(found, ax, **options)
