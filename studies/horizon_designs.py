@@ -132,8 +132,8 @@ def estimates(cases: Sample, scale: float, *, integrated: bool) -> tuple[dict[st
     options |= {"sample_weight": cases.weight, "horizons": HORIZONS.tolist() if integrated else 1.0}
     outcome = pr.censored(np.minimum(ended, wait), (cases.event < cases.other) & (cases.event <= wait), **options)
     if integrated:
-        one = pr.horizon_curve(outcome, {"a": cases.forecasts["a"]}).integrated["a"]
-        return {INTEGRATED: (one.value, one.standard_error, one.low, one.high)}, None
+        one = pr.horizon_curve(outcome, {"a": cases.forecasts["a"]}).where(statistic="mean over horizons")[0]
+        return {INTEGRATED: (one.value, one.error, one.low, one.high)}, None
     ledger = open_ledger(outcome, {model: p[:, -1] for model, p in cases.forecasts.items()}, cluster=cases.cluster)
     found = {}
     for name, measure in MEASURES.items():

@@ -209,7 +209,7 @@ def test_scores_without_ties_are_those_of_scikit_survival():
     last = outcomes.at(HORIZON)
     assert pr.brier_score(last, p) == pytest.approx(0.20310399218283512, abs=1e-12)
     assert pr.roc_curve(last, p).auc == pytest.approx(0.7729741949050422, abs=1e-12)
-    integrated = pr.horizon_curve(outcomes, forecasts).integrated["forecast"].value
+    integrated = pr.horizon_curve(outcomes, forecasts).where(statistic="mean over horizons").value[0]
     assert integrated == pytest.approx(0.20550791747288533, abs=1e-12)
 
 

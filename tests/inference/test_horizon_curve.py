@@ -9,10 +9,15 @@ import pytest
 
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError, MissingValuesError
+from propriety.inference.finding_words import note_words
 
 mpl.use("agg")
 
 HORIZONS = (0.3, 0.6, 0.85)
+
+
+def mean_of(found):
+    return found.where(statistic="mean over horizons")[0]
 
 
 def cases(n=150):
@@ -32,11 +37,12 @@ def test_each_horizon_is_estimated_as_by_itself(grouped):
     curve = pr.horizon_curve(outcomes, {"a": p, "b": p**2}, pr.measures.AreaUnderRoc())
     for place, horizon in enumerate(HORIZONS):
         alone = pr.estimate(outcomes.at(horizon), p[:, place], pr.measures.AreaUnderRoc())
-        assert (curve.value[place], curve.low[place], curve.note[place]) == (alone.value, alone.low, alone.note)
-    assert curve.models == ("a", "b")
+        assert (curve.value[place], curve.low[place]) == (alone.value, alone.low)
+        assert "; ".join(map(note_words, curve[place].notes)) == alone.note
+    assert curve.model.tolist() == ["a"] * 4 + ["b"] * 4
     few = pr.horizon_curve(pr.censored(time[:25], event[:25], horizons=HORIZONS), p[:25])
-    assert few.note[0].startswith("based on ")
-    assert curve.event_free.tolist() == [*outcomes.event_free.tolist()] * 2
+    assert note_words(few[0].notes[0]).startswith("based on ")
+    assert curve.where(model="b", statistic="value").extra["event_free"].tolist() == outcomes.event_free.tolist()
 
 
 def variance(time, event, parts, group):
@@ -58,7 +64,7 @@ def test_the_error_of_the_integrated_score_is_that_of_the_definition(grouped):
     time, event, p, group = cases()
     group = group if grouped else np.zeros_like(group)
     outcomes = pr.censored(time, event, horizons=HORIZONS, groups=group)
-    found = pr.horizon_curve(outcomes, p).integrated["forecast"]
+    found = mean_of(pr.horizon_curve(outcomes, p))
     share = np.array([0.15, 0.275, 0.125]) / 0.55
     parts = []
     for place, horizon in enumerate(HORIZONS):
@@ -66,7 +72,7 @@ def test_the_error_of_the_integrated_score_is_that_of_the_definition(grouped):
         loss = (y - p[:, place]) ** 2
         parts.append(share[place] * weight * (loss - np.average(loss, weights=weight)) / len(time))
     n = len(time)
-    assert found.standard_error == pytest.approx(math.sqrt(variance(time, event, parts, group) * n / (n - 1)), rel=1e-9)
+    assert found.error == pytest.approx(math.sqrt(variance(time, event, parts, group) * n / (n - 1)), rel=1e-9)
     scores = [float(pr.brier_score(outcomes.at(one), p[:, place])) for place, one in enumerate(HORIZONS)]
     assert found.value == pytest.approx(share @ scores)
 
@@ -75,8 +81,8 @@ def test_the_picture_shows_values_and_cases():
     time, event, p, _ = cases()
     curve = pr.horizon_curve(pr.censored(time, event, horizons=HORIZONS), {"a": p})
     axes = curve.plot()
-    assert axes.lines[0].get_ydata().tolist() == curve.value.tolist()
-    assert next(tick.get_text() for tick in axes.get_xticklabels()) == f"0.3\n{curve.event_free[0]}"
+    assert axes.lines[0].get_ydata().tolist() == curve.where(statistic="value").value.tolist()
+    assert next(tick.get_text() for tick in axes.get_xticklabels()) == f"0.3\n{curve[0].extra['event_free']}"
     assert "Brier score" in axes.get_ylabel()
 
 
@@ -127,8 +133,8 @@ def test_the_mean_over_horizons_has_limits_within_its_range():
     horizons = [1.0, 2.0, 4.0]
     rows = 1.0 - np.exp(-0.002 * np.outer(np.exp(rng.normal(0.0, 0.3, 1000)), horizons))
     found = pr.horizon_curve(pr.censored(np.minimum(time, end), time <= end, horizons=horizons), rows)
-    integrated = found.integrated["forecast"]
-    assert integrated.value - 1.96 * integrated.standard_error < 0.0 < integrated.low
+    integrated = mean_of(found)
+    assert integrated.value - 1.96 * integrated.error < 0.0 < integrated.low
     assert found.low.min() < integrated.low < integrated.value < integrated.high < found.high.max()
 
 
@@ -138,8 +144,8 @@ def test_the_mean_over_equal_horizons_is_that_of_one(measure):
     time, event, p, _ = cases()
     outcomes = pr.censored(time, event, horizons=[0.12, 0.12 + 1e-9])
     curve = pr.horizon_curve(outcomes, np.column_stack([p[:, 0], p[:, 0]]), measure)
-    for name in ("value", "low", "high", "standard_error"):
-        assert getattr(curve.integrated["forecast"], name) == pytest.approx(getattr(curve, name)[0], rel=1e-9), name
+    for name in ("value", "low", "high", "error"):
+        assert getattr(mean_of(curve), name) == pytest.approx(getattr(curve, name)[0], rel=1e-9), name
 
 
 def test_memory_grows_by_the_influence_of_each_horizon_alone():

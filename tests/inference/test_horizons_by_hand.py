@@ -8,6 +8,11 @@ from scipy import stats
 
 import propriety as pr
 from propriety.errors import InputValueError
+from propriety.inference.finding_words import note_words
+
+
+def mean_of(found):
+    return found.where(statistic="mean over horizons")[0]
 
 
 class TestHorizons:
@@ -19,30 +24,30 @@ class TestHorizons:
         outcomes = pr.censored(self.TIME, self.EVENT, horizons=self.HORIZONS)
         curve = pr.horizon_curve(outcomes, {"a": self.P, "b": 0.5 * self.P}, level=0.9)
         share = np.array([5.0, 12.5, 7.5]) / 25.0
-        for place, model in enumerate("ab"):
-            own = curve.integrated[model]
-            assert own.value == pytest.approx(share @ curve.value[3 * place : 3 * place + 3])
-            half = stats.t.ppf(0.95, 39) * own.standard_error
+        for model in "ab":
+            own, at = mean_of(curve.where(model=model)), curve.where(model=model, statistic="value")
+            assert own.value == pytest.approx(share @ at.value)
+            half = stats.t.ppf(0.95, 39) * own.error
             assert own.low <= own.value - half + 1e-12
             assert own.high >= own.value + half - 1e-12
-            assert (own.level, own.n, own.units) == (0.9, 40, 40)
+            assert (own.level, own.n, own.units) == (0.9, 40, None)
             assert own.method == "trapezoidal rule over the horizons, influence function"
-        assert curve.model.tolist() == ["a"] * 3 + ["b"] * 3
-        assert curve.horizon.tolist() == [*self.HORIZONS] * 2
-        for name in ("events", "censored", "event_free"):
-            assert getattr(curve, name).tolist() == [*getattr(outcomes, name).tolist()] * 2
+            assert at.keys["horizon"].tolist() == [*self.HORIZONS]
+            columns = at.columns()
+            for name in ("events", "censored", "event_free"):
+                assert columns[name].tolist() == getattr(outcomes, name).tolist()
         for place, horizon in enumerate(self.HORIZONS):
             alone = pr.estimate(outcomes.at(horizon), 0.5 * self.P[:, place], level=0.9)
-            found = [getattr(curve, name)[3 + place] for name in ("value", "low", "high", "standard_error")]
+            found = [getattr(at[place], name) for name in ("value", "low", "high", "error")]
             assert found == [alone.value, alone.low, alone.high, alone.standard_error]
-        assert (curve.level, curve.n, curve.measure.key, curve.models) == (0.9, 40, "brier", ("a", "b"))
+        assert (set(curve.level), set(curve.n), curve.measure[0].key) == ({0.9}, {34, 28, 18, 40}, "brier")
 
     def test_of_an_area_have_limits_from_those_at_the_horizons(self):
         event = self.EVENT | (self.TIME > 12)  # Nobody is censored between the horizons.
         outcomes = pr.censored(np.where(event, self.TIME, 50.0), np.ones(40), horizons=(10.0, 35.0))
         mixed = self.P[np.arange(40) * 7 % 40]
         curve = pr.horizon_curve(outcomes, mixed[:, :2], pr.measures.AreaUnderRoc())
-        own = curve.integrated["forecast"]
+        own, curve = mean_of(curve), curve.where(statistic="value")
         parts = []
         for place, horizon in enumerate(outcomes.horizon):
             happened = event & (horizon >= self.TIME)
@@ -60,29 +65,29 @@ class TestHorizons:
 
         assert own.low == pytest.approx(own.value - combined(curve.value - curve.low))
         assert own.high == pytest.approx(own.value + combined(curve.high - curve.value))
-        assert own.standard_error == pytest.approx(combined(curve.standard_error))
+        assert own.error == pytest.approx(combined(curve.error))
 
     def test_without_limits_have_none_on_average(self):
         outcomes = pr.censored(self.TIME, self.EVENT, horizons=self.HORIZONS)
         mixed = self.P[np.arange(40) * 7 % 40]
         equal = np.column_stack([mixed[:, :2], np.full(40, 0.3)])
-        without = pr.horizon_curve(outcomes, equal, pr.measures.AreaUnderRoc()).integrated["forecast"]
+        without = mean_of(pr.horizon_curve(outcomes, equal, pr.measures.AreaUnderRoc()))
         assert np.isnan([without.low, without.high]).all()
-        assert "all forecasts are equal, so there is no interval" in without.note
+        assert "all forecasts are equal, so there is no interval" in "; ".join(map(note_words, without.notes))
 
     def test_without_censoring_have_the_error_of_a_mean(self):
         outcomes = pr.censored(np.full(40, 50.0) - 45.0 * self.EVENT, self.EVENT, horizons=(10.0, 30.0))
-        own = pr.horizon_curve(outcomes, self.P[:, :2]).integrated["forecast"]
+        own = mean_of(pr.horizon_curve(outcomes, self.P[:, :2]))
         losses = ((self.EVENT[:, None] - self.P[:, :2]) ** 2).mean(axis=1)
         assert own.value == pytest.approx(losses.mean())
-        assert own.standard_error == pytest.approx(losses.std(ddof=1) / math.sqrt(40))
+        assert own.error == pytest.approx(losses.std(ddof=1) / math.sqrt(40))
 
     def test_repeat_the_notes_of_all_horizons_once(self):
         outcomes = pr.censored(self.TIME, self.EVENT, horizons=self.HORIZONS)
-        own = pr.horizon_curve(outcomes, self.P).integrated["forecast"]
+        own = mean_of(pr.horizon_curve(outcomes, self.P))
         notes = [pr.estimate(outcomes.at(one), self.P[:, at]).note for at, one in enumerate(self.HORIZONS)]
-        assert own.note == "; ".join(dict.fromkeys(note for note in notes if note))
-        assert own.note
+        assert [*map(note_words, own.notes)] == [*dict.fromkeys(note for note in notes if note)]
+        assert own.notes
 
     def test_need_one_column_each(self):
         outcomes = pr.censored(self.TIME, self.EVENT, horizons=self.HORIZONS)

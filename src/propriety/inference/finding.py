@@ -56,7 +56,7 @@ NOTES: dict[str, Severity] = {
     "censoring": "caution",
     "limits": "caution",  # A caveat of the limits, in words of the estimate.
 }
-ADDED_KEYS = ("class", "cut")  # Keys that an analysis adds: no key of the cases may bear these names.
+ADDED_KEYS = ("class", "cut", "horizon")  # Keys that an analysis adds: no key of the cases may bear these names.
 
 
 @dataclass(frozen=True, slots=True)
@@ -350,7 +350,7 @@ def check_keys_of(names: Iterable[str]) -> None:
     """Raise an error if a key of the cases has a name that the analysis gives to a key of its own."""
     for name in names:
         if name in ADDED_KEYS:
-            law = f"by cannot have a key called {name!r}, which is that of the classes or cut points"
+            law = f"by cannot have a key called {name!r}, which is that of classes, cut points or horizons"
             raise InputValueError(law, hint="give the key another name.")
 
 

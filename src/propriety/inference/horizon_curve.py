@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,15 +14,18 @@ from propriety import demands
 from propriety.checks import check_level
 from propriety.errors import InputTypeError, InputValueError
 from propriety.inference.bootstrap import Drawing
-from propriety.inference.estimates import Estimate
+from propriety.inference.calibration_findings import of_estimate
 from propriety.inference.estimation import estimate_of
+from propriety.inference.finding import Finding, Findings
 from propriety.inference.influence import case_influence
-from propriety.inference.mean_estimates import within_range
+from propriety.inference.mean_estimates import clipped
 from propriety.inference.measures.measure import Measure
 from propriety.inference.measures.reading import AnyMeasure, read_measure
+from propriety.inference.outcome_counts import outcome_counts
+from propriety.inference.verdict import with_verdict
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import open_ledger
-from propriety.result import Floats, Result
+from propriety.result import Floats
 from propriety.rules.families import BRIER
 from propriety.tables import laws
 from propriety.tables.arguments import check_indices, numbers_of
@@ -31,54 +34,7 @@ from propriety.tables.censored_outcomes import CensoredOutcomes
 from propriety.tables.frames import check_names
 from propriety.tables.validation import Forecasts
 
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class HorizonCurve(Result):
-    """A measure at several horizons, one row per model and horizon; see `propriety.horizon_curve`.
-
-    Parameters
-    ----------
-    model : ndarray of str
-        The model.
-    horizon : ndarray of float
-        The horizon.
-    value, low, high, standard_error : ndarray of float
-        Estimate at the horizon, with the limits of its interval and its standard error.
-    events, censored, event_free : ndarray of int
-        Number of cases with the event by the horizon, censored before it, and still followed up without any event.
-    note : ndarray of str
-        What may be wrong with the interval, such as few events; "" if nothing.
-    measure : Measure
-        What was estimated.
-    level : float
-        Level of the intervals.
-    n : int
-        Number of cases.
-    integrated : mapping of str to Estimate
-        For each model, the mean over the interval from the first to the last horizon, by the trapezoidal rule.
-    """
-
-    main_columns: ClassVar[tuple[str, ...]] = ("model", "horizon", "value", "low", "high", "censored")
-
-    model: NDArray[np.str_]
-    horizon: Floats
-    value: Floats
-    low: Floats
-    high: Floats
-    standard_error: Floats
-    events: NDArray[np.int64]
-    censored: NDArray[np.int64]
-    event_free: NDArray[np.int64]
-    note: NDArray[np.str_]
-    measure: Measure
-    level: float
-    n: int
-    integrated: Mapping[str, Estimate] = field(metadata={"hidden": True})
-
-    @property
-    def models(self) -> tuple[str, ...]:
-        """Names of the models, in the order given."""
-        return tuple(self.integrated)
+MEAN = "mean over horizons"  # The statistic of the row of all horizons.
 
 
 def horizon_curve(
@@ -87,7 +43,7 @@ def horizon_curve(
     measure: AnyMeasure = BRIER,
     *,
     level: float = 0.95,
-) -> HorizonCurve:
+) -> Findings:
     r"""Estimate a measure at every horizon of censored outcomes, and its mean over the horizons.
 
     The mean over the interval from the first horizon :math:`t_1` to the last :math:`t_m`, by the trapezoidal rule, is
@@ -112,8 +68,9 @@ def horizon_curve(
 
     Returns
     -------
-    HorizonCurve
-        One row per model and horizon; `integrated` has the mean over the horizons.
+    Findings
+        One row per model and horizon, with the cases censored before it and those still followed up without any event
+        as further columns; and for each model the mean, ``where(statistic="mean over horizons")``.
 
     References
     ----------
@@ -126,8 +83,8 @@ def horizon_curve(
     >>> time, event = np.arange(1.0, 41.0), np.arange(40) % 3 == 0
     >>> outcomes = pr.censored(time, event, horizons=[10, 20, 30])
     >>> curve = horizon_curve(outcomes, {"a": np.full((40, 3), [0.1, 0.3, 0.5])})
-    >>> curve.value.round(3), round(curve.integrated["a"].value, 3)
-    (array([0.097, 0.175, 0.25 ]), 0.174)
+    >>> curve.statistic.tolist(), curve.value.round(3)
+    (['value', 'value', 'value', 'mean over horizons'], array([0.097, 0.175, 0.25 , 0.174]))
     """
     check_level(level)
     asked = read_measure(measure)
@@ -140,29 +97,20 @@ def horizon_curve(
     readings = {model: read_array(values, laws.named_forecast(model)) for model, values in several.items()}
     columns = {model: _columns(reading, y_true) for model, reading in readings.items()}
     check_indices(Reading("y_true", y_true.horizon, index=y_true.index), *readings.values())
-    rows: dict[str, list[Estimate]] = {}
-    integrated = {}
+    rows: list[Finding] = []
     for model, values in columns.items():
         influence = np.empty((len(y_true.horizon), y_true.n))
-        rows[model] = []
+        own: list[Finding] = []
         for place, horizon in enumerate(y_true.horizon.tolist()):
             ledger = open_ledger(y_true.at(horizon), {model: values[:, place]})
-            rows[model].append(estimate_of(ledger, asked, level=level, drawing=Drawing(1, 0)))
+            found = estimate_of(ledger, asked, level=level, drawing=Drawing(1, 0))
+            counts = {name: int(getattr(y_true, name)[place]) for name in ("events", "censored", "event_free")}
+            facts: dict[str, Any] = {"keys": {"horizon": horizon}, "events": counts.pop("events"), "extra": counts}
+            outcomes = outcome_counts(ledger.table(model), None)
+            own.append(with_verdict(of_estimate(found, model, outcomes, **facts)))
             influence[place] = _influence(ledger, asked)
-        integrated[model] = _integrated(rows[model], _correlation(influence), asked, y_true, level)
-    found = [one for own in rows.values() for one in own]
-    counts = {name: getattr(y_true, name) for name in ("horizon", "events", "censored", "event_free")}
-    return HorizonCurve(
-        model=np.repeat(np.array(list(rows)), len(y_true.horizon)),
-        **{name: np.tile(column, len(rows)) for name, column in counts.items()},
-        **{name: np.array([getattr(one, name) for one in found]) for name in ("value", "low", "high")},
-        standard_error=np.array([one.standard_error for one in found]),
-        note=np.array([one.note for one in found]),
-        measure=asked,
-        level=level,
-        n=y_true.n,
-        integrated=integrated,
-    )
+        rows += [*own, _integrated(own, _correlation(influence), y_true)]
+    return Findings.of(rows)
 
 
 def _columns(reading: Reading, outcomes: CensoredOutcomes) -> NDArray[Any]:
@@ -178,13 +126,7 @@ def _columns(reading: Reading, outcomes: CensoredOutcomes) -> NDArray[Any]:
     return found
 
 
-def _integrated(
-    estimates: list[Estimate],
-    correlation: Floats,
-    measure: Measure,
-    outcomes: CensoredOutcomes,
-    level: float,
-) -> Estimate:
+def _integrated(rows: list[Finding], correlation: Floats, outcomes: CensoredOutcomes) -> Finding:
     r"""Return the mean of a measure over the horizons, with limits from those at the horizons.
 
     With the shares :math:`s_j` of the horizons, the correlations :math:`\rho_{jk}` of their influence over all cases,
@@ -195,27 +137,34 @@ def _integrated(
     gaps = np.diff(outcomes.horizon)
     share = (np.append(gaps, 0.0) + np.append(0.0, gaps)) / 2.0 / gaps.sum()
     value, low, high, error = (
-        np.array([getattr(one, name) for one in estimates]) for name in ("value", "low", "high", "standard_error")
+        np.array([getattr(row, name) for row in rows]) for name in ("value", "low", "high", "error")
     )
 
     def combined(distance: Floats) -> float:
         parts = share * distance
         return math.sqrt(max(float(parts @ correlation @ parts), 0.0))
 
-    mean = float(share @ value)
-    found = Estimate(
-        value=mean,
-        low=mean - combined(value - low),
-        high=mean + combined(high - value),
-        standard_error=combined(error),
-        level=level,
+    mean, measure = share @ value, rows[0].measure
+    limits = (np.array([mean - combined(value - low)]), np.array([mean + combined(high - value)]))
+    (least,), (most,) = clipped(*limits, np.array([mean]), measure, None)
+    notes = [note for row in rows for note in row.notes]
+    found = replace(
+        rows[0],
+        statistic=MEAN,
+        keys={},
+        value=float(mean),
+        low=float(least),
+        high=float(most),
+        error=combined(error),
         method="trapezoidal rule over the horizons, influence function",
-        measure=measure,
         n=outcomes.n,
-        units=outcomes.n,
-        note="; ".join(dict.fromkeys(one.note for one in estimates if one.note)),
+        events=None,
+        enough=all(row.enough for row in rows),
+        verdict=None,
+        notes=tuple(note for place, note in enumerate(notes) if note not in notes[:place]),
+        extra={},
     )
-    return within_range(found, measure, None)
+    return with_verdict(found)
 
 
 def _influence(ledger: Ledger, measure: Measure) -> Floats:

@@ -16,7 +16,6 @@ from propriety.plots import (  # noqa: F401  (their drawing functions are found 
     confusion,
     decision_uncertainty,
     findings,
-    horizons,
     operating_points,
     probability_means,
     ranking,

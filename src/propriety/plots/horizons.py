@@ -5,36 +5,32 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.axes import Axes
 
-from propriety.inference.horizon_curve import HorizonCurve
+from propriety.inference.finding import Findings
 from propriety.plots.drawable_names import drawable_names
-from propriety.plots.drawing import LEGEND, SMALL, draw, line_style, new_axes, shown, write_title
+from propriety.plots.drawing import LEGEND, SMALL, line_style, new_axes, shown, write_title
 from propriety.plots.names import measure_and_merit
 
 MOST = 8  # Most horizons whose number of cases is written.
 
 
-@draw.register
-def _(curve: HorizonCurve, ax: Axes | None = None, *, label: str = "") -> Axes:
+def draw_horizons(found: Findings, ax: Axes | None = None, *, label: str = "") -> Axes:
     """Draw the measure of each model against the horizon, with pointwise intervals, and the cases followed up."""
     ax = new_axes(ax, size=(5.2, 3.9))
-    short = drawable_names(curve.models)
-    for place, model in enumerate(curve.models):
-        own, style = curve.model == model, line_style(place)
-        mean = curve.integrated[model]
-        name = f"{short[model]}: mean {shown(mean.value)}"
-        if np.isfinite(mean.low):
+    means = found.where(keys={})
+    short = drawable_names(means.model.tolist())
+    for place, mean in enumerate(means):
+        curve, style = found.where(model=mean.model, statistic="value"), line_style(place)
+        horizons = curve.keys["horizon"].astype(np.float64)
+        name = f"{short[mean.model]}: mean {shown(mean.value)}"
+        if mean.has_limits:
             name += f" ({shown(mean.low)} to {shown(mean.high)})"
-        ax.fill_between(
-            curve.horizon[own], curve.low[own], curve.high[own], color=style["color"], alpha=0.15, linewidth=0
-        )
-        ax.plot(curve.horizon[own], curve.value[own], marker="o", markersize=4, label=name, **style)
-    first = curve.model == curve.models[0]
-    horizons, followed = curve.horizon[first], curve.event_free[first]
+        ax.fill_between(horizons, curve.low, curve.high, color=style["color"], alpha=0.15, linewidth=0)
+        ax.plot(horizons, curve.value, marker="o", markersize=4, label=name, **style)
     if len(horizons) <= MOST:
-        ticks = [f"{time:g}\n{number:,}" for time, number in zip(horizons.tolist(), followed.tolist(), strict=True)]
+        ticks = [f"{row.keys['horizon']:g}\n{row.extra['event_free']:,}" for row in curve]
         ax.set_xticks(horizons, ticks)
     below = "\nand cases followed up without any event" if len(horizons) <= MOST else ""
-    ax.set(xlabel=f"Horizon{below}", ylabel=measure_and_merit(curve.measure))
+    ax.set(xlabel=f"Horizon{below}", ylabel=measure_and_merit(found.measure[0]))
     ax.legend(**LEGEND)
     ax.spines[["top", "right"]].set_visible(False)
     ax.tick_params(labelsize=SMALL, length=3)
