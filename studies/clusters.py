@@ -24,6 +24,7 @@ from scipy.special import expit, logit, stdtrit
 from study_tables import write_rows
 
 import propriety as pr
+from propriety.inference.finding_words import notes_of
 
 CLUSTERS, SPREADS, LEVEL, BASE = (50, 100), (0.0, 1.0, 1.5, 2.0), 0.95, 10
 APART = {"alike": 0.0, "apart": 0.7}
@@ -60,11 +61,14 @@ def cover(clusters: int, spread: float, kind: str, replicates: int) -> list[dict
         y, p, q, cluster = draw(clusters, spread, APART[kind], generator)
         sizes = np.bincount(cluster)
         worth.append(sizes.sum() ** 2 / (sizes**2).sum())
-        single, both = pr.estimate(y, p, cluster=cluster), pr.compare(y, {"p": p, "q": q}, cluster=cluster)
+        single, both = (
+            pr.estimate(y, p, cluster=cluster),
+            pr.compare(y, {"p": p, "q": q}, cluster=cluster).differences[0],
+        )
         one, other = (p - y) ** 2, (q - y) ** 2
         for name, low, high, note, losses in (
             ("Brier", single.low, single.high, single.note, one),
-            ("difference", both.low[0], both.high[0], both.note, one - other),
+            ("difference", both.low, both.high, notes_of(both), one - other),
         ):
             limits = usual(losses, cluster)
             held = low <= truth[name] <= high

@@ -35,6 +35,7 @@ from scipy.special import expit, logit, ndtri, stdtr, stdtrit
 from study_tables import RESULTS, write_rows
 
 import propriety as pr
+from propriety.inference.verdict import lead
 
 RATE, LEVEL = 0.01, 0.95
 EVENTS = (2, 4, 10, 20, 50)
@@ -86,10 +87,10 @@ def false_verdicts(design: str, name: str, events: int, replicates: int) -> dict
     rule, told, by_t, noted, judged = RULES[name], 0, 0, 0, 0
     for _ in range(replicates):
         y, models = equal_models(design, rule, int(events / RATE), generator)
-        found = pr.compare(y, models, rule)
-        told += found.verdict[0] in ("better", "worse")
-        judged += found.verdict[0] != "too few events"
-        noted += bool(found.note)
+        found = pr.compare(y, models, rule).differences[0]
+        told += lead(found) != 0
+        judged += found.note("one-outcome") is None
+        noted += bool(found.notes)
         by_t += of_t(np.subtract(*(rule.case_loss(p, y) for p in models.values())))[0] <= 1.0 - LEVEL
     return row(
         "false better", f"{name}, {design}", events, judged, told / replicates, by_t / replicates, noted, replicates
@@ -119,15 +120,18 @@ def intervals(y: np.ndarray, models: dict[str, np.ndarray]) -> Iterator[tuple[st
     dim = models["dim"]
     for name, rule in RULES.items():
         losses = [rule.case_loss(p, y) for p in models.values()]
-        both, one = pr.compare(y, models, rule), pr.estimate(y, dim, rule)
-        yield f"difference of {name}", both.low[0], both.high[0], *of_t(losses[0] - losses[1])[1:], bool(both.note)
+        both, one = pr.compare(y, models, rule).differences[0], pr.estimate(y, dim, rule)
+        yield f"difference of {name}", both.low, both.high, *of_t(losses[0] - losses[1])[1:], bool(both.notes)
         yield f"mean {name}", one.low, one.high, *of_t(losses[1])[1:], bool(one.note)
     if y.sum() > 1:
-        both, one = pr.compare(y, models, pr.measures.AreaUnderRoc()), pr.estimate(y, dim, pr.measures.AreaUnderRoc())
+        both, one = (
+            pr.compare(y, models, pr.measures.AreaUnderRoc()).differences[0],
+            pr.estimate(y, dim, pr.measures.AreaUnderRoc()),
+        )
         z = float(ndtri((1.0 + LEVEL) / 2.0))
-        margin = z * both.standard_error[0]
-        plain = (both.difference[0] - margin, both.difference[0] + margin)
-        yield "difference of areas", both.low[0], both.high[0], *plain, bool(both.note)
+        margin = z * both.error
+        plain = (both.value - margin, both.value + margin)
+        yield "difference of areas", both.low, both.high, *plain, bool(both.notes)
         if 0.0 < one.value < 1.0:
             margin = z * one.standard_error / (one.value * (1.0 - one.value))
             yield "area", one.low, one.high, *expit(logit(one.value) + np.array([-margin, margin])), bool(one.note)
@@ -181,11 +185,11 @@ def power(name: str, events: int, replicates: int) -> dict[str, object]:
         y = generator.random(len(x)) < models["clear"]
         if not y.any():
             continue
-        found = pr.compare(y, models, rule)
-        told += found.verdict[0] == "better"
-        noted += bool(found.note)
+        found = pr.compare(y, models, rule).differences[0]
+        told += lead(found) > 0
+        noted += bool(found.notes)
         p_value, *_ = of_t(np.subtract(*(rule.case_loss(p, y) for p in models.values())))
-        by_t += p_value <= 1.0 - LEVEL and found.difference[0] < 0.0
+        by_t += p_value <= 1.0 - LEVEL and found.value < 0.0
     return row("power", name, events, replicates, told / replicates, by_t / replicates, noted, replicates)
 
 

@@ -140,8 +140,8 @@ def estimates(cases: Sample, scale: float, *, integrated: bool) -> tuple[dict[st
         one = estimate_of(ledger, measure, model="a", drawing=DRAWING)
         found[f"{name} a"] = (one.value, one.standard_error, one.low, one.high)
     for name, measure in PAIRED.items():
-        two = compare_of(ledger, measure, drawing=DRAWING)
-        found[name] = tuple(float(column[0]) for column in (two.difference, two.standard_error, two.low, two.high))
+        two = compare_of(ledger, measure, drawing=DRAWING).differences[0]
+        found[name] = (two.value, two.error, two.low, two.high)
     test = calibration_test_of(ledger, "a", DRAWING)
     return found, None if test is None else bool(test.p_value <= 0.05)
 

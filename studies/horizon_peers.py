@@ -86,9 +86,9 @@ def compared(name: str, folder: Path) -> Iterator[dict[str, object]]:
     measures = {"Brier": pr.Brier(), "AUC": pr.measures.AreaUnderRoc()}
     for place, (measure, asked) in enumerate(measures.items()):
         found = [pr.estimate(outcome, p, asked) for p in forecasts.values()]
-        pair = pr.compare(outcome, forecasts, asked)
-        values = [*(one.value for one in found), float(pair.difference[0])]
-        errors = [*(one.standard_error for one in found), float(pair.standard_error[0])]
+        pair = pr.compare(outcome, forecasts, asked).differences[0]
+        values = [*(one.value for one in found), pair.value]
+        errors = [*(one.standard_error for one in found), pair.error]
         sums = [one[place] for one in of_models]
         matched = [at_risk_errors(time, status, z, horizon) for z in (*sums, sums[0] - sums[1])]
         for which, label in enumerate(("a", "b", "a - b")):

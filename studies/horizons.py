@@ -32,6 +32,7 @@ from propriety.inference.bootstrap import Drawing
 from propriety.inference.calibration_testing import calibration_test_of
 from propriety.inference.comparison import compare_of
 from propriety.inference.estimation import estimate_of
+from propriety.inference.finding_words import notes_of
 from propriety.inference.measures.of_means import MeanScore
 from propriety.ledger.sources import open_ledger
 from propriety.tables.forecast_table import ForecastTable
@@ -137,9 +138,9 @@ def study(design: tuple[str, str], n: int, share: float, rate: float, replicates
             one = estimate_of(ledger, measure, model=model, drawing=DRAWING)
             values[name].append((one.value, one.standard_error, one.low, one.high, bool(one.note)))
         for name, measure in PAIRED.items():
-            two = compare_of(ledger, measure, drawing=DRAWING)
-            columns = (two.difference, two.standard_error, two.low, two.high)
-            values[name].append((*(float(column[0]) for column in columns), bool(two.note)))  # type: ignore[arg-type]  # four
+            two = compare_of(ledger, measure, drawing=DRAWING).differences[0]
+            columns = (two.value, two.error, two.low, two.high)
+            values[name].append((*columns, bool(notes_of(two))))  # type: ignore[arg-type]  # four
         test = calibration_test_of(ledger, "a", DRAWING)
         assert test is not None  # noqa: S101  (for the type checker; the cases are there)
         rejected.append(test.p_value <= 0.05)

@@ -22,6 +22,7 @@ from scipy.special import expit, logit
 from study_tables import write_rows
 
 import propriety as pr
+from propriety.inference.finding_words import notes_of
 
 POPULATION = 400_000
 ENOUGH, ENOUGH_APART = 100, 50  # Events and non-events, and cases decided differently, that should need no note.
@@ -132,8 +133,8 @@ def answer(y: np.ndarray, models: dict[str, np.ndarray], measure: Any) -> tuple[
     if len(models) == 1:
         found = pr.estimate(y, models["m0"], measure, seed=1)
         return found.value, found.low, found.high, np.nan, found.note
-    both = pr.compare(y, models, measure, seed=1)
-    return float(both.difference[0]), float(both.low[0]), float(both.high[0]), float(both.p_value[0]), both.note
+    both = pr.compare(y, models, measure, seed=1).differences[0]
+    return both.value, both.low, both.high, both.p, notes_of(both)
 
 
 def tried(chosen: Design, true: float, generator: np.random.Generator, samples: int) -> dict[str, Any]:

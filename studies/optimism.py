@@ -129,7 +129,7 @@ def comparison(folds: int, repeats: int, replicates: int) -> dict[str, object]:
         found = pr.validate(learners, x, y, measures=[pr.Brier()], **options)
         assert found.folds is not None  # noqa: S101  (for the type checker; by folds)
         gaps = np.subtract(*found.folds.value.reshape(2, -1))
-        rejected.append((found.compare().p_value[0] <= 0.05, ttest_1samp(gaps, 0.0).pvalue <= 0.05))
+        rejected.append((found.compare().differences.p[0] <= 0.05, ttest_1samp(gaps, 0.0).pvalue <= 0.05))
     corrected, plain = np.mean(rejected, axis=0)
     row: dict[str, object] = {"folds": folds, "repeats": repeats, "samples": replicates}
     return row | {"corrected": round(corrected, 4), "plain": round(plain, 4)}

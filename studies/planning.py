@@ -82,8 +82,8 @@ def compared(draw: Draw, measure: object, n: int, generator: np.random.Generator
         extra_y = generator.random(len(extra_new)) < extra_new
         new, old = np.where(copied, extra_new[cluster], new), np.where(copied, extra_old[cluster], old)
         y = np.where(copied, extra_y[cluster], y)
-    found = pr.compare(y, {"new": new, "old": old}, measure, cluster=cluster, seed=1)
-    return bool(found.p_value[0] <= 0.05)
+    found = pr.compare(y, {"new": new, "old": old}, measure, cluster=cluster, seed=1).differences[0]
+    return bool(found.p <= 0.05)
 
 
 def comparisons(replicates: int, done: set[object]) -> Iterator[Row]:

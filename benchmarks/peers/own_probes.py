@@ -40,7 +40,7 @@ WITH_WEIGHTS: dict[str, Call] = {
     "calibration_bracket": lambda y, p, w: bracket(pr.condense(y, p, sample_weight=w).table()),
     "check_calibration": lambda y, p, w: pr.check_calibration(y, p, sample_weight=w, seed=1)[0].p,
     "classical_decomposition": lambda y, p, w: pr.classical_decomposition(y, p, sample_weight=w).resolution,
-    "compare": lambda y, p, w: pr.compare(y, {"a": p, "b": [0.5] * len(y)}, sample_weight=w).pairs[0].difference,
+    "compare": lambda y, p, w: pr.compare(y, {"a": p, "b": [0.5] * len(y)}, sample_weight=w).differences[0].value,
     "condense": lambda y, p, w: pr.condense(y, p, sample_weight=w).table().event_rate,
     "cost_curve": lambda y, p, w: pr.cost_curve(y, p, sample_weight=w).event_rate,
     "cumulative_calibration_error": lambda y, p, w: pr.cumulative_calibration_error(y, p, sample_weight=w).kuiper,

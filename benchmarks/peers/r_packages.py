@@ -30,7 +30,7 @@ NOTES = (
 
 def test_areas(s: Sample) -> float:
     """Return the difference of the areas, after DeLong's test."""
-    return abs(pr.compare(s.y, {"p": s.p, "q": s.other}, pr.measures.AreaUnderRoc()).pairs[0].difference)
+    return abs(pr.compare(s.y, {"p": s.p, "q": s.other}, pr.measures.AreaUnderRoc()).differences[0].value)
 
 
 def by_horizon(s: Sample) -> float:

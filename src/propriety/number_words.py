@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 ROUNDING = 1e-12  # Smaller numbers are rounding errors of zero.
 
@@ -17,6 +17,17 @@ def capitalized(label: str) -> str:
     'Area under the ROC curve'
     """
     return f"{label[:1].upper()}{label[1:]}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Join names by commas and "and".
+
+    Examples
+    --------
+    >>> listed(["a"]), listed(["a", "b", "c"])
+    ('a', 'a, b and c')
+    """
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def number(value: float) -> str:

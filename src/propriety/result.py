@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Floats: TypeAlias = NDArray[np.float64]
+Names: TypeAlias = NDArray[np.str_]
 Tuples: TypeAlias = NDArray[np.object_]  # A column of tuples of texts.
 
 Backend: TypeAlias = Literal["pandas", "polars", "pyarrow"]

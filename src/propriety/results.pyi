@@ -27,14 +27,13 @@ from propriety.diagnostics.retention import RetentionCurve as RetentionCurve
 from propriety.diagnostics.worst_cases import WorstCases as WorstCases
 from propriety.evaluation.evaluation import Evaluation as Evaluation
 from propriety.evaluation.evaluation import Scores as Scores
-from propriety.inference.comparison import Comparison as Comparison
 from propriety.inference.estimates import Estimate as Estimate
 from propriety.inference.finding import Finding as Finding
 from propriety.inference.finding import Findings as Findings
 from propriety.inference.finding import Note as Note
+from propriety.inference.measure_bounds import MeasureBounds as MeasureBounds
 from propriety.inference.risk_coverage import RejectThreshold as RejectThreshold
 from propriety.inference.risk_coverage import RiskCoverageCurve as RiskCoverageCurve
-from propriety.inference.verdicts import Standings as Standings
 from propriety.integrations.logged_answers import LoggedAnswers as LoggedAnswers
 from propriety.ledger.moments import Moments as Moments
 from propriety.products.late_labels.before_labels import BeforeLabels as BeforeLabels
@@ -53,7 +52,6 @@ from propriety.products.segments.find import Segments as Segments
 from propriety.products.sites.pooling import MetaAnalysis as MetaAnalysis
 from propriety.products.sites.pooling import SiteEstimates as SiteEstimates
 from propriety.products.validation.columns import FoldValues as FoldValues
-from propriety.products.validation.validate import LearnerComparison as LearnerComparison
 from propriety.products.validation.validate import Validation as Validation
 from propriety.recalibration.result import Recalibration as Recalibration
 from propriety.result import Result as Result

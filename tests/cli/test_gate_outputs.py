@@ -79,20 +79,24 @@ def test_they_are_written(run, folder):
     done = run("evaluate", *BOTH, *given, "--junit", "g.xml", "--markdown", "g.md", "--json", "g.json")
     assert done.exit_code == 1
     root = ET.parse(folder / "g.xml").getroot()  # noqa: S314
-    assert root.attrib == {"name": "propriety", "tests": "4", "failures": "1", "errors": "0"}
+    assert root.attrib == {"name": "propriety", "tests": "4", "failures": "2", "errors": "0"}
     assert [case.attrib["name"] for case in root.iter("testcase")] == [
         *("brier > 0.5 [honest/brier]", "brier > 0.5 [bold/brier]", "bold better than honest", "n < 1000 [n]")
     ]
-    assert [element.attrib["message"] for element in root.iter("failure")] == ["n is 300, which is below 1000."]
+    untold, few = [element.attrib["message"] for element in root.iter("failure")]
+    assert untold.startswith(
+        "whether bold is better than honest cannot be told: honest and bold are not shown to differ"
+    )
+    assert few == "n is 300, which is below 1000."
     text = (folder / "g.md").read_text(encoding="utf-8")
-    assert text.startswith("## propriety evaluate: 1 of 4 gates failed\n")
+    assert text.startswith("## propriety evaluate: 2 of 4 gates failed\n")
     assert "| ❌ failed | n \\< 1000 | n is 300, which is below 1000. |" in text
     assert "- 2 models, 300 cases" in text
     assert "| Brier score | 0." in text
     assert [one["failed"] for one in json.loads((folder / "g.json").read_text())["gates"]] == [
         False,
         False,
-        False,
+        True,
         True,
     ]
 
@@ -149,12 +153,12 @@ def test_the_baseline_is_an_earlier_evaluation(run, folder):
 def test_comparisons_have_gates_and_rules(run, folder, refusal):
     done = run("compare", *BOTH, "--rule", "log", "--json", "-", "--fail-if", "bold/log>honest/log")
     found = json.loads(done.stdout)
-    assert (done.exit_code, found["measure"], found["gates"][0]["failed"]) == (1, "log", True)
+    assert (done.exit_code, found["measure"][0], found["gates"][0]["failed"]) == (1, "log", True)
     done = run(
         "compare", *BOTH, "--rule", "propriety:Spherical", "--markdown", "-", "--fail-if", "bold not worse than honest"
     )
     assert done.stdout.startswith("## propriety compare: ")
-    assert "| model | reference | difference | adjusted p | verdict |" in done.stdout
+    assert "| model | against | difference | adjusted p | verdict |" in done.stdout
     assert "did you mean brier?" in refusal("compare", *BOTH, "--rule", "brjer")
     assert "did you mean bold/brier" in refusal("compare", *BOTH, "--fail-if", "bold/briar>1")
 

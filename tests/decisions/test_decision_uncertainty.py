@@ -179,9 +179,9 @@ def test_gains_over_a_model_are_those_of_compare():
     found = pr.decision_uncertainty(Y, MODELS, grid=GRID, reference="old", seed=1)
     for place, threshold in enumerate(GRID):
         other = pr.compare(Y, MODELS, pr.measures.NetBenefit(threshold), method="student")
-        assert of(found, "gain", "new")[place] == pytest.approx(other.difference[0], abs=1e-15)
+        assert of(found, "gain", "new")[place] == pytest.approx(other.differences.value[0], abs=1e-15)
         # Normal instead of Student's t quantiles, and one event and one non-event are added.
-        assert of(found, "gain_high", "new")[place] == pytest.approx(other.high[0], rel=0.05, abs=1e-5)
+        assert of(found, "gain_high", "new")[place] == pytest.approx(other.differences.high[0], rel=0.05, abs=1e-5)
     assert not of(found, "gain_band_high", "old").any()
 
 

@@ -50,7 +50,7 @@ def test_an_evaluation_is_that_of_the_arrays(engine):
     found = pr.evaluate(engine(FRAME), ["a", "b"], outcome="y", by="site", thresholds=(0.05, 0.3), **DRAWS)
     whole = pr.evaluate(FRAME["y"], FORECASTS, by=FRAME["site"], thresholds=(0.05, 0.3), **DRAWS)
     assert found.to_dict() == pytest.approx(whole.to_dict(), rel=1e-11, abs=1e-14, nan_ok=True)
-    np.testing.assert_allclose(found.comparison.difference, whole.comparison.difference, rtol=1e-10)
+    np.testing.assert_allclose(found.comparison.differences.value, whole.comparison.differences.value, rtol=1e-10)
     np.testing.assert_allclose(found.slices.value, whole.slices.value, rtol=1e-11)
     np.testing.assert_allclose(found.slices.p, whole.slices.p, rtol=1e-8)
     assert found.slices.to_dict()["events"] == whole.slices.to_dict()["events"]

@@ -8,6 +8,7 @@ import pytest
 
 import propriety as pr
 from propriety.errors import InputValueError, MissingValuesError
+from propriety.inference.finding_words import notes_of
 from propriety.ledger import engine_moments
 from propriety.rules.functions import Excess
 from propriety.tables import engines, lazy_cases, lazy_reading
@@ -201,7 +202,7 @@ def test_every_function_takes_the_frame(frame):
 def test_an_evaluation_of_independent_cases_asks_for_none_of_them(frame, asked):
     found = pr.evaluate(frame, **AN_EVENT, by="site", **DRAWS)
     assert found.scores.value.shape
-    assert found.comparison.n == N
+    assert found.comparison[0].n == N
     assert found.slices.notes.tolist()
     assert len(asked) <= 3
 
@@ -215,8 +216,11 @@ def test_a_frame_that_is_too_large_for_memory_is_told(frame, monkeypatch):
     assert np.isnan(found.low)
     assert found.note == "an interval of this measure needs the individual cases in memory, and the frame has too many"
     compared = pr.compare(ledger, None, pr.measures.AreaUnderRoc())
-    assert compared.verdict.tolist() == ["not tested"]
-    assert compared.note == "A test of this measure needs the individual cases in memory, and the frame has too many."
+    assert compared.differences.verdict.tolist() == ["not tested"]
+    assert (
+        notes_of(compared.differences[0])
+        == "A test of this measure needs the individual cases in memory, and the frame has too many."
+    )
     same(pr.compare(ledger), pr.compare(whole))  # Of mean scores the moments suffice.
 
 

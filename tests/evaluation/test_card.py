@@ -137,7 +137,10 @@ def test_the_numbers_of_groups_tests_gains_and_differences_are_those_of_the_tabl
         gain = result.recalibration[model].verdict
         assert rows["recalibration", model].value == gain.gain / gain.before
     pair = result.comparison
-    assert (rows["difference", "new"].value, rows["difference", "new"].low) == (pair.difference[0], pair.low[0])
+    assert (rows["difference", "new"].value, rows["difference", "new"].low) == (
+        pair.differences.value[0],
+        pair.differences.low[0],
+    )
     points = result.decision_curves["old"].operating_points(grid=[0.05])
     assert rows["net at 5%", "old"].high == points.gain_over_all_high[0]
 

@@ -28,7 +28,7 @@ def test_scores_and_the_comparison_are_those_of_single_calls(found):
     outcome, models, evaluation = found
     assert evaluation.estimates["a"]["auc"].low == pr.estimate(outcome, models["a"], pr.measures.AreaUnderRoc()).low
     alone = pr.compare(outcome, models, pr.BoundedBrier(0.2, 0.6))
-    assert evaluation.comparison.p_value.tolist() == alone.p_value.tolist()
+    assert evaluation.comparison.differences.p.tolist() == alone.differences.p.tolist()
     tests = {row.model: row for row in evaluation.calibration.where(measure="calibration")}
     assert tests["b"].verdict == "bad"
     assert tests["a"].verdict != "bad"

@@ -10,6 +10,7 @@ import pytest
 
 import propriety as pr
 from propriety.errors import InputValueError, MissingValuesError, ProprietyError
+from propriety.inference.finding_words import notes_of
 from propriety.ledger import engine_moments
 from propriety.report.cells import cells_of
 from propriety.report.evaluation import page_of
@@ -83,8 +84,8 @@ def test_an_evaluation_is_that_of_the_arrays(lazily, alike, case):
     assert repr(found) == repr(whole)
     alike(found.scores, whole.scores)
     alike(found.comparison, whole.comparison, 1e-11)
-    alike(found.comparison.standings, whole.comparison.standings)
-    assert found.comparison.note == whole.comparison.note
+    alike(found.comparison.ranks(), whole.comparison.ranks())
+    assert notes_of(found.comparison.differences[0]) == notes_of(whole.comparison.differences[0])
     assert str(found) == str(whole)
     assert dict(found.rates) == pytest.approx(dict(whole.rates), rel=1e-14)
     assert (found.ranking, found.decision_curves) == (None, {})

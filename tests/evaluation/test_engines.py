@@ -113,7 +113,7 @@ def test_a_comparison_is_that_of_the_arrays(lazily, alike, case, measure):
     found = pr.compare(lazily(FRAME), MODELS, outcome="y", **SHARED[case], **options)
     whole = answered(pr.compare, case, measure)
     alike(found, whole, 1e-11)
-    alike(found.standings, whole.standings)
+    alike(found.ranks(), whole.ranks())
     assert str(found) == str(whole)
 
 

@@ -123,13 +123,13 @@ def test_it_compares_models(asked, alike, measure, shared):
     alike(found, of_arrays(pr.compare, measure, shared), 1e-11)
     of = measure if measure is precision else measure.value
     values = [of(ForecastTable.from_predictions(Y, p)) for p in MODELS.values()]
-    assert found.difference[0] == pytest.approx(values[0] - values[1], rel=1e-12)
+    assert found.differences.value[0] == pytest.approx(values[0] - values[1], rel=1e-12)
     if measure is precision:  # Which is a function, and does not say whether higher is better.
-        assert found.verdict[0] in ("different", "not distinguishable")
-        assert found.standings.rank.tolist() == [1, 1]
+        assert found.differences[0].verdict in ("too few", "not tested")
+        assert found.ranks().extra["rank"].tolist() == [1, 1]
     else:
-        assert found.measure.higher_is_better
-        assert found.standings.model[0] == ("honest" if values[0] > values[1] else "noisy")
+        assert found[0].measure.higher_is_better
+        assert found.ranks().model[0] == ("honest" if values[0] > values[1] else "noisy")
 
 
 @pytest.mark.parametrize("measure", OWN, ids=KEYS)

@@ -36,7 +36,7 @@ def in_clusters():
 
 
 def test_the_interval_of_the_headline_is_that_of_the_comparison(in_time):
-    standings = in_time.comparison.standings
+    standings = in_time.comparison.ranks()
     for model, low, high in zip(standings.model.tolist(), standings.low, standings.high, strict=True):
         row = in_time.scores.at(model, "regret_at_0.3")
         assert (row["low"], row["high"]) == (pytest.approx(low, rel=1e-12), pytest.approx(high, rel=1e-12))
@@ -53,7 +53,7 @@ def test_means_are_as_wide_as_their_dependence_makes_them(in_time):
 
 
 def test_net_benefit_in_time_is_that_of_the_comparison(in_time):
-    found = pr.compare(Y, MODELS, pr.measures.NetBenefit(0.3), period=np.arange(TIMES)).standings
+    found = pr.compare(Y, MODELS, pr.measures.NetBenefit(0.3), period=np.arange(TIMES)).ranks()
     row = in_time.scores.at("a", "net_benefit_at_0.3")
     place = found.model.tolist().index("a")
     for field in ("value", "low", "high"):
@@ -135,7 +135,7 @@ def test_limits_in_time_stay_in_the_range_of_the_score():
 @pytest.mark.parametrize("found", ["in_time", "in_clusters"])
 def test_the_ranking_map_says_nothing_of_noise(found, request):
     result = request.getfixturevalue(found)
-    assert "not distinguishable" in str(result.comparison)
+    assert "not shown to differ" in str(result.comparison)
     assert np.isnan(result.ranking.standard_error).all()
     assert result.ranking.is_noise.all()
     assert result.ranking.marked is None or math.isnan(result.ranking.marked.standard_error)

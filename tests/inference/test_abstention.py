@@ -12,6 +12,7 @@ from sliced import slices
 
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError
+from propriety.inference.finding_words import notes_of
 from propriety.inference.influence import error_of_table
 from propriety.measures import (
     AccuracyAtCoverage,
@@ -173,17 +174,17 @@ def test_the_difference_between_models_pairs_their_cases():
         table = ForecastTable.from_predictions(right[name], confidence[name])
         row, moved = np.searchsorted(table.forecast, confidence[name]), AreaUnderRiskCoverage(0.0).influence(table)
         influences.append(np.where(right[name], moved.event[row], moved.non_event[row]))
-    assert found.standard_error[0] == pytest.approx(np.std(influences[0] - influences[1], ddof=1) / math.sqrt(600))
+    assert found.differences.error[0] == pytest.approx(np.std(influences[0] - influences[1], ddof=1) / math.sqrt(600))
     told = pr.compare(right, confidence, AreaUnderRiskCoverage())
-    assert told.difference[0] == pytest.approx(found.difference[0], abs=1e-12)
-    assert told.p_value[0] == pytest.approx(found.p_value[0])
-    assert found.verdict.tolist() == ["better"]
+    assert told.differences.value[0] == pytest.approx(found.differences.value[0], abs=1e-12)
+    assert told.differences.p[0] == pytest.approx(found.differences.p[0])
+    assert found.differences.verdict.tolist() == ["good"]
 
 
 def test_a_wrong_answer_without_any_confidence_stays_wrong():
     right = {"a": np.array([True, False, True, False]), "b": np.array([False, True, True, False])}
     confidence = {"a": np.zeros(4), "b": np.array([0.0, 0.0, 1.0, 1.0])}
-    found = pr.compare(right, confidence, AreaUnderRiskCoverage()).standings
+    found = pr.compare(right, confidence, AreaUnderRiskCoverage()).ranks()
     expected = {name: over_all_orders(right[name], confidence[name])[0] for name in right}
     assert dict(zip(found.model.tolist(), found.value.tolist(), strict=True)) == pytest.approx(expected)
 
@@ -192,10 +193,10 @@ def test_confidences_that_are_almost_zero_keep_their_order():
     right, confidence = sample(decimals=15)
     tiny = {"a": 1e-30 * (1.0 - confidence), "b": 1e-25 * confidence}
     found = pr.compare({"a": right, "b": right}, tiny, AreaUnderRiskCoverage())
-    values = dict(zip(found.standings.model.tolist(), found.standings.value.tolist(), strict=True))
+    values = dict(zip(found.ranks().model.tolist(), found.ranks().value.tolist(), strict=True))
     expected = {name: areas(right, own)[0] for name, own in tiny.items()}
     assert values == pytest.approx(expected, abs=1e-12)
-    assert found.standings.model.tolist() == ["b", "a"]
+    assert found.ranks().model.tolist() == ["b", "a"]
 
 
 @pytest.mark.parametrize("p", [0.01, 0.07, 0.08, 0.13, 0.3, 0.45])
@@ -244,7 +245,9 @@ def test_few_wrong_answers_are_noted():
     wrong = int((~few).sum())
     assert pr.estimate(few, confidence, AreaUnderRiskCoverage(0.0)).note.startswith(f"based on {wrong} wrong answers")
     assert pr.estimate(right, confidence, AreaUnderRiskCoverage(0.0)).note == ""
-    told = pr.compare({"a": few, "b": right}, {"a": confidence, "b": confidence}, AreaUnderRiskCoverage()).note
+    told = notes_of(
+        pr.compare({"a": few, "b": right}, {"a": confidence, "b": confidence}, AreaUnderRiskCoverage()).differences[0]
+    )
     assert told.startswith(f"Based on {wrong} wrong answers")
     assert "event" not in told
 
@@ -282,7 +285,7 @@ def test_comparisons_of_answers_do_not_speak_of_events():
     told = str(
         pr.compare({"a": few, "b": few}, {"a": confidence, "b": np.roll(confidence, 5)}, AreaUnderRiskCoverage())
     )
-    assert "not distinguishable on 400 cases: the difference in area" in told
+    assert "not shown to differ: the difference in area" in told
     assert "event" not in told
 
 
@@ -313,7 +316,10 @@ def test_right_answers_may_have_a_label():
     assert curve.to_dict() == pr.risk_coverage_curve(right, confidence).to_dict()
     models = {"a": confidence, "b": confidence**2 / 2 + 0.1 * (np.arange(50) % 2)}
     told = pr.compare({"a": grades, "b": grades}, models, AreaUnderRiskCoverage(), pos_label="C")
-    assert told.difference[0] == pr.compare({"a": right, "b": right}, models, AreaUnderRiskCoverage()).difference[0]
+    assert (
+        told.differences.value[0]
+        == pr.compare({"a": right, "b": right}, models, AreaUnderRiskCoverage()).differences.value[0]
+    )
 
 
 def test_excess_is_zero_if_the_wrong_answers_come_last():

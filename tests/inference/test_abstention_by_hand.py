@@ -65,8 +65,8 @@ class TestAbstention:
         areas = [
             pr.risk_coverage_curve(right[name], confidence[name], sample_weight=weight).aurc.value for name in "ab"
         ]
-        assert abs(found.difference[0]) == pytest.approx(abs(areas[0] - areas[1]))
-        assert found.level == 0.9
+        assert abs(found.differences.value[0]) == pytest.approx(abs(areas[0] - areas[1]))
+        assert found.differences[0].level == 0.9
         with pytest.raises(InputTypeError, match=r"measure must be a measure of abstention.*got Brier"):
             pr.compare(right, confidence, pr.Brier())
 

@@ -15,6 +15,7 @@ from propriety.errors import InputValueError
 from propriety.inference.dependence import hac
 from propriety.inference.estimates import limits_of
 from propriety.inference.estimation import estimate
+from propriety.inference.finding_words import notes_of
 from propriety.inference.measures.ranking import AreaUnderRoc
 
 # Albumin, total protein, K-G score and outcome of the patients with ovarian cancer of DeLong, DeLong & Clarke-Pearson
@@ -52,11 +53,14 @@ def areas_of(y, forecasts, **options):
 def compared(y, forecasts, **options):
     """Return the difference of each pair of models, with its error, interval, statistic and p-value."""
     found = pr.compare(y, forecasts, AreaUnderRoc(), **options)
-    names = ("difference", "standard_error", "low", "high", "statistic", "p_value")
-    columns = [getattr(found, name).tolist() for name in names]
+    pairs = found.differences
+    columns = [getattr(pairs, name).tolist() for name in ("value", "error", "low", "high")]
+    columns += [pairs.extra["t"].tolist(), pairs.p.tolist()]
     return {
         (model, reference): row
-        for model, reference, *row in zip(found.model.tolist(), found.reference.tolist(), *columns, strict=True)
+        for model, reference, *row in zip(
+            found.differences.model.tolist(), found.differences.against.tolist(), *columns, strict=True
+        )
     }
 
 
@@ -209,17 +213,22 @@ def test_times_have_a_long_run_error():
     assert (found.standard_error, found.units) == (pytest.approx(error[0], rel=1e-12), 15)
     assert found.method == "DeLong, on the logit scale, over 6 periods, with imagined outcomes"
     result = pr.compare(y, {"a": p, "b": q}, AreaUnderRoc(), period=time)
-    assert (result.standard_error[0], result.units) == (pytest.approx(error[2], rel=1e-12), 15)
-    assert result.df[0] == df[2]
-    assert result.method == "DeLong test robust to periods on 43 cases at 15 periods"
+    assert (result.differences.error[0], result.differences[0].units) == (pytest.approx(error[2], rel=1e-12), 15)
+    assert result.differences.extra["df"][0] == df[2]
+    assert result.differences[0].method == "DeLong test robust to periods"
 
 
 def test_models_that_rank_alike_do_not_differ():
     found = pr.compare(OUTCOME, {"a": TESTS["albumin"], "b": TESTS["albumin"] ** 3}, AreaUnderRoc())
-    assert (found.difference[0], found.standard_error[0], found.low[0], found.high[0]) == (0.0, 0.0, 0.0, 0.0)
-    assert np.isnan(found.statistic[0])
-    assert (found.p_value[0], found.verdict[0]) == (1.0, "same")
-    assert str(found).startswith("a and b have the same area under the ROC curve.")
+    assert (
+        found.differences.value[0],
+        found.differences.error[0],
+        found.differences.low[0],
+        found.differences.high[0],
+    ) == (0.0, 0.0, 0.0, 0.0)
+    assert np.isnan(found.differences.extra["t"][0])
+    assert (found.differences.p[0], found.differences.verdict[0]) == (1.0, "no error found")
+    assert "\na and b have the same area under the ROC curve.\n" in str(found)
 
 
 def test_what_the_cases_cannot_tell():
@@ -240,12 +249,11 @@ def test_what_the_cases_cannot_tell():
 
 def test_areas_with_one_event_are_not_compared():
     found = pr.compare([0, 0, 1], {"a": [0.1, 0.7, 0.5], "b": [0.2, 0.3, 0.4]}, AreaUnderRoc())
-    assert found.verdict.tolist() == ["too few events"]
-    assert np.isnan([found.standard_error[0], found.p_value[0]]).all()
-    assert str(found) == (
-        "b has a 0.50 higher area under the ROC curve than a; 3 cases with 1 event are too few to test the difference.\n"
-        "No test on 3 cases.\n"
-        "A single event or non-event has no spread."
+    assert found.differences.verdict.tolist() == ["not tested"]
+    assert np.isnan([found.differences.error[0], found.differences.p[0]]).all()
+    assert str(found).endswith(
+        "\nb has a 0.50 higher area under the ROC curve than a; with 1 event the difference cannot be tested.\n"
+        "No test on 3 cases."
     )
 
 
@@ -272,10 +280,10 @@ def test_views_and_missing_values():
         AreaUnderRoc(),
         missing="drop",
     )
-    assert (found.n, found.dropped) == (3, 2)
-    assert found.to_frame(backend="polars").columns[:3] == ["model", "reference", "difference"]
-    assert found.standings.value.tolist() == [1.0, 0.5]
-    assert found.to_dict()["measure"] == "auc"
+    assert (found.differences[0].n, found.dropped) == (3, 2)
+    assert found.to_frame(backend="polars").columns[:4] == ["model", "measure", "statistic", "against"]
+    assert found.ranks().value.tolist() == [1.0, 0.5]
+    assert found.to_dict()["measure"] == ["auc"] * 3
 
 
 @pytest.mark.parametrize("unit", [1e-16, 1e50])
@@ -307,5 +315,5 @@ def test_differences_of_areas_near_one_with_few_events_are_noted(apart, noted):
     y = np.repeat([1, 0], [20, 1000])
     models = {name: expit(rng.normal(size=1020) + apart * y - 3.0) for name in "ab"}
     found = pr.compare(y, models, AreaUnderRoc())
-    assert (found.standings.value.max() > 0.9) == noted
-    assert ("Based on 20 events: intervals may be too narrow." in found.note) == noted
+    assert (found.ranks().value.max() > 0.9) == noted
+    assert ("Based on 20 events: intervals may be too narrow." in notes_of(found.differences[0])) == noted

@@ -194,5 +194,5 @@ def test_times_are_drawn_whole_like_clusters(measure):
     assert (timed.low, timed.high) == (clustered.low, clustered.high)
     pair = {"a": P, "b": np.roll(P, 1)}
     found = [pr.compare(Y, pair, measure, **{unit: CLUSTER}, **how) for unit in ("period", "cluster")]
-    assert found[0].standard_error[0] == found[1].standard_error[0]
-    assert found[0].p_value[0] == found[1].p_value[0]
+    assert found[0].differences.error[0] == found[1].differences.error[0]
+    assert found[0].differences.p[0] == found[1].differences.p[0]

@@ -42,7 +42,7 @@ def values(time, status, forecasts, measures, **options):
 
 def errors(outcome, forecasts, measure, **options):
     estimates = [pr.estimate(outcome, p, measure, **options).standard_error for p in forecasts.values()]
-    return np.array([*estimates, pr.compare(outcome, forecasts, measure, **options).standard_error[0]])
+    return np.array([*estimates, pr.compare(outcome, forecasts, measure, **options).differences.error[0]])
 
 
 def test_whole_weights_are_duplicated_rows():

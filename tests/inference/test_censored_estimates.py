@@ -81,7 +81,9 @@ def test_values_are_those_of_risk_regression(ties, known):
     for key, measure in (("brier", pr.Brier()), ("auc", AreaUnderRoc())):
         one, other = pr.estimate(outcome, p, measure).value, pr.estimate(outcome, q, measure).value
         assert [one, other, one - other] == pytest.approx(known[key], abs=1e-12)
-        assert pr.compare(outcome, {"a": p, "b": q}, measure).difference[0] == pytest.approx(known[key][2], abs=1e-12)
+        assert pr.compare(outcome, {"a": p, "b": q}, measure).differences.value[0] == pytest.approx(
+            known[key][2], abs=1e-12
+        )
 
 
 def test_errors_are_those_of_risk_regression():
@@ -97,7 +99,7 @@ def test_errors_are_those_of_risk_regression():
         )
         assert theirs == pytest.approx(PLAIN[f"{key}_error"], rel=1e-9)
         estimates = [pr.estimate(outcome, one, measure).standard_error for one in (p, q)]
-        difference = pr.compare(outcome, {"a": p, "b": q}, measure).standard_error[0]
+        difference = pr.compare(outcome, {"a": p, "b": q}, measure).differences.error[0]
         assert [*estimates, difference] == pytest.approx(own, rel=1e-10)
         assert own == pytest.approx(theirs, rel=5e-4)
 

@@ -9,6 +9,7 @@ from scipy.special import expit, logit
 
 import propriety as pr
 from propriety.inference.cluster_errors import cluster_errors, sums_by_cluster
+from propriety.inference.finding_words import notes_of
 from propriety.inference.group_tests import group_means
 
 RNG = np.random.default_rng(11)
@@ -55,8 +56,8 @@ def test_equal_clusters_have_the_usual_error():
 def test_cases_alone_are_clusters_of_one():
     y, p, q = RNG.random(80) < 0.4, RNG.random(80), RNG.random(80)
     alone, plain = pr.compare(y, {"a": p, "b": q}, cluster=np.arange(80)), pr.compare(y, {"a": p, "b": q})
-    for name in ("standard_error", "df", "low", "high", "p_value"):
-        np.testing.assert_allclose(getattr(alone, name), getattr(plain, name), rtol=1e-9)
+    for name in ("error", "low", "high", "p"):
+        np.testing.assert_allclose(getattr(alone.differences, name), getattr(plain.differences, name), rtol=1e-9)
 
 
 def test_groups_have_the_errors_of_their_own_clusters():
@@ -76,7 +77,7 @@ def test_few_equal_clusters_worth_are_told():
     notes = {}
     for spread in (0.0, 1.0, 2.0):
         y, p, q, cluster = clustered(np.random.default_rng(1), 50, spread)
-        notes[spread] = pr.compare(y, {"p": p, "q": q}, cluster=cluster).note
+        notes[spread] = notes_of(pr.compare(y, {"p": p, "q": q}, cluster=cluster).differences[0])
         assert (pr.estimate(y, p, cluster=cluster).note == "") == (notes[spread] == "")
     assert notes[0.0] == notes[1.0] == ""
     assert "50 clusters (worth 5 of equal size): intervals may be too narrow" in notes[2.0]

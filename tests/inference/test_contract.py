@@ -60,7 +60,7 @@ def test_every_door_takes_short_names():
     p = generator.beta(1.0, 2.0, 300)
     y, q, group = generator.random(300) < p, np.clip(p + 0.05, 0.0, 1.0), np.tile(["a", "b"], 150)
     assert pr.estimate(y, p, "auc").value == pr.estimate(y, p, pr.measures.AreaUnderRoc()).value
-    assert pr.compare(y, {"p": p, "q": q}, "net_benefit_at_0.2").measure == pr.measures.NetBenefit(0.2)
+    assert pr.compare(y, {"p": p, "q": q}, "net_benefit_at_0.2")[0].measure == pr.measures.NetBenefit(0.2)
     assert slices(y, p, "brier", by=group).measure == pr.measures.MeanScore()
     result = pr.evaluate(y, p, measures=["accuracy", "regret_from_0.1_to_0.3"], n_resamples=40, seed=1)
     assert json.loads(result.to_json())["accuracy"] == pytest.approx(np.mean(y == (p >= 0.5)))
@@ -91,7 +91,7 @@ def test_the_binned_error_has_no_interval_and_names_what_has_one():
     assert math.isnan(found.low)
     assert "miscalibration" in found.note
     assert not found.is_without, "cases would not help"
-    assert "miscalibration" not in pr.compare(y, {"p": p, "q": p**2}, "ece").verdict.tolist()
+    assert "miscalibration" not in pr.compare(y, {"p": p, "q": p**2}, "ece").differences.verdict.tolist()
 
 
 TJUR = pr.measures.OfMeans(
@@ -114,7 +114,7 @@ def test_a_measure_of_a_few_lines_has_limits_a_test_and_groups():
     drawn = pr.estimate(y, p, TJUR, method="bootstrap", n_resamples=2000, seed=1)
     assert found.standard_error == pytest.approx(drawn.standard_error, rel=0.05)
     pair = pr.compare(y, {"p": p, "q": q}, TJUR)
-    assert pair.verdict.tolist() == ["better"]
+    assert pair.differences.verdict.tolist() == ["good"]
     assert slices(y, p, TJUR, by=group).p_value.shape == (3,)
     result = pr.evaluate(y, {"p": p, "q": q}, measures=[TJUR], n_resamples=40, seed=1)
     assert result.to_dict()["p/tjur_r2"] == found.value

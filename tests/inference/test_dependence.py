@@ -13,6 +13,7 @@ from scipy.special import expit, logit
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError
 from propriety.inference.dependence import block_bootstrap, check_periods, hac, independent_periods, span_of, student
+from propriety.inference.finding_words import notes_of
 
 RNG = np.random.default_rng(3)
 
@@ -244,10 +245,12 @@ class TestIndependentTimes:
         )
         assert 3 <= number <= 15
         both = pr.compare(y, {"p": p, "q": q}, measure, period=time)
-        assert re.search(r"60 periods \(worth \d+ independent ones\): intervals may be too narrow\.", both.note)
+        assert re.search(
+            r"60 periods \(worth \d+ independent ones\): intervals may be too narrow\.", notes_of(both.differences[0])
+        )
 
     @pytest.mark.parametrize("measure", [pr.Brier(), pr.measures.ObservedExpected()])
     def test_independent_periods_are_not_noted(self, measure):
         y, p, q, time = self.cases(0.0)
         assert pr.estimate(y, p, measure, period=time).note == ""
-        assert "periods" not in pr.compare(y, {"p": p, "q": q}, measure, period=time).note
+        assert "periods" not in notes_of(pr.compare(y, {"p": p, "q": q}, measure, period=time).differences[0])

@@ -14,6 +14,7 @@ from scipy import stats
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError, MissingValuesError
 from propriety.inference.estimation import estimate
+from propriety.inference.finding_words import notes_of
 from propriety.inference.measures.of_means import NetBenefit, Skill
 from propriety.inference.measures.parts import Discrimination, Miscalibration
 from propriety.inference.measures.ranking import AreaUnderRoc
@@ -342,10 +343,10 @@ def test_times_depend_on_their_neighbours():
     time = np.arange(N) // 4
     found = estimate(Y, P, period=time)
     compared = pr.compare(Y, {"a": P, "b": P + 0.5 * (0.5 - P)}, period=time)
-    place = compared.standings.model.tolist().index("a")
+    place = compared.ranks().model.tolist().index("a")
     assert (found.units, found.method) == (100, "Student's t, Bartlett weights over 13 periods, with imagined outcomes")
-    assert found.standard_error == pytest.approx(compared.standings.standard_error[place], rel=1e-12)
-    assert found.low == pytest.approx(compared.standings.low[place], rel=1e-12)
+    assert found.standard_error == pytest.approx(compared.ranks().error[place], rel=1e-12)
+    assert found.low == pytest.approx(compared.ranks().low[place], rel=1e-12)
 
 
 def test_views():
@@ -411,7 +412,7 @@ def test_few_cases_outside_the_most_frequent_class_are_told():
     told = "based on 12 cases outside the most frequent class: the interval may be too narrow"
     assert estimate(y, rows, pr.Brier()).note == told
     found = pr.compare(y, {"a": rows, "b": rows[:, [0, 2, 1]]})
-    assert found.note == f"{told[0].upper()}{told[1:]}.".replace("the interval", "intervals")
+    assert notes_of(found.differences[0]) == f"{told[0].upper()}{told[1:]}.".replace("the interval", "intervals")
     even = np.arange(400) % 3
     assert estimate(even, rows, pr.Brier()).note == ""
 

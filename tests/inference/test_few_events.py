@@ -8,9 +8,12 @@ from scipy import stats
 from scipy.special import expit, logit
 
 import propriety as pr
+from propriety.inference.comparison_words import comparison_words
 from propriety.inference.few_events import tail_of_skewed
+from propriety.inference.finding_words import notes_of
+from propriety.inference.verdict import lead
 
-COLUMNS = ("difference", "low", "high", "standard_error", "statistic", "df", "p_value")
+COLUMNS = ("value", "low", "high", "error", "p")
 
 
 def rare_sample(seed, n=600, rate=0.01):
@@ -34,19 +37,21 @@ def test_verdict_and_interval_agree(seed, n, kind):
     sampling = {} if kind == "plain" else {kind: np.arange(n) // 2}
     found = pr.compare(y, models, **sampling)
     if not y.any():
-        assert found.verdict.tolist() == ["too few events"]
+        assert found.differences.verdict.tolist() == ["not tested"]
         return
-    told = found.verdict[0] in ("better", "worse")
-    assert told == (found.p_value[0] <= 0.05) == (found.low[0] > 0.0 or found.high[0] < 0.0)
+    told = lead(found.differences[0]) != 0
+    assert (
+        told == (found.differences.p[0] <= 0.05) == (found.differences.low[0] > 0.0 or found.differences.high[0] < 0.0)
+    )
 
 
 def test_without_events_there_is_no_verdict():
     y, models = rare_sample(3)
     found = pr.compare(y * 0, models)
-    assert found.verdict.tolist() == ["too few events"]
-    assert np.isnan([found.low[0], found.high[0], found.p_value[0]]).all()
-    assert str(found).split("\n")[0].endswith("; 600 cases with no event are too few to test the difference.")
-    assert pr.compare(y * 0, {"a": models["half"], "b": models["half"]}).verdict.tolist() == ["same"]
+    assert found.differences[0].note("one-outcome").parts == {"number": 0, "outcome": "event"}
+    assert np.isnan([found.differences.low[0], found.differences.high[0], found.differences.p[0]]).all()
+    assert comparison_words(found)[0].endswith("; with no event the difference cannot be tested.")
+    assert pr.compare(y * 0, {"a": models["half"], "b": models["half"]}).differences[0].note("same")
 
 
 @pytest.mark.simulation
@@ -56,7 +61,7 @@ def test_few_events_are_seldom_called_better(events):
     told, of_t, samples = 0, 0, 400
     for seed in range(samples):
         y, models = rare_sample(seed, 100 * events)
-        told += pr.compare(y, models).verdict[0] in ("better", "worse")
+        told += lead(pr.compare(y, models).differences[0]) != 0
         d = np.subtract(*((p - y) ** 2 for p in models.values()))
         of_t += stats.ttest_1samp(d, 0).pvalue <= 0.05
     assert told <= 0.06 * samples
@@ -83,7 +88,7 @@ def test_means_of_rare_events_hold(rule):
 
 def test_the_standings_of_a_comparison_are_the_estimates():
     y, models = rare_sample(4)
-    ranked = pr.compare(y, models).standings
+    ranked = pr.compare(y, models).ranks()
     for place, model in enumerate(ranked.model):
         one = pr.estimate(y, models[model])
         assert (ranked.low[place], ranked.high[place]) == pytest.approx((one.low, one.high), rel=1e-9)
@@ -94,7 +99,7 @@ def test_rare_non_events_are_rare_events_turned_around():
     turned = {name: 1 - p for name, p in models.items()}
     one, other = pr.compare(y, models), pr.compare(~y, turned)
     for name in COLUMNS:
-        np.testing.assert_allclose(getattr(other, name), getattr(one, name), rtol=1e-7)
+        np.testing.assert_allclose(getattr(other.differences, name), getattr(one.differences, name), rtol=1e-7)
     first, second = pr.estimate(y, models["half"]), pr.estimate(~y, turned["half"])
     assert (first.low, first.high) == pytest.approx((second.low, second.high), rel=1e-9)
 
@@ -122,8 +127,8 @@ def test_areas_of_few_events_hold():
             pr.compare(y, models, pr.measures.AreaUnderRoc()),
         )
         held["a"] += one.low <= truth["a"] <= one.high
-        held["difference"] += both.low[0] <= truth["a"] - truth["b"] <= both.high[0]
-        assert (y.sum() < 10) == ("event" in one.note) == ("event" in both.note)
+        held["difference"] += both.differences.low[0] <= truth["a"] - truth["b"] <= both.differences.high[0]
+        assert (y.sum() < 10) == ("event" in one.note) == ("event" in notes_of(both.differences[0]))
     assert held["a"] >= 0.91 * samples
     assert held["difference"] >= 0.91 * samples
 
@@ -132,9 +137,9 @@ def test_undecided_pairs_report_the_interval_and_refer_to_planning():
     generator = np.random.default_rng(0)
     q = generator.beta(1, 3, 1000)
     y = generator.random(1000) < q
-    found = pr.compare(y, {"a": q, "b": np.clip(q + 0.001, 0, 1)})
-    assert found.verdict[0] == "not distinguishable"
-    first, second, *_ = str(found).split("\n")
+    found = pr.compare(y, {"a": q, "b": np.clip(q + 0.04, 0, 1)})
+    assert found.differences.verdict[0] == "too few"
+    first, second, *_ = comparison_words(found)
     assert "the difference in Brier score is" in first
     assert "power" not in first
     assert second == "To plan a study that can distinguish models, see propriety.plan."
@@ -155,7 +160,7 @@ def test_rare_events_in_time_are_told(horizon):
             continue
         found = pr.compare(y, {"p": p, "rate": np.full(horizon, 0.01)}, period=np.arange(horizon))
         tested += 1
-        noted += "intervals may be too narrow" in found.note
+        noted += "intervals may be too narrow" in notes_of(found.differences[0])
         assert "the interval may be too narrow" in pr.estimate(y, p, period=np.arange(horizon)).note
     assert noted == tested > 0
 
@@ -197,8 +202,11 @@ def test_a_ledger_says_what_arrays_say(kind, rule, tmp_path):
     stored = pr.Ledger.from_parquet(tmp_path / "ledger")
     found = pr.compare(stored, measure=rule)
     for name in COLUMNS:
-        np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-8, err_msg=name)
-    assert (found.verdict.tolist(), found.note) == (expected.verdict.tolist(), expected.note)
+        np.testing.assert_allclose(getattr(found.differences, name), getattr(expected.differences, name), rtol=1e-8)
+    assert (found.differences.verdict.tolist(), notes_of(found.differences[0])) == (
+        expected.differences.verdict.tolist(),
+        notes_of(expected.differences[0]),
+    )
     if kind != "times":
         estimated, stored_estimate = pr.estimate(y, models["half"], rule, **options), pr.estimate(stored, "half", rule)
         assert (stored_estimate.low, stored_estimate.high) == pytest.approx((estimated.low, estimated.high), rel=1e-9)

@@ -163,8 +163,8 @@ def test_a_measure_of_ones_own_has_the_exact_error_of_a_mean():
     clustered = pr.estimate(Y, P, MeanForecast(), cluster=CLUSTER)
     assert clustered.standard_error == pytest.approx(brute_errors(P, CLUSTER)[0], rel=1e-10)
     compared = pr.compare(Y, {"a": P, "b": P**2}, MeanForecast())
-    assert compared.standard_error[0] == pytest.approx(stats.sem(P - P**2), rel=1e-12)
-    assert compared.df[0] == N - 1
+    assert compared.differences.error[0] == pytest.approx(stats.sem(P - P**2), rel=1e-12)
+    assert compared.differences.extra["df"][0] == N - 1
 
 
 def test_weighted_means_have_the_error_of_moments():
@@ -228,4 +228,4 @@ def test_pairs_are_looked_at_in_blocks(monkeypatch):
     whole = pr.compare(Y, models, pr.measures.AreaUnderRoc())
     monkeypatch.setattr("propriety.ledger.moments.BLOCK", 4 * N)
     blocks = pr.compare(Y, models, pr.measures.AreaUnderRoc())
-    np.testing.assert_allclose(whole.standard_error, blocks.standard_error, rtol=1e-12)
+    np.testing.assert_allclose(whole.differences.error, blocks.differences.error, rtol=1e-12)

@@ -59,20 +59,24 @@ def test_models_mirror_and_intervals_agree_with_tests(measure, how):
         }[how]
         found = pr.compare(y, models, measure, **options)
         turned = pr.compare(y, dict(reversed(models.items())), measure, **options)
-        np.testing.assert_allclose((found.low, found.high), (-turned.high, -turned.low), rtol=1e-7)
-        np.testing.assert_allclose(found.p_value, turned.p_value, rtol=1e-6)
-        excludes = (found.low > 0) | (found.high < 0)
-        assert (excludes == (found.p_value < 0.05)).all()
+        np.testing.assert_allclose(
+            (found.differences.low, found.differences.high),
+            (-turned.differences.high, -turned.differences.low),
+            rtol=1e-7,
+        )
+        np.testing.assert_allclose(found.differences.p, turned.differences.p, rtol=1e-6)
+        excludes = (found.differences.low > 0) | (found.differences.high < 0)
+        assert (excludes == (found.differences.p < 0.05)).all()
 
 
 def test_models_that_decide_alike_have_limits_of_what_could_differ():
     generator = np.random.default_rng(1)
     p = np.where(generator.random(200) < 0.5, 0.2, 0.8)
     found = pr.compare(generator.random(200) < p, {"a": p, "b": p**1.01}, pr.measures.NetBenefit(0.5))
-    assert found.verdict[0] == "same"
-    assert found.low[0] == pytest.approx(-1.96 / 200, rel=0.02)
-    assert found.high[0] == -found.low[0]
-    assert pr.compare(generator.random(200) < p, {"a": p, "b": p}).high[0] == 0.0
+    assert (found.differences[0].verdict, bool(found.differences[0].note("same"))) == ("too few", True)
+    assert found.differences.low[0] == pytest.approx(-1.96 / 200, rel=0.02)
+    assert found.differences.high[0] == -found.differences.low[0]
+    assert pr.compare(generator.random(200) < p, {"a": p, "b": p}).differences.high[0] == 0.0
 
 
 def test_the_cited_tests_stay_beside_it():
@@ -80,12 +84,13 @@ def test_the_cited_tests_stay_beside_it():
     plain = pr.compare(y, models, method="paired t")
     gaps = np.subtract(*(pr.case_scores(y, p, rule=pr.Brier()) for p in models.values()))
     error = gaps.std(ddof=1) / np.sqrt(len(y))
-    assert plain.standard_error[0] == pytest.approx(error)
-    np.testing.assert_allclose(plain.p_value, pr.compare(y, models, method="student").p_value)
+    assert plain.differences.error[0] == pytest.approx(error)
+    np.testing.assert_allclose(plain.differences.p, pr.compare(y, models, method="student").differences.p)
     few = slice(0, 60)
     own = {name: p[few] for name, p in models.items()}
-    limits = [pr.compare(y[few], own, method=method) for method in ("auto", "student")]
-    assert (limits[0].low[0], limits[0].high[0]) != (limits[1].low[0], limits[1].high[0])
+    pairs = [pr.compare(y[few], own, method=method).differences[0] for method in ("auto", "student")]
+    limits = [(pair.low, pair.high) for pair in pairs]
+    assert limits[0] != limits[1]
 
 
 def test_few_events_seldom_make_a_model_better():
@@ -96,6 +101,8 @@ def test_few_events_seldom_make_a_model_better():
         q = generator.beta(1, 99, 400)
         y = generator.random(400) < q
         if y.any():
-            called[method] += bool(pr.compare(y, {"half": q / 2, "more": 1.5 * q}, method=method).p_value[0] <= 0.05)
+            called[method] += bool(
+                pr.compare(y, {"half": q / 2, "more": 1.5 * q}, method=method).differences.p[0] <= 0.05
+            )
     assert called["auto"] <= 0.065 * 300 + 8
     assert called["student"] > called["auto"]

@@ -26,6 +26,7 @@ import propriety as pr
 from propriety.errors import InputValueError
 from propriety.inference.bootstrap import draw_from_cases, in_canonical_order, values_of_draws
 from propriety.inference.dependence import block_bootstrap
+from propriety.inference.finding import Note
 from propriety.inference.influence import (
     case_influence,
     errors_of_cases,
@@ -49,7 +50,7 @@ def test_mean_scores_are_compared_by_a_paired_t_test():
     paired = paired_by_moments(pr.condense(Y, MODELS), MeanScore(), "", None, 0.9, DRAWING, imagine=False)
     assert_students(paired, [x.mean() for x in brier_series()], [mean_error(x) for x in brier_series()], N - 1)
     assert paired.found.p_value[2] == pytest.approx(stats.ttest_rel(*BRIER).pvalue)
-    assert (paired.units, paired.untested, paired.inflation, paired.fewest) == (N, "", 1.0, 50)
+    assert (paired.units, paired.untested, paired.inflation, paired.fewest) == (N, None, 1.0, 50)
 
 
 @pytest.mark.parametrize("kind", ["cluster", "period"])
@@ -76,7 +77,7 @@ def test_smooth_measures_are_compared_by_influence(measure, options):
     paired = paired_by_influence(ledger, measure, 0.9, imagine=False)
     models = [pr.estimate(ledger, model, measure, level=0.9, method="student") for model in "pq"]
     assert_students(paired, [*values, values[0] - values[1]], *errors, models=models)
-    assert (paired.untested, paired.units) == ("", 30 if "cluster" in options else N)
+    assert (paired.untested, paired.units) == (None, 30 if "cluster" in options else N)
     assert paired.fewest == (10 if measure is AUC and "cluster" not in options else 50)
 
 
@@ -84,7 +85,7 @@ def test_outcomes_that_are_all_the_same_are_not_tested():
     paired = paired_by_moments(
         pr.condense(np.ones(9), {"a": P[:9], "b": Q[:9]}), MeanScore(), "", None, 0.9, DRAWING, imagine=False
     )
-    assert paired.untested == "all outcomes are the same"
+    assert paired.untested.code == "one-outcome"
     assert np.isnan(paired.found.standard_error).all()
     assert np.isnan(paired.found.p_value).all()
     assert paired.values[2] == pytest.approx(np.mean((1 - P[:9]) ** 2 - (1 - Q[:9]) ** 2))
@@ -95,14 +96,14 @@ def test_outcomes_that_are_all_the_same_are_not_tested():
     single = paired_by_moments(
         pr.condense([1], {"a": [0.4], "b": [0.5]}), MeanScore(), "", None, 0.9, DRAWING, imagine=False
     )
-    assert single.untested == ""
+    assert single.untested is None
     assert single.units == 1
 
 
 def test_a_single_event_has_no_spread_of_its_own():
     y = np.arange(20) == 3
     paired = paired_by_influence(pr.condense(y, {"a": P[:20], "b": Q[:20]}), AUC, 0.9, imagine=False)
-    assert paired.untested == "a single event or non-event has no spread"
+    assert paired.untested == Note("no-limits")
     assert paired.units == 20
     assert np.isfinite(paired.values).all()
 
@@ -154,16 +155,13 @@ def test_draws_without_a_value_or_with_a_bias_are_not_tested():
     ledger = pr.condense(Y, MODELS)
     events = int(Y.sum())
     paired = paired_by_bootstrap(ledger, Peculiar(events), 0.9, DRAWING)
-    drawn = int(paired.untested.split()[0])
-    assert 3 < drawn < 60
-    assert paired.untested == f"{drawn} of 60 draws have no value"
+    assert 3 < paired.untested.parts["lost"] < 60
+    assert (paired.untested.code, paired.untested.parts["draws"]) == ("lost-draws", 60)
     assert paired.units == N
     biased = paired_by_bootstrap(ledger, Peculiar(0, shift=1.0), 0.9, DRAWING)
-    assert biased.untested == (
-        "the peculiarity of draws is biased, as if noise inflates it, so the difference is not tested: compare a score"
-    )
+    assert biased.untested == Note("biased-draws", {"label": "peculiarity"})
     assert np.isnan(biased.found.p_value).all()
-    assert paired_by_bootstrap(ledger, Peculiar(0), 0.9, DRAWING).untested == ""
+    assert paired_by_bootstrap(ledger, Peculiar(0), 0.9, DRAWING).untested is None
 
 
 def test_a_twentieth_of_the_draws_may_be_undefined():
@@ -175,7 +173,7 @@ def test_a_twentieth_of_the_draws_may_be_undefined():
         lost = int((events < least).sum())
         found = paired_by_bootstrap(ledger, Peculiar(least), 0.9, DRAWING) if least <= Y.sum() else None
         if found is not None:
-            assert found.untested == ("" if lost <= 3 else f"{lost} of 60 draws have no value")
+            assert found.untested == (None if lost <= 3 else Note("lost-draws", {"lost": lost, "draws": 60}))
     assert np.count_nonzero(events < events[3]) > 0
 
 
@@ -193,10 +191,7 @@ def test_distances_from_a_fitted_curve_are_compared_by_value_only():
     paired = paired_by_value(ledger, measure, pr.measures.MeanScore())
     values = [measure.value(ledger.table(model)) for model in "pq"]
     np.testing.assert_allclose(paired.values, [*values, values[0] - values[1]])
-    assert paired.untested == (
-        "noise inflates the integrated calibration index, for each model differently, so the difference is not tested: "
-        "compare the Brier score"
-    )
+    assert paired.untested == Note("inflated", {"label": "integrated calibration index", "instead": "Brier score"})
     assert paired.units == 30
     assert np.isnan(paired.found.standard_error).all()
 
@@ -210,8 +205,8 @@ def test_units_of_a_stored_ledger_are_its_clusters(tmp_path):
     stored = pr.Ledger.from_parquet(tmp_path / "ledger")
     for measure in (pr.measures.AreaUnderRoc(), pr.measures.TopKNetBenefit(k=40, thresholds=0.2)):
         found = pr.compare(stored, measure=measure)
-        assert found.units == len(np.unique(cluster))
-        assert f"300 cases in {found.units} clusters" in str(found)
+        assert found.differences[0].units == len(np.unique(cluster))
+        assert f"300 cases in {found.differences[0].units} clusters" in str(found)
 
 
 @pytest.mark.filterwarnings("error")

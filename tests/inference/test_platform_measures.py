@@ -59,7 +59,7 @@ def test_a_refuted_certain_forecast_is_infinite():
 def test_models_are_compared_by_normalized_entropy():
     y, p, _ = sample()
     found = pr.compare(y, {"a": p, "b": np.full(800, 0.2)}, NormalizedEntropy())
-    assert found.verdict.tolist() == ["better"]
+    assert found.differences.verdict.tolist() == ["good"]
 
 
 def test_one_outcome_has_no_entropy_and_no_ratio():

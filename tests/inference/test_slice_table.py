@@ -13,7 +13,7 @@ from propriety.inference.finding import Finding, Findings
 from propriety.inference.group_rows import group_texts, texts_of_labels
 from propriety.inference.measures.reading import read_measure
 from propriety.inference.slices import slices_of
-from propriety.inference.verdicts import holm
+from propriety.inference.verdict import holm
 
 
 class TestGroupsOfSeveralKeys:

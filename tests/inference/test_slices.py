@@ -14,8 +14,7 @@ import propriety as pr
 from propriety.errors import InputTypeError, InputValueError
 from propriety.inference.estimation import estimate
 from propriety.inference.measures.of_means import NetBenefit
-from propriety.inference.verdict import with_verdict
-from propriety.inference.verdicts import holm
+from propriety.inference.verdict import holm, with_verdict
 from propriety.ledger import moments
 
 RNG = np.random.default_rng(9)

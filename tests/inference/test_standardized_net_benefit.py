@@ -26,5 +26,5 @@ def test_differences_of_almost_perfect_models_nearly_hold_the_truth():
         }
         found = pr.compare(y, forecasts, measure)
         truth = 0.005 * (1.0 + 0.25 * 0.7 / 0.3)
-        held.append(found.low[0] <= truth <= found.high[0])
+        held.append(found.differences.low[0] <= truth <= found.differences.high[0])
     assert np.mean(held) >= 0.88

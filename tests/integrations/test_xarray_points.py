@@ -7,19 +7,21 @@ from gridded import AREA, COORDS, KIND, LABELS, OBSERVED, ROWS, P, Y
 
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError, MissingValuesError
+from propriety.inference.finding import Finding
+from propriety.inference.finding_words import notes_of
 from propriety.integrations.xarray import compare, estimate
 
 VAGUE = 0.5 + 0.5 * (P - 0.5)
 NUMBERS = ("value", "low", "high", "standard_error")
 DIFFERENCES = ("difference", "low", "high", "standard_error", "p_value")
+ROWS_OF = {"difference": "value", "standard_error": "error", "p_value": "p"}
 
 
 def same(points, place, one, names):
     for name in names:
-        expected = getattr(one, name)
-        expected = expected if np.ndim(expected) == 0 else expected[0]
+        expected = getattr(one, ROWS_OF.get(name, name) if isinstance(one, Finding) else name)
         assert float(points[name].sel(place)) == pytest.approx(expected, rel=1e-12, nan_ok=True)
-    assert str(points["note"].sel(place).values) == one.note
+    assert str(points["note"].sel(place).values) == (notes_of(one) if isinstance(one, Finding) else one.note)
 
 
 @pytest.mark.parametrize(
@@ -56,7 +58,12 @@ def test_times_and_clusters_may_be_those_of_the_forecasts(key):
     same(found, {}, pr.estimate(y, p, **{shared: values}), NUMBERS)
     pair = {"sharp": forecast, "vague": 0.25 + 0.5 * forecast.drop_vars("case")}
     found = compare(xr.DataArray(y, dims="case"), pair, seed=1, **{f"{key}_dim": "case"})
-    same(found, {}, pr.compare(y, {"sharp": p, "vague": 0.25 + 0.5 * p}, seed=1, **{shared: values}), DIFFERENCES)
+    same(
+        found,
+        {},
+        pr.compare(y, {"sharp": p, "vague": 0.25 + 0.5 * p}, seed=1, **{shared: values}).differences[0],
+        DIFFERENCES,
+    )
 
 
 def test_times_are_in_the_order_of_their_coordinate():
@@ -76,7 +83,7 @@ def test_comparisons_are_those_of_the_cases_at_each_point():
     for site in COORDS["site"]:
         place = {"site": site, "lead": 6}
         pair = {"sharp": P.sel(place).values, "vague": VAGUE.sel(place).values}
-        one = pr.compare(OBSERVED.sel(site=site).values, pair, period=np.arange(40), horizon=2)
+        one = pr.compare(OBSERVED.sel(site=site).values, pair, period=np.arange(40), horizon=2).differences[0]
         same(points, place, one, DIFFERENCES)
     assert (points.attrs["model"], points.attrs["reference"]) == ("sharp", "vague")
     p_values = np.sort(points["p_value"].values.ravel())
@@ -89,7 +96,7 @@ def test_a_forecast_is_compared_with_a_climatology_that_lacks_dimensions():
     climatology = OBSERVED.mean("time")
     points = compare(OBSERVED, {"forecast": P, "climatology": climatology}, pr.Brier(), dim="time")
     y, p = OBSERVED.sel(site="west").values, P.sel(site="west", lead=12).values
-    one = pr.compare(y, {"forecast": p, "climatology": np.full(40, float(climatology.sel(site="west")))})
+    one = pr.compare(y, {"forecast": p, "climatology": np.full(40, float(climatology.sel(site="west")))}).differences[0]
     same(points, {"site": "west", "lead": 12}, one, DIFFERENCES)
 
 
@@ -107,7 +114,7 @@ def test_two_classes_are_one_event(measure):
     place = {"site": "west", "lead": 12}
     y, p, q = OBSERVED.sel(site="west").values, P.sel(place).values, VAGUE.sel(place).values
     same(points, place, pr.estimate(y, p, measure), NUMBERS)
-    same(both, place, pr.compare(y, {"a": p, "b": q}, measure, seed=1), DIFFERENCES)
+    same(both, place, pr.compare(y, {"a": p, "b": q}, measure, seed=1).differences[0], DIFFERENCES)
 
 
 def test_points_without_a_value_say_why():

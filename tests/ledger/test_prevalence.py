@@ -11,6 +11,7 @@ from scipy.special import expit, logit
 
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError
+from propriety.inference.finding_words import notes_of
 
 RNG = np.random.default_rng(4)
 Y = RNG.random(400) < 0.4
@@ -61,7 +62,7 @@ def test_the_error_of_a_mean_is_that_of_two_samples():
     assert found.low <= plain.low < plain.high <= found.high
     gains = [(p - y) ** 2 - (q - y) ** 2 for y in (1, 0)]
     compared = pr.compare(pr.at_prevalence(pr.condense(Y, FORECASTS), RATE))
-    assert compared.standard_error[0] == pytest.approx(error(gains), rel=1e-9)
+    assert compared.differences.error[0] == pytest.approx(error(gains), rel=1e-9)
 
 
 def test_the_rate_of_the_sample_gives_the_value_of_the_sample():
@@ -116,9 +117,9 @@ def test_every_ledger_gives_the_same(kind, tmp_path):
             (other.value, other.standard_error, other.high)
         )
     if kind == "stored":
-        assert "without the cases: intervals may be too narrow" in pr.compare(found).note
+        assert "without the cases: intervals may be too narrow" in notes_of(pr.compare(found).differences[0])
     if kind == "lazy":
-        assert pr.compare(found).p_value == pytest.approx(pr.compare(expected).p_value)
+        assert pr.compare(found).differences.p == pytest.approx(pr.compare(expected).differences.p)
 
 
 def test_a_weighted_ledger_is_weighted_after_it_was_stored_or_added(tmp_path):

@@ -41,14 +41,14 @@ def test_the_forest_shows_differences_and_intervals():
     ax = result.plot(label="Forest")
     points, intervals = rows_of(ax)
     for row in range(3):
-        assert points[row][0] == result.difference[row]
-        assert intervals[row][:2] == (result.low[row], result.high[row])
+        assert points[row][0] == result.differences.value[row]
+        assert intervals[row][:2] == (result.differences.low[row], result.differences.high[row])
     assert [label.get_text() for label in ax.get_yticklabels()] == [
         "good minus near",
         "good minus far",
         "near minus far",
     ]
-    assert texts(ax)[:3] == ["not distinguishable", "good better", "near better"]
+    assert texts(ax)[:3] == ["too few", "good better", "near better"]
     assert texts(ax)[3:] == ["← first better", "second better →"]
     assert ax.get_xlabel() == "Difference in Brier score, 95% confidence interval"
     assert ax.get_title(loc="left") == "Forest"
@@ -81,9 +81,9 @@ def test_the_sides_are_those_of_the_measure():
         "better than far →",
     ]
     ideal = compare(Y, MODELS, pr.measures.CalibrationSlope())
-    assert texts(ideal.plot()) == ["not distinguishable", "different", "different", "← first lower", "first higher →"]
-    assert ideal.standings.plot().get_xlabel() == "Calibration slope, 95% confidence interval (1 is ideal)"
-    area = compare(Y, MODELS, pr.measures.AreaUnderRoc()).standings.plot()
+    assert texts(ideal.plot()) == ["not tested", "different", "different", "← first lower", "first higher →"]
+    assert ideal.ranks().plot().get_xlabel() == "Calibration slope, 95% confidence interval (1 is ideal)"
+    area = compare(Y, MODELS, pr.measures.AreaUnderRoc()).ranks().plot()
     assert area.get_xlabel() == "Area under the ROC curve, 95% confidence interval (higher is better)"
 
 
@@ -92,13 +92,14 @@ def test_an_interval_beside_zero_that_does_not_survive_all_pairs_says_so():
         generator = np.random.default_rng(seed)
         noisy = {f"m{k}": np.clip(P + generator.normal(0, 0.06, N), 0, 1) for k in range(3)}
         result = compare(Y, noisy)
-        beside = (result.low * result.high > 0) & (result.verdict == "not distinguishable")
-        if beside.any():
+        beside = [row.note("adjusted") is not None for row in result.differences]
+        if any(beside):
             break
-    assert beside.any()
+    assert beside == [row.low * row.high > 0 and row.verdict == "too few" for row in result.differences]
+    assert any(beside)
     written = texts(result.plot())
     for row in range(3):
-        assert written[row] == result.verdict[row] + ("\n(3 pairs tested)" if beside[row] else "")
+        assert written[row] == result.differences.verdict[row] + ("\n(3 pairs tested)" if beside[row] else "")
 
 
 def test_what_cannot_be_drawn_is_written():
@@ -109,13 +110,13 @@ def test_what_cannot_be_drawn_is_written():
     assert list(points) == [1]
     assert intervals[1][:2] == (0.0, 0.0)
     assert texts(ax)[:2] == ["infinite", "same"]
-    ranks = result.standings.plot()
+    ranks = result.ranks().plot()
     assert "∞ →" in texts(ranks)
     assert len(rows_of(ranks)[0]) == 2
 
 
 def test_models_stand_by_rank():
-    ranked = compare(Y, MODELS).standings
+    ranked = compare(Y, MODELS).ranks()
     ax = ranked.plot()
     points, intervals = rows_of(ax)
     for row in range(3):
@@ -124,7 +125,7 @@ def test_models_stand_by_rank():
     assert [label.get_text() for label in ax.get_yticklabels()] == ranked.model.tolist()
     assert texts(ax)[:3] == ["ranks 1 to 2", "ranks 1 to 2", "rank 3"]
     assert ax.get_xlabel() == "Brier score, 95% confidence interval (lower is better)"
-    assert compare(Y, MODELS, pr.Log()).standings.plot().get_xlabel().startswith("Log score, ")
+    assert compare(Y, MODELS, pr.Log()).ranks().plot().get_xlabel().startswith("Log score, ")
 
 
 def test_pictures_go_on_the_axes_of_the_caller_and_change_no_settings():
@@ -132,13 +133,13 @@ def test_pictures_go_on_the_axes_of_the_caller_and_change_no_settings():
     figure, panels = plt.subplots(1, 2)
     result = compare(Y, MODELS)
     assert result.plot(panels[0]) is panels[0]
-    assert result.standings.plot(panels[1]) is panels[1]
+    assert result.ranks().plot(panels[1]) is panels[1]
     assert figure.axes == list(panels)
     assert dict(mpl.rcParams) == before
 
 
 def test_no_texts_overlap():
-    for ax in (compare(Y, MODELS).plot(), compare(Y, MODELS).standings.plot()):
+    for ax in (compare(Y, MODELS).plot(), compare(Y, MODELS).ranks().plot()):
         ax.figure.canvas.draw()
         low, high = ax.get_xlim()
         ticks = [tick for tick in ax.get_xticklabels() if low <= tick.get_position()[0] <= high]

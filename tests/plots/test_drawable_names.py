@@ -105,7 +105,7 @@ FIGURES = {
     "plot_risk_coverage_curves": lambda: pr.plots.plot_risk_coverage_curves(each(pr.risk_coverage_curve)),
     "plot_roc_curves": lambda: pr.plots.plot_roc_curves(each(pr.roc_curve)),
     "comparison": lambda: pr.compare(Y, FORECASTS).plot(),
-    "standings": lambda: pr.compare(Y, FORECASTS).standings.plot(label="all"),
+    "standings": lambda: pr.compare(Y, FORECASTS).ranks().plot(label="all"),
     "groups of models": lambda: pr.slices(Y, FORECASTS, by=GROUP).plot(),
     "ranking": lambda: panels(lambda place, ax: best(NAMES[place]).plot(ax)),
     "uncertainty of decisions": lambda: pr.decision_uncertainty(Y, FORECASTS, seed=1, n_resamples=99).plot(),

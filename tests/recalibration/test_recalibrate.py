@@ -74,13 +74,18 @@ def test_gains_are_those_of_fitting_row_by_row_and_comparing(rule, weighted):
             crossed[name][held] = own_map(p[held])
             by_map[name].append(own_map(p))
     compared = pr.compare(y, crossed, rule, reference="none", sample_weight=weight, method="paired t")
-    for row, name in enumerate(compared.model.tolist()):
+    for row, name in enumerate(compared.differences.model.tolist()):
         at = found.candidate.tolist().index(name)
-        assert found.gain[at] == pytest.approx(-compared.difference[row], rel=1e-9)
+        assert found.gain[at] == pytest.approx(-compared.differences.value[row], rel=1e-9)
         noise = jackknife_variance([rule.case_loss(one, y == 1) for one in by_map[name]], weight)
-        error = math.sqrt(compared.standard_error[row] ** 2 + noise)
+        error = math.sqrt(compared.differences.error[row] ** 2 + noise)
         assert found.standard_error[at] == pytest.approx(error, rel=1e-7)
-        half = (compared.high[row] - compared.low[row]) / 2.0 * error / compared.standard_error[row]
+        half = (
+            (compared.differences.high[row] - compared.differences.low[row])
+            / 2.0
+            * error
+            / compared.differences.error[row]
+        )
         assert (found.low[at], found.high[at]) == pytest.approx(
             (found.gain[at] - half, found.gain[at] + half), rel=1e-6
         )
@@ -149,8 +154,8 @@ def test_whole_clusters_go_to_one_fold_and_the_interval_is_that_of_clusters():
         crossed[held] = own_map(p[held])
         losses.append(pr.Log().case_loss(own_map(p), y == 1))
     compared = pr.compare(y, {"after": crossed, "before": p}, pr.Log(), reference="before", cluster=cluster)
-    assert found.gain[1] == pytest.approx(-compared.difference[0], rel=1e-9)
-    error = math.sqrt(compared.standard_error[0] ** 2 + jackknife_variance(losses, unit=cluster))
+    assert found.gain[1] == pytest.approx(-compared.differences.value[0], rel=1e-9)
+    error = math.sqrt(compared.differences.error[0] ** 2 + jackknife_variance(losses, unit=cluster))
     assert found.standard_error[1] == pytest.approx(error, rel=1e-9)
     frame = pl.DataFrame({"y": y, "p": p, "c": cluster})
     lazily = pr.recalibrate(frame.lazy(), "p", outcome="y", cluster="c", seed=1)

@@ -57,13 +57,18 @@ def test_gains_are_those_of_fitting_by_hand_and_comparing(rule, weighted):
     if rule == pr.Log():  # Isotonic maps call things impossible.
         crossed.pop("one-vs-rest isotonic")
     compared = pr.compare(y, {"none": p, **crossed}, rule, reference="none", sample_weight=given)
-    for row, name in enumerate(compared.model.tolist()):
+    for row, name in enumerate(compared.differences.model.tolist()):
         at = found.candidate.tolist().index(name)
-        assert found.gain[at] == pytest.approx(-compared.difference[row], rel=1e-9)
+        assert found.gain[at] == pytest.approx(-compared.differences.value[row], rel=1e-9)
         noise = jackknife_variance(losses[name], weight)
-        error = math.sqrt(compared.standard_error[row] ** 2 + noise)
+        error = math.sqrt(compared.differences.error[row] ** 2 + noise)
         assert found.standard_error[at] == pytest.approx(error, rel=1e-9)
-        half = (compared.high[row] - compared.low[row]) / 2.0 * error / compared.standard_error[row]
+        half = (
+            (compared.differences.high[row] - compared.differences.low[row])
+            / 2.0
+            * error
+            / compared.differences.error[row]
+        )
         limits = (found.gain[at] - half, found.gain[at] + half)
         assert (found.low[at], found.high[at]) == pytest.approx(limits, rel=1e-9)
     whole = CLASS_METHODS["auto"](ClassRows.from_predictions(y, p, sample_weight=given))
@@ -81,7 +86,9 @@ def test_whole_clusters_go_to_one_fold_and_the_interval_is_that_of_clusters():
     ones = np.ones(len(y))
     crossed, losses = crossed_by_hand(y, p, parts.codes, ones, ["temperature"], pr.Log())
     compared = pr.compare(y, {"none": p, **crossed}, pr.Log(), reference="none", cluster=cluster)
-    error = math.hypot(compared.standard_error[0], math.sqrt(jackknife_variance(losses["temperature"], ones, cluster)))
+    error = math.hypot(
+        compared.differences.error[0], math.sqrt(jackknife_variance(losses["temperature"], ones, cluster))
+    )
     assert found.standard_error[1] == pytest.approx(error, rel=1e-9)
     assert found.folds == "4 random folds of whole clusters"
     times = np.arange(len(y)) // 3
@@ -168,7 +175,7 @@ def test_one_class_is_recalibrated_but_not_tested(method):
     assert found.verdict.outcome == "not tested"
     assert np.isnan([found.verdict.low, found.verdict.high]).all()
     assert "not tested" in str(found)
-    assert "All outcomes are the same" in found.note
+    assert "With no case of another class the difference cannot be tested." in found.note
 
 
 def test_improper_rules_rules_of_one_event_and_unknown_methods_are_refused():

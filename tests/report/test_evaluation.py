@@ -137,11 +137,11 @@ def test_the_table_of_abstention_is_that_of_the_answers():
 
 def test_no_p_value_is_zero():
     wrong = pr.evaluate(Y, {"honest": TRUTH, "wrong": 1.0 - TRUTH}, by=SITE, seed=1, n_resamples=20)
-    assert wrong.comparison.p_adjusted[0] < 1e-10
+    assert wrong.comparison.differences.p_adjusted[0] < 1e-10
     written = cells_of(item_named("Paired differences", wrong).columns["adjusted p-value"])[1]
     assert [cell.text for cell in written] == ["< 0.0001"]
     behind = item_named("Differences", wrong).table["adjusted p-value"]
-    assert behind == wrong.comparison.p_adjusted.tolist()
+    assert behind == wrong.comparison.differences.p_adjusted.tolist()
     assert [cell.text for cell in cells_of(behind)[1]] == ["< 0.0001"]
     groups = item_named("Scores by group", wrong).columns["adjusted p-value"]
     assert groups == Sliced(wrong.slices).p_adjusted.tolist()

@@ -5,7 +5,7 @@ import pytest
 
 import propriety as pr
 from propriety.report import Page, render
-from propriety.report.labels import comparison_with_short_names, ranking_with_short_names, steady
+from propriety.report.labels import findings_with_short_names, ranking_with_short_names, steady
 from propriety.report.number_sections import comparison
 from propriety.report.sections import decisions
 
@@ -33,11 +33,11 @@ def test_names_of_any_length_are_drawn(names):
 
 def test_a_comparison_keeps_who_is_better():
     result = evaluated("a" * 50, "b").comparison
-    short = comparison_with_short_names(result, ("a" * 50, "b"))
-    assert short.model.tolist() == ["aaaaaaaaaa…aaaaaaaaa"]
-    assert short.verdict.tolist() == result.verdict.tolist() == ["better"]
-    assert set(short.standings.model.tolist()) == {"aaaaaaaaaa…aaaaaaaaa", "b"}
-    assert short.difference.tolist() == result.difference.tolist()
+    short = findings_with_short_names(result, ("a" * 50, "b"))
+    assert short.model.tolist() == ["aaaaaaaaaa…aaaaaaaaa", "b", "aaaaaaaaaa…aaaaaaaaa"]
+    assert short.differences.verdict.tolist() == result.differences.verdict.tolist() == ["good"]
+    assert set(short.ranks().model.tolist()) == {"aaaaaaaaaa…aaaaaaaaa", "b"}
+    assert short.differences.value.tolist() == result.differences.value.tolist()
 
 
 def test_a_ranking_keeps_who_wins():

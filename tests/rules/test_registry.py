@@ -144,4 +144,4 @@ def test_the_event_may_be_used_as_a_number_on_an_engine():
     connection = duckdb.connect()
     connection.register("cases", pa.table({"y": y, "p": p, "q": q}))
     found = pr.compare(connection.table("cases"), ["p", "q"], Square(), outcome="y")
-    assert found.difference[0] == pytest.approx(pr.brier_score(y, p) - pr.brier_score(y, q))
+    assert found.differences.value[0] == pytest.approx(pr.brier_score(y, p) - pr.brier_score(y, q))

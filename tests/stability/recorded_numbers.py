@@ -104,6 +104,13 @@ def numbers_of_groups(found: Any) -> dict[str, list[float | None]]:
     return own | {name: [_short(getattr(row.rest, column)) for row in rows] for name, column in tests.items()}
 
 
+def numbers_of_rows(rows: Any, value: str) -> dict[str, list[float | None]]:
+    """Return the numbers of findings under the names by which they are recorded."""
+    names = {value: "value", "low": "low", "high": "high", "standard_error": "error"}
+    names |= {"p_value": "p", "p_adjusted": "p_adjusted"} if value == "difference" else {}
+    return {name: [_short(entry) for entry in getattr(rows, column)] for name, column in names.items()}
+
+
 def _short(value: Any) -> float | None:
     if value is None or math.isnan(value):
         return None
@@ -127,9 +134,13 @@ def asked(key: str, noise: str) -> dict[str, Any]:
         except pr.errors.ProprietyError as error:
             found[door] = {"refused": type(error).__name__}
             continue
-        found[door] = numbers_of_groups(result) if door == "slices" else numbers_of(result)
-        if door == "compare":
-            found["standings"] = numbers_of(result.standings)
+        if door == "slices":
+            found[door] = numbers_of_groups(result)
+        elif door == "compare":
+            found[door] = numbers_of_rows(result.differences, "difference")
+            found["standings"] = numbers_of_rows(result.ranks(), "value")
+        else:
+            found[door] = numbers_of(result)
     return found
 
 

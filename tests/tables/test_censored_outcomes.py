@@ -10,6 +10,7 @@ from sliced import slices
 
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError, MissingValuesError
+from propriety.inference.finding_words import notes_of
 from propriety.tables.forecast_table import ForecastTable
 
 
@@ -102,7 +103,7 @@ def test_a_test_shows_that_censoring_depends_on_the_forecast():
     outcome = pr.censored(time, place % 3 == 0, horizons=1.15)
     assert outcome.dependence(p) < 1e-4
     assert "depends on the forecasts" in pr.estimate(outcome, p).note
-    assert "depends on the forecasts" in pr.compare(outcome, {"a": p, "b": p**2}).note
+    assert "depends on the forecasts" in notes_of(pr.compare(outcome, {"a": p, "b": p**2}).differences[0])
     said = pr.check_calibration(outcome, p, seed=1)[0].note("censoring").parts["said"]
     assert said.count("depends on the forecasts") == 1
     groups = slices(outcome, p, by=place % 2)

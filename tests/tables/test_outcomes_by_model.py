@@ -42,7 +42,7 @@ def test_forecasts_are_confidences_whatever_the_threshold(threshold):
     assert found.value == curve.aurc.value
     assert (found.low, found.high) == (curve.aurc.low, curve.aurc.high)
     compared = pr.compare(CASES, measure=pr.measures.AreaUnderRiskCoverage(threshold))
-    assert compared.difference[0] == pytest.approx(pr.compare(CASES, measure=AURC).difference[0], abs=0.0)
+    assert compared.differences.value[0] == pytest.approx(pr.compare(CASES, measure=AURC).differences.value[0], abs=0.0)
 
 
 def test_curves_of_one_model_are_those_of_its_own_outcomes():
@@ -80,7 +80,7 @@ def test_names_are_matched_and_columns_of_frames_are_taken():
     np.testing.assert_array_equal(turned.of("a").gathered().outcome, RIGHT["a"])
     frames = (pd.DataFrame(of) for of in (RIGHT, CONFIDENCE))
     found = pr.compare(*(dict(frame.items()) for frame in frames), AURC)
-    assert found.difference[0] == pr.compare(RIGHT, CONFIDENCE, AURC).difference[0]
+    assert found.differences.value[0] == pr.compare(RIGHT, CONFIDENCE, AURC).differences.value[0]
 
 
 def test_counted_rows_stand_for_several_answers():
@@ -88,7 +88,9 @@ def test_counted_rows_stand_for_several_answers():
     counted = pr.cases(RIGHT, CONFIDENCE, counts=counts)
     repeated = [{name: np.repeat(values, counts) for name, values in of.items()} for of in (RIGHT, CONFIDENCE)]
     one, other = pr.compare(counted, measure=AURC), pr.compare(*repeated, AURC)
-    assert (one.difference[0], one.p_value[0]) == pytest.approx((other.difference[0], other.p_value[0]))
+    assert (one.differences.value[0], one.differences.p[0]) == pytest.approx(
+        (other.differences.value[0], other.differences.p[0])
+    )
 
 
 ONE_OUTCOME = {

@@ -72,8 +72,8 @@ def test_the_p_value_of_a_difference_of_means():
     error = mean_error(differences)
     mean = sum(differences) / len(differences)
     tail = student_tail(mean / error, len(y) - 1)
-    assert abs(abs(mpf(found.difference[0])) - abs(mean)) <= 1e-14
-    assert abs(mpf(found.p_value[0]) - tail) <= 1e-9 * tail
+    assert abs(abs(mpf(found.differences.value[0])) - abs(mean)) <= 1e-14
+    assert abs(mpf(found.differences.p[0]) - tail) <= 1e-9 * tail
 
 
 @pytest.mark.parametrize("name", SAMPLES)

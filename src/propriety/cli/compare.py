@@ -18,8 +18,9 @@ from propriety.cli.outputs import STDOUT, check_targets, write
 from propriety.errors import InputValueError
 from propriety.evaluation.evaluation import Evaluation
 from propriety.inference.bootstrap import Drawing
-from propriety.inference.comparison import Comparison, compare_of
-from propriety.inference.comparison_words import verdict_in_words
+from propriety.inference.comparison import compare_of
+from propriety.inference.comparison_words import comparison_words, short_words
+from propriety.inference.finding import Findings
 from propriety.inference.measures.of_means import MeanScore
 from propriety.rules.class_rules import RankedLog, RankedProbability
 from propriety.rules.families import Brier, Log, Spherical
@@ -72,9 +73,10 @@ def compare(files: Sequence[str], rule_name: str | None, json_file: str | None, 
     if json_file is not None:
         fields = comparison.to_dict() | {"gates": [result.to_dict() for result in results]}
         write(json_file, written(document("comparison", fields)))
-    gates.write(results, Summary("compare", str(comparison).splitlines(), _rows(comparison)))
+    words = comparison_words(comparison)
+    gates.write(results, Summary("compare", words, _rows(comparison)))
     if STDOUT not in targets:
-        say(str(comparison))
+        say("\n".join(words))
         head, *rows = _rows(comparison)
         show_table(head, rows, numbers=(2, 3))
     gates.finish(results)
@@ -90,7 +92,7 @@ def rule_named(name: str) -> Rule:
     return imported_rule(name)
 
 
-def _compared(evaluation: Evaluation, rule: Rule | None) -> Comparison:
+def _compared(evaluation: Evaluation, rule: Rule | None) -> Findings:
     if len(evaluation.models) < 2:
         raise InputValueError(LAW, hint="repeat --forecast.")
     if rule is None:
@@ -105,19 +107,19 @@ def _compared(evaluation: Evaluation, rule: Rule | None) -> Comparison:
     return found
 
 
-def _rows(found: Comparison) -> list[list[str]]:
+def _rows(found: Findings) -> list[list[str]]:
     """Return a row for each pair, below the head."""
     rows = [
         [
             pair.model,
-            pair.reference,
-            estimate(pair.difference, pair.low, pair.high),
+            str(pair.against),
+            estimate(pair.value, pair.low, pair.high),
             _p(pair.p_adjusted),
-            verdict_in_words(pair.model, pair.reference, verdict),
+            short_words(pair, pair.model, str(pair.against)),
         ]
-        for pair, verdict in zip(found.pairs, found.verdict.tolist(), strict=True)
+        for pair in found.differences
     ]
-    return [["model", "reference", "difference", "adjusted p", "verdict"], *rows]
+    return [["model", "against", "difference", "adjusted p", "verdict"], *rows]
 
 
 def _p(value: float) -> str:

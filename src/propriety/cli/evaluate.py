@@ -35,8 +35,7 @@ from propriety.cli.outputs import STDOUT, check_targets, replaced, write
 from propriety.errors import InputValueError, MissingDependencyError
 from propriety.evaluation.evaluate import evaluate as evaluate_cases
 from propriety.evaluation.evaluation import Evaluation
-from propriety.inference.comparison_words import merit_in_words
-from propriety.inference.verdicts import merit_of
+from propriety.inference.comparison_words import merit_in_words, merit_of
 from propriety.ledger.ledger import Ledger
 
 MEASURE = option(

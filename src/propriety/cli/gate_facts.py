@@ -17,8 +17,7 @@ from propriety.errors import InputValueError
 from propriety.evaluation.evaluation import Evaluation
 from propriety.evaluation.group_calibration import group_table
 from propriety.evaluation.words import verdict_of
-from propriety.inference.comparison import Comparison
-from propriety.inference.finding import Finding, Verdict
+from propriety.inference.finding import Finding, Findings, Verdict
 from propriety.inference.group_rows import group_rows
 from propriety.storage.files import checked_version
 
@@ -27,6 +26,7 @@ GAIN = "recalibration_gain"  # In the headline score, which depends on threshold
 
 INFINITIES = ("Infinity", "-Infinity")  # As `machine.written` writes them.
 LIMITS = ("", "_low", "_high")
+NAMES = tuple(zip(LIMITS, ("value", "low", "high"), strict=True))
 BESIDE = ("excess", "net_benefit")  # Names of what stands beside the headline measure of groups.
 RATIOS = tuple(f"observed_expected{limit}" for limit in LIMITS)
 
@@ -97,7 +97,7 @@ class Facts:
     """
 
     numbers: Numbers
-    comparison: Comparison | None
+    comparison: Findings | None
     baseline: Numbers | None = None
     groups: Callable[[], GroupNumbers | None] = field(default=lambda: None)
     verdict: Callable[[str, str | None], Verdict] = field(default=lambda model, group: "not tested")  # noqa: ARG005
@@ -115,15 +115,15 @@ class Facts:
 
     @classmethod
     def of_comparison(
-        cls, found: Comparison, baseline: Numbers | None = None, evaluation: Evaluation | None = None
+        cls, found: Findings, baseline: Numbers | None = None, evaluation: Evaluation | None = None
     ) -> Facts:
         """Return what is known of the models of a comparison, in an evaluation: one measure of each."""
-        ranked = found.standings
-        flat: dict[str, float] = {}
-        for suffix, column in zip(LIMITS, (ranked.value, ranked.low, ranked.high), strict=True):
-            values = zip(ranked.model.tolist(), column.tolist(), strict=True)
-            flat |= {f"{model}/{found.measure.key}{suffix}": value for model, value in values}
-        numbers = Numbers(found.models, flat | {"n": found.n}, *(() if evaluation is None else _problem(evaluation)))
+        values = [row for row in found if row.against is None]
+        flat = {
+            f"{row.model}/{row.measure.key}{suffix}": getattr(row, name) for row in values for suffix, name in NAMES
+        }
+        models = tuple(row.model for row in values)
+        numbers = Numbers(models, flat | {"n": values[0].n}, *(() if evaluation is None else _problem(evaluation)))
         return cls(numbers=numbers, comparison=found, baseline=baseline)
 
 

@@ -26,10 +26,10 @@ from propriety.cli.gate_grammar import (
 )
 from propriety.cli.options import near_names
 from propriety.errors import InputValueError
-from propriety.inference.comparison_words import pair_sentence
+from propriety.inference.comparison_words import pair_sentence, pairs_tested
 from propriety.inference.estimates import counted
 from propriety.inference.finding import Verdict
-from propriety.inference.verdicts import Pair
+from propriety.inference.verdict import lead
 
 Answer: TypeAlias = Literal["yes", "no", "cannot be told"]
 UNTOLD: Answer = "cannot be told"
@@ -43,8 +43,6 @@ OPERATORS: dict[Sign, Callable[[float, float], bool]] = {
 FEW_NUMBERS = 8  # So many are listed in an error.
 MIRRORED: dict[Sign, Sign] = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 WORDS: dict[Sign, str] = {"<": "below", "<=": "at most", ">": "above", ">=": "at least"}
-TESTED = ("better", "worse", "not distinguishable", "same")
-TURNED = {"better": "worse", "worse": "better"}
 # Why the calibration of a model cannot be told.
 WHY: dict[Verdict, str] = {
     "no error found": "no error was found, but the limits do not exclude a gross one",
@@ -224,7 +222,7 @@ def _answer(is_true: bool) -> Answer:  # noqa: FBT001  (the condition is the arg
 
 
 def _related(gate: Relation, facts: Facts) -> GateResult:
-    """Look up the verdict of the test of two models."""
+    """Look up whether a model is shown to be better or worse than another, by more than a small difference."""
     comparison, names = facts.comparison, (gate.model, gate.other)
     for name in names:
         _check_model(name, facts.numbers, gate)
@@ -236,16 +234,14 @@ def _related(gate: Relation, facts: Facts) -> GateResult:
         raise InputValueError("needs models that were tested on the same cases", argument="--fail-if", hint=hint)
     if gate.model == gate.other:
         raise InputValueError("must compare two models", argument="--fail-if", offender=f"got {gate}")
-    row = next(row for row, pair in enumerate(comparison.pairs) if {pair.model, pair.reference} == set(names))
-    pair: Pair = comparison.pairs[row]
-    verdict = str(comparison.verdict[row])
-    verdict = verdict if pair.model == gate.model else TURNED.get(verdict, verdict)
-    sentence = pair_sentence(pair, comparison.tested)
+    row = next(row for row in comparison.differences if {row.model, row.against} == set(names))
+    sentence = pair_sentence(row, pairs_tested(comparison))
     result = partial(GateResult, gate=str(gate), key=str(gate))
-    if verdict not in TESTED:
+    if row.verdict in ("too few", "not tested"):
         relation = f"{gate.model} is {gate.verdict} than {gate.other}"
         return result(value=math.nan, answer=UNTOLD, reason=f"whether {relation} cannot be told: {sentence}")
-    is_found = verdict == gate.verdict
+    asked = (1 if gate.verdict == "better" else -1) * (1 if row.model == gate.model else -1)
+    is_found = row.verdict != "small" and lead(row) == asked
     return result(value=float(is_found), answer=_answer(is_found != gate.negated), reason=sentence)
 
 

@@ -6,8 +6,6 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
 from propriety.evaluation.card_rows import ends_of
 from propriety.evaluation.rows import Cell, Row, cells_of
 from propriety.evaluation.words import (
@@ -15,19 +13,18 @@ from propriety.evaluation.words import (
     uncompared_words,
     verdict_of,
 )
-from propriety.inference.comparison_words import listed
 from propriety.inference.estimates import counted
+from propriety.inference.finding import Finding, Findings
 from propriety.inference.shown_names import on_one_line, short_names
-from propriety.number_words import p_value_words, percent
+from propriety.inference.verdict import lead
+from propriety.number_words import listed, p_value_words, percent
 
 if TYPE_CHECKING:
     from propriety.evaluation.evaluation import Evaluation
-    from propriety.inference.comparison import Comparison
 
 LONGEST_NAME = 24
 MOST_NAMED = 3
 WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
-UNTOLD = ("too few events", "one unit", "not tested", "no spread")
 
 
 class Sentence(NamedTuple):
@@ -61,10 +58,9 @@ class Evidence:
         return next((model for model in self.models if compared is not None and _beats_all(compared, model)), None)
 
 
-def _beats_all(compared: Comparison, model: str) -> bool:
-    won = (compared.model == model) & (compared.verdict == "better")
-    won |= (compared.reference == model) & (compared.verdict == "worse")
-    return bool(np.count_nonzero(won) == len(compared.models) - 1)
+def _beats_all(compared: Findings, model: str) -> bool:
+    pairs = [row for row in compared.differences if model in (row.model, row.against)]
+    return all(lead(row) == (1 if row.model == model else -1) for row in pairs)
 
 
 def answer_of(evidence: Evidence, sentences: Sequence[Sentence]) -> str:
@@ -81,22 +77,12 @@ def answer_of(evidence: Evidence, sentences: Sequence[Sentence]) -> str:
     return f"Prefer {evidence.quoted(evidence.preferred)}: {_why(evidence, evidence.evaluation.comparison)}.{warned}"
 
 
-def _why(evidence: Evidence, compared: Comparison) -> str:
+def _why(evidence: Evidence, compared: Findings) -> str:
     """Say by how much the preferred model is better."""
-    assert evidence.preferred is not None  # noqa: S101  (for the type checker)
-    gaps = {}
-    for model, reference, *numbers in zip(
-        compared.model.tolist(),
-        compared.reference.tolist(),
-        compared.difference.tolist(),
-        compared.low.tolist(),
-        compared.high.tolist(),
-        strict=True,
-    ):
-        if evidence.preferred in (model, reference):
-            gaps[reference if model == evidence.preferred else model] = numbers
-    other = min(gaps, key=lambda name: abs(gaps[name][0]))
-    gap, interval = _gap(evidence, *gaps[other])
+    pairs = [row for row in compared.differences if evidence.preferred in (row.model, row.against)]
+    gaps = {str(row.against if row.model == evidence.preferred else row.model): row for row in pairs}
+    other = min(gaps, key=lambda name: abs(gaps[name].value))
+    gap, interval = _gap(evidence, gaps[other])
     if len(gaps) == 1:
         if evidence.evaluation.thresholds is not None:
             less = f"its decisions cost {gap} less per 1,000 cases than those of {evidence.quoted(other)}{interval}"
@@ -110,9 +96,9 @@ def _why(evidence: Evidence, compared: Comparison) -> str:
     return f"it is better than each of the other {many} (smallest difference, to {evidence.quoted(other)}: {gap})"
 
 
-def _gap(evidence: Evidence, difference: float, low: float, high: float) -> tuple[str, str]:
-    """Return the size of a difference and its interval, which are those of its row if it has one."""
-    cell = difference_cell(evidence.evaluation, difference, low, high)
+def _gap(evidence: Evidence, pair: Finding) -> tuple[str, str]:
+    """Return the size of a difference and its interval as the card writes them."""
+    cell = difference_cell(evidence.evaluation, pair.value, pair.low, pair.high)
     ends = sorted((abs(cell.low), abs(cell.high)))
     written = [f"{number:,.{cell.places}f}" for number in (abs(cell.value), *ends)]
     return written[0], f" ({written[1]} to {written[2]})" if cell.row.has_limits else ""
@@ -125,20 +111,19 @@ def difference_cell(evaluation: Evaluation, difference: float, low: float, high:
     return cells_of([row])[0]
 
 
-def _undecided(evidence: Evidence, compared: Comparison) -> str:
+def _undecided(evidence: Evidence, compared: Findings) -> str:
     """Say that no model is shown to be better than all others."""
-    verdicts = compared.verdict.tolist()
-    if all(verdict in UNTOLD for verdict in verdicts):
-        return f"Not enough data to tell which model is better: {_scarce(evidence)}."
-    if all(verdict == "same" for verdict in verdicts):
+    pairs = list(compared.differences)
+    if all(row.note("same") for row in pairs):
         return "The models have the same score in every case: keep the simplest one."
-    if all(verdict == "infinite" for verdict in verdicts):
+    if all(row.note("infinite") for row in pairs):
         return f"The models cannot be compared: the {evidence.evaluation.problem.headline.label} is infinite."
+    if all(row.verdict == "not tested" and not row.note("infinite") for row in pairs):
+        return f"Not enough data to tell which model is better: {_scarce(evidence)}."
     if len(evidence.models) == 2:
         cell = evidence.cells["difference", evidence.models[0]]
         return f"No model is shown to be better: keep the simpler one (difference {cell.number}, {cell.limits})."
-    standings = compared.standings
-    leaders = standings.model[standings.best_rank == 1].tolist()
+    leaders = [row.model for row in compared.ranks() if row.extra["best_rank"] == 1]
     if len(leaders) == len(evidence.models):
         return "No model is shown to be better than another: keep the simplest one."
     return f"No single model is shown to be best: {evidence.quoted(*leaders)} are not shown to be worse than any other."

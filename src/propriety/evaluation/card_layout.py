@@ -126,10 +126,8 @@ def _ordered(evidence: Evidence) -> list[tuple[str, str]]:
         score = evidence.evaluation.problem.headline.key
         models = sorted(evidence.models, key=lambda model: evidence.evaluation.estimates[model][score].value)
         return [(model, "") for model in models]
-    ranked = compared.standings
-    ranks = zip(ranked.best_rank.tolist(), ranked.worst_rank.tolist(), strict=True)
-    written = [f"{best}" if best == worst else f"{best}-{worst}" for best, worst in ranks]
-    return list(zip(ranked.model.tolist(), written, strict=True))
+    ranks = [(row.model, row.extra["best_rank"], row.extra["worst_rank"]) for row in compared.ranks()]
+    return [(model, f"{best}" if best == worst else f"{best}-{worst}") for model, best, worst in ranks]
 
 
 def _narrowed(table: Table) -> Table:

@@ -87,10 +87,10 @@ def _score_rows(evaluation: Evaluation) -> Iterator[Row]:
     yield from _estimated(evaluation, question, headline, label, "cost/1,000" if is_cost else headline.label, **facts)
     compared = evaluation.comparison
     if compared is not None and len(evaluation.models) == 2:
-        numbers = [compared.difference[0], compared.low[0], compared.high[0]]
+        (pair,) = compared.differences
         named = {"question": question, "measure": "first less second, paired", "short": "difference", "is_detail": True}
         unit = "difference per 1,000" if is_cost else "difference"
-        yield _row(numbers, **named, model=evaluation.models[0], unit=unit, ideal=0.0)
+        yield _row((pair.value, pair.low, pair.high), **named, model=pair.model, unit=unit, ideal=0.0)
     if is_cost:
         yield from _net_benefit_rows(evaluation, question)
         return

@@ -20,12 +20,12 @@ from propriety.evaluation.words import (
     verdict_of,
 )
 from propriety.inference.calibration_words import TOGETHER, caveats_of, texts_of_classes, ways_of, wrong_classes
-from propriety.inference.comparison_words import listed
+from propriety.inference.comparison_words import caveats_of_pairs
 from propriety.inference.estimates import of_intervals
 from propriety.inference.finding import Finding, Verdict
 from propriety.inference.finding_words import note_words
 from propriety.inference.group_rows import REST, GroupRow, group_rows
-from propriety.number_words import capitalized, percent
+from propriety.number_words import capitalized, listed, percent
 
 if TYPE_CHECKING:
     from propriety.inference.finding import Findings
@@ -299,8 +299,8 @@ def _notes(evidence: Evidence) -> Iterable[str]:
     """Return the caveats of the scores, the comparison and the calibration, each once."""
     evaluation = evidence.evaluation
     notes: list[str] = []
-    if evaluation.comparison is not None and evaluation.comparison.note:
-        notes.append(evaluation.comparison.note)
+    if evaluation.comparison is not None:
+        notes += caveats_of_pairs(evaluation.comparison)
     key = evaluation.problem.headline.key
     for model in evidence.models:
         notes.append(evaluation.estimates[model][key].note)

@@ -35,9 +35,8 @@ from propriety.inference.dependent_calibration import spread_of_regression, unit
 from propriety.inference.finding import Finding, Findings
 from propriety.inference.group_rows import texts_of_labels
 from propriety.inference.risk_coverage import RiskCoverageCurve, risk_coverage_of
-from propriety.inference.verdicts import Names
 from propriety.ledger.ledger import Kind, Ledger
-from propriety.result import Floats, Result, Tuples, tuples_of
+from propriety.result import Floats, Names, Result, Tuples, tuples_of
 from propriety.rules.families import BRIER
 from propriety.rules.scoring import mean_loss
 from propriety.tables.cases import Cases

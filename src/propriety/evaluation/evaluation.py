@@ -30,7 +30,7 @@ from propriety.evaluation.group_calibration import calibration_of_groups
 from propriety.evaluation.made_when_asked import MadeWhenAsked, RecalibrationGains
 from propriety.evaluation.problem import Problem
 from propriety.inference.check_calibration import calibration_findings, parts_of
-from propriety.inference.comparison import Comparison, compare_of
+from propriety.inference.comparison import compare_of
 from propriety.inference.estimates import Estimate
 from propriety.inference.estimation import estimate_or_note
 from propriety.inference.finding import Findings
@@ -302,7 +302,7 @@ class Evaluation(ClassAnalyses, Result):
         return replace(found, standard_error=unknown, is_noise=noise, marked=marked)
 
     @cached_property
-    def comparison(self) -> Comparison | None:
+    def comparison(self) -> Findings | None:
         """Pairwise comparison of several models, by the measure that fits the problem."""
         headline = self.problem.headline
         if len(self.models) < 2 or not self.ledger.has_moments(headline.rule):

@@ -13,9 +13,8 @@ from propriety.inference.finding import Finding, Findings, Objects
 from propriety.inference.group_findings import MOST_NAMED, group_findings
 from propriety.inference.group_rows import group_texts
 from propriety.inference.verdict import as_number, gate
-from propriety.inference.verdicts import Names
 from propriety.ledger.ledger import Ledger
-from propriety.result import Floats, Tuples, tuples_of
+from propriety.result import Floats, Names, Tuples, tuples_of
 
 if TYPE_CHECKING:
     from propriety.evaluation.evaluation import Evaluation

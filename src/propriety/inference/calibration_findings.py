@@ -24,8 +24,7 @@ from propriety.inference.measures.parts import Miscalibration
 from propriety.inference.measures.ratios import ObservedExpected
 from propriety.inference.outcome_counts import OutcomeCounts, correlated_cases, counts_of
 from propriety.inference.uncertain_forecasts import without_certain
-from propriety.inference.verdict import FEWEST_EQUAL, FEWEST_UNITS, with_verdict
-from propriety.inference.verdicts import holm
+from propriety.inference.verdict import FEWEST_EQUAL, FEWEST_UNITS, holm, with_verdict
 from propriety.ledger.ledger import Ledger
 from propriety.tables.forecast_table import ForecastTable
 

@@ -7,13 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal, TypeAlias
 
 from propriety.inference.calibration_findings import CALIBRATION, SIZES
-from propriety.inference.comparison_words import listed
 from propriety.inference.finding import Finding, Findings, Verdict
 from propriety.inference.finding_words import note_words
 from propriety.inference.group_rows import texts_of_labels
 from propriety.inference.recalibration_gain import RecalibrationGain
 from propriety.inference.verdict import MARGINS
-from propriety.number_words import hundredths, number, p_value_words, ratio_and_limits
+from propriety.number_words import hundredths, listed, number, p_value_words, ratio_and_limits
 
 Direction: TypeAlias = Literal[
     "refuted", "too high", "too low", "reversed", "too extreme", "too timid", "other shape", "together"

@@ -23,8 +23,7 @@ from propriety.inference.measures.measure import Measure
 from propriety.inference.measures.parts import Miscalibration
 from propriety.inference.measures.ratios import ObservedExpected
 from propriety.inference.outcome_counts import OutcomeCounts
-from propriety.inference.verdict import p_of_limits, with_verdict
-from propriety.inference.verdicts import holm
+from propriety.inference.verdict import holm, p_of_limits, with_verdict
 from propriety.ledger.ledger import Ledger
 from propriety.result import Floats
 from propriety.tables.events import TOP, Event

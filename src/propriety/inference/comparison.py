@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+import math
+from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from propriety.checks import check_level, check_resamples, fresh_seed
 from propriety.errors import InputValueError
 from propriety.inference.answers_ledger import as_measured, compared_answers
 from propriety.inference.bootstrap import Drawing
-from propriety.inference.comparison_methods import CompareMethod, method_for
-from propriety.inference.comparison_words import comparison_words, method_in_words, rule_sentence
+from propriety.inference.comparison_methods import CompareMethod, method_for, method_name
 from propriety.inference.dependence import check_periods
-from propriety.inference.estimates import (
-    KNOWN_WEIGHTS,
-    NEIGHBOURS,
-    TOO_LITTLE,
-    censoring_note,
-    few,
-    is_worth_too_little,
-    too_narrow,
-)
+from propriety.inference.estimates import FEWEST_WORTH, ROUNDING, censoring_note, few, is_worth_too_little
 from propriety.inference.estimation import check_event
+from propriety.inference.finding import Finding, Findings, Note
 from propriety.inference.measures.measure import Measure
+from propriety.inference.measures.of_means import score_of_constant
 from propriety.inference.measures.reading import AnyMeasure, read_measure
+from propriety.inference.outcome_counts import counts_of
 from propriety.inference.paired_columns import difference_columns, pairs_of
 from propriety.inference.paired_tests import (
     Paired,
@@ -37,110 +32,18 @@ from propriety.inference.paired_tests import (
     paired_by_value,
     untested_pairs,
 )
-from propriety.inference.verdicts import Names, Pair, Standings, VerdictBasis, standings_of, verdicts_of
+from propriety.inference.verdict import MARGINS, margin_of, with_verdict
 from propriety.ledger.ledger import Ledger
+from propriety.ledger.moments import OUTCOME
 from propriety.ledger.sources import Data, open_ledger
-from propriety.number_words import capitalized
-from propriety.result import Floats, Result
 from propriety.rules.families import BRIER
 from propriety.tables.labels import Labels
 from propriety.tables.reading import refuse_time
 from propriety.tables.validation import Forecasts, Missing
 
 RESAMPLES = 9999
-TABLES_ONLY = "moments at another event rate, without the cases"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class Comparison(Result):
-    """Differences between models, one row per pair; see `compare`. `str` gives the results in plain words.
-
-    Parameters
-    ----------
-    model, reference : ndarray of shape (pairs,)
-        Names of the two models.
-    difference : ndarray of shape (pairs,)
-        Value of the model minus that of the reference.
-    low, high, standard_error : ndarray of shape (pairs,)
-        Interval of the difference at the level, for this pair by itself, and its standard error.
-    statistic, df : ndarray of shape (pairs,)
-        Difference divided by its error, and the degrees of freedom of its t distribution, NaN for a bootstrap.
-    p_value, p_adjusted : ndarray of shape (pairs,)
-        Two-sided p-value of no difference, and the same with Holm's adjustment for all pairs.
-    verdict : ndarray of shape (pairs,)
-        Result for the model relative to the reference: "better", "worse", "different" (for a measure with an ideal
-        value, and for a function, which does not say whether higher is better), "not distinguishable", "same", "no
-        spread", "infinite", "one unit", "too few events" (no case of one outcome, or for DeLong's test only one) or
-        "not tested".
-    standings : Standings
-        The models by rank.
-    models, measure, method, level
-        Names in the order given, the measure, the test in words, and the level.
-    n, units : int
-        Number of cases, and of clusters or periods, or cases if there are neither.
-    dropped : int
-        Rows left out because of missing values.
-    note : str
-        Warnings: a rule that is not proper, or few clusters, events or non-events, with which intervals are too narrow
-        and differences are found too often.
-    n_resamples, seed : int, optional
-        Number and seed of the draws of the bootstrap.
-    """
-
-    main_columns: ClassVar[tuple[str, ...]] = (
-        "model",
-        "reference",
-        "difference",
-        "low",
-        "high",
-        "p_adjusted",
-        "verdict",
-    )
-
-    model: Names
-    reference: Names
-    difference: Floats
-    low: Floats
-    high: Floats
-    standard_error: Floats
-    statistic: Floats
-    df: Floats
-    p_value: Floats
-    p_adjusted: Floats
-    verdict: Names
-    standings: Standings
-    models: tuple[str, ...]
-    measure: Measure
-    method: str
-    level: float
-    n: int
-    units: int
-    dropped: int = 0
-    note: str = ""
-    n_resamples: int | None = None
-    seed: int | None = None
-    tested: VerdictBasis = field(metadata={"hidden": True})
-
-    @property
-    def pairs(self) -> list[Pair]:
-        """The rows."""
-        columns = (getattr(self, name).tolist() for name in Pair._fields)
-        return [Pair(*values) for values in zip(*columns, strict=True)]
-
-    def columns(self) -> Mapping[str, NDArray[Any]]:
-        """Return one row per pair, with the number of cases."""
-        columns = {name: value for name, value in self._fields().items() if isinstance(value, np.ndarray)}
-        verdict = columns.pop("verdict")
-        return columns | {"n": np.full(len(verdict), self.n), "verdict": verdict}
-
-    def __str__(self) -> str:
-        """Return the results in plain words: one sentence for each pair, or for each model if there are many pairs."""
-        return "\n".join(comparison_words(self))
-
-    def _facts(self) -> dict[str, Any]:
-        facts: dict[str, Any] = {"models": list(self.models), "measure": self.measure.label}
-        facts |= {"verdicts": self.verdict.tolist(), "level": self.level, "n": self.n}
-        return facts | ({"dropped": self.dropped} if self.dropped else {})
+DRAWN = ("block bootstrap", "bootstrap")
+FEWEST_OF_OUTCOME = 2  # A single case of one outcome has no variance.
 
 
 def compare(  # noqa: PLR0913  (the data, what their cases share, and the test)
@@ -162,7 +65,7 @@ def compare(  # noqa: PLR0913  (the data, what their cases share, and the test)
     labels: Labels | None = None,
     missing: Missing = "raise",
     time: None = None,
-) -> Comparison:
+) -> Findings:
     r"""Compare models on the same cases: the difference in a measure, its interval, and a test.
 
     With :math:`d_i` the loss of the model minus that of the reference in case :math:`i`, the difference in a mean score
@@ -195,15 +98,15 @@ def compare(  # noqa: PLR0913  (the data, what their cases share, and the test)
 
     Returns
     -------
-    Comparison
-        One row per pair; `standings` holds the models by rank.
+    Findings
+        A row for each model (`ranks()`), and for each pair (`differences`) the value of `model` less that of `against`.
 
     Notes
     -----
-    Without any event, or non-event, nothing is tested. `note` warns of few events or clusters. Miscalibration,
-    discrimination and the integrated calibration index have no test, because noise inflates them: compare the score. An
-    interval is for its pair by itself, a verdict for all pairs together, so an interval may exclude 0 although the
-    verdict is "not distinguishable". Formulas and simulations: `docs/reference/methods.md`.
+    A verdict is **good** or **bad** if the model is shown to be better or worse, and **small** if by less than matters:
+    0.5% of the score of the constant event rate, or .01 of an AUC. If nothing is shown, it is **no error found** if the
+    limits exclude what matters, else **too few**. An interval is for its pair by itself, a verdict for all pairs, so an
+    interval may exclude 0 although nothing is shown. Formulas and simulations: `docs/reference/methods.md`.
 
     References
     ----------
@@ -217,15 +120,18 @@ def compare(  # noqa: PLR0913  (the data, what their cases share, and the test)
     >>> truth = generator.random(1200)
     >>> y = generator.random(1200) < truth
     >>> models = {"sharp": truth, "vague": 0.25 + 0.5 * truth, "vaguer": 0.3 + 0.4 * truth}
-    >>> print(compare(y, models, reference="sharp"))
+    >>> found = compare(y, models, reference="sharp")
+    >>> print(found)
+    sharp   Brier score  0.158 (0.147 to 0.170)
+    vague   Brier score  0.183 (0.176 to 0.191)
+    vaguer  Brier score  0.193 (0.187 to 0.200)
     sharp is better than vague: its Brier score is 0.0250 lower, 95% CI 0.0183 to 0.0316.
     sharp is better than vaguer: its Brier score is 0.0350 lower, 95% CI 0.0267 to 0.0432.
     Paired t test with imagined outcomes on 1,200 cases; verdicts adjusted for 2 pairs.
-    >>> nearly = 0.01 + 0.98 * truth[:60]
-    >>> print(compare(y[:60], {"truth": truth[:60], "nearly": nearly}))  # doctest: +ELLIPSIS
-    truth and nearly are not distinguishable on 60 cases: the difference in Brier score is ...
-    To plan a study that can distinguish models, see propriety.plan.
-    Paired t test with imagined outcomes on 60 cases.
+    >>> print(found.differences[0])
+    vague less sharp: Brier score: 0.0250 (0.0183 to 0.0316), bad
+    >>> found.differences.verdict.tolist(), found.ranks().model.tolist()
+    (['bad', 'bad'], ['sharp', 'vague', 'vaguer'])
     """
     asked = read_measure(measure)
     check_level(level)
@@ -258,7 +164,7 @@ def compare_of(
     horizon: int | None = None,
     level: float = 0.95,
     drawing: Drawing,
-) -> Comparison:
+) -> Findings:
     """Compare the models of a ledger; see `compare`."""
     ledger = as_measured(ledger, measure)
     check_event(ledger, measure)
@@ -269,59 +175,115 @@ def compare_of(
     if ledger.dependence == "period":
         check_periods(ledger.periods(), horizon)
     places, signs = pairs_of(ledger.models, reference)
+    imagine = method == "auto"
     if measure.instead is not None:
         paired = paired_by_value(ledger, measure, measure.instead)
     elif chosen == "bootstrap":
         paired = paired_by_bootstrap(ledger, measure, level, drawing)
     elif measure.has_moments and ledger.uses_moments:
-        paired = paired_by_moments(ledger, measure, chosen, horizon, level, drawing, imagine=method == "auto")
+        paired = paired_by_moments(ledger, measure, chosen, horizon, level, drawing, imagine=imagine)
     else:
-        paired = paired_by_influence(ledger, measure, level, imagine=method == "auto")
+        paired = paired_by_influence(ledger, measure, level, imagine=imagine)
     if is_worth_too_little(ledger):
-        paired = untested_pairs(paired.values, paired.units, f"{TOO_LITTLE}, too few for a test")
+        paired = untested_pairs(paired.values, paired.units, Note("light", {"fewest": FEWEST_WORTH}))
     columns = difference_columns(ledger.models, paired, places, signs)
-    tests = int(np.count_nonzero(np.isfinite(columns["statistic"])))
-    events = None
+    how = ""
+    if np.isfinite(columns["t"]).any():
+        resamples = drawing.n_resamples
+        how = method_name(chosen, ledger, paired.units, horizon, resamples, imagined=paired.imagined)
+    facts: dict[str, Any] = {
+        "measure": measure,
+        "level": level,
+        "n": ledger.n,
+        "events": ledger.table(ledger.models[0]).n_events if ledger.labels is None else None,
+        "units": None if ledger.dependence is None else paired.units,
+        "no_model": no_model_score(ledger, measure),
+    }
+    rows = [*_values(ledger, paired, facts)]
+    is_drawn = how != "" and chosen in DRAWN
+    drawn = {"n_resamples": drawing.n_resamples, "seed": drawing.seed} if is_drawn else {}
+    unit = {} if ledger.dependence is None else {"unit": ledger.dependence}
+    cautions = tuple(_cautions(ledger, measure, paired, chosen))
+    for values in zip(*(column.tolist() for column in columns.values()), strict=True):
+        own = dict(zip(columns, values, strict=True))
+        same, t, df = own.pop("same"), own.pop("t"), own.pop("df")
+        row = Finding(**own, **facts, method=how, extra={"t": t, "df": df, **unit, **drawn})
+        about = Note("same") if same else _why_untested(row, ledger, paired)
+        notes = (*_improper(measure, ledger.classes), *([] if about is None else [about]))
+        rows.append(with_verdict(replace(row, notes=notes if math.isnan(t) else notes + cautions)))
+    return Findings.of(rows, dropped=ledger.dropped)
+
+
+def no_model_score(ledger: Ledger, measure: Measure) -> float:
+    """Return the score of the constant event rate, or rates of classes, if margins of a measure are shares of it."""
+    margin, rule = MARGINS.get(measure.key), measure.rule
+    if rule is None or not (measure.sign == 1.0 or (margin is not None and margin.of_no_model)):
+        return math.nan
     if ledger.labels is None:
-        table = ledger.table(ledger.models[0])
-        events = (table.n_events, table.n - table.n_events)
-    tested = VerdictBasis(ledger.n, paired.units, ledger.dependence or "case", tests, level, measure, events)
-    columns["verdict"] = verdicts_of(columns["difference"], columns["standard_error"], columns["p_adjusted"], tested)
-    chosen = "none" if paired.untested else chosen
-    drawn = chosen in ("block bootstrap", "bootstrap")
-    return Comparison(
-        **columns,
-        standings=standings_of(ledger.models, paired.values, paired.found, columns, tested),
-        models=ledger.models,
-        measure=measure,
-        method=method_in_words(
-            chosen if tests else "none", horizon, drawing.n_resamples, tested, imagined=paired.imagined
-        ),
-        level=level,
-        n=ledger.n,
-        units=paired.units,
-        dropped=ledger.dropped,
-        note=_note(ledger, measure, paired, columns["statistic"], in_order=chosen != "bootstrap"),
-        n_resamples=drawing.n_resamples if drawn else None,
-        seed=drawing.seed if drawn else None,
-        tested=tested,
-    )
+        rate = ledger.table(ledger.models[0]).event_rate
+        return score_of_constant(rule, np.array([1.0 - rate, rate]))
+    if not ledger.has_moments(rule):
+        return math.nan
+    outcomes = ledger.moments(rule).over(OUTCOME)
+    shares = np.zeros(len(ledger.labels))
+    shares[np.array(outcomes.index.column(OUTCOME), dtype=np.intp)] = outcomes.weight / outcomes.weight.sum()
+    return score_of_constant(rule, shares, len(shares))
 
 
-def _note(ledger: Ledger, measure: Measure, paired: Paired, statistic: Floats, *, in_order: bool) -> str:
-    """Return warnings about an improper rule and intervals that are too narrow, or why there is no test."""
-    said = [paired.untested]
-    if np.isfinite(statistic).any():
-        alone = ledger.dependence == "period" and not in_order
-        if measure.of_answers:
-            said += [next(filter(None, (measure.caveat(ledger.table(one)) for one in ledger.models)), "")]
-        fewest = 0 if measure.of_answers else paired.fewest
-        correlated = {"inflation": paired.inflation, "independent_periods": paired.independent_periods}
-        said += [few(ledger, fewest=fewest, what="intervals", **correlated)]
-        said += [too_narrow(NEIGHBOURS, "intervals") if alone else "", censoring_note(ledger)]
-        fixed = ledger.prevalence is not None and ledger.dependence is None and in_order
-        said += [too_narrow(f"based on {TABLES_ONLY}", "intervals")] if fixed and ledger.cases is None else []
-        if ledger.censoring is not None and ledger.censoring.is_estimated:
-            said += [f"draws {KNOWN_WEIGHTS}" if not in_order else f"intervals {KNOWN_WEIGHTS}" * ledger.uses_moments]
-    told = [f"{capitalized(one)}." for one in said if one]
-    return " ".join(filter(None, (rule_sentence(measure, ledger.classes), *told)))
+def _values(ledger: Ledger, paired: Paired, facts: Mapping[str, Any]) -> Iterator[Finding]:
+    """Yield the value of each model."""
+    value = paired.values[: len(ledger.models)]
+    low, high, error = (getattr(paired.found, name)[: len(value)] for name in ("low", "high", "standard_error"))
+    flat = error * math.sqrt(paired.units) <= ROUNDING * np.abs(value)
+    columns = {
+        "value": value,
+        "low": np.where(flat, np.nan, low),
+        "high": np.where(flat, np.nan, high),
+        "error": np.where(flat, 0.0, error),
+    }
+    for place, model in enumerate(ledger.models):
+        row = Finding(model=model, **facts, **{name: float(column[place]) for name, column in columns.items()})
+        if ledger.labels is None and margin_of(row) is not None:
+            row = replace(row, enough=counts_of(ledger, model, ledger.events[0]).enough(row.measure.key))
+        yield with_verdict(row)
+
+
+def _why_untested(row: Finding, ledger: Ledger, paired: Paired) -> Note | None:
+    """Return why a difference is not tested; None if it is, or if nothing more is known."""
+    if not math.isfinite(row.value):
+        values = dict(zip(ledger.models, np.isinf(paired.values).tolist(), strict=False))
+        return Note("infinite", {"both": values[row.model] and values[str(row.against)]})
+    if paired.units == 1:
+        return Note("one-unit", {"unit": ledger.dependence or "case"})
+    if not math.isnan(row.p):
+        return None
+    if row.events is not None and (scarce := min(row.events, row.n - row.events)) < FEWEST_OF_OUTCOME:
+        return Note("one-outcome", {"number": scarce, "outcome": "event" if scarce == row.events else "non-event"})
+    return Note("no-spread", {"unit": ledger.dependence or "case"}) if row.error == 0.0 else paired.untested
+
+
+def _improper(measure: Measure, classes: int | None) -> list[Note]:
+    """Return a note on a rule that is not proper, or not declared so; nothing for a proper rule or another measure."""
+    if measure.sign != 1.0 or measure.rule is None:
+        return []
+    proper = measure.rule.properties(classes).proper
+    return [] if proper else [Note("improper", {"rule": repr(measure.rule), "declared": proper is not None})]
+
+
+def _cautions(ledger: Ledger, measure: Measure, paired: Paired, method: str) -> Iterator[Note]:
+    """Yield why the limits of differences may be too narrow."""
+    in_order, several = method != "bootstrap", "intervals"
+    correlated = {"inflation": paired.inflation, "independent_periods": paired.independent_periods}
+    fewest = 0 if measure.of_answers else paired.fewest
+    caveats = [measure.caveat(ledger.table(model)) for model in ledger.models] if measure.of_answers else []
+    for said in (next(filter(None, caveats), ""), few(ledger, fewest=fewest, what=several, **correlated)):
+        if said:
+            yield Note("limits", {"said": said})
+    if ledger.dependence == "period" and not in_order:
+        yield Note("neighbours")
+    if said := censoring_note(ledger):
+        yield Note("censoring", {"said": said})
+    if ledger.prevalence is not None and ledger.dependence is None and in_order and ledger.cases is None:
+        yield Note("sums-only")
+    if ledger.censoring is not None and ledger.censoring.is_estimated and (ledger.uses_moments or not in_order):
+        yield Note("known-weights", {"what": several if in_order else "draws"})

@@ -6,6 +6,8 @@ from typing import Literal, TypeAlias, get_args
 
 from propriety import checks, demands
 from propriety.errors import InputValueError, Wording
+from propriety.inference.dependence import span_of
+from propriety.inference.estimates import IMAGINED, counted
 from propriety.inference.measures.measure import Measure
 from propriety.ledger.ledger import Ledger
 
@@ -42,6 +44,24 @@ def method_for(method: CompareMethod, ledger: Ledger, measure: Measure) -> str:
         offender = unfit if ledger.dependence is None else f"the cases are in {ledger.dependence}s"
         raise InputValueError(law, offender=offender)
     return method
+
+
+def method_name(
+    method: str, ledger: Ledger, units: int, horizon: int | None, n_resamples: int, *, imagined: bool
+) -> str:
+    """Return the name of a test of so many units."""
+    span = span_of(units)
+    lags = f"horizon {horizon}" if horizon else f"Bartlett weights over {counted(span, 'period')}"
+    names = {
+        "paired t": "paired t test",
+        "cluster": "cluster-robust t test",
+        "diebold-mariano": f"Diebold-Mariano test ({lags})",
+        "block bootstrap": f"block bootstrap ({n_resamples:,} draws of blocks of {counted(span, 'period')})",
+        "delong": "DeLong test" if ledger.dependence is None else f"DeLong test robust to {ledger.dependence}s",
+        "influence": "influence-function test",
+        "bootstrap": f"paired bootstrap ({n_resamples:,} draws)",
+    }
+    return f"{names[method]} {IMAGINED}" if imagined else names[method]
 
 
 def _automatic(ledger: Ledger, measure: Measure) -> str:

@@ -1,96 +1,112 @@
-"""Comparisons in plain words."""
+"""Findings about two models in plain words; every claim is a value of a row."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import Literal
 
-import numpy as np
-
-from propriety.inference.dependence import span_of
-from propriety.inference.estimates import IMAGINED, counted
+from propriety.inference.estimates import counted
+from propriety.inference.finding import Finding, Findings
+from propriety.inference.finding_words import note_words
 from propriety.inference.measures.measure import Measure
-from propriety.inference.verdicts import Pair, Verdict, VerdictBasis, merit_of, verdict_on
-from propriety.number_words import percent
-
-if TYPE_CHECKING:
-    from propriety.inference.comparison import Comparison
+from propriety.inference.verdict import is_shown, lead
+from propriety.number_words import capitalized, listed, percent
 
 MOST_SENTENCES = 6
 MOST_PLACES = 12
 MOST_NAMES = 20
 PLAN = "To plan a study that can distinguish models, see propriety.plan."
+# What the sentence on a pair itself says, so that it is not repeated below.
+SAID = ("adjusted", "infinite", "no-better-side", "no-limits", "no-spread", "one-outcome", "one-unit", "same")
 
 
-def comparison_words(comparison: Comparison) -> Iterator[str]:
-    """Yield the verdicts: one sentence for each pair, or for each model if there are many pairs."""
-    if len(comparison.verdict) <= MOST_SENTENCES:
-        yield from (pair_sentence(pair, comparison.tested) for pair in comparison.pairs)
+def comparison_words(found: Findings) -> list[str]:
+    """Return what a comparison shows: a sentence for each pair, or for each model if there are many pairs."""
+    pairs, tested = list(found.differences), pairs_tested(found)
+    if len(pairs) <= MOST_SENTENCES:
+        said = [pair_sentence(row, tested) for row in pairs]
     else:
-        ranked = comparison.standings
-        for model, best, worst in zip(ranked.model.tolist(), ranked.best_rank, ranked.worst_rank, strict=True):
-            yield f"{model} ({ranks_in_words(best, worst)}): {standing_in_words(comparison, model)}."
-    if "not distinguishable" in comparison.verdict.tolist():
-        yield PLAN
-    yield f"{comparison.method}."
-    if comparison.note:
-        yield comparison.note
+        ranks = [(row, int(row.extra["best_rank"]), int(row.extra["worst_rank"])) for row in found.ranks()]
+        said = [f"{row.model} ({ranks_in_words(*own)}): {standing_in_words(pairs, row.model)}." for row, *own in ranks]
+    if any(row.verdict == "too few" for row in pairs):
+        said.append(PLAN)
+    how = dict.fromkeys(f"{capitalized(row.method or 'no test')} on {_sample(row)}" for row in pairs)
+    adjusted = f"; verdicts adjusted for {tested} pairs" if tested > 1 else ""
+    return [*said, *(f"{one}{adjusted}." for one in how), *caveats_of_pairs(found)]
 
 
-def pair_sentence(pair: Pair, tested: VerdictBasis) -> str:
-    """Report the verdict on a pair, and the difference with its interval.
+def caveats_of_pairs(found: Findings, said: Sequence[str] = SAID) -> list[str]:
+    """Return what the notes say, each once, but for those that the sentences on the pairs have said."""
+    told = (note_words(note) for row in found.differences for note in row.notes if note.code not in said)
+    return list(dict.fromkeys(f"{capitalized(one)}." for one in told))
+
+
+def pairs_tested(found: Findings) -> int:
+    """Return the number of pairs for which p-values are adjusted; those that are the same in every case are not."""
+    return sum(not (math.isnan(row.p) or row.note("same")) for row in found.differences)
+
+
+def pair_sentence(row: Finding, tested: int = 1) -> str:
+    """Report the difference between two models, among the number of pairs that are tested.
 
     Examples
     --------
     >>> from propriety.inference.measures.of_means import MeanScore
-    >>> tested = VerdictBasis(1204, 1204, "case", 1, 0.95, MeanScore())
-    >>> pair_sentence(Pair("a", "b", -0.0042, -0.0071, -0.0013, 0.0015, 0.005, 0.005), tested)
+    >>> from propriety.inference.verdict import with_verdict
+    >>> row = Finding(measure=MeanScore(), model="a", against="b", value=-0.0042, low=-0.0071, high=-0.0013, p=0.005)
+    >>> pair_sentence(with_verdict(row))
     'a is better than b: its Brier score is 0.0042 lower, 95% CI 0.0013 to 0.0071.'
-    >>> pair_sentence(Pair("a", "b", -0.001, -0.0025, 0.0005, 0.0008, 0.21, 0.21), tested)
-    'a and b are not distinguishable on 1,204 cases: the difference in Brier score is -0.0010, 95% CI \
--0.0025 to 0.0005.'
     """
-    verdict = verdict_on(pair, tested)
-    if verdict == "not distinguishable":
-        # The interval is not adjusted for the number of pairs, and may exclude 0.
-        once = f" after adjustment for {tested.pairs} pairs" if pair.low * pair.high > 0.0 else ""
-        first = f"{pair.model} and {pair.reference} are not distinguishable on {_sample(tested)}{once}"
-        return f"{first}{_with_interval(pair, tested)}."
-    if verdict not in ("better", "worse", "different"):
-        return _untested(pair, tested, verdict)
-    ends = (pair.low, pair.high) if pair.difference > 0.0 else (-pair.high, -pair.low)
-    gap = abs(pair.difference)
-    written, low, high = _written((ends[1] - ends[0]) / 2.0, gap, *ends)
-    interval = f"{percent(tested.level)} CI {low} to {high}"
-    first, second, more = _ordered(pair, tested.measure)
-    if verdict == "different":
-        return f"{first} and {second} differ: {first} has a {written} higher {tested.measure.label}, {interval}."
-    return f"{first} is better than {second}: its {tested.measure.label} is {written} {more}, {interval}."
+    first, second, more = _ordered(row)
+    label, both = row.measure.label, f"{row.model} and {row.against}"
+    if row.note("same"):
+        return f"{both} have the same {label if row.measure.sign is None else 'score in every case'}."
+    if not row.has_limits:
+        return _untested(row, f"{first} has a {_size(row)[0]} {more} {label} than {second}" if row.value else "")
+    if lead(row):
+        slightly = "slightly " * (row.verdict == "small")
+        gap, interval = _size(row)
+        return f"{first} is {slightly}better than {second}: its {label} is {gap} {more}, {interval}."
+    if row.verdict == "not tested" and is_shown(row, 0.0)[0]:
+        gap, interval = _size(row)
+        return f"{both} differ: {first} has a {gap} higher {label}, {interval}."
+    # The interval is not adjusted for the number of pairs, and may exclude 0.
+    once = f" after adjustment for {tested} pairs" if row.note("adjusted") else ""
+    told = "differ by less than matters" if row.verdict == "no error found" else "are not shown to differ"
+    value, low, high = _written((row.high - row.low) / 2.0, row.value, row.low, row.high)
+    return f"{both} {told}{once}: the difference in {label} is {value}, {percent(row.level)} CI {low} to {high}."
 
 
-def standing_in_words(comparison: Comparison, model: str) -> str:
-    """Report the verdicts on one model against the others."""
-    others_by: dict[str, list[str]] = {}
-    as_model, as_reference = comparison.model == model, comparison.reference == model
-    turned = {"better": "worse", "worse": "better"}
-    for place in np.flatnonzero(as_model | as_reference).tolist():
-        verdict = str(comparison.verdict[place])
-        said = verdict if as_model[place] else turned.get(verdict, verdict)
-        other = comparison.reference if as_model[place] else comparison.model
-        others_by.setdefault(said, []).append(str(other[place]))
-    untested = [other for word in ("no spread", "too few events", "not tested") for other in others_by.get(word, ())]
-    parts = (
-        ("better than", others_by.get("better", [])),
-        ("worse than", others_by.get("worse", [])),
-        ("different from", others_by.get("different", [])),
-        ("not distinguishable from", others_by.get("not distinguishable", [])),
-        ("not tested against", untested),
-        ("the same as", others_by.get("same", [])),
-        ("not comparable with", others_by.get("infinite", [])),
-    )
-    said = "; ".join(f"{relation} {_counted_beyond(others)}" for relation, others in parts if others)
-    return said or "too few cases to tell"
+def standing_in_words(pairs: Sequence[Finding], model: str) -> str:
+    """Report how one model compares with the others."""
+    others: dict[str, list[str]] = {
+        name: []
+        for name in (
+            *("better than", "worse than", "different from", "not shown to differ from", "about as good as"),
+            *("not tested against", "the same as", "not comparable with"),
+        )
+    }
+    for row in pairs:
+        if model in (row.model, row.against):
+            is_model = row.model == model
+            others[_relation(row, 1 if is_model else -1)].append(str(row.against if is_model else row.model))
+    return "; ".join(f"{relation} {_counted_beyond(names)}" for relation, names in others.items() if names)
+
+
+def _relation(row: Finding, side: int) -> str:
+    """Return how a model, the first if the side is 1, compares with the other."""
+    if ahead := side * lead(row):
+        return "better than" if ahead > 0 else "worse than"
+    if row.note("same"):
+        return "the same as"
+    if row.note("infinite"):
+        return "not comparable with"
+    if row.verdict == "no error found":
+        return "about as good as"
+    if not row.has_limits:
+        return "not tested against"
+    return "different from" if row.verdict == "not tested" and is_shown(row, 0.0)[0] else "not shown to differ from"
 
 
 def ranks_in_words(best: int, worst: int) -> str:
@@ -104,16 +120,35 @@ def ranks_in_words(best: int, worst: int) -> str:
     return f"rank {best}" if best == worst else f"ranks {best} to {worst}"
 
 
-def verdict_in_words(model: str, reference: str, verdict: str) -> str:
-    """Return a short form of a verdict, for tables and figures.
+def short_words(row: Finding, model: str, other: str) -> str:
+    """Return a short form of what a difference shows, with the names of its models, for tables and figures.
 
     Examples
     --------
-    >>> verdict_in_words("a", "b", "worse"), verdict_in_words("a", "b", "not distinguishable")
-    ('b better', 'not distinguishable')
+    >>> from propriety.inference.measures.of_means import MeanScore
+    >>> row = Finding(measure=MeanScore(), model="a", against="b", value=0.2, low=0.1, high=0.3, verdict="bad")
+    >>> short_words(row, "a", "b")
+    'b better'
     """
-    better = {"better": model, "worse": reference}
-    return f"{better[verdict]} better" if verdict in better else verdict
+    if ahead := lead(row):
+        return f"{model if ahead > 0 else other}{' slightly' * (row.verdict == 'small')} better"
+    known = {"better than": "", "different from": "different", "the same as": "same", "not comparable with": "infinite"}
+    return known.get(_relation(row, 1)) or str(row.verdict)
+
+
+def merit_of(measure: Measure) -> Literal["higher", "lower"] | None:
+    """Return which values are better; None if there is an ideal value, or if the measure does not say.
+
+    Examples
+    --------
+    >>> from propriety.inference.measures.of_means import MeanScore, Skill
+    >>> from propriety.inference.measures.line import CalibrationSlope
+    >>> [merit_of(measure) for measure in (MeanScore(), Skill(), CalibrationSlope())]
+    ['lower', 'higher', None]
+    """
+    if measure.ideal is not None or measure.higher_is_better is None:
+        return None
+    return "higher" if measure.higher_is_better else "lower"
 
 
 def merit_in_words(measure: Measure) -> str:
@@ -126,68 +161,10 @@ def merit_in_words(measure: Measure) -> str:
     >>> [merit_in_words(measure) for measure in (MeanScore(), Skill(), CalibrationSlope())]
     ['lower is better', 'higher is better', '1 is ideal']
     """
-    ideal = measure.ideal
-    if ideal is not None:
-        return f"{ideal:g} is ideal"
+    if measure.ideal is not None:
+        return f"{measure.ideal:g} is ideal"
     merit = merit_of(measure)
     return "" if merit is None else f"{merit} is better"
-
-
-def rule_sentence(measure: Measure, classes: int | None) -> str:
-    """Return a warning about a rule that is not proper, or not declared so; empty for a proper rule.
-
-    Examples
-    --------
-    >>> from propriety.inference.measures.of_means import MeanScore
-    >>> rule_sentence(MeanScore(), None)
-    ''
-    """
-    if measure.sign != 1.0 or measure.rule is None:
-        return ""
-    proper = measure.rule.properties(classes).proper
-    if proper:
-        return ""
-    if proper is None:
-        return (
-            f"{measure.rule!r} is not declared proper; unless it is, lower need not mean better (see propriety.audit)."
-        )
-    return (
-        f"{measure.rule!r} is not proper: forecasts other than the true probabilities can lower it, so lower need not "
-        "mean better."
-    )
-
-
-def method_in_words(
-    method: str, horizon: int | None, n_resamples: int, tested: VerdictBasis, *, imagined: bool = False
-) -> str:
-    """Say which test was used, on what, and for how many pairs the verdicts are adjusted.
-
-    Examples
-    --------
-    >>> from propriety.inference.measures.of_means import MeanScore
-    >>> method_in_words("paired t", None, 0, VerdictBasis(1204, 1204, "case", 3, 0.95, MeanScore()))
-    'Paired t test on 1,204 cases; verdicts adjusted for 3 pairs'
-    """
-    span = span_of(tested.units)
-    lags = f"horizon {horizon}" if horizon else f"Bartlett weights over {counted(span, 'period')}"
-    words = {
-        "paired t": "Paired t test",
-        "cluster": "Cluster-robust t test",
-        "diebold-mariano": f"Diebold-Mariano test ({lags})",
-        "block bootstrap": f"Block bootstrap ({n_resamples:,} draws of blocks of {counted(span, 'period')})",
-        "delong": "DeLong test" if tested.unit == "case" else f"DeLong test robust to {tested.unit}s",
-        "influence": "Influence-function test",
-        "bootstrap": f"Paired bootstrap ({n_resamples:,} draws)",
-        "none": "No test",
-    }[method]
-    adjusted = f"; verdicts adjusted for {tested.pairs} pairs" if tested.pairs > 1 else ""
-    with_more = f" {IMAGINED}" if imagined and method != "none" else ""
-    return f"{words}{with_more} on {_sample(tested)}{adjusted}"
-
-
-def listed(names: Sequence[str]) -> str:
-    """Join names by commas and "and"."""
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def _counted_beyond(names: Sequence[str]) -> str:
@@ -195,61 +172,43 @@ def _counted_beyond(names: Sequence[str]) -> str:
     return listed(names) if len(names) <= MOST_NAMES else f"{len(names):,} models"
 
 
-def _sample(tested: VerdictBasis) -> str:
+def _sample(row: Finding) -> str:
     """Return the number of cases, and of clusters or periods."""
-    cases = counted(tested.n, "case")
-    if tested.unit == "case" or (tested.unit == "period" and tested.units == tested.n):
+    cases, unit = counted(row.n, "case"), row.extra.get("unit")
+    if unit is None or row.units is None:
         return cases
-    return f"{cases} {'in' if tested.unit == 'cluster' else 'at'} {counted(tested.units, tested.unit)}"
+    return f"{cases} {'at' if unit == 'period' else 'in'} {counted(row.units, str(unit))}"
 
 
-def _untested(pair: Pair, tested: VerdictBasis, verdict: Verdict) -> str:
-    """Say why there is no test."""
-    label = tested.measure.label
-    better, other, more = _ordered(pair, tested.measure)
-    both = f"{pair.model} and {pair.reference}"
-    if verdict == "same":
-        equal = "have the same score in every case" if tested.measure.sign is not None else f"have the same {label}"
-        return f"{both} {equal}."
-    if math.isnan(pair.difference) and verdict == "infinite":
-        return f"{both} both have an infinite {label}, so they cannot be compared."
-    if math.isnan(pair.difference):
+def _untested(row: Finding, gap: str) -> str:
+    """Say how models differ without a test, and why there is none."""
+    label, both = row.measure.label, f"{row.model} and {row.against}"
+    if infinite := row.note("infinite"):
+        if math.isinf(row.value):
+            first, second, _ = _ordered(row)
+            return f"{second} has an infinite {label} and {first} does not, so the difference cannot be tested."
+        if infinite.parts["both"]:
+            return f"{both} both have an infinite {label}, so they cannot be compared."
         return f"{both} cannot be compared, because the {label} of at least one of them is undefined."
-    if verdict == "infinite":
-        return f"{other} has an infinite {label} and {better} does not, so the difference cannot be tested."
-    gap = abs(pair.difference)
-    lower = f"{better} has a {_written(gap, gap)[0]} {more} {label} than {other}"
-    lower = lower if gap > 0.0 else f"{pair.model} and {pair.reference} have the same {label}"
-    one = "one case" if tested.n == 1 else f"one {tested.unit}"
-    why = {
-        "no spread": f", the same in every {tested.unit}, so there is no variation to test",
-        "not tested": "; the difference was not tested",
-        "too few events": f"; {_sample(tested)} with {_outcomes(tested)} are too few to test the difference",
-    }
-    return f"{lower}{why.get(verdict, f' on {one}, which is too few to test the difference')}."
+    why = next((note_words(note) for note in row.notes if note.code in SAID), "the difference was not tested")
+    return f"{gap or f'{both} have the same {label}'}; {why}."
 
 
-def _ordered(pair: Pair, measure: Measure) -> tuple[str, str, str]:
+def _ordered(row: Finding) -> tuple[str, str, str]:
     """Return the models, the better first or else the one with the higher value, and whether its value is higher."""
-    more = merit_of(measure) or "higher"
-    first = pair.difference > 0.0 if more == "higher" else pair.difference < 0.0
-    return (pair.model, pair.reference, more) if first else (pair.reference, pair.model, more)
+    more, names = merit_of(row.measure) or "higher", (row.model, str(row.against))
+    is_first = row.value > 0.0 if more == "higher" else row.value < 0.0
+    return (*(names if is_first else names[::-1]), more)
 
 
-def _with_interval(pair: Pair, tested: VerdictBasis) -> str:
-    """Return the difference with its interval."""
-    numbers = (pair.difference, pair.low, pair.high)
-    if not all(map(math.isfinite, numbers)):
-        return ""
-    value, low, high = _written((pair.high - pair.low) / 2.0, *numbers)
-    return f": the difference in {tested.measure.label} is {value}, {percent(tested.level)} CI {low} to {high}"
-
-
-def _outcomes(tested: VerdictBasis) -> str:
-    """Return the number of cases with the rarer outcome."""
-    events, others = tested.events or (tested.n, tested.n)
-    name = "event" if events <= others else "non-event"
-    return counted(min(events, others), name) if min(events, others) else f"no {name}"
+def _size(row: Finding) -> tuple[str, str]:
+    """Return the size of a difference and its interval."""
+    gap = abs(row.value)
+    if not row.has_limits:
+        return _written(gap, gap)[0], ""
+    ends = (row.low, row.high) if row.value > 0.0 else (-row.high, -row.low)
+    written, low, high = _written((ends[1] - ends[0]) / 2.0, gap, *ends)
+    return written, f"{percent(row.level)} CI {low} to {high}"
 
 
 def _written(scale: float, *values: float) -> list[str]:

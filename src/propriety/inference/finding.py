@@ -6,7 +6,7 @@ import math
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal, TypeAlias, cast
+from typing import Any, Literal, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +38,7 @@ NOTES: dict[str, Severity] = {
     "classes": "fact",  # Classes that are shown to be wrong, the clearest first.
     "scarce": "fact",  # What there is too little of.
     "too-few": "fact",  # A group, or the rest, has too few cases, outcomes or clusters for a test.
-    "infinite": "fact",  # The value is infinite.
+    "infinite": "fact",  # The value is infinite, or one of those that are compared, or it is undefined.
     "shared-units": "fact",  # Groups share clusters or periods, whose contributions are not known.
     "many-groups": "fact",  # Too many groups for a test of each.
     "no-interval": "fact",  # A side of a difference has no interval.
@@ -55,7 +55,21 @@ NOTES: dict[str, Severity] = {
     "fixed-numbers": "caution",  # Weights as of a study that fixed the numbers of events and of non-events.
     "censoring": "caution",
     "limits": "caution",  # A caveat of the limits, in words of the estimate.
+    "same": "fact",  # Two models have the same value in every case.
+    "one-unit": "fact",  # A single case, cluster or period.
+    "one-outcome": "fact",  # Fewer than two cases with the event, or without it.
+    "no-spread": "fact",  # Two models differ by as much in every case.
+    "inflated": "fact",  # Noise inflates the measure, for each model differently.
+    "light": "fact",  # The weight of the cases is that of hardly more than one.
+    "lost-draws": "fact",  # Draws in which the measure has no value.
+    "biased-draws": "fact",  # Draws as of a measure that noise inflates.
+    "equal-draws": "fact",  # Hardly any draw differs, so that there are no limits.
+    "improper": "caution",  # A rule that is not proper, or not declared so.
+    "sums-only": "caution",  # Moments at another event rate, without the cases.
+    "left-out": "fact",  # Parts of a cross-validation in which a measure is undefined.
+    "known-weights": "fact",  # Weights of censoring are taken as known.
 }
+NO_MODELS = ("rest", "no model", "itself recalibrated")  # What else a model is compared with.
 ADDED_KEYS = ("class", "cut", "horizon")  # Keys that an analysis adds: no key of the cases may bear these names.
 
 
@@ -89,11 +103,8 @@ class Note:
         return NOTES[self.code]
 
 
-BOUND = "bound"  # The statistic of limits between which a value lies for certain.
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class Finding(Result):
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Finding:
     """What the cases show about one measure of one model; `float(finding)` is its value.
 
     Parameters
@@ -170,6 +181,11 @@ class Finding(Result):
         return not (math.isnan(self.low) or math.isnan(self.high))
 
     @property
+    def is_of_pair(self) -> bool:
+        """Whether it is about the difference between two models."""
+        return self.against is not None and self.against not in NO_MODELS
+
+    @property
     def tested_p(self) -> float:
         """The adjusted p-value if there is one, else the p-value."""
         return self.p if math.isnan(self.p_adjusted) else self.p_adjusted
@@ -177,18 +193,6 @@ class Finding(Result):
     def note(self, code: str) -> Note | None:
         """Return the note with a code, if there is one."""
         return next((note for note in self.notes if note.code == code), None)
-
-    def columns(self) -> Mapping[str, Sequence[Any] | NDArray[Any]]:
-        """Return the columns of a table of this row."""
-        return Findings.of([self]).columns()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the row as plain Python data."""
-        return {name: plain(column)[0] for name, column in self.columns().items()}
-
-    def _facts(self) -> dict[str, Any]:
-        numbers = {name: value for name, value in self.to_dict().items() if value not in (None, "", "value")}
-        return {name: value for name, value in numbers.items() if value == value}  # noqa: PLR0124  (not NaN)
 
     def __str__(self) -> str:
         from propriety.inference.finding_words import finding_words
@@ -198,6 +202,7 @@ class Finding(Result):
 
 NUMBERS = ("value", "low", "high", "error", "level", "p", "p_adjusted", "no_model")
 COUNTS = ("n", "events", "units")
+MAIN = ("value", "low", "high", "p", "p_adjusted", "verdict", "notes")
 PLAIN = tuple(one.name for one in fields(Finding) if one.name not in ("keys", "extra"))
 
 
@@ -220,8 +225,6 @@ class Findings(Result):
     dropped : int
         Rows of the data that were left out because of missing values.
     """
-
-    main_columns: ClassVar[tuple[str, ...]] = ()
 
     measure: Objects
     model: Objects
@@ -324,6 +327,36 @@ class Findings(Result):
         for name in ("keys", "extra"):
             columns[name] = {key: column[places] for key, column in getattr(self, name).items()}
         return Findings(**columns, dropped=self.dropped)
+
+    @property
+    def main_columns(self) -> tuple[str, ...]:  # type: ignore[override]  # keys differ from table to table
+        """The columns that a notebook shows."""
+        return (*self.keys, "model", "against", "measure", "statistic", *MAIN)
+
+    @property
+    def differences(self) -> Findings:
+        """The rows that compare two models."""
+        return self.rows(np.flatnonzero([against is not None and against not in NO_MODELS for against in self.against]))
+
+    def ranks(self) -> Findings:
+        """Return the values of the models of a comparison, the best first, with their ranks as further columns.
+
+        `rank` is that of the value, or of its distance from an ideal value, and 1 if it is not known which values are
+        better. `best_rank` and `worst_rank` are those that the tests of differences do not exclude: after all models
+        that are shown to be better, and before all that are shown to be worse.
+
+        Examples
+        --------
+        >>> import propriety as pr
+        >>> ranked = pr.compare(
+        ...     [0, 1, 0, 1] * 50, {"a": [0.3, 0.6, 0.2, 0.8] * 50, "b": [0.2, 0.9, 0.1, 0.9] * 50}
+        ... ).ranks()
+        >>> list(zip(ranked.model, ranked.extra["rank"], ranked.extra["worst_rank"]))
+        [('b', 1, 1), ('a', 2, 2)]
+        """
+        from propriety.inference.ranks import ranked
+
+        return ranked(self)
 
     def columns(self) -> Mapping[str, Sequence[Any] | NDArray[Any]]:
         """Return one column for each number, key and further number; notes are shown by their codes."""

@@ -6,10 +6,9 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from propriety.inference.comparison_words import listed
 from propriety.inference.estimates import INDEPENDENT, counted
 from propriety.inference.finding import Finding, Findings, Note
-from propriety.number_words import hundredths, number, p_value_words, percent
+from propriety.number_words import capitalized, hundredths, listed, number, p_value_words, percent
 
 MARKS = {"good": "✓", "no error found": "·", "small": "~", "bad": "✗", "too few": "?", "not tested": ""}
 MOST_CLASSES = 3
@@ -55,6 +54,21 @@ def _approximate(parts: Mapping[str, Any]) -> str:
     return f"the test is approximate: the {parts['side']} has only {few}"
 
 
+def _one_outcome(parts: Mapping[str, Any]) -> str:
+    cases, outcome = parts["number"], parts["outcome"]
+    return f"with {counted(cases, outcome) if cases else f'no {outcome}'} the difference cannot be tested"
+
+
+def _improper(parts: Mapping[str, Any]) -> str:
+    rule = parts["rule"]
+    if parts["declared"]:
+        return (
+            f"{rule} is not proper: forecasts other than the true probabilities can lower it, so lower need not mean "
+            "better"
+        )
+    return f"{rule} is not declared proper; unless it is, lower need not mean better (see propriety.audit)"
+
+
 NOTES_IN_WORDS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "adjusted": lambda _: "the limits exclude the ideal value, but not after adjustment for the number of tests",
     "part-alone": lambda parts: (
@@ -95,6 +109,25 @@ NOTES_IN_WORDS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     ),
     "censoring": lambda parts: parts["said"],
     "limits": lambda parts: parts["said"],
+    "same": lambda _: "the same in every case",
+    "one-unit": lambda parts: f"one {parts['unit']} is too few to test the difference",
+    "one-outcome": _one_outcome,
+    "no-spread": lambda parts: f"the difference is the same in every {parts['unit']}, so there is nothing to test",
+    "inflated": lambda parts: (
+        f"noise inflates the {parts['label']}, for each model differently, so the difference is not tested: compare "
+        f"the {parts['instead']}"
+    ),
+    "light": lambda parts: f"the cases are worth fewer than {parts['fewest']} of equal weight, too few for a test",
+    "lost-draws": lambda parts: f"{parts['lost']:,} of {parts['draws']:,} draws have no value",
+    "biased-draws": lambda parts: (
+        f"the {parts['label']} of draws is biased, as if noise inflates it, so the difference is not tested: compare a "
+        "score"
+    ),
+    "equal-draws": lambda parts: f"hardly any draw differs in {parts['label']}",
+    "improper": _improper,
+    "sums-only": lambda _: "based on moments at another event rate, without the cases: intervals may be too narrow",
+    "left-out": lambda parts: f"{parts['label']} is undefined in {counted(parts['number'], 'part')}, left out",
+    "known-weights": lambda parts: f"{parts['what']} with censoring weights taken as known",
 }
 
 
@@ -107,6 +140,11 @@ def note_words(note: Note) -> str:
     'too few events to show a gross error'
     """
     return NOTES_IN_WORDS[note.code](note.parts)
+
+
+def notes_of(row: Finding) -> str:
+    """Return what all notes of a finding say, a sentence each."""
+    return " ".join(f"{capitalized(note_words(note))}." for note in row.notes)
 
 
 def about(row: Finding) -> str:
@@ -137,7 +175,8 @@ def numbers_words(row: Finding) -> str:
 def finding_words(row: Finding) -> str:
     """Return a finding in one line."""
     found = [numbers_words(row), "" if row.verdict is None else row.verdict]
-    return f"{row.model}: {about(row)}: {', '.join(part for part in found if part)}"
+    model = f"{row.model} less {row.against}" if row.is_of_pair else row.model
+    return f"{model}: {about(row)}: {', '.join(part for part in found if part)}"
 
 
 def table_words(found: Findings) -> str:
@@ -153,11 +192,15 @@ def table_words(found: Findings) -> str:
     a  miscalibration     0 (0 to 0.00130)     no error found  ·
     Note: a, slope: a calibration slope needs forecasts that differ; all are equal.
     """
+    from propriety.inference.comparison_words import comparison_words
+
+    alone = [row for row in found if not row.is_of_pair]
     rows = [
         (row.model, about(row), numbers_words(row), row.verdict or "", MARKS.get(row.verdict or "", ""))
-        for row in found
+        for row in alone
     ]
     widths = [max(len(row[place]) for row in rows) for place in range(5)] if rows else []
     lines = ["  ".join(part.ljust(width) for part, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-    notes = dict.fromkeys(f"{row.model}, {about(row)}: {note_words(note)}." for row in found for note in row.notes)
-    return "\n".join([*lines, *(f"Note: {one}" for one in notes)])
+    notes = dict.fromkeys(f"{row.model}, {about(row)}: {note_words(note)}." for row in alone for note in row.notes)
+    of_pairs = comparison_words(found) if len(alone) < len(found) else []
+    return "\n".join([*lines, *(f"Note: {one}" for one in notes), *of_pairs])

@@ -1,4 +1,4 @@
-"""The columns of a comparison: differences of pairs, intervals and tests."""
+"""The columns of a comparison, from which its rows are made: differences of pairs, limits and tests."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from propriety import checks
 from propriety.inference.estimates import ROUNDING
 from propriety.inference.paired_tests import Paired
-from propriety.inference.verdicts import holm
+from propriety.inference.verdict import holm
 from propriety.result import Floats
 
 
@@ -28,7 +28,7 @@ def pairs_of(models: tuple[str, ...], reference: str | None) -> tuple[list[int],
 def difference_columns(
     models: tuple[str, ...], paired: Paired, places: list[int], signs: Floats
 ) -> dict[str, NDArray[Any]]:
-    """Return the columns of the comparison, except for the verdicts."""
+    """Return the numbers of the rows, and whether two models have the same value in every case."""
     pairs = list(itertools.combinations(range(len(models)), 2))
     named = [pairs[place][:: int(sign)] for place, sign in zip(places, signs, strict=True)]
     one, other = np.array(named, dtype=np.intp).reshape(-1, 2).T
@@ -53,14 +53,15 @@ def difference_columns(
     low, high = (np.where(foreseen, limit, np.where(same, 0.0, np.where(flat, np.nan, limit))) for limit in (low, high))
     return {
         "model": np.array(models)[one],
-        "reference": np.array(models)[other],
-        "difference": difference,
+        "against": np.array(models)[other],
+        "value": difference,
         "low": low,
         "high": high,
-        "standard_error": np.where(same | (flat & ~np.isnan(error)), 0.0, error),
-        "statistic": statistic,
+        "error": np.where(same | (flat & ~np.isnan(error)), 0.0, error),
+        "t": statistic,
         "df": df,
         # Models that score the same are not tested, and the adjustment does not count them.
-        "p_value": np.where(same, 1.0, p_value),
+        "p": np.where(same, 1.0, p_value),
         "p_adjusted": np.where(same, 1.0, holm(p_value)),
+        "same": same,
     }

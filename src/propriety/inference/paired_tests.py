@@ -15,6 +15,7 @@ from propriety.inference.bootstrap_estimates import UNDEFINED, are_biased, check
 from propriety.inference.dependence import Errors, Estimates, block_bootstrap, student
 from propriety.inference.estimates import FEWEST, FEWEST_HELD, Estimate, units_of
 from propriety.inference.few_events import rarest
+from propriety.inference.finding import Note
 from propriety.inference.imagined_pairs import law_of_influence, law_of_moments
 from propriety.inference.influence import (
     case_influence,
@@ -52,8 +53,8 @@ class Paired(NamedTuple):
         Their errors, intervals and p-values.
     units : int
         Number of independent units.
-    untested : str
-        Why there is no test; empty if there is.
+    untested : Note, optional
+        Why there is no test.
     inflation : float
         The largest factor by which correlation inflates the variance of a difference.
     fewest : int
@@ -67,7 +68,7 @@ class Paired(NamedTuple):
     values: Floats
     found: Estimates
     units: int
-    untested: str = ""
+    untested: Note | None = None
     inflation: float = 1.0
     fewest: int = FEWEST
     imagined: bool = False
@@ -95,7 +96,8 @@ def paired_by_moments(
     periods = float(np.fmin.reduce(errors.independent_periods[models:]))
     if units > 1 and rarest(moments) == 0:
         same = np.where(errors.standard_error > 0.0, np.nan, errors.standard_error)
-        return untested_pairs(values, units, "all outcomes are the same", same)
+        why = Note("one-outcome", {"number": 0, "outcome": "case of another class"})
+        return untested_pairs(values, units, why, same)
     if method == "block bootstrap":
         parts = parts_in_time(moments)
         found = block_bootstrap(values, parts, level=level, n_resamples=drawing.n_resamples, seed=drawing.seed)
@@ -113,7 +115,7 @@ def paired_by_moments(
     ]
     both, imagined = _with_own_limits(found, own), law is not None
     fewest = FEWEST_HELD if imagined and ledger.dependence is None else FEWEST
-    return Paired(values, both, units, "", inflation, fewest, imagined=imagined, independent_periods=periods)
+    return Paired(values, both, units, None, inflation, fewest, imagined=imagined, independent_periods=periods)
 
 
 def _by_law(found: Estimates, law: PairLaw | None, models: int, level: float) -> Estimates:
@@ -136,7 +138,7 @@ def paired_by_influence(ledger: Ledger, measure: Measure, level: float, *, imagi
     tables = [ledger.table(model) for model in ledger.models]
     values = _with_differences(np.array([measure.value(table) for table in tables]))
     if cases is None:
-        unknown = untested_pairs(values, units_of(ledger), f"a test of this measure needs {ledger.where_cases_are}")
+        unknown = untested_pairs(values, units_of(ledger), needs_cases(ledger))
         own = [estimate_from_influence(ledger, model, measure, level) for model in ledger.models]
         return unknown._replace(found=_with_own_limits(unknown.found, own))
     parts = np.stack(
@@ -153,7 +155,7 @@ def paired_by_influence(ledger: Ledger, measure: Measure, level: float, *, imagi
     error, df, periods = (np.concatenate(column) for column in zip(*found, strict=True))
     units = units_of(ledger)
     if np.isnan(error).all() and units > 1 and np.isfinite(values).all():
-        return untested_pairs(values, units, "a single event or non-event has no spread")
+        return untested_pairs(values, units, Note("no-limits"))
     own = [estimate_from_influence(ledger, model, measure, level, imagine=imagine) for model in ledger.models]
     both = student(values, error, df, level)
     # Two areas near 1 depend on more than forecasts foresee; see the note below.
@@ -196,7 +198,7 @@ def paired_by_bootstrap(ledger: Ledger, measure: Measure, level: float, drawing:
     values = _with_differences(np.array([measure.value(table) for table in tables]))
     cases = ledger.cases
     if cases is None:
-        return untested_pairs(values, units_of(ledger), f"a test of this measure needs {ledger.where_cases_are}")
+        return untested_pairs(values, units_of(ledger), needs_cases(ledger))
     ordered = in_canonical_order(cases)
     draw = draw_from_cases(ordered, tables)
     count = len(ledger.models)
@@ -205,10 +207,9 @@ def paired_by_bootstrap(ledger: Ledger, measure: Measure, level: float, drawing:
     defined = drawn[~np.isnan(drawn).any(axis=1)]
     lost = len(drawn) - len(defined)
     if lost > UNDEFINED * len(drawn):
-        return untested_pairs(values, units_of(ledger), f"{lost:,} of {len(drawn):,} draws have no value")
+        return untested_pairs(values, units_of(ledger), Note("lost-draws", {"lost": lost, "draws": len(drawn)}))
     if are_biased(defined[:, :count], values[:count]).any():
-        why = f"the {measure.label} of draws is biased, as if noise inflates it, so the difference is not tested"
-        return untested_pairs(values, units_of(ledger), f"{why}: compare a score")
+        return untested_pairs(values, units_of(ledger), Note("biased-draws", {"label": measure.label}))
     outside = (1.0 - level) / 2.0
     with np.errstate(invalid="ignore"):  # Infinite draws.
         low, high = np.quantile(defined, (outside, 1.0 - outside), axis=0)
@@ -217,7 +218,7 @@ def paired_by_bootstrap(ledger: Ledger, measure: Measure, level: float, drawing:
     p_value = np.minimum(2.0 * (1 + beyond) / (1 + len(defined)), 1.0)
     stuck = (low == high) & (error > 0.0)
     if stuck[count:].all():
-        return untested_pairs(values, units_of(ledger), f"hardly any draw differs in {measure.label}")
+        return untested_pairs(values, units_of(ledger), Note("equal-draws", {"label": measure.label}))
     error, low, high, p_value = (np.where(stuck, np.nan, column) for column in (error, low, high, p_value))
     least = np.array([least_limits(measure, *one, level) for one in zip(tables, values[:count], strict=True)]).T
     low[:count], high[:count] = np.fmin(low[:count], least[0]), np.fmax(high[:count], least[1])
@@ -227,16 +228,21 @@ def paired_by_bootstrap(ledger: Ledger, measure: Measure, level: float, drawing:
 def paired_by_value(ledger: Ledger, measure: Measure, instead: Measure) -> Paired:
     """Return the values and their differences, which are not tested."""
     values = _with_differences(np.array([measure.value(ledger.table(model)) for model in ledger.models]))
-    why = f"noise inflates the {measure.label}, for each model differently, so the difference is not tested: compare "
-    return untested_pairs(values, units_of(ledger), f"{why}the {instead.label}")
+    why = Note("inflated", {"label": measure.label, "instead": instead.label})
+    return untested_pairs(values, units_of(ledger), why)
 
 
-def untested_pairs(values: Floats, units: int, why: str, error: Floats | None = None) -> Paired:
+def untested_pairs(values: Floats, units: int, why: Note, error: Floats | None = None) -> Paired:
     """Return values that cannot be tested."""
     unknown = np.full(len(values), np.nan)
     return Paired(
         values, Estimates(unknown if error is None else error, unknown, unknown, unknown, unknown), units, why
     )
+
+
+def needs_cases(ledger: Ledger) -> Note:
+    """Return that a test needs the cases, which the ledger does not have."""
+    return Note("needs-cases", {"what": "a test of this measure", "where": ledger.where_cases_are})
 
 
 def _with_differences(values: Floats) -> Floats:

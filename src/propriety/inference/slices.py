@@ -33,8 +33,7 @@ from propriety.inference.measures.parts import IntegratedCalibrationIndex
 from propriety.inference.measures.reading import AnyMeasure, read_measure
 from propriety.inference.outcome_counts import OutcomeCounts, correlated_cases, counts_of, counts_of_tables
 from propriety.inference.slice_estimates import GroupEstimates, Numbers, count_answers, estimate_groups
-from propriety.inference.verdict import p_of_limits, with_verdict
-from propriety.inference.verdicts import holm
+from propriety.inference.verdict import holm, p_of_limits, with_verdict
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.moments import Moments
 from propriety.ledger.sources import Data, open_ledger

@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal, NamedTuple, TypeAlias
 
+import numpy as np
 from scipy.special import ndtr, ndtri
 
 from propriety.errors import InputValueError
-from propriety.inference.finding import BOUND, Finding, Note, Verdict
+from propriety.inference.finding import Finding, Note, Verdict
+from propriety.result import Floats
 
 Gate: TypeAlias = Literal["holds", "fails", "cannot be told"]
 
@@ -92,7 +94,7 @@ def verdict(row: Finding, parts: Sequence[Finding] = ()) -> Checked:
     >>> verdict(ratio).verdict
     'small'
     """
-    margin = None if row.statistic == BOUND else margin_of(row)
+    margin = margin_of(row)
     only_tested = row.measure.key in ONLY_TESTED
     if margin is None and not only_tested and row.against is None:
         return Checked(None)
@@ -100,8 +102,7 @@ def verdict(row: Finding, parts: Sequence[Finding] = ()) -> Checked:
         return Checked("not tested", () if row.notes else (Note("no-limits"),))
     if only_tested:
         return _of_parts(row, parts)
-    is_of_groups = row.against in MODELS_ALONE
-    if row.against is not None and (margin is not None or (is_of_groups and row.measure.higher_is_better is None)):
+    if row.against is not None and better_side(row) == 0:
         return _without_better_side(row)
     if margin is not None:
         return _of_ideal(row, margin)
@@ -145,12 +146,29 @@ def _of_difference(row: Finding) -> Checked:
     margin = margin_of_difference(row)
     small = row.has_limits and _within(row, (-margin, margin))
     if shown:
-        if small:
-            return Checked("small", notes)
-        if row.measure.higher_is_better is None:
-            return Checked("not tested", (*notes, Note("no-better-side")))
-        return Checked("good" if (row.value > 0.0) is row.measure.higher_is_better else "bad", notes)
+        return Checked("small" if small else "good" if row.value * better_side(row) > 0.0 else "bad", notes)
     return Checked("no error found" if small else "too few", notes)
+
+
+def better_side(row: Finding) -> int:
+    """Return 1 if a difference above zero is better, -1 if one below zero is, and 0 if neither side is."""
+    if margin_of(row) is not None or row.measure.higher_is_better is None:
+        return 0
+    return 1 if row.measure.higher_is_better else -1
+
+
+def lead(row: Finding) -> int:
+    """Return 1 if a model is shown to be better than what it is compared with, however little, -1 if worse, else 0.
+
+    Examples
+    --------
+    >>> from propriety.inference.measures.of_means import MeanScore
+    >>> row = Finding(measure=MeanScore(), model="a", against="b", value=-0.02, low=-0.03, high=-0.01)
+    >>> lead(with_verdict(row))
+    1
+    """
+    shown = row.verdict in ("good", "small", "bad")
+    return better_side(row) * (1 if row.value > 0.0 else -1) if shown else 0
 
 
 def margin_of_difference(row: Finding) -> float:
@@ -233,6 +251,23 @@ def with_verdict(row: Finding, parts: Sequence[Finding] = ()) -> Finding:
     found = verdict(row, parts)
     known = {note.code for note in row.notes}
     return replace(row, verdict=found.verdict, notes=(*row.notes, *(n for n in found.notes if n.code not in known)))
+
+
+def holm(p_values: Floats) -> Floats:
+    r"""Adjust p-values by Holm's method: the :math:`j`-th smallest of :math:`m` is multiplied by :math:`m - j + 1`.
+
+    Adjusted p-values keep the order of the p-values and are at most 1. NaN means no test and is not counted.
+
+    Examples
+    --------
+    >>> holm(np.array([0.01, 0.04, 0.03, np.nan]))
+    array([0.03, 0.06, 0.06,  nan])
+    """
+    adjusted = np.full(len(p_values), np.nan)
+    order = np.argsort(p_values)[: np.count_nonzero(~np.isnan(p_values))]
+    multiplied = p_values[order] * np.arange(len(order), 0, -1)
+    adjusted[order] = np.minimum(np.maximum.accumulate(multiplied), 1.0)
+    return adjusted
 
 
 def p_of_limits(row: Finding, ideal: float) -> float:

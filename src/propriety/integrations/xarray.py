@@ -21,6 +21,7 @@ from propriety.inference.bootstrap import Drawing
 from propriety.inference.comparison import compare_of
 from propriety.inference.dependence import check_periods
 from propriety.inference.estimation import estimate_or_note
+from propriety.inference.finding_words import notes_of
 from propriety.inference.measures.reading import AnyMeasure, read_measure
 from propriety.integrations import load_library
 from propriety.integrations.xarray_arrays import (
@@ -497,10 +498,11 @@ def compare(  # noqa: PLR0913  (the data, what is compared, and how it is drawn)
     def compared(point: Point) -> tuple[Any, ...]:
         ledger = _ledger(point, keys | arrays.reading)
         try:
-            result = compare_of(ledger, asked, horizon=horizon, level=level, drawing=drawing)
+            found = compare_of(ledger, asked, horizon=horizon, level=level, drawing=drawing).differences
         except UNDEFINED as error:
             return *([np.nan] * len(COMPARED)), ledger.n, str(error).rstrip(".")
-        return *(float(getattr(result, name)[0]) for name in COMPARED), ledger.n, result.note
+        numbers = (found[0].value, found[0].low, found[0].high, found[0].error, found[0].p)
+        return *numbers, ledger.n, notes_of(found[0])
 
     points = at_points(compared, arrays, dict.fromkeys(COMPARED, np.nan) | {"n": 0, "note": ""})
     adjusted = xr.apply_ufunc(

@@ -12,7 +12,6 @@ if find_spec("matplotlib") is None:
     raise MissingDependencyError("Figures need matplotlib", hint=_hint)
 
 from propriety.plots import (  # noqa: F401  (their drawing functions are found by type)
-    comparison,
     confusion,
     decision_uncertainty,
     findings,

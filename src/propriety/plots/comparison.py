@@ -8,44 +8,41 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from propriety.inference.comparison import Comparison
-from propriety.inference.comparison_words import ranks_in_words, verdict_in_words
-from propriety.inference.verdicts import Standings, merit_of
+from propriety.inference.comparison_words import merit_of, pairs_tested, ranks_in_words, short_words
+from propriety.inference.finding import Findings
+from propriety.inference.measures.measure import Measure
+from propriety.inference.verdict import lead
 from propriety.number_words import percent
 from propriety.plots.drawable_names import drawable_list, drawable_names, plain
-from propriety.plots.drawing import COLORS, GREY, SMALL, draw, new_axes, write_infinity, write_title
+from propriety.plots.drawing import COLORS, GREY, SMALL, new_axes, write_infinity, write_title
 from propriety.plots.names import measure_and_merit
 from propriety.result import Floats
 
 ROW = 0.34  # Inches for each row.
 LONGEST = 20  # A row has the names of two models, and a verdict with one of them.
 UNDECIDED = "0.45"
-DECIDED = ("better", "worse", "different")
 
 
-@draw.register
-def _(comparison: Comparison, ax: Axes | None = None, *, label: str = "") -> Axes:
-    """Draw the difference of each pair with its interval and verdict; `label` is the title."""
-    decided = np.isin(comparison.verdict, DECIDED)
-    ax = new_axes(ax, size=(6.2, 1.3 + ROW * len(decided)))
-    _draw_rows(ax, comparison.difference, comparison.low, comparison.high, decided)
+def draw_comparison(found: Findings, ax: Axes | None = None, *, label: str = "") -> Axes:
+    """Draw the difference of each pair of models with its interval; `label` is the title."""
+    pairs = found.differences
+    rows, measure, level = list(pairs), pairs[0].measure, pairs[0].level
+    decided = [lead(row) != 0 for row in rows]
+    ax = new_axes(ax, size=(6.2, 1.3 + ROW * len(rows)))
+    _draw_rows(ax, pairs.value, pairs.low, pairs.high, decided)
     ax.axvline(0.0, color=GREY["line"], linewidth=0.9, zorder=1)
     _include_zero(ax)
-    short = drawable_names([*comparison.model.tolist(), *comparison.reference.tolist()], longest=LONGEST)
-    shared = short[comparison.reference[0]] if len(set(comparison.reference)) == 1 else None
-    rows = [(short[pair.model], short[pair.reference]) for pair in comparison.pairs]
-    names = [model if shared else f"{model} minus {other}" for model, other in rows]
+    short = drawable_names([*pairs.model.tolist(), *pairs.against.tolist()], longest=LONGEST)
+    shared = short[pairs.against[0]] if len(set(pairs.against)) == 1 else None
+    named = [(short[row.model], short[str(row.against)]) for row in rows]
+    names = [model if shared else f"{model} minus {other}" for model, other in named]
     # The interval is for one pair, while the verdict is adjusted for the number of pairs.
-    adjusted = (comparison.verdict == "not distinguishable") & (comparison.low * comparison.high > 0.0)
-    tested = f"\n({np.count_nonzero(np.isfinite(comparison.statistic))} pairs tested)"
-    words = [
-        verdict_in_words(*row, verdict) + (tested if more else "")
-        for row, verdict, more in zip(rows, comparison.verdict.tolist(), adjusted, strict=True)
-    ]
-    _write_rows(ax, names, words, decided.tolist())
-    _write_sides(ax, *_sides(comparison, shared))
+    tested = f"\n({pairs_tested(pairs)} pairs tested)"
+    words = [short_words(row, *own) + tested * bool(row.note("adjusted")) for row, own in zip(rows, named, strict=True)]
+    _write_rows(ax, names, words, decided)
+    _write_sides(ax, *_sides(measure, shared))
     ax.set_xlabel(
-        plain(f"Difference in {comparison.measure.label}, {percent(comparison.level)} confidence interval"),
+        plain(f"Difference in {measure.label}, {percent(level)} confidence interval"),
         labelpad=SMALL + 8,
         fontsize=SMALL + 1,
     )
@@ -53,20 +50,18 @@ def _(comparison: Comparison, ax: Axes | None = None, *, label: str = "") -> Axe
     return ax
 
 
-@draw.register
-def _(standings: Standings, ax: Axes | None = None, *, label: str = "") -> Axes:
+def draw_ranks(ranked: Findings, ax: Axes | None = None, *, label: str = "") -> Axes:
     """Draw the value of each model with its interval, by rank, and the possible ranks; `label` is the title."""
-    ax = new_axes(ax, size=(6.2, 1.1 + ROW * len(standings.model)))
-    settled = standings.best_rank == standings.worst_rank
-    _draw_rows(ax, standings.value, standings.low, standings.high, settled)
-    for row in np.flatnonzero(~np.isfinite(standings.value)).tolist():
+    ax = new_axes(ax, size=(6.2, 1.1 + ROW * len(ranked)))
+    ranks = [(int(row.extra["best_rank"]), int(row.extra["worst_rank"])) for row in ranked]
+    settled = [best == worst for best, worst in ranks]
+    _draw_rows(ax, ranked.value, ranked.low, ranked.high, settled)
+    for row in np.flatnonzero(~np.isfinite(ranked.value)).tolist():
         write_infinity(ax, row)
-    ranks = zip(standings.best_rank.tolist(), standings.worst_rank.tolist(), strict=True)
-    words = [ranks_in_words(best, worst) for best, worst in ranks]
-    _write_rows(ax, drawable_list(standings.model.tolist()), words, settled.tolist())
+    _write_rows(ax, drawable_list(ranked.model.tolist()), [ranks_in_words(*own) for own in ranks], settled)
     ax.text(1.03, -0.75, "possible ranks:", transform=ax.get_yaxis_transform(), fontsize=SMALL, color=GREY["text"])
-    interval = f", {percent(standings.level)} confidence interval"
-    ax.set_xlabel(measure_and_merit(standings.measure, interval), fontsize=SMALL + 1)
+    interval = f", {percent(ranked[0].level)} confidence interval"
+    ax.set_xlabel(measure_and_merit(ranked[0].measure, interval), fontsize=SMALL + 1)
     _finish(ax, label)
     return ax
 
@@ -98,9 +93,9 @@ def _write_rows(ax: Axes, names: list[str], words: list[str], filled: list[bool]
         )
 
 
-def _sides(comparison: Comparison, shared: str | None) -> tuple[str, str]:
+def _sides(measure: Measure, shared: str | None) -> tuple[str, str]:
     """Return the meaning of a difference below zero, and of one above zero."""
-    merit = merit_of(comparison.measure)
+    merit = merit_of(measure)
     if merit is None:
         return (f"lower than {shared}", f"higher than {shared}") if shared else ("first lower", "first higher")
     better, worse = (f"better than {shared}", f"worse than {shared}") if shared else ("first better", "second better")

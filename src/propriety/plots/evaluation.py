@@ -81,7 +81,7 @@ def _of_classes(evaluation: Evaluation, figure: Figure | None) -> Figure:
     if any(math.isfinite(parts.miscalibration) for parts in decompositions.values()):
         panels["Parts of the score"] = partial(plot_decompositions, decompositions)
     if evaluation.comparison is not None:
-        panels["Scores and ranks"] = evaluation.comparison.standings.plot
+        panels["Scores and ranks"] = evaluation.comparison.ranks().plot
     height = 4.2 if panels else 0.0
     figure = new_figure((10.5, height + 3.3 * rows)) if figure is None else figure
     below: Any = figure

@@ -1,4 +1,4 @@
-"""Figures of findings: a line over horizons, and the groups of a table."""
+"""Figures of findings: differences of models, models by rank, a line over horizons, or the groups of a table."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 from matplotlib.axes import Axes
 
 from propriety.inference.finding import Findings
+from propriety.plots.comparison import draw_comparison, draw_ranks
 from propriety.plots.drawing import draw
 from propriety.plots.horizons import draw_horizons
 from propriety.plots.slices import draw_slices
@@ -14,5 +15,9 @@ from propriety.plots.slices import draw_slices
 
 @draw.register
 def _(found: Findings, ax: Axes | None = None, **options: Any) -> Axes:
-    """Draw a measure over horizons, or the groups of `slices`."""
-    return (draw_horizons if "horizon" in found.keys else draw_slices)(found, ax, **options)
+    """Draw a measure over horizons, the differences of `compare`, the models of `ranks()`, or groups of `slices`."""
+    if "horizon" in found.keys:
+        return draw_horizons(found, ax, **options)
+    if "rank" in found.extra:
+        return draw_ranks(found, ax, **options)
+    return (draw_comparison if len(found.differences) else draw_slices)(found, ax, **options)

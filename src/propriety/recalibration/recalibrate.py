@@ -16,11 +16,13 @@ from propriety.calibration.decomposition import check_proper, proper_binary_rule
 from propriety.checks import check_level, fresh_seed
 from propriety.errors import InputTypeError, InputValueError
 from propriety.inference.bootstrap import Drawing
-from propriety.inference.comparison import Comparison, compare_of
+from propriety.inference.comparison import compare_of
+from propriety.inference.comparison_words import caveats_of_pairs
 from propriety.inference.dependence import Estimates, student
 from propriety.inference.design_effects import design_effect
+from propriety.inference.finding import Finding, Findings
 from propriety.inference.measures.of_means import MeanScore
-from propriety.inference.verdicts import holm, verdicts_of
+from propriety.inference.verdict import holm, lead, with_verdict
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import Data
 from propriety.recalibration.class_rows import ClassRows
@@ -245,13 +247,7 @@ def candidates_of(method: object, candidates: object, methods: Fits) -> list[str
 
 NEAR = 0.5  # A simpler method is chosen if it is within this many standard errors of the best.
 DRAWING = Drawing()  # Comparisons of mean losses need no resamples.
-OUTCOMES: dict[str, Gain] = {
-    "better": "gain",
-    "worse": "loss",
-    "not distinguishable": "not shown",
-    "same": "unchanged",
-    "infinite": "infinite",
-}
+UNCHANGED: Gain = "unchanged"
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -311,7 +307,7 @@ def gains_of(
     why = _why_untested(ledger)
     if len(names) == 1 or why:
         return _untested(names, score, reference, why)
-    compared = compare_of(ledger, measure, reference=reference, level=level, drawing=DRAWING)
+    compared = compare_of(ledger, measure, reference=reference, level=level, drawing=DRAWING).differences
     noise = np.array([fitted.noise(rule, method, reference) for method in compared.model.tolist()])
     wide = _widened(compared, noise, level)
     place = {model: row for row, model in enumerate(compared.model.tolist())}
@@ -321,14 +317,14 @@ def gains_of(
         return np.append(of_pairs, of_reference)[rows]
 
     def outcomes(p_value: Floats) -> tuple[Gain, ...]:
-        verdicts = verdicts_of(compared.difference, wide.standard_error, p_value, compared.tested)
-        known = (OUTCOMES.get([*verdicts.tolist(), "same"][row], "not tested") for row in rows)
-        return _with_infinite_losses(known, score, score[names.index("none")])
+        columns = zip(compared, wide.low.tolist(), wide.high.tolist(), p_value.tolist(), strict=True)
+        found = [*(_outcome(replace(row, low=low, high=high, p_adjusted=p)) for row, low, high, p in columns)]
+        return _with_infinite_losses(([*found, UNCHANGED][row] for row in rows), score, score[names.index("none")])
 
     return Gains(
         candidate=np.array(names),
         score=score,
-        gain=0.0 - column(compared.difference, 0.0),
+        gain=0.0 - column(compared.value, 0.0),
         low=0.0 - column(wide.high, 0.0),
         high=0.0 - column(wide.low, 0.0),
         standard_error=column(wide.standard_error, 0.0),
@@ -336,21 +332,31 @@ def gains_of(
         tested=outcomes(wide.p_value),
         adjusted=outcomes(holm(wide.p_value)),
         reference=reference,
-        note=compared.note,
+        note=" ".join(caveats_of_pairs(compared, said=("same", "infinite", "adjusted"))),
     )
 
 
-def _widened(compared: Comparison, noise: Floats, level: float) -> Estimates:
+def _outcome(row: Finding) -> Gain:
+    """Return what the difference between recalibrated and original forecasts shows."""
+    row = with_verdict(row)
+    if row.note("same"):
+        return UNCHANGED
+    if row.note("infinite"):
+        return "infinite"
+    if row.verdict == "not tested":
+        return "not tested"
+    return "gain" if lead(row) > 0 else "loss" if lead(row) < 0 else "not shown"
+
+
+def _widened(compared: Findings, noise: Floats, level: float) -> Estimates:
     """Return standard errors, limits and p-values of differences, with the noise of the maps added to the variance."""
-    error = compared.standard_error
+    error, df = compared.error, np.array(compared.extra["df"], dtype=np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
         factor = np.where(error > 0.0, np.sqrt(1.0 + noise / error**2), 1.0)
-        low, high = (
-            compared.difference + factor * (limit - compared.difference) for limit in (compared.low, compared.high)
-        )
-    found = student(compared.difference, factor * error, compared.df, level)
-    tested = (error > 0.0) & ~np.isnan(compared.p_value)
-    return Estimates(factor * error, compared.df, low, high, np.where(tested, found.p_value, compared.p_value))
+        low, high = (compared.value + factor * (limit - compared.value) for limit in (compared.low, compared.high))
+    found = student(compared.value, factor * error, df, level)
+    tested = (error > 0.0) & ~np.isnan(compared.p)
+    return Estimates(factor * error, df, low, high, np.where(tested, found.p_value, compared.p))
 
 
 def simplest_of(ledger: Ledger, rule: Any, gains: Gains, level: float) -> str:
@@ -359,8 +365,8 @@ def simplest_of(ledger: Ledger, rule: Any, gains: Gains, level: float) -> str:
     best = names[int(np.argmin(gains.score))]
     if len(names) == 1 or _why_untested(ledger):
         return best
-    compared = compare_of(ledger, MeanScore(rule), reference=best, level=level, drawing=DRAWING)
-    columns = (column.tolist() for column in (compared.model, compared.difference, compared.standard_error))
+    compared = compare_of(ledger, MeanScore(rule), reference=best, level=level, drawing=DRAWING).differences
+    columns = (column.tolist() for column in (compared.model, compared.value, compared.error))
     near = {model for model, behind, error in zip(*columns, strict=True) if behind <= NEAR * error or behind == 0.0}
     return next(name for name in names if name in near or name == best)
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from propriety.number_words import fixed
+from propriety.result import Floats
 
 MISSING = "\N{EN DASH}"
 DIGITS = 4
@@ -26,6 +27,12 @@ class Estimate(NamedTuple):
 
 class PValue(float):
     """A p-value, which is never written as zero."""
+
+
+def estimates_of(value: Floats, low: Floats, high: Floats) -> list[Any]:
+    """Return values with their limits, or without where there are none."""
+    limits = zip(value.tolist(), low.tolist(), high.tolist(), strict=True)
+    return [Estimate(*one) if np.isfinite(one[1]) else one[0] for one in limits]
 
 
 class Cell(NamedTuple):

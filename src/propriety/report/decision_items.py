@@ -20,7 +20,7 @@ from propriety.number_words import percent
 from propriety.plots.gains import plot_gains, plot_lifts, plot_precision_recall
 from propriety.report import readings
 from propriety.report.analysis_calls import call_for_each
-from propriety.report.cells import Estimate, PValue
+from propriety.report.cells import Estimate, PValue, estimates_of
 from propriety.report.figures import figure_of
 from propriety.report.page import Figure, Table
 from propriety.report.thinning import kept_points
@@ -169,15 +169,15 @@ def _differences(evaluation: Evaluation, ends: list[float]) -> Iterator[Table]:
         if not evaluation.ledger.has_moments(measure.rule):
             return
         try:
-            found = compare_of(evaluation.ledger, measure, level=evaluation.level, drawing=evaluation._drawing)  # noqa: SLF001  (the same draws)
+            rows = compare_of(evaluation.ledger, measure, level=evaluation.level, drawing=evaluation._drawing)  # noqa: SLF001  (the same draws)
         except UNDEFINED:
             return
         calls.append(evaluation.call("compare", measure=measure))
+        found = rows.differences
         columns["model"] += found.model.tolist()
-        columns["against"] += found.reference.tolist()
+        columns["against"] += found.against.tolist()
         columns["threshold"] += [percent(end, 6)] * len(found.model)
-        limits = zip(found.difference.tolist(), found.low.tolist(), found.high.tolist(), strict=True)
-        columns["difference in net benefit"] += [Estimate(*one) if np.isfinite(one[1]) else one[0] for one in limits]
+        columns["difference in net benefit"] += estimates_of(found.value, found.low, found.high)
         columns["adjusted p-value"] += [PValue(value) for value in found.p_adjusted.tolist()]
     if calls:
         yield Table(

@@ -15,8 +15,7 @@ from propriety.inference.finding_words import note_words
 from propriety.inference.group_rows import GroupRow, group_rows
 from propriety.report import texts
 from propriety.report.analysis_calls import call_for_group_calibration, call_for_groups
-from propriety.report.cells import Estimate, PValue
-from propriety.report.number_sections import estimates_of
+from propriety.report.cells import Estimate, PValue, estimates_of
 from propriety.report.page import Section, Table
 
 UNNAMED = "group"

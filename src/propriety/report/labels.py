@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from propriety.decisions.ranking_map import RankingMap
-from propriety.inference.comparison import Comparison
+from propriety.inference.finding import Findings, objects
 from propriety.inference.shown_names import NAMELESS
 from propriety.plots import drawable_names
 from propriety.plots.drawable_names import visible
@@ -44,15 +44,11 @@ def ranking_with_short_names(ranking: RankingMap) -> RankingMap:
     return replace(ranking, models=tuple(short.values()), winner=winner, runner_up=runner_up, marked=marked)
 
 
-def comparison_with_short_names(comparison: Comparison, models: Sequence[str]) -> Comparison:
+def findings_with_short_names(found: Findings, models: Sequence[str]) -> Findings:
     """Return a comparison whose models have names that a figure of pairs can show."""
     short = dict(zip(models, short_names(models, longest=LONGEST_OF_PAIR), strict=True))
-    model, reference, standing = (
-        np.array([short[name] for name in names.tolist()])
-        for names in (comparison.model, comparison.reference, comparison.standings.model)
-    )
-    standings = replace(comparison.standings, model=standing)
-    return replace(comparison, model=model, reference=reference, standings=standings)
+    model, against = (objects([short.get(name) for name in names.tolist()]) for names in (found.model, found.against))
+    return replace(found, model=model, against=against)
 
 
 def named(name: str) -> str:

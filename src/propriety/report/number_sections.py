@@ -11,19 +11,17 @@ import numpy as np
 from propriety import plots
 from propriety.evaluation.evaluation import Evaluation
 from propriety.evaluation.problem import Problem
-from propriety.inference.comparison import Comparison
-from propriety.inference.comparison_words import listed, verdict_in_words
+from propriety.inference.comparison_words import caveats_of_pairs, comparison_words, merit_of, short_words
+from propriety.inference.finding import Findings
 from propriety.inference.measures.measure import Measure
 from propriety.inference.measures.of_means import MeanScore, Skill
-from propriety.inference.verdicts import merit_of
-from propriety.number_words import capitalized, percent
+from propriety.number_words import capitalized, listed, percent
 from propriety.report import readings, texts
 from propriety.report.analysis_calls import call_for_each
-from propriety.report.cells import Estimate, PValue
+from propriety.report.cells import PValue, estimates_of
 from propriety.report.figures import figure_of
-from propriety.report.labels import comparison_with_short_names
+from propriety.report.labels import findings_with_short_names
 from propriety.report.page import Figure, Section, Table, Width
-from propriety.result import Floats
 
 AT_THRESHOLDS, SCORES, CALIBRATION, PARTS, MORE = (
     "At your thresholds",
@@ -49,31 +47,29 @@ def scores(evaluation: Evaluation) -> Section:
     )
 
 
-def comparison(evaluation: Evaluation, found: Comparison) -> Section:
+def comparison(evaluation: Evaluation, found: Findings) -> Section:
     """Models compared in pairs, and ranked."""
+    pairs, measure = found.differences, evaluation.problem.headline
     columns: dict[str, Any] = {
-        "model": found.model.tolist(),
-        "against": found.reference.tolist(),
-        "difference": estimates_of(found.difference, found.low, found.high),
-        "adjusted p-value": [PValue(value) for value in found.p_adjusted.tolist()],
-        "verdict": [
-            verdict_in_words(pair.model, pair.reference, verdict)
-            for pair, verdict in zip(found.pairs, found.verdict.tolist(), strict=True)
-        ],
+        "model": pairs.model.tolist(),
+        "against": pairs.against.tolist(),
+        "difference": estimates_of(pairs.value, pairs.low, pairs.high),
+        "adjusted p-value": [PValue(value) for value in pairs.p_adjusted.tolist()],
+        "verdict": [short_words(row, row.model, str(row.against)) for row in pairs],
     }
-    call = evaluation.call("compare", measure=found.measure)
-    note = texts.DIFFERENCES.format(sign="positive" if found.measure.higher_is_better else "negative")
+    call = evaluation.call("compare", measure=measure)
+    note = texts.DIFFERENCES.format(sign="positive" if measure.higher_is_better else "negative")
     return Section(
         id="comparison",
         title="Comparison",
-        words=tuple(str(found).splitlines()),
+        words=tuple(comparison_words(found)),
         items=(
             Table(
                 title="Paired differences",
                 columns=columns,
                 call=call,
                 of_models=("model", "against"),
-                note=" ".join(part for part in (note, found.note) if part),
+                note=" ".join([note, *caveats_of_pairs(found)]),
             ),
             *_pictures(evaluation, found, columns, call),
         ),
@@ -152,13 +148,13 @@ def _notes(evaluation: Evaluation) -> Iterator[str]:
         yield f"Note: {note} ({about})." if about else f"Note: {note}."
 
 
-def _pictures(evaluation: Evaluation, found: Comparison, columns: dict[str, Any], call: str) -> tuple[Figure, Figure]:
+def _pictures(evaluation: Evaluation, found: Findings, columns: dict[str, Any], call: str) -> tuple[Figure, Figure]:
     """Draw the paired differences and the ranks of the models."""
-    pictured = comparison_with_short_names(found, evaluation.models)
-    pairs, models = len(found.model), len(evaluation.models)
-    label = found.measure.label
+    pictured, ranked = findings_with_short_names(found, evaluation.models), found.ranks()
+    pairs, models = len(found.differences), len(evaluation.models)
+    label = evaluation.problem.headline.label
     # Long names and many models need a whole row of the page.
-    wide = models > 3 or max(map(len, pictured.standings.model)) > 10
+    wide = models > 3 or max(map(len, pictured.model)) > 10
     across = 9.0 if wide else 6.0
     width: Width = "whole" if wide else "half"
     return (
@@ -166,27 +162,21 @@ def _pictures(evaluation: Evaluation, found: Comparison, columns: dict[str, Any]
             lambda ax: plots.draw(pictured, ax),
             title="Differences",
             caption=f"Difference in {label} between the models of each pair, with its confidence interval.",
-            table=columns | {"difference": found.difference.tolist()},
+            table=columns | {"difference": found.differences.value.tolist()},
             call=f"{call}.plot()",
             size=(across, 1.2 + 0.42 * pairs),
             width=width,
             reading=readings.DIFFERENCES,
         ),
         figure_of(
-            lambda ax: plots.draw(pictured.standings, ax),
+            lambda ax: plots.draw(pictured.ranks(), ax),
             title="Ranks",
             caption=f"{capitalized(label)} of each model with its confidence interval, and the ranks that the tests do "
             "not exclude.",
-            table={"model": found.standings.model.tolist(), label: found.standings.value.tolist()},
-            call=f"{call}.standings.plot()",
+            table={"model": ranked.model.tolist(), label: ranked.value.tolist()},
+            call=f"{call}.ranks().plot()",
             size=(across, 1.2 + 0.42 * (models if wide else max(models, pairs))),
             width=width,
             reading=readings.RANKS,
         ),
     )
-
-
-def estimates_of(value: Floats, low: Floats, high: Floats) -> list[Any]:
-    """Return values with their limits, or without where there are none."""
-    limits = zip(value.tolist(), low.tolist(), high.tolist(), strict=True)
-    return [Estimate(*one) if np.isfinite(one[1]) else one[0] for one in limits]

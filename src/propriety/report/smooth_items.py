@@ -12,8 +12,7 @@ from propriety import plots
 from propriety.calibration.reliability import ReliabilityCurve
 from propriety.calibration.smooth_calibration import SmoothCalibration, few_outcomes
 from propriety.evaluation.evaluation import Evaluation
-from propriety.inference.comparison_words import listed
-from propriety.number_words import capitalized, percent
+from propriety.number_words import capitalized, listed, percent
 from propriety.plots.drawing import COLORS
 from propriety.report import readings
 from propriety.report.analysis_calls import call_for_each, call_for_evaluation

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from propriety.evaluation.calls import Calls
-from propriety.inference.comparison_words import listed
+from propriety.inference.comparison_words import merit_of
 from propriety.inference.measures.measure import Measure
-from propriety.inference.verdicts import merit_of
+from propriety.number_words import listed
 
 SCORES = "The models are ranked by the {headline}. Each estimate is followed by its {level} confidence interval."
 IDEALS = (

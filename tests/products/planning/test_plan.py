@@ -141,7 +141,7 @@ class TestComparison:
             y = generator.random(400) < models["new"][row]
             found = pr.compare(y, {name: own[row] for name, own in models.items()}, measure, seed=1)
             events, others = np.bincount(row[y], minlength=600)[None], np.bincount(row[~y], minlength=600)[None]
-            expected = found.p_value[0] <= 0.05 and found.verdict[0] != "too few events"
+            expected = found.differences.p[0] <= 0.05
             assert test._significant(events, others, 400) == int(expected)
 
     def test_identical_models_need_infinitely_many_cases(self):
@@ -157,7 +157,7 @@ class TestComparison:
         ledger = pr.condense(y, models)
         seen = pr.compare(ledger, seed=1)
         found = pr.plan(ledger, difference=0.004)
-        spread = seen.standard_error[0] * math.sqrt(800)
+        spread = seen.differences.error[0] * math.sqrt(800)
         assert found.n[0] == math.ceil(spread_power(0.004, spread, 0.95).cases(0.8))
         assert found.note == ""
         assert "pilot" in pr.plan(ledger).note

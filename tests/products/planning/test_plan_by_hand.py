@@ -199,19 +199,19 @@ class TestPlans:
         ledger = pr.condense(y, {"p": p, "q": q})
         seen = pr.compare(ledger, seed=1)
         found = pr.plan(ledger, seed=1)
-        spread = seen.standard_error[0] * math.sqrt(90)
-        assert found.value[0] == seen.difference[0]
+        spread = seen.differences.error[0] * math.sqrt(90)
+        assert found.value[0] == seen.differences.value[0]
         assert found.method[0] == "pilot"
-        expected = ((Z + stats.norm.ppf(0.8)) * spread / seen.difference[0]) ** 2
+        expected = ((Z + stats.norm.ppf(0.8)) * spread / seen.differences.value[0]) ** 2
         assert found.n[0] == math.ceil(expected)
         rarer = int(min(y.sum(), 90 - y.sum()))
         assert found.note == (
             f"The difference was estimated from a pilot with {rarer} cases of the rarer outcome (interval "
-            f"{seen.low[0]:.3g} to {seen.high[0]:.3g}), so the number of cases is uncertain; pass the smallest "
+            f"{seen.differences.low[0]:.3g} to {seen.differences.high[0]:.3g}), so the number of cases is uncertain; pass the smallest "
             "difference worth detecting, or forecasts without outcomes."
         )
         given = pr.plan(ledger, spread=0.5, seed=1)
-        assert given.n[0] == math.ceil(((Z + stats.norm.ppf(0.8)) * 0.5 / seen.difference[0]) ** 2)
+        assert given.n[0] == math.ceil(((Z + stats.norm.ppf(0.8)) * 0.5 / seen.differences.value[0]) ** 2)
 
     @pytest.mark.parametrize("n", [0.0, -1.0, "5", math.nan])
     def test_are_read_at_a_positive_number_of_cases(self, n):

@@ -352,7 +352,7 @@ class TestMeanTest:
         number = np.concatenate([events, others])
         y = np.repeat(np.repeat([1, 0], len(events)), number)
         models = {name: np.repeat(np.tile(p, 2), number) for name, p in cases.forecasts.items()}
-        return float(pr.compare(y, models, measure).p_value[0])
+        return float(pr.compare(y, models, measure).differences.p[0])
 
     def test_agrees_with_the_comparison_of_each_sample(self):
         cases = pair([0.35, 0.5, 0.7], [0.5, 0.45, 0.55])

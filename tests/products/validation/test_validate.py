@@ -154,19 +154,24 @@ def test_learners_are_compared_by_the_same_folds():
     learners = {"weak": linear_model.LogisticRegression(C=1e-3), "b": LEARNER, "c": linear_model.LogisticRegression()}
     found = pr.validate(learners, X, Y, measures=MEASURES, method="cross-validation", cv=5, seed=1)
     compared = found.compare(pr.Brier())
-    assert list(zip(compared.model, compared.reference, strict=True)) == [("weak", "b"), ("weak", "c"), ("b", "c")]
+    assert list(zip(compared.differences.model, compared.differences.against, strict=True)) == [
+        ("weak", "b"),
+        ("weak", "c"),
+        ("b", "c"),
+    ]
     values = found.folds.value[found.folds.measure == "brier"].reshape(3, -1)
-    assert compared.difference[0] == pytest.approx((values[0] - values[1]).mean())
+    assert compared.differences.value[0] == pytest.approx((values[0] - values[1]).mean())
     # The last two learners are the same.
-    assert compared.difference[2] == 0.0
-    assert np.isnan(compared.p_value[2])
-    assert str(compared).splitlines()[2] == "Brier score of b minus c: 0 (95% CI 0 to 0; not tested)."
-    assert compared.df == 4
+    assert compared.differences.value[2] == 0.0
+    assert np.isnan(compared.differences.p[2])
+    assert str(compared).splitlines()[2] == "b and c have the same score in every case."
+    assert compared.differences.extra["df"].tolist() == [4, 4, 4]
+    assert compared.differences.units.tolist() == [5, 5, 5]
     first = str(found).splitlines()[0]
     assert first.startswith(f"Area under the ROC curve of weak: {found.corrected[0]:.3f}, 95% CI ")
     against = found.compare(reference="b")
-    assert against.reference.tolist() == ["b", "b"]
-    assert json.loads(against.to_json())["measure"] == "auc"
+    assert against.differences.against.tolist() == ["b", "b"]
+    assert json.loads(against.to_json())["measure"] == ["auc", "auc"]
 
 
 def test_distances_from_a_fitted_curve_are_not_compared():
@@ -353,14 +358,14 @@ def test_an_infinite_part_makes_a_learner_infinitely_bad_and_not_better():
     assert np.isfinite(found.fold_mean[1:]).all()
     assert "Log score of tree is infinite in 1 part." in found.note
     compared = found.compare(pr.Log())
-    assert compared.difference.tolist() == [np.inf]
-    assert np.isnan([compared.low, compared.standard_error, compared.p_value, compared.p_adjusted]).all()
-    assert str(compared) == (
-        "Log score of tree minus logistic: infinite, as a value is infinite in a part; not tested."
-    )
+    assert compared.differences.value.tolist() == [np.inf]
+    assert np.isnan(
+        [compared.differences.low, compared.differences.error, compared.differences.p, compared.differences.p_adjusted]
+    ).all()
+    assert str(compared).startswith("tree has an infinite log score and logistic does not, so the difference cannot be")
     twice = {"tree": CERTAIN["tree"], "again": CERTAIN["tree"]}
     both = pr.validate(twice, *one_certain_error(), **options).compare(pr.Log())
-    assert str(both).startswith("Log score of tree minus again: undefined, as a value is infinite in a part")
+    assert str(both).startswith("tree and again both have an infinite log score, so they cannot be compared.")
 
 
 def test_an_infinite_draw_makes_the_corrected_value_infinite():
@@ -375,8 +380,8 @@ def test_undefined_parts_are_counted_where_learners_are_compared():
     values = {"a": np.array([0.1, np.nan, 0.3, 0.2]), "b": np.array([0.2, 0.3, 0.1, 0.1])}
     sizes = np.full(4, 30), np.full(4, 10)
     found = compare_learners(values, [("a", "b")], sizes, pr.measures.AreaUnderRoc(), 0.95)
-    assert (found.left_out, found.df) == (1, 2)
-    assert found.difference[0] == pytest.approx(np.mean([-0.1, 0.2, 0.1]))
+    assert (found[0].extra["left_out"], found[0].extra["df"]) == (1, 2)
+    assert found[0].value == pytest.approx(np.mean([-0.1, 0.2, 0.1]))
     assert str(found).endswith("is undefined in 1 part, left out.")
 
 

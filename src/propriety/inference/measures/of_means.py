@@ -370,6 +370,18 @@ def _mean_of(table: ForecastTable, losses: Sequence[Floats | float]) -> float:
     return sum(weighted_sum(np.asarray(own), weight) for own, weight in sides) / table.weight
 
 
+def score_of_constant(rule: Rule, shares: Floats, classes: int | None = None) -> float:
+    """Return the mean loss of the constant forecast of the shares of the outcomes, for one event without and with it.
+
+    Examples
+    --------
+    >>> round(score_of_constant(BRIER, np.array([0.9, 0.1])), 6)
+    0.09
+    """
+    seen = shares > 0.0
+    return float(_constant_losses(rule, shares, classes)[seen] @ shares[seen])
+
+
 def _constant_losses(rule: Rule, shares: Floats, classes: int | None) -> Floats:
     """Return the loss of the constant forecast of these shares for each outcome."""
     if classes is None:

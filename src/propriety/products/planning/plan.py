@@ -15,9 +15,9 @@ from propriety.checks import check_level, check_resamples, fresh_seed, is_number
 from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.comparison import compare_of
+from propriety.inference.finding_words import notes_of
 from propriety.inference.measures.measure import Measure
 from propriety.inference.measures.reading import AnyMeasure, read_measure
-from propriety.inference.verdicts import Names
 from propriety.ledger.ledger import Ledger
 from propriety.products.planning.inputs import KnownCases, read_widths
 from propriety.products.planning.power import (
@@ -29,7 +29,7 @@ from propriety.products.planning.power import (
 )
 from propriety.products.planning.precision import PlanMethod, planned_width
 from propriety.products.planning.words import BEYOND, PILOT, plan_words
-from propriety.result import Floats, Result
+from propriety.result import Floats, Names, Result
 from propriety.rules.families import BRIER
 from propriety.rules.weights import read_thresholds
 
@@ -261,17 +261,16 @@ def _compared(
         return difference, spread_power(difference, spread, drawing["level"]), "normal", ""
     known.check_compared()
     if known.pilot is not None:
-        seen = compare_of(known.pilot, measure, level=drawing["level"], drawing=Drawing(999, drawing["seed"]))
-        error = float(seen.standard_error[0])
-        if not error > 0.0:
+        draws = Drawing(999, drawing["seed"])
+        pair = compare_of(known.pilot, measure, level=drawing["level"], drawing=draws).differences[0]
+        if not pair.error > 0.0:
             why = "has no standard error of the difference, so its spread is not known"
-            raise InputValueError(why, argument="forecasts", hint=seen.note)
-        own = error * math.sqrt(known.pilot.n) if spread is None else spread
-        value = float(seen.difference[0]) if difference is None else difference
+            raise InputValueError(why, argument="forecasts", hint=notes_of(pair))
+        own = pair.error * math.sqrt(known.pilot.n) if spread is None else spread
+        value = pair.value if difference is None else difference
         table = known.pilot.table(known.pilot.models[0])
         rare = min(table.n_events, table.n - table.n_events)
-        limits = (float(seen.low[0]), float(seen.high[0]))
-        warning = "" if difference is not None else PILOT.format(events=rare, low=limits[0], high=limits[1])
+        warning = "" if difference is not None else PILOT.format(events=rare, low=pair.low, high=pair.high)
         if value == 0.0:
             return value, PlannedPower(0.0, spread_power(1.0, own, drawing["level"]).critical), "pilot", warning
         return value, spread_power(value, own, drawing["level"]), "pilot", warning

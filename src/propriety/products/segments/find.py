@@ -22,7 +22,6 @@ from propriety.inference.estimation import estimate
 from propriety.inference.measures.line import CalibrationIntercept
 from propriety.inference.measures.parts import Miscalibration
 from propriety.inference.measures.ratios import ObservedExpected
-from propriety.inference.verdicts import Names
 from propriety.ledger.ledger import Ledger
 from propriety.number_words import percent
 from propriety.products.segments.columns import Cut
@@ -31,7 +30,7 @@ from propriety.products.segments.null_distribution import SMALLEST, evidence, la
 from propriety.products.segments.search import Control, Found, adjusted_p, critical_deviation, search
 from propriety.products.segments.source import segment_source
 from propriety.products.segments.sums import SegmentSums, cases_of_arrays, cases_of_engine
-from propriety.result import Floats, Result, Tuples, tuples_of
+from propriety.result import Floats, Names, Result, Tuples, tuples_of
 from propriety.tables.cases import Cases
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.lazy_cases import LazyCases

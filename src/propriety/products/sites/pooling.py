@@ -24,12 +24,11 @@ from propriety.inference.measures.ranking import AreaUnderRoc
 from propriety.inference.measures.ratios import ObservedExpected
 from propriety.inference.measures.reading import AnyMeasure, read_measure, read_measures
 from propriety.inference.random_effects import HeterogeneityMethod, PredictionMethod, RandomEffects, random_effects
-from propriety.inference.verdicts import Names
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.private_ledger import PrivateLedger
 from propriety.number_words import capitalized, number, p_value_words, percent
 from propriety.products.sites.site_errors import SiteCounts, ratio_note, site_errors
-from propriety.result import Floats, Result
+from propriety.result import Floats, Names, Result
 from propriety.rules.families import Brier
 
 USUAL = (ObservedExpected(), CalibrationSlope(), AreaUnderRoc(), Brier())

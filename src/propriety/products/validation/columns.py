@@ -17,7 +17,6 @@ from propriety.inference.estimates import Estimate, counted
 from propriety.inference.estimation import estimate_or_note
 from propriety.inference.measures.measure import Measure
 from propriety.inference.measures.ranking import AreaUnderRoc
-from propriety.inference.verdicts import Names
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import condense
 from propriety.number_words import capitalized
@@ -32,7 +31,7 @@ from propriety.products.validation.resampled_fits import (
     value_in,
 )
 from propriety.progress import mapped
-from propriety.result import Floats, Result, tuples_of
+from propriety.result import Floats, Names, Result, tuples_of
 from propriety.rules.scoring import losses_of_table
 from propriety.tables.forecast_table import ForecastTable
 

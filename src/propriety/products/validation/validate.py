@@ -16,16 +16,17 @@ from propriety import checks, demands
 from propriety.checks import check_level, check_resamples, fresh_seed
 from propriety.errors import InputValueError
 from propriety.inference.estimates import counted
+from propriety.inference.finding import Finding, Findings, Note
 from propriety.inference.measures.line import CalibrationSlope
 from propriety.inference.measures.measure import Measure
 from propriety.inference.measures.ranking import AreaUnderRoc
 from propriety.inference.measures.reading import AnyMeasure, read_measure, read_measures
-from propriety.inference.verdicts import Names, holm
+from propriety.inference.verdict import holm, with_verdict
 from propriety.ledger.ledger import Ledger
-from propriety.number_words import capitalized, number, p_value_words, percent
+from propriety.number_words import capitalized, number, percent
 from propriety.products.validation.columns import FoldValues, Work, columns_by_bootstrap, columns_by_folds
 from propriety.products.validation.resampled_fits import Sample, folds_of, folds_of_sites, value_in
-from propriety.result import Floats, Result
+from propriety.result import Floats, Names, Result
 from propriety.rules.families import Brier, Log
 from propriety.tables.labels import Labels
 
@@ -33,6 +34,7 @@ ValidationMethod: TypeAlias = Literal["bootstrap", "cross-validation", "leave-on
 OF_EVENT = (AreaUnderRoc(), CalibrationSlope(), Brier())
 OF_CLASSES = (Brier(), Log())
 FOLDS, DRAWS = 10, 200
+METHOD = "t test with the error of Nadeau and Bengio"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -103,7 +105,7 @@ class Validation(Result):
         """Names of the learners."""
         return tuple(dict.fromkeys(self.model.tolist()))
 
-    def compare(self, measure: AnyMeasure | None = None, *, reference: str | None = None) -> LearnerComparison:
+    def compare(self, measure: AnyMeasure | None = None, *, reference: str | None = None) -> Findings:
         """Compare learners by their values in the same parts, with the error of Nadeau and Bengio (`corrected_t`).
 
         Training parts overlap, so values in different parts are correlated, and a t test that ignores this finds
@@ -115,6 +117,12 @@ class Validation(Result):
             One of the measures; by default the first.
         reference : str, optional
             The learner with which all others are compared; by default every pair is compared.
+
+        Returns
+        -------
+        Findings
+            A row for each pair, as of `propriety.compare`: the mean over the parts of the value of `model` minus that
+            of `against`. `units` is the number of parts; those in which the measure is undefined are left out.
 
         References
         ----------
@@ -300,63 +308,6 @@ def _in_words(found: Validation) -> str:
     return f"{found.n_folds}-fold cross-validation{again}, {counted(found.n, 'case')}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class LearnerComparison(Result):
-    """Differences between learners in a cross-validated measure, one row per pair; see `Validation.compare`.
-
-    Parameters
-    ----------
-    model, reference : ndarray of str of shape (pairs,)
-        Names of the two learners.
-    difference, low, high, standard_error : ndarray of shape (pairs,)
-        Mean over the parts of the value of the model minus that of the reference, its interval and standard error. If
-        the value of a learner is infinite in a part, the difference is too, or NaN if both are; it is not tested.
-    statistic, p_value, p_adjusted : ndarray of shape (pairs,)
-        Difference divided by its error, the two-sided p-value, and the same with Holm's adjustment for all pairs.
-    df : int
-        Degrees of freedom: the number of parts that are compared, minus 1.
-    left_out : int
-        Number of parts in which the measure is undefined for a learner; they are left out.
-    measure : Measure
-        The measure.
-    level : float
-        Level of the intervals.
-    """
-
-    main_columns: ClassVar[tuple[str, ...]] = ("model", "reference", "difference", "low", "high", "p_adjusted")
-
-    model: Names
-    reference: Names
-    difference: Floats
-    low: Floats
-    high: Floats
-    standard_error: Floats
-    statistic: Floats
-    p_value: Floats
-    p_adjusted: Floats
-    df: int
-    left_out: int
-    measure: Measure
-    level: float
-
-    def __str__(self) -> str:
-        """Return the results in plain words, one sentence per pair."""
-        said = []
-        for row, (model, reference) in enumerate(zip(self.model, self.reference, strict=True)):
-            found = capitalized(f"{self.measure.label} of {model} minus {reference}")
-            if not math.isfinite(self.difference[row]):
-                told = "undefined" if math.isnan(self.difference[row]) else number(self.difference[row])
-                said.append(f"{found}: {told}, as a value is infinite in a part; not tested.")
-                continue
-            limits = f"{percent(self.level)} CI {number(self.low[row])} to {number(self.high[row])}"
-            test = p_value_words(float(self.p_adjusted[row])) if math.isfinite(self.p_adjusted[row]) else "not tested"
-            said.append(f"{found}: {number(self.difference[row])} ({limits}; {test}).")
-        if self.left_out:
-            parts = counted(self.left_out, "part")
-            said.append(f"{capitalized(self.measure.label)} is undefined in {parts}, left out.")
-        return "\n".join(said)
-
-
 def corrected_t(differences: Floats, share: float, level: float) -> tuple[float, float, float, float, float, float]:
     r"""Return the mean of differences with limits, error, statistic and p-value by Nadeau and Bengio.
 
@@ -390,7 +341,7 @@ def compare_learners(
     sizes: tuple[NDArray[np.int64], NDArray[np.int64]],
     measure: Measure,
     level: float,
-) -> LearnerComparison:
+) -> Findings:
     """Compare learners by their values in the same parts; `sizes` are the cases fitted to and those of the part."""
     if measure.instead is not None:
         law = f"differences in {measure.label} are not tested: noise inflates it, for each model differently"
@@ -405,20 +356,30 @@ def compare_learners(
     share = float((test / train).mean())
     with np.errstate(invalid="ignore"):
         gaps = [values[one][known] - values[other][known] for one, other in pairs]
-    found = [corrected_t(gap, share, level) for gap in gaps]
-    mean, low, high, error, statistic, p_value = (np.array(column) for column in zip(*found, strict=True))
-    return LearnerComparison(
-        model=np.array([one for one, _ in pairs]),
-        reference=np.array([other for _, other in pairs]),
-        difference=mean,
-        low=low,
-        high=high,
-        standard_error=error,
-        statistic=statistic,
-        p_value=p_value,
-        p_adjusted=holm(p_value),
-        df=int(known.sum()) - 1,
-        left_out=int((~known).sum()),
-        measure=measure,
-        level=level,
-    )
+    found = np.array([corrected_t(gap, share, level) for gap in gaps])
+    facts: dict[str, Any] = {"measure": measure, "level": level, "n": int(test.sum()), "units": int(known.sum())}
+    more = {"df": int(known.sum()) - 1, "unit": "part", "left_out": int((~known).sum())}
+    left_out = (Note("left-out", {"number": more["left_out"], "label": measure.label}),) if more["left_out"] else ()
+    rows = []
+    for names, gap, p_adjusted in zip(pairs, found.tolist(), holm(found[:, -1]).tolist(), strict=True):
+        numbers = dict(zip(("value", "low", "high", "error", "t", "p"), gap, strict=True))
+        extra = {"t": numbers.pop("t"), **more}
+        why = _why_untested(numbers["value"], numbers["error"])
+        if why is not None and why.code == "no-spread":
+            numbers |= {"low": math.nan, "high": math.nan}
+        notes = left_out if why is None else (why, *left_out)
+        one, other = names
+        row = Finding(
+            model=one, against=other, p_adjusted=p_adjusted, method=METHOD, notes=notes, extra=extra, **facts, **numbers
+        )
+        rows.append(with_verdict(row))
+    return Findings.of(rows)
+
+
+def _why_untested(gap: float, error: float) -> Note | None:
+    """Return why the mean difference in the parts is not tested; None if it is."""
+    if not math.isfinite(gap):
+        return Note("infinite", {"both": math.isnan(gap)})
+    if error > 0.0:
+        return None
+    return Note("same") if gap == 0.0 else Note("no-spread", {"unit": "part"})
