@@ -20,6 +20,7 @@ from propriety.rules.rule import BinaryRule, Rule, binary_rule, check_rule
 from propriety.rules.scoring import mean_loss, weighted_sum
 from propriety.rules.weights import read_grid
 from propriety.tables.forecast_table import ForecastTable, Outcomes
+from propriety.tables.grid_thresholds import cell_edges, check_decided
 from propriety.tables.labels import Labels
 from propriety.tables.pooling import isotonic_starts, running_sum
 from propriety.tables.validation import read_cases
@@ -338,10 +339,11 @@ def decompose_table(
 
 
 def _curves(table: ForecastTable, blocks: Blocks, grid: ArrayLike | None) -> dict[str, Floats]:
-    if grid is None:
+    if grid is None and (grid := cell_edges(table)) is None:
         thresholds, passive, passive_blocks = _bends(table, blocks)
     else:
         thresholds = read_grid(grid)
+        check_decided(table, thresholds)
         passive = np.searchsorted(table.forecast, thresholds)
         passive_blocks = np.searchsorted(blocks.event_rate, thresholds)
     score = regret_of_errors(thresholds, passive, table.events, table.non_events)

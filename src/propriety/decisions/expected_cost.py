@@ -19,6 +19,7 @@ from propriety.tables.arrays import Reading, read_array, read_forecasts
 from propriety.tables.cases import Cases
 from propriety.tables.forecast_columns import places_of_columns
 from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.grid_thresholds import check_decided
 from propriety.tables.labels import Labels
 from propriety.tables.pooling import running_sum
 from propriety.tables.validation import read_forecast
@@ -301,6 +302,7 @@ def counts_at(table: ForecastTable, thresholds: Floats) -> DecisionCounts:
     >>> found.true_positives, found.false_positives
     (array([2., 2., 1., 0.]), array([2., 1., 0., 0.]))
     """
+    check_decided(table, thresholds)
     return _split(table, thresholds, table.events, table.non_events)
 
 

@@ -27,6 +27,7 @@ from propriety.rules.weights import (
     read_thresholds,
 )
 from propriety.tables.forecast_table import ForecastTable, Outcomes
+from propriety.tables.grid_thresholds import cell_edges, check_decided, is_decided
 from propriety.tables.labels import Labels
 
 NetBenefitAxis: TypeAlias = Literal["linear", "quadratic", "logarithmic"]
@@ -271,7 +272,13 @@ def decision_curve(
     table = ForecastTable.of(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels)
     thresholds = read_thresholds(thresholds)
     rate = table.event_rate if prevalence is None else _read_prevalence(prevalence, table)
-    cost = _default_grid(thresholds, rate) if grid is None else below_one(read_grid(grid))
+    if grid is None:
+        cost, edges = _default_grid(thresholds, rate), cell_edges(table)
+        if edges is not None:
+            check_decided(table, np.empty(0) if thresholds is None else np.atleast_1d(thresholds))
+            cost = np.union1d(cost[is_decided(table, cost)], edges[edges < 1.0])
+    else:
+        cost = below_one(read_grid(grid))
     harm = _read_harm(harm)
     counts, odds = counts_at(table, cost), cost / (1.0 - cost)
     true_rate = _rate(counts.true_positives, table.events)

@@ -37,6 +37,7 @@ from propriety.rules.weights import (
     read_weight,
 )
 from propriety.tables.forecast_table import ForecastTable, Outcomes
+from propriety.tables.grid_thresholds import cell_edges, check_decided
 from propriety.tables.labels import Labels
 
 ThresholdAxis: TypeAlias = Literal["linear", "log-odds"]
@@ -194,22 +195,27 @@ def regret_curve(
     RegretCurve(rows=10, area=0.0875, n=4)
     """
     table = ForecastTable.of(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels)
+    edges = cell_edges(table)
     if act_at is not None:
         act_at = _read_act_at(act_at)
     thresholds = read_thresholds(thresholds)
     if grid is not None:
         cost = read_grid(grid)
+        check_decided(table, cost if act_at is None else np.array([act_at]))
         regret = _regret(table, cost, cost if act_at is None else np.full(len(cost), act_at))
     elif act_at is not None:
         cost = np.array([0.0, 1.0])
+        check_decided(table, np.array([act_at]))
         regret = _regret(table, cost, np.full(2, act_at))
+    elif edges is not None:
+        cost, regret = edges, _regret(table, edges, edges)
     else:
         cost, regret = _exact(table)
     return RegretCurve(
         threshold=cost,
         regret=regret,
         act_at=act_at,
-        exact=grid is None,
+        exact=grid is None and (act_at is not None or edges is None),
         thresholds=thresholds,
         n=table.n,
         dropped=table.dropped,
@@ -565,7 +571,8 @@ def murphy_curve(
     checks.choice(normalize, "normalize", get_args(MurphyNormalize))
     table = ForecastTable.of(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels)
     factor, given = FACTORS[normalize], None if grid is None else read_grid(grid)
-    facts: dict[str, Any] = {"normalize": normalize, "exact": given is None, "thresholds": read_thresholds(thresholds)}
+    exact = given is None and cell_edges(table) is None
+    facts: dict[str, Any] = {"normalize": normalize, "exact": exact, "thresholds": read_thresholds(thresholds)}
     facts |= {"n": table.n, "dropped": table.dropped}
     if not parts:
         regret = regret_curve(table, grid=given)

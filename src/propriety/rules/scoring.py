@@ -19,6 +19,7 @@ from propriety.tables.arguments import check_indices
 from propriety.tables.arrays import read_forecasts
 from propriety.tables.cases import Cases
 from propriety.tables.forecast_table import ForecastTable, Outcomes
+from propriety.tables.grid_thresholds import check_decided
 from propriety.tables.labels import Labels
 from propriety.tables.reading import read_beside
 from propriety.tables.table_laws import COLUMNS
@@ -246,6 +247,7 @@ def mean_loss(rule: BinaryRule, forecast: Floats, events: Floats, non_events: Fl
 def losses_of_table(table: ForecastTable, rule: Rule) -> tuple[Floats, Floats]:
     """Return the loss of each row of a table without and with the event."""
     own, size = binary_rule(rule), len(table)
+    _check_decided(table, own)
     without, happened = (_by_case(own.loss(table.forecast, event=event), size) for event in (False, True))
     return without, happened
 
@@ -262,7 +264,13 @@ def weighted_sum(loss: Floats, weight: Floats) -> float:
     return total
 
 
+def _check_decided(table: ForecastTable, rule: BinaryRule) -> None:
+    if rule.changes_between is not None:
+        check_decided(table, np.array(rule.changes_between))
+
+
 def _score_of_table(table: ForecastTable, rule: Rule) -> Score:
+    _check_decided(table, binary_rule(rule))
     return Score(
         mean_loss(binary_rule(rule), table.forecast, table.events, table.non_events),
         rule=repr(rule),
