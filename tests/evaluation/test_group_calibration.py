@@ -44,11 +44,19 @@ def test_a_group_is_judged_as_its_cases_alone(shared):
             assert found.p_value[row] == pytest.approx(alone[0].extra["p_cox"], rel=1e-9)
         numbers = [getattr(found, f"observed_expected{limit}")[row] for limit in ("", "_low", "_high")]
         (one,) = alone.where(measure="observed_expected")
-        assert numbers[0] == pytest.approx(one.value, rel=0.01)
-        if shared != "times":  # Limits of groups are normal on the log scale.
-            assert numbers[1:] == pytest.approx([one.low, one.high], rel=0.05)
+        assert numbers == pytest.approx([one.value, one.low, one.high], rel=1e-9)
     assert (found.verdict == "bad").tolist() == [False] * 5 + [True]
     assert (found.p_adjusted >= found.p_value).all()
+
+
+@pytest.mark.parametrize("shared", SHARED)
+@pytest.mark.parametrize("measure", ["observed_expected", "calibration_slope"])
+def test_sizes_in_groups_are_those_of_slices(measure, shared):
+    checked = pr.check_calibration(Y, FORECASTS, by={"site": SITE}, **SHARED[shared], **DRAWS).where(measure=measure)
+    for row in pr.slices(Y, FORECASTS, measure, by={"site": SITE}, **SHARED[shared]).where(measure=measure):
+        if row.keys and row.against is None:
+            (one,) = checked.where(model=row.model, keys=row.keys)
+            assert (one.low, one.high, one.p) == pytest.approx((row.low, row.high, row.p), rel=1e-9)
 
 
 def test_the_words_name_the_group_and_its_ratio():
@@ -181,8 +189,9 @@ def test_a_group_without_the_events_that_were_forecast_is_miscalibrated():
     row = found.group.tolist().index("south")
     assert (found.verdict[row], found.ways[row]) == ("bad", ("too high",))
     assert (found.observed_expected[row], found.observed_expected_low[row]) == (0.0, 0.0)
-    # The upper limit of a Poisson mean after no event is -log(0.025).
-    assert found.observed_expected_high[row] == pytest.approx(-np.log(0.025) / p[SITE == "south"].sum())
+    own = SITE == "south"
+    alone = pr.estimate(y[own], p[own], pr.measures.ObservedExpected())
+    assert found.observed_expected_high[row] == pytest.approx(alone.high)
     assert any(one.startswith("'m' is miscalibrated in south: 100% fewer events") for one in result.card.sentences)
 
 
@@ -238,8 +247,8 @@ def test_groups_of_certain_forecasts_have_limits_of_observed_expected():
     found = group_table(pr.evaluate(y, p, by=site, seed=1, n_resamples=20))
     for row, group in enumerate(found.group):
         alone = pr.estimate(y[site == group], p[site == group], pr.measures.ObservedExpected())
-        assert found.observed_expected_low[row] == pytest.approx(alone.low, rel=0.02)
-        assert found.observed_expected_high[row] == pytest.approx(alone.high, rel=0.02)
+        limits = found.observed_expected_low[row], found.observed_expected_high[row]
+        assert limits == pytest.approx((alone.low, alone.high))
     never = pr.evaluate(y, np.zeros(400), by=site, seed=1, n_resamples=20)
     (limits,) = {(row.low, row.high) for row in never.card.rows if row.measure == "O/E, lowest to highest"}
     assert limits == (np.inf, np.inf)

@@ -44,7 +44,7 @@ Right for every class? O/E
 Alike in both groups?
   O/E of most likely, lowest to highest               0.95 to 1.07               0.74 to 1.07
   Miscalibrated, tested alone                      0  of 2                    1  of 2
-    a, 150 cases                                0.95  0.81 to 1.11         0.74  0.62 to 0.88
+    a, 150 cases                                0.95  0.80 to 1.10         0.74  0.61 to 0.87
   Differ from the rest in skill                    0  of 2 compared           2  of 2 compared
 ────────────────────────────────────────────────────────────────────────────────────────────────────
 1. 'wrong' is miscalibrated: its probabilities are too extreme; too high for 1.

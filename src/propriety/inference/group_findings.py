@@ -10,18 +10,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import chdtr, chdtrc, ndtr, ndtri
+from scipy.special import chdtr, chdtrc, ndtr
 
 from propriety.calibration.calibration_test import log_weight_ratio
-from propriety.inference.calibration_findings import CALIBRATION, family, sizes_of, with_adjusted
-from propriety.inference.calibration_numbers import CalibrationNumbers, calibration_numbers, ratio_limits, spreads
+from propriety.inference.bootstrap import Drawing
+from propriety.inference.calibration_findings import CALIBRATION, family, of_estimate, sizes_of, with_adjusted
+from propriety.inference.calibration_numbers import CalibrationNumbers, calibration_numbers, spreads
+from propriety.inference.estimation import estimate_or_note
 from propriety.inference.finding import Finding, Label, Note, check_keys_of
 from propriety.inference.group_counts import FEWEST as FEWEST_EVENTS
 from propriety.inference.measures.line import CalibrationSlope
 from propriety.inference.measures.ratios import ObservedExpected
 from propriety.inference.outcome_counts import OutcomeCounts, counts_of_tables
 from propriety.inference.slices import SMALLEST
-from propriety.inference.verdict import FEWEST_EQUAL, FEWEST_UNITS, with_verdict
+from propriety.inference.verdict import FEWEST_EQUAL, FEWEST_UNITS, p_of_limits, with_verdict
 from propriety.ledger.keyed_tables import KeyedTables
 from propriety.ledger.ledger import Ledger
 from propriety.result import Floats
@@ -41,6 +43,8 @@ class GroupTables(NamedTuple):
     keyed: KeyedTables
     numbers: CalibrationNumbers
     counts: list[OutcomeCounts]
+    cases: Cases | None  # Of the event, if errors need them, with the group of each.
+    entry: NDArray[np.intp]
 
     @property
     def is_tested(self) -> NDArray[np.bool_]:
@@ -50,6 +54,12 @@ class GroupTables(NamedTuple):
         """
         found = self.numbers
         return (self.keyed.n >= SMALLEST) & (found.units >= FEWEST_UNITS) & (found.worth >= FEWEST_EQUAL)
+
+    def ledger_of(self, place: int) -> Ledger:
+        """Return the ledger of one group."""
+        if self.cases is None:
+            return Ledger.of_tables({self.model: self.keyed.at(place)})
+        return Ledger.of_source(self.cases.where(self.entry == place), (Event("event"),))
 
 
 def group_findings(ledger: Ledger, *, level: float) -> list[Finding]:
@@ -78,7 +88,7 @@ def group_findings(ledger: Ledger, *, level: float) -> list[Finding]:
 def _tables(ledger: Ledger, model: str, event: Event) -> GroupTables:
     """Return the tables of the groups of the one key of a ledger."""
     (name,), groups = ledger.index.names, len(ledger.index)
-    cases = None if ledger.dependence is None else ledger.cases
+    cases = None if ledger.dependence is None and ledger.censoring is None else ledger.cases
     source = ledger.source if ledger.labels is not None else None
     entry = ledger.entries() if isinstance(source, Cases) or cases is not None else np.empty(0, dtype=np.intp)
     if isinstance(source, Cases):
@@ -86,32 +96,29 @@ def _tables(ledger: Ledger, model: str, event: Event) -> GroupTables:
     else:
         keyed = ledger.keyed_tables(model, event)
     ratio = np.full(groups, log_weight_ratio(keyed.whole())) if ledger.is_weighted else None
-    correlated = None if cases is None else cases.event(event, model)
+    own = None if cases is None else cases.event(event, model)
+    correlated = None if ledger.dependence is None else own
     spread = None if correlated is None else partial(spreads, correlated, entry, groups)
-    numbers = calibration_numbers(keyed, log_ratio=ratio, spreads_of=spread, every_slope=True)
+    numbers = calibration_numbers(keyed, log_ratio=ratio, spreads_of=spread)
     counts = counts_of_tables(keyed, correlated, entry)
-    return GroupTables(name, model, ledger.index.column(name), keyed, numbers, counts)
+    return GroupTables(name, model, ledger.index.column(name), keyed, numbers, counts, own, entry)
 
 
 def _of_event(found: GroupTables, level: float, **names: Any) -> Iterator[Finding]:
     """Yield the test and the sizes of each group, without verdicts, which need the p-values of all."""
     tested, numbers = found.is_tested, found.numbers
-    unknown: dict[str, Any] = dict.fromkeys(("value", "low", "high", "error"), math.nan)
     for place, label in enumerate(found.labels):
-        sizes = dict(size_rows(found, place, level, {found.key: label}, **names))
-        row = replace(
-            sizes["observed_expected"],
+        sizes = list(size_rows(found, place, level, {found.key: label}, is_tested=bool(tested[place]), **names))
+        yield replace(
+            sizes[0],
             measure=CALIBRATION,
-            **unknown,
+            **dict.fromkeys(("value", "low", "high", "error"), math.nan),  # type: ignore[arg-type]  # numbers
             p=float(numbers.p_value[place]) if tested[place] else math.nan,
             method="Pearson type III" if numbers.is_rare[place] else "Cox's score test",
             enough=found.counts[place].enough(CALIBRATION.key),
             notes=tuple(_notes(found, place)),
-            extra={},
         )
-        yield row
-        for one in sizes.values():
-            yield one if tested[place] else replace(one, low=math.nan, high=math.nan, p=math.nan)
+        yield from sizes
 
 
 def _notes(found: GroupTables, place: int) -> Iterator[Note]:
@@ -124,50 +131,27 @@ def _notes(found: GroupTables, place: int) -> Iterator[Note]:
 
 
 def size_rows(
-    found: GroupTables, place: int, level: float, keys: dict[str, Label], **names: Any
-) -> Iterator[tuple[str, Finding]]:
-    """Yield observed/expected and slope of one table, each with the p-value that agrees with its limits."""
-    numbers, counts = found.numbers, found.counts[place]
-    columns: list[Any] = [column[place : place + 1] for column in numbers]
-    one = CalibrationNumbers(*columns)
-    (low,), (high,) = ratio_limits(one, level)
-    facts: dict[str, Any] = {"model": found.model, "keys": keys, "level": level, **names}
-    facts |= {"n": int(found.keyed.n[place]), "events": int(found.keyed.n_events[place])}
-    facts |= {"units": int(one.units[0]) if math.isfinite(one.units[0]) else None}
-    ratio, measure = float(one.ratio[0]), ObservedExpected()
-    yield (
-        measure.key,
-        Finding(
-            measure=measure,
-            value=ratio,
-            low=float(low),
-            high=float(high),
-            error=ratio * float(one.ratio_error[0]),
-            p=float(ratio_p_values(one)[0]),
-            method="Poisson" if one.observed[0] < FEWEST_EVENTS else "normal on the log scale",
-            enough=counts.enough(measure.key),
-            **facts,
-        ),
-    )
-    slope, error = float(one.slope[0]), float(one.slope_error[0])
-    if math.isfinite(slope) and 0.0 < error < math.inf:
-        gap = abs(slope - 1.0) / error
-        margin = float(ndtri(0.5 + level / 2.0)) * error
-        measured = CalibrationSlope()
-        yield (
-            measured.key,
-            Finding(
-                measure=measured,
-                value=slope,
-                low=slope - margin,
-                high=slope + margin,
-                error=error,
-                p=2.0 * float(ndtr(-gap)),
-                method="normal",
-                enough=counts.enough(measured.key),
-                **facts,
-            ),
-        )
+    found: GroupTables, place: int, level: float, keys: dict[str, Label], *, is_tested: bool = True, **names: Any
+) -> Iterator[Finding]:
+    """Yield observed/expected and slope of one table as `estimate` gives them, with p-values that agree with limits."""
+    counts, events = found.counts[place], int(found.keyed.n_events[place])
+    ratio = ObservedExpected()
+    facts: dict[str, Any] = {"keys": keys, "events": events, **names}
+    if not is_tested:
+        facts |= {"model": found.model, "level": level, "n": int(found.keyed.n[place])}
+        value = float(found.numbers.ratio[place])
+        yield Finding(measure=ratio, value=value, enough=counts.enough(ratio.key), **facts)
+        return
+    ledger, drawing = found.ledger_of(place), Drawing(1, 0)  # Neither is drawn.
+    for measure in (ratio, CalibrationSlope()):
+        estimate = estimate_or_note(ledger, found.model, measure, level=level, drawing=drawing)
+        row = of_estimate(estimate, found.model, counts, **facts)
+        if row.has_limits:
+            yield replace(row, p=p_of_limits(row, 1.0))
+        elif measure == ratio:
+            one: list[Any] = [column[place : place + 1] for column in found.numbers]
+            value, p_value = float(found.numbers.ratio[place]), float(ratio_p_values(CalibrationNumbers(*one))[0])
+            yield replace(row, value=value, p=p_value)
 
 
 def ratio_p_values(found: CalibrationNumbers) -> Floats:
@@ -194,7 +178,7 @@ def _of_classes(ledger: Ledger, top: GroupTables, level: float, least: float) ->
         p_values[at] = found.numbers.p_value
         for place in np.flatnonzero(2.0 * len(labels) * p_values[at] <= 1.0 - level).tolist():
             keys = {found.key: found.labels[place], "class": label}
-            shown[place].append((p_values[at, place], label, [row for _, row in size_rows(found, place, level, keys)]))
+            shown[place].append((p_values[at, place], label, list(size_rows(found, place, level, keys))))
     smallest = 2.0 * len(labels) * p_values.min(axis=0)
     for row in _of_event(top, level, statistic=TOP_LABEL):
         if row.measure.key != CALIBRATION.key:

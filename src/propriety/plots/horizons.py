@@ -18,16 +18,17 @@ def draw_horizons(found: Findings, ax: Axes | None = None, *, label: str = "") -
     ax = new_axes(ax, size=(5.2, 3.9))
     means = found.where(keys={})
     short = drawable_names(means.model.tolist())
+    first = found.where(model=means.model[0], statistic="value")
+    horizons = first.keys["horizon"].astype(np.float64)
     for place, mean in enumerate(means):
         curve, style = found.where(model=mean.model, statistic="value"), line_style(place)
-        horizons = curve.keys["horizon"].astype(np.float64)
         name = f"{short[mean.model]}: mean {shown(mean.value)}"
         if mean.has_limits:
             name += f" ({shown(mean.low)} to {shown(mean.high)})"
         ax.fill_between(horizons, curve.low, curve.high, color=style["color"], alpha=0.15, linewidth=0)
         ax.plot(horizons, curve.value, marker="o", markersize=4, label=name, **style)
     if len(horizons) <= MOST:
-        ticks = [f"{row.keys['horizon']:g}\n{row.extra['event_free']:,}" for row in curve]
+        ticks = [f"{row.keys['horizon']:g}\n{row.extra['event_free']:,}" for row in first]
         ax.set_xticks(horizons, ticks)
     below = "\nand cases followed up without any event" if len(horizons) <= MOST else ""
     ax.set(xlabel=f"Horizon{below}", ylabel=measure_and_merit(found.measure[0]))
