@@ -31,7 +31,6 @@ from propriety.inference.estimates import Estimate as Estimate
 from propriety.inference.finding import Finding as Finding
 from propriety.inference.finding import Findings as Findings
 from propriety.inference.finding import Note as Note
-from propriety.inference.measure_bounds import MeasureBounds as MeasureBounds
 from propriety.inference.risk_coverage import RejectThreshold as RejectThreshold
 from propriety.inference.risk_coverage import RiskCoverageCurve as RiskCoverageCurve
 from propriety.integrations.logged_answers import LoggedAnswers as LoggedAnswers

@@ -103,8 +103,11 @@ class Note:
         return NOTES[self.code]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Finding:
+BOUND = "bound"  # The statistic of limits between which a value lies for certain.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Finding(Result):
     """What the cases show about one measure of one model; `float(finding)` is its value.
 
     Parameters
@@ -193,6 +196,18 @@ class Finding:
     def note(self, code: str) -> Note | None:
         """Return the note with a code, if there is one."""
         return next((note for note in self.notes if note.code == code), None)
+
+    def columns(self) -> Mapping[str, Sequence[Any] | NDArray[Any]]:
+        """Return the columns of a table of this row."""
+        return Findings.of([self]).columns()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the row as plain Python data."""
+        return {name: plain(column)[0] for name, column in self.columns().items()}
+
+    def _facts(self) -> dict[str, Any]:
+        numbers = {name: value for name, value in self.to_dict().items() if value not in (None, "", "value")}
+        return {name: value for name, value in numbers.items() if value == value}  # noqa: PLR0124  (not NaN)
 
     def __str__(self) -> str:
         from propriety.inference.finding_words import finding_words

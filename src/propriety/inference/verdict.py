@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from propriety.errors import InputValueError
-from propriety.inference.finding import Finding, Note, Verdict
+from propriety.inference.finding import BOUND, Finding, Note, Verdict
 from propriety.result import Floats
 
 Gate: TypeAlias = Literal["holds", "fails", "cannot be told"]
@@ -94,7 +94,7 @@ def verdict(row: Finding, parts: Sequence[Finding] = ()) -> Checked:
     >>> verdict(ratio).verdict
     'small'
     """
-    margin = margin_of(row)
+    margin = None if row.statistic == BOUND else margin_of(row)
     only_tested = row.measure.key in ONLY_TESTED
     if margin is None and not only_tested and row.against is None:
         return Checked(None)
