@@ -41,11 +41,7 @@ from propriety.products.late_labels.late_labels import LabelRevision as LabelRev
 from propriety.products.late_labels.late_labels import LateLabels as LateLabels
 from propriety.products.late_labels.late_labels import ReportedByAge as ReportedByAge
 from propriety.products.late_labels.prevalence import PrevalenceEstimate as PrevalenceEstimate
-from propriety.products.monitoring.calibration_stream import MonitoredCalibration as MonitoredCalibration
-from propriety.products.monitoring.comparison_stream import MonitoredComparison as MonitoredComparison
-from propriety.products.monitoring.e_process import EProcess as EProcess
-from propriety.products.monitoring.history import MonitoredDays as MonitoredDays
-from propriety.products.monitoring.ledger_monitor import LedgerMonitor as LedgerMonitor
+from propriety.products.monitoring.monitor import Monitored as Monitored
 from propriety.products.planning.plan import Plan as Plan
 from propriety.products.segments.find import Segments as Segments
 from propriety.products.sites.pooling import MetaAnalysis as MetaAnalysis

@@ -51,6 +51,7 @@ NOTES: dict[str, Severity] = {
     "few-draws": "caution",  # The draws cannot show a p-value as small as the level needs.
     "few-decide": "caution",  # Few cases determine the slope, so that the test may reject too often.
     "correlated-periods": "caution",  # Correlated periods are worth few independent ones.
+    "correlated-neighbours": "caution",  # Neighbouring periods are alike, of which a monitor takes no account.
     "few-periods": "caution",  # So few periods that their correlation cannot be seen.
     "fixed-numbers": "caution",  # Weights as of a study that fixed the numbers of events and of non-events.
     "censoring": "caution",

@@ -99,6 +99,10 @@ NOTES_IN_WORDS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "few-draws": lambda parts: f"{parts['draws']} are too few for this level",
     "few-decide": lambda _: "few cases determine the slope: the test may reject too often",
     "correlated-periods": _periods,
+    "correlated-neighbours": lambda parts: (
+        f"neighbouring {parts['what']}s are alike: stretches of too many and of too few events take turns, and an "
+        "alarm may be about one that passes; longer periods ask about the average"
+    ),
     "few-periods": lambda parts: (
         f"{parts['units']} periods cannot show whether neighbours are correlated: if they are, the test may reject "
         "too often"
