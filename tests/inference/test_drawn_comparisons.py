@@ -63,7 +63,8 @@ def test_verdicts_are_those_of_the_function_and_agree_with_the_limits(seed):
             assert (again.verdict, codes(again)) == (row.verdict, codes(row))
         for row in found.differences:
             outside = row.has_limits and not row.low <= 0.0 <= row.high
-            if row.note("no-better-side") is None:
-                assert (lead(row) != 0) == outside or row.note("adjusted")
+            shown = row.tested_p <= 1.0 - row.level
+            assert shown == outside or row.note("adjusted")
+            assert (lead(row) != 0) == shown or row.note("no-better-side")
             assert row.verdict != "not tested" or row.notes
             assert row.note("no-better-side") or math.isnan(row.p) == (row.verdict == "not tested")

@@ -243,7 +243,8 @@ def _values(ledger: Ledger, paired: Paired, facts: Mapping[str, Any]) -> Iterato
     }
     for place, model in enumerate(ledger.models):
         own: dict[str, Any] = {name: float(column[place]) for name, column in columns.items()}
-        row = Finding(model=model, **facts, **own)
+        notes = () if facts["measure"].instead is None else (Note("value-only"),)
+        row = Finding(model=model, notes=notes, **facts, **own)
         if ledger.labels is None and margin_of(row) is not None:
             row = replace(row, enough=counts_of(ledger, model, ledger.events[0]).enough(row.measure.key))
         yield with_verdict(row)

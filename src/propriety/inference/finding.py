@@ -60,6 +60,7 @@ NOTES: dict[str, Severity] = {
     "one-unit": "fact",  # A single case, cluster or period.
     "one-outcome": "fact",  # Fewer than two cases with the event, or without it.
     "no-spread": "fact",  # Two models differ by as much in every case.
+    "value-only": "fact",  # A comparison computes no limits of a single model.
     "inflated": "fact",  # Noise inflates the measure, for each model differently.
     "light": "fact",  # The weight of the cases is that of hardly more than one.
     "lost-draws": "fact",  # Draws in which the measure has no value.

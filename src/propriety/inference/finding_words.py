@@ -117,6 +117,7 @@ NOTES_IN_WORDS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "one-unit": lambda parts: f"one {parts['unit']} is too few to test the difference",
     "one-outcome": _one_outcome,
     "no-spread": lambda parts: f"the difference is the same in every {parts['unit']}, so there is nothing to test",
+    "value-only": lambda _: "a comparison computes no limits of this number; see propriety.estimate",
     "inflated": lambda parts: (
         f"noise inflates the {parts['label']}, for each model differently, so the difference is not tested: compare "
         f"the {parts['instead']}"

@@ -180,9 +180,9 @@ def margin_of_difference(row: Finding) -> float:
 
 def _without_better_side(row: Finding) -> Checked:
     """Check a difference of which no side is better: groups differ or not; of two models nothing is said."""
-    if row.against not in MODELS_ALONE:
-        return Checked("not tested", (Note("no-better-side"),))
     shown, notes = is_shown(row, 0.0)
+    if row.against not in MODELS_ALONE:
+        return Checked("not tested", (*notes, Note("no-better-side")))
     return Checked("bad" if shown else "no error found" if row.enough else "too few", notes)
 
 
