@@ -89,7 +89,7 @@ def main() -> None:
         by_hand()  # The file is then in memory, for both.
         (counted, _), _ = timed(by_hand)
         (taken, _), fix = timed(
-            lambda: pr.recalibrate(cases, "p", outcome="y", id="id", folds=FOLDS, candidates=list(METHODS), seed=1)
+            lambda: pr.recalibrate(cases, "p", outcome="y", id="id", folds=FOLDS, candidates=list(METHODS))
         )
     print(fix)
     row = {

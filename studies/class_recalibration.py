@@ -31,9 +31,9 @@ from study_tables import write_rows
 
 import propriety as pr
 from propriety.recalibration import CLASS_METHODS, ClassRows
-from propriety.recalibration.cross_fitting import ClassCrossFit, maps_by_fold
+from propriety.recalibration.cross_fitting import ClassCrossFit
 from propriety.recalibration.folds import folds_of
-from propriety.recalibration.recalibrate import gains_of
+from propriety.recalibration.gains import tried
 
 DESIGNS = (
     "calibrated",
@@ -92,7 +92,7 @@ def samples(design: str, size: int, n: int, replicates: int) -> Iterator[dict[st
     generator = np.random.default_rng([DESIGNS.index(design), size, n])
     points, rates, _ = drawn(design, size, POINTS, generator)
     before = float((rates * np.log(np.maximum(points, FLOOR))).sum(axis=1).mean())
-    for replicate in range(replicates):
+    for _ in range(replicates):
         p, _, y = drawn(design, size, n, generator)
         whole = ClassRows.from_predictions(y, p)
 
@@ -101,13 +101,10 @@ def samples(design: str, size: int, n: int, replicates: int) -> Iterator[dict[st
 
         found: dict[str, tuple[float, ...]] = {name: (gain(CLASS_METHODS[name](whole)),) for name in METHODS}
         if size == WITH_INTERVALS:
-            parts = folds_of(y, p, folds=FOLDS, id=None, model=None, seed=replicate)
-            maps, _ = maps_by_fold(parts, {name: CLASS_METHODS[name] for name in ("none", "floored", "auto")})
-            fitted = ClassCrossFit(parts, maps)  # type: ignore[arg-type]  # of classes
-            gains = gains_of(fitted, fitted.ledger(pr.Log()), pr.Log(), 0.95)
-            verdict = gains.verdict("auto", adjusted=False)
-            share = np.bincount(parts.codes) / n  # type: ignore[arg-type]  # of classes
-            of_folds = float(share @ [gain(own) for own in maps["auto"]])
+            parts = folds_of(y, p, folds=FOLDS, id=None, model=None)
+            trial = tried(parts, ClassCrossFit, CLASS_METHODS, ("none", "floored", "auto"), pr.Log(), 0.95)
+            verdict = trial.gains().verdict("auto")
+            of_folds = float(np.mean([gain(own) for one in trial.splits for own in one.fitted.maps["auto"]]))
             found["auto"] += (of_folds, verdict.low, verdict.high)
         yield found
 

@@ -9,7 +9,7 @@ Writes `results/recalibration_gain.csv`: the rule, the design, the method, the n
 estimated gains, that of the true gains of the map fitted to all cases, the gain of the true rates, the share of
 samples in which that map is worse than none, the share with an interval (there is none if no fold is changed), and
 the coverage of those intervals for the gain of the folds' maps and of the map fitted to all cases. Takes about
-ten minutes on one core.
+forty minutes on one core.
 
 Run: python studies/recalibration_gain.py [--replicates 200]
 """
@@ -25,10 +25,10 @@ from scipy.special import expit, ndtri
 from study_tables import write_rows
 
 import propriety as pr
-from propriety.recalibration.cross_fitting import CrossFit, maps_by_fold
+from propriety.recalibration.cross_fitting import CrossFit
 from propriety.recalibration.folds import folds_of
+from propriety.recalibration.gains import tried
 from propriety.recalibration.methods import METHODS
-from propriety.recalibration.recalibrate import gains_of
 
 SIZES, FOLDS, LEVEL = (200, 600, 2000), 10, 0.95
 DESIGNS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
@@ -54,22 +54,20 @@ def samples(design: str, n: int, replicates: int) -> Iterator[dict[tuple[str, st
     """Yield, for each rule and method: the gain, its limits, and the true gains of the folds' maps and of all cases."""
     generator = np.random.default_rng([list(DESIGNS).index(design), n])
     points, rate = expit(POINTS), expit(DESIGNS[design](POINTS))
-    for replicate in range(replicates):
+    for _ in range(replicates):
         x = generator.normal(-0.5, 1.6, n)
         y = generator.random(n) < expit(DESIGNS[design](x))
-        parts = folds_of(y, expit(x), folds=FOLDS, id=None, model=None, seed=replicate)
-        maps, _ = maps_by_fold(parts, {method: METHODS[method] for method in ("none", *TRIED)})
-        fitted = CrossFit(parts, maps)
-        share = np.array([table.n for table in parts.tables]) / n
+        parts = folds_of(y, expit(x), folds=FOLDS, id=None, model=None)
         found = {}
         for name, rule in RULES.items():
-            gains = gains_of(fitted, fitted.ledger(rule), rule, LEVEL)
-            before = expected_score(rule, points, rate)
-            for method in fitted.maps:
-                verdict = gains.verdict(method, adjusted=False)
-                each = [before - expected_score(rule, own.recalibrated(points), rate) for own in fitted.maps[method]]
+            trial = tried(parts, CrossFit, METHODS, ("none", *TRIED), rule, LEVEL)
+            gains, before = trial.gains(), expected_score(rule, points, rate)
+            for method in trial.names:
+                verdict = gains.verdict(method)
+                maps = [own for one in trial.splits for own in one.fitted.maps[method]]
+                each = [before - expected_score(rule, own.recalibrated(points), rate) for own in maps]
                 after = expected_score(rule, METHODS[method](parts.whole).recalibrated(points), rate)
-                found[name, method] = (verdict.gain, verdict.low, verdict.high, float(share @ each), before - after)
+                found[name, method] = (verdict.gain, verdict.low, verdict.high, float(np.mean(each)), before - after)
         yield found
 
 

@@ -106,11 +106,11 @@ def compared(design: str, number: int) -> dict[str, dict[str, float]]:
         return {"gain": gain, "worst O/E": worst(tested, own, q), "seconds": time.perf_counter() - begin}
 
     def one_map() -> Callable[..., np.ndarray]:
-        fix = pr.recalibrate(y[train], p[train], folds=5, seed=number)
+        fix = pr.recalibrate(y[train], p[train], folds=5)
         return lambda p, _: fix(p)
 
     def by_segment() -> Callable[..., np.ndarray]:
-        kept.append(pr.recalibrate_segments(pr.cases(y[train], p[train], by=by), folds=5, seed=number))
+        kept.append(pr.recalibrate_segments(pr.cases(y[train], p[train], by=by), folds=5))
         return kept[0].maps["auto by segment"]
 
     kept: list[pr.results.Recalibration] = []

@@ -72,7 +72,7 @@ def _ours_of_classes(method: str) -> Method:
 
 
 def _chosen(p: Floats, y: Floats) -> Fitted:
-    return pr.recalibrate(y, p, method="choose", candidates=["floored", "logistic", "spline"], folds=5, seed=1)
+    return pr.recalibrate(y, p, method="choose", candidates=["floored", "logistic", "spline"], folds=5)
 
 
 def _scikit_learn(method: str) -> Method:

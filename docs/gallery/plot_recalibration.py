@@ -13,4 +13,4 @@ rng = np.random.default_rng(8)
 log_odds = rng.normal(-1.0, 1.1, 4_000)
 y = rng.random(4_000) < 1 / (1 + np.exp(-log_odds))
 
-ax = pr.recalibrate(y, 1 / (1 + np.exp(-0.5 - 1.5 * log_odds)), seed=1).plot()
+ax = pr.recalibrate(y, 1 / (1 + np.exp(-0.5 - 1.5 * log_odds))).plot()

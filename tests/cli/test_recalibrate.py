@@ -20,9 +20,9 @@ TEMPERED = TemperatureMap(slope=0.5, floor=1e-6)
 
 @pytest.mark.parametrize("file", ["p.csv", "p.parquet"])
 def test_the_map_and_its_gain_are_those_of_the_package(folder, run, columns, file):
-    result = run("recalibrate", file, *CASES, "--seed", 3, "-o", "map.json")
+    result = run("recalibrate", file, *CASES, "-o", "map.json")
     assert result.exit_code == 0, result.output
-    found = pr.recalibrate(columns["y"], columns["bold"], seed=3)
+    found = pr.recalibrate(columns["y"], columns["bold"])
     assert RecalibrationMap.from_json((folder / "map.json").read_text()) == found.map
     assert result.stdout.startswith(str(found))
     assert "candidate" in result.stdout
@@ -30,16 +30,15 @@ def test_the_map_and_its_gain_are_those_of_the_package(folder, run, columns, fil
 
 def test_the_document_holds_the_result(folder, run, columns):
     options = ("--cluster", "patient", "--weight", "w", "--thresholds", 0.1, 0.4, "--method", "logistic", "--folds", 5)
-    told = json.loads(run("recalibrate", "p.csv", *CASES, *options, "--seed", 1, "--json", "-").stdout)
+    told = json.loads(run("recalibrate", "p.csv", *CASES, *options, "--json", "-").stdout)
     found = pr.recalibrate(
         columns["y"],
         columns["bold"],
         cluster=columns["patient"],
         sample_weight=columns["w"],
-        rule=pr.BoundedLog(0.1, 0.4),
+        rule=pr.BoundedBrier(0.1, 0.4),
         method="logistic",
         folds=5,
-        seed=1,
     )
     assert (told["schema"], told["version"]) == ("propriety.recalibration", 1)
     assert told["map"] == found.map.to_dict()
@@ -48,23 +47,23 @@ def test_the_document_holds_the_result(folder, run, columns):
 
 
 def test_one_threshold_is_measured_there(folder, run, columns):
-    told = json.loads(run("recalibrate", "p.csv", *CASES, "--thresholds", 0.3, "--seed", 1, "--json", "-").stdout)
-    found = pr.recalibrate(columns["y"], columns["bold"], rule=pr.Elementary(0.3), seed=1)
+    told = json.loads(run("recalibrate", "p.csv", *CASES, "--thresholds", 0.3, "--json", "-").stdout)
+    found = pr.recalibrate(columns["y"], columns["bold"], rule=pr.Elementary(0.3))
     np.testing.assert_allclose(told["score"], found.score)
 
 
 def test_folds_by_an_identifier_are_those_of_the_package(run, columns, folder):
-    told = json.loads(run("recalibrate", "p.csv", *CASES, "--id", "patient", "--seed", 1, "--json", "-").stdout)
-    found = pr.recalibrate(columns["y"], columns["bold"], id=columns["patient"], seed=1)
+    told = json.loads(run("recalibrate", "p.csv", *CASES, "--id", "patient", "--json", "-").stdout)
+    found = pr.recalibrate(columns["y"], columns["bold"], id=columns["patient"])
     np.testing.assert_allclose(told["score"], found.score)
 
 
 def test_ledgers_are_added_and_assigned_to_folds(folder, run, columns):
     for name, rows in (("one", slice(None, 100)), ("two", slice(100, None))):
         pr.condense(columns["y"][rows], columns["bold"][rows]).to_parquet(folder / name)
-    told = json.loads(run("recalibrate", "one", "two", "--seed", 1, "--json", "-").stdout)
+    told = json.loads(run("recalibrate", "one", "two", "--json", "-").stdout)
     ledgers = [pr.Ledger.from_parquet(folder / name) for name in ("one", "two")]
-    np.testing.assert_allclose(told["score"], pr.recalibrate(sum(ledgers), seed=1).score)
+    np.testing.assert_allclose(told["score"], pr.recalibrate(sum(ledgers)).score)
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
@@ -142,7 +141,7 @@ def test_maps_of_classes_are_fitted_and_applied(folder, run):
     y = (generator.random(200)[:, None] > rows.cumsum(axis=1)[:, :-1]).sum(axis=1)
     frame = pl.DataFrame({"y": y, **{name: rows[:, place] for place, name in enumerate("abc")}})
     frame.write_parquet(folder / "rows.parquet")
-    given = ("--outcome", "y", "--forecast", "m=a,b,c", "--method", "temperature", "--folds", 3, "--seed", 1)
+    given = ("--outcome", "y", "--forecast", "m=a,b,c", "--method", "temperature", "--folds", 3)
     told = run("recalibrate", "rows.parquet", *given, "-o", "map.json")
     assert told.exit_code == 2
     assert "the forecast of 'm' must have columns that are named like the labels [0, 1, 2]" in told.stderr
@@ -275,7 +274,7 @@ def test_columns_named_like_the_classes_of_a_map_may_be_in_any_order(run, folder
     rows = rng.dirichlet([1, 1, 1], 60)
     lines = [f"{rng.choice(list('abc'))},{a},{b},{c}" for a, b, c in rows.tolist()]
     (folder / "t.csv").write_text("y,a,b,c\n" + "\n".join(lines) + "\n")
-    arguments = ("--outcome", "y", "--forecast", "m=a,b,c", "--classes", "a,b,c", "--method", "vector", "--seed", "1")
+    arguments = ("--outcome", "y", "--forecast", "m=a,b,c", "--classes", "a,b,c", "--method", "vector")
     assert run("recalibrate", "t.csv", *arguments, "--output", "m.json").exit_code == 0
     for order in ("a,b,c", "c,a,b"):
         made = run("apply", "m.json", "t.csv", "--forecast", order, "--output", f"{order[0]}.csv")
@@ -286,7 +285,7 @@ def test_columns_named_like_the_classes_of_a_map_may_be_in_any_order(run, folder
 
 def test_rows_that_are_left_empty_are_not_counted_as_recalibrated(run, folder):
     (folder / "t.csv").write_text("y,p\n" + "1,0.6\n0,0.7\n0,0.3\n1,0.8\n" * 10)
-    made = ("--outcome", "y", "--forecast", "p", "--method", "logistic", "--seed", "1", "--output", "m.json")
+    made = ("--outcome", "y", "--forecast", "p", "--method", "logistic", "--output", "m.json")
     assert run("recalibrate", "t.csv", *made).exit_code == 0
     (folder / "n.csv").write_text("p\n0.5\n50\n0.4\n")
     told = run("apply", "m.json", "n.csv", "--forecast", "p", "--output", "o.csv").output

@@ -63,8 +63,8 @@ CALLS = {
     "estimate by bootstrap": lambda y, p, q, rows, k, g, **unit: pr.estimate(y, p, method="bootstrap", **DRAWN, **unit),
     "check_calibration": lambda y, p, q, rows, k, g, **unit: pr.check_calibration(y, p, by=g, **DRAWN, **unit),
     "check_calibration of classes": lambda y, p, q, rows, k, g, **unit: pr.check_calibration(k, rows, **DRAWN, **unit),
-    "recalibrate": lambda y, p, q, rows, k, g, **unit: pr.recalibrate(y, p, seed=1, **unit).verdict,
-    "recalibrate classes": lambda y, p, q, rows, k, g, **unit: pr.recalibrate(k, rows, seed=1, **unit).verdict,
+    "recalibrate": lambda y, p, q, rows, k, g, **unit: pr.recalibrate(y, p, **unit).verdict,
+    "recalibrate classes": lambda y, p, q, rows, k, g, **unit: pr.recalibrate(k, rows, **unit).verdict,
     "slices": lambda y, p, q, rows, k, g, **unit: pr.slices(y, p, by=g, **DRAWN, **unit),
     "slices of the area": lambda y, p, q, rows, k, g, **unit: pr.slices(y, p, AreaUnderRoc(), by=g, **DRAWN, **unit),
     **{

@@ -28,7 +28,7 @@ P = 1 / (1 + np.exp(-2 * X))
 
 @pytest.mark.slow
 def test_the_map_its_gain_and_how_it_was_found_are_logged():
-    fix = pr.recalibrate(Y, P, seed=1)
+    fix = pr.recalibrate(Y, P)
     with mlflow.start_run() as run:
         uri = log_recalibration(fix)
     data = mlflow.get_run(run.info.run_id).data
@@ -51,8 +51,8 @@ def test_the_map_its_gain_and_how_it_was_found_are_logged():
 
 def test_maps_of_classes_and_several_maps_go_into_one_run():
     rows = np.column_stack([P, 1 - P]) @ np.array([[0.8, 0.1, 0.1], [0.1, 0.3, 0.6]])
-    classes = pr.recalibrate(RNG.integers(0, 3, 800), rows, method="temperature", seed=1)
-    event = pr.recalibrate(Y, P, method="isotonic", rule=pr.Brier(), seed=1)
+    classes = pr.recalibrate(RNG.integers(0, 3, 800), rows, method="temperature")
+    event = pr.recalibrate(Y, P, method="isotonic", rule=pr.Brier())
     with mlflow.start_run() as run:
         uris = [log_recalibration(classes, metric_prefix="grade_"), log_recalibration(event)]
     assert [load_map(uri) for uri in uris] == [classes.map, event.map]
@@ -61,7 +61,7 @@ def test_maps_of_classes_and_several_maps_go_into_one_run():
 
 
 def test_an_infinite_score_is_logged_as_mlflow_stores_it():
-    certain = pr.recalibrate(Y, np.where(P < 0.3, 0.0, P), method="none", seed=1)
+    certain = pr.recalibrate(Y, np.where(P < 0.3, 0.0, P), method="none")
     assert math.isinf(certain.verdict.after)
     with mlflow.start_run() as run:
         uri = log_recalibration(certain)
@@ -71,7 +71,7 @@ def test_an_infinite_score_is_logged_as_mlflow_stores_it():
 
 def test_what_is_no_recalibration_is_refused():
     with mlflow.start_run(), pytest.raises(InputTypeError, match="recalibration must be a result"):
-        log_recalibration(pr.recalibrate(Y, P, seed=1).map)
+        log_recalibration(pr.recalibrate(Y, P).map)
     with mlflow.start_run():
         mlflow.log_text("{}", "other.json")
         uri = mlflow.get_artifact_uri("other.json")

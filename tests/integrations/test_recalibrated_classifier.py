@@ -249,7 +249,7 @@ def test_metadata_are_routed():
     folds = np.empty(600, dtype=int)
     for fold, (_, test) in enumerate(GroupKFold(5).split(X, EVENT, GROUPS)):
         folds[test] = fold
-    wanted = pr.recalibrate(EVENT, held_out[:, 1], folds=folds, cluster=GROUPS, seed=0)
+    wanted = pr.recalibrate(EVENT, held_out[:, 1], folds=folds, cluster=GROUPS)
     assert (grouped.recalibration_.map, grouped.recalibration_.verdict) == (wanted.map, wanted.verdict)
 
 
@@ -301,7 +301,7 @@ def test_missing_labels_are_named(labels):
 
 
 def test_a_map_is_a_transformer_of_columns():
-    found = pr.recalibrate(EVENT, 1 / (1 + np.exp(-2 * HIDDEN)), seed=1)
+    found = pr.recalibrate(EVENT, 1 / (1 + np.exp(-2 * HIDDEN)))
     own = found.to_sklearn()
     p = RNG.random((20, 1))
     np.testing.assert_array_equal(own.transform(p), found(p[:, 0])[:, None])
@@ -323,7 +323,7 @@ def test_columns_of_a_frame_are_told_by_the_labels_of_the_map():
     rng = np.random.default_rng(1)
     y = rng.choice(list("abc"), 300)
     rows = pd.DataFrame(rng.dirichlet([1, 1, 1], 300), columns=list("abc"))
-    fitted = pr.recalibrate(y, rows, labels=list("abc"), method="vector", seed=1).map
+    fitted = pr.recalibrate(y, rows, labels=list("abc"), method="vector").map
     expected = pd.DataFrame(fitted(rows), columns=list("abc"))
     for order in (list("abc"), list("cab")):
         transformer = fitted.to_sklearn().set_output(transform="pandas").fit(rows[order])

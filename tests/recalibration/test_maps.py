@@ -3,6 +3,7 @@ import math
 from decimal import Decimal
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -376,16 +377,21 @@ def test_calls_take_what_holds_numbers_and_refuse_what_is_no_forecast():
     assert own(Decimal("0.2")) == own(0.2)
 
 
-def test_a_map_does_not_guess_which_of_two_columns_is_its_event():
+def test_a_map_knows_which_of_two_columns_is_its_event_or_does_not_guess():
     rng = np.random.default_rng(3)
     p = rng.random(300)
     outcomes, both = np.where(rng.random(300) < p**1.3, "yes", "no"), np.c_[1.0 - p, p]
     for event, method in (("no", "logistic"), ("yes", "logistic"), ("no", "venn-abers")):
-        found = pr.recalibrate(outcomes, both, pos_label=event, seed=1, method=method)
-        own = pr.recalibrate(outcomes, both[:, int(event == "yes")], pos_label=event, seed=1, method=method)
+        found = pr.recalibrate(outcomes, both, pos_label=event, method=method)
+        own = pr.recalibrate(outcomes, both[:, int(event == "yes")], pos_label=event, method=method)
         np.testing.assert_array_equal(found([0.7]), own([0.7]))
+        np.testing.assert_array_equal(found(both), own(both[:, int(event == "yes")]))
+        named = pl.DataFrame({"p_yes": both[:, 1], "p_no": both[:, 0]})
+        for shape in (named, named.to_struct("p"), named.to_pandas()):
+            again = pr.recalibrate(outcomes, shape, pos_label=event, method=method)
+            np.testing.assert_array_equal(again(shape), found(both))
         with pytest.raises(InputValueError, match=r"shape \(1, 2\)\. Hint: pass the column of the event"):
-            found([[0.7, 0.3]])
+            own([[0.7, 0.3]])
     with pytest.raises(InputValueError, match="pass the column of the event"):
         found.map.interval([[0.7, 0.3]])
 

@@ -80,9 +80,9 @@ def test_gains_are_those_of_fitting_by_hand_and_comparing(rule, weighted):
 def test_whole_clusters_go_to_one_fold_and_the_interval_is_that_of_clusters():
     y, p, generator = sample(4)
     cluster = generator.integers(0, 40, len(y))
-    parts = folds_of(y, p, folds=4, id=None, model=None, seed=1, cluster=cluster)
+    parts = folds_of(y, p, folds=4, id=None, model=None, cluster=cluster)
     assert all(len(set(parts.codes[cluster == one])) == 1 for one in range(40))
-    found = pr.recalibrate(y, p, method="temperature", folds=4, seed=1, cluster=cluster)
+    found = pr.recalibrate(y, p, method="temperature", folds=parts.codes, cluster=cluster)
     ones = np.ones(len(y))
     crossed, losses = crossed_by_hand(y, p, parts.codes, ones, ["temperature"], pr.Log())
     compared = pr.compare(y, {"none": p, **crossed}, pr.Log(), reference="none", cluster=cluster)
@@ -90,9 +90,9 @@ def test_whole_clusters_go_to_one_fold_and_the_interval_is_that_of_clusters():
         compared.differences.error[0], math.sqrt(jackknife_variance(losses["temperature"], ones, cluster))
     )
     assert found.standard_error[1] == pytest.approx(error, rel=1e-9)
-    assert found.folds == "4 random folds of whole clusters"
+    assert parts.words == "4 random folds of whole clusters"
     times = np.arange(len(y)) // 3
-    assert (np.diff(folds_of(y, p, folds=5, id=None, model=None, seed=1, period=times).codes) >= 0).all()
+    assert (np.diff(folds_of(y, p, folds=5, id=None, model=None, period=times).codes) >= 0).all()
 
 
 def test_arrays_frames_lazy_frames_and_ledgers_agree():
@@ -102,20 +102,20 @@ def test_arrays_frames_lazy_frames_and_ledgers_agree():
     columns = {"forecasts": {"a": ["p0", "p1", "p2"]}, "outcome": "y", "method": "vector"}
     ledger = pr.condense(y, {"a": p, "b": p[:, ::-1]}, by={"fold": fold})
     wanted = pr.recalibrate(y, p, folds=fold, method="vector")
-    hashed = pr.recalibrate(y, p, id=ids, seed=7, method="vector")
+    hashed = pr.recalibrate(y, p, id=ids, method="vector")
     for one, found in (
         (wanted, pr.recalibrate(frame, folds="fold", **columns)),
         (wanted, pr.recalibrate(frame.lazy(), folds="fold", **columns)),
         (wanted, pr.recalibrate(ledger, folds="fold", model="a", method="vector")),
-        (hashed, pr.recalibrate(y, {"b": p[:, ::-1], "a": p}, id=ids, seed=7, model="a", method="vector")),
-        (hashed, pr.recalibrate(frame, id="id", seed=7, **columns)),
-        (hashed, pr.recalibrate(frame.lazy(), id="id", seed=7, **columns)),
+        (hashed, pr.recalibrate(y, {"b": p[:, ::-1], "a": p}, id=ids, model="a", method="vector")),
+        (hashed, pr.recalibrate(frame, id="id", **columns)),
+        (hashed, pr.recalibrate(frame.lazy(), id="id", **columns)),
     ):
         for name in ("score", "gain", "low", "high"):
             np.testing.assert_allclose(getattr(found, name), getattr(one, name), rtol=1e-9, atol=1e-12)
         np.testing.assert_allclose(found(p), one(p), atol=1e-9)
-    assert pr.recalibrate(frame.lazy(), seed=1, **columns).folds == "10 random folds"
-    assert pr.recalibrate(y, p, folds=2, seed=1, method="temperature").folds == "2 random folds"
+    assert pr.recalibrate(frame.lazy(), **columns).folds.startswith("10 random folds, drawn ")
+    assert pr.recalibrate(y, p, folds=2, method="temperature").folds.startswith("2 random folds")
 
 
 def test_a_ledger_without_its_cases_is_refused(tmp_path):
@@ -129,7 +129,7 @@ def test_forecasts_of_zero_are_measured_against_the_floored_ones():
     y, p, _ = sample(5)
     p = np.where(p < 0.1, 0.0, p)
     p /= p.sum(axis=1, keepdims=True)
-    found = pr.recalibrate(y, p, seed=1)
+    found = pr.recalibrate(y, p)
     assert found.candidate.tolist() == ["none", "floored", "auto"]
     assert found.verdict.reference == "floored"
     assert math.isinf(found.score[0])
@@ -139,31 +139,31 @@ def test_forecasts_of_zero_are_measured_against_the_floored_ones():
 
 def test_words_say_what_the_map_does_and_what_it_gains():
     y, p, _ = sample(6, n=1500)
-    found = pr.recalibrate(y, p, seed=1, folds=5)
+    found = pr.recalibrate(y, p, folds=5)
     assert isinstance(found.map, VectorMap)
     assert "Recalibration lowers the log score from" in str(found)
     assert "The map (auto): q = softmax(a log p + b)" in str(found)
     assert "shrinkage keeps" in str(found)
     assert "of the common slope" in str(found)
     y, p, _ = sample(7, slope=1.0)
-    calm = pr.recalibrate(y, p, seed=1, folds=5)
+    calm = pr.recalibrate(y, p, folds=5)
     assert calm.verdict.outcome in ("unchanged", "not shown")
-    assert "The map (none) leaves the forecasts as they are." in str(pr.recalibrate(y, p, method="none", seed=1))
-    scaled = pr.recalibrate(y, p, method="temperature", seed=1, folds=5)
+    assert "The map (none) leaves the forecasts as they are." in str(pr.recalibrate(y, p, method="none"))
+    scaled = pr.recalibrate(y, p, method="temperature", folds=5)
     assert isinstance(scaled.map, TemperatureMap)
     assert "a temperature of" in str(scaled)
 
 
 def test_choose_takes_the_simplest_near_the_best():
     y, p, _ = sample(8, n=1500)
-    found = pr.recalibrate(y, p, method="choose", candidates=["temperature", "vector", "matrix"], seed=1, folds=5)
+    found = pr.recalibrate(y, p, method="choose", candidates=["temperature", "vector", "matrix"], folds=5)
     assert found.method == "temperature"
     assert "chosen with the same folds" in found.note
 
 
 def test_a_class_that_never_happened_has_no_one_vs_rest_line_and_the_reason_is_told():
     y, p, _ = sample(9, n=200)
-    found = pr.recalibrate(np.minimum(y, 1), p, candidates=["one-vs-rest logistic", "vector"], seed=1, folds=4)
+    found = pr.recalibrate(np.minimum(y, 1), p, candidates=["one-vs-rest logistic", "vector"], folds=4)
     assert found.candidate.tolist() == ["none", "auto", "vector"]
     assert "one-vs-rest logistic could not be fitted" in found.note
 
@@ -171,7 +171,7 @@ def test_a_class_that_never_happened_has_no_one_vs_rest_line_and_the_reason_is_t
 @pytest.mark.parametrize("method", ["auto", "choose"])
 def test_one_class_is_recalibrated_but_not_tested(method):
     rows = np.random.default_rng(1).dirichlet(np.ones(3), 200)
-    found = pr.recalibrate(np.zeros(200, dtype=int), rows, method=method, seed=1)
+    found = pr.recalibrate(np.zeros(200, dtype=int), rows, method=method)
     assert found.verdict.outcome == "not tested"
     assert np.isnan([found.verdict.low, found.verdict.high]).all()
     assert "not tested" in str(found)
@@ -192,7 +192,7 @@ def test_improper_rules_rules_of_one_event_and_unknown_methods_are_refused():
 
 def test_the_picture_is_of_all_classes_together():
     y, p, _ = sample(11, n=200)
-    found = pr.recalibrate(y, p, method="temperature", folds=3, seed=1)
+    found = pr.recalibrate(y, p, method="temperature", folds=3)
     assert found.before.table.weight == 600.0
     assert found.before.table.mean_forecast == pytest.approx(1.0 / 3.0)
     for table in (found.before.table, found.after.table):
@@ -206,7 +206,7 @@ def test_the_picture_is_of_all_classes_together():
 def test_maps_as_expressions_and_sql_give_what_they_give_in_python(method):
     duckdb = pytest.importorskip("duckdb")
     y, p, _ = sample(12, n=90)
-    found = pr.recalibrate(y, p, method=method, folds=2, seed=1)
+    found = pr.recalibrate(y, p, method=method, folds=2)
     given = np.vstack([p, [[1.0, 0.0, 0.0], [0.0, 0.5, 0.5]]])
     frame = pl.DataFrame(given, schema=["p 0", 'p"1', "p2"])
     wanted = found(given)

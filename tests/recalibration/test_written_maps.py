@@ -119,7 +119,7 @@ def test_nan_in_a_file_is_no_forecast_and_no_label(tmp_path):
 
 
 def test_the_result_writes_its_map():
-    found = pr.recalibrate(pr.Ledger.of_tables({"p": TABLE}), seed=1)
+    found = pr.recalibrate(pr.Ledger.of_tables({"p": TABLE}))
     assert found.to_sql("p") == MAPS["auto"].to_sql("p")
     frame = nw.from_native(pl.DataFrame({"p": [0.2, 0.7]}))
     column = frame.select(found.expression("p").alias("q"))["q"].to_numpy()

@@ -31,7 +31,7 @@ def test_the_gain_of_each_model_is_in_the_first_table(evaluation):
     assert table.columns["gain"] == [None, Estimate(found.gain, found.low, found.high)]
     assert table.columns["recalibration"] == ["leaves the forecasts as they are", "lowers the score"]
     assert table.columns["share of the score"][1] == f"{100 * found.gain / found.before:.2g}%"
-    assert "5 random folds" in table.note
+    assert "10 random folds" in table.note
 
 
 def test_the_maps_are_shown_by_examples_and_formulas(evaluation):

@@ -129,11 +129,9 @@ COMMANDS = {
     "evaluation grades": ("evaluate", "cases.csv", *GRADES, "--ordered", *FEW),
     "comparison clusters": ("compare", "cases.csv", *EVENT, "--forecast", "b", "--cluster", "patient", "--seed", "1"),
     "segments": ("segments", "cases.csv", "--outcome", "y", "--forecast", "b", "--by", "site", "--seed", "1"),
-    "recalibration": ("recalibrate", "cases.csv", *EVENT, "--method", "choose", "--folds", "3", "--seed", "1"),
-    "recalibration classes": ("recalibrate", "cases.csv", *GRADES, "--folds", "3", "--seed", "1"),
-    "recalibration segments": (
-        *("recalibrate-segments", "cases.csv", *EVENT, "--by", "site", "--folds", "3", "--seed", "1"),
-    ),
+    "recalibration": ("recalibrate", "cases.csv", *EVENT, "--method", "choose", "--folds", "3"),
+    "recalibration classes": ("recalibrate", "cases.csv", *GRADES, "--folds", "3"),
+    "recalibration segments": (*("recalibrate-segments", "cases.csv", *EVENT, "--by", "site", "--folds", "3"),),
     "plan comparison": ("plan", "cases.csv", "--forecast", "a", "--forecast", "b", *FEW),
     "plan difference": ("plan", "--difference", "0.002", "--spread", "0.05"),
     "monitor": ("monitor", "ledger", "--reference-days", "1"),
@@ -188,7 +186,7 @@ def maps():
     rows[:, 2] = 1.0 - rows[:, 0] - rows[:, 1]
     rows = np.clip(rows, 0.0, 1.0)
     grade = (generator.random(60)[:, None] > rows.cumsum(axis=1)[:, :-1]).sum(axis=1)
-    fitted = {name: pr.recalibrate(y, p, method=name, folds=2, seed=1).map for name in METHODS}
+    fitted = {name: pr.recalibrate(y, p, method=name, folds=2).map for name in METHODS}
     effects = (("site", "north"), 0.5), (("site", "south"), -0.25), (("age", (None, 18.0)), 0.125)
     effects = tuple(SegmentEffect((place,), shift) for place, shift in effects)
     crossed = SegmentEffect((("site", "south"), ("age", (18.0, 30.5))), 1.0)
@@ -198,9 +196,7 @@ def maps():
         "segments of a spline": SegmentMap(whole=fitted["spline"], effects=effects[:1], floor=0.001),
         "identity": IdentityMap(),
     }
-    classes = {
-        f"classes, {name}": pr.recalibrate(grade, rows, method=name, folds=2, seed=1).map for name in CLASS_METHODS
-    }
+    classes = {f"classes, {name}": pr.recalibrate(grade, rows, method=name, folds=2).map for name in CLASS_METHODS}
     return fitted | more | classes
 
 

@@ -180,7 +180,7 @@ OF_MODELS: dict[str, Callable[[Data], Any]] = {
         pr.condense(d.y, d.models, by={"site": d.group}, **d.binary), measures=[pr.Brier(), pr.measures.AreaUnderRoc()]
     ),
     "ranking_map": lambda d: pr.ranking_map(d.y, d.models, grid=np.linspace(0.05, 0.95, 10), **d.binary),
-    "recalibrate": lambda d: pr.recalibrate(d.y, d.p, seed=7, **d.binary),
+    "recalibrate": lambda d: pr.recalibrate(d.y, d.p, **d.binary),
     "check_calibration": lambda d: pr.check_calibration(
         d.y, d.models, by=d.group, n_resamples=DRAWS, seed=7, **d.binary
     ),
@@ -225,12 +225,13 @@ OF_CASES_IN_ORDER: dict[str, Callable[[Data], Any]] = {
         seed=7,
     ),
     "recalibrate_segments": lambda d: pr.recalibrate_segments(
-        pr.cases(d.y, d.p, by={"group": d.group}, **_no_weight(d.binary)), method="logistic", folds=3, seed=7
+        pr.cases(d.y, d.p, by={"group": d.group}, **_no_weight(d.binary)), method="logistic", folds=3
     ),
     "horizon_curve": lambda d: pr.horizon_curve(_censored(d), np.column_stack([d.p, d.p])),
     "late_labels": _late,
     "monitor": _monitored,
-    "monitor of single cases": lambda d: pr.monitor(d.y, {"p": d.p, "q": d.q}, **_no_weight(d.binary)),
+    "monitor_calibration": lambda d: pr.monitor_calibration(d.y, d.p, **_no_weight(d.binary)),
+    "monitor_comparison": lambda d: pr.monitor_comparison(d.y, d.p, d.q, **_no_weight(d.binary)),
     "worst_cases": lambda d: pr.worst_cases(d.grade, d.rows, most=5, **_no_weight(d.classes)),
 }
 OF_NO_CASES: dict[str, Callable[[Data], Any]] = {

@@ -173,14 +173,12 @@ OPTIONS: dict[str, Callable[[Given], Any]] = {
     "condense by times": lambda g: pr.condense(g.data.y, g.data.p, by={"day": g(np.arange(N).astype("datetime64[D]"))}),
     "condense in two columns": lambda g: pr.condense(g.data.y, g(np.stack([1 - cases(N).p, cases(N).p], axis=1))),
     "evaluate in order of time": lambda g: pr.evaluate(g.data.y, g.data.models, period=g.data.cluster, seed=7),
-    "recalibrate with folds": lambda g: pr.recalibrate(g.data.y, g.data.p, cluster=g.data.cluster, seed=7),
+    "recalibrate with folds": lambda g: pr.recalibrate(g.data.y, g.data.p, cluster=g.data.cluster),
     "recalibrate_segments": lambda g: pr.recalibrate_segments(
-        pr.cases(g.data.y, g.data.p, cluster=g.data.cluster, by={"group": g.data.group}), seed=7
+        pr.cases(g.data.y, g.data.p, cluster=g.data.cluster, by={"group": g.data.group})
     ),
-    "recalibrate with folds of its own": lambda g: pr.recalibrate(
-        g.data.y, g.data.p, folds=g(np.arange(N) % 5), seed=7
-    ),
-    "recalibrate with identifiers": lambda g: pr.recalibrate(g.data.y, g.data.p, id=g(np.arange(N)), seed=7),
+    "recalibrate with folds of its own": lambda g: pr.recalibrate(g.data.y, g.data.p, folds=g(np.arange(N) % 5)),
+    "recalibrate with identifiers": lambda g: pr.recalibrate(g.data.y, g.data.p, id=g(np.arange(N))),
     "audit": lambda g: pr.audit(pr.PenalizedLog(), classes=3, truth=g([0.25, 0.25, 0.5]), seed=7),
     "Moments.where": lambda g: pr.condense(g.data.y, g.data.p).moments(pr.Brier()).where(g(np.array([True, False]))),
     "censored with competing events": lambda g: pr.censored(
@@ -191,9 +189,9 @@ OPTIONS: dict[str, Callable[[Given], Any]] = {
         entry=g(np.zeros(N)),
         weights=lambda time: g(np.full(len(time), 0.5)),
     ),
-    "recalibrate classes": lambda g: pr.recalibrate(g.data.grade, g.data.rows, seed=7),
+    "recalibrate classes": lambda g: pr.recalibrate(g.data.grade, g.data.rows),
     "skill_score": lambda g: pr.skill_score(g.data.y, g.data.p, reference=g.data.q, rule=pr.Brier()),
-    "Recalibration.map": lambda g: pr.recalibrate(g.data.y, g.data.p, seed=7).map(g.data.q),
+    "Recalibration.map": lambda g: pr.recalibrate(g.data.y, g.data.p).map(g.data.q),
     "before_labels": lambda g: pr.before_labels(g.data.q, measures=[pr.Brier()]),
     "late_labels": lambda g: pr.late_labels(g.data.p, made=g(np.arange(N) % 20), reported=g(np.arange(N) % 20 + 4.0)),
     "plan": lambda g: pr.plan(g.data.models, n_resamples=20, seed=7),
@@ -205,14 +203,14 @@ OPTIONS: dict[str, Callable[[Given], Any]] = {
         n_resamples=20,
         seed=7,
     ),
-    "monitor": lambda g: pr.monitor(g.data.y, {"p": g.data.p, "q": g.data.q}),
+    "monitor_comparison": lambda g: pr.monitor_comparison(g.data.y, g.data.p, g.data.q),
     "worst_cases": lambda g: pr.worst_cases(g.data.y, g.data.p),
     "evaluate classes": lambda g: pr.evaluate(g.data.grade, {"rows": g.data.rows}, cluster=g.data.cluster, seed=7),
 }
 
 
 # Which may be cut out.
-OF_PRODUCTS = ("recalibrate_segments", "before_labels", "late_labels", "plan", "monitor")
+OF_PRODUCTS = ("recalibrate_segments", "before_labels", "late_labels", "plan", "monitor_comparison")
 
 
 def _call(name: str) -> Callable[[Given], Any]:

@@ -252,7 +252,7 @@ def test_columns_named_like_some_labels_of_other_places_are_refused():
     for call in (pr.brier_score, pr.check_calibration):
         with pytest.raises(InputValueError, match=r"like the labels \['low', 'mid', 'high'\]; got .*'Mid'"):
             call(y, other, labels=labels)
-    fitted = pr.recalibrate(y, named, labels=labels, method="temperature", seed=1).map
+    fitted = pr.recalibrate(y, named, labels=labels, method="temperature").map
     with pytest.raises(InputValueError, match="like the labels"):
         fitted(other)
     plain = named.set_axis(["p0", "p1", "p2"], axis=1)

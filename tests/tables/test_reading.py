@@ -49,7 +49,7 @@ OF_ONE = {
     "check_calibration": DRAWS,
 }
 OF_CASES = {
-    "worst_cases": {},
+    **{name: {} for name in ("worst_cases", "monitor_calibration") if hasattr(pr, name)},
     "case_scores": {"rule": pr.Log()},
 }
 OF_MODELS = {"compare": DRAWS, "evaluate": DRAWS, "ranking_map": {}, "decision_uncertainty": DRAWS}
@@ -99,7 +99,7 @@ def test_every_function_of_outcomes_is_tried():
         for name, one in functions.items()
         if inspect.isfunction(one) and next(iter(inspect.signature(one).parameters)) in ("y_true", "correct")
     }
-    without = {"cases", "validate", "horizon_curve", "estimate_prevalence", "monitor"}
+    without = {"cases", "validate", "horizon_curve", "estimate_prevalence", "monitor_comparison"}
     assert of_outcomes - without == tried
 
 
@@ -111,9 +111,7 @@ def test_clusters_periods_and_keys_are_those_of_the_cases():
         assert said(pr.slices(read, **DRAWS)) == said(pr.slices(Y, MODELS, by=by, **unit, **DRAWS))
         assert said(pr.evaluate(read, **DRAWS)) == said(pr.evaluate(Y, MODELS, by=by, **unit, **DRAWS))
         alone = read.of("p")
-        assert said(pr.recalibrate(alone, seed=1)) == said(pr.recalibrate(Y, P, **unit, seed=1)).replace(
-            "'forecast'", "'p'"
-        )
+        assert said(pr.recalibrate(alone)) == said(pr.recalibrate(Y, P, **unit)).replace("'forecast'", "'p'")
 
 
 def test_beside_cases_by_names_keys():
@@ -136,8 +134,8 @@ def test_folds_are_a_key_an_array_or_those_of_identifiers():
         pr.recalibrate(cases(), folds=fold, method="logistic"),
     ):
         assert found.gain.tolist() == given.gain.tolist()
-    hashed = pr.recalibrate(Y, P, id=np.arange(N), method="logistic", seed=3)
-    assert pr.recalibrate(cases(id=np.arange(N)), method="logistic", seed=3).gain.tolist() == hashed.gain.tolist()
+    hashed = pr.recalibrate(Y, P, id=np.arange(N), method="logistic")
+    assert pr.recalibrate(cases(id=np.arange(N)), method="logistic").gain.tolist() == hashed.gain.tolist()
     with pytest.raises(InputValueError, match=r"'ward' is none; there are \['fold'\]"):
         pr.recalibrate(read, folds="ward")
 
@@ -300,9 +298,13 @@ def test_a_monitor_reads_cases():
     day = np.repeat(np.arange(24), 10)
     read = pr.cases(Y, P, by={"day": day})
     assert said(pr.monitor(read)) == said(pr.monitor(pr.condense(Y, P, by={"day": day})))
-    assert said(pr.monitor(pr.cases(Y, MODELS, period=day))) == said(pr.monitor(Y, MODELS, period=day))
     with pytest.raises(InputValueError, match="cases without weights"):
-        pr.monitor(pr.cases(Y, P, by={"day": day}, sample_weight=W))
+        pr.monitor_calibration(pr.cases(Y, P, sample_weight=W))
+    pair = pr.monitor_comparison(pr.cases(Y, MODELS))
+    assert said(pair) == said(pr.monitor_comparison(Y, P, Q))
+    assert said(pr.monitor_comparison(cases(), reference=0.4)) == said(pr.monitor_comparison(Y, P, 0.4))
+    with pytest.raises(InputValueError, match="those of two models, of which the second is the reference"):
+        pr.monitor_comparison(cases())
 
 
 def test_calls_of_an_evaluation_name_the_cases():

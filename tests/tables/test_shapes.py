@@ -44,7 +44,7 @@ OPTIONS = {
     "estimate": DRAWS,
     "evaluate": DRAWS,
     "slices": {"by": SITE},
-    "recalibrate": {"method": "auto", "seed": 1},
+    "recalibrate": {"method": "auto"},
     "find_segments": {"by": {"site": SITE}, "n_resamples": 60, "seed": 1},
     "plan": {"thresholds": 0.2},
     "late_labels": {
@@ -76,6 +76,8 @@ def called(name, y, p, q):
     parameters = inspect.signature(FUNCTIONS[name]).parameters
     if "y_true" not in parameters:
         return FUNCTIONS[name](p, **OPTIONS.get(name, {}))
+    if name == "monitor_comparison":
+        return FUNCTIONS[name](y, p, q)
     if name == "estimate_prevalence":
         return FUNCTIONS[name](y, p, unlabelled=q)
     several = "forecasts" in parameters and name not in OF_ONE_MODEL

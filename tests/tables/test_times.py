@@ -49,7 +49,7 @@ FLAGGED = {
     "nullable": lambda flags: pr.compare(Y, {"a": P, "b": P}, period=pd.Series(flags, dtype="boolean")),
     "one time": lambda flags: pr.check_calibration(Y, P, period=flags | True),
     "evaluate": lambda flags: pr.evaluate(Y, P, period=flags),
-    "recalibrate": lambda flags: pr.recalibrate(Y, P, period=flags, seed=1),
+    "recalibrate": lambda flags: pr.recalibrate(Y, P, period=flags),
     "frame": lambda flags: pr.condense(pl.DataFrame({"y": Y, "p": P, "t": flags}), ["p"], outcome="y", period="t"),
     "lazy frame": lambda flags: pr.condense(pl.LazyFrame({"y": Y, "p": P, "t": flags}), ["p"], outcome="y", period="t"),
 }

@@ -23,7 +23,6 @@ from propriety.cli.options import (
     FILES,
     JSON,
     LEVEL,
-    SEED,
     THRESHOLDS,
     WEIGHT,
     Group,
@@ -38,7 +37,7 @@ from propriety.recalibration.methods import CLASS_METHODS, METHODS
 from propriety.recalibration.recalibrate import CHOOSE
 from propriety.recalibration.recalibrate import recalibrate as recalibrated
 from propriety.recalibration.result import Recalibration
-from propriety.rules.families import BoundedLog, Elementary, Log
+from propriety.rules.families import BoundedBrier, Elementary
 from propriety.rules.rule import BinaryRule
 
 FOLDS = option("--folds", type=int, default=10, show_default=True, metavar="N", help="Number of folds.")
@@ -56,7 +55,6 @@ MAP = Group(
         THRESHOLDS,
         FOLDS,
         LEVEL,
-        SEED,
     ),
 )
 OUTPUT = option(
@@ -89,8 +87,8 @@ def recalibrate(
 
     The default is an increasing curve in log-odds, shrunk towards the original forecasts if there is little evidence
     against them; for classes it is temperature, vector and matrix scaling, shrunk in the same way. Gains are measured
-    by the log score, or at the --thresholds if they are given. FILEs are those of `propriety evaluate`; the cases
-    of a ledger are assigned to folds at random.
+    by the score that ranks models in `propriety evaluate`, which depends on the --thresholds if they are given. FILEs
+    are those of `propriety evaluate`; the cases of a ledger are assigned to folds at random.
     """
     check_targets([output, json_file])
     cases = Cases.of(options, crosses=False)
@@ -106,11 +104,11 @@ def recalibrate(
     write_recalibration(result, output, json_file)
 
 
-def rule_of(thresholds: float | tuple[float, float] | None) -> BinaryRule:
-    """Return the rule that measures the gain."""
+def rule_of(thresholds: float | tuple[float, float] | None) -> BinaryRule | None:
+    """Return the rule that measures the gain, which ranks the models in `propriety evaluate`; None for its default."""
     if thresholds is None:
-        return Log()
-    return BoundedLog(*thresholds) if isinstance(thresholds, tuple) else Elementary(thresholds)
+        return None
+    return BoundedBrier(*thresholds) if isinstance(thresholds, tuple) else Elementary(thresholds)
 
 
 def _of_cases(paths: Sequence[Path], cases: Cases, id_column: str | None, options: dict[str, Any]) -> Recalibration:

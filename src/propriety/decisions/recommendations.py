@@ -27,6 +27,7 @@ LIPTON = "Lipton, Elkan & Naryanaswamy (2014), doi:10.1007/978-3-662-44851-9_15"
 COX = "Cox (1958), doi:10.1093/biomet/45.3-4.562"
 AHMADIAN = "Ahmadian et al. (2024), arXiv:2407.17697"
 GALDRAN = "Galdran (2023), arXiv:2309.08701"
+RARE = 0.1  # Below this rate of either outcome the log score is recommended first.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +68,11 @@ class DecisionProblem:
     def data(self) -> str:
         """The arguments of a call about one event."""
         return "y, p" if self.binary else "table"
+
+
+def is_rare(rate: float) -> bool:
+    """Whether one of the outcomes is so rare that the log score suits it better than the Brier score."""
+    return round(min(rate, 1.0 - rate), 12) < RARE
 
 
 def recommended_for(problem: DecisionProblem) -> Iterator[Recommendation]:

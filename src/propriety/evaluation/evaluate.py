@@ -9,10 +9,11 @@ from numpy.typing import ArrayLike
 
 from propriety import demands
 from propriety.checks import check_level, check_resamples, fresh_seed
+from propriety.decisions.recommendations import is_rare
 from propriety.errors import InputValueError, Wording
 from propriety.evaluation.calls import Calls, DataKind
 from propriety.evaluation.evaluation import Evaluation
-from propriety.evaluation.problem import RARE, Problem
+from propriety.evaluation.problem import Problem
 from propriety.inference.dependence import check_periods
 from propriety.inference.measures.reading import AnyMeasure, read_measures
 from propriety.ledger.ledger import Ledger
@@ -144,7 +145,7 @@ def _problem(ledger: Ledger, thresholds: Any, measures: Sequence[AnyMeasure]) ->
         law = Wording("{thresholds} apply to the probability of one event; the forecasts are class probabilities")
         raise InputValueError(law, hint=demands.CLASS_HINT)
     # Rounded, so that rates of exactly 10% and 90% are alike, whatever the weights and the order of their sums.
-    rare = ledger.kind == "binary" and round(min(ledger.rates["event"], 1.0 - ledger.rates["event"]), 12) < RARE
+    rare = ledger.kind == "binary" and is_rare(ledger.rates["event"])
     more = read_measures(measures)
     return Problem(kind=ledger.kind, thresholds=thresholds, rare=rare, more=more)
 

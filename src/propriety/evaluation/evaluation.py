@@ -246,7 +246,7 @@ class Evaluation(ClassAnalyses, Result):
     @cached_property
     def recalibration(self) -> RecalibrationGains:
         """What recalibrating each model would gain out of sample, and its map; of binary outcomes."""
-        return RecalibrationGains(self._ledger_of_cases, self.problem, level=self.level, seed=self.seed)
+        return RecalibrationGains(self._ledger_of_cases, self.problem, level=self.level)
 
     @property
     def miscalibrated(self) -> dict[str, float]:

@@ -19,7 +19,6 @@ from propriety.rules.families import BRIER, BoundedBrier, BoundedLog, Log
 from propriety.rules.rule import Rule
 from propriety.rules.weights import Thresholds
 
-RARE = 0.1
 LOG, RANKED = Log(), RankedProbability()
 OF_AN_EVENT: tuple[Measure, ...] = (
     MeanScore(BRIER),

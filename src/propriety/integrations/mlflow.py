@@ -199,7 +199,7 @@ def log_recalibration(recalibration: Recalibration, *, metric_prefix: str = "") 
     Examples
     --------
     >>> import propriety as pr
-    >>> fix = pr.recalibrate([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8], folds=2, seed=1)
+    >>> fix = pr.recalibrate([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8], folds=2)
     >>> log_recalibration(fix)  # doctest: +SKIP
     'mlflow-artifacts:/0/7bd6/artifacts/recalibration.json'
     """

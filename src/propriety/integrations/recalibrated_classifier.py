@@ -139,7 +139,6 @@ class RecalibratedClassifier(base.ClassifierMixin, base.MetaEstimatorMixin, base
             cluster=for_split.get("groups"),
             sample_weight=sample_weight,
             labels=None if binary else self.classes_.tolist(),
-            seed=0,
         )
         return self
 

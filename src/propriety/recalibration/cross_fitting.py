@@ -28,6 +28,10 @@ class AnyCrossFit(Protocol):
     """The maps of each method, one per fold and fitted to all other folds."""
 
     @property
+    def folds(self) -> Any:
+        """The folds."""
+
+    @property
     def maps(self) -> Mapping[str, Any]:
         """The maps of each method."""
 
@@ -42,6 +46,9 @@ class AnyCrossFit(Protocol):
 
     def noise(self, rule: Any, method: str, reference: str) -> float:
         """Return the variance that the estimation noise of a method's maps adds."""
+
+    def moves_nothing(self, own: Any, rounding: float) -> bool:
+        """Whether a map leaves the forecasts of all cases as they are, but for rounding."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,6 +96,10 @@ class CrossFit:
         """Return the variance that the estimation noise of a method's maps adds; see `map_noise`."""
         return map_noise(self.folds, rule, self.maps[method], self.maps[reference])
 
+    def moves_nothing(self, own: RecalibrationMap, rounding: float) -> bool:
+        """Whether a map leaves the forecasts of all cases as they are, but for rounding."""
+        return is_same(own.recalibrated(self.folds.original.forecast), self.folds.original.forecast, rounding)
+
     def _moments(self, rule: BinaryRule) -> Moments:
         """Return the moments of the losses of all methods, by outcome and fold."""
         cells, index = [], []
@@ -114,6 +125,12 @@ class CrossFit:
             rule=rule,
             index=KeyIndex.of_columns({OUTCOME: outcomes, FOLD: places}),
         )
+
+
+def is_same(moved: Floats, forecast: Floats, rounding: float) -> bool:
+    """Whether probabilities and their distances to 1 are equal but for a relative rounding error."""
+    distance = np.minimum(forecast, 1.0 - forecast)
+    return bool((np.abs(moved - forecast) <= rounding * distance).all())
 
 
 def fitted_maps(cases: Any, fits: Fits) -> tuple[dict[str, Any], dict[str, InputValueError]]:
@@ -249,6 +266,10 @@ class ClassCrossFit:
         if units is not None:
             parts = np.stack([np.bincount(units.codes, part) for part in parts])
         return (len(own) - 1) / len(own) * float((parts**2).sum()) / float(whole.weight.sum()) ** 2
+
+    def moves_nothing(self, own: ClassMap, rounding: float) -> bool:
+        """Whether a map leaves the rows of all cases as they are, but for rounding."""
+        return is_same(own.recalibrated(self.folds.whole.forecast), self.folds.whole.forecast, rounding)
 
     def _losses(self, rule: ClassRule, own: ClassMap) -> Floats:
         whole = self.folds.whole

@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import reduce
+from functools import partial, reduce
 from operator import add
 from typing import Any, Literal, NamedTuple, TypeVar
 
@@ -18,11 +18,14 @@ from scipy.special import expit
 from propriety import checks
 from propriety.errors import InputTypeError, InputValueError, ProprietyError, Wording
 from propriety.inference.bootstrap import canonical_order
+from propriety.inference.measures.of_means import MeanScore
 from propriety.ledger.engine_moments import MAX_TABLE_ROWS
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import open_ledger
 from propriety.recalibration.class_rows import ClassRows
 from propriety.result import Floats
+from propriety.rules.rule import BinaryRule, ClassRule
+from propriety.rules.scoring import mean_score
 from propriety.tables.arrays import read_array
 from propriety.tables.cases import Cases, check_nothing_beside
 from propriety.tables.events import Event
@@ -37,6 +40,27 @@ FOLD, ID = "fold", "id"
 CELLS = 2**16  # Of the tables of an engine with many rows.
 DEFAULT_FOLDS, MOST_FOLDS = 10, 100
 OF_CASES = ("outcome", "cluster", "period", "sample_weight", "pos_label", "labels")
+
+
+class Source(NamedTuple):
+    """The ledger of the cases as they were given, and the model."""
+
+    ledger: Ledger
+    model: str
+
+    @property
+    def pair(self) -> tuple[tuple[Any, Any], int] | None:
+        """The labels of two columns, if forecasts were given so, and which of these is the event's; else None."""
+        return None if self.ledger.source is None else self.ledger.source.pair
+
+    def score(self, rule: Any) -> float:
+        """Return the mean score: of the cases, if they are in memory, as `mean_score` does."""
+        ledger, model = self
+        if isinstance(ledger.source, Cases):
+            return float(mean_score(ledger.source.of(model), rule=rule))
+        if ledger.has_moments(rule):
+            return float(ledger.moments(rule).means[ledger.models.index(model)])
+        return float(MeanScore(rule).value(ledger.table(model)))
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -57,6 +81,10 @@ class Folds:
         How the folds were made.
     dropped : int
         Rows left out because of missing values.
+    source : Source
+        The cases as they were given; the tables may have grouped forecasts.
+    again : callable, optional
+        Draws other folds, given how often they were drawn before; None if they were not drawn at random.
     whole : ForecastTable
         The table of all cases, merged from those of the folds.
     """
@@ -67,6 +95,8 @@ class Folds:
     dependence: Literal["cluster", "period"] | None = None
     words: str = ""
     dropped: int = 0
+    source: Source
+    again: Callable[[int], Any] | None = None
     whole: ForecastTable = field(init=False)
 
     def __post_init__(self) -> None:
@@ -82,6 +112,15 @@ class Folds:
         """Whether a forecast is 0 or 1."""
         return any(table.forecast[0] == 0.0 or table.forecast[-1] == 1.0 for table in self.tables)
 
+    @property
+    def original(self) -> ForecastTable:
+        """The table of the cases, with their forecasts as they are."""
+        return replace(self.source.ledger.table(self.source.model), dropped=self.dropped)
+
+    def before(self, rule: BinaryRule) -> float:
+        """Return the mean score of the cases, as `mean_score` does."""
+        return self.source.score(rule)
+
     def without(self, fold: int) -> ForecastTable:
         """Return the table of the cases of all other folds."""
         return ForecastTable.merge(table for place, table in enumerate(self.tables) if place != fold)
@@ -94,7 +133,6 @@ def folds_of(
     folds: object,
     id: object,  # noqa: A002  (what users call it)
     model: str | None,
-    seed: int,
     **options: Any,
 ) -> Folds | ClassFolds:
     """Split the data into folds; see `propriety.recalibrate` for the arguments.
@@ -109,7 +147,7 @@ def folds_of(
         check_nothing_beside("cases", beside)
     if isinstance(y_true, Cases):
         y_true.check_one_outcome()
-        return _of_read(y_true.expanded(), None if number is not None else folds, number or 0, model, seed)
+        return _of_read(y_true.expanded(), None if number is not None else folds, number or 0, model)
     if isinstance(y_true, LazyCases):
         given = dict(y_true.confirmed().given)
         y_true, forecasts, id = given.pop("y_true"), given.pop("forecasts"), given.pop("id")  # noqa: A001  (as above)
@@ -117,8 +155,8 @@ def folds_of(
         options = {**options, **given}
     elif isinstance(y_true, Ledger):
         check_nothing_beside("a Ledger", beside)
-        return _of_key(y_true, folds, model) if number is None else _of_ledger(y_true, number, model, seed)
-    return _of_arguments(y_true, forecasts, folds, number, id, model, seed, options)
+        return _of_key(y_true, folds, model) if number is None else _of_ledger(y_true, number, model)
+    return _of_arguments(y_true, forecasts, folds, number, id, model, options)
 
 
 def _of_arguments(
@@ -128,14 +166,13 @@ def _of_arguments(
     number: int | None,
     id: object,  # noqa: A002  (as above)
     model: str | None,
-    seed: int,
     options: dict[str, Any],
 ) -> Folds | ClassFolds:
     """Split arrays or a frame; see `folds_of`."""
     key = _key_of(folds if number is None else None, id, given=number is None, **options)
     frame = known(y_true) if options.get("outcome") is not None and not _is_eager(y_true) else None
     if number is not None and isinstance(frame, nw.LazyFrame):
-        return _of_lazy(frame, forecasts, number, id, seed, **options)
+        return _of_lazy(frame, forecasts, number, id, **options)
     try:
         ledger = open_ledger(y_true, forecasts, by=key, **options)
     except ProprietyError as error:
@@ -146,11 +183,11 @@ def _of_arguments(
         return _of_key(ledger, ledger.index.names[0], model)
     if id is not None and isinstance(ledger.source, Cases):
         (ids,), name = ledger.source.keys.values(), id if isinstance(id, str) else ID
-        return _of_cases(ledger, hashed_folds(ids.labels, number, seed)[ids.codes], model, f"folds by a hash of {name}")
-    return _of_ledger(ledger, number, model, seed)
+        return _of_cases(ledger, hashed_folds(ids.labels, number)[ids.codes], model, f"folds by a hash of {name}")
+    return _of_ledger(ledger, number, model)
 
 
-def _of_read(cases: Cases, folds: object, number: int, model: str | None, seed: int) -> Folds | ClassFolds:
+def _of_read(cases: Cases, folds: object, number: int, model: str | None) -> Folds | ClassFolds:
     """Split cases that were read before: by the folds given, by their identifiers, or as those of a ledger."""
     if folds is not None:
         key = _given_folds(cases, folds)
@@ -159,10 +196,10 @@ def _of_read(cases: Cases, folds: object, number: int, model: str | None, seed: 
     assert isinstance(ledger.source, Cases)  # noqa: S101  (for the type checker; they are in memory)
     ids = ledger.source.id
     if ids is None:
-        return _of_ledger(ledger, number, model, seed)
+        return _of_ledger(ledger, number, model)
     if ledger.dependence is not None:
         raise InputValueError(Wording("{id=} determines the folds, and so do {cluster=} and {period=}"))
-    return _of_cases(ledger, hashed_folds(ids.labels, number, seed)[ids.codes], model, "folds by a hash of id")
+    return _of_cases(ledger, hashed_folds(ids.labels, number)[ids.codes], model, "folds by a hash of id")
 
 
 def _given_folds(cases: Cases, folds: object) -> Keys:
@@ -185,27 +222,27 @@ def _given_folds(cases: Cases, folds: object) -> Keys:
     return code_keys(values, "folds")
 
 
-def assign_folds(counts: NDArray[Any], folds: int, seed: int | None) -> NDArray[np.intp]:
-    """Assign units with given numbers of cases to folds of about equal size: at random with a seed, else in order.
+def assign_folds(counts: NDArray[Any], folds: int, draw: int | None) -> NDArray[np.intp]:
+    """Assign units with given numbers of cases to folds of about equal size: at random by `draw`, else in order.
 
     Examples
     --------
     >>> assign_folds(np.array([2, 1, 1, 2]), 3, None)
     array([0, 1, 1, 2])
     """
-    order = np.arange(len(counts)) if seed is None else np.random.default_rng(seed).permutation(len(counts))
+    order = np.arange(len(counts)) if draw is None else np.random.default_rng(draw).permutation(len(counts))
     share = (np.cumsum(counts[order]) - counts[order] / 2.0) / counts.sum()
     found = np.empty(len(counts), dtype=np.intp)
     found[order] = np.minimum(np.floor(folds * share), folds - 1).astype(np.intp)
     return found
 
 
-def split_into_folds(table: ForecastTable, folds: int, seed: int) -> tuple[ForecastTable, ...]:
+def split_into_folds(table: ForecastTable, folds: int, draw: int) -> tuple[ForecastTable, ...]:
     """Assign the cases of a table to folds at random; unweighted cases with the same row and outcome are identical."""
     if table.is_weighted:
         law = "a table of weighted cases does not identify them, so they cannot be assigned to folds"
         raise InputValueError(law, hint=Wording("give the fold of each case by {folds=} or {id=}."))
-    generator = np.random.default_rng(seed)
+    generator = np.random.default_rng(draw)
     chance = np.full(folds, 1.0 / folds)
     events, others = (generator.multinomial(one.astype(np.int64), chance) for one in (table.events, table.non_events))
     parts = []
@@ -247,41 +284,48 @@ def _is_eager(frame: object) -> bool:
     return bool(is_into_dataframe(frame))
 
 
-def _of_ledger(ledger: Ledger, number: int, model: str | None, seed: int) -> Folds | ClassFolds:
+def _of_ledger(ledger: Ledger, number: int, model: str | None) -> Folds | ClassFolds:
     """Split the cases of a ledger: by its clusters or periods, or at random."""
-    if ledger.labels is None and ledger.dependence is None and not ledger.is_weighted:
-        return _of_table(ledger.table(model), number, seed, ledger.dropped)
+    if ledger.labels is None and ledger.dependence is None and not ledger.table(model).is_weighted:
+        return _of_table(ledger, number, model)
     cases = ledger.cases
     if cases is None:
         _check_event(ledger)
         if ledger.dependence is not None:
             law = f"whole {ledger.dependence}s must be in one fold, and the ledger does not hold them"
             raise InputValueError(law, hint=Wording("condense it by a key of folds, and pass its name as {folds=}."))
-        return _of_table(ledger.table(model), number, seed, ledger.dropped)
-    return folds_of_cases(ledger, cases, number, model, seed)
+        return _of_table(ledger, number, model)
+    return folds_of_cases(ledger, cases, number, model)
 
 
-def folds_of_cases(ledger: Ledger, cases: Cases, number: int, model: str | None, seed: int) -> Folds | ClassFolds:
-    """Split the cases of a ledger: by their clusters or periods, or at random."""
+def folds_of_cases(ledger: Ledger, cases: Cases, number: int, model: str | None, draw: int = 0) -> Folds | ClassFolds:
+    """Split the cases of a ledger: by their clusters or periods, or at random, which depends on `draw`.
+
+    Folds depend on the cases and not on the order of the rows, so that engines and arrays have the same.
+    """
+    again = None if cases.period is not None else partial(folds_of_cases, ledger, cases, number, model)
     units = cases.units
     if units is None:
-        # The folds do not depend on the order of the rows, so that engines and arrays have the same.
         order = canonical_order(cases.of(ledger.one_model(model)), within=[one.codes for one in cases.keys.values()])
         codes = np.empty(len(cases), dtype=np.intp)
-        codes[order] = assign_folds(np.ones(len(cases)), number, seed)
-        return _of_cases(ledger, codes, model, "random folds")
+        codes[order] = assign_folds(np.ones(len(cases)), number, draw)
+        return _of_cases(ledger, codes, model, "random folds", again)
     counts = np.bincount(units.codes, minlength=len(units)).astype(np.float64)
     words = "folds of neighbouring periods" if cases.period else "random folds of whole clusters"
-    return _of_cases(ledger, assign_folds(counts, number, None if cases.period else seed)[units.codes], model, words)
+    codes = assign_folds(counts, number, None if cases.period else draw)[units.codes]
+    return _of_cases(ledger, codes, model, words, again)
 
 
-def _of_table(table: ForecastTable, number: int, seed: int, dropped: int) -> Folds:
-    """Assign the cases of a table to folds at random."""
-    (grouped,) = grouped_tables([table])
-    tables = split_into_folds(grouped, number, seed)
+def _of_table(ledger: Ledger, number: int, model: str | None = None, draw: int = 0) -> Folds:
+    """Assign the cases of the table of a ledger to folds at random, which depends on `draw`."""
+    (grouped,) = grouped_tables([ledger.table(model)])
+    tables = split_into_folds(grouped, number, draw)
     empty = number - len(tables)
     unused = f" ({empty} of the {number} {'is' if empty == 1 else 'are'} empty)" if empty else ""
-    return Folds(tables=tables, words=f"{len(tables)} random folds{unused}", dropped=dropped)
+    words = f"{len(tables)} random folds{unused}"
+    again = partial(_of_table, ledger, number, model)
+    source = Source(ledger, ledger.one_model(model))
+    return Folds(tables=tables, words=words, dropped=ledger.dropped, source=source, again=again)
 
 
 def _of_key(ledger: Ledger, name: object, model: str | None, words: str = "folds as given") -> Folds | ClassFolds:
@@ -295,10 +339,11 @@ def _of_key(ledger: Ledger, name: object, model: str | None, words: str = "folds
         _check_whole(own.cases, codes)
         return _of_cases(own, codes, model, words)
     _check_event(own)
-    keyed = own.keyed_tables(own.one_model(model), Event("event"))
+    source = Source(own, own.one_model(model))
+    keyed = own.keyed_tables(source.model, Event("event"))
     tables = grouped_tables(keyed.at(entry) for entry in range(len(own.index)))
     words = f"{len(tables)} {words}"
-    return Folds(tables=tables, dependence=own.dependence, words=words, dropped=own.dropped)
+    return Folds(tables=tables, dependence=own.dependence, words=words, dropped=own.dropped, source=source)
 
 
 def _check_whole(cases: Cases, folds: NDArray[np.intp]) -> None:
@@ -315,7 +360,13 @@ def _check_whole(cases: Cases, folds: NDArray[np.intp]) -> None:
         raise InputValueError(f"must keep each {kind} in one fold", argument="folds", offender=offender, hint=hint)
 
 
-def _of_cases(ledger: Ledger, codes: NDArray[np.intp], model: str | None, words: str) -> Folds | ClassFolds:
+def _of_cases(
+    ledger: Ledger,
+    codes: NDArray[np.intp],
+    model: str | None,
+    words: str,
+    again: Callable[[int], Any] | None = None,
+) -> Folds | ClassFolds:
     """Split cases by their folds; folds without cases are left out. `words` follow the number of folds."""
     cases = ledger.cases
     assert cases is not None  # noqa: S101  (for the type checker; such ledgers have cases)
@@ -326,7 +377,9 @@ def _of_cases(ledger: Ledger, codes: NDArray[np.intp], model: str | None, words:
     keys = Keys(tuple(present.tolist()), places.reshape(-1).astype(np.intp))
     if own.labels is not None:
         rows = ClassRows.of_cases(own)
-        return ClassFolds(cases=own.with_keys(()), whole=rows, codes=keys.codes, words=words, dropped=ledger.dropped)
+        return ClassFolds(
+            cases=own.with_keys(()), whole=rows, codes=keys.codes, words=words, dropped=ledger.dropped, again=again
+        )
     grouping = grouping_of(ledger.table(name))
     if grouping is not None:
         own = replace(own, forecasts={name: grouping.moved(own.gathered().forecast)})
@@ -340,6 +393,8 @@ def _of_cases(ledger: Ledger, codes: NDArray[np.intp], model: str | None, words:
         dependence=keyed.dependence,
         words=words,
         dropped=ledger.dropped,
+        source=Source(ledger, name),
+        again=again,
     )
 
 
@@ -348,7 +403,6 @@ def _of_lazy(
     forecasts: object,
     number: int,
     id: object,  # noqa: A002  (as above)
-    seed: int,
     **options: Any,
 ) -> Folds | ClassFolds:
     """Split the rows of a lazy frame on its engine, by a hash of their identifier or cluster; else split its table."""
@@ -359,8 +413,8 @@ def _of_lazy(
     if unit is None:
         ledger = open_ledger(frame.to_native(), forecasts, **options)
         if ledger.labels is not None:
-            return _of_ledger(ledger, number, None, seed)
-        return _of_table(ledger.table(), number, seed, ledger.dropped)
+            return _of_ledger(ledger, number, None)
+        return _of_table(ledger, number)
     schema = frame.collect_schema() if not isinstance(unit, str) else checked_columns(frame, [unit])
     if not isinstance(unit, str) or not schema[unit].is_integer():
         law = "the folds of a lazy frame need a column of whole numbers"
@@ -371,9 +425,9 @@ def _of_lazy(
     if rows > MAX_TABLE_ROWS and _is_one_column(forecasts):
         # Fewer cells than a ledger would have are enough for maps, and the engine need not count each fold before.
         options["cells"] = CELLS
-    keyed = open_ledger(with_hashed_folds(frame, unit, number, seed, name).to_native(), forecasts, by=name, **options)
+    keyed = open_ledger(with_hashed_folds(frame, unit, number, name).to_native(), forecasts, by=name, **options)
     if len(keyed.index) < number:
-        ranked = with_ranked_folds(frame, unit, number, seed, name)
+        ranked = with_ranked_folds(frame, unit, number, name)
         keyed = keyed if ranked is None else open_ledger(ranked.to_native(), forecasts, by=name, **options)
     return _of_key(keyed, name, None, f"folds by a hash of {unit}")
 
@@ -392,11 +446,12 @@ def _check_event(ledger: Ledger) -> None:
 
 
 HALF = 2**31
+MULTIPLIERS = (0.5118216247002567, 0.9504636963259353, 0.14415961271963373)  # Random, and the same always.
 STRETCH = 2.0**20  # Large enough that the fractional part of a stretched square is uniform.
 Numbers = TypeVar("Numbers", Floats, nw.Expr)
 
 
-def hashed_folds(labels: Iterable[object], folds: int, seed: int) -> NDArray[np.intp]:
+def hashed_folds(labels: Iterable[object], folds: int) -> NDArray[np.intp]:
     r"""Return the fold of each label: in which of `folds` equal parts of [0, 1) its hash is.
 
     A label stays in its fold when others are added. With few labels, a fold may be empty. Then the folds are equal
@@ -404,20 +459,20 @@ def hashed_folds(labels: Iterable[object], folds: int, seed: int) -> NDArray[np.
 
     Examples
     --------
-    >>> hashed_folds(range(8), 4, seed=1).tolist()
+    >>> hashed_folds(range(8), 4).tolist()
     [2, 1, 3, 1, 0, 2, 3, 0]
     """
-    hashes = hash_of_labels(labels, seed)
+    hashes = hash_of_labels(labels)
     limits = _limits(hashes, folds)
     found = np.floor(hashes * folds) if limits is None else np.searchsorted(limits, hashes, side="right")
     return found.astype(np.intp)
 
 
-def hash_of_labels(labels: Iterable[object], seed: int) -> Floats:
+def hash_of_labels(labels: Iterable[object]) -> Floats:
     r"""Return the hash of each label, the fractional part of :math:`2^{20} \{a l + b h + c\}^2`.
 
     Here :math:`\{\}` is the fractional part, and :math:`2^{31} h + l` is a whole-number label of 64 bits, or the CRC-32
-    of the text of any other label. The seed determines a, b and c. Labels are split into h and l before they become
+    of the text of any other label. The numbers a, b and c are fixed. Labels are split into h and l before they become
     floats, which could not tell large ones apart.
 
     References
@@ -425,7 +480,7 @@ def hash_of_labels(labels: Iterable[object], seed: int) -> Floats:
     Knuth (1998), The Art of Computer Programming 3, section 6.4, on multiplicative hashing.
     """
     halves = np.array([divmod(_whole(label), HALF) for label in labels], dtype=np.float64).reshape(-1, 2)
-    return _hash(halves[:, 1], halves[:, 0], np.floor, seed)
+    return _hash(halves[:, 1], halves[:, 0], np.floor)
 
 
 def _whole(label: object) -> int:
@@ -436,17 +491,17 @@ def _whole(label: object) -> int:
     return zlib.crc32(str(label).encode("utf-8", "surrogatepass"))
 
 
-def with_hashed_folds(frame: Lazy, unit: str, folds: int, seed: int, name: str) -> Lazy:
+def with_hashed_folds(frame: Lazy, unit: str, folds: int, name: str) -> Lazy:
     """Add a column of the folds of whole numbers, computed by the engine; some folds may be empty."""
-    return frame.with_columns((_hash_of_column(frame, unit, seed) * float(folds)).floor().cast(nw.Int64).alias(name))
+    return frame.with_columns((_hash_of_column(frame, unit) * float(folds)).floor().cast(nw.Int64).alias(name))
 
 
-def with_ranked_folds(frame: Lazy, unit: str, folds: int, seed: int, name: str) -> Lazy | None:
+def with_ranked_folds(frame: Lazy, unit: str, folds: int, name: str) -> Lazy | None:
     """Add a column of the folds of few whole numbers if some would be empty otherwise; None if none would be.
 
     Their hashes are fetched from the engine; see `hashed_folds`.
     """
-    hashes = frame.with_columns(_hash_of_column(frame, unit, seed).alias(name))
+    hashes = frame.with_columns(_hash_of_column(frame, unit).alias(name))
     distinct = fetched(hashes.select(nw.col(name)).drop_nulls().unique()).column(name)
     limits = _limits(distinct.to_numpy(), folds)
     if limits is None:
@@ -455,16 +510,16 @@ def with_ranked_folds(frame: Lazy, unit: str, folds: int, seed: int, name: str) 
     return hashes.with_columns(reduce(add, above).alias(name))
 
 
-def _hash_of_column(frame: Lazy, unit: str, seed: int) -> nw.Expr:
+def _hash_of_column(frame: Lazy, unit: str) -> nw.Expr:
     whole = nw.col(unit) if frame.collect_schema()[unit] == nw.UInt64 else nw.col(unit).cast(nw.Int64)
     low = (whole % HALF).cast(nw.Float64)
     # The difference may be rounded to a float, but by less than half of what separates two values of h.
     high = ((whole.cast(nw.Float64) - low) / float(HALF) + 0.5).floor()
-    return _hash(low, high, nw.Expr.floor, seed)
+    return _hash(low, high, nw.Expr.floor)
 
 
-def _hash(low: Numbers, high: Numbers, floor: Callable[[Numbers], Numbers], seed: int) -> Numbers:
-    a, b, c = map(float, np.random.default_rng(seed).random(3))
+def _hash(low: Numbers, high: Numbers, floor: Callable[[Numbers], Numbers]) -> Numbers:
+    a, b, c = MULTIPLIERS
     turned = low * a + high * b + c
     part = turned - floor(turned)
     stretched = part * part * STRETCH
@@ -496,6 +551,8 @@ class ClassFolds:
         How the folds were made.
     dropped : int
         Rows left out because of missing values.
+    again : callable, optional
+        Draws other folds, given how often they were drawn before; None if they were not drawn at random.
     """
 
     cases: Cases
@@ -503,6 +560,7 @@ class ClassFolds:
     codes: NDArray[np.intp]
     words: str = ""
     dropped: int = 0
+    again: Callable[[int], Any] | None = None
 
     def __post_init__(self) -> None:
         if len(self) < 2:
@@ -515,6 +573,10 @@ class ClassFolds:
     def has_certain(self) -> bool:
         """Whether a probability is 0."""
         return bool((self.whole.forecast == 0.0).any())
+
+    def before(self, rule: ClassRule) -> float:
+        """Return the mean score of the cases, as `mean_score` does."""
+        return float(mean_score(self.cases, rule=rule))
 
     def without(self, fold: int) -> ClassRows:
         """Return the rows of the cases of all other folds."""

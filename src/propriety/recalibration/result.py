@@ -20,7 +20,9 @@ from propriety.recalibration.spline_map import SplineMap
 from propriety.recalibration.written_maps import Dialect
 from propriety.result import Floats, Result
 from propriety.rules.rule import Rule
+from propriety.tables.arrays import PAIR, read_forecasts
 from propriety.tables.forecast_table import ForecastTable
+from propriety.tables.validation import read_forecast
 
 Gain: TypeAlias = Literal["gain", "loss", "not shown", "unchanged", "infinite", "not tested"]
 
@@ -93,8 +95,6 @@ class Recalibration(Result):
         The labels of the classes in order; None for binary forecasts.
     note : str
         Caveats.
-    seed : int
-        The seed of the folds.
     """
 
     facts: ClassVar[tuple[str, ...]] = (
@@ -125,18 +125,32 @@ class Recalibration(Result):
     labels: tuple[Any, ...] | None = None
     dropped: int = 0
     note: str = ""
-    seed: int
+    pair: tuple[tuple[Any, Any], int] | None = field(default=None, metadata={"hidden": True})
     maps: Mapping[str, RecalibrationMap | ClassMap | SegmentMap] = field(metadata={"hidden": True})
     table_before: ForecastTable = field(metadata={"hidden": True})
     table_after: ForecastTable = field(metadata={"hidden": True})
 
     def __call__(self, y_proba: object, by: Mapping[str, object] | None = None) -> Floats:
-        """Return the recalibrated forecasts; `by` has the columns of a map by segment, if these were candidates."""
+        """Return the recalibrated forecasts, in the shape of those that the map was fitted to, or the event's column.
+
+        `by` has the columns of a map by segment, if these were candidates.
+        """
+        given = self._event(y_proba)
         if isinstance(self.map, SegmentMap):
-            return self.map(y_proba, {} if by is None else by)
+            return self.map(given, {} if by is None else by)
         if by is not None and not any(isinstance(one, SegmentMap) for one in self.maps.values()):
             raise InputTypeError("must be absent, because the map does not differ by segment", argument="by")
-        return self.map(y_proba)
+        return self.map(given)
+
+    def _event(self, y_proba: object) -> object:
+        """Return the column of the event, if the map was fitted to two columns and these are two as well."""
+        if self.pair is None or np.ndim(y_proba) == 0:  # type: ignore[arg-type]  # anything
+            return y_proba
+        reading = read_forecasts(y_proba)
+        if reading.values.ndim != PAIR or reading.values.shape[1] != PAIR:
+            return y_proba
+        labels, event = self.pair
+        return read_forecast(reading, labels=labels)[0][event]
 
     def expression(self, column: Any) -> Any:
         """Return the map applied to a column as a narwhals expression, or a list of them for the columns of classes.
@@ -192,8 +206,8 @@ def _verdict_words(found: Recalibration) -> str:
         case "loss" if math.isinf(verdict.after):
             said = f"Recalibration raises the {score} from {before} to infinity: do not use it"
         case "gain":
-            gain = f"a gain of {number(verdict.gain)}{share} ({interval})"
-            said = f"Recalibration lowers the {score} from {before} to {after}: {gain}"
+            gain = f": a gain of {number(verdict.gain)}{share} ({interval})" if math.isfinite(verdict.gain) else ""
+            said = f"Recalibration lowers the {score} from {before} to {after}{gain}"
         case "loss":
             said = f"Recalibration raises the {score} from {before} to {after} ({interval} of the gain): do not use it"
         case "not shown":
@@ -202,7 +216,7 @@ def _verdict_words(found: Recalibration) -> str:
             gain = f"the gain is {number(verdict.gain)} ({interval})"
             said = f"Recalibration is not shown to change the {score} of {before}{once}: {gain}"
         case "unchanged":
-            said = f"Recalibration leaves the {score} at {before}"
+            said = f"Recalibration leaves the forecasts as they are, and the {score} at {before}"
         case "infinite":
             said = f"The {score} is infinite, even after recalibration: an outcome with a probability of 0 occurred"
         case "not tested":

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 import numpy as np
 
 from propriety.evaluation.evaluation import Evaluation
-from propriety.evaluation.made_when_asked import FOLDS
 from propriety.number_words import percent
 from propriety.recalibration.maps import RecalibrationMap
 from propriety.recalibration.result import Gain, Recalibration, formula_of
@@ -55,7 +54,7 @@ def gains(evaluation: Evaluation) -> Iterator[Table]:
         return
     headline = evaluation.problem.headline
     verdicts = [one.verdict for one in found.values()]
-    call = call_for_each("recalibrate", evaluation, rule=headline.rule, folds=FOLDS, seed=evaluation.seed)
+    call = call_for_each("recalibrate", evaluation, rule=headline.rule)
     folds = next(iter(found.values())).folds
     yield Table(
         title="Gain of recalibration",

@@ -79,6 +79,8 @@ class Cases:
         The label of the event, if it was given alone.
     event_note : str
         If the forecasts were given in two columns, which of them is the event's; else empty.
+    pair : tuple, optional
+        If the forecasts were given in two columns, the labels of these in order, and which of the two is the event's.
     censoring : Censoring, optional
         For outcomes by a horizon, how the weights were estimated.
     columns : mapping of str to str
@@ -110,6 +112,7 @@ class Cases:
     sides: tuple[Any, Any] = (0, 1)
     pos_label: Any = None
     event_note: str = ""
+    pair: tuple[tuple[Any, Any], int] | None = None
     censoring: Censoring | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
     # Models whose chunks were iterated to the end. `dataclasses.replace` starts a new set, because the numbers may

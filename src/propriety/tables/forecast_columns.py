@@ -40,6 +40,8 @@ class ColumnsRead(NamedTuple):
         For one event, the labels of the other outcome and of the event.
     event_note : str
         Which of two columns is the event's; empty for other shapes.
+    pair : tuple, optional
+        If the forecasts were given in two columns, the labels of these in order, and which of the two is the event's.
     """
 
     outcome: NDArray[Any]
@@ -47,6 +49,7 @@ class ColumnsRead(NamedTuple):
     labels: tuple[Any, ...] | None = None
     sides: tuple[Any, Any] = (0, 1)
     event_note: str = ""
+    pair: tuple[tuple[Any, Any], int] | None = None
 
 
 def read_columns(
@@ -87,7 +90,8 @@ class _Reader(NamedTuple):
             places = self._places(model, sides, labels) or (0, 1)
             found[model] = numbers[model][:, places[sides.index(event)]]
         note = event_in_words(event, sides, next(iter(pairs.values())))
-        return ColumnsRead(happened, found, sides=_event_last(sides, event), event_note=note)
+        pair = (sides, sides.index(event))
+        return ColumnsRead(happened, found, sides=_event_last(sides, event), event_note=note, pair=pair)
 
     def classes(self, numbers: dict[str, NDArray[Any]], classes: int, labels: Labels | None) -> ColumnsRead:
         names = {model: self.given.forecasts[model].names for model in numbers}

@@ -125,6 +125,8 @@ class LazyCases:
         How the labels of `key_0`, ..., `cluster` and `period` are stored, and the order in which they are shown.
     event_note : str
         If the forecasts were given in two columns, which of them is the event's; else empty.
+    pair : tuple, optional
+        If the forecasts were given in two columns, the labels of these in order, and which of the two is the event's.
     given : mapping
         The arguments of `propriety.cases` from which they were read.
     sums : tuple of float, optional
@@ -149,6 +151,7 @@ class LazyCases:
     pos_label: object
     key_kinds: Mapping[str, KeyColumn]
     event_note: str = ""
+    pair: tuple[tuple[Any, Any], int] | None = None
     given: Mapping[str, Any] = field(default_factory=dict)
     sums: tuple[float, ...] | None = None
 

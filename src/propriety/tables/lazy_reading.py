@@ -104,7 +104,7 @@ def read_lazy_cases(  # noqa: PLR0913  (the columns, the labels, and how they ar
         keys={f"key_{place}": key for place, key in enumerate(keys)}
         | {name: column for name, column in others.items() if column is not None},
     )
-    known, note = None, ""
+    known, note, pair = None, "", None
     held: tuple[Any, ...] | None
     if classes is not None:
         known = _class_labels(cast, columns, classes, labels, dict(zip(columns, arguments, strict=True)))
@@ -119,6 +119,7 @@ def read_lazy_cases(  # noqa: PLR0913  (the columns, the labels, and how they ar
         held = None if plain else _held_event(cast, event, sides)
         named = () if plain else sides
         note = event_in_words(event, sides, next(own for own in columns.values() if len(own) == PAIR))
+        pair = (sides, sides.index(event))
         pairs = {model: own for model, own in columns.items() if len(own) == PAIR}
         of_pairs = [argument for model, argument in zip(columns, arguments, strict=True) if model in pairs]
         places = _places(pairs, sides, of_pairs, in_order=labels is not None)
@@ -144,6 +145,7 @@ def read_lazy_cases(  # noqa: PLR0913  (the columns, the labels, and how they ar
         pos_label=None if named else pos_label,
         key_kinds=cast.key_kinds,
         event_note=note,
+        pair=pair,
     )
 
 

@@ -154,6 +154,7 @@ def read_cases(  # noqa: PLR0913  (the data, what the cases belong to, and how t
         sides=read.sides,
         pos_label=pos_label if labels is None else None,
         event_note=read.event_note,
+        pair=read.pair,
     )
     return cases.as_rows() if kind == "classes" else cases
 

@@ -11,7 +11,8 @@ import propriety as pr
 from propriety.recalibration import IdentityMap, SegmentEffect, SegmentMap
 
 BY = ("--by", "country", "--by", "device", "--by", "age")
-CASES = ("--outcome", "clicked", "--forecast", "p", "--seed", "1")
+EVENT = ("--outcome", "clicked", "--forecast", "p")
+CASES = (*EVENT, "--seed", "1")
 
 
 def visits(factor, n=6_000):
@@ -80,7 +81,9 @@ def test_decimals_of_text_files_are_numbers_and_codes_are_not(files, run, comman
     lines = [f"{y},{p},{age:.2f},0{place % 5}" for place, (y, p, _, _, age) in enumerate(rows)]
     (files / "decimals.csv").write_text("\n".join(["clicked,p,age,zip", *lines]))
     folds = ("--folds", "3", "--output", "map.json") if command != "segments" else ("--json", "map.json")
-    result = run(command, "decimals.csv", *CASES, "--by", "age", "--by", "zip", *folds)
+    result = run(
+        command, "decimals.csv", *(CASES if command == "segments" else EVENT), "--by", "age", "--by", "zip", *folds
+    )
     assert result.exit_code == (command == "segments"), result.output
     found = json.loads((files / "map.json").read_text())
     if command == "segments":
@@ -128,12 +131,12 @@ def test_what_it_cannot_do_is_said(files, refusal):
     assert "they lack ['planet']" in refusal("segments", "calm.csv", *CASES, "--by", "planet")
     pr.condense([0, 1], [0.2, 0.7]).to_parquet(files / "ledger")
     for command in ("segments", "recalibrate-segments"):
-        assert "these are ledgers" in refusal(command, "ledger", *CASES, *BY)
+        assert "these are ledgers" in refusal(command, "ledger", *EVENT, *BY)
 
 
 def test_recalibration_by_segment_is_fitted_and_applied(files, run):
     columns = ("--by", "country", "--by", "device")
-    result = run("recalibrate-segments", "wrong.parquet", *CASES, *columns, "--folds", "3", "--output", "map.json")
+    result = run("recalibrate-segments", "wrong.parquet", *EVENT, *columns, "--folds", "3", "--output", "map.json")
     assert result.exit_code == 0, result.output
     assert "auto by segment" in result.stdout
     result = run("apply", "map.json", "calm.csv", "--forecast", "p", "--output", "q.parquet")

@@ -136,7 +136,7 @@ def test_few_cases_are_shrunk_more():
 @pytest.fixture(scope="module")
 def fixed():
     y, p, by = cases()
-    return pr.recalibrate_segments(pr.cases(y, p, by=by), seed=1, folds=5)
+    return pr.recalibrate_segments(pr.cases(y, p, by=by), folds=5)
 
 
 def test_the_gain_is_out_of_sample_and_beside_the_map_for_all_cases(fixed):
@@ -177,7 +177,7 @@ def test_frames_give_what_arrays_do(fixed):
     y, p, by = cases()
     frame = pl.DataFrame({"y": y, "p": p, **by})
     for given in (frame, frame.lazy()):
-        found = pr.recalibrate_segments(pr.cases(given, "p", outcome="y", by=list(by)), seed=1, folds=5)
+        found = pr.recalibrate_segments(pr.cases(given, "p", outcome="y", by=list(by)), folds=5)
         assert found.map == fixed.map
         np.testing.assert_allclose(found.gain, fixed.gain, rtol=1e-9)
 
@@ -189,7 +189,7 @@ def test_frames_give_what_arrays_do(fixed):
 def test_a_column_of_segments_may_hold_the_forecasts_clusters_or_times(kind, options):
     y, p, by = cases(1_500)
     columns = {"p": p, "age": by["age"].round(1)}
-    settings = {"method": "logistic", "folds": 3, "seed": 1}
+    settings = {"method": "logistic", "folds": 3}
     found = pr.recalibrate_segments(
         pr.cases(kind(pl.DataFrame({"y": y, **columns})), "p", outcome="y", **options), **settings
     )
@@ -204,7 +204,7 @@ def test_a_column_of_segments_may_hold_the_forecasts_clusters_or_times(kind, opt
 def test_the_map_for_all_cases_is_used_if_segments_gain_nothing():
     rng = np.random.default_rng(6)
     p, by = rng.beta(2.0, 6.0, 3_000), {"site": rng.choice(["a", "b", "c"], 3_000)}
-    found = pr.recalibrate_segments(pr.cases(rng.random(3_000) < p, p, by=by), folds=3, seed=1)
+    found = pr.recalibrate_segments(pr.cases(rng.random(3_000) < p, p, by=by), folds=3)
     assert found.gain[2] <= found.gain[1] + 1e-12
     assert (found.method, found.map) == ("auto", found.maps["auto"])
     assert found.note.endswith("so the map for all cases is used.")
@@ -217,7 +217,7 @@ def test_the_map_by_segment_is_used_if_the_other_has_an_infinite_score(method, h
     p, site = rng.uniform(0.02, 0.9, 600), rng.integers(0, 4, 600)
     y = rng.random(600) < p**1.3
     read = pr.cases(y, np.where(p > highest, 1.0, p), by={"site": site})
-    found = pr.recalibrate_segments(read, method=method, folds=5, seed=1)
+    found = pr.recalibrate_segments(read, method=method, folds=5, rule=pr.Log())
     scores = dict(zip(found.candidate.tolist(), found.score.tolist(), strict=True))
     assert scores[method] == np.inf > scores[f"{method} by segment"]
     assert found.method == f"{method} by segment"
@@ -229,16 +229,16 @@ def test_the_order_of_rows_does_not_matter_among_equal_forecasts():
     p, order = p.round(1), np.random.default_rng(2).permutation(600)
     columns = {name: by[name] for name in ("country", "plan")}
     shuffled = {name: values[order] for name, values in columns.items()}
-    found = pr.recalibrate_segments(pr.cases(y, p, by=columns), folds=3, seed=1, method="logistic")
+    found = pr.recalibrate_segments(pr.cases(y, p, by=columns), folds=3, method="logistic")
     other = pr.cases(y[order], p[order], by=shuffled)
-    again = pr.recalibrate_segments(other, folds=3, seed=1, method="logistic")
+    again = pr.recalibrate_segments(other, folds=3, method="logistic")
     np.testing.assert_allclose(found.gain, again.gain, rtol=1e-9)
 
 
 def test_clusters_stay_in_one_fold():
     y, p, by = cases(3_000)
     read = pr.cases(y, p, by={"plan": by["plan"]}, cluster=np.arange(3_000) // 5)
-    found = pr.recalibrate_segments(read, seed=1, folds=5)
+    found = pr.recalibrate_segments(read, folds=5)
     assert "clusters" in found.folds
 
 
@@ -270,16 +270,16 @@ def test_wrong_arguments_are_explained(read, options, error, words):
     y, p, by = cases(200)
     read = pr.cases(y, p, **({"by": by} | read))
     with pytest.raises(error, match=words):
-        pr.recalibrate_segments(read, **({"seed": 1} | options))
+        pr.recalibrate_segments(read, **options)
 
 
 def test_keys_are_chosen_by_name():
     y, p, by = cases(600)
     read = pr.cases(y, p, by=by)
-    found = pr.recalibrate_segments(read, by="country", method="logistic", folds=2, seed=1)
-    alone = pr.recalibrate_segments(pr.cases(y, p, by={"country": by["country"]}), method="logistic", folds=2, seed=1)
+    found = pr.recalibrate_segments(read, by="country", method="logistic", folds=2)
+    alone = pr.recalibrate_segments(pr.cases(y, p, by={"country": by["country"]}), method="logistic", folds=2)
     assert found.maps == alone.maps
-    assert "by segment" not in pr.recalibrate(read, seed=1).maps
+    assert "by segment" not in pr.recalibrate(read).maps
 
 
 def test_infinite_numbers_have_no_part_in_a_map():
@@ -287,9 +287,9 @@ def test_infinite_numbers_have_no_part_in_a_map():
     by["age"][3] = np.inf
     frame = pl.DataFrame({"y": y, "p": p, **by})
     with pytest.raises(InputValueError, match=r"by\['age'\] must be finite.*; row 3 is inf"):
-        pr.recalibrate_segments(pr.cases(y, p, by=by), seed=1)
+        pr.recalibrate_segments(pr.cases(y, p, by=by))
     with pytest.raises(InputValueError, match=r"by\['age'\] must be finite.*; row 3 is inf"):
-        pr.recalibrate_segments(pr.cases(frame.lazy(), "p", outcome="y", by=list(by)), seed=1)
+        pr.recalibrate_segments(pr.cases(frame.lazy(), "p", outcome="y", by=list(by)))
 
 
 def test_condensed_data_have_no_columns():
@@ -311,7 +311,7 @@ def test_a_map_needs_its_columns(fixed):
     with pytest.raises(InputTypeError, match="mapping of names to arrays; got DataFrame"):
         fixed([0.5], by=pl.DataFrame({"country": ["FR"], "plan": [1], "age": [50.0], "new": [True]}))
     with pytest.raises(InputTypeError, match="does not differ by segment"):
-        pr.recalibrate([0, 1] * 30, [0.2, 0.7] * 30, seed=1)([0.5], by={"plan": [1]})
+        pr.recalibrate([0, 1] * 30, [0.2, 0.7] * 30)([0.5], by={"plan": [1]})
 
 
 OF_PLAN = SegmentMap(

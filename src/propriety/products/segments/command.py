@@ -85,7 +85,7 @@ MAP = Group(
             show_default=True,
             help="Kind of map for all cases, on top of which the log-odds are shifted in segments.",
         ),
-        *(THRESHOLDS, FOLDS, LEVEL, SEED),
+        *(THRESHOLDS, FOLDS, LEVEL),
     ),
 )
 HTML = option("--html", type=FILE, metavar="FILE", help="Write a page with a figure and a table; - for the output.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -23,8 +23,8 @@ from propriety.products.segments.null_distribution import SMALLEST
 from propriety.products.segments.search import Critical, search
 from propriety.products.segments.source import cut_cases, names_of_keys
 from propriety.products.segments.sums import SegmentCases
-from propriety.recalibration.cross_fitting import Fits
-from propriety.recalibration.folds import MOST_FOLDS, Folds, folds_of_cases
+from propriety.recalibration.cross_fitting import Fits, is_same
+from propriety.recalibration.folds import MOST_FOLDS, Folds, Source, folds_of_cases
 from propriety.recalibration.maps import RecalibrationMap, floor_of, log_odds
 from propriety.recalibration.methods import Fit
 from propriety.recalibration.segment_map import Label, SegmentEffect, SegmentMap, checked_label
@@ -55,6 +55,8 @@ class SegmentFolds:
         The columns.
     labels : tuple of tuple
         The labels of each column; of numbers, the limits of their parts.
+    again : callable, optional
+        Draws other folds, given how often they were drawn before; None if they were not drawn at random.
     """
 
     folds: Folds
@@ -62,6 +64,7 @@ class SegmentFolds:
     codes: NDArray[np.intp]
     names: tuple[str, ...]
     labels: tuple[tuple[Label, ...], ...]
+    again: Callable[[int], SegmentFolds] | None = None
     whole: SegmentRows = field(init=False)
 
     def __post_init__(self) -> None:
@@ -78,6 +81,20 @@ class SegmentFolds:
     def has_certain(self) -> bool:
         """Whether a forecast is 0 or 1."""
         return self.folds.has_certain
+
+    @property
+    def source(self) -> Source:
+        """The cases as they were given."""
+        return self.folds.source
+
+    @property
+    def original(self) -> ForecastTable:
+        """The table of the cases, with their forecasts as they are."""
+        return self.folds.original
+
+    def before(self, rule: BinaryRule) -> float:
+        """Return the mean score of the cases, as `mean_score` does."""
+        return self.folds.before(rule)
 
     @property
     def words(self) -> str:
@@ -115,21 +132,29 @@ class SegmentFolds:
 
 
 def segment_folds_of(
-    cases: object, by: str | Sequence[str] | None, *, folds: object, model: str | None, seed: int
+    cases: object, by: str | Sequence[str] | None, *, folds: object, model: str | None
 ) -> SegmentFolds:
     """Split cases into folds, with the columns of their segments; see `propriety.recalibrate_segments`."""
     number = checks.whole(folds, "folds", least=2, most=MOST_FOLDS)
     cut, cuts = cut_cases(_cases_with_columns(cases, by), QUANTILES, finite=True)
     ledger = Ledger.of_cases(cut.with_keys(()))
-    found = folds_of_cases(ledger, cut, number, ledger.one_model(model), seed)
+    found = folds_of_cases(ledger, cut, number, ledger.one_model(model))
+    labels = tuple(_labels(key, cuts.get(key), own.labels) for key, own in cut.keys.items())
+    return _with_columns(found, cut, labels)
+
+
+def _with_columns(found: Any, cut: Cases, labels: tuple[tuple[Label, ...], ...]) -> SegmentFolds:
+    """Return folds with the columns of the segments."""
     assert isinstance(found, Folds)  # noqa: S101  (for the type checker; there is one event)
     assert found.cases is not None and found.codes is not None  # noqa: S101, PT018  (as above)
+    again = found.again
     return SegmentFolds(
         folds=found,
         cases=replace(found.cases, keys=cut.keys),
         codes=found.codes,
         names=tuple(cut.keys),
-        labels=tuple(_labels(key, cuts.get(key), own.labels) for key, own in cut.keys.items()),
+        labels=labels,
+        again=None if again is None else lambda draw: _with_columns(again(draw), cut, labels),
     )
 
 
@@ -216,6 +241,11 @@ class SegmentCrossFit:
             total, squares = total + parts, squares + parts**2
         spread = np.maximum(squares - total**2 / len(pairs), 0.0)
         return (len(pairs) - 1) / len(pairs) * float(np.sum(spread)) / len(self.folds.codes) ** 2
+
+    def moves_nothing(self, own: RecalibrationMap | SegmentFit, rounding: float) -> bool:
+        """Whether a map leaves the forecasts of all cases as they are, but for rounding."""
+        rows = self.folds.whole
+        return is_same(_applied(own, rows), rows.forecast, rounding)
 
     def _losses(self, rule: BinaryRule, own: RecalibrationMap | SegmentFit) -> Floats:
         rows = self.folds.whole

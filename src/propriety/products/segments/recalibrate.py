@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 
 from propriety import checks
-from propriety.checks import check_level, fresh_seed
+from propriety.checks import check_level
 from propriety.number_words import number, percent
 from propriety.products.segments.folds import (
     BY_SEGMENT,
@@ -17,18 +16,11 @@ from propriety.products.segments.folds import (
     segment_methods,
 )
 from propriety.recalibration.folds import DEFAULT_FOLDS
+from propriety.recalibration.gains import ROUNDING, tried
 from propriety.recalibration.methods import METHODS
-from propriety.recalibration.recalibrate import (
-    LOG,
-    ROUNDING,
-    candidates_of,
-    gains_of,
-    proper_rule,
-    shrunk_as_dependent,
-    tried,
-)
+from propriety.recalibration.recalibrate import candidates_of, result_of, rule_of, shrunk_as_dependent
 from propriety.recalibration.result import Recalibration, RecalibrationVerdict
-from propriety.rules.rule import Rule, check_rule
+from propriety.rules.rule import Rule
 from propriety.tables.cases import Cases
 from propriety.tables.lazy_cases import LazyCases
 
@@ -39,11 +31,10 @@ def recalibrate_segments(
     by: str | Sequence[str] | None = None,
     method: str = "auto",
     candidates: Sequence[str] = (),
-    rule: Rule = LOG,
+    rule: Rule | None = None,
     folds: int = DEFAULT_FOLDS,
     model: str | None = None,
     level: float = 0.95,
-    seed: int | None = None,
 ) -> Recalibration:
     r"""Fit a recalibration map with shifts of the log-odds in segments, and estimate its gain by cross-fitting.
 
@@ -65,8 +56,8 @@ def recalibrate_segments(
         Number of folds; clusters are kept in one fold, and periods split into contiguous blocks.
     model : str, optional
         The model, if the cases have several.
-    level, seed : float, and int, optional
-        Level of the intervals, and seed of the folds; without it, a new one is drawn and stored in the result.
+    level : float
+        Level of the intervals.
 
     Returns
     -------
@@ -85,35 +76,33 @@ def recalibrate_segments(
     >>> generator = np.random.default_rng(1)
     >>> p, site = generator.uniform(0.1, 0.5, 6_000), generator.choice(["a", "b", "c"], 6_000)
     >>> y = generator.random(6_000) < np.where(site == "b", 1.4 * p, p)
-    >>> fix = recalibrate_segments(pr.cases(y, p, by={"site": site}), method="logistic", folds=3, seed=1)
+    >>> fix = recalibrate_segments(pr.cases(y, p, by={"site": site}), method="logistic", folds=3)
     >>> fix([0.3, 0.3], by={"site": ["a", "b"]}).round(2)
     array([0.31, 0.44])
     """
-    check_rule(rule)
     check_level(level)
     checks.choice(method, "method", [*METHODS])
-    drawn = fresh_seed(seed)
-    parts = segment_folds_of(cases, by, folds=folds, model=model, seed=drawn)
-    asked = proper_rule(rule, None)
+    parts = segment_folds_of(cases, by, folds=folds, model=model)
+    asked = rule_of(rule, parts.folds)
     known = shrunk_as_dependent(METHODS, parts.cases)
     by_segment = f"{method}{BY_SEGMENT}"
     names = [*candidates_of(method, candidates, known), by_segment]
     trial = tried(parts, SegmentCrossFit, segment_methods(method, known), names, asked, level)
     if by_segment in trial.failed:
         raise trial.failed[by_segment]
-    maps = {name: parts.map_of(own) if isinstance(own, SegmentFit) else own for name, own in trial.maps.items()}
-    over = gains_of(trial.fitted, trial.ledger, asked, level, reference=method).verdict(by_segment, adjusted=False)
+    over = trial.gains(method).verdict(by_segment)
     is_better = over.gain > (ROUNDING * abs(over.before) if math.isfinite(over.before) else 0.0)
-    return replace(trial, maps=maps).result(
+    maps = {name: parts.map_of(own) if isinstance(own, SegmentFit) else own for name, own in trial.maps.items()}
+    return result_of(
+        trial,
         by_segment if is_better else method,
+        maps=maps,
         is_adjusted=False,
         notes=[_words(over, method, level, is_used=is_better)],
         rule=asked,
-        folds=parts.words,
         level=level,
         n=parts.whole.table.n,
         dropped=parts.dropped,
-        seed=drawn,
     )
 
 

@@ -1,0 +1,362 @@
+"""Gains of recalibration out of sample: scores of cross-fitted forecasts over several splits into folds."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propriety.errors import InputValueError
+from propriety.inference.bootstrap import Drawing
+from propriety.inference.comparison_methods import method_for
+from propriety.inference.dependence import student
+from propriety.inference.estimates import few, is_worth_too_little
+from propriety.inference.measures.of_means import MeanScore
+from propriety.inference.paired_tests import Paired, paired_by_influence, paired_by_moments
+from propriety.inference.verdict import holm
+from propriety.ledger.ledger import Ledger
+from propriety.number_words import capitalized
+from propriety.recalibration.cross_fitting import AnyCrossFit, Fits, fitted_maps, maps_by_fold
+from propriety.recalibration.maps import RecalibrationMap
+from propriety.recalibration.result import Gain, RecalibrationVerdict
+from propriety.recalibration.segment_map import SegmentMap
+from propriety.result import Floats
+from propriety.tables.forecast_table import ForecastTable
+
+NONE, FLOORED = "none", "floored"
+DRAWING = Drawing()  # Comparisons of mean losses need no resamples.
+ROUNDING = 1e-12  # Smaller gains, relative to the score, are rounding error.
+# Folds are drawn again until the choice of folds adds less than this share of the error of a gain to it.
+STABLE, FEWEST_SPLITS, MOST_SPLITS = 0.1, 4, 20
+SAME = 1e-9  # A relative change of a probability, or of its distance to 1, that is rounding error.
+NEAR = 0.1  # Wrong outcomes that are expected of forecasts near 0 or 1 if all cases had them.
+NOT_EXCLUDED = 3  # Wrong outcomes that a sample without any does not exclude at 95%.
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Gains:
+    """Scores of candidates out of sample, and their gains; see `propriety.recalibration.result.Recalibration`.
+
+    `alone` classifies each gain by its own p-value, `together` by the p-value adjusted for all candidates. `paired` is
+    the error of the gain without what maps and folds add to it.
+    """
+
+    candidate: NDArray[np.str_]
+    score: Floats
+    gain: Floats
+    low: Floats
+    high: Floats
+    standard_error: Floats
+    p_value: Floats
+    paired: Floats
+    alone: tuple[Gain, ...]
+    together: tuple[Gain, ...]
+    reference: str
+    note: str
+
+    def columns(self) -> dict[str, Any]:
+        """Return the columns, one row for each candidate."""
+        names = ("candidate", "score", "gain", "low", "high", "standard_error", "p_value")
+        return {name: getattr(self, name) for name in names}
+
+    def verdict(self, candidate: str, *, adjusted: bool = False) -> RecalibrationVerdict:
+        """Return the verdict on a candidate."""
+        names = self.candidate.tolist()
+        place, before = names.index(candidate), names.index(self.reference)
+        if candidate == self.reference == FLOORED:  # From infinity to a finite score, whatever the folds.
+            known = {"gain": math.inf, "low": math.inf, "high": math.inf, "before": math.inf, "reference": NONE}
+            return RecalibrationVerdict(outcome="gain", after=float(self.score[place]), **known)  # type: ignore[arg-type]
+        return RecalibrationVerdict(
+            outcome=(self.together if adjusted else self.alone)[place],
+            gain=float(self.gain[place]),
+            low=float(self.low[place]),
+            high=float(self.high[place]),
+            before=float(self.score[before]),
+            after=float(self.score[place]),
+            reference=self.reference,
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Split:
+    """Methods that were cross-fitted on one draw of folds: their scores, and the errors of the gains."""
+
+    fitted: AnyCrossFit
+    scores: Floats
+    paired: Paired | None
+    rule: Any
+    _noise: dict[int, Floats] = field(default_factory=dict)
+
+    def noise(self, at: int) -> Floats:
+        """Return the variance that the noise of the maps adds to the gains over a method."""
+        if at not in self._noise:
+            names = list(self.fitted.maps)
+            found = [0.0 if name == names[at] else self.fitted.noise(self.rule, name, names[at]) for name in names]
+            self._noise[at] = np.array(found)
+        return self._noise[at]
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Trial:
+    """Methods that were tried: the map of each, fitted to all cases, and their gains over one or more splits.
+
+    Parameters
+    ----------
+    maps : mapping of str to map
+        Fitted to all cases.
+    splits : tuple of Split
+        One for each time that folds were drawn.
+    fixed : Paired or None
+        The scores of `maps` on the cases that they were fitted to, for their errors.
+    before : float
+        The score of the cases.
+    """
+
+    maps: Mapping[str, Any]
+    splits: tuple[Split, ...]
+    fixed: Paired | None
+    failed: Mapping[str, InputValueError]
+    rule: Any
+    level: float
+    before: float
+    note: str
+
+    @property
+    def names(self) -> list[str]:
+        """The methods."""
+        return list(self.splits[0].fitted.maps)
+
+    @property
+    def words(self) -> str:
+        """How the folds were made."""
+        words, number = self.splits[0].fitted.folds.words, len(self.splits)
+        return words if number == 1 else f"{words}, drawn {number} times"
+
+    def gains(self, reference: str | None = None) -> Gains:
+        """Return the gains over a reference: by default the forecasts, or if their score is infinite, with a floor."""
+        names, scores = self.names, np.stack([one.scores for one in self.splits])
+        if reference is None:
+            reference = FLOORED if FLOORED in names and math.isinf(self.before) else NONE
+        at = names.index(reference)
+        with np.errstate(invalid="ignore"):  # Scores may be infinite.
+            found = _gains(self, scores, at)
+            score = np.where(np.arange(len(names)) == names.index(NONE), self.before, scores.mean(axis=0))
+            finite = score[at] - found.gain
+        score = np.where(np.isfinite(finite), finite, score)
+        own = [self._outcome(name, score, found) for name in range(len(names))]
+        adjusted = replace(found, p_value=holm(np.where(np.arange(len(names)) == at, math.nan, found.p_value)))
+        return Gains(
+            candidate=np.array(names),
+            score=score,
+            gain=found.gain,
+            low=found.low,
+            high=found.high,
+            standard_error=found.error,
+            p_value=found.p_value,
+            paired=found.paired,
+            alone=tuple(own),
+            together=tuple(self._outcome(name, score, adjusted) for name in range(len(names))),
+            reference=reference,
+            note=self.note,
+        )
+
+    def _outcome(self, place: int, score: Floats, found: _Columns) -> Gain:
+        """Return what is said of a gain. A map that makes a finite score infinite is a loss; no test is needed."""
+        gain, p_value = float(found.gain[place]), float(found.p_value[place])
+        if math.isinf(score[place]):
+            return "loss" if math.isfinite(self.before) else "infinite"
+        if math.isnan(gain):
+            return "not tested"
+        if self.moves_nothing(self.names[place]):
+            return "unchanged"
+        if math.isnan(p_value):
+            return "not tested"
+        if p_value > 1.0 - self.level or found.low[place] <= 0.0 <= found.high[place]:
+            return "not shown"
+        return "gain" if gain > 0.0 else "loss"
+
+    def moves_nothing(self, name: str) -> bool:
+        """Whether the map leaves the forecasts of all cases as they are, but for rounding."""
+        return self.splits[0].fitted.moves_nothing(self.maps[name], SAME)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Columns:
+    gain: Floats
+    low: Floats
+    high: Floats
+    error: Floats
+    p_value: Floats
+    paired: Floats
+
+
+def tried(parts: Any, cross_fit: Any, known: Fits, names: Sequence[str], rule: Any, level: float) -> Trial:
+    """Fit methods to all cases and to those outside each fold, and estimate their gains.
+
+    If a forecast is 0 or 1, forecasts that are kept away from these are tried, too. Folds that are drawn at random are
+    drawn again until their choice adds less than a tenth of the error of each gain to it: after the first time if the
+    maps of the folds hardly differ, else at least 4 and at most 20 times.
+    """
+    chosen = {name: known[name] for name in known if name in names or (parts.has_certain and name == FLOORED)}
+    maps, failed = fitted_maps(parts.whole, chosen)
+    by_fold, failed_in_folds = maps_by_fold(parts, {name: known[name] for name in maps})
+    maps = {name: own for name, own in maps.items() if name in by_fold}
+    fixed = cross_fit(parts, {name: (own,) * len(parts) for name, own in maps.items()})
+    first = _split(cross_fit(parts, by_fold), rule, level)
+    trial = Trial(
+        maps=maps,
+        splits=(first,),
+        fixed=None if first.paired is None else _split(fixed, rule, level).paired,
+        failed=failed | failed_in_folds,
+        rule=rule,
+        level=level,
+        before=parts.before(rule),
+        note=_note(first),
+    )
+    while parts.again is not None and not _is_stable(trial) and len(trial.splits) < MOST_SPLITS:
+        drawn = parts.again(len(trial.splits))
+        again, lost = maps_by_fold(drawn, {name: known[name] for name in trial.names})
+        if lost:
+            break  # A method that cannot be fitted to some folds is judged by the others.
+        trial = replace(trial, splits=(*trial.splits, _split(cross_fit(drawn, again), rule, level)))
+    return trial
+
+
+def _split(fitted: AnyCrossFit, rule: Any, level: float) -> Split:
+    """Score the methods of a cross-fit, and compare them."""
+    ledger = fitted.ledger(rule)
+    return Split(fitted, fitted.scores(ledger, rule), _paired(ledger, rule, level), rule)
+
+
+def _is_stable(trial: Trial) -> bool:
+    """Whether the choice of folds adds little to the error of each gain."""
+    scores = np.stack([one.scores for one in trial.splits])
+    at = trial.names.index(FLOORED if math.isinf(trial.before) and FLOORED in trial.names else NONE)
+    with np.errstate(invalid="ignore"):
+        found = _gains(trial, scores, at)
+        if len(trial.splits) < FEWEST_SPLITS:
+            # Before they have been drawn again, the spread of the maps of the folds says how much is to be expected.
+            added = np.sqrt(trial.splits[0].noise(at)) if len(trial.splits) == 1 else np.full(len(found.error), np.inf)
+        else:
+            added = _error_of_folds(scores, at)
+    judged = np.isfinite(found.gain) & np.isfinite(found.error) & (np.arange(len(found.gain)) != at)
+    if len(trial.splits) >= FEWEST_SPLITS:  # Of a map that moves no forecast, no more has to be known.
+        judged &= [not trial.moves_nothing(name) for name in trial.names]
+    return bool((added[judged] <= STABLE * found.error[judged]).all())
+
+
+def _gains(trial: Trial, scores: Floats, at: int) -> _Columns:
+    """Return the gains over a method, averaged over all splits, with what maps and folds add to their errors."""
+    gain = np.mean(scores[:, [at]] - scores, axis=0)
+    noise = ROUNDING * float(np.abs(scores[:, at]).mean())
+    gain = np.where((np.abs(gain) <= noise) & np.isfinite(gain), 0.0, gain)
+    known = [one.paired for one in trial.splits if one.paired is not None]
+    own = np.arange(len(gain)) == at
+    if not known or len(gain) == 1:
+        unknown = np.where(own, 0.0, math.nan)
+        return _Columns(np.where(own, 0.0, gain), unknown, unknown, unknown, np.where(own, 1.0, math.nan), unknown)
+    found = np.array([_against(one, len(gain), at) for one in known])  # By split: gain, error, limits, df.
+    paired = np.sqrt(np.mean(found[:, 1] ** 2, axis=0))
+    below, above = np.mean(found[:, 0] - found[:, 2], axis=0), np.mean(found[:, 3] - found[:, 0], axis=0)
+    df = found[:, 4].min(axis=0)
+    least = _against(trial.fixed, len(gain), at)[1] if trial.fixed is not None else np.zeros(len(gain))
+    of_maps = np.mean([one.noise(at) for one in trial.splits], axis=0)
+    error = np.sqrt(paired**2 + of_maps + _error_of_folds(scores, at) ** 2)
+    # Maps of folds that hardly move a forecast show no spread, but the map of all cases may move some.
+    error = np.where(error < least / 2.0, least, error)
+    half = student(gain, error, df, trial.level)
+    wider = np.where(paired > 0.0, error / np.where(paired > 0.0, paired, 1.0), np.nan)
+    low = np.where(paired > 0.0, gain - wider * below, half.low)
+    high = np.where(paired > 0.0, gain + wider * above, half.high)
+    none = (error <= noise) & np.isfinite(error)
+    p_value = np.where(none, np.where(gain == 0.0, 1.0, math.nan), half.p_value)
+    low, high = (np.where(none & (gain == 0.0), 0.0, np.where(none, math.nan, limit)) for limit in (low, high))
+    exact = {"low": low, "high": high, "p_value": p_value, "error": np.where(none, 0.0, error), "paired": paired}
+    columns = {name: np.where(own, 1.0 if name == "p_value" else 0.0, column) for name, column in exact.items()}
+    return _Columns(gain=np.where(own, 0.0, gain), **columns)
+
+
+def _error_of_folds(scores: Floats, at: int) -> Floats:
+    """Return the error of mean gains that the choice of folds adds; 0 if they were drawn once."""
+    if len(scores) == 1:
+        return np.zeros(scores.shape[1])
+    found: Floats = np.std(scores[:, [at]] - scores, axis=0, ddof=1) / math.sqrt(len(scores))
+    return np.where(np.isnan(found), 0.0, found)  # Infinite losses.
+
+
+def _against(paired: Paired, models: int, at: int) -> Floats:
+    """Return the gain of each method over one of them, its error and limits, and the degrees of freedom."""
+    columns = np.zeros((5, models))
+    columns[4] = np.inf
+    for place, (one, other) in enumerate(itertools.combinations(range(models), 2), models):
+        if at not in (one, other):
+            continue
+        error, df, low, high, _ = (float(column[place]) for column in paired.found)
+        value = float(paired.values[place])
+        row = (value, error, low, high, df) if at == one else (-value, error, -high, -low, df)
+        columns[:, other if at == one else one] = row
+    return columns
+
+
+def _paired(ledger: Ledger, rule: Any, level: float) -> Paired | None:
+    """Compare the methods, which are the models of a ledger; None if errors need cases that are not there."""
+    if _why_untested(ledger) or len(ledger.models) == 1 or is_worth_too_little(ledger):
+        return None
+    measure = MeanScore(rule)
+    if not ledger.uses_moments:
+        return paired_by_influence(ledger, measure, level, imagine=True)
+    method = method_for("auto", ledger, measure)
+    return paired_by_moments(ledger, measure, method, None, level, DRAWING, imagine=True)
+
+
+def _note(split: Split) -> str:
+    """Return why there are no intervals, or why they may be too narrow."""
+    ledger, paired = split.fitted.ledger(split.rule), split.paired
+    if paired is None:
+        return _why_untested(ledger)
+    if paired.units > 1 and np.isnan(paired.found.low[len(ledger.models) :]).all():
+        return "All outcomes are the same, so gains are not tested."
+    correlated = {"inflation": paired.inflation, "independent_periods": paired.independent_periods}
+    said = few(ledger, fewest=paired.fewest, what="intervals", **correlated)
+    return f"{capitalized(said)}." if said else ""
+
+
+def _why_untested(ledger: Ledger) -> str:
+    """Return why there are no standard errors if correlated cases are not available."""
+    if ledger.dependence is None or ledger.source is not None:
+        return ""
+    return f"Gains have no intervals; these need {ledger.where_cases_are}."
+
+
+def near_note(table: ForecastTable, fitted: Any, rule: Any, verdict: RecalibrationVerdict) -> str:
+    """Say that a gain rests on forecasts near 0 or 1 of which hardly any was wrong; "" if it does not.
+
+    An interval comes from losses that occurred. It cannot show the gain of a floor under forecasts of 1e-7 of which
+    none was wrong, nor that of a map if three such failures, as many as the sample cannot exclude, would exceed it.
+    """
+    own = fitted.whole if isinstance(fitted, SegmentMap) else fitted
+    if not isinstance(own, RecalibrationMap):
+        return ""
+    p, q = table.forecast, own.recalibrated(table.forecast)
+    distance, unlikely = np.minimum(p, 1.0 - p), p < 0.5
+    with np.errstate(divide="ignore", invalid="ignore"):
+        saved = [np.where(unlikely, rule.loss(one, event=True), rule.loss(one, event=False)) for one in (p, q)]
+        decide = NOT_EXCLUDED / table.n * np.abs(saved[0] - saved[1]) > (verdict.high - verdict.low) / 2.0
+    by_floor = distance < getattr(own, "floor", 0.0)
+    near = (distance > 0.0) & (distance < NEAR / table.n) & (by_floor | decide)
+    share = table.n / table.weight
+    number = round(share * float(table.weights[near].sum()))
+    wrong = round(share * float(np.where(unlikely, table.events, table.non_events)[near].sum()))
+    if not near.any() or wrong >= NOT_EXCLUDED:
+        return ""
+    lie = "1 forecast lies" if number == 1 else f"{number:,} forecasts lie"
+    were = "none was wrong" if not wrong else f"{wrong} {'was' if wrong == 1 else 'were'} wrong"
+    return (
+        f"{lie} within {distance[near].max():.1g} of 0 or 1, and {were}: the gain rests on how often such forecasts "
+        f"are wrong, which its interval does not show."
+    )
