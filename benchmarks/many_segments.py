@@ -71,7 +71,7 @@ def measured(paths: list[Path], cells: int, segments: int, cases: int, scratch: 
     watch.to_parquet(scratch / f"monitor-{cells}")
 
     def extended() -> None:
-        state = pr.results.LedgerMonitor.from_parquet(scratch / f"monitor-{cells}")
+        state = pr.results.Monitored.from_parquet(scratch / f"monitor-{cells}")
         state.extend(other).to_parquet(scratch / f"monitor-{cells}")
 
     (_, monitoring), _ = timed(extended)

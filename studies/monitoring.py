@@ -1,243 +1,219 @@
-"""Monitoring: how often there is a false alarm in 10,000 looks, and how soon a true one.
+"""Monitors: how often there is a false alarm where cases are correlated, and how soon a change is found.
 
-Streams of 10,000 cases whose log-odds are normal, with mean 0 (balanced) or -4.4 (2% prevalence) and standard
-deviation 1. A model sees them with noise of a given size. Null settings: the model is no worse than the reference,
-or the forecasts are calibrated. Each e-process is compared with what it replaces, the usual test at 5% after
-every case from the 30th on (a one-sided paired t-test of the Brier scores; a two-sided z-test of events minus
-forecasts). For the comparisons there is also the share of streams in which the 95% interval for the mean difference
-excludes it at some time, and the number of cases at which one planned t-test would have a power of 50%.
-Writes `results/monitoring.csv` and `results/monitoring.png`.
+Evidence of many streams at once, at a level of 95% for each; false alarms should be in at most 5% of streams.
 
-Run: python studies/monitoring.py [--samples 1000] [--power-samples 200]
+- Twelve stations a day for 120 days, whose outcomes have a latent correlation of 0, .2 or .5, with forecasts of their
+  own or one for all: calibrated, and two models that are equally far from the truth.
+- 300 days of 2,000 cases on average, 5% events, with day effects of standard deviation .2 (log): days of lognormal
+  size, weekends of a fifth, growth by a factor of twenty.
+- A constant excess of 3% or -5% in 200 days of 2,000 or 20,000 cases, with day effects of 0 or .1; margin .05.
+- Day effects that are correlated from day to day (0, .3, .6): how often a note says so.
+- A drift of 20% in observed/expected from day 200 of 365: the median delay of the alarm in days, beside that of the
+  monitor before (likelihood ratios of independent cases, with the same streams), and the error of its estimated start.
+- One case a period, 10,000 of them: calibrated forecasts, two equal models, forecasts 15% too low.
+- Seconds: 100,000 single cases; 1,000 keys and 365 days of 20 cases at once; one more day of them.
+
+Writes `results/monitoring.csv`; takes about ten minutes.
+
+Run: python studies/monitoring.py [--streams 400]
 """
 
 from __future__ import annotations
 
 import argparse
+import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
-from scipy.special import expit, ndtri
-from study_tables import RESULTS, write_rows
+from scipy.special import expit, logit, ndtri
+from study_tables import write_rows
 
 import propriety as pr
-from propriety.products.monitoring.calibration_stream import monitor_calibration
-from propriety.products.monitoring.comparison_stream import monitor_comparison
+from propriety.products.monitoring.period_evidence import Evidence, PeriodSums
 
-LOOKS, FIRST, LEVEL = 10_000, 30, 0.95
-BALANCED, RARE = 0.0, -4.4
-BRIER, BOUNDED = pr.Brier(), pr.BoundedBrier(0.0, 0.1)
-TIME = np.arange(LOOKS)
-EARLY = TIME < LOOKS // 2
-Noise = Callable[[np.random.Generator, np.ndarray], np.ndarray]
-
-
-def noise(size: float | np.ndarray) -> Noise:
-    """Return noise of the log-odds of this size, which may depend on the time."""
-    return lambda generator, _: size * generator.normal(size=LOOKS)
+LEVEL = 0.95
+STATIONS, CELLS, DRIFT = 12, 40, 200
+FORECASTS = expit(-3.2 + 0.8 * ndtri((np.arange(CELLS) + 0.5) / CELLS))
+# Median delays of the monitor before (commit b0f0c7c6) in the same streams of 200, 1,000 and 5,000 cases a day.
+BEFORE = {200: 50.5, 1000: 13, 5000: 3}
+Days = Callable[[int], PeriodSums]
 
 
-def noise_where(sign: float) -> Noise:
-    """Return noise in the cases whose log-odds have this sign only."""
-    return lambda generator, log_odds: 0.7 * generator.normal(size=LOOKS) * (sign * log_odds > 0)
+def alarms_of(
+    days: Days, streams: int, periods: int, margin: float, *, two_sided: bool = True
+) -> dict[str, np.ndarray]:
+    """Return the day of the alarm and its estimated start of each stream, and whether neighbours are noted."""
+    evidence, none = Evidence.none(streams), np.zeros(streams, dtype=np.int64)
+    alarm, since = np.full(streams, np.inf), np.zeros(streams)
+    for day in range(periods):
+        evidence = evidence.after(days(day), day)
+        sides = evidence.sides(np.full(streams, margin), none)
+        both = np.logaddexp(sides.higher, sides.lower) - np.log(2.0)
+        new = ((both if two_sided else sides.higher) >= -np.log1p(-LEVEL)) & np.isinf(alarm)
+        alarm[new] = day
+        since[new] = np.where(sides.higher >= sides.lower, sides.higher_since, sides.lower_since)[new]
+    each = [evidence.at(np.array([stream])).correlated(LEVEL)[0] for stream in range(streams)]
+    return {"alarm": alarm, "since": since, "note": np.array(each)}
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """A setting: the log-odds' mean, the noise of the model and of the reference, and the rule."""
+def stations(correlation: float, streams: int, *, shared: bool, equal: bool, seed: int = 1) -> Days:
+    """Return the days of stations: sums of y - p, or of the differences in Brier score of two equal models."""
+    generator = np.random.default_rng(seed)
 
-    mean: float
-    model: Noise
-    reference: Noise
-    is_null: bool
-    rule: pr.BinaryRule = BRIER
-    same: bool = False
-    steady: bool = True
+    def days(_: int) -> PeriodSums:
+        shape = (streams, 1 if shared else STATIONS)
+        p = np.broadcast_to(generator.beta(2, 5, shape), (streams, STATIONS))
+        z = np.sqrt(correlation) * generator.standard_normal((streams, 1))
+        y = z + np.sqrt(1.0 - correlation) * generator.standard_normal((streams, STATIONS)) < ndtri(p)
+        if not equal:
+            return PeriodSums((y - p).sum(1), p.sum(1), (p * (1.0 - p)).sum(1))
+        one, other = (expit(logit(p) + 0.5 * generator.standard_normal(shape)) for _ in range(2))
+        difference = (y - one) ** 2 - (y - other) ** 2
+        return PeriodSums(difference.sum(1), np.full(streams, float(STATIONS)), (difference**2).sum(1))
 
-    def draw(self, generator: np.random.Generator) -> tuple[np.ndarray, ...]:
-        """Return the true rates, the outcomes and both forecasts of a stream."""
-        log_odds = generator.normal(self.mean, 1.0, LOOKS)
-        rate = expit(log_odds)
-        model = expit(log_odds + self.model(generator, log_odds))
-        reference = model if self.same else expit(log_odds + self.reference(generator, log_odds))
-        return rate, generator.random(LOOKS) < rate, model, reference
-
-    def difference(self, event: np.ndarray, model: np.ndarray, reference: np.ndarray) -> np.ndarray:
-        """Return the differences of the losses."""
-        return self.rule.case_loss(model, event) - self.rule.case_loss(reference, event)
+    return days
 
 
-@dataclass(frozen=True)
-class Calibration:
-    """A setting: the log-odds' mean, and the event's true rate, of the forecast and the time."""
+def counts(
+    cases: int,
+    effect: float,
+    size: str,
+    streams: int,
+    periods: int,
+    *,
+    alike: float = 0.0,
+    excess: float = 1.0,
+    drift: float = 1.0,
+    seed: int = 2,
+) -> Days:
+    """Return days of many cases, whose rates share an effect of the day, also with that of the day before."""
+    generator, last = np.random.default_rng(seed), np.zeros(streams)
 
-    mean: float
-    rate: Callable[[np.ndarray, np.ndarray], np.ndarray]
-    is_null: bool
+    def days(day: int) -> PeriodSums:
+        noise = generator.standard_normal(streams)
+        last[:] = noise if day == 0 else alike * last + np.sqrt(1.0 - alike**2) * noise
+        n = np.full(streams, float(cases))
+        if size == "lognormal":
+            n = cases * np.exp(generator.standard_normal(streams) - 0.5)
+        elif size == "weekends" and day % 7 >= 5:
+            n /= 5.0
+        elif size == "growing":
+            n *= np.exp(-1.5 + 3.0 * day / (periods - 1))
+        cells = generator.poisson(n[:, None] / CELLS, (streams, CELLS))
+        factor = np.exp(effect * last - effect**2 / 2.0) * excess * (drift if day >= DRIFT else 1.0)
+        y = generator.binomial(cells, np.clip(FORECASTS * factor[:, None], 0.0, 0.999))
+        expected = cells * FORECASTS
+        return PeriodSums((y - expected).sum(1), expected.sum(1), (expected * (1.0 - FORECASTS)).sum(1))
 
-
-COMPARISONS = {
-    "equal models, balanced": Comparison(BALANCED, noise(0.5), noise(0.5), is_null=True),
-    "equal models, 2%": Comparison(RARE, noise(0.5), noise(0.5), is_null=True),
-    "equal models, 2%, bounded Brier": Comparison(RARE, noise(0.5), noise(0.5), is_null=True, rule=BOUNDED),
-    "identical models": Comparison(BALANCED, noise(0.5), noise(0.5), is_null=True, same=True),
-    "equal on average, in different cases": Comparison(BALANCED, noise_where(1), noise_where(-1), is_null=True),
-    "better first, then worse, never on average": Comparison(
-        BALANCED, noise(np.where(EARLY, 0.4, 0.6)), noise(np.where(EARLY, 0.6, 0.4)), is_null=True
-    ),
-    "much worse, balanced": Comparison(BALANCED, noise(0.8), noise(0.3), is_null=False),
-    "worse, balanced": Comparison(BALANCED, noise(0.5), noise(0.3), is_null=False),
-    "a little worse, balanced": Comparison(BALANCED, noise(0.6), noise(0.5), is_null=False),
-    "worse after 2,000": Comparison(
-        BALANCED, noise(np.where(TIME < 2000, 0.3, 0.6)), noise(0.3), is_null=False, steady=False
-    ),
-    "worse, 2%": Comparison(RARE, noise(0.7), noise(0.0), is_null=False),
-    "worse, 2%, bounded Brier": Comparison(RARE, noise(0.7), noise(0.0), is_null=False, rule=BOUNDED),
-}
-CALIBRATIONS = {
-    "calibrated, balanced": Calibration(BALANCED, lambda x, _: expit(x), is_null=True),
-    "calibrated, 2%": Calibration(RARE, lambda x, _: expit(x), is_null=True),
-    "shifted by 0.3": Calibration(BALANCED, lambda x, _: expit(x + 0.3), is_null=False),
-    "too sure, slope 0.75": Calibration(BALANCED, lambda x, _: expit(0.75 * x), is_null=False),
-    "a wave": Calibration(
-        BALANCED, lambda x, _: np.clip(expit(x) + 0.08 * np.sin(4 * np.pi * expit(x)), 0, 1), is_null=False
-    ),
-    "shifted by 0.3 after 2,000": Calibration(BALANCED, lambda x, t: expit(x + 0.3 * (t >= 2000)), is_null=False),
-    "shifted by 0.5, 2%": Calibration(RARE, lambda x, _: expit(x + 0.5), is_null=False),
-}
+    return days
 
 
-def first(reached: np.ndarray) -> float:
-    """Return the number of cases after which something is first reached, infinite if never."""
-    return float(reached.argmax() + 1) if reached.any() else np.inf
+def null_rows(streams: int) -> list[dict[str, object]]:
+    """Return how often there are false alarms."""
+    settings: list[tuple[str, Days, int, float, bool]] = []
+    for equal in (False, True):
+        for shared in (False, True):
+            for correlation in (0.0, 0.2, 0.5):
+                what = f"{'two equal models' if equal else 'calibrated'}, {'shared' if shared else 'own'} forecasts"
+                days = stations(correlation, streams, shared=shared, equal=equal)
+                settings.append((f"12 stations, correlation {correlation:g}, {what}", days, 120, 0.0, not equal))
+    for size in ("lognormal", "weekends", "growing"):
+        days = counts(2000, 0.2, size, streams, 300)
+        settings.append((f"2,000 cases, effects .2, sizes {size}", days, 300, 0.0, True))
+    for cases in (2000, 20_000):
+        for effect in (0.0, 0.1):
+            for excess in (1.03, 0.95):
+                days = counts(cases, effect, "lognormal", streams, 200, excess=excess)
+                name = f"{cases:,} cases, effects {effect:g}, constant excess {excess - 1.0:+.0%}"
+                settings.append((name, days, 200, 0.05, True))
+    settings.append(("20 cases, 5% events", counts(20, 0.0, "same", streams, 365), 365, 0.0, True))
+    rows = []
+    for name, days, periods, margin, two_sided in settings:
+        found = alarms_of(days, streams, periods, margin, two_sided=two_sided)
+        row = {"setting": name, "streams": streams, "periods": periods, "margin": margin}
+        rows.append(row | {"alarms": round(float(np.isfinite(found["alarm"]).mean()), 4)})
+        print(rows[-1], flush=True)
+    for alike in (0.0, 0.3, 0.6):
+        found = alarms_of(counts(2000, 0.2, "same", streams, 300, alike=alike), streams, 300, 0.05)
+        row = {"setting": f"2,000 cases, effects .2, neighbouring days correlated by {alike:g}", "streams": streams}
+        row |= {"periods": 300, "margin": 0.05, "alarms": round(float(np.isfinite(found["alarm"]).mean()), 4)}
+        rows.append(row | {"notes": round(float(found["note"].mean()), 4)})
+        print(rows[-1], flush=True)
+    return rows
 
 
-def naive_t(difference: np.ndarray) -> float:
-    """Return when a one-sided t-test at 5%, done after every case, first rejects."""
-    n = TIME + 1.0
-    mean = np.cumsum(difference) / n
-    variance = np.maximum(np.cumsum(difference**2) / n - mean**2, 0.0) * n / np.maximum(n - 1, 1)
-    return first((mean > ndtri(LEVEL) * np.sqrt(variance / n)) & (n >= FIRST))
+def drift_row(cases: int, margin: float, streams: int) -> dict[str, object]:
+    """Return the median delay until a drift of 20% is found."""
+    found = alarms_of(counts(cases, 0.0, "same", streams, 365, drift=1.2), streams, 365, margin)
+    delay = np.where(found["alarm"] >= DRIFT, found["alarm"] - DRIFT + 1, np.inf)
+    in_time, median = np.isfinite(delay), float(np.median(delay))
+    row: dict[str, object] = {"setting": f"drift of 20% from day 200, {cases:,} cases, 5% events", "streams": streams}
+    row |= {"periods": 365, "margin": margin, "alarms": round(float(in_time.mean()), 4)}
+    row |= {"median_delay": int(median) if np.isfinite(median) else "", "delay_before": BEFORE[cases]}
+    return row | {"since_error": float(np.median(np.abs(found["since"][in_time] - DRIFT))) if in_time.any() else ""}
 
 
-def naive_z(event: np.ndarray, forecast: np.ndarray) -> float:
-    """Return when a two-sided test at 5% of events minus forecasts, done after every case, first rejects."""
-    excess, variance = np.cumsum(event - forecast), np.cumsum(forecast * (1.0 - forecast))
-    return first((np.abs(excess) > ndtri(0.5 + LEVEL / 2) * np.sqrt(variance)) & (TIME + 1 >= FIRST))
+def single_rows(streams: int, cases: int = 10_000) -> list[dict[str, object]]:
+    """Return how often exact bets on single cases raise an alarm."""
+    rows = []
+    for name, factor in (("calibrated", 1.0), ("two equal models", 1.0), ("15% too low", 1.15)):
+        reached = []
+        for stream in range(streams):
+            generator = np.random.default_rng([stream, 7])
+            p = expit(generator.normal(-1.0, 1.0, cases))
+            y = generator.random(cases) < np.clip(p * factor, 0.0, 1.0)
+            forecasts = {"a": p}
+            if name == "two equal models":
+                forecasts = {one: expit(logit(p) + 0.5 * generator.standard_normal(cases)) for one in "ab"}
+            watch = pr.monitor(y, forecasts, margin=0.0)
+            row = watch.against == "b" if name == "two equal models" else watch.model == "a"
+            alarm = watch.extra["alarm"][np.flatnonzero(row)[-1]]
+            reached.append(np.inf if alarm is None else float(alarm))
+        median = float(np.median(reached))
+        told: dict[str, object] = {"setting": f"one case a period, {name}", "streams": streams, "periods": cases}
+        told |= {"margin": 0.0, "alarms": round(float(np.isfinite(reached).mean()), 4)}
+        rows.append(told | {"median_delay": int(median) if np.isfinite(median) else ""})
+        print(rows[-1], flush=True)
+    return rows
 
 
-def compare(setting: Comparison, samples: int) -> dict[str, object]:
-    """Return the row of a comparison."""
-    expected, square = np.zeros(LOOKS), 0.0
-    for sample in range(samples):
-        rate, _, model, reference = setting.draw(np.random.default_rng(sample))
-        yes, no = (setting.difference(np.full(LOOKS, happened), model, reference) for happened in (True, False))
-        expected += (rate * yes + (1.0 - rate) * no) / samples
-        square += float(np.mean(rate * yes**2 + (1.0 - rate) * no**2)) / samples
-    # The settings are constant in time, or in each half of it, so that smoothing over time takes the noise away.
-    truth = np.cumsum(expected) / (TIME + 1)
-    found, naive, missed = [], [], 0
-    for sample in range(samples):
-        _, event, model, reference = setting.draw(np.random.default_rng(sample))
-        result = monitor_comparison(event, model, reference, rule=setting.rule)
-        found.append(np.inf if result.alarm is None else result.alarm)
-        naive.append(naive_t(setting.difference(event, model, reference)))
-        missed += bool(np.any((truth < result.low) | (truth > result.high)))
-    planned: object = ""
-    if not setting.is_null and setting.steady:
-        mean = float(expected.mean())
-        planned = round((ndtri(LEVEL) / mean) ** 2 * (square - mean**2))
-    return row(found, naive) | {"missed": round(missed / samples, 4), "planned": planned}
-
-
-def calibrate(setting: Calibration, samples: int) -> dict[str, object]:
-    """Return the row of a calibration setting."""
-    found, naive = [], []
-    for sample in range(samples):
-        generator = np.random.default_rng(sample)
-        log_odds = generator.normal(setting.mean, 1.0, LOOKS)
-        event = generator.random(LOOKS) < setting.rate(log_odds, TIME)
-        result = monitor_calibration(event, expit(log_odds))
-        found.append(np.inf if result.alarm is None else result.alarm)
-        naive.append(naive_z(event, expit(log_odds)))
-    return row(found, naive) | {"missed": "", "planned": ""}
-
-
-def row(found: list[float], naive: list[float]) -> dict[str, object]:
-    """Return the shares of streams with an alarm, and the median number of cases before it."""
-    told: dict[str, object] = {}
-    for name, moments in (("e_process", found), ("naive", naive)):
-        median = float(np.median(moments))
-        told |= {f"{name}_alarms": round(float(np.isfinite(moments).mean()), 4)}
-        told |= {f"{name}_median": round(median) if np.isfinite(median) else ""}
-    return told
-
-
-def draw(rows: list[dict[str, object]], path: Path) -> None:
-    """Draw the false alarms of both habits, and the cases before a true alarm."""
-    from matplotlib import pyplot as plt
-    from matplotlib.axes import Axes
-
-    from propriety.plots.drawing import COLORS, GREY, SMALL
-
-    nulls = [one for one in rows if one["truth"] == "null"][::-1]
-    others = [one for one in rows if one["truth"] != "null"][::-1]
-    figure, (left, right) = plt.subplots(1, 2, figsize=(10.5, 4.2), layout="constrained")
-
-    def write(panel: Axes, text: str, x: float, y: float, color: str, align: str = "center") -> None:
-        panel.annotate(text, (x, y), ha=align, va="center", fontsize=SMALL, color=color, annotation_clip=False)
-
-    left.axvline(1 - LEVEL, color=GREY["line"], linewidth=0.9)
-    for place, one in enumerate(nulls):
-        left.plot(one["naive_alarms"], place, "s", color=COLORS[1], markersize=5)
-        left.plot(one["e_process_alarms"], place, "o", color=COLORS[0], markersize=6)
-    left.set(xlim=(-0.015, 0.65), xlabel=f"Streams with a false alarm in {LOOKS:,} looks")
-    left.xaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
-    top = len(nulls) - 0.5
-    write(left, "e-process", 0.06, len(nulls) - 1, COLORS[0], "left")
-    write(left, "usual test after every case", 0.43, top, COLORS[1])
-    write(left, "5%", 1 - LEVEL + 0.008, -0.4, GREY["text"], "left")
-    for place, one in enumerate(others):
-        if one["e_process_median"] != "":
-            right.plot(one["e_process_median"], place, "o", color=COLORS[0], markersize=6)
-        if one["planned"] != "":
-            right.plot(one["planned"], place, "|", color=GREY["text"], markersize=12, markeredgewidth=1.6)
-        write(right, f"{one['e_process_alarms']:.0%}", 24_000, place, COLORS[0], "right")
-    top = len(others) - 0.4
-    write(right, "e-process, median", float(others[-1]["e_process_median"]), top, COLORS[0])
-    write(
-        right, "one planned t-test, even chances", 0.88 * float(others[-3]["planned"]), len(others) - 3, "0.25", "right"
-    )
-    write(right, "found", 24_000, top, COLORS[0], "right")
-    right.set_xscale("log")
-    right.set(xlim=(40, 13_000), xlabel="Cases before the alarm")
-    right.xaxis.set_major_formatter(lambda cases, _: f"{cases:,.0f}")
-    for panel, chosen in ((left, nulls), (right, others)):
-        panel.set_yticks(range(len(chosen)), [one["setting"] for one in chosen], fontsize=SMALL)
-        panel.set_ylim(-0.6, len(chosen) - 0.1)
-        panel.grid(axis="y", color="0.92")
-        panel.spines[["top", "right"]].set_visible(False)
-    figure.savefig(path, dpi=150)
+def timing_rows(keys: int = 1000, days: int = 365, cases: int = 20) -> list[dict[str, object]]:
+    """Return seconds of the processor; the last day of the keys is added to a monitor of the days before."""
+    generator = np.random.default_rng(1)
+    p = generator.random(100_000)
+    y = generator.random(len(p)) < p
+    start = time.process_time()
+    pr.monitor(y, p)
+    rows = [{"setting": "100,000 single cases", "seconds": round(time.process_time() - start, 3)}]
+    n = keys * days * cases
+    by = {"day": np.repeat(np.arange(days), keys * cases), "key": np.tile(np.repeat(np.arange(keys), cases), days)}
+    p = np.clip(np.round(generator.beta(1, 9, n) * 64) / 64, 1 / 64, 63 / 64)
+    ledger = pr.condense(generator.random(n) < p, {"m": p}, by=by)
+    before, last = ledger.where(day=list(range(days - 1))), ledger.where(day=days - 1)
+    for part in (before, last):
+        part.keyed_tables("m", part.events[0])  # Counting is no part of monitoring.
+    start = time.process_time()
+    watch = pr.monitor(before)
+    rows.append({"setting": f"{keys:,} keys, {days - 1} days", "seconds": round(time.process_time() - start, 3)})
+    watch.extend(last)
+    start = time.process_time()
+    watch.extend(last)
+    return [*rows, {"setting": f"one more day of {keys:,} keys", "seconds": round(time.process_time() - start, 4)}]
 
 
 def main() -> None:
-    """Monitor streams of every setting, and write the table and the picture."""
+    """Monitor streams of every setting, and write the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--samples", type=int, default=1000)
-    parser.add_argument("--power-samples", type=int, default=200)
-    options = parser.parse_args()
-    rows: list[dict[str, object]] = []
-    for measure, settings in ((compare, COMPARISONS), (calibrate, CALIBRATIONS)):
-        for name, setting in settings.items():
-            samples = options.samples if setting.is_null else options.power_samples
-            told = {"test": "comparison" if measure is compare else "calibration", "setting": name}
-            told |= {"truth": "null" if setting.is_null else "alternative", "streams": samples}
-            rows.append(told | measure(setting, samples))  # type: ignore[operator]
-            print(rows[-1], flush=True)
-    write_rows("monitoring", rows)
-    draw(rows, RESULTS / "monitoring.png")
+    parser.add_argument("--streams", type=int, default=400)
+    streams = parser.parse_args().streams
+    rows = null_rows(streams)
+    for cases in BEFORE:
+        rows += [drift_row(cases, margin, streams // 2) for margin in (0.0, 0.05)]
+        print(*rows[-2:], sep="\n", flush=True)
+    rows += single_rows(streams // 2)
+    rows += timing_rows()
+    columns = list(dict.fromkeys(column for row in rows for column in row))
+    write_rows("monitoring", rows, columns=columns)
 
 
 if __name__ == "__main__":

@@ -117,7 +117,6 @@ def test_errors_name_parameters_of_the_function(function):
     }
     known = set(parameters) | OTHERS
     fast = {"n_resamples": 10} if "n_resamples" in parameters else {}
-    required |= {"reference": P} if function.__name__ == "monitor_comparison" else {}
     for given, (y, p) in GIVEN.items():
         for options in OPTIONS:
             if not set(options) <= set(parameters):

@@ -40,7 +40,7 @@ DIFFERENT = {
         "ArrayLike": "`censored` reads the time at which the follow-up of each case ended",
     },
     "period": {
-        "str = 'day'": "`monitor` and `before_labels` read a ledger, and this is the name of one of its keys",
+        "str = 'day'": "`before_labels` reads a ledger, and this is the name of one of its keys",
         "ArrayLike | None = None": "periods within which cases may be correlated",
     },
     "path": {
@@ -82,17 +82,13 @@ DIFFERENT = {
         ),
     },
     "measures": {
-        "Sequence[AnyMeasure] = ()": "`evaluate` adds measures to its own, `validate` to those that are usual",
+        "Sequence[AnyMeasure] = ()": "`evaluate` adds measures to its own, `validate` to those that are usual; `monitor` has usual ones",
         "Sequence[AnyMeasure] = (Brier(), ObservedExpected(), AreaUnderRoc())": (
             "`before_labels` reports measures that the expected events determine"
         ),
         "Sequence[AnyMeasure] = (ObservedExpected(), CalibrationSlope(), AreaUnderRoc(), Brier())": (
             "`meta_analysis` reports those that are usual for a risk model in new sites"
         ),
-    },
-    "ledger": {
-        "Ledger": "functions of the moments and keys of a ledger",
-        "Ledger | Cases | LazyCases": "`monitor` condenses cases by its period",
     },
     "thresholds": {
         "Thresholds | None = None": "a threshold or a range; the default is all thresholds",
@@ -102,6 +98,7 @@ DIFFERENT = {
     },
     "rule": {
         "Rule = Brier()": "analyses of any proper rule",
+        "Rule | None = Brier()": "`monitor` need not compare its models",
         "Rule": "functions whose result is the score itself, where the caller must choose",
         "Rule | Sequence[Rule] = Brier()": "diagnostics of any classes, under one or more rules",
         "Rule | Sequence[Rule] = RankedProbability()": "diagnostics of ordered classes, under one or more rules",
@@ -120,7 +117,7 @@ DIFFERENT = {
     },
     "reference": {
         "str | None = None": "what models are compared with: one of `forecasts`, by its name",
-        "ArrayLike | None = None": "`monitor_comparison` and `skill_score` read two forecasts without names",
+        "ArrayLike | None = None": "`skill_score` reads two forecasts without names",
     },
     "method": {
         "CurveMethod = 'corp'": "ways to estimate a reliability curve",
@@ -261,13 +258,12 @@ def test_only_the_doors_spell_out_how_cases_are_read():
 
 def test_there_are_few_names_of_parameters():
     flat = {name: found for name, found in signatures().items() if "." not in name}
-    assert len({name for parameters in flat.values() for name in parameters}) <= 115
+    assert len({name for parameters in flat.values() for name in parameters}) <= 117
 
 
 @pytest.mark.parametrize("name", sorted(name for name in DOORS if hasattr(pr, name)))
 def test_a_door_refuses_time(name):
-    data = pr.condense([0, 1], [0.2, 0.7]) if name == "monitor" else [0, 1]
-    given = () if name == "monitor" else ([0.2, 0.7],)
+    data, given = [0, 1], ([0.2, 0.7],)
     with pytest.raises(pr.errors.InputTypeError, match=r"time= is not an argument.* Surv\(time, status\).* period="):
         getattr(pr, name)(data, *given, time=[1, 2])
 

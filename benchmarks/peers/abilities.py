@@ -82,7 +82,7 @@ ABILITIES = {
         pattern="diebold|delong|sign_test|compare_(models|forecasts)|paired_(test|difference)",
     ),
     "Monitoring of a stream with repeated looks": Ability(
-        by={"propriety": "monitor_calibration"},
+        by={"propriety": "monitor"},
         pattern="monitor_|e_process|^e_value|anytime|confidence_sequence|drift",
         without=("torch-uncertainty", "evidently"),  # The metric of a training loop, and drift between two batches.
     ),

@@ -122,12 +122,7 @@ VERBS = {
         title="Monitor",
         about="Monitor deployed models. False alarms stay rare, however often you look.",
         sections={
-            "Ledgers, day by day": ("products.monitoring.ledger_monitor", "products.monitoring.history"),
-            "Streams, case by case": (
-                "products.monitoring.comparison_stream",
-                "products.monitoring.calibration_stream",
-                "products.monitoring.e_process",
-            ),
+            "Period by period, or case by case": ("products.monitoring.monitor",),
             "Labels that come late": ("products.late_labels.late_labels", "products.late_labels.before_labels"),
         },
     ),

@@ -2,17 +2,19 @@
 Monitoring
 ==========
 
-Evidence that a model has become worse than another, updated after every case.
+Evidence that a model is off in every segment of a ledger, after each day. Lines are streams, and the dot is an alarm.
 """
 
 import numpy as np
 
 import propriety as pr
 
-rng = np.random.default_rng(11)
-log_odds = rng.normal(0.0, 1.5, 3_000)
-y = rng.random(3_000) < 1 / (1 + np.exp(-log_odds))
-drift = np.where(np.arange(3_000) < 1_200, 0.0, 1.0)
+rng = np.random.default_rng(4)
+n = 120 * 2_000
+day, site = np.repeat(np.arange(1, 121), 2_000), rng.choice(["north", "south", "east", "west"], n)
+log_odds = rng.normal(-2.5, 1.0, n)
+drift = np.where((day >= 80) & (site == "east"), 0.35, 0.0)
+y = rng.random(n) < 1 / (1 + np.exp(-log_odds - drift))
 
-drifting, steady = 1 / (1 + np.exp(-log_odds - drift)), 1 / (1 + np.exp(-0.9 * log_odds))
-ax = pr.monitor_comparison(y, drifting, steady).plot()
+ledger = pr.condense(y, {"live": 1 / (1 + np.exp(-log_odds))}, by={"day": day, "site": site}, cells=64)
+ax = pr.monitor(ledger).plot()

@@ -21,7 +21,7 @@ from stored import changed, read_folder, require
 
 import propriety as pr
 from propriety.errors import ProprietyError
-from propriety.products.monitoring.ledger_monitor import LedgerMonitor
+from propriety.products.monitoring.monitor import Monitored
 
 __all__ = ["one", "sound_files"]
 
@@ -137,8 +137,8 @@ def _read_monitor(files: Files) -> None:
             (root / name).parent.mkdir(parents=True, exist_ok=True)
             (root / name).write_bytes(content)
         try:
-            found = LedgerMonitor.from_parquet(root)
-            days = found.days
+            found = Monitored.from_parquet(root)
+            days = found.days()
             str(found)
         except ProprietyError:
             return

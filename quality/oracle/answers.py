@@ -48,6 +48,10 @@ def plain(pr: Any, result: Any) -> Any:
             "keys": {name: [str(label) for label in labels] for name, labels in result.keys.items()},
             "table": frame,
         }
+    if type(result).__name__ == "Comparison":
+        return {name: getattr(result, name).tolist() for name in names.PAIRS}
+    if type(result).__name__ == "Findings" and len(result.differences):
+        return {name: getattr(result.differences, column).tolist() for name, column in names.PAIRS.items()}
     for method in ("to_dict", "tolist"):
         if hasattr(result, method):
             return getattr(result, method)()

@@ -1,11 +1,14 @@
 """What is called otherwise today than in the reference version: the one table of translations.
 
 `FUNCTIONS` and `PARAMETERS` map names of the reference to those of today. `COLUMNS` maps what today's results call
-their entries back to the names of the reference, so that both are compared under the same path, and `WORDS` the words
-that are values.
+their entries back to the names of the reference, so that both are compared under the same path, `WORDS` the words
+that are values, and `PAIRS` the numbers of comparisons.
 """
 
 FUNCTIONS: dict[str, str] = {}
 PARAMETERS: dict[str, str] = {"time": "period", "n": "most"}
 COLUMNS: dict[str, str] = {"period": "time"}
 WORDS: dict[str, str] = {"period": "time"}
+# The numbers of the comparison of two models, of which the reference has a class of its own.
+PAIRS: dict[str, str] = {"difference": "value", "standard_error": "error", "p_value": "p"}
+PAIRS |= {name: name for name in ("low", "high", "p_adjusted")}

@@ -50,9 +50,7 @@ from propriety.plots import ReliabilityDisplay as ReliabilityDisplay
 from propriety.products.late_labels.before_labels import before_labels as before_labels
 from propriety.products.late_labels.late_labels import late_labels as late_labels
 from propriety.products.late_labels.prevalence import estimate_prevalence as estimate_prevalence
-from propriety.products.monitoring.calibration_stream import monitor_calibration as monitor_calibration
-from propriety.products.monitoring.comparison_stream import monitor_comparison as monitor_comparison
-from propriety.products.monitoring.ledger_monitor import monitor as monitor
+from propriety.products.monitoring.monitor import monitor as monitor
 from propriety.products.planning.plan import plan as plan
 from propriety.products.segments.find import find_segments as find_segments
 from propriety.products.segments.recalibrate import recalibrate_segments as recalibrate_segments

@@ -31,7 +31,6 @@ from propriety.inference.estimates import Estimate as Estimate
 from propriety.inference.finding import Finding as Finding
 from propriety.inference.finding import Findings as Findings
 from propriety.inference.finding import Note as Note
-from propriety.inference.measure_bounds import MeasureBounds as MeasureBounds
 from propriety.inference.risk_coverage import RejectThreshold as RejectThreshold
 from propriety.inference.risk_coverage import RiskCoverageCurve as RiskCoverageCurve
 from propriety.integrations.logged_answers import LoggedAnswers as LoggedAnswers
@@ -42,11 +41,7 @@ from propriety.products.late_labels.late_labels import LabelRevision as LabelRev
 from propriety.products.late_labels.late_labels import LateLabels as LateLabels
 from propriety.products.late_labels.late_labels import ReportedByAge as ReportedByAge
 from propriety.products.late_labels.prevalence import PrevalenceEstimate as PrevalenceEstimate
-from propriety.products.monitoring.calibration_stream import MonitoredCalibration as MonitoredCalibration
-from propriety.products.monitoring.comparison_stream import MonitoredComparison as MonitoredComparison
-from propriety.products.monitoring.e_process import EProcess as EProcess
-from propriety.products.monitoring.history import MonitoredDays as MonitoredDays
-from propriety.products.monitoring.ledger_monitor import LedgerMonitor as LedgerMonitor
+from propriety.products.monitoring.monitor import Monitored as Monitored
 from propriety.products.planning.plan import Plan as Plan
 from propriety.products.segments.find import Segments as Segments
 from propriety.products.sites.pooling import MetaAnalysis as MetaAnalysis

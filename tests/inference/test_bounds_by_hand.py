@@ -10,7 +10,6 @@ from scipy.special import expit, logit
 import propriety as pr
 from propriety.errors import InputValueError
 from propriety.inference.measure_bounds import (
-    MeasureBounds,
     _area,
     _Cells,
     _extreme,
@@ -19,6 +18,7 @@ from propriety.inference.measure_bounds import (
     _mean,
     _ratio,
 )
+from propriety.inference.verdict import with_verdict
 
 
 class TestBounds:
@@ -88,7 +88,7 @@ class TestBounds:
     def test_of_a_measure_that_is_undefined_have_no_value(self):
         private = pr.coarsen(pr.condense([0, 1, 0, 0], [0.1, 0.1, 0.1, 0.1]), cells=2, smallest=3)
         found = pr.measure_bounds(private, pr.measures.AreaUnderRoc())
-        assert found.suppressed == 1
+        assert found.extra["suppressed"] == 1
 
     def test_of_a_ratio_reach_as_far_as_powers_of_two(self):
         def found(ratio, *, largest=True):
@@ -110,24 +110,11 @@ class TestBounds:
         found = pr.measure_bounds(private, pr.measures.PredictedActual())
         assert (found.low, found.high) == pytest.approx((1.0 / ratio.high, 1.0 / ratio.low))
 
-    @pytest.mark.parametrize(
-        ("low", "high", "words"),
-        [
-            (0.1, 0.2, "lies between 0.100 and 0.200."),
-            (math.inf, math.inf, "is infinite."),
-            (-math.inf, math.inf, "is not bounded by the published counts."),
-            (-math.inf, 2.0, "is at most 2.00."),
-            (0.5, math.inf, "is at least 0.500."),
-        ],
-    )
-    def test_have_words(self, low, high, words):
-        found = MeasureBounds(
-            value=0.1,
-            low=low,
-            high=high,
-            model="m",
-            measure=pr.measures.CalibrationIntercept(),
-            suppressed=2,
-        )
-        assert str(found) == f"Calibration intercept of m {words}"
-        assert found.to_dict()["measure"] == "calibration_intercept"
+    def test_are_a_finding_without_a_verdict(self):
+        private = pr.coarsen(pr.condense([0, 1, 1, 0, 1], [0.1, 0.6, 0.7, 0.4, 0.9]), cells=4, smallest=1)
+        found = pr.measure_bounds(private, pr.measures.ObservedExpected())
+        assert (found.statistic, found.verdict, found.n) == ("bound", None, 5)
+        assert with_verdict(found).verdict is None
+        assert str(found) == "forecast: observed/expected (bound): 1.14 (0.92 to 1.50)"
+        assert found.to_dict()["measure"] == "observed_expected"
+        assert found.to_frame(backend="pandas")["high"][0] == found.high

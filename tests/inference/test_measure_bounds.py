@@ -50,7 +50,7 @@ def test_bounds_are_the_extremes_of_all_possible_cases(measure):
     values = list(possible_values(private, measure))
     assert bounds.low == pytest.approx(min(values), rel=1e-6, abs=1e-9)
     assert bounds.high == pytest.approx(max(values), rel=1e-6)
-    assert bounds.suppressed == 2
+    assert bounds.extra["suppressed"] == 2
 
 
 @pytest.mark.parametrize("options", [{"smallest": 1}, {"smallest": 6}], ids=str)
@@ -103,9 +103,9 @@ def test_measures_without_bounds_are_refused():
 
 def test_measures_without_finite_bounds_have_words():
     private = pr.coarsen(pr.condense([1, 1, 1], [0.1, 0.1, 0.1]), cells=4, smallest=1)
-    assert "is at least" in str(pr.measure_bounds(private, pr.measures.ObservedExpected()))
+    assert "to infinite)" in str(pr.measure_bounds(private, pr.measures.ObservedExpected()))
 
 
 def test_a_score_that_is_certainly_infinite_is_said_to_be():
     private = pr.coarsen(pr.condense([1, 0, 1], [0.0, 0.5, 0.5]), cells=2, smallest=1)
-    assert str(pr.measure_bounds(private, pr.Log())) == "Log score of forecast is infinite."
+    assert str(pr.measure_bounds(private, pr.Log())) == "forecast: log score (bound): infinite (infinite to infinite)"

@@ -103,7 +103,7 @@ def test_a_monitor_that_does_not_fit_stays_as_it_was(days, tmp_path):
         pr.monitor(both).to_parquet(tmp_path / "m")
     assert contents(tmp_path) == before
     pr.monitor(both).to_parquet(tmp_path / "m")
-    assert len(pr.results.LedgerMonitor.from_parquet(tmp_path / "m").times) == 2
+    assert len(pr.results.Monitored.from_parquet(tmp_path / "m").times) == 2
 
 
 def test_files_that_do_not_fit_leave_the_old_ones(tmp_path):
@@ -226,7 +226,7 @@ def test_a_monitor_has_one_writer_at_a_time(days, tmp_path, refusals_at_once):
     told = refusals_at_once([partial(watch.to_parquet, tmp_path) for watch in watches])
     assert len(told) == 1
     assert "holds a monitor of other cases" in told[0]
-    assert pr.results.LedgerMonitor.from_parquet(tmp_path).days.n.sum() > 0
+    assert pr.results.Monitored.from_parquet(tmp_path).days().n.sum() > 0
 
 
 WRITER = """

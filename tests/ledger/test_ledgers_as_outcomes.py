@@ -65,12 +65,6 @@ def test_functions_of_single_cases_say_that_a_ledger_has_none():
             function(pr.condense(Y, P))
 
 
-@pytest.mark.product("monitoring")
-def test_a_monitor_of_single_cases_says_that_a_ledger_has_none():
-    with pytest.raises(InputTypeError, match="a Ledger holds no individual cases"):
-        pr.monitor_calibration(pr.condense(Y, P))
-
-
 def test_the_tables_of_classes_are_those_of_their_events():
     y, rows = RNG.integers(0, 3, 100), RNG.dirichlet([1, 1, 1], 100)
     of_classes, of_cuts = pr.condense(y, rows).tables(), pr.condense(y, rows, ordered=True).tables()

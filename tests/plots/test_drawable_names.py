@@ -52,7 +52,8 @@ def _three(p):
 def watched():
     day = np.repeat(np.arange(20), N // 20)
     y = np.where(day > 10, 1, Y)  # So that there are alarms, whose streams are named.
-    return pr.monitor(pr.condense(y, FORECASTS, by={"day": day}), reference_days=5)
+    ledger = pr.condense(y, FORECASTS, by={"day": day})
+    return pr.monitor(ledger, measures=["observed_expected"], rule=None, reference_days=5)
 
 
 def segments():

@@ -88,7 +88,7 @@ def test_the_uncertainty_of_a_decision_at_one_threshold_is_a_dot_with_bars():
 @pytest.mark.product("monitoring")
 def test_a_monitor_of_one_day_shows_its_day():
     watch = pr.monitor(pr.condense(Y, {"m": P}, by={"day": np.ones(300, dtype=int)}))
-    assert [one.get_marker() for one in watch.plot().get_lines() if one.get_label() == "_stream"] == ["o"]
+    assert [one.get_marker() for one in watch.plot().get_lines() if one.get_label() == "_stream"] == ["o"] * 2
 
 
 class EventRate(pr.measures.Measure):

@@ -46,11 +46,11 @@ def test_every_version_of_a_monitor_is_read_and_means_what_it_meant(now):
     versions = sorted(path.name for path in FILES.glob("monitor_state-*"))
     assert versions == [f"monitor_state-{version}" for version in range(1, now.monitor_version() + 1)]
     for version in versions:
-        same_monitors(pr.results.LedgerMonitor.from_parquet(FILES / version), now.monitor())
+        same_monitors(pr.results.Monitored.from_parquet(FILES / version), now.monitor())
 
 
 def same_monitors(read, made):
-    for one, other in ((read, made), (read.days, made.days)):
+    for one, other in ((read, made), (read.days(), made.days())):
         found, expected = (result.to_frame(backend="pandas") for result in (one, other))
         pd.testing.assert_frame_equal(found, expected, rtol=1e-12)
 

@@ -230,8 +230,7 @@ OF_CASES_IN_ORDER: dict[str, Callable[[Data], Any]] = {
     "horizon_curve": lambda d: pr.horizon_curve(_censored(d), np.column_stack([d.p, d.p])),
     "late_labels": _late,
     "monitor": _monitored,
-    "monitor_calibration": lambda d: pr.monitor_calibration(d.y, d.p, **_no_weight(d.binary)),
-    "monitor_comparison": lambda d: pr.monitor_comparison(d.y, d.p, d.q, **_no_weight(d.binary)),
+    "monitor of single cases": lambda d: pr.monitor(d.y, {"p": d.p, "q": d.q}, **_no_weight(d.binary)),
     "worst_cases": lambda d: pr.worst_cases(d.grade, d.rows, most=5, **_no_weight(d.classes)),
 }
 OF_NO_CASES: dict[str, Callable[[Data], Any]] = {

@@ -203,14 +203,14 @@ OPTIONS: dict[str, Callable[[Given], Any]] = {
         n_resamples=20,
         seed=7,
     ),
-    "monitor_comparison": lambda g: pr.monitor_comparison(g.data.y, g.data.p, g.data.q),
+    "monitor": lambda g: pr.monitor(g.data.y, {"p": g.data.p, "q": g.data.q}),
     "worst_cases": lambda g: pr.worst_cases(g.data.y, g.data.p),
     "evaluate classes": lambda g: pr.evaluate(g.data.grade, {"rows": g.data.rows}, cluster=g.data.cluster, seed=7),
 }
 
 
 # Which may be cut out.
-OF_PRODUCTS = ("recalibrate_segments", "before_labels", "late_labels", "plan", "monitor_comparison")
+OF_PRODUCTS = ("recalibrate_segments", "before_labels", "late_labels", "plan", "monitor")
 
 
 def _call(name: str) -> Callable[[Given], Any]:

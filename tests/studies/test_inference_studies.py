@@ -4,27 +4,10 @@ import numpy as np
 import pytest
 from loading import load
 
-import propriety as pr
-
-agreement, few_events, clusters = load("monitor_agreement"), load("few_events"), load("clusters")
-ledger_monitor = load("ledger_monitor")
+monitoring, few_events, clusters = load("monitoring"), load("few_events"), load("clusters")
 horizons = load("horizons")
 segments = load("segments")
 groups = load("groups")
-
-
-@pytest.mark.parametrize("setting", agreement.SETTINGS)
-def test_verdict_and_confidence_sequence_agree(setting):
-    assert agreement.monitor(setting, 25)["disagree"] == 0
-
-
-def test_a_verdict_that_contradicts_its_limits_is_noticed():
-    generator = np.random.default_rng(9999)
-    q = generator.beta(1, 3, 1500)
-    y = generator.random(1500) < q
-    found = pr.monitor_comparison(y, np.clip(q + 0.08, 0, 1), q)
-    assert agreement.agrees(found)
-    assert not agreement.agreed_before(found)  # It said "worse" after 786 cases, with limits that hold 0 throughout.
 
 
 @pytest.mark.parametrize("rule", few_events.RULES)
@@ -43,11 +26,21 @@ def test_clusters_of_the_study_have_the_asked_sizes():
 
 
 def test_a_late_change_in_one_of_many_keys_is_found_and_dated():
-    setting = ledger_monitor.Setting(5000, -3.4, 1.2)
-    row = ledger_monitor.changed_row("", setting, keys=20)
+    row = monitoring.drift_row(5000, 0.0, streams=20)
     assert row["alarms"] == 1.0
     assert 1 <= row["median_delay"] <= 10
     assert row["since_error"] <= 2
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_stations_of_the_study_are_calibrated_and_models_equal(shared):
+    for equal in (False, True):
+        days = monitoring.stations(0.5, 4000, shared=shared, equal=equal)
+        sums, exposure, variance = days(0)
+        error = np.sqrt(np.mean(sums**2) / len(sums))
+        assert abs(sums.mean()) < 4.0 * error
+        assert (variance > 0.0).all()
+        assert exposure.shape == sums.shape
 
 
 @pytest.mark.parametrize("design", horizons.DESIGNS)

@@ -244,12 +244,10 @@ def test_functions_without_weights_reject_censored_outcomes():
 
 
 @pytest.mark.product("monitoring")
-def test_monitors_of_single_cases_reject_censored_outcomes():
+def test_monitors_reject_censored_outcomes():
     outcome, p = pr.censored([1, 2, 3], [1, 0, 0], horizons=2.5), [0.5, 0.4, 0.5]
-    with pytest.raises(InputTypeError, match="weighted for censoring"):
-        pr.monitor_calibration(outcome, p)
-    with pytest.raises(InputTypeError, match="weighted for censoring"):
-        pr.monitor_comparison(outcome, p, p)
+    with pytest.raises(InputValueError, match="cases without weights"):
+        pr.monitor(outcome, p, period=[1, 2, 3])
 
 
 @pytest.mark.product("segments")

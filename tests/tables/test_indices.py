@@ -34,7 +34,7 @@ AURC = pr.measures.AreaUnderRiskCoverage()
 DRAWS = {"n_resamples": 60, "seed": 1}
 OF_PRODUCTS = {
     **dict.fromkeys(("find_segments", "find_segments, columns"), "segments"),
-    "monitor_comparison": "monitoring",
+    "monitor": "monitoring",
 }
 
 
@@ -70,7 +70,7 @@ MISALIGNED = {
         pr.cases(Y, P, by={"a": rows(NUMBER), "b": other(NUMBER)}), **DRAWS
     ),
     "skill_score": lambda: pr.skill_score(Y, rows(P), rule=pr.Brier(), reference=other(Q)),
-    "monitor_comparison": lambda: pr.monitor_comparison(Y, rows(P), other(Q)),
+    "monitor": lambda: pr.monitor(Y, rows(P), period=other(NUMBER)),
     "quadratic_weighted_kappa": lambda: pr.quadratic_weighted_kappa(rows(Y), other((P > 0.5) * 1).to_frame()),
     "SegmentMap": lambda: SEGMENTS(rows(P), by={"site": other(CLUSTER % 2)}),
     "recalibrate": lambda: pr.recalibrate(Y, P, cluster=rows(CLUSTER), folds=other(CLUSTER % 5)),

@@ -201,13 +201,6 @@ def test_maps_match_the_columns_of_a_frame():
     assert IdentityMap()(pd.Series(P)).tolist() == P.tolist()
 
 
-@pytest.mark.product("monitoring")
-def test_a_monitor_matches_a_reference_of_rates_by_name():
-    shares = pd.Series({"2": 0.5, "0": 0.2, "1": 0.3})
-    bets = pr.monitor_comparison(GRADE, ROWS, [0.2, 0.3, 0.5], rule=pr.Brier())
-    assert pr.monitor_comparison(GRADE, ROWS, shares, rule=pr.Brier()).to_dict() == bets.to_dict()
-
-
 def test_a_reference_of_rates_is_matched_by_name():
     rates = pd.Series(WORD).value_counts(normalize=True)
     order = ["low", "mid", "high"]

@@ -116,8 +116,6 @@ ONE_OUTCOME = {
     "murphy_curve": pr.murphy_curve,
     "monitor": lambda cases: pr.monitor(cases, period="site"),
 }
-if hasattr(pr, "monitor_calibration"):  # Unless monitoring was cut out.
-    ONE_OUTCOME["monitor_calibration"] = pr.monitor_calibration
 
 
 @pytest.mark.parametrize(

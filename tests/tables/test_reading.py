@@ -49,7 +49,7 @@ OF_ONE = {
     "check_calibration": DRAWS,
 }
 OF_CASES = {
-    **{name: {} for name in ("worst_cases", "monitor_calibration") if hasattr(pr, name)},
+    "worst_cases": {},
     "case_scores": {"rule": pr.Log()},
 }
 OF_MODELS = {"compare": DRAWS, "evaluate": DRAWS, "ranking_map": {}, "decision_uncertainty": DRAWS}
@@ -99,7 +99,7 @@ def test_every_function_of_outcomes_is_tried():
         for name, one in functions.items()
         if inspect.isfunction(one) and next(iter(inspect.signature(one).parameters)) in ("y_true", "correct")
     }
-    without = {"cases", "validate", "horizon_curve", "estimate_prevalence", "monitor_comparison"}
+    without = {"cases", "validate", "horizon_curve", "estimate_prevalence", "monitor"}
     assert of_outcomes - without == tried
 
 
@@ -298,13 +298,9 @@ def test_a_monitor_reads_cases():
     day = np.repeat(np.arange(24), 10)
     read = pr.cases(Y, P, by={"day": day})
     assert said(pr.monitor(read)) == said(pr.monitor(pr.condense(Y, P, by={"day": day})))
+    assert said(pr.monitor(pr.cases(Y, MODELS, period=day))) == said(pr.monitor(Y, MODELS, period=day))
     with pytest.raises(InputValueError, match="cases without weights"):
-        pr.monitor_calibration(pr.cases(Y, P, sample_weight=W))
-    pair = pr.monitor_comparison(pr.cases(Y, MODELS))
-    assert said(pair) == said(pr.monitor_comparison(Y, P, Q))
-    assert said(pr.monitor_comparison(cases(), reference=0.4)) == said(pr.monitor_comparison(Y, P, 0.4))
-    with pytest.raises(InputValueError, match="those of two models, of which the second is the reference"):
-        pr.monitor_comparison(cases())
+        pr.monitor(pr.cases(Y, P, by={"day": day}, sample_weight=W))
 
 
 def test_calls_of_an_evaluation_name_the_cases():

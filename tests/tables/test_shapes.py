@@ -76,8 +76,6 @@ def called(name, y, p, q):
     parameters = inspect.signature(FUNCTIONS[name]).parameters
     if "y_true" not in parameters:
         return FUNCTIONS[name](p, **OPTIONS.get(name, {}))
-    if name == "monitor_comparison":
-        return FUNCTIONS[name](y, p, q)
     if name == "estimate_prevalence":
         return FUNCTIONS[name](y, p, unlabelled=q)
     several = "forecasts" in parameters and name not in OF_ONE_MODEL

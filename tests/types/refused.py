@@ -59,6 +59,6 @@ def wrongly_typed() -> None:
     pr.slices(Y, P, by=P, smallest=None)  # type: ignore[arg-type]
     pr.check_calibration(Y, P, n_resamples="many")  # type: ignore[arg-type]
     pr.recalibrate(Y, P, rule="log")  # type: ignore[arg-type]
-    pr.monitor(Y)  # type: ignore[arg-type]
+    pr.monitor(Y, P, level="high")  # type: ignore[arg-type]
     pr.monitor(pr.condense(Y, P), time="day")  # type: ignore[arg-type]
     pr.brier_score(Y, P, scale="double")  # type: ignore[arg-type]

@@ -36,7 +36,7 @@ RULE = option(
 )
 GATES = gate_options(
     '"a worse than b", "a not better than b" or "a/brier>b/brier". Without a model, it applies to every model. It also '
-    "fails if this cannot be told: a number could not be computed, or a verdict has no test."
+    "fails if this cannot be told: a number could not be computed, or two models had no test or too few cases."
 )
 
 

@@ -29,6 +29,7 @@ from propriety.errors import InputValueError
 from propriety.inference.comparison_words import pair_sentence, pairs_tested
 from propriety.inference.estimates import counted
 from propriety.inference.finding import Verdict
+from propriety.inference.verdict import gate as verdict_gate
 from propriety.inference.verdict import lead
 
 Answer: TypeAlias = Literal["yes", "no", "cannot be told"]
@@ -237,7 +238,7 @@ def _related(gate: Relation, facts: Facts) -> GateResult:
     row = next(row for row in comparison.differences if {row.model, row.against} == set(names))
     sentence = pair_sentence(row, pairs_tested(comparison))
     result = partial(GateResult, gate=str(gate), key=str(gate))
-    if row.verdict in ("too few", "not tested"):
+    if verdict_gate(row) == UNTOLD:
         relation = f"{gate.model} is {gate.verdict} than {gate.other}"
         return result(value=math.nan, answer=UNTOLD, reason=f"whether {relation} cannot be told: {sentence}")
     asked = (1 if gate.verdict == "better" else -1) * (1 if row.model == gate.model else -1)

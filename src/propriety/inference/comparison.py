@@ -92,7 +92,7 @@ def compare(  # noqa: PLR0913  (the data, what their cases share, and the test)
     horizon : int, optional
         Number of steps ahead of the forecasts, for "diebold-mariano".
     level : float
-        Level of the intervals; models are distinguishable if the adjusted p-value is at most 1 - level.
+        Level of the intervals; a difference is shown if its adjusted p-value is at most 1 - level.
     n_resamples, seed : int
         Number and seed of the draws; without a seed, a new one is drawn and stored in the result.
 
@@ -242,7 +242,9 @@ def _values(ledger: Ledger, paired: Paired, facts: Mapping[str, Any]) -> Iterato
         "error": np.where(flat, 0.0, error),
     }
     for place, model in enumerate(ledger.models):
-        row = Finding(model=model, **facts, **{name: float(column[place]) for name, column in columns.items()})
+        own: dict[str, Any] = {name: float(column[place]) for name, column in columns.items()}
+        notes = () if facts["measure"].instead is None else (Note("value-only"),)
+        row = Finding(model=model, notes=notes, **facts, **own)
         if ledger.labels is None and margin_of(row) is not None:
             row = replace(row, enough=counts_of(ledger, model, ledger.events[0]).enough(row.measure.key))
         yield with_verdict(row)

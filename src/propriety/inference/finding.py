@@ -51,6 +51,7 @@ NOTES: dict[str, Severity] = {
     "few-draws": "caution",  # The draws cannot show a p-value as small as the level needs.
     "few-decide": "caution",  # Few cases determine the slope, so that the test may reject too often.
     "correlated-periods": "caution",  # Correlated periods are worth few independent ones.
+    "correlated-neighbours": "caution",  # Neighbouring periods are alike, of which a monitor takes no account.
     "few-periods": "caution",  # So few periods that their correlation cannot be seen.
     "fixed-numbers": "caution",  # Weights as of a study that fixed the numbers of events and of non-events.
     "censoring": "caution",
@@ -59,6 +60,7 @@ NOTES: dict[str, Severity] = {
     "one-unit": "fact",  # A single case, cluster or period.
     "one-outcome": "fact",  # Fewer than two cases with the event, or without it.
     "no-spread": "fact",  # Two models differ by as much in every case.
+    "value-only": "fact",  # A comparison computes no limits of a single model.
     "inflated": "fact",  # Noise inflates the measure, for each model differently.
     "light": "fact",  # The weight of the cases is that of hardly more than one.
     "lost-draws": "fact",  # Draws in which the measure has no value.
@@ -103,8 +105,11 @@ class Note:
         return NOTES[self.code]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Finding:
+BOUND = "bound"  # The statistic of limits between which a value lies for certain.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Finding(Result):
     """What the cases show about one measure of one model; `float(finding)` is its value.
 
     Parameters
@@ -193,6 +198,18 @@ class Finding:
     def note(self, code: str) -> Note | None:
         """Return the note with a code, if there is one."""
         return next((note for note in self.notes if note.code == code), None)
+
+    def columns(self) -> Mapping[str, Sequence[Any] | NDArray[Any]]:
+        """Return the columns of a table of this row."""
+        return Findings.of([self]).columns()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the row as plain Python data."""
+        return {name: plain(column)[0] for name, column in self.columns().items()}
+
+    def _facts(self) -> dict[str, Any]:
+        numbers = {name: value for name, value in self.to_dict().items() if value not in (None, "", "value")}
+        return {name: value for name, value in numbers.items() if value == value}  # noqa: PLR0124  (not NaN)
 
     def __str__(self) -> str:
         from propriety.inference.finding_words import finding_words

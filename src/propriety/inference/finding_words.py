@@ -99,6 +99,10 @@ NOTES_IN_WORDS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "few-draws": lambda parts: f"{parts['draws']} are too few for this level",
     "few-decide": lambda _: "few cases determine the slope: the test may reject too often",
     "correlated-periods": _periods,
+    "correlated-neighbours": lambda parts: (
+        f"neighbouring {parts['what']}s are alike: stretches of too many and of too few events take turns, and an "
+        "alarm may be about one that passes; longer periods ask about the average"
+    ),
     "few-periods": lambda parts: (
         f"{parts['units']} periods cannot show whether neighbours are correlated: if they are, the test may reject "
         "too often"
@@ -113,6 +117,7 @@ NOTES_IN_WORDS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "one-unit": lambda parts: f"one {parts['unit']} is too few to test the difference",
     "one-outcome": _one_outcome,
     "no-spread": lambda parts: f"the difference is the same in every {parts['unit']}, so there is nothing to test",
+    "value-only": lambda _: "a comparison computes no limits of this number; see propriety.estimate",
     "inflated": lambda parts: (
         f"noise inflates the {parts['label']}, for each model differently, so the difference is not tested: compare "
         f"the {parts['instead']}"

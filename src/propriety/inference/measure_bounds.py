@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -12,57 +11,19 @@ from scipy.special import expit, logit
 
 from propriety import checks
 from propriety.errors import UNDEFINED, InputTypeError, InputValueError
+from propriety.inference.finding import BOUND, Finding
 from propriety.inference.measures.line import CalibrationIntercept
 from propriety.inference.measures.measure import Measure
 from propriety.inference.measures.ranking import AreaUnderRoc
 from propriety.inference.measures.ratios import ObservedExpected, PredictedActual
 from propriety.inference.measures.reading import AnyMeasure, read_measure
 from propriety.ledger.private_ledger import PrivateLedger
-from propriety.number_words import capitalized, number
-from propriety.result import Floats, Result
+from propriety.result import Floats
 from propriety.rules.families import BRIER
 from propriety.rules.functions import MeanNetLoss, NetLoss
 from propriety.rules.rule import Rule, binary_rule
 
 WIDEST = 20.0  # An intercept beyond this is reported as infinite.
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class MeasureBounds(Result):
-    """Bounds of a measure of the cases behind a private ledger; see `propriety.measure_bounds`.
-
-    Parameters
-    ----------
-    value : float
-        Value of the published counts, with forecasts in the middle of their cells; NaN if it is undefined.
-    low, high : float
-        Bounds of the value of the cases.
-    model : str
-        The model.
-    measure : Measure
-        The measure.
-    suppressed : int
-        Number of suppressed counts.
-    """
-
-    value: float
-    low: float
-    high: float
-    model: str
-    measure: Measure
-    suppressed: int
-
-    def __str__(self) -> str:
-        name = capitalized(self.measure.label)
-        if math.isinf(self.low) and self.low == self.high:
-            return f"{name} of {self.model} is infinite."
-        if math.isinf(self.low) and math.isinf(self.high):
-            return f"{name} of {self.model} is not bounded by the published counts."
-        if math.isinf(self.low):
-            return f"{name} of {self.model} is at most {number(self.high)}."
-        if math.isinf(self.high):
-            return f"{name} of {self.model} is at least {number(self.low)}."
-        return f"{name} of {self.model} lies between {number(self.low)} and {number(self.high)}."
 
 
 class _Cells(NamedTuple):
@@ -74,7 +35,7 @@ class _Cells(NamedTuple):
     high: Floats
 
 
-def measure_bounds(private: PrivateLedger, measure: AnyMeasure = BRIER, *, model: str | None = None) -> MeasureBounds:
+def measure_bounds(private: PrivateLedger, measure: AnyMeasure = BRIER, *, model: str | None = None) -> Finding:
     r"""Bound a measure of the cases behind a private ledger.
 
     The bounds are the smallest and the largest value among all cases that the private ledger may come from: every
@@ -94,6 +55,11 @@ def measure_bounds(private: PrivateLedger, measure: AnyMeasure = BRIER, *, model
         `CalibrationIntercept` or `AreaUnderRoc`.
     model : str, optional
         The model; may be omitted if there is only one.
+
+    Returns
+    -------
+    Finding
+        The value of the published counts, with forecasts in the middle of their cells, and as limits the bounds.
 
     Notes
     -----
@@ -123,13 +89,16 @@ def measure_bounds(private: PrivateLedger, measure: AnyMeasure = BRIER, *, model
         value = asked.value(ledger.table(name))
     except UNDEFINED:
         value = math.nan
-    return MeasureBounds(
+    return Finding(
+        measure=asked,
+        model=name,
+        statistic=BOUND,
         value=value,
         low=least + 0.0,
         high=most + 0.0,
-        model=name,
-        measure=asked,
-        suppressed=int(np.count_nonzero(private.is_suppressed[position])),
+        level=math.nan,
+        n=ledger.n,
+        extra={"suppressed": int(np.count_nonzero(private.is_suppressed[position]))},
     )
 
 

@@ -16,6 +16,7 @@ from propriety.errors import InputValueError, Wording
 from propriety.inference.answers_ledger import as_measured
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.calibration_findings import of_estimate
+from propriety.inference.comparison import no_model_score
 from propriety.inference.dependence import student
 from propriety.inference.estimates import censoring_note
 from propriety.inference.estimation import check_event, estimate_or_note
@@ -33,7 +34,7 @@ from propriety.inference.measures.parts import IntegratedCalibrationIndex
 from propriety.inference.measures.reading import AnyMeasure, read_measure
 from propriety.inference.outcome_counts import OutcomeCounts, correlated_cases, counts_of, counts_of_tables
 from propriety.inference.slice_estimates import GroupEstimates, Numbers, count_answers, estimate_groups
-from propriety.inference.verdict import holm, p_of_limits, with_verdict
+from propriety.inference.verdict import MARGINS, holm, p_of_limits, with_verdict
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.moments import Moments
 from propriety.ledger.sources import Data, open_ledger
@@ -239,12 +240,13 @@ def _of_groups(
         large &= is_free(counts.rest.too_few({}, smallest))[:, 0]
     said = censoring_note(ledger)
     censored = (Note("censoring", {"said": said}),) if said else ()
+    no_model = no_model_score(ledger, measure)
     for column, model in enumerate(ledger.models):
         enough = _enough(ledger, measure, model, counts.entry)
         for place, facts in enumerate(facts_of_groups(counts, level)):
             at = place, column
             notes, of_rest = (tuple(filter(None, (one[at],))) for one in (found.note, found.rest_note))
-            alike = {"measure": measure, "model": model, **facts}
+            alike = {"measure": measure, "model": model, "no_model": no_model, **facts}
             rates = {} if counts.event_rate is None else {"event_rate": float(counts.event_rate[place])}
             own = Finding(**alike, **found.own.at(at), enough=enough[0][place], notes=notes, extra=rates)
             if measure.ideal is not None:
@@ -274,7 +276,7 @@ def _enough(
     """Return whether the outcomes of each group, and of it and the rest, could have shown a gross error."""
     groups = len(entry)
     unknown: list[bool | None] = [None] * groups
-    if measure.ideal is None and measure.higher_is_better is not None:
+    if not _has_ideal(measure) and measure.higher_is_better is not None:
         return unknown, unknown
     own = as_measured(ledger, measure, model)
     event, counts = own.events[0], [OutcomeCounts(0.0)] * groups
@@ -290,18 +292,23 @@ def _enough(
     return [*own_enough], [one and other for one, other in zip(own_enough, rest_enough, strict=True)]
 
 
+def _has_ideal(measure: Measure) -> bool:
+    return measure.ideal is not None or measure.key in MARGINS
+
+
 def _of_all_cases(
     ledger: Ledger, measure: Measure, overall: Floats, counts: GroupCounts, level: float, drawing: Drawing
 ) -> Iterator[tuple[Finding, bool]]:
     """Yield the value of all cases for each model; of a measure with an ideal value as `estimate` gives it."""
     events = None if counts.events is None else int(counts.events.sum())
     for model, value in zip(ledger.models, overall.tolist(), strict=True):
-        if measure.ideal is None:
+        if not _has_ideal(measure):
             row = Finding(measure=measure, model=model, value=value, level=level, n=ledger.n, events=events)
         else:
             known = as_measured(ledger, measure, model)
             found = estimate_or_note(ledger, model, measure, level=level, drawing=drawing)
-            row = of_estimate(found, model, counts_of(known, model, known.events[0]), events=events)
+            outcomes = counts_of(known, model, known.events[0])
+            row = of_estimate(found, model, outcomes, events=events, no_model=no_model_score(ledger, measure))
         yield row, False
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from propriety.errors import InputValueError
-from propriety.inference.finding import Finding, Note, Verdict
+from propriety.inference.finding import BOUND, Finding, Note, Verdict
 from propriety.result import Floats
 
 Gate: TypeAlias = Literal["holds", "fails", "cannot be told"]
@@ -94,7 +94,7 @@ def verdict(row: Finding, parts: Sequence[Finding] = ()) -> Checked:
     >>> verdict(ratio).verdict
     'small'
     """
-    margin = margin_of(row)
+    margin = None if row.statistic == BOUND else margin_of(row)
     only_tested = row.measure.key in ONLY_TESTED
     if margin is None and not only_tested and row.against is None:
         return Checked(None)
@@ -180,9 +180,9 @@ def margin_of_difference(row: Finding) -> float:
 
 def _without_better_side(row: Finding) -> Checked:
     """Check a difference of which no side is better: groups differ or not; of two models nothing is said."""
-    if row.against not in MODELS_ALONE:
-        return Checked("not tested", (Note("no-better-side"),))
     shown, notes = is_shown(row, 0.0)
+    if row.against not in MODELS_ALONE:
+        return Checked("not tested", (*notes, Note("no-better-side")))
     return Checked("bad" if shown else "no error found" if row.enough else "too few", notes)
 
 

@@ -44,20 +44,21 @@ def ledgers(folder):
 def test_no_alarm_is_success(ledgers, run):
     result = run("monitor", "calm")
     assert result.exit_code == 0, result.output
-    budget = "probability of any false alarm: at most 5% for independent cases"
-    assert f"No alarm in 2 streams over 30 days ({budget})." in result.stdout
-    assert "Note: several cases of one day count as independent" in result.stdout
+    assert "No alarm in 4 streams over 30 days (probability of any false alarm: at most 5%)." in result.stdout
     assert "observed/expected" in result.stdout
 
 
 def test_an_alarm_is_exit_code_1_and_says_since_when(ledgers, run):
     result = run("monitor", "drift", "--json", "m.json", "--html", "m.html", "--openmetrics", "m.prom")
     assert result.exit_code == 1, result.output
-    assert re.search(r"m \(site x\): forecasts too low since 2026-03-\d\d \(alarm on 2026-03-1\d\)", result.stdout)
+    assert re.search(
+        r"m, observed/expected \(site x\): forecasts too low since 2026-03-\d\d \(alarm on 2026-03-", result.stdout
+    )
     found = json.loads((ledgers / "m.json").read_text())
-    assert (found["schema"], found["version"], found["time"]) == ("propriety.monitor", 1, "day")
-    assert len(found["streams"]) == len(found["last_day"]) == 6
-    alarm = next(one for one in found["alarms"] if (one["model"], one["reference"], one["site"]) == ("m", None, "x"))
+    assert (found["schema"], found["version"], found["period"]) == ("propriety.monitor", 1, "day")
+    assert len(found["streams"]) == len(found["last_period"]) == 10
+    of_m = ("m", "observed_expected", None, "x")
+    alarm = next(one for one in found["alarms"] if (one["model"], one["measure"], one["against"], one["site"]) == of_m)
     assert alarm["direction"] == "too low"
     assert alarm["words"] in result.stdout
     page = (ledgers / "m.html").read_text()
@@ -70,6 +71,11 @@ def test_options(ledgers, run, refusal):
     assert "no key 'week'" in refusal("monitor", "calm", "--period", "week")
     assert "monitor reads ledgers" in refusal("monitor", "p.csv")
     assert "level must" in refusal("monitor", "calm", "--level", "1.5")
+    assert "--stated must be the name of a measure and its value" in refusal("monitor", "calm", "--stated", "auc")
+    assert run("monitor", "calm", "--measure", "auc", "--stated", "auc=0.6").exit_code == 0
+    result = run("monitor", "calm", "--measure", "auc", "--stated", "auc=0.99", "--margin", "0.02")
+    assert (result.exit_code, "area under the ROC curve (site x): worse since" in result.stdout) == (1, True)
+    assert run("monitor", "drift", "--margin", "3").exit_code == 0
 
 
 def test_days_that_are_not_mature_are_not_tested(ledgers, run, refusal):
@@ -77,7 +83,7 @@ def test_days_that_are_not_mature_are_not_tested(ledgers, run, refusal):
     assert run("monitor", "late").exit_code == 1
     assert run("monitor", "late", "--mature-after", "25", "--json", "m.json").exit_code == 0
     found = json.loads((ledgers / "m.json").read_text())
-    assert (found["mature_after"], found["times"][-1], len(found["waiting"])) == (25, "2026-03-05", 25)
+    assert (found["times"][-1], len(found["waiting"])) == ("2026-03-05", 25)
     assert "--mature-after must be a non-negative" in refusal("monitor", "late", "--mature-after", "-1")
     assert "--mature-after must be shorter" in refusal("monitor", "late", "--mature-after", "99")
     assert "--reference-days must be a positive" in refusal("monitor", "late", "--reference-days", "0")
@@ -111,12 +117,12 @@ def test_files_condensed_day_by_day_continue_the_state(folder, run, refusal):
         assert run(*condense, "--by", "day", "--by", "site", "-o", f"day{day}").exit_code == 0
         result = run("monitor", f"day{day}", "--state", "state")
         assert result.exit_code == 0, result.output
-        assert f"No alarm in 2 streams over {day} day" in result.stdout
+        assert f"No alarm in 4 streams over {day} day" in result.stdout
     assert run("monitor", "day1", "day2", "--state", "state").exit_code == 0
     run(*condense, "--by", "day,site", "-o", "crossed")
     assert "repeat --by for every key" in refusal("monitor", "crossed")
-    (folder / "state" / "days" / "day-2.parquet").unlink()
-    assert "day-2.parquet is missing" in refusal("monitor", "day2", "--state", "state")
+    (folder / "state" / "periods" / "periods-2-2.parquet").unlink()
+    assert "periods-2-2.parquet is missing" in refusal("monitor", "day2", "--state", "state")
 
 
 def samples(text):
@@ -159,7 +165,8 @@ def test_keys_without_a_name_of_their_own_are_refused(ledgers, run, refusal):
 
 
 def test_the_dashboard_and_the_rules_use_metrics_that_exist(ledgers, run):
-    types, _ = samples(run("monitor", "drift", "--openmetrics", "-").stdout)
+    measures = ("--measure", "observed_expected", "--measure", "calibration_slope", "--measure", "brier")
+    types, _ = samples(run("monitor", "drift", *measures, "--openmetrics", "-").stdout)
     for name in ("dashboard.json", "alerts.yml"):
         used = set(re.findall(r"propriety_\w+", (EXAMPLES / name).read_text(encoding="utf-8")))
         assert used
@@ -233,9 +240,13 @@ def test_prometheus_scrapes_the_metrics_and_raises_the_alert(ledgers, run, monke
         # A new line was read back as one, and the alert names the stream.
         names = {(one["labels"]["alertname"], one["labels"].get("site")) for one in firing}
         assert ("ForecastsMiscalibrated", "x") in names
-        e_value = answer_of(port, "query", query='propriety_log_e_value{site="x",model="m",reference=""}')["result"]
+        e_value = answer_of(
+            port, "query", query='propriety_log_e_value{site="x",model="m",measure="observed_expected",reference=""}'
+        )["result"]
         expected = next(
-            v for name, labels, v in written if name == "propriety_log_e_value" and labels == 'model="m",site="x"'
+            v
+            for name, labels, v in written
+            if name == "propriety_log_e_value" and labels == 'model="m",measure="observed_expected",site="x"'
         )
         assert e_value[0]["value"][1] == expected
     finally:

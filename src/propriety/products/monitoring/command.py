@@ -19,23 +19,29 @@ from propriety.cli.messages import say, show_table, stage
 from propriety.cli.options import FILE, FILES, JSON, Group, command, option
 from propriety.cli.outputs import STDOUT, check_targets, write
 from propriety.errors import InputValueError
+from propriety.inference.finding_words import numbers_words
 from propriety.ledger.ledger import Ledger
-from propriety.number_words import number
 from propriety.products.monitoring.files import FACTS
-from propriety.products.monitoring.ledger_monitor import LedgerMonitor
-from propriety.products.monitoring.ledger_monitor import monitor as monitor_ledger
-from propriety.products.monitoring.states import NEVER
-from propriety.products.monitoring.words import alarm_words, alarmed_streams
+from propriety.products.monitoring.monitor import Monitored
+from propriety.products.monitoring.monitor import monitor as monitor_ledger
+from propriety.products.monitoring.page import finite
+from propriety.products.monitoring.picture import values
+from propriety.products.monitoring.streams import NEVER
+from propriety.products.monitoring.words import alarm_words, alarmed_streams, by_evidence, measure_name
 
 MOST_STREAMS = 20  # In the table on the terminal.
 NOT_IN_LABELS = re.compile(r"[^a-zA-Z0-9_]")
-OWN_LABELS = ("model", "reference", "rule")
-BUDGET = "Bound on the probability of any false alarm, over all streams and days, for independent cases."
+OWN_LABELS = ("model", "reference", "measure")
+BUDGET = "Bound on the probability of any false alarm, over all streams and days."
 
 DAYS = Group(
     "Days and alarms",
     (
-        option("--period", metavar="KEY", help="Key of the ledgers whose labels are the days.  [default: day]"),
+        option(
+            "--period",
+            metavar="KEY",
+            help="Key of the ledgers whose labels are the days.  [default: day, or the only one]",
+        ),
         option(
             "--state",
             type=click.Path(),
@@ -47,8 +53,29 @@ DAYS = Group(
             "--level",
             type=float,
             metavar="P",
-            help="One minus the probability of any false alarm, over all models, keys and days, if the cases of a day "
-            "are independent.  [default: 0.95]",
+            help="One minus the probability of any false alarm, over all models, measures, keys and days.  "
+            "[default: 0.95]",
+        ),
+        option(
+            "--measure",
+            "measures",
+            multiple=True,
+            metavar="NAME",
+            help="Measure to monitor, such as auc; may be repeated.  [default: observed_expected, calibration_slope]",
+        ),
+        option(
+            "--stated",
+            multiple=True,
+            metavar="NAME=VALUE",
+            help="Stated value of a measure, such as auc=0.8; may be repeated. Without it, a measure is compared with "
+            "the first days.",
+        ),
+        option(
+            "--margin",
+            type=float,
+            metavar="D",
+            help="Largest departure that does not raise an alarm.  [default: 0.05 of observed/expected, 0.1 of the "
+            "slope; by measure]",
         ),
         option(
             "--reference-days",
@@ -96,14 +123,16 @@ def monitor(
     html: str | None,
     json_file: str | None,
     metrics_file: str | None,
+    measures: Sequence[str],
+    stated: Sequence[str],
     **options: Any,
 ) -> None:
     """Monitor the models of ledgers day by day, for every combination of their other keys.
 
-    An alarm means that forecasts are not calibrated, or that two models differ. The probability of any false alarm is
-    at most 1 - level, however often one looks, if the cases of a day are independent given their forecasts; if they are
-    correlated, it is higher. Exits with code 1 if there is an alarm. FILEs are ledgers of `propriety condense` with
-    --by day, or whatever --period names.
+    An alarm means that forecasts are miscalibrated, or worse than another model or than was stated, beyond the margin.
+    The probability of any false alarm is at most 1 - level, however often one looks; the cases of a day may be
+    correlated. Exits with code 1 if there is an alarm; good news is said and exits with 0. FILEs are ledgers of
+    `propriety condense` with --by day, or whatever --period names.
     """
     targets = [html, json_file, metrics_file]
     check_targets(targets)
@@ -113,7 +142,8 @@ def monitor(
             raise InputValueError("monitor reads ledgers", hint="`propriety condense --by day` makes one.")
         with stage("reading"):
             ledger = Ledger.merge(map(Ledger.from_parquet, paths))
-    given = {name: value for name, value in {"period": period, **options}.items() if value is not None}
+    asked = {"measures": list(measures) or None, "stated": dict(map(_stated, stated)) or None}
+    given = {name: one for name, one in {"period": period, **asked, **options}.items() if one is not None}
     with stage("monitoring"):
         result = _monitored(ledger, state, given)
     if state is not None:
@@ -142,52 +172,80 @@ def _check_state(state: str | None) -> None:
         raise InputValueError(law, argument="--state", offender=f"{state} holds other files")
 
 
-def _monitored(ledger: Ledger, state: str | None, options: dict[str, Any]) -> LedgerMonitor:
+def _stated(text: str) -> tuple[str, float]:
+    """Return the name and the value of a stated measure."""
+    name, _, value = text.partition("=")
+    try:
+        return name, float(value)
+    except ValueError:
+        law = "must be the name of a measure and its value, such as auc=0.8"
+        raise InputValueError(law, argument="--stated", got=text) from None
+
+
+def _monitored(ledger: Ledger, state: str | None, given: dict[str, Any]) -> Monitored:
     if state is None or not (Path(state) / FACTS).exists():
-        return monitor_ledger(ledger, **options)
-    before = LedgerMonitor.from_parquet(state)
-    stored = {name: before.time if name == "period" else getattr(before, name) for name in options}
-    other = next((name for name, value in options.items() if stored[name] != value), None)
+        return monitor_ledger(ledger, **given)
+    before = Monitored.from_parquet(state)
+    stored = {name: getattr(before.options, name) for name in given}
+    if "measures" in given:
+        stored["measures"] = [one.key for one in before.options.measures]
+    other = next((name for name, value in given.items() if stored[name] != value), None)
     if other is not None:
-        law = f"{state} was made with another --{other.replace('_', '-')}"
+        option_name = "measure" if other == "measures" else other.replace("_", "-")
+        law = f"{state} was made with another --{option_name}"
         offender = f"it has {stored[other]!r}"
         raise InputValueError(law, offender=offender, hint="leave the option out, or name another folder.")
     return before.extend(ledger)
 
 
-def _show(found: LedgerMonitor) -> None:
+def _show(found: Monitored) -> None:
     """Print the streams with the strongest evidence."""
-    columns = found.columns()
-    order = sorted(range(len(found.states)), key=lambda place: -found.states.highest[place])
-    rows = []
+    order, rows = by_evidence(found), []
     for place in order[:MOST_STREAMS]:
-        reference = columns["reference"][place]
-        name = columns["model"][place] if reference is None else f"{columns['model'][place]} - {reference}"
-        value = columns["observed_expected" if reference is None else "difference"][place]
-        limits = f"{number(value)} ({number(columns['low'][place])} to {number(columns['high'][place])})"
-        keys = [str(columns[key][place]) for key in found.keys]
-        evidence = [f"{columns['e_value'][place]:.3g}", f"{columns['threshold'][place]:.3g}"]
-        alarm = columns["alarm"][place]
-        rows.append([name, *keys, f"{columns['n'][place]:,}", limits, *evidence, "" if alarm is None else str(alarm)])
-    head = ["model", *found.keys, "cases", "observed/expected, or difference", "e-value", "alarm at", "alarm"]
-    numbers = [len(found.keys) + place for place in (1, 2, 3, 4)]
-    show_table(head, rows, numbers=numbers)
+        against, alarm = found.against[place], found.extra["alarm"][place]
+        name = found.model[place] if against is None else f"{found.model[place]} - {against}"
+        value = numbers_words(found[place])
+        keys = [str(found.keys[key][place]) for key in found.options.by]
+        evidence = [_evidence(found.extra["evidence"][place]), f"{found.extra['threshold'][place]:.3g}"]
+        row = [name, measure_name(found, place), *keys, f"{int(found.n[place]):,}", value]
+        rows.append([*row, *evidence, found.verdict[place], "" if alarm is None else str(alarm)])
+    head = ["model", "measure", *found.options.by, "cases", "value", "e-value", "alarm at", "verdict", "alarm"]
+    show_table(head, rows, numbers=[len(found.options.by) + place for place in (2, 3, 4, 5)])
     if len(order) > MOST_STREAMS:
         say(f"The {MOST_STREAMS} streams with the strongest evidence of {len(order):,}; --json has all.")
 
 
-def monitor_document(watch: LedgerMonitor) -> dict[str, Any]:
-    """Return a monitor as plain data: the alarms in words, all streams, and the numbers of the last day."""
-    streams = records(watch)
+def _evidence(value: float | None) -> str:
+    return "refuted" if value is None else f"{value:.3g}"
+
+
+def monitor_document(watch: Monitored) -> dict[str, Any]:
+    """Return a monitor as plain data: the alarms in words, all streams, and the numbers of the last period."""
+    streams, day = records(watch), watch.numbers(last=True)
+    last = [
+        {"stream": place, "n": n, "events": events, "value": value, "error": error, "psi": psi, "log_e_value": log_e}
+        for place, n, events, value, error, psi, log_e in zip(
+            day.stream.tolist(),
+            day.n.tolist(),
+            day.events.tolist(),
+            *([finite(one) for one in column] for column in (values(day), day.error, day.psi, day.log_e_value)),
+            strict=True,
+        )
+    ]
+    options = watch.options
     return document(
         "monitor",
         {
-            **watch.to_dict(),
+            "period": options.period,
+            "keys": list(options.by),
+            "models": list(options.models),
+            "level": options.level,
+            "times": list(watch.times),
+            "waiting": list(watch.waiting),
             "summary": str(watch).splitlines(),
-            "note": watch.note,
             "alarms": [streams[place] | {"words": alarm_words(watch, place)} for place in alarmed_streams(watch)],
             "streams": streams,
-            "last_day": records(watch.latest),
+            "last_period": last,
         },
     )
 
@@ -215,7 +273,7 @@ class Family:
             yield f"{self.name}{{{inside}}} {_number(value)}" if inside else f"{self.name} {_number(value)}"
 
 
-def openmetrics(watch: LedgerMonitor) -> str:
+def openmetrics(watch: Monitored) -> str:
     """Return the alarms and the numbers of the last day as OpenMetrics text, ended by `# EOF`.
 
     Values of a day that are not known are left out. A stream without cases on the last day has only totals and alarms.
@@ -224,79 +282,87 @@ def openmetrics(watch: LedgerMonitor) -> str:
     return "\n".join([*lines, "# EOF"]) + "\n"
 
 
-def _families(watch: LedgerMonitor) -> Iterator[Family]:
-    states, names = watch.states, _label_names(watch.keys)
+def _families(watch: Monitored) -> Iterator[Family]:
+    streams, names = watch.streams, _label_names(watch.options.by)
     labels = [
-        {"model": stream.model}
-        | ({} if stream.reference is None else {"reference": stream.reference})
+        {"model": stream.model, "measure": stream.measure}
+        | ({} if stream.against is None else {"reference": stream.against})
         | dict(zip(names, stream.labels, strict=True))
-        for stream in states.streams
+        for stream in streams.names
     ]
-    pairs = states.is_pair
-    models, both = np.flatnonzero(~pairs).tolist(), range(len(states))
 
-    def of(places: Iterable[int], values: Sequence[float]) -> list[tuple[Mapping[str, object], float]]:
-        return [(labels[place], value) for place in places if not math.isnan(value := values[place])]
+    def of(column: Any) -> list[tuple[Mapping[str, object], float]]:
+        found = zip(labels, np.asarray(column, dtype=float).tolist(), strict=True)
+        return [(own, value) for own, value in found if not math.isnan(value)]
 
-    alarmed = (states.alarm != NEVER).astype(float).tolist()
-    yield Family("propriety_alarm", "Whether the stream has raised an alarm: 1 or 0.", of(both, alarmed))
+    alarmed = streams["alarm"] != NEVER
+    yield Family("propriety_alarm", "Whether the stream has raised an alarm: 1 or 0.", of(alarmed))
     yield Family(
         "propriety_log_e_value",
-        "Natural logarithm of the e-value: the evidence that forecasts are not calibrated, or that models differ.",
-        of(both, states.evidence.log_e_value.tolist()),
+        "Natural logarithm of the e-value: the evidence of a departure beyond the margin.",
+        of(streams["latest"]),
     )
     yield Family(
         "propriety_log_e_threshold",
         "Natural logarithm of the e-value that raises the alarm of the stream.",
-        of(both, states.log_thresholds(watch.level).tolist()),
+        of(streams.log_thresholds(watch.options.level)),
     )
     seconds = [_seconds(label) for label in watch.times]
     if not any(map(math.isnan, seconds)):
-        changed = [seconds[place] if on else math.nan for place, on in zip(states.since.tolist(), alarmed, strict=True)]
+        changed = [
+            seconds[place] if on else math.nan for place, on in zip(streams["since"].tolist(), alarmed, strict=True)
+        ]
         yield Family(
             "propriety_changed_timestamp_seconds",
             "Most likely time of the change that raised the alarm.",
-            of(both, changed),
+            of(changed),
             unit="seconds",
         )
         last: list[tuple[Mapping[str, object], float]] = [({}, seconds[-1])]
         yield Family(
             "propriety_last_day_timestamp_seconds", "Beginning of the last day monitored.", last, unit="seconds"
         )
-    yield Family("propriety_cases", "Cases monitored so far.", of(models, states.n.astype(float).tolist()))
+    yield Family("propriety_cases", "Cases monitored so far.", of(streams["n"]))
     yield from _last_day(watch, labels)
-    yield Family("propriety_false_alarm_probability_ratio", BUDGET, [({}, 1.0 - watch.level)], unit="ratio")
+    budget: list[tuple[Mapping[str, object], float]] = [({}, 1.0 - watch.options.level)]
+    yield Family("propriety_false_alarm_probability_ratio", BUDGET, budget, unit="ratio")
 
 
-def _last_day(watch: LedgerMonitor, labels: Sequence[Mapping[str, object]]) -> Iterator[Family]:
-    day, pairs = watch.latest, watch.states.is_pair
+def _last_day(watch: Monitored, labels: Sequence[Mapping[str, object]]) -> Iterator[Family]:
+    day = watch.numbers(last=True)
+    measures = np.array([watch.streams.names[place].measure for place in day.stream.tolist()])
+    pairs = np.array([watch.streams.names[place].against is not None for place in day.stream.tolist()])
+    ratio, slope = measures == "observed_expected", measures == "calibration_slope"
 
-    def of(values: Any, *, pair: bool = False, scored: bool = False) -> list[tuple[Mapping[str, object], float]]:
-        more = {"rule": watch.rule.name} if scored else {}
-        found = zip(day.stream.tolist(), np.asarray(values, dtype=float).tolist(), strict=True)
-        return [({**labels[at], **more}, value) for at, value in found if pairs[at] == pair and not math.isnan(value)]
+    def of(column: Any, rows: Any) -> list[tuple[Mapping[str, object], float]]:
+        found = zip(day.stream[rows].tolist(), np.asarray(column, dtype=float)[rows].tolist(), strict=True)
+        return [(labels[at], value) for at, value in found if not math.isnan(value)]
 
-    yield Family("propriety_day_cases", "Cases of the last day.", of(day.n))
-    yield Family("propriety_event_rate_ratio", "Share of events on the last day.", of(day.event_rate), unit="ratio")
-    yield Family("propriety_mean_forecast_ratio", "Mean forecast of the last day.", of(day.mean_forecast), unit="ratio")
+    value, other = values(day), ~ratio & ~slope & ~pairs
+    yield Family("propriety_day_cases", "Cases of the last day.", of(day.n, ratio))
+    yield Family(
+        "propriety_event_rate_ratio", "Share of events on the last day.", of(day.events / day.n, ratio), unit="ratio"
+    )
+    yield Family(
+        "propriety_mean_forecast_ratio", "Mean forecast of the last day.", of(day.exposure / day.n, ratio), unit="ratio"
+    )
     yield Family(
         "propriety_observed_expected_ratio",
         "Observed events over expected ones on the last day.",
-        of(day.observed_expected),
+        of(value, ratio),
         unit="ratio",
     )
-    yield Family("propriety_calibration_slope", "Calibration slope of the last day.", of(day.slope))
+    yield Family("propriety_calibration_slope", "Calibration slope of the last day, to first order.", of(value, slope))
     yield Family(
         "propriety_stability_index",
         "Population stability index of the forecasts of the last day against the reference window.",
-        of(day.psi),
+        of(day.psi, ratio),
     )
-    yield Family("propriety_score", "Mean loss on the last day; lower is better.", of(day.score, scored=True))
-    yield Family("propriety_score_error", "Standard error of the mean loss.", of(day.score_error, scored=True))
+    yield Family("propriety_measure", "Value of another measure on the last day.", of(value, other))
     yield Family(
         "propriety_score_difference",
         "Mean loss of the model minus that of the reference on the last day.",
-        of(day.score, pair=True, scored=True),
+        of(value, pairs),
     )
 
 

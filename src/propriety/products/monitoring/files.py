@@ -1,31 +1,38 @@
 """A monitor as a folder of Parquet files.
 
-`monitor.json` has the options, the number of days and the checksums of the files. `state-N.parquet` is the state after
-N days, one row per stream. `days/` has a file for each day. A new day adds its file and a new state; `monitor.json` is
-replaced last, so that an interrupted write leaves the earlier state.
+`monitor.json` has the options, the number of periods and the checksums of the files. `state-N-W.parquet` is the state
+after N periods, one row per stream, and `times-N-W.parquet` has their labels and those of W periods that are not
+mature. `periods/` has a file for the periods of each write. A write adds its files, and `monitor.json` is replaced
+last, so that an interrupted write leaves the earlier state.
 """
 
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from propriety import demands
+from propriety import checks, demands
+from propriety.checks import check_level
 from propriety.errors import InputValueError
+from propriety.inference.measures.keys import measure_of
+from propriety.inference.measures.measure import Measure
 from propriety.ledger.stored_rows import stored_labels
-from propriety.products.monitoring.daily_numbers import Stream
-from propriety.products.monitoring.evidence import Evidence
-from propriety.products.monitoring.history import NUMBERS, SAME, History, StoredDay
-from propriety.products.monitoring.ledger_monitor import LedgerMonitor
-from propriety.products.monitoring.states import RESTART, DayRows, StreamStates, check_facts, check_states
+from propriety.products.monitoring.e_process import CalibrationBets, MeanBets, StreamBets
+from propriety.products.monitoring.monitor import RESTART, SAME, Monitored, Options
+from propriety.products.monitoring.period_evidence import Evidence
+from propriety.products.monitoring.period_sums import Stream
+from propriety.products.monitoring.streams import COLUMNS, DIRECTIONS, NEVER, Chunk, Streams
 from propriety.rules.catalogue import rule_from_dict, rule_to_dict
 from propriety.storage.files import checked_fields, checked_version, locked, pyarrow, write_whole
+from propriety.tables.frames import are_names
 from propriety.tables.labels import plain_labels
 
 if TYPE_CHECKING:
@@ -33,43 +40,52 @@ if TYPE_CHECKING:
 
 SCHEMA, VERSION = "propriety.monitor_state", 1
 FACTS = "monitor.json"
-OPTIONS = ("time", "keys", "models", "level", "reference_days", "rule", "mature_after")
-FIELDS = (*OPTIONS, "waiting", "days", "files", "checksum")
-STATES = tuple(name for name in StreamStates.__slots__ if name not in ("streams", "evidence"))
-EVIDENCE = tuple(Evidence.__slots__)
+OPTIONS = tuple(one.name for one in fields(Options))
+FIELDS = (*OPTIONS, "waiting", "periods", "bounds", "files", "checksum")
+EVIDENCE = tuple(one.name for one in fields(Evidence))
+SIDES = ("higher", "lower", "above", "below")
+BETS = ("lines", "bins", "product", *SIDES, "cases")
+ROUNDING = 1e-9
 
 
-def write_monitor(watch: LedgerMonitor, folder: str | PathLike[str]) -> None:
-    """Write a monitor; days that the folder has already are not written again."""
+class StoredChunk(NamedTuple):
+    """The file of the periods of one write, and its checksum."""
+
+    path: Path
+    checksum: str
+
+
+def write_monitor(watch: Monitored, folder: str | PathLike[str]) -> None:
+    """Write a monitor; periods that the folder has already are not written again."""
     root = Path(folder)
     root.mkdir(parents=True, exist_ok=True)
     with locked(root):
-        _write_days(watch, root)
+        _write_new(watch, root)
 
 
-def _write_days(watch: LedgerMonitor, root: Path) -> None:
-    """Write the days that the folder lacks and the new state; if that fails, the folder stays as it was."""
-    days = len(watch.times)
+def _write_new(watch: Monitored, root: Path) -> None:
+    """Write the periods that the folder lacks and the new state; if that fails, the folder stays as it was."""
     there = _facts(root) if (root / FACTS).exists() else None
     if there is not None:
         _check_continues(root, there, watch)
         if _stored_times(root, there) == (watch.times, watch.waiting):
             return
-    elif any(root.glob("days/*.parquet")):
-        law = f"{root} has days of a monitor, but no {FACTS}"
+    elif any(root.glob("periods/*.parquet")):
+        law = f"{root} has periods of a monitor, but no {FACTS}"
         raise InputValueError(law, hint="write to another folder, or remove this one to start again.")
-    (root / "days").mkdir(parents=True, exist_ok=True)
-    before = 0 if there is None else there["days"]
-    files = {} if there is None else {name: _known(there, name) for name in map(_day_name, range(before))}
-    times = _times_name(days, len(watch.waiting))
-    kept = {*files, *(() if there is None else _state_names(there))}
+    (root / "periods").mkdir(parents=True, exist_ok=True)
+    bounds = [0] if there is None else list(there["bounds"])
+    files = {} if there is None else {name: _known(there, name) for name in _chunk_names(bounds)}
+    kept = {*files, *(() if there is None else _replaced(there))}
+    periods = len(watch.times)
+    state, times = _replaced({"periods": periods, "waiting": len(watch.waiting)})
     try:
-        for place in range(before, days):
-            name = _day_name(place)
-            files[name] = _write(_day_rows(watch.history.day(place)), root / name)
-        files[_state_name(days)] = _write(_state_rows(watch), root / _state_name(days))
-        files[times] = _write(_times(watch), root / times)
-        facts = _facts_of(watch) | {"files": files}
+        if periods > bounds[-1]:
+            bounds.append(periods)
+            name = _chunk_names(bounds)[-1]
+            files[name] = _write(_chunk_rows(watch.numbers(), bounds[-2]), root / name)
+        files[state], files[times] = _write(_state_rows(watch), root / state), _write(_times(watch), root / times)
+        facts = _facts_of(watch) | {"bounds": bounds, "files": files}
         write_whole(root / FACTS, json.dumps(facts | {"checksum": _checksum_of(facts)}, indent=1).encode())
     except BaseException:
         for name in files.keys() - kept:
@@ -79,59 +95,59 @@ def _write_days(watch: LedgerMonitor, root: Path) -> None:
         (root / name).unlink(missing_ok=True)
 
 
-def read_monitor(folder: str | PathLike[str]) -> LedgerMonitor:
-    """Read a monitor that `write_monitor` wrote."""
+def read_monitor(folder: str | PathLike[str], measures: Sequence[Measure] = ()) -> Monitored:
+    """Read a monitor that `write_monitor` wrote; `measures` are those of the user's own."""
     root = Path(folder)
     with locked(root, shared=True):
-        return _read_whole(root)
+        return _read_whole(root, {one.key: one for one in measures})
 
 
-def _read_whole(root: Path) -> LedgerMonitor:
+def _read_whole(root: Path, own: Mapping[str, Measure]) -> Monitored:
     facts = _facts(root)
-    days = facts["days"]
-    state = StoredDay(root / _state_name(days), _known(facts, _state_name(days)))
-    with _reading(state.path):
-        states = _states(_rows(state), facts["keys"])
-        check_states(states, facts["models"], days)
-    names = [_day_name(place) for place in range(days)]
+    options = _options(facts, own)
+    state, _ = _replaced(facts)
+    with _reading(root / state):
+        streams = _streams(_rows(StoredChunk(root / state, _known(facts, state))), options.by)
+        check_streams(streams, options, facts["periods"])
     times, waiting = _stored_times(root, facts)
-    return LedgerMonitor(
-        **{name: facts[name] for name in ("time", "level", "reference_days", "mature_after")},
-        keys=tuple(facts["keys"]),
-        models=tuple(facts["models"]),
-        rule=rule_from_dict(facts["rule"]),
-        times=times,
-        waiting=waiting,
-        states=states,
-        history=History(tuple(StoredDay(root / name, _known(facts, name)) for name in names)),
-    )
+    history = tuple(StoredChunk(root / name, _known(facts, name)) for name in _chunk_names(facts["bounds"]))
+    return Monitored.after(options, times, streams, history, waiting=waiting)
 
 
-def read_day(day: StoredDay) -> DayRows:
-    """Read the rows of one day."""
-    with _reading(day.path):
-        rows = _rows(day)
-        if any(rows.column(name).null_count for name in NUMBERS) or _least(rows) < 0:
-            raise InputValueError(f"{day.path} must hold numbers of streams", hint=RESTART)
-        label = _labels(rows.slice(0, 1), "time")[0]
-        return DayRows(time=label, **{name: rows.column(name).to_numpy() for name in NUMBERS})
+def read_chunk(chunk: StoredChunk) -> Chunk:
+    """Read the numbers of the periods of one write."""
+    with _reading(chunk.path):
+        rows = _rows(chunk)
+        found = Chunk(*(rows.column(name).to_numpy() for name in Chunk._fields))
+        if any(rows.column(name).null_count for name in Chunk._fields) or min(found.stream.min(), found.n.min()) < 0:
+            raise InputValueError(f"{chunk.path} must hold numbers of streams", hint=RESTART)
+        return found
 
 
-def _least(rows: Any) -> int:
-    """Return the smallest number of a stream, or of its cases."""
-    return min(int(rows.column(name).to_numpy().min()) for name in ("stream", "n"))
+def _options(facts: Mapping[str, Any], own: Mapping[str, Measure]) -> Options:
+    named = {name: facts[name] for name in OPTIONS}
+    for key in facts["measures"]:
+        if key not in own:
+            try:
+                measure_of(key)
+            except InputValueError as error:
+                law = "must hold your own measures that are monitored"
+                raise InputValueError(law, argument="measures", offender=f"{key!r} is missing") from error
+    named["measures"] = tuple(own.get(key) or measure_of(key) for key in facts["measures"])
+    named["rule"] = None if facts["rule"] is None else rule_from_dict(facts["rule"])
+    return Options(**named | {name: tuple(facts[name]) for name in ("by", "models")})
 
 
 def _stored_times(root: Path, facts: Mapping[str, Any]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """Return the times that have been monitored, and those that are not mature."""
-    name, days = _times_name(facts["days"], facts["waiting"]), facts["days"]
+    """Return the periods that have been monitored, and those that are not mature."""
+    (_, name), periods = _replaced(facts), facts["periods"]
     with _reading(root / name):
-        rows = _rows(StoredDay(root / name, _known(facts, name)))
-        times = tuple(_labels(rows, "time"))
-        mature = rows.column("mature").to_pylist() if "mature" in rows.column_names else [True] * len(times)
-    if mature != [True] * days + [False] * facts["waiting"]:
-        raise InputValueError(f"{root / name} must have {days} mature times; it has {mature.count(True)}", hint=RESTART)
-    return times[:days], times[days:]
+        rows = _rows(StoredChunk(root / name, _known(facts, name)))
+        times, mature = tuple(_labels(rows, "time")), rows.column("mature").to_pylist()
+    if mature != [True] * periods + [False] * facts["waiting"]:
+        law = f"{root / name} must have {periods} mature times; it has {mature.count(True)}"
+        raise InputValueError(law, hint=RESTART)
+    return times[:periods], times[periods:]
 
 
 @contextmanager
@@ -147,9 +163,10 @@ def _reading(path: Path) -> Iterator[None]:
         raise InputValueError(law, offender=f"{type(error).__name__}: {error}", hint=RESTART) from error
 
 
-def _rows(file: StoredDay) -> Any:
+def _rows(file: StoredChunk) -> Any:
     pa, parquet = pyarrow()
-    data = _bytes(file.path)
+    with _reading(file.path):
+        data = file.path.read_bytes()
     if _checksum(data) != file.checksum:
         raise InputValueError(f"{file.path} has changed since the monitor was stored", hint=RESTART)
     return parquet.ParquetFile(pa.BufferReader(data)).read()
@@ -159,15 +176,10 @@ def _write(rows: Any, path: Path) -> str:
     """Write a file, completely or not at all, and return its checksum."""
     pa, parquet = pyarrow()
     sink = pa.BufferOutputStream()
-    parquet.write_table(rows, sink, compression="zstd")
+    parquet.write_table(rows, sink, compression="zstd", use_dictionary=False)
     data = sink.getvalue().to_pybytes()
     write_whole(path, data)
     return _checksum(data)
-
-
-def _bytes(path: Path) -> bytes:
-    with _reading(path):
-        return path.read_bytes()
 
 
 def _checksum(data: bytes) -> str:
@@ -186,87 +198,119 @@ def _known(facts: Mapping[str, Any], name: str) -> str:
     return checksum
 
 
-def _day_name(place: int) -> str:
-    return f"days/day-{place + 1}.parquet"
+def _chunk_names(bounds: Sequence[int]) -> list[str]:
+    return [f"periods/periods-{first + 1}-{last}.parquet" for first, last in itertools.pairwise(bounds)]
 
 
-def _state_name(days: int) -> str:
-    return f"state-{days}.parquet"
+def _replaced(facts: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the names of the files that the next write replaces: the state and the times."""
+    number = f"{facts['periods']}-{facts['waiting']}"
+    return f"state-{number}.parquet", f"times-{number}.parquet"
 
 
-def _times_name(days: int, waiting: int) -> str:
-    return f"times-{days}-{waiting}.parquet" if waiting else f"times-{days}.parquet"
-
-
-def _state_names(facts: Mapping[str, Any]) -> set[str]:
-    """Return the names of the files that the next state replaces."""
-    return {_state_name(facts["days"]), _times_name(facts["days"], facts["waiting"])}
-
-
-def _day_rows(block: DayRows) -> Any:
+def _chunk_rows(chunk: Chunk, first: int) -> Any:
     pa, _ = pyarrow()
-    rows = len(block.stream)
-    label = pa.array([block.time]).take(pa.array(np.zeros(rows, dtype=np.int64)))
-    return pa.table({"time": label, **{name: getattr(block, name) for name in NUMBERS}})
+    rows = chunk.period >= first
+    return pa.table({name: column[rows] for name, column in chunk._asdict().items()})
 
 
-def _times(watch: LedgerMonitor) -> Any:
+def _times(watch: Monitored) -> Any:
     pa, _ = pyarrow()
     mature = [True] * len(watch.times) + [False] * len(watch.waiting)
-    return pa.table({"time": pa.array([*watch.times, *watch.waiting]), "mature": mature})
+    return pa.table({"time": stored_labels("time", [*watch.times, *watch.waiting]), "mature": mature})
 
 
-def _state_rows(watch: LedgerMonitor) -> Any:
+def _state_rows(watch: Monitored) -> Any:
     pa, _ = pyarrow()
-    states = watch.states
-    labels = {name: stored_labels(name, column) for name, column in watch.labels_of(states.streams).items()}
-    named = {f"label_{name}": column for name, column in labels.items()}
-    numbers = {name: getattr(states, name) for name in STATES}
-    numbers |= {name: getattr(states.evidence, name) for name in EVIDENCE}
+    streams, by = watch.streams, watch.options.by
+    named: dict[str, Any] = {name: [getattr(one, name) for one in streams.names] for name in Stream._fields[:3]}
+    labels = {key: [one.labels[at] for one in streams.names] for at, key in enumerate(by)}
+    named |= {f"label_{key}": stored_labels(key, column) for key, column in labels.items()}
+    numbers: dict[str, Any] = dict(streams.columns)
+    if streams.bets is None:
+        numbers |= {f"evidence_{name}": getattr(streams.evidence, name) for name in EVIDENCE}
+    else:
+        numbers |= {f"bets_{name}": [_of_bets(one)[name] for one in streams.bets] for name in BETS}
     return pa.table(named | {name: _column(values) for name, values in numbers.items()})
+
+
+def _of_bets(bets: StreamBets) -> dict[str, list[float]]:
+    both = [] if bets.lines is None or bets.bins is None else [bets.lines, bets.bins]
+    capital = [one.log_capital.ravel().tolist() for one in both] or [[], []]
+    return {
+        "lines": capital[0],
+        "bins": capital[1],
+        "product": [one.log_product for one in both],
+        **{name: getattr(bets, name).log_capital.tolist() for name in SIDES},
+        "cases": [float(bets.higher.cases)],
+    }
+
+
+def _bets_of(found: Mapping[str, list[float]]) -> StreamBets:
+    cases = int(found["cases"][0])
+    sides = (MeanBets(np.array(found[name]), cases) for name in SIDES)
+    if not found["lines"]:
+        return StreamBets(None, None, *sides)
+    start = StreamBets.start(of_calibration=True)
+    assert start.lines is not None and start.bins is not None  # noqa: S101, PT018  (for the type checker)
+    shapes = start.lines.log_capital.shape, start.bins.log_capital.shape
+    lines, bins = (
+        CalibrationBets(np.array(found[name]).reshape(shape), product)
+        for name, shape, product in zip(("lines", "bins"), shapes, found["product"], strict=True)
+    )
+    return StreamBets(lines, bins, *sides)
 
 
 def _column(values: Any) -> Any:
     pa, _ = pyarrow()
-    if values.ndim == 1:
+    if not isinstance(values, np.ndarray) or values.ndim == 1:
         return pa.array(values)
-    return pa.FixedSizeListArray.from_arrays(pa.array(values.ravel()), values.shape[1])
+    if not values.shape[1]:
+        return pa.array([[] for _ in values], pa.list_(pa.from_numpy_dtype(values.dtype)))
+    return pa.FixedSizeListArray.from_arrays(pa.array(np.ascontiguousarray(values).ravel()), values.shape[1])
 
 
-def _states(rows: Any, keys: list[str]) -> StreamStates:
-    names = [rows.column(f"label_{name}").to_pylist() for name in ("model", "reference")]
+def _streams(rows: Any, keys: Sequence[str]) -> Streams:
+    names = [rows.column(name).to_pylist() for name in Stream._fields[:3]]
     names += [_labels(rows, f"label_{name}") for name in keys]
-    streams = tuple(Stream(model, reference, tuple(own)) for model, reference, *own in zip(*names, strict=True))
-    numbers = {name: _numbers(rows, name) for name in STATES}
-    return StreamStates(
-        streams=streams, evidence=Evidence(**{name: _numbers(rows, name) for name in EVIDENCE}), **numbers
+    streams = tuple(
+        Stream(measure, model, against, tuple(labels)) for measure, model, against, *labels in zip(*names, strict=True)
     )
+    columns = {name: _numbers(rows, name) for name in COLUMNS}
+    if "bets_lines" in rows.column_names:
+        found = {name: rows.column(f"bets_{name}").to_pylist() for name in BETS}
+        bets = tuple(_bets_of({name: found[name][at] for name in BETS}) for at in range(len(streams)))
+        return Streams(streams, columns, Evidence.none(len(streams)), bets)
+    return Streams(streams, columns, Evidence(**{name: _numbers(rows, f"evidence_{name}") for name in EVIDENCE}))
 
 
 def _numbers(rows: Any, name: str) -> Any:
     column = rows.column(name).combine_chunks()
     if not hasattr(column.type, "list_size"):
-        return column.to_numpy(zero_copy_only=False)
-    return column.flatten().to_numpy(zero_copy_only=False).reshape(len(column), column.type.list_size)
+        return column.to_numpy(zero_copy_only=False).copy()
+    flat = column.flatten().to_numpy(zero_copy_only=False).copy()
+    return flat.reshape(len(column), column.type.list_size)
 
 
 def _labels(rows: Any, name: str) -> list[Any]:
     return plain_labels(rows.column(name).to_pylist())
 
 
-def _facts_of(watch: LedgerMonitor) -> dict[str, Any]:
+def _facts_of(watch: Monitored) -> dict[str, Any]:
+    options: dict[str, Any] = {name: getattr(watch.options, name) for name in OPTIONS}
+    options |= {
+        "by": list(watch.options.by),
+        "models": list(watch.options.models),
+        "stated": dict(watch.options.stated),
+    }
+    options |= {"measures": [one.key for one in watch.options.measures]}
+    options |= {"rule": None if watch.options.rule is None else rule_to_dict(watch.options.rule)}
     return {
         "schema": SCHEMA,
         "version": VERSION,
-        "time": watch.time,
-        "keys": list(watch.keys),
-        "models": list(watch.models),
-        "level": watch.level,
-        "reference_days": watch.reference_days,
-        "rule": rule_to_dict(watch.rule),
-        "mature_after": watch.mature_after,
+        **options,
         "waiting": len(watch.waiting),
-        "days": len(watch.times),
+        "periods": len(watch.times),
     }
 
 
@@ -282,14 +326,60 @@ def _facts(root: Path) -> dict[str, Any]:
     if facts.get("checksum") != _checksum_of(facts) or not isinstance(facts.get("files"), dict):
         raise InputValueError(f"{root / FACTS} has changed since the monitor was stored", hint=RESTART)
     facts = checked_fields(facts, SCHEMA, FIELDS)
-    check_facts(facts)
+    _check_facts(facts)
     return facts
 
 
-def _check_continues(root: Path, there: Mapping[str, Any], watch: LedgerMonitor) -> None:
+def _check_facts(facts: Mapping[str, Any]) -> None:
+    """Raise an error if the facts are not those of a monitor."""
+    check_level(facts["level"])
+    for name, least in (("reference_days", 1), ("periods", 1), ("mature_after", 0), ("waiting", 0)):
+        checks.whole(facts[name], name, least=least)
+    named = isinstance(facts["by"], list) and all(isinstance(one, str) for one in [*facts["by"], facts["period"]])
+    if not named or not are_names(facts["models"]) or not facts["models"] or not are_names(facts["measures"]):
+        _refuse("its period, keys, models and measures must be names")
+    bounds = facts["bounds"]
+    whole = isinstance(bounds, list) and bounds[:1] == [0] and bounds[-1:] == [facts["periods"]]
+    if not whole or bounds != sorted(set(bounds)):
+        _refuse("its files must hold all of its periods")
+
+
+def check_streams(streams: Streams, options: Options, periods: int) -> None:
+    """Raise an error if no monitor can have these streams after some periods."""
+    if not len(streams) or len(set(streams.names)) < len(streams):
+        _refuse("its streams must be distinct, and at least one")
+    if not {name for one in streams.names for name in (one.model, one.against)} <= {None, *options.models}:
+        _refuse("its streams must be of its models")
+    if not ((streams["share"] > 0.0).all() and streams["share"].sum() <= 1.0 + ROUNDING):
+        _refuse("the shares of the error budget must be positive, and add up to at most 1")
+    whole = [streams[name] for name in ("asked", "alarm", "since", "better", "direction", "n")]
+    whole += [] if streams.bets is not None else [streams.evidence.periods, streams.evidence.place]
+    if not all(np.issubdtype(column.dtype, np.integer) for column in whole):
+        _refuse("its times and counts must be whole numbers")
+    places = np.concatenate([streams[name] for name in ("alarm", "since", "better")])
+    alarmed = streams["alarm"] == NEVER
+    if not ((places >= NEVER) & (places < periods)).all() or (alarmed != (streams["since"] == NEVER)).any():
+        _refuse(f"its alarms must be on one of {periods} periods")
+    if not ((streams["direction"] >= 0) & (streams["direction"] < len(DIRECTIONS))).all():
+        _refuse("its directions must be known")
+    if not ((streams["asked"] >= 0) & (streams["asked"] < len(options.rules.questions))).all():
+        _refuse("its streams must be of its measures")
+    if not (streams["n"] >= 1).all():
+        _refuse("every stream must have a case")
+    numbers = [streams[name] for name in ("highest", "total", "exposure", "reference")]
+    numbers += [] if streams.bets is not None else [getattr(streams.evidence, name) for name in EVIDENCE]
+    if any(np.isnan(column).any() for column in numbers):
+        _refuse("its numbers must not be missing")
+
+
+def _refuse(law: str) -> NoReturn:
+    raise InputValueError(f"this is not a valid stored monitor: {law}", hint=RESTART)
+
+
+def _check_continues(root: Path, there: Mapping[str, Any], watch: Monitored) -> None:
     """Raise an error unless a monitor continues the stored one."""
-    facts, days = _facts_of(watch), there["days"]
-    elsewhere = "write to another folder, or remove this one first."
+    facts, periods = _facts_of(watch), there["periods"]
+    noun, elsewhere = watch.options.noun, "write to another folder, or remove this one first."
     differs = next((name for name in OPTIONS if there[name] != facts[name]), None)
     if differs is not None:
         offender = f"it has {there[differs]!r}, and this one {facts[differs]!r}"
@@ -297,21 +387,23 @@ def _check_continues(root: Path, there: Mapping[str, Any], watch: LedgerMonitor)
     times, _ = _stored_times(root, there)
     both = next((pair for pair in zip(times, watch.times, strict=False) if pair[0] != pair[1]), None)
     if both is not None:
-        law = f"{root} holds a monitor of other {watch.time}s"
+        law = f"{root} holds a monitor of other {noun}s"
         raise InputValueError(law, offender=f"it has {both[0]!r}, and this one {both[1]!r}", hint=elsewhere)
-    if days > len(watch.times):
-        law = f"{root} holds a monitor of more {watch.time}s"
-        raise InputValueError(law, offender=f"it has {days}, and this one {len(watch.times)}", hint=elsewhere)
-    name = _day_name(days - 1)
-    stored = StoredDay(root / name, _known(there, name))
-    if watch.history.blocks[days - 1] != stored and not _same(read_day(stored), watch.history.day(days - 1)):
+    if periods > len(watch.times):
+        law = f"{root} holds a monitor of more {noun}s"
+        raise InputValueError(law, offender=f"it has {periods}, and this one {len(watch.times)}", hint=elsewhere)
+    name = _chunk_names(there["bounds"])[-1]
+    stored = StoredChunk(root / name, _known(there, name))
+    held = any(isinstance(one, StoredChunk) and one == stored for one in watch.history)
+    if not held and not _same(read_chunk(stored), watch.numbers(), periods - 1):
         law = f"{root} holds a monitor of other cases"
-        raise InputValueError(law, offender=f"the evidence after {times[-1]!r} differs", hint=elsewhere)
+        raise InputValueError(law, offender=f"the numbers of {times[-1]!r} differ", hint=elsewhere)
 
 
-def _same(one: DayRows, other: DayRows) -> bool:
-    """Return whether two days have the same streams, cases and evidence; the evidence is that of all days so far."""
-    if not np.array_equal(one.stream, other.stream):
+def _same(one: Chunk, other: Chunk, period: int) -> bool:
+    """Return whether two monitors have the same streams, cases and evidence in a period; that is of all before."""
+    both = [Chunk(*(column[chunk.period == period] for column in chunk)) for chunk in (one, other)]
+    if not np.array_equal(both[0].stream, both[1].stream):
         return False
-    numbers = ((getattr(one, name), getattr(other, name)) for name in ("n", "events", "expected", "log_e_value"))
+    numbers = ((getattr(both[0], name), getattr(both[1], name)) for name in ("n", "total", "exposure", "log_e_value"))
     return all(np.allclose(*pair, rtol=SAME, atol=SAME, equal_nan=True) for pair in numbers)

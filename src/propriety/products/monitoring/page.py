@@ -1,4 +1,4 @@
-"""The page of a monitored ledger: alarms, the evidence, small figures of streams, volumes, and the last day."""
+"""The page of a monitor: alarms, the evidence, small figures of streams, volumes, and the last period."""
 
 from __future__ import annotations
 
@@ -12,14 +12,22 @@ import numpy as np
 from matplotlib.figure import Figure as Canvas
 
 from propriety.number_words import capitalized, percent
-from propriety.products.monitoring.ledger_monitor import LedgerMonitor, monitor
-from propriety.products.monitoring.picture import draw_volume
-from propriety.products.monitoring.states import NEVER
-from propriety.products.monitoring.words import alarmed_streams, change_words, stream_name, summary_of
+from propriety.products.monitoring.monitor import Monitored, monitor
+from propriety.products.monitoring.picture import draw_volume, of_stream, values
+from propriety.products.monitoring.streams import NEVER, Chunk
+from propriety.products.monitoring.words import (
+    alarmed_streams,
+    by_evidence,
+    change_words,
+    measure_name,
+    subject,
+    summary_of,
+)
 from propriety.report.cells import Estimate, PValue
 from propriety.report.figures import figure_of
 from propriety.report.page import Facts, Figure, Page, Section, Table
 from propriety.report.rendering import render, write_page
+from propriety.result import Floats
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -27,11 +35,12 @@ if TYPE_CHECKING:
 MOST_SENTENCES = 6
 MOST_FIGURES = 9
 MOST_ROWS = 100  # Streams in a table; a row takes about 250 bytes of the page.
-WORDS = {"against", "cases", "PSI"}  # Columns of tables that a key may be called, too.
+MOST_LISTED = 1000  # Periods in the table of a figure, the last ones.
+WORDS = {"model", "against", "measure", "cases", "value", "PSI"}  # Columns of tables that a key may be called, too.
 
 
 def monitor_report(
-    watch: LedgerMonitor, path: str | PathLike[str] | None = None, *, title: str = "Monitor of forecasts"
+    watch: Monitored, path: str | PathLike[str] | None = None, *, title: str = "Monitor of forecasts"
 ) -> str:
     """Return the page as one HTML file, and write it to `path`, if given, completely or not at all.
 
@@ -48,18 +57,18 @@ def monitor_report(
     return page
 
 
-def monitor_page(watch: LedgerMonitor, *, title: str) -> Page:
+def monitor_page(watch: Monitored, *, title: str) -> Page:
     """Return the contents of the page."""
     return Page(
         title=title,
         verdict=tuple(_verdict(watch)),
-        models=watch.models,
+        models=watch.options.models,
         headline=_headline(watch),
         sections=tuple(_sections(watch)),
     )
 
 
-def _verdict(watch: LedgerMonitor) -> Iterator[str]:
+def _verdict(watch: Monitored) -> Iterator[str]:
     head, *sentences = summary_of(watch).splitlines()
     alarms, rest = sentences[: watch.alarms], sentences[watch.alarms :]
     yield head
@@ -69,85 +78,85 @@ def _verdict(watch: LedgerMonitor) -> Iterator[str]:
     yield from rest
 
 
-def _headline(watch: LedgerMonitor) -> dict[str, object]:
-    pairs = watch.states.is_pair
-    own = np.array([stream.model == watch.models[0] for stream in watch.states.streams]) & ~pairs
+def _headline(watch: Monitored) -> dict[str, object]:
+    noun, last = watch.options.noun.capitalize(), str(watch.times[-1])
+    first = np.flatnonzero((watch.model == watch.options.models[0]) & (watch.measure == watch.measure[0]))
     return {
         "Alarms": watch.alarms,
-        f"{watch.time.capitalize()}s": len(watch.times),
-        f"Last {watch.time}": str(watch.times[-1]),
-        **({f"Not mature: {watch.time}s": len(watch.waiting)} if watch.waiting else {}),
-        "Cases": int(watch.states.n[own].sum()),
-        "Streams": len(watch.states),
+        f"{noun}s": len(watch.times),
+        f"Last {watch.options.noun}": last,
+        **({f"Not mature: {watch.options.noun}s": len(watch.waiting)} if watch.waiting else {}),
+        "Cases": int(watch.n[first].sum()),
+        "Streams": len(watch),
     }
 
 
-def _sections(watch: LedgerMonitor) -> Iterator[Section]:
+def _sections(watch: Monitored) -> Iterator[Section]:
     if watch.alarms:
         yield Section(id="alarms", title="Alarms", items=(_alarm_table(watch),))
-    yield Section(
-        id="streams",
-        title="Streams",
-        words=(_streams_words(watch),),
-        items=tuple(_stream_figures(watch)),
-    )
+    words = (_streams_words(watch),)
+    yield Section(id="streams", title="Streams", words=words, items=tuple(_stream_figures(watch)))
     yield Section(id="evidence", title="Evidence", items=(_evidence_figure(watch),))
-    yield Section(id="volume", title="Volume and rates", items=(_volume_figure(watch),))
-    yield Section(id="last", title=f"Last {watch.time}", items=tuple(_last_tables(watch)))
+    if totals := totals_of(watch):
+        yield Section(id="volume", title="Volume and rates", items=(_volume_figure(watch, totals),))
+    yield Section(id="last", title=f"Last {watch.options.noun}", items=(_last_table(watch),))
     yield Section(id="methods", title="Methods", words=(_method(watch),), items=(_facts(watch),))
 
 
-def _streams_words(watch: LedgerMonitor) -> str:
+def _streams_words(watch: Monitored) -> str:
+    noun = watch.options.noun
     return (
-        "A stream is one model for one combination of keys, or the difference between two models. Dots are "
-        f"{watch.time}s, and the line is the average of the last seven. Streams with the strongest evidence come "
-        "first; the shaded part runs from the most likely time of the change to the alarm."
-        + (f" Circles are {watch.time}s that are not mature, which are not tested yet." if watch.waiting else "")
+        "A stream is a measure of one model, or the difference between two models, for one combination of keys. Dots "
+        f"are {noun}s, and the line is the average of the last seven. Streams with the strongest evidence come first; "
+        "the shaded part runs from the most likely time of the change to the alarm."
+        + (f" Circles are {noun}s that are not mature, which are not tested yet." if watch.waiting else "")
     )
 
 
-def _names(watch: LedgerMonitor, places: list[int]) -> dict[str, Any]:
+def _names(watch: Monitored, places: list[int]) -> dict[str, Any]:
     """Return the columns that identify streams."""
-    streams = [watch.states.streams[place] for place in places]
+    streams = [watch.streams.names[place] for place in places]
     columns: dict[str, Any] = {"model": [one.model for one in streams]}
-    if any(one.reference is not None for one in streams):
-        columns["against"] = [one.reference for one in streams]
-    heads = [f"{key} (key)" if key in WORDS or key == watch.rule.name else key for key in watch.keys]
+    if any(one.against is not None for one in streams):
+        columns["against"] = [one.against for one in streams]
+    columns["measure"] = [measure_name(watch, place) for place in places]
+    heads = [f"{key} (key)" if key in WORDS else key for key in watch.options.by]
     return columns | {head: [str(one.labels[at]) for one in streams] for at, head in enumerate(heads)}
 
 
-def _alarm_table(watch: LedgerMonitor) -> Table:
-    every, columns = alarmed_streams(watch), watch.columns()
+def _alarm_table(watch: Monitored) -> Table:
+    every, noun = alarmed_streams(watch), watch.options.noun
     places = every[:MOST_ROWS]
-    estimates = [
-        Estimate(*(float(columns[name][place]) for name in (_value_of(watch, place), "low", "high")))
-        for place in places
-    ]
+    extra = watch.extra
     return Table(
         title="Streams with an alarm, those with the strongest evidence first",
         columns={
             **_names(watch, places),
-            "direction": [columns["direction"][place] for place in places],
-            "since": [str(columns["since"][place]) for place in places],
-            "alarm": [str(columns["alarm"][place]) for place in places],
-            f"over all {watch.time}s": estimates,
-            "p-value": [PValue(columns["p_value"][place]) for place in places],
+            "direction": [extra["direction"][place] for place in places],
+            "since": [str(extra["since"][place]) for place in places],
+            "alarm": [str(extra["alarm"][place]) for place in places],
+            "until then": [extra["change"][place] for place in places],
+            f"over all {noun}s": [_estimate(watch, place) for place in places],
+            "p-value": [PValue(float(watch.p_adjusted[place])) for place in places],
         },
         call=_call(watch),
-        note=f"Over all {watch.time}s: observed/expected, or the difference of losses if two models are compared. Its "
-        "limits hold at all times for all streams together, and the p-value is adjusted for all streams."
+        note=f"Until then: the value from the change to the alarm. The limits over all {noun}s hold at all times for "
+        "all streams together, and the p-value is that of a departure beyond the margin, adjusted for all streams."
         + _shown(len(places), len(every), "watch.to_frame()"),
     )
 
 
-def _call(watch: LedgerMonitor) -> str:
-    """Return the call that gives the table; `level` and the like are named if they are not the defaults."""
+def _estimate(watch: Monitored, place: int) -> Estimate:
+    return Estimate(*(float(getattr(watch, name)[place]) for name in ("value", "low", "high")))
+
+
+def _call(watch: Monitored) -> str:
+    """Return the call that gives the table; options are named if they are not the defaults."""
     named = {name: one.default for name, one in inspect.signature(monitor).parameters.items()}
-    options = {name: getattr(watch, name) for name in ("level", "reference_days", "mature_after")}
-    given = {"period": watch.time} | {name: own for name, own in options.items() if own != named[name]}
-    return (
-        f"watch = pr.monitor(ledger, {', '.join(f'{name}={own!r}' for name, own in given.items())}); watch.to_frame()"
-    )
+    options = {name: getattr(watch.options, name) for name in ("margin", "level", "reference_days", "mature_after")}
+    given = {"period": watch.options.period} | {name: own for name, own in options.items() if own != named[name]}
+    said = ", ".join(f"{name}={own!r}" for name, own in given.items())
+    return f"watch = pr.monitor(ledger, {said}); watch.to_frame()"
 
 
 def _shown(shown: int, rows: int, call: str) -> str:
@@ -155,46 +164,38 @@ def _shown(shown: int, rows: int, call: str) -> str:
     return f" The {shown} streams with the strongest evidence of {rows:,}; {call} has all." if shown < rows else ""
 
 
-def _value_of(watch: LedgerMonitor, place: int) -> str:
-    return "observed_expected" if watch.states.streams[place].reference is None else "difference"
-
-
-def _stream_figures(watch: LedgerMonitor) -> Iterator[Figure]:
-    alarm = watch.states.alarm
-    order = np.argsort(-watch.states.highest, kind="stable").tolist()
-    for place in [*alarmed_streams(watch), *(other for other in order if alarm[other] == NEVER)][:MOST_FIGURES]:
-        stream = watch.states.streams[place]
-        model = stream.model if stream.reference is None else f"{stream.model} against {stream.reference}"
-        keys = stream_name(watch, place)
-        days = watch.days.of_stream(place)
-        value = "observed/expected" if stream.reference is None else "difference"
-        table = {watch.time: [str(label) for label in days.labels[watch.time]], "cases": days.n.tolist()}
-        table |= {value: (days.observed_expected if stream.reference is None else days.score).tolist()}
+def _stream_figures(watch: Monitored) -> Iterator[Figure]:
+    alarm, chunk = watch.streams["alarm"], watch.numbers()
+    for place in [*alarmed_streams(watch), *(one for one in by_evidence(watch) if alarm[one] == NEVER)][:MOST_FIGURES]:
+        stream, own = watch.streams.names[place], of_stream(chunk, place)
+        labels = [str(watch.times[at]) for at in own.period.tolist()]
+        table = {watch.options.noun: labels, "cases": own.n.tolist(), "value": values(own).tolist()}
+        models = (stream.model,) if stream.against is None else (stream.model, stream.against)
         yield figure_of(
             partial(watch.plot, stream=place, label=""),
-            title=f"{model}, {keys}" if keys else model,
+            title=subject(watch, place),
             caption=capitalized(change_words(watch, place)) if alarm[place] != NEVER else "No alarm.",
-            table=table,
+            table=table if len(labels) <= MOST_LISTED else {name: one[-MOST_LISTED:] for name, one in table.items()},
             call=f"watch.plot(stream={place})",
             size=(4.1, 2.9),
             width="third",
-            of_models=(stream.model,) if stream.reference is None else (stream.model, stream.reference),
+            of_models=models,
         )
 
 
-def _evidence_figure(watch: LedgerMonitor) -> Figure:
-    columns, places = watch.columns(), np.argsort(-watch.states.highest, kind="stable").tolist()
+def _evidence_figure(watch: Monitored) -> Figure:
+    places, thresholds = by_evidence(watch), watch.streams.log_thresholds(watch.options.level)
     return figure_of(
         watch.plot,
         title="Evidence in all streams",
-        caption="The e-value measures the evidence that the forecasts of a stream are not calibrated, or that two "
-        "models differ. It stays below the dashed line in all streams without a change, with a probability of at least "
-        f"{percent(watch.level, 6)}.",
+        caption="The e-value measures the evidence that a stream is worse than was claimed, beyond the margin. It "
+        "stays below the dashed line in all streams without a change, with a probability of at least "
+        f"{percent(watch.options.level, 6)}.",
         table={
-            **_names(watch, places),
-            "log e-value": watch.states.evidence.log_e_value[places].tolist(),
-            "log threshold": watch.states.log_thresholds(watch.level)[places].tolist(),
-            "alarm": [None if columns["alarm"][place] is None else str(columns["alarm"][place]) for place in places],
+            **_names(watch, places[:MOST_ROWS]),
+            "log e-value": [finite(watch.streams["latest"][place]) for place in places[:MOST_ROWS]],
+            "log threshold": thresholds[places[:MOST_ROWS]].tolist(),
+            "alarm": [_text(watch.extra["alarm"][place]) for place in places[:MOST_ROWS]],
         },
         call="watch.plot()",
         size=(9.4, 3.8),
@@ -202,86 +203,114 @@ def _evidence_figure(watch: LedgerMonitor) -> Figure:
     )
 
 
-def _volume_figure(watch: LedgerMonitor) -> Figure:
-    totals = watch.days.totals(watch.models)
-    columns: dict[str, Any] = {watch.time: [str(label) for label in watch.times]}
-    columns["cases"] = totals[watch.models[0]].n.tolist()
-    columns["event rate"] = totals[watch.models[0]].event_rate.tolist()
-    columns |= {f"mean forecast of {name}": one.mean_forecast.tolist() for name, one in totals.items()}
+def finite(value: Any) -> float | None:
+    """Return a number, or None where the evidence is nothing or infinite."""
+    return float(value) if np.isfinite(value) else None
+
+
+def _text(label: object) -> str | None:
+    return None if label is None else str(label)
+
+
+def totals_of(watch: Monitored) -> dict[str, dict[str, Floats]]:
+    """Return the cases, the event rate and the mean forecast of each period over all keys, by model.
+
+    They follow from the streams of observed/expected; none are returned if it is not monitored.
+    """
+    later, chunk = watch.immature(), watch.numbers()
+    if later is not None:
+        chunk = Chunk(*(np.concatenate(pair) for pair in zip(chunk, later, strict=True)))
+    found = {}
+    for model in watch.options.models:
+        names = watch.streams.names
+        own = np.array([one.measure == "observed_expected" and one.model == model for one in names])[chunk.stream]
+        if own.any():
+            n, events, expected = (
+                np.bincount(chunk.period[own], column[own], minlength=int(chunk.period.max()) + 1).astype(np.float64)
+                for column in (chunk.n, chunk.events, chunk.exposure)
+            )
+            with np.errstate(invalid="ignore"):
+                found[model] = {"n": n, "event_rate": events / n, "mean_forecast": expected / n}
+    return found
+
+
+def _volume_figure(watch: Monitored, totals: dict[str, dict[str, Floats]]) -> Figure:
+    noun, first, mature = watch.options.noun, next(iter(totals.values())), len(watch.times)
+    columns: dict[str, Any] = {noun: [str(label) for label in watch.times]}
+    columns |= {"cases": first["n"][:mature].tolist(), "event rate": first["event_rate"][:mature].tolist()}
+    columns |= {f"mean forecast of {name}": one["mean_forecast"][:mature].tolist() for name, one in totals.items()}
 
     def drawing(canvas: Canvas) -> None:
         draw_volume(watch, totals, canvas)
 
     return figure_of(
         drawing,
-        title=f"Cases, events and forecasts by {watch.time}",
+        title=f"Cases, events and forecasts by {noun}",
         caption="Left: number of cases. Right: share of events, and mean forecast of each model, over all keys.",
-        table=columns,
-        call='watch.days.to_frame().groupby("' + watch.time + '")',
-        models=watch.models,
+        table={name: one[-MOST_LISTED:] for name, one in columns.items()},
+        call=f'watch.days().to_frame().groupby("{watch.options.period}")',
+        models=watch.options.models,
         size=(9.4, 3.0),
         whole=True,
         width="whole",
     )
 
 
-def _last_tables(watch: LedgerMonitor) -> Iterator[Table]:
-    day, pairs = watch.latest, watch.states.is_pair
+def _last_table(watch: Monitored) -> Table:
+    day, noun = watch.numbers(last=True), watch.options.noun
+    rank = np.empty(len(watch), dtype=np.int64)
+    rank[by_evidence(watch)] = np.arange(len(watch))
+    rows = np.sort(np.argsort(rank[day.stream], kind="stable")[:MOST_ROWS])
+    places = day.stream[rows].tolist()
+    is_ratio = np.array([watch.streams.names[place].measure == "observed_expected" for place in places], dtype=bool)
+    expected = np.where(is_ratio, day.exposure[rows] / day.n[rows], np.nan)
+    columns: dict[str, Any] = {**_names(watch, places), "cases": day.n[rows].tolist()}
+    columns |= {"event rate": (day.events[rows] / day.n[rows]).tolist(), "mean forecast": expected.tolist()}
+    columns |= {"value": values(day)[rows].tolist(), "standard error": day.error[rows].tolist()}
+    columns |= {"PSI": day.psi[rows].tolist(), "log e-value": [finite(one) for one in day.log_e_value[rows]]}
+    columns |= {"alarm": ["yes" if watch.streams["alarm"][place] != NEVER else "no" for place in places]}
     psi = (
         "PSI is the population stability index of the forecasts against those of the first "
-        f"{watch.reference_days} {watch.time}s of the stream."
+        f"{watch.options.reference_days} {noun}s of the stream; standard errors are those of independent cases."
     )
-    for pair in (False, True):
-        every = np.flatnonzero(pairs[day.stream] == pair)
-        if not len(every):
-            continue
-        strongest = np.argsort(-watch.states.highest[day.stream[every]], kind="stable")[:MOST_ROWS]
-        rows = every[np.sort(strongest)]
-        places = day.stream[rows].tolist()
-        columns: dict[str, Any] = {**_names(watch, places), "cases": day.n[rows].tolist()}
-        if not pair:
-            columns |= {
-                "event rate": day.event_rate[rows].tolist(),
-                "mean forecast": day.mean_forecast[rows].tolist(),
-                "observed/expected": day.observed_expected[rows].tolist(),
-                "slope": day.slope[rows].tolist(),
-                "PSI": day.psi[rows].tolist(),
-            }
-        columns |= {"difference" if pair else watch.rule.name: day.score[rows].tolist()}
-        columns |= {"standard error": day.score_error[rows].tolist()}
-        columns |= {"log e-value": day.log_e_value[rows].tolist()}
-        columns |= {"alarm": ["yes" if watch.states.alarm[place] >= 0 else "no" for place in places]}
-        yield Table(
-            title=f"Pairs of models, {watch.time} {watch.times[-1]}"
-            if pair
-            else f"Models, {watch.time} {watch.times[-1]}",
-            columns=columns,
-            of_models=("model", "against") if pair else ("model",),
-            call="watch.latest.to_frame()",
-            note=(("" if pair else psi) + _shown(len(rows), len(every), "watch.latest.to_frame()")).strip(),
+    return Table(
+        title=f"Streams, {noun} {watch.times[-1]}",
+        columns=columns,
+        of_models=("model", "against") if "against" in columns else ("model",),
+        call="watch.days().to_frame()",
+        note=psi + _shown(len(rows), len(day.stream), "watch.days().to_frame()"),
+    )
+
+
+def _method(watch: Monitored) -> str:
+    noun = watch.options.noun
+    if watch.streams.bets is not None:
+        return (
+            f"Every {noun} is one case, and the evidence is the capital of exact bets: whatever is claimed, the "
+            f"probability of any false alarm, over all streams, is at most {percent(1.0 - watch.options.level, 6)}."
         )
-
-
-def _method(watch: LedgerMonitor) -> str:
     return (
-        "Calibration is tested by likelihood ratios of recalibrated forecasts to the forecasts, and pairs of models by "
-        f"bets on the sign of their loss difference. Both can be looked at after every {watch.time}: the probability "
-        f"of any false alarm, over all streams and {watch.time}s, is at most {percent(1.0 - watch.level, 6)} if the "
-        f"cases of a {watch.time} are independent given the forecasts. If they are correlated, it is higher."
+        f"Evidence comes from the sums of {noun}s, whose spread is learnt from earlier ones, so that cases of one "
+        f"{noun} may be correlated. You may look after every {noun}: the probability of any false alarm, over all "
+        f"streams and {noun}s, is at most {percent(1.0 - watch.options.level, 6)}. The claim is that forecasts are "
+        f"calibrated given what happened before: a stretch of {noun}s that are too high is a departure, even if it "
+        "passes."
     )
 
 
-def _facts(watch: LedgerMonitor) -> Facts:
+def _facts(watch: Monitored) -> Facts:
     from propriety import __version__
 
-    unit = watch.time if isinstance(watch.times[-1], int | float) else "day"  # Between dates, days are counted.
+    options = watch.options
+    unit = options.noun if isinstance(watch.times[-1], int | float) else "day"  # Between dates, days are counted.
     entries = {
         "propriety": __version__,
         "Python": platform.python_version(),
-        "Key of time": watch.time,
-        "Level": watch.level,
-        "Reference window": f"{watch.reference_days} {watch.time}s",
-        "Mature after": f"{watch.mature_after} {unit}s",
-        "Rule": repr(watch.rule),
+        "Key of time": options.period,
+        "Level": options.level,
+        "Margin": "by measure" if options.margin is None else options.margin,
+        "Reference window": f"{options.reference_days} {options.noun}s",
+        "Mature after": f"{options.mature_after} {unit}s",
+        "Rule": repr(options.rule),
     }
     return Facts(title="Facts", entries=entries)

@@ -1,4 +1,4 @@
-"""The population stability index: how far the forecasts of a day are from those of a reference window."""
+"""The population stability index: how far the forecasts of a period are from those of the first periods."""
 
 from __future__ import annotations
 
@@ -13,29 +13,28 @@ WIDTH = 0.25
 GROUPS = 10  # Of about equal size in the reference window, as is usual.
 
 
-def bin_counts(
-    entry: NDArray[np.intp], entries: int, forecast: Floats, n: Floats, *, cells: int | None = None
-) -> Floats:
-    """Count the cases of each entry by the log-odds of their forecasts, in bins of width 0.25.
+def bin_of(forecast: Floats, *, cells: int | None = None) -> NDArray[np.intp]:
+    """Return the bins of forecasts by their log-odds, of width 0.25.
 
-    A cell of a grid is counted at its centre, because its mean forecast, which changes from day to day, may be in
-    another bin than that of the day before.
+    A cell of a grid is at its centre, because its mean forecast, which changes from day to day, may be in another bin
+    than that of the day before.
 
     Examples
     --------
-    >>> np.flatnonzero(bin_counts(np.zeros(3, int), 1, np.array([0.0, 0.5, 1.0]), np.ones(3)))
+    >>> bin_of(np.array([0.0, 0.5, 1.0]))
     array([ 0, 32, 63])
     """
     if cells is not None:
         certain = (forecast == 0.0) | (forecast == 1.0)
         forecast = np.where(certain, forecast, (np.floor(forecast * cells) + 0.5) / cells)
     with np.errstate(divide="ignore"):
-        place = np.clip(np.floor(logit(forecast) / WIDTH) + BINS // 2, 0, BINS - 1).astype(np.intp)
-    return np.bincount(entry * BINS + place, n, minlength=entries * BINS).astype(np.float64).reshape(entries, BINS)
+        return np.clip(np.floor(logit(forecast) / WIDTH) + BINS // 2, 0, BINS - 1).astype(np.intp)
 
 
-def stability_index(counts: Floats, reference: Floats) -> Floats:
-    r"""Return the population stability index of counts by bin against those of a reference, one row per entry.
+def stability_index(
+    entry: NDArray[np.intp], bins: NDArray[np.intp], n: Floats, stream: NDArray[np.intp], reference: Floats
+) -> Floats:
+    r"""Return the population stability index of counts of forecasts by bin, by entry, against that of its stream.
 
     Neighbouring bins are joined to at most ten groups of about equal size in the reference. With the shares :math:`a_g`
     of the cases and :math:`r_g` of the reference,
@@ -48,23 +47,21 @@ def stability_index(counts: Floats, reference: Floats) -> Floats:
 
     Examples
     --------
-    >>> reference = np.tile(100.0, (1, BINS))
-    >>> stability_index(reference, reference), stability_index(np.arange(BINS)[None] * 5.0, reference).round(2)
-    (array([0.]), array([0.49]))
+    >>> reference, first = np.full((2, BINS), 100.0), np.zeros(BINS, dtype=int)
+    >>> stability_index(first, np.arange(BINS), np.arange(BINS) * 5.0, np.array([1]), reference).round(2)
+    array([0.49])
     """
     total = reference.sum(axis=1, keepdims=True)
     with np.errstate(invalid="ignore", divide="ignore"):
         middle = (np.cumsum(reference, axis=1) - reference / 2.0) / total
     group = np.clip(np.nan_to_num(middle * GROUPS), 0, GROUPS - 1).astype(np.intp)
-    place = (np.arange(len(counts))[:, None] * GROUPS + group).ravel()
-
-    def grouped(column: Floats) -> Floats:
-        sums = np.bincount(place, column.ravel(), minlength=len(counts) * GROUPS)
-        return sums.astype(np.float64).reshape(-1, GROUPS)
-
-    half = np.where(grouped(counts + reference) > 0.0, 0.5, 0.0)
-    first, second = (grouped(one) + half for one in (counts, reference))
+    place = (np.arange(len(reference))[:, None] * GROUPS + group).ravel()
+    shape = -1, GROUPS
+    known = np.bincount(place, reference.ravel(), minlength=len(reference) * GROUPS).reshape(shape)[stream]
+    of_rows = entry * GROUPS + group[stream[entry], bins]
+    counts = np.bincount(of_rows, n, minlength=len(stream) * GROUPS).reshape(shape)
+    half = np.where(counts + known > 0.0, 0.5, 0.0)
     with np.errstate(invalid="ignore", divide="ignore"):
-        first, second = (one / one.sum(axis=1, keepdims=True) for one in (first, second))
+        first, second = ((one + half) / (one + half).sum(axis=1, keepdims=True) for one in (counts, known))
         index = np.where(half > 0.0, (first - second) * np.log(first / second), 0.0).sum(axis=1)
-    return np.where(total[:, 0] > 0.0, index, np.nan)
+    return np.where(total[stream, 0] > 0.0, index, np.nan)
