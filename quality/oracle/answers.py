@@ -48,14 +48,33 @@ def plain(pr: Any, result: Any) -> Any:
             "keys": {name: [str(label) for label in labels] for name, labels in result.keys.items()},
             "table": frame,
         }
-    if type(result).__name__ == "Comparison":
-        return {name: getattr(result, name).tolist() for name in names.PAIRS}
-    if type(result).__name__ == "Findings" and len(result.differences):
-        return {name: getattr(result.differences, column).tolist() for name, column in names.PAIRS.items()}
+    if (numbers := _numbers(result, type(result).__name__)) is not None:
+        return numbers
     for method in ("to_dict", "tolist"):
         if hasattr(result, method):
             return getattr(result, method)()
     return result
+
+
+def _numbers(result: Any, kind: str) -> dict[str, list[float]] | None:
+    """Return the numbers of pairs, horizons or groups, of which the reference has classes of their own."""
+    of_reference = {"Comparison": names.PAIRS, "HorizonCurve": names.HORIZONS, "Slices": names.GROUPS}
+    if kind in of_reference:
+        return {name: getattr(result, name).tolist() for name in of_reference[kind]}
+    if kind != "Findings":
+        return None
+    if len(result.differences):
+        return {name: getattr(result.differences, column).tolist() for name, column in names.PAIRS.items()}
+    if "horizon" in result.keys:
+        curve = result.where(statistic="value")
+        return {name: getattr(curve, column).tolist() for name, column in names.HORIZONS.items()}
+    if not (result.against == "rest").any():
+        return None
+    sides: dict[str | None, list[Any]] = {None: [], "rest": []}
+    for row in result:
+        if row.keys and row.measure.key == result.measure[0].key:
+            sides[row.against].append(row)
+    return {name: [getattr(row, column) for row in sides[against]] for name, (against, column) in names.GROUPS.items()}
 
 
 def flat(value: Any, path: str, *, is_reference: bool) -> Iterator[tuple[str, Any]]:

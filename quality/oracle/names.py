@@ -12,3 +12,7 @@ WORDS: dict[str, str] = {"period": "time"}
 # The numbers of the comparison of two models, of which the reference has a class of its own.
 PAIRS: dict[str, str] = {"difference": "value", "standard_error": "error", "p_value": "p"}
 PAIRS |= {name: name for name in ("low", "high", "p_adjusted")}
+# Those of measures over horizons, and of groups: whether they are of the group or of its difference from the rest.
+HORIZONS: dict[str, str] = {name: name for name in ("value", "low", "high")} | {"standard_error": "error"}
+GROUPS: dict[str, tuple[str | None, str]] = {name: (None, name) for name in ("value", "low", "high")}
+GROUPS |= {"difference": ("rest", "value"), "p_value": ("rest", "p"), "p_adjusted": ("rest", "p_adjusted")}
