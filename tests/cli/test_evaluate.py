@@ -240,7 +240,7 @@ def test_json_keeps_what_is_not_finite(run, folder):
         ("n<1e6", 1, ["Gate failed: n is 300, which is below 1000000."]),
         ("bold/recalibration_gain_low>0.5", 0, ["Gate passed: bold/recalibration_gain_low is"]),
         ("bold/brier>honest/brier", 1, ["Gate failed: bold/brier is"]),
-        ("bold better than honest", 0, ["Gate passed: "]),
+        ("bold better than honest", 1, ["Gate failed: whether bold is better than honest cannot be told"]),
         ("recalibration_gain>-1", 1, [f"Gate failed: {one}/recalibration_gain is" for one in ("honest", "bold")]),
     ],
 )
@@ -251,6 +251,17 @@ def test_gates_decide_on_the_exit_code(run, condition, code, told):
     assert len(lines) == len(told)
     assert all(line.startswith(words) for line, words in zip(lines, told, strict=True))
     assert [gate["failed"] for gate in json.loads(result.stdout)["gates"]] == [bool(code)] * len(told)
+
+
+def test_a_gate_that_cannot_be_told_may_be_allowed(run):
+    asked = ("evaluate", "p.csv", *BOTH, "--fail-if", "bold better than honest", "--allow-untold")
+    result = run(*asked, "--json", "-", "--markdown", "gate.md")
+    assert result.exit_code == 0
+    assert "Gate allowed: whether bold is better than honest cannot be told" in result.stderr
+    assert [(gate["answer"], gate["failed"]) for gate in json.loads(result.stdout)["gates"]] == [
+        ("cannot be told", False)
+    ]
+    assert run(*asked, "--fail-if", "brier>0.01").exit_code == 1
 
 
 def test_levels_are_not_rounded(run):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -53,6 +53,7 @@ def gate_options(such_as: str) -> Group:
                 metavar="CONDITION",
                 help=f"Exit with code 1 if the condition is true, such as {such_as} May be repeated.",
             ),
+            option("--allow-untold", is_flag=True, help="Let a gate pass if its condition cannot be told."),
             option(
                 *("--baseline", "baseline_file"),
                 metavar="FILE",
@@ -80,6 +81,7 @@ class Gates:
     """The options of gates, whose conditions and earlier evaluation are read at once."""
 
     fail_if: Sequence[str]
+    allow_untold: bool
     baseline_file: str | None
     junit_file: str | None
     markdown_file: str | None
@@ -103,7 +105,7 @@ class Gates:
 
     def check(self, facts: Facts) -> list[GateResult]:
         """Check the conditions."""
-        return check_gates(self.conditions, facts)
+        return [replace(result, is_allowed=self.allow_untold) for result in check_gates(self.conditions, facts)]
 
     def write(self, results: Sequence[GateResult], summary: Summary) -> None:
         """Write the results."""
@@ -162,6 +164,10 @@ class GatedCommand(Command):
                 write(target, error_junit(str(self.name), one_line(reason)), announced=False)
 
 
+def _shown(result: GateResult) -> str:
+    return f"{UNTOLD}, allowed" if result.answer == UNTOLD and result.is_allowed else RESULTS[result.answer]
+
+
 def junit(command: str, results: Sequence[GateResult]) -> str:
     """Return JUnit XML with a test case for each gate and model."""
     suite = _suite(command, len(results), failures=sum(result.failed for result in results))
@@ -190,7 +196,7 @@ def markdown(summary: Summary, results: Sequence[GateResult]) -> str:
     parts = [f"## propriety {summary.command}" + (f": {verdict}" if results else "")]
     if results:
         rows = [["result", "gate", "reason"]]
-        rows += [[RESULTS[result.answer], result.gate, result.reason] for result in results]
+        rows += [[_shown(result), result.gate, result.reason] for result in results]
         parts.append(_table(rows))
     parts += ["\n".join(f"- {_escaped(line)}" for line in summary.sentences), _table(summary.rows)]
     return "\n\n".join(parts) + "\n"

@@ -70,6 +70,8 @@ class GateResult:
         Whether the condition is true.
     reason : str
         The result in words.
+    is_allowed : bool
+        Whether the gate passes if the condition cannot be told.
     """
 
     gate: str
@@ -78,11 +80,12 @@ class GateResult:
     limit: float = math.nan
     answer: Answer
     reason: str
+    is_allowed: bool = False
 
     @property
     def failed(self) -> bool:
-        """Whether the gate failed, which it also does if nothing shows that it would pass."""
-        return self.answer != "no"
+        """Whether the gate failed, by default also if nothing shows that it would pass."""
+        return self.answer == "yes" or (self.answer == UNTOLD and not self.is_allowed)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain data."""
@@ -90,7 +93,8 @@ class GateResult:
         return {name: getattr(self, name) for name in names}
 
     def __str__(self) -> str:
-        return f"Gate {'failed' if self.failed else 'passed'}: {self.reason}"
+        passed = "allowed" if self.answer == UNTOLD else "passed"
+        return f"Gate {'failed' if self.failed else passed}: {self.reason}"
 
 
 def check_gates(gates: Sequence[Condition], facts: Facts) -> list[GateResult]:
