@@ -51,10 +51,10 @@ def test_a_ledger_is_evaluated_as_its_cases(run):
     assert of_ledger["models"] == ["honest", "bold"]
     for key in ("honest/brier", "bold/log", "bold/miscalibration", "bold/bounded_brier_low", "n"):
         assert of_ledger["metrics"][key] == pytest.approx(of_cases["metrics"][key], rel=1e-9)
-    assert of_ledger["comparison"]["p_value"] == pytest.approx(of_cases["comparison"]["p_value"], rel=1e-9)
-    assert of_ledger["slices"]["by"] == ["site", "site, day"]
+    assert of_ledger["comparison"]["p"][-1] == pytest.approx(of_cases["comparison"]["p"][-1], rel=1e-9)
+    assert of_ledger["slices"]["by"] == of_cases["slices"]["by"]
     compared = json.loads(run("compare", "ledger", *FEW, "--rule", "log", "--json", "-").stdout)
-    assert compared["measure"] == "log"
+    assert set(compared["measure"]) == {"log"}
 
 
 def test_labels_and_missing_values(folder, run):

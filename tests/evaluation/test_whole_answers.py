@@ -92,7 +92,7 @@ Right probabilities?
   Slope; below 1 too extreme    (1 is best)   1.15  0.80 to 1.50       0.60  0.40 to 0.80
   Mean calibration error, points      (ICI)    3.8  0.0 to 8.7         23.9  20.3 to 27.5
   Test of calibration                   (p)   0.75  no error found   <0.001  bad
-  Recalibration would save, of cost           0.0%  -0.5 to 0.6       47.6%  28.4 to 66.8
+  Recalibration would save, of cost           0.0%  -0.2 to 0.1       47.4%  28.1 to 66.7
 Right order?
   AUC                              (higher)   0.75  0.69 to 0.80       0.72  0.66 to 0.78
 Alike in both groups?
@@ -104,7 +104,7 @@ Alike in both groups?
 1. At 10%, acting on 'q' is worse than acting on everybody (by 123.0, 78.4 to 170.9, per 1,000).
 2. 'q' is miscalibrated: observed/expected is 3.30, 2.75 to 3.85; its forecasts are too extreme
    (slope 0.60, 0.40 to 0.80).
-3. Recalibration would lower the decision cost of 'q' by 47.6% (28.4 to 66.8); the answer compares
+3. Recalibration would lower the decision cost of 'q' by 47.4% (28.1 to 66.7); the answer compares
    the models as they are.
 4. 'q' is miscalibrated in most or all groups with enough events, which does not show that the
    groups differ.

@@ -26,6 +26,7 @@ from scipy import stats
 import propriety as pr
 from propriety.inference.dependence import hac
 from propriety.inference.estimates import censoring_note, few, make_estimate, units_of, without_limits
+from propriety.inference.finding import Note
 from propriety.inference.influence import (
     case_influence,
     error_of_table,
@@ -271,7 +272,7 @@ def test_correlated_cases_that_are_not_available_have_no_interval():
     assert found.note == f"an interval of this measure needs {stored.where_cases_are}"
     assert found.value == pytest.approx(Y.sum() / P.sum())
     paired = paired_by_influence(stored, RATIO, 0.9, imagine=False)
-    assert paired.untested == f"a test of this measure needs {stored.where_cases_are}"
+    assert paired.untested == Note("needs-cases", {"what": "a test of this measure", "where": stored.where_cases_are})
     assert (paired.units, paired.values[0]) == (len(np.unique(UNIT)), pytest.approx(Y.sum() / P.sum()))
     drawn = paired_by_bootstrap(stored, RATIO, 0.9, DRAWING)
     assert drawn.untested == paired.untested

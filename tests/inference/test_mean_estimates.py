@@ -151,7 +151,7 @@ def test_moments_of_one_model_come_from_its_exact_table():
     assert measured_moments(clusters, rule, "q").models == ("p", "q")
     kept = pr.condense(Y, MODELS, rules=[rule.rule])
     assert measured_moments(kept, rule, "q").models == ("p", "q")
-    coarse = pr.condense(Y, MODELS, cells=8)
+    coarse = pr.condense(Y, MODELS, cells=2**20)
     with pytest.raises(InputValueError, match="has no moments of"):
         measured_moments(coarse, rule, "q")  # The table of a grid would not be exact.
     table = Ledger.of_tables({"q": coarse.table("q")})

@@ -41,8 +41,8 @@ def test_the_map_its_gain_and_how_it_was_found_are_logged():
     }
     assert data.params == {
         "recalibration_method": "auto",
-        "recalibration_rule": "log",
-        "recalibration_folds": "10 random folds",
+        "recalibration_rule": "brier",
+        "recalibration_folds": fix.folds,
     }
     assert load_map(uri) == fix.map
     assert load_map(f"runs:/{run.info.run_id}/recalibration.json") == fix.map
@@ -61,7 +61,7 @@ def test_maps_of_classes_and_several_maps_go_into_one_run():
 
 
 def test_an_infinite_score_is_logged_as_mlflow_stores_it():
-    certain = pr.recalibrate(Y, np.where(P < 0.3, 0.0, P), method="none")
+    certain = pr.recalibrate(Y, np.where(P < 0.3, 0.0, P), method="none", rule=pr.Log())
     assert math.isinf(certain.verdict.after)
     with mlflow.start_run() as run:
         uri = log_recalibration(certain)

@@ -223,14 +223,20 @@ def test_cases_that_are_too_many_are_left_where_they_are(engine, monkeypatch):
 def test_every_answer_is_that_of_arrays(engine, call, sampling):
     frame = FRAME.head(400)
     one, other = (call(own, outcome="y", **sampling) for own in (engine(frame), frame))
-    names = (
-        ("value", "low", "high", "standard_error")
-        if hasattr(one, "value")
-        else ("difference", "low", "high", "p_value")
-    )
-    for name in names:
+    is_estimate = hasattr(one, "standard_error")
+    for name in ("value", "low", "high", "standard_error") if is_estimate else ("value", "low", "high", "error", "p"):
         np.testing.assert_allclose(getattr(one, name), getattr(other, name), rtol=1e-9, atol=1e-12, err_msg=name)
-    assert (one.method, one.note, one.n, one.units) == (other.method, other.note, other.n, other.units)
+    if is_estimate:
+        assert (one.method, one.note, one.n, one.units) == (other.method, other.note, other.n, other.units)
+        return
+    for first, second in zip(one, other, strict=True):
+        assert (first.method, first.notes, first.n, first.units) == (
+            second.method,
+            second.notes,
+            second.n,
+            second.units,
+        )
+        assert first.verdict == second.verdict
 
 
 def test_skill_knows_of_classes_that_no_row_has(engine):

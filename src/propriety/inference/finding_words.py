@@ -157,7 +157,8 @@ def about(row: Finding) -> str:
     name = NAMES.get(row.measure.key, row.measure.label)
     keys = ", ".join(f"{key} {label}" for key, label in row.keys.items())
     statistic = "" if row.statistic == "value" else f" ({row.statistic})"
-    less = "" if row.against is None else f" less {'the rest' if row.against == 'rest' else row.against}"
+    is_said = row.against is None or row.is_of_pair  # Beside the names of two models.
+    less = "" if is_said else f" less {'the rest' if row.against == 'rest' else row.against}"
     return f"{name}{statistic}{f' of {keys}' if keys else ''}{less}"
 
 

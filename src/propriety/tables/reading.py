@@ -108,7 +108,7 @@ def cases(  # noqa: PLR0913  (the one place where everything about the cases is 
     >>> seen = pr.cases([0, 1, 1], {"a": [0.2, 0.7, 0.4], "b": [0.1, None, 0.3]}, missing="drop")
     >>> seen
     Cases(models=['a', 'b'], cases=2, dropped=1)
-    >>> pr.compare(seen, measure=pr.Brier()).n
+    >>> pr.compare(seen, measure=pr.Brier())[0].n
     2
     >>> right, confidence = {"a": [1, 0, 1], "b": [1, 1, 0]}, {"a": [0.9, 0.2, 0.7], "b": [0.6, 0.8, 0.5]}
     >>> pr.estimate(pr.cases(right, confidence), "b", pr.measures.AccuracyAtCoverage(0.5), seed=1).value

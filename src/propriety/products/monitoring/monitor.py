@@ -346,9 +346,9 @@ def monitor(  # noqa: PLR0913  (the data, and what is asked of them)
     >>> watch = monitor(pr.condense(y, {"m": p}, by={"day": day}))
     >>> print(watch)
     1 alarm in 2 streams over 60 days (probability of any false alarm: at most 5%):
-    m, observed/expected: forecasts too low since day 41 (alarm on day 48, 1.40 until then).
+    m, observed/expected: forecasts too low since day 41 (alarm on day 47, 1.41 until then).
     >>> watch.verdict.tolist()
-    ['bad', 'no error found']
+    ['bad', 'good']
     """
     check_level(level)
     refuse_time(time)
