@@ -10,7 +10,6 @@ import pytest
 import propriety as pr
 import propriety.report.evaluation
 from propriety.calibration.blocks import Blocks
-from propriety.calibration.decomposition import miscalibrations
 from propriety.tables import arrays, pooling
 from propriety.tables import cases as table_cases
 
@@ -42,13 +41,12 @@ class Counts:
 
     def __init__(self, monkeypatch):
         self.read, self.judged, self.checked = Counter(), Counter(), Counter()
-        self.sorted, self.pooled, self.grouped = Counter(), Counter(), 0
+        self.sorted, self.pooled = Counter(), Counter()
         self._monkeypatch = monkeypatch
         self._watch(arrays.read_array, self._reading)
         self._watch(table_cases.checked_forecast, self._judging)
         self._watch(pooling.pool_counts, self._sorting)
         self._watch(pooling.pool, self._sorting)
-        self._watch(miscalibrations, self._grouping)
         for part in ("_outcome", "_weight"):
             self._checking(part)
         own = Blocks.of.__func__
@@ -81,9 +79,6 @@ class Counts:
         # Cases come in chunks, or all at once; those of a group are fewer, and rows of a table are in order already.
         several = arguments[1] if not hasattr(arguments[0], "__len__") else len(arguments[0])
         self.sorted["cases"] += several == N
-
-    def _grouping(self, arguments, options, result):
-        self.grouped += 1  # All groups of a model are pooled together.
 
     def _checking(self, part):
         own = getattr(table_cases.Cases, part)
@@ -138,7 +133,6 @@ def test_every_column_of_an_event_is_read_checked_sorted_and_pooled_once(counts,
     assert counts.sorted.total() == len(MODELS)
     assert set(counts.pooled.values()) == {1}
     assert len(counts.pooled) == len(MODELS)
-    assert counts.grouped == (2 * len(MODELS) if "by" in SHARED[case] else 0)  # Of the score, and of skill.
 
 
 @pytest.mark.slow

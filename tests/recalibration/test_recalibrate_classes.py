@@ -175,7 +175,7 @@ def test_one_class_is_recalibrated_but_not_tested(method):
     assert found.verdict.outcome == "not tested"
     assert np.isnan([found.verdict.low, found.verdict.high]).all()
     assert "not tested" in str(found)
-    assert "With no case of another class the difference cannot be tested." in found.note
+    assert "All outcomes are the same, so gains are not tested." in found.note
 
 
 def test_improper_rules_rules_of_one_event_and_unknown_methods_are_refused():

@@ -22,7 +22,7 @@ from propriety.rules.weights import read_grid
 from propriety.tables.forecast_table import ForecastTable, Outcomes
 from propriety.tables.grid_thresholds import cell_edges, check_decided
 from propriety.tables.labels import Labels
-from propriety.tables.pooling import isotonic_starts, running_sum
+from propriety.tables.pooling import running_sum
 from propriety.tables.validation import read_cases
 
 NOISE = 1e-12  # A negative part no larger than this share of the scores is rounding error.
@@ -83,35 +83,6 @@ def parts_of(rule: BinaryRule, scores: Floats) -> Floats:
 def cleared(part: Floats, noise: float) -> Floats:
     """Return the part with rounding errors below zero set to zero; larger violations are kept visible."""
     return np.where((part < 0.0) & (part >= -noise), 0.0, part)
-
-
-def miscalibrations(
-    rule: BinaryRule, group: NDArray[np.intp], forecast: Floats, events: Floats, non_events: Floats
-) -> Floats:
-    """Return the miscalibration of each of several tables whose rows are stacked and identified by `group`.
-
-    One isotonic regression serves all, in which no block spans two groups.
-
-    Examples
-    --------
-    >>> from propriety.rules.families import Brier
-    >>> forecast, events = np.array([0.1, 0.3, 0.4, 0.8, 0.5]), np.array([0.0, 1.0, 0.0, 1.0, 1.0])
-    >>> miscalibrations(Brier(), np.array([0, 0, 0, 0, 1]), forecast, events, 1.0 - events).round(6)
-    array([0.05, 0.25])
-    """
-    blocks = isotonic_starts(events, non_events, group)
-    happened, not_happened = (np.add.reduceat(column, blocks[:-1]) for column in (events, non_events))
-    recalibrated = np.repeat(_rates(happened, not_happened), np.diff(blocks))
-    lost, scores = np.zeros(len(group)), np.zeros(len(group))
-    for happens, met in ((True, events), (False, non_events)):
-        own = met > 0.0  # A loss of zero weight does not count, even if infinite.
-        losses = np.broadcast_to(rule.loss(forecast[own], event=happens), int(own.sum()))
-        scores[own] += met[own] * losses
-        lost[own] += met[own] * (losses - rule.loss(recalibrated[own], event=happens))
-    total = np.bincount(group, events + non_events)
-    found, score = np.bincount(group, lost) / total, np.bincount(group, scores) / total
-    size = np.abs(np.append(score, rule.properties().worst or 0.0))
-    return cleared(found, NOISE * size[np.isfinite(size)].max(initial=0.0))
 
 
 def check_proper(rule: Rule, classes: int | None) -> None:

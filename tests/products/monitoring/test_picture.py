@@ -11,7 +11,7 @@ import propriety as pr
 from propriety.errors import InputValueError
 from propriety.products.monitoring.page import MOST_ROWS, _last_table, monitor_page
 from propriety.products.monitoring.period_sums import Stream
-from propriety.products.monitoring.picture import of_stream, values
+from propriety.products.monitoring.picture import of_stream
 from propriety.products.monitoring.words import by_evidence
 
 
@@ -74,7 +74,7 @@ def test_a_pair_shows_the_difference(watch):
     ax = watch.plot(stream=place, label="m against n")
     assert ax.get_ylabel() == "Mean difference of losses"
     assert ax.get_title(loc="left") == "m against n"
-    np.testing.assert_allclose(lines_of(ax)["_days"].get_ydata(), values(of_stream(watch.numbers(), place)))
+    np.testing.assert_allclose(lines_of(ax)["_days"].get_ydata(), of_stream(watch.numbers(), place).value)
     assert not ax.texts
 
 

@@ -24,10 +24,8 @@ from propriety.ledger.ledger import Ledger
 from propriety.products.monitoring.files import FACTS
 from propriety.products.monitoring.monitor import Monitored
 from propriety.products.monitoring.monitor import monitor as monitor_ledger
-from propriety.products.monitoring.page import finite
-from propriety.products.monitoring.picture import values
 from propriety.products.monitoring.streams import NEVER
-from propriety.products.monitoring.words import alarm_words, alarmed_streams, by_evidence, measure_name
+from propriety.products.monitoring.words import alarm_words, alarmed_streams, by_evidence, finite, measure_name
 
 MOST_STREAMS = 20  # In the table on the terminal.
 NOT_IN_LABELS = re.compile(r"[^a-zA-Z0-9_]")
@@ -228,7 +226,7 @@ def monitor_document(watch: Monitored) -> dict[str, Any]:
             day.stream.tolist(),
             day.n.tolist(),
             day.events.tolist(),
-            *([finite(one) for one in column] for column in (values(day), day.error, day.psi, day.log_e_value)),
+            *([finite(one) for one in column] for column in (day.value, day.error, day.psi, day.log_e_value)),
             strict=True,
         )
     ]
@@ -338,7 +336,7 @@ def _last_day(watch: Monitored, labels: Sequence[Mapping[str, object]]) -> Itera
         found = zip(day.stream[rows].tolist(), np.asarray(column, dtype=float)[rows].tolist(), strict=True)
         return [(labels[at], value) for at, value in found if not math.isnan(value)]
 
-    value, other = values(day), ~ratio & ~slope & ~pairs
+    value, other = day.value, ~ratio & ~slope & ~pairs
     yield Family("propriety_day_cases", "Cases of the last day.", of(day.n, ratio))
     yield Family(
         "propriety_event_rate_ratio", "Share of events on the last day.", of(day.events / day.n, ratio), unit="ratio"

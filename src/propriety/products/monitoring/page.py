@@ -13,12 +13,13 @@ from matplotlib.figure import Figure as Canvas
 
 from propriety.number_words import capitalized, percent
 from propriety.products.monitoring.monitor import Monitored, monitor
-from propriety.products.monitoring.picture import draw_volume, of_stream, values
+from propriety.products.monitoring.picture import draw_volume, of_stream
 from propriety.products.monitoring.streams import NEVER, Chunk
 from propriety.products.monitoring.words import (
     alarmed_streams,
     by_evidence,
     change_words,
+    finite,
     measure_name,
     subject,
     summary_of,
@@ -169,7 +170,7 @@ def _stream_figures(watch: Monitored) -> Iterator[Figure]:
     for place in [*alarmed_streams(watch), *(one for one in by_evidence(watch) if alarm[one] == NEVER)][:MOST_FIGURES]:
         stream, own = watch.streams.names[place], of_stream(chunk, place)
         labels = [str(watch.times[at]) for at in own.period.tolist()]
-        table = {watch.options.noun: labels, "cases": own.n.tolist(), "value": values(own).tolist()}
+        table = {watch.options.noun: labels, "cases": own.n.tolist(), "value": own.value.tolist()}
         models = (stream.model,) if stream.against is None else (stream.model, stream.against)
         yield figure_of(
             partial(watch.plot, stream=place, label=""),
@@ -201,11 +202,6 @@ def _evidence_figure(watch: Monitored) -> Figure:
         size=(9.4, 3.8),
         width="whole",
     )
-
-
-def finite(value: Any) -> float | None:
-    """Return a number, or None where the evidence is nothing or infinite."""
-    return float(value) if np.isfinite(value) else None
 
 
 def _text(label: object) -> str | None:
@@ -266,7 +262,7 @@ def _last_table(watch: Monitored) -> Table:
     expected = np.where(is_ratio, day.exposure[rows] / day.n[rows], np.nan)
     columns: dict[str, Any] = {**_names(watch, places), "cases": day.n[rows].tolist()}
     columns |= {"event rate": (day.events[rows] / day.n[rows]).tolist(), "mean forecast": expected.tolist()}
-    columns |= {"value": values(day)[rows].tolist(), "standard error": day.error[rows].tolist()}
+    columns |= {"value": day.value[rows].tolist(), "standard error": day.error[rows].tolist()}
     columns |= {"PSI": day.psi[rows].tolist(), "log e-value": [finite(one) for one in day.log_e_value[rows]]}
     columns |= {"alarm": ["yes" if watch.streams["alarm"][place] != NEVER else "no" for place in places]}
     psi = (

@@ -138,7 +138,7 @@ def _draw_stream(watch: Monitored, stream: int, ax: Axes | None, label: str | No
     ax.set_ylabel("Mean difference of losses" if is_pair else _capital(measure_name(watch, stream)))
     ax.axhline(claim, color=GREY["text"], linewidth=1.0, linestyle=DASHES[1], zorder=1.5, label="_ideal")
     window = WINDOW if watch.streams.bets is None else max(WINDOW, len(own.n) // 20)
-    x, value, line = own.period, values(own), rolling(own, window)
+    x, value, line = own.period, own.value, rolling(own, window)
     kept = _thinned(np.arange(len(x)))
     ax.plot(
         x[kept],
@@ -155,8 +155,8 @@ def _draw_stream(watch: Monitored, stream: int, ax: Axes | None, label: str | No
     ax.plot(x[kept], line[kept], color=color, linewidth=1.6, zorder=3, label="_last seven days", **dot(len(x)))
     ends = line
     if waiting is not None:
-        _draw_waiting(ax, waiting.period, values(waiting))
-        ends = np.concatenate([line, values(waiting)])
+        _draw_waiting(ax, waiting.period, waiting.value)
+        ends = np.concatenate([line, waiting.value])
     _limit(ax, value, ends, claim)
     if alarmed:
         _mark_change(ax, watch, stream)
@@ -168,11 +168,6 @@ def of_stream(chunk: Chunk, stream: int) -> Chunk:
     """Return the numbers of one stream."""
     rows = chunk.stream == stream
     return Chunk(*(column[rows] for column in chunk))
-
-
-def values(chunk: Chunk) -> Floats:
-    """Return the value of each period."""
-    return np.divide(chunk.total, chunk.exposure, out=np.full(len(chunk.n), np.nan), where=chunk.exposure > 0.0)
 
 
 def rolling(chunk: Chunk, window: int = WINDOW) -> Floats:

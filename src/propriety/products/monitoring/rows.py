@@ -42,7 +42,7 @@ def columns_of(options: Options, times: Sequence[Any], streams: Streams) -> dict
     rules, asked, n = options.rules, streams["asked"], streams["n"].astype(np.float64)
     questions = [rules.questions[one] for one in asked.tolist()]
     claims = np.array([0.0 if one.claim is None else one.claim for one in questions])
-    with np.errstate(invalid="ignore", divide="ignore"):
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         value = streams["total"] / streams["exposure"]
     bars = streams.log_thresholds(rules.level)
     if streams.bets is None:

@@ -60,6 +60,12 @@ class Chunk(NamedTuple):
     psi: Floats
     log_e_value: Floats
 
+    @property
+    def value(self) -> Floats:
+        """The value of each period."""
+        unknown = np.full(len(self.n), np.nan)
+        return np.divide(self.total, self.exposure, out=unknown, where=self.exposure > 0.0)
+
 
 @dataclass(frozen=True, slots=True)
 class Rules:

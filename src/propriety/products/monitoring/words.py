@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -117,3 +118,8 @@ def _value(watch: Monitored, place: int) -> str:
     return (
         f"{number(float(watch.value[place]))}, {number(float(watch.low[place]))} to {number(float(watch.high[place]))}"
     )
+
+
+def finite(value: Any) -> float | None:
+    """Return a number, or None where the evidence is nothing or infinite."""
+    return float(value) if np.isfinite(value) else None
