@@ -42,3 +42,9 @@ class Sliced:
 def slices(*given, **options):
     """Return the columns of the groups."""
     return Sliced(pr.slices(*given, **options))
+
+
+def groups_in_json(found, key):
+    """Return the rows of the groups of a key, of the first measure, in the JSON of an evaluation."""
+    rows = [row for row in found["slices"]["rows"] if row["against"] is None and row[key] is not None]
+    return [row for row in rows if row["measure"] == rows[0]["measure"]]

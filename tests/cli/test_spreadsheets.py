@@ -9,6 +9,7 @@ import zipfile
 from xml.sax.saxutils import escape
 
 import pytest
+from sliced import groups_in_json
 
 pytest.importorskip("python_calamine")
 
@@ -72,16 +73,11 @@ def test_a_sheet_is_read(run, folder):
     assert found["metrics"]["brier"] == pytest.approx(0.01)
 
 
-def groups(found, key):
-    rows = [row for row in found["slices"]["rows"] if row["against"] is None and row[key] is not None]
-    return [row for row in rows if row["measure"] == rows[0]["measure"]]
-
-
 def test_labels_are_as_the_sheet_shows_them(run, folder):
     rows = [[1, 0.8, "a"], [0, 0.25, 7]] * 60
     write_sheets(folder / "x.xlsx", cases=[HEAD, *rows])
     found = json.loads(run("evaluate", "x.xlsx", *COLUMNS, "--by", "k", *FEW, "--json", "-").stdout)
-    assert [row["k"] for row in groups(found, "k")] == ["7", "a"]
+    assert [row["k"] for row in groups_in_json(found, "k")] == ["7", "a"]
 
 
 def test_labels_may_be_numbers_in_one_file_and_text_in_another(run, folder):
@@ -89,7 +85,7 @@ def test_labels_may_be_numbers_in_one_file_and_text_in_another(run, folder):
     write_sheets(folder / "b.xlsx", cases=[HEAD, *[[1, 0.8, "A"], [0, 0.25, 8]] * 20])
     write_sheets(folder / "c.xlsx", cases=[HEAD[:2], [1, 0.8]])
     found = json.loads(run("evaluate", "a.xlsx", "b.xlsx", *COLUMNS, "--by", "k", *FEW, "--json", "-").stdout)
-    assert [(row["k"], row["n"]) for row in groups(found, "k")] == [("7", 20), ("8", 40), ("A", 20)]
+    assert [(row["k"], row["n"]) for row in groups_in_json(found, "k")] == [("7", 20), ("8", 40), ("A", 20)]
     assert ", 41 cases" in run("evaluate", "a.xlsx", "c.xlsx", *COLUMNS, *FEW).stdout
 
 
@@ -97,7 +93,7 @@ def test_durations_and_names_that_are_numbers_are_as_the_sheet_shows_them(run, f
     rows = [[1, 0.8, dt.timedelta(hours=36)], [0, 0.25, dt.timedelta(hours=12)]] * 20
     write_sheets(folder / "x.xlsx", cases=[["y", "p", 2024], *rows])
     found = json.loads(run("evaluate", "x.xlsx", *COLUMNS, "--by", "2024", *FEW, "--json", "-").stdout)
-    assert [row["2024"] for row in groups(found, "2024")] == ["1 day, 12:00:00", "12:00:00"]
+    assert [row["2024"] for row in groups_in_json(found, "2024")] == ["1 day, 12:00:00", "12:00:00"]
 
 
 def test_numbers_beyond_all_integers_are_read(run, folder):

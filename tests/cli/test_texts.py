@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import csv, parquet
+from sliced import groups_in_json
 
 from propriety.cli.files import open_relation
 
@@ -23,9 +24,7 @@ def answer(result):
 
 
 def groups(result):
-    rows, key = answer(result)["slices"]["rows"], "k"
-    own = [row for row in rows if row["against"] is None and row["statistic"] == "value" and row[key] is not None]
-    return [str(row[key]) for row in own if row["measure"] == own[0]["measure"]]
+    return [str(row["k"]) for row in groups_in_json(answer(result), "k")]
 
 
 def cases(labels, extra="k"):

@@ -27,7 +27,7 @@ GAIN = "recalibration_gain"  # In the headline score, which depends on threshold
 INFINITIES = ("Infinity", "-Infinity")  # As `machine.written` writes them.
 LIMITS = ("", "_low", "_high")
 NAMES = tuple(zip(LIMITS, ("value", "low", "high"), strict=True))
-BESIDE = ("excess", "net_benefit")  # Names of what stands beside the headline measure of groups.
+BESIDE = ("excess", "net_benefit")  # Further numbers of groups, after the measure that was asked for.
 RATIOS = tuple(f"observed_expected{limit}" for limit in LIMITS)
 
 

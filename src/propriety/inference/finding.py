@@ -23,7 +23,7 @@ Label: TypeAlias = Hashable
 Objects: TypeAlias = NDArray[np.object_]
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
-# What a note can be about, and whether it states a fact or warns of the number it stands beside.
+# What a note can be about, and whether it is a fact or a caution about the number of its row.
 NOTES: dict[str, Severity] = {
     "adjusted": "fact",  # The limits exclude the ideal value, the adjusted p-value does not.
     "part-alone": "fact",  # A size shows an error by itself, the test of all parts does not.
@@ -101,7 +101,7 @@ class Note:
 
     @property
     def severity(self) -> Severity:
-        """Whether it states a fact, or warns of the number it stands beside."""
+        """Whether it is a fact, or a caution about the number of its row."""
         return NOTES[self.code]
 
 

@@ -43,8 +43,8 @@ class GroupTables(NamedTuple):
     keyed: KeyedTables
     numbers: CalibrationNumbers
     counts: list[OutcomeCounts]
-    cases: Cases | None  # Of the event, if errors need them, with the group of each.
-    entry: NDArray[np.intp]
+    cases: Cases | None  # Of the event, if errors need them.
+    members: list[NDArray[np.intp]]  # The cases of each group.
 
     @property
     def is_tested(self) -> NDArray[np.bool_]:
@@ -59,7 +59,7 @@ class GroupTables(NamedTuple):
         """Return the ledger of one group."""
         if self.cases is None:
             return Ledger.of_tables({self.model: self.keyed.at(place)})
-        return Ledger.of_source(self.cases.where(self.entry == place), (Event("event"),))
+        return Ledger.of_source(self.cases.where(self.members[place]), (Event("event"),))
 
 
 def group_findings(ledger: Ledger, *, level: float) -> list[Finding]:
@@ -101,7 +101,14 @@ def _tables(ledger: Ledger, model: str, event: Event) -> GroupTables:
     spread = None if correlated is None else partial(spreads, correlated, entry, groups)
     numbers = calibration_numbers(keyed, log_ratio=ratio, spreads_of=spread)
     counts = counts_of_tables(keyed, correlated, entry)
-    return GroupTables(name, model, ledger.index.column(name), keyed, numbers, counts, own, entry)
+    members = [] if own is None else _members(entry, groups)
+    return GroupTables(name, model, ledger.index.column(name), keyed, numbers, counts, own, members)
+
+
+def _members(entry: NDArray[np.intp], groups: int) -> list[NDArray[np.intp]]:
+    """Return the cases of each group, found by one sort."""
+    order = np.argsort(entry, kind="stable")
+    return np.split(order, np.cumsum(np.bincount(entry, minlength=groups))[:-1])
 
 
 def _of_event(found: GroupTables, level: float, **names: Any) -> Iterator[Finding]:

@@ -301,6 +301,7 @@ def _of_all_cases(
 ) -> Iterator[tuple[Finding, bool]]:
     """Yield the value of all cases for each model; of a measure with an ideal value as `estimate` gives it."""
     events = None if counts.events is None else int(counts.events.sum())
+    no_model = no_model_score(ledger, measure) if _has_ideal(measure) else math.nan
     for model, value in zip(ledger.models, overall.tolist(), strict=True):
         if not _has_ideal(measure):
             row = Finding(measure=measure, model=model, value=value, level=level, n=ledger.n, events=events)
@@ -308,7 +309,7 @@ def _of_all_cases(
             known = as_measured(ledger, measure, model)
             found = estimate_or_note(ledger, model, measure, level=level, drawing=drawing)
             outcomes = counts_of(known, model, known.events[0])
-            row = of_estimate(found, model, outcomes, events=events, no_model=no_model_score(ledger, measure))
+            row = of_estimate(found, model, outcomes, events=events, no_model=no_model)
         yield row, False
 
 

@@ -132,16 +132,25 @@ class Trial:
         return list(self.splits[0].fitted.maps)
 
     @property
+    def scores(self) -> Floats:
+        """The score of each method in each split."""
+        return np.stack([one.scores for one in self.splits])
+
+    @property
+    def reference(self) -> str:
+        """What gains are measured from: the forecasts, or if their score is infinite, the forecasts with a floor."""
+        return FLOORED if FLOORED in self.names and math.isinf(self.before) else NONE
+
+    @property
     def words(self) -> str:
         """How the folds were made."""
         words, number = self.splits[0].fitted.folds.words, len(self.splits)
         return words if number == 1 else f"{words}, drawn {number} times"
 
     def gains(self, reference: str | None = None) -> Gains:
-        """Return the gains over a reference: by default the forecasts, or if their score is infinite, with a floor."""
-        names, scores = self.names, np.stack([one.scores for one in self.splits])
-        if reference is None:
-            reference = FLOORED if FLOORED in names and math.isinf(self.before) else NONE
+        """Return the gains over a method, by default the reference."""
+        names, scores = self.names, self.scores
+        reference = self.reference if reference is None else reference
         at = names.index(reference)
         with np.errstate(invalid="ignore"):  # Scores may be infinite.
             found = _gains(self, scores, at)
@@ -207,36 +216,37 @@ def tried(parts: Any, cross_fit: Any, known: Fits, names: Sequence[str], rule: A
     by_fold, failed_in_folds = maps_by_fold(parts, {name: known[name] for name in maps})
     maps = {name: own for name, own in maps.items() if name in by_fold}
     fixed = cross_fit(parts, {name: (own,) * len(parts) for name, own in maps.items()})
-    first = _split(cross_fit(parts, by_fold), rule, level)
+    fitted = cross_fit(parts, by_fold)
+    ledger = fitted.ledger(rule)
+    first = _split(fitted, ledger, rule, level)
     trial = Trial(
         maps=maps,
         splits=(first,),
-        fixed=None if first.paired is None else _split(fixed, rule, level).paired,
+        fixed=None if first.paired is None else _paired(fixed.ledger(rule), rule, level),
         failed=failed | failed_in_folds,
         rule=rule,
         level=level,
         before=parts.before(rule),
-        note=_note(first),
+        note=_note(ledger, first.paired),
     )
     while parts.again is not None and not _is_stable(trial) and len(trial.splits) < MOST_SPLITS:
         drawn = parts.again(len(trial.splits))
         again, lost = maps_by_fold(drawn, {name: known[name] for name in trial.names})
         if lost:
             break  # A method that cannot be fitted to some folds is judged by the others.
-        trial = replace(trial, splits=(*trial.splits, _split(cross_fit(drawn, again), rule, level)))
+        fitted = cross_fit(drawn, again)
+        trial = replace(trial, splits=(*trial.splits, _split(fitted, fitted.ledger(rule), rule, level)))
     return trial
 
 
-def _split(fitted: AnyCrossFit, rule: Any, level: float) -> Split:
-    """Score the methods of a cross-fit, and compare them."""
-    ledger = fitted.ledger(rule)
+def _split(fitted: AnyCrossFit, ledger: Ledger, rule: Any, level: float) -> Split:
+    """Score the methods of a cross-fit, which are the models of a ledger, and compare them."""
     return Split(fitted, fitted.scores(ledger, rule), _paired(ledger, rule, level), rule)
 
 
 def _is_stable(trial: Trial) -> bool:
     """Whether the choice of folds adds little to the error of each gain."""
-    scores = np.stack([one.scores for one in trial.splits])
-    at = trial.names.index(FLOORED if math.isinf(trial.before) and FLOORED in trial.names else NONE)
+    scores, at = trial.scores, trial.names.index(trial.reference)
     with np.errstate(invalid="ignore"):
         found = _gains(trial, scores, at)
         if len(trial.splits) < FEWEST_SPLITS:
@@ -314,9 +324,8 @@ def _paired(ledger: Ledger, rule: Any, level: float) -> Paired | None:
     return paired_by_moments(ledger, measure, method, None, level, DRAWING, imagine=True)
 
 
-def _note(split: Split) -> str:
+def _note(ledger: Ledger, paired: Paired | None) -> str:
     """Return why there are no intervals, or why they may be too narrow."""
-    ledger, paired = split.fitted.ledger(split.rule), split.paired
     if paired is None:
         return _why_untested(ledger)
     if paired.units > 1 and np.isnan(paired.found.low[len(ledger.models) :]).all():
