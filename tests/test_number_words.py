@@ -8,13 +8,13 @@ from scipy import stats
 
 from propriety.inference.calibration_findings import CALIBRATION
 from propriety.inference.calibration_words import event_words, size_words
-from propriety.inference.estimates import counted, few_in_words, limits_of, too_narrow
+from propriety.inference.estimates import few_in_words, limits_of, too_narrow
 from propriety.inference.finding import Finding, Note
 from propriety.inference.measures.line import CalibrationSlope
 from propriety.inference.measures.parts import Miscalibration
 from propriety.inference.measures.ratios import ObservedExpected
 from propriety.inference.recalibration_gain import RecalibrationGain
-from propriety.number_words import capitalized, hundredths, number, number_and_limits, p_value_words, percent
+from propriety.number_words import capitalized, counted, hundredths, number, number_and_limits, p_value_words, percent
 
 INF, NAN = math.inf, math.nan
 

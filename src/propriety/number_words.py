@@ -163,3 +163,14 @@ def fixed(value: float, places: int, *, signed: bool = False) -> str:
     rounded = value if math.isinf(value) else round(value, places)
     sign = "\N{MINUS SIGN}" if rounded < 0.0 else "+" if signed and rounded > 0.0 else ""
     return f"{sign}\N{INFINITY}" if math.isinf(value) else f"{sign}{abs(rounded):,.{places}f}"
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with a noun in singular or plural.
+
+    Examples
+    --------
+    >>> counted(1, "case"), counted(1204, "cluster")
+    ('1 case', '1,204 clusters')
+    """
+    return f"{number:,} {noun}" + "s" * (number != 1)

@@ -21,7 +21,7 @@ from propriety.cli.outputs import check_targets, replaced
 from propriety.cli.text_heads import Dialect
 from propriety.cli.texts import Role, quoted
 from propriety.errors import InputValueError
-from propriety.inference.estimates import counted
+from propriety.number_words import counted
 from propriety.recalibration.class_maps import ClassMap
 from propriety.recalibration.maps import RecalibrationMap
 from propriety.recalibration.segment_map import Label, SegmentMap

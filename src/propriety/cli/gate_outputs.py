@@ -20,7 +20,7 @@ from propriety.cli.messages import one_line, visible
 from propriety.cli.options import FILE, Command, Group, option
 from propriety.cli.outputs import check_targets, write
 from propriety.errors import ProprietyError
-from propriety.inference.estimates import counted
+from propriety.number_words import counted
 
 JUNIT = "--junit"
 JUNIT_HEAD = "<?xml version='1.0' encoding='utf-8'?>\n<testsuites name=\"propriety\""

@@ -27,10 +27,10 @@ from propriety.cli.gate_grammar import (
 from propriety.cli.options import near_names
 from propriety.errors import InputValueError
 from propriety.inference.comparison_words import pair_sentence, pairs_tested
-from propriety.inference.estimates import counted
 from propriety.inference.finding import Verdict
 from propriety.inference.verdict import gate as verdict_gate
 from propriety.inference.verdict import lead
+from propriety.number_words import counted
 
 Answer: TypeAlias = Literal["yes", "no", "cannot be told"]
 UNTOLD: Answer = "cannot be told"

@@ -15,9 +15,9 @@ from propriety.cli.options import COLUMNS_AND_GROUPS, DIALECT, FILES, THRESHOLDS
 from propriety.cli.outputs import check_folder, followed
 from propriety.errors import InputValueError
 from propriety.evaluation.problem import Problem
-from propriety.inference.estimates import counted
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import condense as condense_cases
+from propriety.number_words import counted
 from propriety.rules.rule import Rule
 from propriety.rules.weights import Thresholds
 

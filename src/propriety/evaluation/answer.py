@@ -13,11 +13,10 @@ from propriety.evaluation.words import (
     uncompared_words,
     verdict_of,
 )
-from propriety.inference.estimates import counted
 from propriety.inference.finding import Finding, Findings
 from propriety.inference.shown_names import on_one_line, short_names
 from propriety.inference.verdict import lead
-from propriety.number_words import listed, p_value_words, percent
+from propriety.number_words import counted, listed, p_value_words, percent
 
 if TYPE_CHECKING:
     from propriety.evaluation.evaluation import Evaluation

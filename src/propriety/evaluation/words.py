@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from propriety.inference.calibration_words import calibration_words, is_shown, own_sizes, whole_row
-from propriety.inference.estimates import counted
 from propriety.inference.finding import Finding, Verdict
-from propriety.number_words import capitalized, listed, percent
+from propriety.number_words import capitalized, counted, listed, percent
 
 if TYPE_CHECKING:
     from propriety.evaluation.evaluation import Evaluation

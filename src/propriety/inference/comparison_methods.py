@@ -7,9 +7,10 @@ from typing import Literal, TypeAlias, get_args
 from propriety import checks, demands
 from propriety.errors import InputValueError, Wording
 from propriety.inference.dependence import span_of
-from propriety.inference.estimates import IMAGINED, counted
+from propriety.inference.estimates import IMAGINED
 from propriety.inference.measures.measure import Measure
 from propriety.ledger.ledger import Ledger
+from propriety.number_words import counted
 
 CompareMethod: TypeAlias = Literal[
     "auto", "student", "paired t", "cluster", "diebold-mariano", "block bootstrap", "bootstrap"

@@ -6,12 +6,11 @@ import math
 from collections.abc import Sequence
 from typing import Literal
 
-from propriety.inference.estimates import counted
 from propriety.inference.finding import Finding, Findings
 from propriety.inference.finding_words import note_words
 from propriety.inference.measures.measure import Measure
 from propriety.inference.verdict import is_shown, lead
-from propriety.number_words import capitalized, listed, percent
+from propriety.number_words import capitalized, counted, listed, percent
 
 MOST_SENTENCES = 6
 MOST_PLACES = 12

@@ -17,7 +17,7 @@ from propriety.inference.measures.measure import Measure
 from propriety.ledger.keyed_tables import KeyedTables
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.moments import OUTCOME
-from propriety.number_words import p_value_words
+from propriety.number_words import counted, p_value_words
 from propriety.result import Floats, Result
 from propriety.tables.cases import Cases
 from propriety.tables.forecast_table import ForecastTable
@@ -134,17 +134,6 @@ def limits_of(value: float, error: float, df: float, level: float, scale: str = 
         margin = quantile * error / value
         return (value * math.exp(-margin), value * math.exp(margin)) if margin < 700.0 else (0.0, math.inf)
     return value - quantile * error, value + quantile * error
-
-
-def counted(number: int, noun: str) -> str:
-    """Return a number with a noun in singular or plural.
-
-    Examples
-    --------
-    >>> counted(1, "case"), counted(1204, "cluster")
-    ('1 case', '1,204 clusters')
-    """
-    return f"{number:,} {noun}" + "s" * (number != 1)
 
 
 def few_in_words(

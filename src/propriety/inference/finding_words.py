@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from propriety.inference.estimates import INDEPENDENT, counted
+from propriety.inference.estimates import INDEPENDENT
 from propriety.inference.finding import Finding, Findings, Note
-from propriety.number_words import capitalized, hundredths, listed, number, p_value_words, percent
+from propriety.number_words import capitalized, counted, hundredths, listed, number, p_value_words, percent
 
 MARKS = {"good": "✓", "no error found": "·", "small": "~", "bad": "✗", "too few": "?", "not tested": ""}
 MOST_CLASSES = 3

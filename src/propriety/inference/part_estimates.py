@@ -21,18 +21,11 @@ from propriety.inference.bootstrap import Drawing, in_blocks, in_canonical_order
 from propriety.inference.dependence import check_periods, span_of, sums_of_units
 from propriety.inference.dependent_calibration import dispersion_of_scores, spread_of_regression
 from propriety.inference.design_effects import design_effect
-from propriety.inference.estimates import (
-    NO_SPREAD,
-    ROUNDING,
-    Estimate,
-    counted,
-    make_estimate,
-    units_of,
-    without_limits,
-)
+from propriety.inference.estimates import NO_SPREAD, ROUNDING, Estimate, make_estimate, units_of, without_limits
 from propriety.inference.influence import case_influence, error_of_table, errors_of_cases
 from propriety.inference.measures.measure import Influence, Measure
 from propriety.ledger.ledger import Ledger
+from propriety.number_words import counted
 from propriety.result import Floats
 from propriety.rules.families import BRIER
 from propriety.rules.rule import BinaryRule, Rule

@@ -13,9 +13,8 @@ from propriety.evaluation.class_table import EvaluatedClasses
 from propriety.evaluation.evaluation import Evaluation
 from propriety.evaluation.words import calibration_sentences, drawn_words
 from propriety.inference.calibration_words import direction_words
-from propriety.inference.estimates import counted
 from propriety.inference.group_findings import TOP_LABEL
-from propriety.number_words import p_value_words, ratio_and_limits
+from propriety.number_words import counted, p_value_words, ratio_and_limits
 from propriety.report import readings, texts
 from propriety.report.analysis_calls import (
     call_for_class,

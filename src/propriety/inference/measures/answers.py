@@ -12,8 +12,9 @@ from scipy.special import betainc
 from propriety import checks
 from propriety.calibration.bands import rate_limits
 from propriety.diagnostics.retention import Answers, answers_of
-from propriety.inference.estimates import FEWEST, FEWEST_HELD, counted, too_narrow
+from propriety.inference.estimates import FEWEST, FEWEST_HELD, too_narrow
 from propriety.inference.measures.measure import HALF, Imagination, Influence, Measure
+from propriety.number_words import counted
 from propriety.result import Floats
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.pooling import running_sum

@@ -14,7 +14,7 @@ from scipy.special import expit, logit, ndtri
 from propriety import checks, demands
 from propriety.checks import check_level
 from propriety.errors import InputValueError, ProprietyError
-from propriety.inference.estimates import counted
+from propriety.number_words import counted
 from propriety.result import Floats, Result
 from propriety.tables.forecast_table import ForecastTable, Outcomes
 from propriety.tables.validation import read_unlabelled

@@ -6,8 +6,7 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from propriety.inference.estimates import counted
-from propriety.number_words import capitalized, hundredths, number, p_value_words, percent
+from propriety.number_words import capitalized, counted, hundredths, number, p_value_words, percent
 
 if TYPE_CHECKING:
     from propriety.products.late_labels.late_labels import LabelRevision, LateLabels

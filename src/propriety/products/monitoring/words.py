@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from propriety.inference.estimates import counted
 from propriety.inference.finding_words import note_words
 from propriety.inference.group_rows import text_of_label
-from propriety.number_words import listed, number, percent
+from propriety.number_words import counted, listed, number, percent
 from propriety.products.monitoring.monitor import Monitored
 from propriety.products.monitoring.streams import DIRECTIONS, NEVER
 

@@ -6,8 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from propriety.inference.estimates import counted
-from propriety.number_words import capitalized, percent
+from propriety.number_words import capitalized, counted, percent
 
 if TYPE_CHECKING:
     from propriety.products.planning.plan import Plan

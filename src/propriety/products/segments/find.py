@@ -17,13 +17,12 @@ from propriety import checks, demands
 from propriety.calibration.reliability import cumulative_calibration_error
 from propriety.checks import check_level, check_resamples, fresh_seed
 from propriety.errors import InputValueError
-from propriety.inference.estimates import counted
 from propriety.inference.estimation import estimate
 from propriety.inference.measures.line import CalibrationIntercept
 from propriety.inference.measures.parts import Miscalibration
 from propriety.inference.measures.ratios import ObservedExpected
 from propriety.ledger.ledger import Ledger
-from propriety.number_words import percent
+from propriety.number_words import counted, percent
 from propriety.products.segments.columns import Cut
 from propriety.products.segments.lattice import Lattice
 from propriety.products.segments.null_distribution import SMALLEST, evidence, largest_deviations

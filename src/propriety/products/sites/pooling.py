@@ -15,7 +15,7 @@ from propriety import checks
 from propriety.checks import check_level, check_resamples, fresh_seed
 from propriety.errors import InputTypeError, InputValueError, Wording
 from propriety.inference.bootstrap import Drawing
-from propriety.inference.estimates import Estimate, counted
+from propriety.inference.estimates import Estimate
 from propriety.inference.estimation import estimate_or_note
 from propriety.inference.group_rows import texts_of_labels
 from propriety.inference.measures.line import CalibrationSlope
@@ -26,7 +26,7 @@ from propriety.inference.measures.reading import AnyMeasure, read_measure, read_
 from propriety.inference.random_effects import HeterogeneityMethod, PredictionMethod, RandomEffects, random_effects
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.private_ledger import PrivateLedger
-from propriety.number_words import capitalized, number, p_value_words, percent
+from propriety.number_words import capitalized, counted, number, p_value_words, percent
 from propriety.products.sites.site_errors import SiteCounts, ratio_note, site_errors
 from propriety.result import Floats, Names, Result
 from propriety.rules.families import Brier

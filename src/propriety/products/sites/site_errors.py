@@ -8,12 +8,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.inference.estimates import FEWEST_HELD, Estimate, counted, too_narrow
+from propriety.inference.estimates import FEWEST_HELD, Estimate, too_narrow
 from propriety.inference.measures.measure import Measure
 from propriety.inference.measures.ratios import ObservedExpected, PredictedActual
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.moments import OUTCOME
-from propriety.number_words import number
+from propriety.number_words import counted, number
 from propriety.result import Floats
 
 SHARED = 100.0  # Number of events of all sites that are added to those of a site; see `studies/sites.py`.

@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 
 from propriety.errors import UNDEFINED, InputValueError
 from propriety.inference.bootstrap import Drawing
-from propriety.inference.estimates import Estimate, counted
+from propriety.inference.estimates import Estimate
 from propriety.inference.estimation import estimate_or_note
 from propriety.inference.measures.measure import Measure
 from propriety.inference.measures.ranking import AreaUnderRoc
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import condense
-from propriety.number_words import capitalized
+from propriety.number_words import capitalized, counted
 from propriety.products.validation.resampled_fits import (
     Fold,
     RareClass,

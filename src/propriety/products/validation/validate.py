@@ -15,7 +15,6 @@ from scipy.special import stdtr, stdtrit
 from propriety import checks, demands
 from propriety.checks import check_level, check_resamples, fresh_seed
 from propriety.errors import InputValueError
-from propriety.inference.estimates import counted
 from propriety.inference.finding import Finding, Findings, Note
 from propriety.inference.measures.line import CalibrationSlope
 from propriety.inference.measures.measure import Measure
@@ -23,7 +22,7 @@ from propriety.inference.measures.ranking import AreaUnderRoc
 from propriety.inference.measures.reading import AnyMeasure, read_measure, read_measures
 from propriety.inference.verdict import holm, with_verdict
 from propriety.ledger.ledger import Ledger
-from propriety.number_words import capitalized, number, percent
+from propriety.number_words import capitalized, counted, number, percent
 from propriety.products.validation.columns import FoldValues, Work, columns_by_bootstrap, columns_by_folds
 from propriety.products.validation.resampled_fits import Sample, folds_of, folds_of_sites, value_in
 from propriety.result import Floats, Names, Result
