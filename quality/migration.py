@@ -212,9 +212,9 @@ PAIRS = [
     Pair(
         "dcurves",
         'dca(data, outcome="y", modelnames=["p"], thresholds=grid)',
-        "decision_curve(y, p, grid=grid).net_benefit",
+        "decision_curve(y, p, grid=grid).value",
         net_benefit,
-        lambda s: pr.decision_curve(s.y, s.p, grid=GRID).net_benefit,
+        lambda s: pr.decision_curve(s.y, s.p, grid=GRID).value,
     ),
     Pair(
         "scores",

@@ -63,7 +63,7 @@ def binary_test(sensitivity: float, specificity: float) -> ForecastTable:
 
 def scores(table: ForecastTable) -> dict[str, float]:
     """Return the row of one forecast or test; net benefit is better when higher."""
-    net_benefit = pr.decision_curve(table, grid=TREATED_AT).net_benefit
+    net_benefit = pr.decision_curve(table, grid=TREATED_AT).value
     found = {
         "mean_forecast": table.weights @ table.forecast / table.weight,
         "brier": pr.mean_score(table, rule=pr.Brier()),

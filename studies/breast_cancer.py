@@ -58,7 +58,7 @@ def scores(y: np.ndarray, p: np.ndarray) -> dict[str, float]:
     for name, interval in (("used", USED), ("stated", STATED)):
         found[f"bounded_brier_{name}"] = pr.bounded_brier_score(table, thresholds=interval, normalize="none")
         found[f"bounded_log_{name}"] = pr.bounded_log_score(table, thresholds=interval, normalize="none")
-    net_benefit = pr.decision_curve(table, grid=TREATED_AT).net_benefit
+    net_benefit = pr.decision_curve(table, grid=TREATED_AT).value
     found |= {f"net_benefit_{100 * at:g}%": gain for at, gain in zip(TREATED_AT, net_benefit, strict=True)}
     found["mean_net_benefit_stated"] = pr.bounded_net_benefit(table, thresholds=STATED)
     found["mean_forecast"] = table.mean_forecast
@@ -76,7 +76,7 @@ def shifted(y: np.ndarray, p: np.ndarray) -> dict[str, float]:
         skill = pr.estimate(*data, measure=pr.measures.Skill(pr.Log()))
         found |= {f"log_skill_{name}": skill.value, f"{name}_low": skill.low, f"{name}_high": skill.high}
     gains = pr.decision_curve(y, p, grid=[0.02]), pr.decision_curve(y, moved, grid=[0.02])
-    found |= {"net_benefit_2%_as_given": gains[0].net_benefit[0], "net_benefit_2%_shifted": gains[1].net_benefit[0]}
+    found |= {"net_benefit_2%_as_given": gains[0].value[0], "net_benefit_2%_shifted": gains[1].value[0]}
     return {name: float(value) for name, value in found.items()} | {"treat_all_2%": float(gains[0].treat_all[0])}
 
 

@@ -372,7 +372,7 @@ def draw_alarms(ax: Axes) -> None:
     threshold = np.linspace(0.0025, 0.6, 240)
     reports = {"honest": truths, "the lie": two_neighbours(truths), "no alarm ever": np.zeros_like(truths)}
     for index, (name, forecast) in enumerate(reports.items()):
-        regret = pr.regret_curve(alarms(truths, forecast), grid=threshold).regret
+        regret = pr.regret_curve(alarms(truths, forecast), grid=threshold).value
         ax.plot(threshold, regret, color=(COLORS[0], COLORS[1], "0.5")[index], linestyle=DASHES[index], label=name)
     ax.set(xlabel="Chance that warrants an alarm", ylabel="Regret", ylim=(0, None), xlim=(0, 0.6))
     ax.legend(fontsize=SMALL, frameon=False, handlelength=2.8)

@@ -135,7 +135,7 @@ DIFFERENT = {
     },
     "normalize": {
         "Normalize = 'regret'": "scales of a bounded score",
-        "MurphyNormalize = 'regret'": "scales of a Murphy curve",
+        "Unit = 'regret'": "scales of a Murphy curve",
         "WeightNormalize = 'none'": "scales of a weighted regret",
         "Literal['none', 'constant'] = 'none'": "scales of an expected cost",
     },

@@ -121,7 +121,7 @@ def ours() -> list[Probe]:
         of("log_score", log),
         of("roc_curve", area, lambda curve: curve.auc),
         of("decompose", miscalibration, lambda parts: parts.miscalibration),
-        of("decision_curve", net_benefit, lambda curve: curve.net_benefit[0], grid=[THRESHOLD]),
+        of("decision_curve", net_benefit, lambda curve: curve.value[0], grid=[THRESHOLD]),
         of("reliability_curve", binned_error, _gap, method="bins", bins=BINS),
         of("brier_score", summed_brier, rows=True, labels=(0, 1, 2)),
         of("log_score", class_log, rows=True, labels=(0, 1, 2)),

@@ -209,8 +209,8 @@ def murphy() -> Works:
         scorer.plot_curve(plt.gca(), s.y, s.p, threshold_range=(GRID[0], GRID[-1]))
 
     return {
-        "propriety": lambda s: pr.murphy_curve(s.y, s.p, grid=GRID, parts=False).score.mean(),
-        "propriety, with its parts": lambda s: pr.murphy_curve(s.y, s.p, grid=GRID).score.mean(),
+        "propriety": lambda s: pr.murphy_curve(s.y, s.p, grid=GRID, parts=False).value.mean(),
+        "propriety, with its parts": lambda s: pr.murphy_curve(s.y, s.p, grid=GRID).value.mean(),
         "model-diagnostics, drawn": model_diagnostics,
         "scores": scores,
         "briertools, drawn": briertools,
@@ -270,7 +270,7 @@ def decision() -> Works:
         prepare_performance_data(probs={"p": s.p}, reals=s.y, by=0.01)
 
     return {
-        "propriety": lambda s: pr.decision_curve(s.y, s.p, grid=GRID).net_benefit.mean(),
+        "propriety": lambda s: pr.decision_curve(s.y, s.p, grid=GRID).value.mean(),
         "dcurves": dcurves,
         "rtichoke": rtichoke,
         "briertools, drawn": briertools,

@@ -82,8 +82,9 @@ VERBS = {
         about="The value of decisions that are based on the forecasts.",
         sections={
             "Curves over thresholds": (
-                "decisions.regret",
-                "decisions.net_benefit",
+                "decisions.threshold_curve",
+                "decisions.decision_curves",
+                "decisions.weighted_regret",
                 "decisions.decision_uncertainty",
                 "decisions.roc",
             ),

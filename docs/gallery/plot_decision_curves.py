@@ -16,4 +16,4 @@ y = rng.random(4_000) < 1 / (1 + np.exp(-log_odds))
 models = {"calibrated": 1 / (1 + np.exp(-log_odds)), "too high": 1 / (1 + np.exp(-log_odds - 1.5))}
 
 curves = {name: pr.decision_curve(y, p, thresholds=(0.05, 0.2)) for name, p in models.items()}
-ax = pr.plots.plot_decision_curves(curves)
+ax = pr.plots.plot_threshold_curves(curves)

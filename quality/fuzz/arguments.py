@@ -141,7 +141,7 @@ def _compare_views(table: ForecastTable, judged: oracle.Judged) -> None:
     _agree(roc is None, auc is None, "an ROC curve without both outcomes")
     if roc is not None and auc is not None:
         _close(roc.auc, auc, "the area under an ROC curve", slack=1e-12)
-    _close(pr.murphy_curve(table).area, score / 2.0, "the area under a Murphy curve", slack=1e-12)
+    _close(pr.murphy_curve(table).area(), score / 2.0, "the area under a Murphy curve", slack=1e-12)
 
 
 def _are_counts(judged: oracle.Judged) -> bool:

@@ -57,7 +57,14 @@ def plain(pr: Any, result: Any) -> Any:
 
 
 def _numbers(result: Any, kind: str) -> dict[str, list[float]] | None:
-    """Return the numbers of pairs, horizons or groups, of which the reference has classes of their own."""
+    """Return the numbers of pairs, horizons, groups or curves, of which the reference has classes of their own."""
+    if kind in names.CURVES:
+        return {"threshold": result.threshold.tolist(), "value": getattr(result, names.CURVES[kind]).tolist()}
+    return _numbers_of_rows(result, kind)
+
+
+def _numbers_of_rows(result: Any, kind: str) -> dict[str, list[float]] | None:
+    """Return the numbers of pairs, horizons or groups."""
     of_reference = {"Comparison": names.PAIRS, "HorizonCurve": names.HORIZONS, "Slices": names.GROUPS}
     if kind in of_reference:
         return {name: getattr(result, name).tolist() for name in of_reference[kind]}

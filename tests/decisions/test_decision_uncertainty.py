@@ -57,7 +57,7 @@ def found():
 def test_net_benefits_are_those_of_the_decision_curve(found):
     for model, p in MODELS.items():
         curve = pr.decision_curve(Y, p, grid=GRID)
-        np.testing.assert_allclose(of(found, "net_benefit", model), curve.net_benefit, atol=1e-15)
+        np.testing.assert_allclose(of(found, "net_benefit", model), curve.value, atol=1e-15)
     np.testing.assert_allclose(of(found, "net_benefit", "treat all"), curve.treat_all, atol=1e-15)
     assert not of(found, "net_benefit", "treat none").any()
 
@@ -226,7 +226,7 @@ def test_weights_and_clusters():
 def test_useful_range():
     own = pr.decision_uncertainty(Y, P, seed=1).useful["forecast"]
     curve = pr.decision_curve(Y, P, grid=np.arange(1, 100) / 100)
-    ahead = curve.threshold[curve.net_benefit > np.maximum(curve.treat_all, 0.0) + 1e-12]
+    ahead = curve.threshold[curve.value > np.maximum(curve.treat_all, 0.0) + 1e-12]
     assert (own["estimated"][0][0], own["estimated"][-1][1]) == (ahead[0], ahead[-1])
     both = [pr.decision_uncertainty(Y, P, reference=one, seed=1) for one in ("treat all", "treat none")]
     surely = curve.threshold[np.min([of(one, "gain_band_low", "forecast") for one in both], axis=0) > 0.0]

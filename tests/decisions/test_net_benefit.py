@@ -8,8 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import propriety as pr
-from propriety.decisions.net_benefit import decision_curve, widest_threshold
-from propriety.decisions.regret import regret_curve
+from propriety.decisions.decision_curves import decision_curve, regret_curve, widest_threshold
 from propriety.errors import InputTypeError, InputValueError
 from propriety.tables.forecast_table import ForecastTable
 
@@ -30,7 +29,7 @@ def table_of(data):
 def test_golden_curves(golden):
     given_, expected = golden("net_benefit_curve")
     curve = decision_curve(given_["y"], given_["s"], grid=given_["c"])
-    np.testing.assert_allclose(curve.net_benefit, expected, **CLOSE)
+    np.testing.assert_allclose(curve.value, expected, **CLOSE)
     given_, expected = golden("net_benefit_treat_all")
     np.testing.assert_allclose(curve.treat_all, expected, **CLOSE)
     assert not curve.treat_none.any()
@@ -39,11 +38,11 @@ def test_golden_curves(golden):
 def test_golden_accuracy_identity(golden):
     given_, expected = golden("accuracy_identity")
     curve = decision_curve(given_["y"], given_["s"], grid=[0.5, given_["tau"]])
-    np.testing.assert_allclose(curve.net_benefit[0], expected["net_benefit_half"], **CLOSE)
-    np.testing.assert_allclose(curve.net_benefit[0] + 1 - curve.prevalence, expected["accuracy_half"], **CLOSE)
+    np.testing.assert_allclose(curve.value[0], expected["net_benefit_half"], **CLOSE)
+    np.testing.assert_allclose(curve.value[0] + 1 - curve.prevalence, expected["accuracy_half"], **CLOSE)
     # Accuracy of acting at another threshold is one minus twice the regret at equal costs.
     at_tau = regret_curve(given_["y"], given_["s"], grid=[0.5], act_at=given_["tau"])
-    np.testing.assert_allclose(1 - 2 * at_tau.regret[0], expected["accuracy"], **CLOSE)
+    np.testing.assert_allclose(1 - 2 * at_tau.value[0], expected["accuracy"], **CLOSE)
 
 
 @given(cases)
@@ -51,15 +50,15 @@ def test_accuracy_is_net_benefit_at_one_half(data):
     y, p = map(np.array, data)
     curve = decision_curve(table_of(data), grid=[0.5])
     accuracy = np.mean((p >= 0.5) == y)
-    np.testing.assert_allclose(curve.net_benefit[0] + 1 - curve.prevalence, accuracy, **CLOSE)
+    np.testing.assert_allclose(curve.value[0] + 1 - curve.prevalence, accuracy, **CLOSE)
 
 
 @given(cases)
 def test_net_benefit_is_prevalence_less_regret(data):
     table = table_of(data)
     curve = decision_curve(table, grid=GRID)
-    regret = regret_curve(table, grid=GRID).regret
-    np.testing.assert_allclose(curve.net_benefit, table.event_rate - regret / (1 - GRID), rtol=1e-9, atol=1e-12)
+    regret = regret_curve(table, grid=GRID).value
+    np.testing.assert_allclose(curve.value, table.event_rate - regret / (1 - GRID), rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.slow
@@ -73,7 +72,7 @@ def test_areas_agree_with_quadrature_on_their_axis(data, low, high, axis):
     fine = np.unique(np.concatenate([np.linspace(a, b, 200) for a, b in itertools.pairwise(edges)]))
     middle = decision_curve(table, grid=(fine[:-1] + fine[1:]) / 2)
     width = np.diff(decision_curve(table, grid=fine).position(axis))
-    area = ((table.event_rate - middle.net_benefit) * width).sum()
+    area = ((table.event_rate - middle.value) * width).sum()
     np.testing.assert_allclose(middle.area((low, high), axis=axis), area, rtol=2e-3, atol=1e-6)
 
 
@@ -99,7 +98,7 @@ def test_prevalence_of_the_population_equals_weights():
     y, p = np.array([0, 1, 0, 1, 1]), [0.1, 0.3, 0.4, 0.8, 0.5]
     corrected = decision_curve(y, p, grid=GRID, prevalence=0.05)
     weighted = decision_curve(y, p, grid=GRID, sample_weight=np.where(y, 0.05 / 3, 0.95 / 2))
-    for name in ("net_benefit", "treat_all", "standardized_net_benefit", "interventions_avoided"):
+    for name in ("value", "treat_all", "standardized_net_benefit", "interventions_avoided"):
         np.testing.assert_allclose(getattr(corrected, name), getattr(weighted, name), rtol=1e-9, atol=1e-9)
     assert corrected.area((0.01, 0.2)) == pytest.approx(weighted.area((0.01, 0.2)))
 
@@ -110,7 +109,7 @@ def test_a_forecast_at_a_threshold_of_the_default_grid_is_acted_on():
     y = rng.random(300) < p
     curve = decision_curve(y, p)
     assert curve.threshold.tolist() == [k / 100 for k in range(1, 100)]
-    for threshold, worth in zip(curve.threshold, curve.net_benefit, strict=True):
+    for threshold, worth in zip(curve.threshold, curve.value, strict=True):
         acted = p >= threshold
         expected = np.mean(acted & y) - np.mean(acted & ~y) * threshold / (1.0 - threshold)
         assert worth == pytest.approx(expected, abs=1e-12)
@@ -119,7 +118,7 @@ def test_a_forecast_at_a_threshold_of_the_default_grid_is_acted_on():
 def test_harm_is_taken_off():
     y, p = [0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8]
     free, paid = decision_curve(y, p), decision_curve(y, p, harm=0.02)
-    np.testing.assert_allclose(free.net_benefit - paid.net_benefit, 0.02)
+    np.testing.assert_allclose(free.value - paid.value, 0.02)
     np.testing.assert_array_equal(free.treat_all, paid.treat_all)
     for axis, width in (("linear", 0.3), ("quadratic", 0.3 * 0.65), ("logarithmic", np.log(5 / 2))):
         assert paid.area((0.2, 0.5), axis=axis) - free.area((0.2, 0.5), axis=axis) == pytest.approx(0.02 * width)
@@ -129,28 +128,28 @@ def test_harm_is_taken_off():
 def test_interventions_avoided_at_no_loss_of_true_positives():
     curve = decision_curve([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8], grid=[0.0, 0.2, 0.5])
     np.testing.assert_allclose(curve.interventions_avoided, [0.0, 25.0, 25.0])
-    np.testing.assert_allclose(curve.standardized_net_benefit, curve.net_benefit / 0.5)
+    np.testing.assert_allclose(curve.standardized_net_benefit, curve.value / 0.5)
 
 
 def test_difference_of_models():
     y, grid = [0, 1, 0, 1], [0.2, 0.5]
     a, b = (decision_curve(y, p, grid=grid) for p in ([0.1, 0.6, 0.4, 0.8], [0.1, 0.3, 0.4, 0.8]))
     difference = a.minus(b)
-    np.testing.assert_allclose(difference.net_benefit, [0.0, 0.25])
+    np.testing.assert_allclose(difference.value, [0.0, 0.25])
     np.testing.assert_allclose(difference.interventions_avoided, [0.0, 25.0])
     with pytest.raises(InputValueError, match="same thresholds"):
         a.minus(decision_curve(y, [0.1, 0.3, 0.4, 0.8]))
     with pytest.raises(InputValueError, match="same prevalence"):
         a.minus(decision_curve(y, [0.1, 0.3, 0.4, 0.8], grid=grid, prevalence=0.1))
-    with pytest.raises(InputTypeError, match="DecisionCurve"):
+    with pytest.raises(InputTypeError, match="ThresholdCurve"):
         a.minus(3)
 
 
 def test_one_kind_of_case_leaves_its_rate_undefined():
     curve = decision_curve([0, 0], [0.1, 0.3], labels=[0, 1], grid=[0.2])
-    assert np.isnan(curve.true_positive_rate[0])
+    assert np.isnan(curve.operating_points(grid=[0.2]).sensitivity[0])
     assert np.isnan(curve.standardized_net_benefit[0])
-    assert curve.net_benefit[0] == pytest.approx(-0.125)
+    assert curve.value[0] == pytest.approx(-0.125)
 
 
 @pytest.mark.parametrize(
@@ -174,7 +173,7 @@ def test_other_refusals_and_views():
     with pytest.raises(InputValueError, match="axis must be one of"):
         decision_curve([0, 1], [0.2, 0.4]).position("cubic")
     curve = decision_curve([0, 1], [0.2, 0.4], harm=0.1)
-    assert repr(curve) == "DecisionCurve(rows=99, prevalence=0.5, harm=0.1, n=2)"
+    assert repr(curve) == "ThresholdCurve(scale=net benefit, rows=99, prevalence=0.5, harm=0.1, n=2)"
     assert "standardized_net_benefit" in curve.to_frame().columns
 
 
@@ -184,7 +183,7 @@ def test_curves_of_nearly_the_same_prevalence_are_not_compared():
     with pytest.raises(InputValueError, match=r"need the same prevalence; got 0\.3 and 0\.3001"):
         one.minus(other)
     rounded = decision_curve(y, p, prevalence=0.3 * (1 + 1e-12))
-    np.testing.assert_allclose(one.minus(rounded).net_benefit, 0.0, atol=1e-9)
+    np.testing.assert_allclose(one.minus(rounded).value, 0.0, atol=1e-9)
 
 
 @pytest.mark.parametrize("axis", ["linear", "quadratic", "logarithmic"])
@@ -207,7 +206,7 @@ def test_thresholds_add_steps_around_them_to_the_grid(thresholds):
     assert inside >= 10
     assert len(curve.threshold) < 500
     same = np.isin(curve.threshold, whole.threshold)
-    np.testing.assert_array_equal(curve.net_benefit[same], whole.net_benefit)
+    np.testing.assert_array_equal(curve.value[same], whole.value)
 
 
 def test_a_grid_is_kept_as_it_is():

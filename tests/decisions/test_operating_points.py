@@ -23,8 +23,8 @@ def test_rates_are_those_of_scikit_learn_and_net_benefit_that_of_the_curve():
         assert found.positive_predictive_value[row] == pytest.approx(precision_score(Y, acted))
         assert found.negative_predictive_value[row] == pytest.approx(precision_score(~Y, ~acted))
         assert found.alert_rate[row] == pytest.approx(acted.mean())
-    np.testing.assert_allclose(found.net_benefit, curve.net_benefit, atol=1e-12)
-    np.testing.assert_allclose(found.gain_over_all, curve.net_benefit - curve.treat_all, atol=1e-12)
+    np.testing.assert_allclose(found.net_benefit, curve.value, atol=1e-12)
+    np.testing.assert_allclose(found.gain_over_all, curve.value - curve.treat_all, atol=1e-12)
     for name in ("sensitivity", "positive_predictive_value", "number_needed_to_evaluate", "net_benefit"):
         value, low, high = (getattr(found, name + part) for part in ("", "_low", "_high"))
         assert ((low <= value) & (value <= high)).all()

@@ -6,11 +6,11 @@ import pytest
 import propriety as pr
 from propriety import BoundedBrier, mean_score
 from propriety.decisions.agreement import quadratic_weighted_kappa
+from propriety.decisions.decision_curves import cost_curve, decision_curve, murphy_curve, regret_curve
 from propriety.decisions.expected_cost import expected_cost
-from propriety.decisions.net_benefit import decision_curve
 from propriety.decisions.ranking_map import ranking_map
-from propriety.decisions.regret import cost_curve, h_measure, murphy_curve, regret_curve, weighted_regret
 from propriety.decisions.roc import roc_curve, top_k
+from propriety.decisions.weighted_regret import h_measure, weighted_regret
 from propriety.errors import InputValueError, MissingValuesError
 from propriety.rules.weights import BetaWeight
 from propriety.tables.forecast_table import ForecastTable
@@ -98,10 +98,13 @@ def test_what_the_curves_tell_of_themselves():
     y, p = np.append(Y, 1), np.append(P, np.nan)
     assert repr(roc_curve(Y, P)) == "RocCurve(rows=8, auc=0.84375, n=8)"
     assert repr(roc_curve(Y, P).hull()).endswith(", is_hull=True, n=8)")
-    assert repr(regret_curve(Y, P, act_at=0.5)).endswith(", act_at=0.5, n=8)")
+    assert repr(regret_curve(Y, P, act_at=0.5)).endswith(", act_at=0.5, prevalence=0.5, n=8)")
     assert "act_at" not in repr(regret_curve(Y, P))
-    assert repr(decision_curve(Y, P)) == "DecisionCurve(rows=99, prevalence=0.5, n=8)"
-    assert repr(decision_curve(Y, P, harm=0.1)) == "DecisionCurve(rows=99, prevalence=0.5, harm=0.1, n=8)"
+    assert repr(decision_curve(Y, P)) == "ThresholdCurve(scale=net benefit, rows=99, prevalence=0.5, n=8)"
+    assert (
+        repr(decision_curve(Y, P, harm=0.1))
+        == "ThresholdCurve(scale=net benefit, rows=99, prevalence=0.5, harm=0.1, n=8)"
+    )
     for analysis in (roc_curve, regret_curve, decision_curve):
         assert repr(analysis(pr.cases(y, p, missing="drop"))).endswith(", n=8, dropped=1)")
         assert "dropped" not in repr(analysis(Y, P))

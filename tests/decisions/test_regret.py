@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from scipy.integrate import quad, trapezoid
 
 import propriety as pr
-from propriety.decisions.regret import area_under_regret, cost_curve, regret_curve
+from propriety.decisions.decision_curves import cost_curve, regret_curve
+from propriety.decisions.weighted_regret import area_under_regret
 from propriety.errors import InputTypeError, InputValueError
 from propriety.tables.forecast_table import ForecastTable
 
@@ -33,7 +34,7 @@ def table_of(data):
 def test_golden_curve(golden):
     given_, expected = golden("regret_curve")
     curve = regret_curve(given_["y"], given_["s"], grid=given_["c"])
-    np.testing.assert_allclose(curve.regret, expected, **CLOSE)
+    np.testing.assert_allclose(curve.value, expected, **CLOSE)
     assert not curve.exact
 
 
@@ -45,7 +46,7 @@ def test_golden_mixtures(golden):
     np.testing.assert_allclose(curve.area(axis="log-odds"), expected["log"], **CLOSE)
     edges = np.unique([0.0, *s, 1.0])
     spherical = sum(
-        quad(lambda c: regret_curve(curve.table, grid=c).regret[0] * (c**2 + (1 - c) ** 2) ** -1.5, a, b)[0]
+        quad(lambda c: regret_curve(curve.table, grid=c).value[0] * (c**2 + (1 - c) ** 2) ** -1.5, a, b)[0]
         for a, b in itertools.pairwise(edges)
     )
     np.testing.assert_allclose(spherical, expected["spherical"], **CLOSE)
@@ -57,14 +58,14 @@ def test_regret_is_the_mean_elementary_score(data):
     table = table_of(data)
     inside = GRID[1:-1]
     scores = [pr.mean_score(table, rule=pr.Elementary(float(c))) for c in inside]
-    np.testing.assert_allclose(regret_curve(table, grid=inside).regret, scores, **CLOSE)
+    np.testing.assert_allclose(regret_curve(table, grid=inside).value, scores, **CLOSE)
 
 
 @given(cases)
 def test_twice_the_area_is_the_brier_score(data):
     curve = regret_curve(table_of(data))
     np.testing.assert_allclose(2 * curve.area(), pr.brier_score(curve.table), **CLOSE)
-    np.testing.assert_allclose(trapezoid(curve.regret, curve.threshold), curve.area(), **CLOSE)
+    np.testing.assert_allclose(trapezoid(curve.value, curve.threshold), curve.area(), **CLOSE)
 
 
 @given(cases)
@@ -84,7 +85,7 @@ def test_areas_agree_with_quadrature(data, low, high, axis):
     # Between forecasts the regret is the straight line through any two of its points.
     area = 0.0
     for a, b, middle in zip(edges[:-1], edges[1:], middles, strict=True):
-        first, second = regret_curve(curve.table, grid=[middle, b]).regret
+        first, second = regret_curve(curve.table, grid=[middle, b]).value
         slope = (second - first) / (b - middle) if b > middle else 0.0
         area += quad(lambda c, y=first, x=middle, s=slope: density(c) * (y + s * (c - x)), a, b)[0]
     np.testing.assert_allclose(curve.area((low, high), axis=axis), area, rtol=1e-9, atol=1e-12)
@@ -105,11 +106,11 @@ def test_the_exact_curve_holds_value_and_limit_at_each_jump(data):
     assert values[0] == 0.0
     assert values[-1] == 1.0
     assert set(curve.table.forecast) <= set(values)
-    np.testing.assert_allclose(curve.regret[first], regret_curve(curve.table, grid=values).regret, **CLOSE)
-    for c, regret in zip(curve.threshold[:-1], curve.regret[:-1], strict=True):
+    np.testing.assert_allclose(curve.value[first], regret_curve(curve.table, grid=values).value, **CLOSE)
+    for c, regret in zip(curve.threshold[:-1], curve.value[:-1], strict=True):
         if c == 0.0 and regret == 0.0:
             continue
-        beside = regret_curve(curve.table, grid=[c, min(np.nextafter(c, 1.0), 1.0)]).regret
+        beside = regret_curve(curve.table, grid=[c, min(np.nextafter(c, 1.0), 1.0)]).value
         assert np.isclose(beside, regret, rtol=1e-9, atol=1e-12).any()
 
 
@@ -118,11 +119,11 @@ def test_a_fixed_threshold_is_a_straight_line(data, act_at):
     table = table_of(data)
     curve = regret_curve(table, act_at=act_at)
     dense = regret_curve(table, grid=GRID, act_at=act_at)
-    np.testing.assert_allclose(np.interp(GRID, curve.threshold, curve.regret), dense.regret, **CLOSE)
-    np.testing.assert_allclose(curve.area(), trapezoid(curve.regret, curve.threshold), **CLOSE)
+    np.testing.assert_allclose(np.interp(GRID, curve.threshold, curve.value), dense.value, **CLOSE)
+    np.testing.assert_allclose(curve.area(), trapezoid(curve.value, curve.threshold), **CLOSE)
     np.testing.assert_allclose(
-        regret_curve(table, grid=[act_at], act_at=act_at).regret,
-        regret_curve(table, grid=[act_at]).regret,
+        regret_curve(table, grid=[act_at], act_at=act_at).value,
+        regret_curve(table, grid=[act_at]).value,
         **CLOSE,
     )
 
@@ -132,28 +133,28 @@ def test_a_fixed_threshold_is_a_straight_line(data, act_at):
 def test_the_cost_curve_is_the_least_over_thresholds(data):
     table = table_of(data)
     candidates = [*table.forecast, 1.0]
-    least = np.min([regret_curve(table, grid=GRID, act_at=t).regret for t in candidates], axis=0)
+    least = np.min([regret_curve(table, grid=GRID, act_at=t).value for t in candidates], axis=0)
     least = np.minimum(least, (1 - GRID) * table.event_rate)
     curve = cost_curve(table, grid=GRID)
-    np.testing.assert_allclose(curve.regret, least, **CLOSE)
-    assert (curve.regret <= np.minimum(curve.treat_all, curve.treat_none) + 1e-12).all()
+    np.testing.assert_allclose(curve.value, least, **CLOSE)
+    assert (curve.value <= np.minimum(curve.treat_all, curve.treat_none) + 1e-12).all()
     exact = cost_curve(table)
-    np.testing.assert_allclose(np.interp(GRID, exact.threshold, exact.regret), least, **CLOSE)
-    for c, t, regret in zip(GRID, curve.act_at, curve.regret, strict=True):
-        best = regret_curve(table, grid=[c], act_at=t).regret[0] if t <= 1 else (1 - c) * table.event_rate
+    np.testing.assert_allclose(np.interp(GRID, exact.threshold, exact.value), least, **CLOSE)
+    for c, t, regret in zip(GRID, curve.best_threshold, curve.value, strict=True):
+        best = regret_curve(table, grid=[c], act_at=t).value[0] if t <= 1 else (1 - c) * table.event_rate
         np.testing.assert_allclose(best, regret, **CLOSE)
 
 
 def test_axes_of_drummond_and_holte():
     curve = cost_curve([0, 1, 0, 1, 0], [0.1, 0.3, 0.4, 0.8, 0.9], grid=[0.0, 0.3, 1.0])
     np.testing.assert_allclose(curve.probability_cost, [1.0, 0.28 / 0.46, 0.0])
-    np.testing.assert_allclose(curve.normalized_cost[1], curve.regret[1] / 0.46)
+    np.testing.assert_allclose(curve.normalized_cost[1], curve.value[1] / 0.46)
 
 
 def test_sums_are_of_weights():
     weighted = regret_curve([0, 1, 1], [0.2, 0.4, 0.1], sample_weight=[2, 1, 3], grid=GRID)
     repeated = regret_curve([0, 0, 1, 1, 1, 1], [0.2, 0.2, 0.4, 0.1, 0.1, 0.1], grid=GRID)
-    np.testing.assert_allclose(weighted.regret, repeated.regret, **CLOSE)
+    np.testing.assert_allclose(weighted.value, repeated.value, **CLOSE)
 
 
 def test_certain_and_wrong_is_infinite_over_log_odds():
@@ -181,8 +182,8 @@ def test_bad_arguments_are_refused(call, error, message):
 
 def test_views():
     curve = regret_curve([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8], act_at=0.5)
-    assert repr(curve) == "RegretCurve(rows=2, area=0.125, act_at=0.5, n=4)"
-    assert list(curve.to_frame().columns) == ["threshold", "regret"]
+    assert repr(curve) == "ThresholdCurve(scale=regret, rows=2, act_at=0.5, prevalence=0.5, n=4)"
+    assert list(curve.to_frame().columns) == ["threshold", "value", "treat_all", "treat_none"]
     assert "table" not in curve.to_dict()
     assert area_under_regret(np.array([0.0]), np.array([0.0]), np.array([1.0]), pr.weights.UniformWeight()) == 0.0
 
@@ -191,10 +192,10 @@ def test_forecasts_of_0_and_1_add_no_piece_without_length():
     inside, ends = regret_curve([0, 1], [0.3, 0.5]), regret_curve([0, 0, 1, 1], [0.0, 0.3, 0.5, 1.0])
     assert inside.threshold.tolist() == [0.0, 0.3, 0.3, 0.5, 0.5, 1.0]
     assert ends.threshold.tolist() == [0.0, *inside.threshold.tolist()]
-    assert ends.regret[:3].tolist() == pytest.approx([0.0, 0.0, 0.075])
+    assert ends.value[:3].tolist() == pytest.approx([0.0, 0.0, 0.075])
 
 
 def test_what_a_cost_curve_rests_on():
     curve = cost_curve(pr.cases([0, 1, 0, 1, 1], [0.1, 0.3, 0.4, 0.8, None], missing="drop"))
-    assert (curve.event_rate, curve.n, curve.dropped, curve.exact) == (0.5, 4, 1, True)
+    assert (curve.prevalence, curve.n, curve.dropped, curve.exact) == (0.5, 4, 1, True)
     assert not cost_curve([0, 1], [0.1, 0.3], grid=[0.5]).exact

@@ -11,7 +11,7 @@ from scipy.integrate import trapezoid
 
 import propriety as pr
 from propriety.calibration.blocks import pool_adjacent_violators
-from propriety.decisions.regret import regret_curve
+from propriety.decisions.decision_curves import regret_curve
 from propriety.decisions.roc import roc_curve
 from propriety.errors import InputValueError
 from propriety.tables.forecast_table import ForecastTable
@@ -27,7 +27,7 @@ two_kinds = st.lists(
 def hand(table):
     """AUC by Hand's identity: one minus the mean regret at the forecasts over twice the variance of the event."""
     rate = table.event_rate
-    regret = regret_curve(table, grid=table.forecast).regret
+    regret = regret_curve(table, grid=table.forecast).value
     return 1 - (table.weights @ regret) / table.weight / (2 * rate * (1 - rate))
 
 
@@ -59,7 +59,7 @@ def both_sides(table, low, high):
     weight, events = table.weights[inside], table.events[inside]
     area = roc_curve(table).partial_area(low, high)
     left = rate * (1 - rate) * table.weight / weight.sum() * (area.pauc_plus + area.pauc_minus)
-    regret = regret_curve(table, grid=table.forecast[inside]).regret
+    regret = regret_curve(table, grid=table.forecast[inside]).value
     right = -(weight @ regret) / weight.sum() + rate + (1 - 2 * rate) * events.sum() / weight.sum()
     return left, right
 

@@ -11,7 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import propriety as pr
-from propriety.decisions.regret import WeightedRegret, h_measure, weighted_regret
+from propriety.decisions.weighted_regret import WeightedRegret, h_measure, weighted_regret
 from propriety.errors import InputTypeError, InputValueError, UnsupportedOperationError
 from propriety.rules.operations import NARWHALS
 from propriety.rules.weights import (

@@ -71,7 +71,7 @@ def has_example(subject):
 
 def test_the_names_are_there():
     assert min(len(names) for names in (SUBJECTS, CALLED)) > 200
-    assert {"evaluate", "plots.plot_decision_curves", "recalibration.SplineMap"} <= set(SUBJECTS)
+    assert {"evaluate", "plots.plot_threshold_curves", "recalibration.SplineMap"} <= set(SUBJECTS)
 
 
 def test_there_is_an_example_here_or_where_the_thing_is_made():

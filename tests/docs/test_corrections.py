@@ -293,7 +293,7 @@ def test_the_shifted_brier_score_needs_weights():
 
 def test_acting_at_a_tie_uses_the_left_limit():
     c = 0.3
-    left = pr.regret_curve(Y, P, grid=[c]).regret[0]
+    left = pr.regret_curve(Y, P, grid=[c]).value[0]
     assert left == pytest.approx(regret(Y, P, c))
     strict = c < P
     assert left != pytest.approx(np.mean(c * (strict & (Y == 0)) + (1 - c) * (~strict & (Y == 1))))

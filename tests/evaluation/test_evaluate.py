@@ -322,7 +322,7 @@ def test_one_column_is_one_model_and_a_number_names_no_column():
 
 def test_the_curves_of_regret_are_those_of_the_models(result):
     for model, curve in result.regret_curves.items():
-        np.testing.assert_array_equal(curve.regret, pr.regret_curve(Y, MODELS[model]).regret)
+        np.testing.assert_array_equal(curve.value, pr.regret_curve(Y, MODELS[model]).value)
 
 
 @pytest.mark.slow

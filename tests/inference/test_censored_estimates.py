@@ -148,7 +148,7 @@ def test_decision_curves_are_those_of_vickers():
         found = pr.estimate(own, p, NetBenefit(threshold)).value
         assert found == pytest.approx(expected, abs=1e-12)
         nearest = int(np.argmin(np.abs(curve.threshold - threshold)))
-        assert curve.net_benefit[nearest] == pytest.approx(expected, abs=0.05)
+        assert curve.value[nearest] == pytest.approx(expected, abs=0.05)
 
 
 def test_recalibration_and_decomposition_use_the_weights():

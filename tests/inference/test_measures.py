@@ -62,9 +62,9 @@ def test_net_benefit_and_regret_are_those_of_the_curves(threshold, cases):
     y, p = zip(*cases, strict=True)
     table = ForecastTable.from_predictions(y, p)
     curve = pr.decision_curve(y, p, grid=[threshold])
-    assert NetBenefit(threshold).value(table) == pytest.approx(curve.net_benefit[0], abs=1e-9)
+    assert NetBenefit(threshold).value(table) == pytest.approx(curve.value[0], abs=1e-9)
     curve = pr.regret_curve(y, p, grid=[threshold])
-    assert Regret(threshold).value(table) == pytest.approx(curve.regret[0], abs=1e-9)
+    assert Regret(threshold).value(table) == pytest.approx(curve.value[0], abs=1e-9)
 
 
 @pytest.mark.parametrize(("share", "k"), [(0.001, 1), (0.25, 3), (0.34, 4), (1.0, 12), (0.29, 3)])
@@ -224,7 +224,7 @@ def test_over_a_range_regret_and_net_benefit_are_the_bounded_scores():
     assert Regret(own).value(TABLE) == pytest.approx(pr.bounded_brier_score(TABLE, thresholds=own), rel=1e-12)
     assert NetBenefit(own).value(TABLE) == pytest.approx(pr.bounded_net_benefit(TABLE, thresholds=own), rel=1e-12)
     fine = np.linspace(*own, 20_001)
-    between = pr.decision_curve(TABLE, grid=(fine[:-1] + fine[1:]) / 2).net_benefit
+    between = pr.decision_curve(TABLE, grid=(fine[:-1] + fine[1:]) / 2).value
     assert NetBenefit(own).value(TABLE) == pytest.approx(between.mean(), abs=1e-4)
     assert (Regret(own).key, NetBenefit(list(own)).label) == (
         "regret_from_0.15_to_0.6",

@@ -23,7 +23,7 @@ FUNCTIONS = {
     "calibration_bracket": lambda *data: pr.calibration_bracket(*data).miscalibration_low,
     "probability_means": lambda *data: float(pr.probability_means(*data).columns()["model"][0]),
     "roc_curve": lambda *data: pr.roc_curve(*data).auc,
-    "decision_curve": lambda *data: float(pr.decision_curve(*data, grid=[0.2]).net_benefit[0]),
+    "decision_curve": lambda *data: float(pr.decision_curve(*data, grid=[0.2]).value[0]),
     "risk_coverage_curve": lambda *data: pr.risk_coverage_curve(*data).aurc.value,
     "top_k": lambda *data: float(pr.top_k(*data, k=20).precision),
     "estimate_prevalence": lambda *data: pr.estimate_prevalence(*data, unlabelled=P).value,

@@ -8,10 +8,9 @@ from matplotlib import pyplot as plt
 from scipy.integrate import trapezoid
 
 import propriety as pr
-from propriety.decisions.net_benefit import decision_curve
-from propriety.decisions.regret import cost_curve, murphy_curve, regret_curve
+from propriety.decisions.decision_curves import cost_curve, decision_curve, murphy_curve, regret_curve
 from propriety.decisions.roc import roc_curve
-from propriety.plots import plot_decision_curves, plot_murphy_curves, plot_regret_curves, plot_roc_curves
+from propriety.plots import plot_roc_curves, plot_threshold_curves
 from propriety.plots.drawing import shown
 
 mpl.use("agg")
@@ -56,7 +55,7 @@ def test_least_regret_runs_through_its_corners():
     curve = cost_curve(Y, P)
     x, y = line(curve.plot(), "_curve")
     np.testing.assert_array_equal(x, curve.threshold)
-    np.testing.assert_array_equal(y, curve.regret)
+    np.testing.assert_array_equal(y, curve.value)
 
 
 def test_thresholds_are_percentages_and_chances():
@@ -69,9 +68,9 @@ def test_thresholds_are_percentages_and_chances():
 @pytest.mark.slow
 def test_decision_curves_name_models_and_policies():
     curves = {"a": decision_curve(Y, P), "b": decision_curve(Y, Q, harm=0.01)}
-    ax = plot_decision_curves(curves)
+    ax = plot_threshold_curves(curves)
     for name, curve in curves.items():
-        np.testing.assert_array_equal(line(ax, name)[1], curve.net_benefit)
+        np.testing.assert_array_equal(line(ax, name)[1], curve.value)
     x, y = line(ax, "_treat all")
     np.testing.assert_allclose(np.interp(0.3, x, y), np.interp(0.3, curves["a"].threshold, curves["a"].treat_all), 1e-2)
     assert legend(ax) == ["a", "b, harm 0.01"]
@@ -88,7 +87,7 @@ def test_rare_events_narrow_the_thresholds():
 @pytest.mark.parametrize("rate", [0.015, 0.001, 0.0002])
 def test_the_curve_of_rare_events_fills_the_axis(rate):
     p = RNG.beta(0.3, 0.3 / rate, 20_000)
-    ax = plot_decision_curves({"a": decision_curve(RNG.random(20_000) < p, p)})
+    ax = plot_threshold_curves({"a": decision_curve(RNG.random(20_000) < p, p)})
     x, _ = line(ax, "a")
     right = ax.get_xlim()[1]
     assert np.count_nonzero(x <= right) >= 100
@@ -106,7 +105,7 @@ def test_curves_without_events_are_drawn_over_all_thresholds(highest):
 def test_a_difference_names_the_better_model():
     difference = decision_curve(Y, P).minus(decision_curve(Y, Q))
     ax = difference.plot(labels=("a", "b"))
-    np.testing.assert_array_equal(line(ax, "_curve")[1], difference.net_benefit)
+    np.testing.assert_array_equal(line(ax, "_curve")[1], difference.value)
     assert texts(ax) == ["a better", "b better"]
 
 
@@ -136,9 +135,9 @@ def test_roc_curve_shows_area_hull_and_thresholds():
 
 def test_several_models_on_one_picture():
     regrets = {"a": regret_curve(Y, P), "best": cost_curve(Y, P)}
-    assert legend(plot_regret_curves(regrets)) == [f"a  (area {shown(regrets['a'].area())})", "best"]
+    assert legend(plot_threshold_curves(regrets)) == [f"a  (area {shown(regrets['a'].area())})", "best"]
     murphys = {"a": murphy_curve(Y, P), "b": murphy_curve(Y, Q)}
-    assert legend(plot_murphy_curves(murphys))[1] == f"b  (area {shown(murphys['b'].area)})"
+    assert legend(plot_threshold_curves(murphys))[1] == f"b  (area {shown(murphys['b'].area())})"
     rocs = {"a": roc_curve(Y, P), "b": roc_curve(Y, Q)}
     assert legend(plot_roc_curves(rocs))[0] == f"a  (AUC {shown(rocs['a'].auc)})"
 
@@ -146,12 +145,12 @@ def test_several_models_on_one_picture():
 RANGE = (0.05, 0.2)
 WITH_THRESHOLDS = {
     "decision": lambda own: decision_curve(Y, P, thresholds=own).plot(),
-    "decisions": lambda own: plot_decision_curves({"a": decision_curve(Y, P, thresholds=own)}),
+    "decisions": lambda own: plot_threshold_curves({"a": decision_curve(Y, P, thresholds=own)}),
     "regret": lambda own: regret_curve(Y, P, thresholds=own).plot(),
-    "regrets": lambda own: plot_regret_curves({"a": regret_curve(Y, P, thresholds=own), "b": regret_curve(Y, Q)}),
+    "regrets": lambda own: plot_threshold_curves({"a": regret_curve(Y, P, thresholds=own), "b": regret_curve(Y, Q)}),
     "cost": lambda own: cost_curve(Y, P, thresholds=own).plot(),
     "murphy": lambda own: murphy_curve(Y, P, thresholds=own).plot(),
-    "murphys": lambda own: plot_murphy_curves({"a": murphy_curve(Y, P, thresholds=own)}),
+    "murphys": lambda own: plot_threshold_curves({"a": murphy_curve(Y, P, thresholds=own)}),
     "difference": lambda own: decision_curve(Y, P, thresholds=own).minus(decision_curve(Y, Q, thresholds=own)).plot(),
 }
 
@@ -183,7 +182,7 @@ def test_one_threshold_is_a_narrow_band_in_the_middle(drawn):
 def test_a_range_far_from_0_is_drawn_from_below_it():
     ax = decision_curve(Y, P, thresholds=(0.6, 0.8)).plot()
     assert ax.get_xlim() == pytest.approx((0.5, 0.9))
-    x, y = line(ax, "model")
+    x, y = line(ax, "forecast")
     seen = y[(x >= 0.5) & (x <= 0.9)]
     low, high = ax.get_ylim()
     assert low < 0.0 < seen.max() < high
@@ -191,7 +190,7 @@ def test_a_range_far_from_0_is_drawn_from_below_it():
 
 def test_a_model_that_only_harms_is_seen():
     ax = decision_curve(~Y, P, thresholds=(0.85, 0.95)).plot()
-    x, y = line(ax, "model")
+    x, y = line(ax, "forecast")
     seen = y[(x >= 0.8) & (x <= 1.0)]
     assert seen.max() < 0.0
     assert ax.get_ylim()[0] < seen.min()

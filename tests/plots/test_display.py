@@ -48,7 +48,7 @@ def test_decision_curves(folds):
     model = LogisticRegression().fit(X, Y)
     display = DecisionCurveDisplay.from_estimator(model, X, Y, pos_label="bad", grid=[0.1, 0.2, 0.3])
     expected = pr.decision_curve(EVENT, model.predict_proba(X)[:, 0], grid=[0.1, 0.2, 0.3])
-    np.testing.assert_array_equal(display.curve.net_benefit, expected.net_benefit)
+    np.testing.assert_array_equal(display.curve.value, expected.value)
     assert display.figure_ is display.ax_.figure
     assert [text.get_text() for text in display.ax_.get_legend().get_texts()] == ["LogisticRegression"]
     held_out = DecisionCurveDisplay.from_cv_results(folds, X, Y, pos_label="bad")

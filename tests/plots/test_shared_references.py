@@ -24,22 +24,28 @@ def gains(y):
 
 DIFFERENT = {
     "prevalence of decision curves": (
-        pr.plots.plot_decision_curves,
+        pr.plots.plot_threshold_curves,
         pr.decision_curve(Y, P),
         pr.decision_curve(RARE, P),
         "the same prevalence",
     ),
     "event rate of regrets": (
-        pr.plots.plot_regret_curves,
+        pr.plots.plot_threshold_curves,
         pr.regret_curve(Y, P),
         pr.cost_curve(RARE, P),
-        "the same event rate",
+        "the same prevalence",
     ),
-    "scale of Murphy curves": (
-        pr.plots.plot_murphy_curves,
+    "scale of curves": (
+        pr.plots.plot_threshold_curves,
+        pr.regret_curve(Y, P),
+        pr.decision_curve(Y, P),
+        "the same scale",
+    ),
+    "unit of Murphy curves": (
+        pr.plots.plot_threshold_curves,
         pr.murphy_curve(Y, P),
         pr.murphy_curve(Y, P, normalize="brier"),
-        "the same normalize",
+        "the same unit",
     ),
     "uncertainty of decompositions": (
         pr.plots.plot_decompositions,
@@ -68,13 +74,13 @@ DIFFERENT = {
         "the same thresholds",
     ),
     "thresholds of decision curves": (
-        pr.plots.plot_decision_curves,
+        pr.plots.plot_threshold_curves,
         pr.decision_curve(Y, P, thresholds=(0.1, 0.2)),
         pr.decision_curve(Y, P, thresholds=(0.1, 0.3)),
         "the same thresholds",
     ),
 }
-EMPTY = ("curves", "decision_curves", "gains", "grid", "lifts", "murphy_curves", "precision_recall", "regret_curves")
+EMPTY = ("curves", "gains", "grid", "lifts", "precision_recall", "threshold_curves")
 
 
 @pytest.mark.parametrize("kind", DIFFERENT)
@@ -94,7 +100,7 @@ def test_weights_that_are_added_in_another_order_give_the_same_reference():
         "a": pr.decision_curve(Y, P, sample_weight=weight),
         "b": pr.decision_curve(Y[order], 1 - P[order], sample_weight=weight[order]),
     }
-    pr.plots.plot_decision_curves(curves)
+    pr.plots.plot_threshold_curves(curves)
     plt.close("all")
 
 

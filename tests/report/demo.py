@@ -227,18 +227,18 @@ def decisions(y, forecasts, ranking):
     coarse = {name: pr.regret_curve(y, p, grid=steps) for name, p in forecasts.items()}
     return (
         figure_of(
-            lambda ax: plots.plot_decision_curves(net, ax),
+            lambda ax: plots.plot_threshold_curves(net, ax),
             title="Net benefit",
             caption="What acting on the forecasts gains over treating nobody, in true positives per case. Higher is better.",
-            table={"threshold": steps, **{name: curve.net_benefit for name, curve in net.items()}},
+            table={"threshold": steps, **{name: curve.value for name, curve in net.items()}},
             call="pr.decision_curve(y_true, y_proba).plot()",
             models=names,
         ),
         figure_of(
-            lambda ax: plots.plot_regret_curves(regret, ax),
+            lambda ax: plots.plot_threshold_curves(regret, ax),
             title="Regret",
             caption="What wrong decisions cost at each threshold. Lower is better; the area is half the Brier score.",
-            table={"threshold": steps, **{name: curve.regret for name, curve in coarse.items()}},
+            table={"threshold": steps, **{name: curve.value for name, curve in coarse.items()}},
             call="pr.regret_curve(y_true, y_proba).plot()",
             models=names,
         ),
@@ -260,7 +260,7 @@ def decisions(y, forecasts, ranking):
             caption="The score at each threshold, and the miscalibration, discrimination and uncertainty that it is made of.",
             table={
                 "threshold": murphy[names[0]].threshold,
-                "score": murphy[names[0]].score,
+                "score": murphy[names[0]].value,
                 "miscalibration": murphy[names[0]].miscalibration,
             },
             call="pr.murphy_curve(y_true, y_proba).plot()",

@@ -34,8 +34,8 @@ def _distances(smooth, _):
 
 # How results are read whose numbers are not shown as their columns, by the title of the figure or table.
 READERS = {
-    "Net benefit": _on_axis(lambda curve, x: np.interp(x, curve.threshold, curve.net_benefit)),
-    "Murphy diagram": _on_axis(lambda curve, x: _at(x, curve.threshold, curve.score)),
+    "Net benefit": _on_axis(lambda curve, x: np.interp(x, curve.threshold, curve.value)),
+    "Murphy diagram": _on_axis(lambda curve, x: _at(x, curve.threshold, curve.value)),
     "Precision and recall": _on_axis(lambda curve, x: _precision_at(x, curve)),
     "Gain": _on_axis(lambda curve, x: _recall_at(x, curve)),
     "Lift": _on_axis(lambda curve, x: _recall_at(x, curve) / x),

@@ -66,7 +66,7 @@ def test_long_lines_are_thinned_and_what_lies_outside_the_axes_is_left_out():
 
 def test_an_axis_has_a_short_name_and_percentages_if_it_shows_them():
     curve = pr.decision_curve([0, 1, 0, 1], [0.1, 0.6, 0.4, 0.8])
-    panel = panel_of(lambda ax: plots.plot_decision_curves({"a": curve}, ax), models=["a"])
+    panel = panel_of(lambda ax: plots.plot_threshold_curves({"a": curve}, ax), models=["a"])
     assert (panel["x"]["label"], panel["x"]["percent"]) == ("Threshold", True)
     assert (panel["y"]["label"], panel["y"]["percent"]) == ("Net benefit", False)
 
@@ -75,7 +75,7 @@ def test_an_axis_has_a_short_name_and_percentages_if_it_shows_them():
 def test_a_name_that_begins_like_another_is_told_apart(names):
     forecasts = ([0.1, 0.6, 0.4, 0.8], [0.3, 0.4, 0.5, 0.9])
     curves = {name: pr.murphy_curve([0, 1, 0, 1], p) for name, p in zip(names, forecasts, strict=True)}
-    panel = panel_of(lambda ax: plots.plot_murphy_curves(curves, ax), models=names)
+    panel = panel_of(lambda ax: plots.plot_threshold_curves(curves, ax), models=names)
     assert [(line["model"], line["name"]) for line in panel["lines"]] == [(0, names[0]), (1, names[1])]
 
 

@@ -24,8 +24,8 @@ TAKES_A_RANGE = {
     "bounded_brier_score": lambda own: pr.bounded_brier_score(Y, P, thresholds=own),
     "bounded_log_score": lambda own: pr.bounded_log_score(Y, P, thresholds=own),
     "bounded_net_benefit": lambda own: pr.bounded_net_benefit(Y, P, thresholds=own),
-    "RegretCurve.area": lambda own: pr.regret_curve(Y, P).area(own),
-    "DecisionCurve.area": lambda own: pr.decision_curve(Y, P).area(own),
+    "area of regret": lambda own: pr.regret_curve(Y, P).area(own),
+    "area of net benefit": lambda own: pr.decision_curve(Y, P).area(own),
     "RankingMap.at": lambda own: pr.ranking_map(Y, MODELS).at(own),
 }
 TAKES_A_GRID = {

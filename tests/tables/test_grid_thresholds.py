@@ -16,14 +16,14 @@ AT_EDGES = np.array([1, 2, 5]) / 16
 @pytest.mark.parametrize(
     "ask",
     [
-        lambda table, t: pr.decision_curve(table, grid=t).net_benefit,
-        lambda table, t: pr.regret_curve(table, grid=t).regret,
-        lambda table, t: pr.murphy_curve(table, grid=t).score,
+        lambda table, t: pr.decision_curve(table, grid=t).value,
+        lambda table, t: pr.regret_curve(table, grid=t).value,
+        lambda table, t: pr.murphy_curve(table, grid=t).value,
         lambda table, t: pr.decision_curve(table, thresholds=float(t[0])).operating_points().sensitivity,
         lambda table, t: [float(pr.mean_score(table, rule=pr.Elementary(one))) for one in t],
         lambda table, t: [pr.measures.NetBenefit(one).value(table) for one in t],
         lambda table, t: [pr.measures.Regret(one).value(table) for one in t],
-        lambda table, t: pr.regret_curve(table, act_at=float(t[0])).regret,
+        lambda table, t: pr.regret_curve(table, act_at=float(t[0])).value,
     ],
     ids=["net benefit", "regret", "Murphy", "points", "mean score", "measure", "regret at", "act at"],
 )
@@ -38,16 +38,15 @@ def test_curves_of_coarse_tables_have_only_thresholds_at_which_decisions_are_kno
         (pr.decision_curve(COARSE), pr.decision_curve(EXACT, grid=pr.decision_curve(COARSE).threshold)),
         (pr.regret_curve(COARSE), pr.regret_curve(EXACT, grid=pr.regret_curve(COARSE).threshold)),
     ):
-        name = "net_benefit" if hasattr(coarse, "net_benefit") else "regret"
-        np.testing.assert_allclose(getattr(coarse, name), getattr(exact, name), atol=0.002)
+        np.testing.assert_allclose(coarse.value, exact.value, atol=0.002)
         assert {1 / 16, 0.125} <= set(coarse.threshold.tolist())
         assert 0.02 not in coarse.threshold
     assert not pr.murphy_curve(COARSE).exact
 
 
 def test_fine_cells_and_equal_forecasts_decide():
-    assert pr.decision_curve(EXACT.grid(2**20), grid=[0.02]).net_benefit == pytest.approx(
-        pr.decision_curve(EXACT, grid=[0.02]).net_benefit, abs=1e-3
+    assert pr.decision_curve(EXACT.grid(2**20), grid=[0.02]).value == pytest.approx(
+        pr.decision_curve(EXACT, grid=[0.02]).value, abs=1e-3
     )
     few = pr.condense([0, 1, 0, 1] * 50, [0.1, 0.1, 0.3, 0.3] * 50).table()
-    assert pr.decision_curve(few.grid(8), grid=[0.1]).net_benefit == pr.decision_curve(few, grid=[0.1]).net_benefit
+    assert pr.decision_curve(few.grid(8), grid=[0.1]).value == pr.decision_curve(few, grid=[0.1]).value

@@ -97,12 +97,12 @@ def test_regret_and_its_parts_at_thresholds(sample):
     rate = event_rate(cases)
     for place, cost in enumerate(map(mpf, THRESHOLDS)):
         exact, least, reference = regret(cases, cost, cost), least_regret(cases, cost), uncertainty(cases, cost)
-        for value in (found.regret[place], curves.score[place]):
+        for value in (found.value[place], curves.value[place]):
             assert_exact(value, exact)
         assert_exact(curves.uncertainty[place], reference)
         assert_exact(best.treat_all[place], cost * (1 - rate))
         assert_exact(best.treat_none[place], (1 - cost) * rate)
-        assert_near(best.regret[place], least, exact)
+        assert_near(best.value[place], least, exact)
         assert_near(curves.miscalibration[place], exact - least, exact)
         assert_near(curves.discrimination[place], reference - least, reference)
 
@@ -110,7 +110,7 @@ def test_regret_and_its_parts_at_thresholds(sample):
 @pytest.mark.parametrize("act_at", [0.3, math.nextafter(0.3, 1.0), 0.9])
 def test_regret_of_another_threshold(sample, act_at):
     table, cases = scored(sample)
-    found = pr.regret_curve(table, grid=[0.2, 0.6], act_at=act_at).regret
+    found = pr.regret_curve(table, grid=[0.2, 0.6], act_at=act_at).value
     for value, cost in zip(found, (mpf(0.2), mpf(0.6)), strict=True):
         assert_exact(value, regret(cases, cost, mpf(act_at)))
 
@@ -120,7 +120,7 @@ def test_net_benefit_at_thresholds(sample):
     found, rate = pr.decision_curve(table, grid=THRESHOLDS), event_rate(cases)
     for place, cost in enumerate(map(mpf, THRESHOLDS)):
         benefit, harm = benefit_and_harm(cases, cost)
-        assert_near(found.net_benefit[place], benefit - harm, benefit + harm)
+        assert_near(found.value[place], benefit - harm, benefit + harm)
         harm = cost / (1 - cost) * (1 - rate)
         assert_near(found.treat_all[place], rate - harm, rate + harm)
 
@@ -304,8 +304,8 @@ def test_a_million_weights_do_not_drift():
     }
     roc = pr.roc_curve(table)
     found = {
-        "regret": pr.regret_curve(table, grid=thresholds).regret,
-        "net benefit": pr.decision_curve(table, grid=thresholds).net_benefit,
+        "regret": pr.regret_curve(table, grid=thresholds).value,
+        "net benefit": pr.decision_curve(table, grid=thresholds).value,
         "area": roc.auc,
         "brier": float(pr.mean_score(table, rule=pr.Brier())),
         "upper area": roc.partial_area(0.5, 1.0).pauc_plus,

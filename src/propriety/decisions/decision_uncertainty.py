@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from propriety import checks
 from propriety.checks import check_level, check_resamples, fresh_seed
 from propriety.decisions.benefit_cells import Bands, cells_of_ledger
-from propriety.decisions.net_benefit import GRID, below_one, rare_grid
+from propriety.decisions.decision_curves import GRID, rare_grid
+from propriety.decisions.threshold_curve import below_one
 from propriety.errors import InputTypeError, InputValueError
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import open_ledger

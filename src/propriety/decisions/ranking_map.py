@@ -13,7 +13,7 @@ from scipy.special import expit, logit, ndtri
 from propriety import checks
 from propriety.checks import check_level
 from propriety.decisions.benefit_cells import ModelMoments, PairMoments
-from propriety.decisions.regret import WEIGHTS, ThresholdAxis
+from propriety.decisions.threshold_curve import REGRET_AXES, ThresholdAxis
 from propriety.errors import InputValueError
 from propriety.result import Floats, Result
 from propriety.rules.families import BoundedBrier, BoundedLog
@@ -213,7 +213,7 @@ def ranking_of(
 
 def _rank(cases: Cases, grid: Floats, axis: ThresholdAxis, level: float) -> RankingMap:
     models = cases.models
-    weight = WEIGHTS[axis](*grid[[0, -1]].tolist())
+    weight = REGRET_AXES[axis](*grid[[0, -1]].tolist())
     moments = ModelMoments(len(models), grid, weight)
     for chunks in zip(*(cases.chunks(model) for model in models), strict=True):
         moments.add(chunks)

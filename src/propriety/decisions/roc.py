@@ -274,7 +274,7 @@ SHARES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class OperatingPoints(Result):
-    """Decisions at each threshold, with confidence limits; see `DecisionCurve.operating_points`.
+    """Decisions at each threshold, with confidence limits; see `ThresholdCurve.operating_points`.
 
     Parameters
     ----------
@@ -346,7 +346,7 @@ class OperatingPoints(Result):
 
 
 def operating_points_of(table: ForecastTable, thresholds: Floats, *, level: float = 0.95) -> OperatingPoints:
-    """Compute the decisions of a table at thresholds in [0, 1); see `DecisionCurve.operating_points`.
+    """Compute the decisions of a table at thresholds in [0, 1); see `ThresholdCurve.operating_points`.
 
     Examples
     --------

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from propriety.calibration.decomposition import Decomposition, decompose_table, summed_decomposition
 from propriety.calibration.reliability import ReliabilityCurve
 from propriety.calibration.smooth_calibration import SmoothCalibration, smooth_calibration_of
-from propriety.decisions.net_benefit import DecisionCurve, decision_curve
+from propriety.decisions.decision_curves import decision_curve, murphy_curve, regret_curve
 from propriety.decisions.ranking_map import RankingMap, ranking_of
 from propriety.decisions.recommendations import Advice
-from propriety.decisions.regret import MurphyCurve, RegretCurve, murphy_curve, regret_curve
 from propriety.decisions.roc import RocCurve, roc_curve
+from propriety.decisions.threshold_curve import ThresholdCurve
 from propriety.diagnostics.probability_means import ProbabilityMeans, probability_means
 from propriety.errors import UNDEFINED
 from propriety.evaluation import words
@@ -264,17 +264,17 @@ class Evaluation(ClassAnalyses, Result):
         return {model: MadeWhenAsked(own, partial(self._banded_at, model)) for model, own in self.tables.items()}
 
     @cached_property
-    def decision_curves(self) -> dict[str, DecisionCurve]:
+    def decision_curves(self) -> dict[str, ThresholdCurve]:
         """Net benefit of each model at every threshold, for binary outcomes."""
         return {model: decision_curve(table, thresholds=self.thresholds) for model, table in self._event_tables.items()}
 
     @cached_property
-    def regret_curves(self) -> dict[str, RegretCurve]:
+    def regret_curves(self) -> dict[str, ThresholdCurve]:
         """Regret of each model at every threshold, for binary outcomes."""
         return {model: regret_curve(table, thresholds=self.thresholds) for model, table in self._event_tables.items()}
 
     @cached_property
-    def murphy_curves(self) -> dict[str, MurphyCurve]:
+    def murphy_curves(self) -> dict[str, ThresholdCurve]:
         """Murphy curve of each model, for binary outcomes."""
         return {model: murphy_curve(table, thresholds=self.thresholds) for model, table in self._event_tables.items()}
 

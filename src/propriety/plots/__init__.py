@@ -24,7 +24,6 @@ from propriety.plots import (  # noqa: F401  (their drawing functions are found 
     top_k,
 )
 from propriety.plots.cut_points import plot_cut_point_decompositions, plot_cut_point_reliability
-from propriety.plots.decisions import plot_decision_curves, plot_murphy_curves, plot_regret_curves
 from propriety.plots.decomposition import plot_decompositions
 from propriety.plots.display import DecisionCurveDisplay, ReliabilityDisplay
 from propriety.plots.drawing import draw
@@ -33,6 +32,7 @@ from propriety.plots.gains import plot_gains, plot_lifts, plot_precision_recall
 from propriety.plots.reliability import plot_curves, plot_grid
 from propriety.plots.risk_coverage import plot_risk_coverage_curves
 from propriety.plots.roc import plot_roc_curves
+from propriety.plots.threshold_curves import plot_threshold_curves
 from propriety.upward import brought
 
 for _module, _ in brought("pictures"):
@@ -45,15 +45,13 @@ __all__ = [
     "plot_curves",
     "plot_cut_point_decompositions",
     "plot_cut_point_reliability",
-    "plot_decision_curves",
     "plot_decompositions",
     "plot_evaluation",
     "plot_gains",
     "plot_grid",
     "plot_lifts",
-    "plot_murphy_curves",
     "plot_precision_recall",
-    "plot_regret_curves",
     "plot_risk_coverage_curves",
     "plot_roc_curves",
+    "plot_threshold_curves",
 ]

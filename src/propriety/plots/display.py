@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from propriety import checks, demands
 from propriety.calibration.reliability import ReliabilityCurve, reliability_curve
-from propriety.decisions.net_benefit import decision_curve
+from propriety.decisions.decision_curves import decision_curve
 from propriety.errors import InputTypeError, InputValueError
 
 
@@ -133,7 +133,7 @@ class DecisionCurveDisplay(Display):
 
     Parameters
     ----------
-    curve : DecisionCurve
+    curve : ThresholdCurve
         The curve to draw.
     name : str
         Name of the model.

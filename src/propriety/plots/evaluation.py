@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from propriety.plots.decisions import plot_decision_curves, plot_murphy_curves
 from propriety.plots.decomposition import plot_decompositions
 from propriety.plots.drawable_names import drawable_names
 from propriety.plots.drawing import new_figure
 from propriety.plots.reliability import plot_curves, plot_grid
+from propriety.plots.threshold_curves import plot_threshold_curves
 
 if TYPE_CHECKING:
     from propriety.evaluation.evaluation import Evaluation
@@ -52,8 +52,8 @@ def _of_an_event(evaluation: Evaluation, figure: Figure | None) -> Figure:
     figure = new_figure((10.5, 8.6)) if figure is None else figure
     (reliability, decisions), (murphy, parts) = figure.subplots(2, 2)
     plot_curves({model: curves["event"] for model, curves in evaluation.reliability.items()}, reliability)
-    plot_decision_curves(evaluation.decision_curves, decisions)
-    plot_murphy_curves(evaluation.murphy_curves, murphy)
+    plot_threshold_curves(evaluation.decision_curves, decisions)
+    plot_threshold_curves(evaluation.murphy_curves, murphy)
     plot_decompositions(evaluation.decompositions, parts)
     titles = ("Reliability", "Net benefit", "Murphy diagram", "Parts of the score")
     for panel, title in zip((reliability, decisions, murphy, parts), titles, strict=True):

@@ -82,7 +82,7 @@ def figure_of(  # noqa: PLR0913  (the parts of a figure)
     >>> import propriety as pr
     >>> curve = pr.decision_curve([0, 1, 0, 1], [0.1, 0.6, 0.4, 0.8])
     >>> figure = figure_of(
-    ...     lambda ax: pr.plots.plot_decision_curves({"a": curve}, ax),
+    ...     lambda ax: pr.plots.plot_threshold_curves({"a": curve}, ax),
     ...     title="Net benefit",
     ...     caption="Gain from acting on the forecasts.",
     ...     table=curve.columns(),

@@ -89,26 +89,26 @@ def decisions(evaluation: Evaluation) -> Section:
             score_call=call_for_each("bounded_brier_score", evaluation),
         ),
         figure_of(
-            partial(plots.plot_decision_curves, net),
+            partial(plots.plot_threshold_curves, net),
             title="Net benefit",
             caption="Gain from acting on the forecasts instead of treating nobody, in true positives per case. "
             "Higher is better.",
             table={
                 "threshold": STEPS,
-                **{name: np.interp(STEPS, curve.threshold, curve.net_benefit) for name, curve in net.items()},
+                **{name: np.interp(STEPS, curve.threshold, curve.value) for name, curve in net.items()},
             },
             call=call_for_each("decision_curve", evaluation, **own) + ".plot()",
             models=list(net),
             reading=readings.NET_BENEFIT,
         ),
         figure_of(
-            partial(plots.plot_murphy_curves, murphy),
+            partial(plots.plot_threshold_curves, murphy),
             title="Murphy diagram",
             caption="Cost of wrong decisions at each threshold. Lower is better. The area under the curve is half the "
             "Brier score.",
             table={
                 "threshold": STEPS,
-                **{name: _at(STEPS, curve.threshold, curve.score) for name, curve in murphy.items()},
+                **{name: _at(STEPS, curve.threshold, curve.value) for name, curve in murphy.items()},
             },
             call=call_for_each("murphy_curve", evaluation, **own) + ".plot()",
             models=list(murphy),

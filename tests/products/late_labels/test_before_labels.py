@@ -42,7 +42,7 @@ def test_curves_read_the_expected_table():
     p = np.array([0.0, 0.1, 0.1, 0.4, 1.0])
     table = pr.before_labels(p).table
     curve = pr.decision_curve(table, grid=[0.2])
-    assert curve.net_benefit[0] == pytest.approx((1.4 - 0.25 * 0.6) / 5)
+    assert curve.value[0] == pytest.approx((1.4 - 0.25 * 0.6) / 5)
     assert table.event_rate == pytest.approx(p.mean())
 
 

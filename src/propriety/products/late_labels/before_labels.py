@@ -206,7 +206,7 @@ def before_labels(
     --------
     >>> import propriety as pr
     >>> found = before_labels([0.1, 0.2, 0.6, 0.9] * 25, measures=[pr.Brier()])
-    >>> round(float(found.expected[0]), 4), pr.decision_curve(found.table, grid=[0.3]).net_benefit.round(3)
+    >>> round(float(found.expected[0]), 4), pr.decision_curve(found.table, grid=[0.3]).value.round(3)
     (0.145, array([0.321]))
     """
     check_level(level)
