@@ -24,18 +24,18 @@ ROWS = [[0.2, 0.3, 0.5], [1.0, 0.0, 0.0], [1 / 3, 1 / 3, 1 / 3], [1e-300, 1.0, 0
 @functools.cache
 def _sound() -> tuple[dict[str, Any], ...]:
     """Return the plain data of a map of every kind."""
-    binary = maps.LogisticMap(intercept=0.1, slope=0.8, floor=1e-6)
+    binary = maps.OddsMap(intercept=0.1, slope=0.8, floor=1e-6)
     effect = maps.SegmentEffect(places=(("site", "a"), ("age", (None, 30.0))), log_odds=0.2)
     found = (
         binary,
         maps.IdentityMap(floor=0.01),
-        maps.BetaMap(a=0.4, b=1.7, c=0.2, floor=1e-6),
+        maps.OddsMap(intercept=0.2, slope=0.4, slope_at_1=1.7, floor=1e-6),
         maps.SplineMap(knots=[-3.0, 0.0, 2.0], level=-2.5, slopes=[0.0, 1.5, 0.2], floor=1e-6),
-        maps.OddsMap(factor=0.1),
+        maps.OddsMap(intercept=-2.3),
         maps.IsotonicMap(forecast=[0.05, 0.3, 0.9], event_rate=[0.1, 0.2, 1.0]),
         maps.VennAbersMap(low_from=[0.2, 0.6], low=[0.1, 0.5], high_to=[0.3, 0.7], high=[0.3, 0.8]),
-        maps.TemperatureMap(slope=0.5, floor=1e-9),
-        maps.VectorMap(slopes=[1.0, 0.5, 2.0], intercepts=[0.0, 0.1, -0.1], floor=1e-9),
+        maps.MatrixMap(matrix=0.5, floor=1e-9),
+        maps.MatrixMap(matrix=[1.0, 0.5, 2.0], intercepts=[0.0, 0.1, -0.1], floor=1e-9),
         maps.MatrixMap(matrix=np.eye(3) + 0.1, intercepts=[0.0, 0.1, -0.1], floor=1e-9),
         maps.OneVsRestMap(maps=(binary, binary, binary)),
         maps.SegmentMap(whole=binary, effects=(effect,), floor=1e-6),

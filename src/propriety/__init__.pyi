@@ -56,7 +56,7 @@ from propriety.products.segments.find import find_segments as find_segments
 from propriety.products.segments.recalibrate import recalibrate_segments as recalibrate_segments
 from propriety.products.sites.pooling import meta_analysis as meta_analysis
 from propriety.products.validation.validate import validate as validate
-from propriety.recalibration.maps import prior_correction as prior_correction
+from propriety.recalibration.odds_maps import prior_correction as prior_correction
 from propriety.recalibration.recalibrate import recalibrate as recalibrate
 from propriety.rules.audit import audit as audit
 from propriety.rules.catalogue import register_rule as register_rule

@@ -11,11 +11,11 @@ import pytest
 from pyarrow import parquet
 
 import propriety as pr
-from propriety.recalibration import ClassMap, RecalibrationMap, TemperatureMap
+from propriety.recalibration import ClassMap, MatrixMap, RecalibrationMap
 from propriety.recalibration.segment_map import SegmentEffect, SegmentMap
 
 CASES = ("--outcome", "y", "--forecast", "bold")
-TEMPERED = TemperatureMap(slope=0.5, floor=1e-6)
+TEMPERED = MatrixMap(matrix=0.5, floor=1e-6)
 
 
 @pytest.mark.parametrize("file", ["p.csv", "p.parquet"])
@@ -68,7 +68,7 @@ def test_ledgers_are_added_and_assigned_to_folds(folder, run, columns):
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_a_map_is_applied_to_other_files(folder, run, suffix):
-    own = pr.recalibration.LogisticMap(intercept=0.2, slope=0.5, floor=0.001)
+    own = pr.recalibration.OddsMap(intercept=0.2, slope=0.5, floor=0.001)
     (folder / "map.json").write_text(own.to_json())
     forecast = np.array([0.0, 0.25, 1.0])
     parquet.write_table(pa.table({"k": ["a", "b", "c"], "p": forecast}), folder / "new.parquet")
@@ -181,7 +181,7 @@ DIALECTS = {
 @pytest.mark.parametrize("name", DIALECTS)
 def test_other_columns_of_a_text_file_are_copied_as_they_are_written(folder, run, name):
     """Codes with leading zeros, dates, labels and decimals."""
-    own = pr.recalibration.LogisticMap(intercept=0.2, slope=0.5, floor=0.001)
+    own = pr.recalibration.OddsMap(intercept=0.2, slope=0.5, floor=0.001)
     (folder / "map.json").write_text(own.to_json())
     text, expected = DIALECTS[name]
     (folder / "new.csv").write_bytes(text.encode())

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 from scipy.special import softmax
 
-from propriety.recalibration import CLASS_METHODS, ClassRows, TemperatureMap
+from propriety.recalibration import CLASS_METHODS, ClassRows, MatrixMap
 
 RNG = np.random.default_rng(5)
 SCORES = RNG.normal(0.0, 1.5, (1500, 3))
@@ -19,7 +19,7 @@ Y = (RNG.random(1500)[:, None] > Q.cumsum(axis=1)[:, :-1]).sum(axis=1)
 # One-vs-rest is left out: SQLGlot takes long to translate its SQL.
 SCALED = [method for method in CLASS_METHODS if not method.startswith("one-vs-rest")]
 MAPS = {method: CLASS_METHODS[method](ClassRows.from_predictions(Y, P)) for method in SCALED}
-MAPS["far"] = TemperatureMap(slope=300.0, floor=1e-12)
+MAPS["far"] = MatrixMap(matrix=300.0, floor=1e-12)
 NO_ROWS = [[value, 0.5, 0.5] for value in (None, math.nan, -0.1, 1.0 + 2.0**-52, math.inf)]
 CLASSES = ["low", "mid", "high"]
 COLUMNS = dict(zip(CLASSES, zip(*P.tolist(), *NO_ROWS, strict=True), strict=True))

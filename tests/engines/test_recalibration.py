@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 from scipy.special import expit
 
-from propriety.recalibration import METHODS, IsotonicMap, LogisticMap, SplineMap, VennAbersMap
+from propriety.recalibration import METHODS, IsotonicMap, OddsMap, SplineMap, VennAbersMap
 from propriety.tables.forecast_table import ForecastTable
 
 pytestmark = pytest.mark.engine
@@ -23,9 +23,9 @@ EDGES = [0.0, 1.0, 5e-324, 1e-310, 2.0**-1022, 2.0**-53, 1.0 - 2.0**-53]
 FORECASTS = np.sort(np.concatenate([EDGES, TABLE.forecast, RNG.random(5000), expit(RNG.normal(0, 9, 500))]))
 NO_FORECASTS = [None, math.nan, -0.1, -5e-324, 1.0 + 2.0**-52, math.inf, -math.inf]
 MAPS = {method: fit(TABLE) for method, fit in METHODS.items()}
-MAPS["far"] = LogisticMap(intercept=300.0, slope=900.0, floor=1e-6)  # Beyond the exponentials of doubles.
-MAPS["falling"] = LogisticMap(intercept=0.3, slope=-2.0, floor=1e-6)
-MAPS["low floor"] = LogisticMap(intercept=-0.1, slope=0.9, floor=2.0**-53)
+MAPS["far"] = OddsMap(intercept=300.0, slope=900.0, floor=1e-6)  # Beyond the exponentials of doubles.
+MAPS["falling"] = OddsMap(intercept=0.3, slope=-2.0, floor=1e-6)
+MAPS["low floor"] = OddsMap(intercept=-0.1, slope=0.9, floor=2.0**-53)
 MAPS["knots beyond the floor"] = SplineMap(knots=[-9.0, 0.3, 9.0], level=-6.0, slopes=[0.0, 2.0, 1.0], floor=0.001)
 MAPS["points at the ends"] = IsotonicMap(forecast=[0.0, 0.3, 1.0], event_rate=[0.0, 0.2, 1.0])
 MAPS["one step"] = VennAbersMap(low_from=[0.2], low=[0.1], high_to=[0.3], high=[0.3])

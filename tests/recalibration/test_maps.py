@@ -56,7 +56,7 @@ def test_logistic_and_beta_are_regressions_on_the_rows(seed, weighted):
     beta = maps.fit_beta(table)
     a, b, c = rows_fit(np.stack([np.log(p), -np.log1p(-p), constant], 1), y, w)
     assert min(a, b) > 0.0
-    np.testing.assert_allclose([beta.a, beta.b, beta.c], [a, b, c], atol=1e-9)
+    np.testing.assert_allclose([*beta.slopes, beta.intercept], [a, b, c], atol=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -82,10 +82,10 @@ def test_beta_is_the_constrained_maximum(tilt):
         return np.stack([up, down, np.ones_like(up)]) @ (expit(theta[0] * up + theta[1] * down + theta[2]) - y)
 
     best = minimize(loss, [0.1, 0.1, 0.0], jac=slope, bounds=[(0, None), (0, None), (None, None)], tol=1e-15)
-    assert loss([found.a, found.b, found.c]) <= best.fun + 1e-7
-    assert min(found.a, found.b) == 0.0
+    assert loss([*found.slopes, found.intercept]) <= best.fun + 1e-7
+    assert min(found.slopes) == 0.0
     grid = np.linspace(0.02, 0.98, 50)
-    reference = maps.BetaMap(a=best.x[0], b=best.x[1], c=best.x[2], floor=1e-6)
+    reference = maps.OddsMap(intercept=best.x[2], slope=best.x[0], slope_at_1=best.x[1], floor=1e-6)
     np.testing.assert_allclose(found(grid), reference(grid), atol=1e-4)
 
 
@@ -336,7 +336,7 @@ def test_what_is_no_map_is_refused(change, told):
     with pytest.raises(InputValueError, match="lacks"):
         RecalibrationMap.from_dict(stored)
     with pytest.raises(InputValueError, match="kind"):
-        maps.LogisticMap.from_dict(SplineMap(knots=[0.0], level=0.0, slopes=[1.0], floor=0.01).to_dict())
+        maps.OddsMap.from_dict(SplineMap(knots=[0.0], level=0.0, slopes=[1.0], floor=0.01).to_dict())
     for text in ("{", "[]", "1"):
         with pytest.raises(InputValueError, match=r"JSON|stored"):
             RecalibrationMap.from_json(text)
@@ -344,19 +344,19 @@ def test_what_is_no_map_is_refused(change, told):
 
 def test_parameters_outside_their_range_are_refused():
     with pytest.raises(InputValueError, match="negative"):
-        maps.BetaMap(a=-1.0, b=1.0, c=0.0, floor=0.01)
+        maps.OddsMap(intercept=0.0, slope=-1.0, slope_at_1=1.0, floor=0.01)
     with pytest.raises(InputValueError, match="fall"):
         maps.IsotonicMap(forecast=[0.1, 0.2], event_rate=[0.5, 0.4])
     with pytest.raises(InputValueError, match="case_weight"):
         fit_venn_abers(table_of([0, 1], [0.1, 0.2]), case_weight=0.0)
     with pytest.raises(InputValueError, match="slope"):
-        maps.LogisticMap(intercept=0.0, slope=math.inf, floor=0.01)
+        maps.OddsMap(intercept=0.0, slope=math.inf, floor=0.01)
 
 
 def test_calls_take_what_holds_numbers_and_refuse_what_is_no_forecast():
     import polars as pl
 
-    own = maps.LogisticMap(intercept=0.0, slope=1.0, floor=1e-6)
+    own = maps.OddsMap(intercept=0.0, slope=1.0, floor=1e-6)
     for given_ in ([0.2, 0.7], (0.2, 0.7), np.array([0.2, 0.7]), pl.Series([0.2, 0.7])):
         np.testing.assert_allclose(own(given_), [0.2, 0.7])
     assert own([]).shape == (0,)

@@ -9,7 +9,7 @@ from scipy.special import expit
 
 import propriety as pr
 from propriety.errors import InputValueError, MissingDependencyError, UnsupportedOperationError
-from propriety.recalibration import METHODS, IdentityMap, IsotonicMap, LogisticMap, SplineMap, VennAbersMap
+from propriety.recalibration import METHODS, IdentityMap, IsotonicMap, OddsMap, SplineMap, VennAbersMap
 from propriety.tables.forecast_table import ForecastTable
 
 onnx = pytest.importorskip("onnx", reason="onnx is not installed")
@@ -30,9 +30,9 @@ FORECASTS = np.concatenate(
     ]
 )
 MAPS = {method: fit(TABLE) for method, fit in METHODS.items()}
-MAPS["far"] = LogisticMap(intercept=300.0, slope=900.0, floor=1e-6)
-MAPS["falling"] = LogisticMap(intercept=0.3, slope=-2.0, floor=1e-6)
-MAPS["low floor"] = LogisticMap(intercept=-0.1, slope=0.9, floor=2.0**-53)
+MAPS["far"] = OddsMap(intercept=300.0, slope=900.0, floor=1e-6)
+MAPS["falling"] = OddsMap(intercept=0.3, slope=-2.0, floor=1e-6)
+MAPS["low floor"] = OddsMap(intercept=-0.1, slope=0.9, floor=2.0**-53)
 MAPS["one knot"] = SplineMap(knots=[0.3], level=-0.5, slopes=[0.7], floor=0.001)
 MAPS["knots beyond the floor"] = SplineMap(knots=[-9.0, 0.3, 9.0], level=-6.0, slopes=[0.0, 2.0, 1.0], floor=0.001)
 MAPS["one point"] = IsotonicMap(forecast=[0.3], event_rate=[0.2])
@@ -111,7 +111,7 @@ CLASS_MAPS = {
     name: fit(pr.recalibration.ClassRows.from_predictions(OUTCOME, CLASSES, labels=range(4)))
     for name, fit in pr.recalibration.CLASS_METHODS.items()
 }
-CLASS_MAPS["steep"] = pr.recalibration.TemperatureMap(slope=972.0, floor=1e-12)
+CLASS_MAPS["steep"] = pr.recalibration.MatrixMap(matrix=972.0, floor=1e-12)
 ROWS = np.vstack([CLASSES, np.eye(4), [[5e-324, 1.0 - 2.0**-53, 1e-310, 2.0**-53]], RNG.dirichlet(np.ones(4), 25_000)])
 ROWS = np.vstack([ROWS, 0.25 + 1e-3 * (RNG.dirichlet(np.ones(4), 100) - 0.25)])  # Almost equal probabilities.
 
@@ -147,7 +147,7 @@ def test_the_result_writes_its_map():
 
 def test_what_cannot_be_written_is_refused(monkeypatch):
     with pytest.raises(UnsupportedOperationError, match="floor"):
-        LogisticMap(intercept=0.0, slope=1.0, floor=0.0).to_onnx()
+        OddsMap(slope=0.9).to_onnx()
     monkeypatch.setitem(sys.modules, "onnx", None)  # As if it were not installed.
     with pytest.raises(MissingDependencyError, match=r"propriety\[onnx\]"):
         IdentityMap().to_onnx()

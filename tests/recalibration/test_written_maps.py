@@ -14,11 +14,11 @@ from propriety.errors import InputTypeError, InputValueError, MissingDependencyE
 from propriety.recalibration import (
     METHODS,
     IdentityMap,
-    LogisticMap,
+    MatrixMap,
+    OddsMap,
     SegmentEffect,
     SegmentMap,
     SplineMap,
-    TemperatureMap,
     written_maps,
 )
 from propriety.tables.forecast_table import ForecastTable
@@ -30,8 +30,8 @@ FORECASTS = np.concatenate(
     [[0.0, 1.0, 5e-324, 1e-310, 1.0 - 2.0**-53, 0.5], RNG.random(20_000), TABLE.forecast, expit(RNG.normal(0, 9, 5000))]
 )
 MAPS = {method: fit(TABLE) for method, fit in METHODS.items()}
-MAPS["far"] = LogisticMap(intercept=300.0, slope=900.0, floor=1e-6)
-MAPS["low floor"] = LogisticMap(intercept=-0.1, slope=0.9, floor=2.0**-53)
+MAPS["far"] = OddsMap(intercept=300.0, slope=900.0, floor=1e-6)
+MAPS["low floor"] = OddsMap(intercept=-0.1, slope=0.9, floor=2.0**-53)
 MAPS["one knot"] = SplineMap(knots=[0.3], level=-0.5, slopes=[0.7], floor=0.001)
 MAPS["knots beyond the floor"] = SplineMap(knots=[-9.0, 0.3, 9.0], level=-6.0, slopes=[0.0, 2.0, 1.0], floor=0.001)
 EXACT = ("none", "floored", "isotonic", "venn-abers")
@@ -98,7 +98,7 @@ def test_nan_in_a_file_is_no_forecast_and_no_label(tmp_path):
     rows = [[0.2, 50.0, 0.3], [nan, 50.0, 0.3], [0.2, nan, 0.3], [0.2, 50.0, nan]]
     pl.DataFrame(rows, schema=["p", "age", "r"], orient="row").write_parquet(path)
     old = SegmentMap(whole=IdentityMap(), effects=(SegmentEffect((("age", (30.0, None)),), 1.0),), floor=1e-6)
-    classes = TemperatureMap(slope=0.5, floor=1e-6)
+    classes = MatrixMap(matrix=0.5, floor=1e-6)
     moved, both = old([0.2], by={"age": [50.0]})[0], classes([[0.2, 0.3, 0.5]])[0, 0]
     file = nw.from_native(duckdb.sql(f"SELECT *, 0.5 AS s FROM '{path}'"))  # noqa: S608  (a file of the test)
     third = ["p", "r", "s"]
@@ -138,7 +138,7 @@ def test_whole_numbers_and_single_precision_are_forecasts_too():
 def test_what_cannot_be_written_is_refused(monkeypatch):
     for floor in (0.0, 1e-17):  # One minus either is 1.
         with pytest.raises(UnsupportedOperationError, match="floor"):
-            LogisticMap(intercept=0.0, slope=1.0, floor=floor).to_sql("p")
+            OddsMap(slope=0.9, floor=floor).to_sql("p")
     with pytest.raises(InputValueError, match="dialect"):
         MAPS["auto"].to_sql("p", dialect="dbase")
     with pytest.raises(InputTypeError, match="column"):

@@ -156,7 +156,7 @@ def test_word_files_have_the_same_tables(evaluations, tmp_path):
 @pytest.mark.parametrize("name", NAMES, ids=SHORT)
 def test_sql_of_a_map_reads_the_column_and_nothing_else(name):
     """The column is made by DuckDB's own quoting, apart from names that it does not take."""
-    fitted = maps.OddsMap(factor=0.25)
+    fitted = pr.prior_correction(event_weight=4.0)
     if "\x00" in name:
         with pytest.raises(pr.errors.ProprietyError):
             fitted.to_sql(name)
@@ -177,7 +177,7 @@ def test_sql_of_other_dialects_is_one_expression(name):
         return
     for dialect in ("postgres", "spark", "bigquery", "snowflake"):
         try:
-            text = maps.OddsMap(factor=0.25).to_sql(name, dialect=dialect)
+            text = pr.prior_correction(event_weight=4.0).to_sql(name, dialect=dialect)
         except pr.errors.ProprietyError:
             continue  # A name that no column of this dialect has.
         (parsed,) = sqlglot.parse(f"SELECT {text} FROM cases", read=dialect)  # noqa: S608  (what is tested)

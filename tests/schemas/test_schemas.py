@@ -13,7 +13,7 @@ import propriety as pr
 from propriety.errors import InputValueError
 from propriety.ledger.ledger_files import VERSION
 from propriety.recalibration.methods import CLASS_METHODS, METHODS
-from propriety.recalibration.written_maps import KINDS, StoredMap
+from propriety.recalibration.stored_maps import KINDS, StoredMap
 from propriety.tables.forecast_table import ForecastTable
 
 pytest.importorskip("click")  # Documents are what the command line writes.

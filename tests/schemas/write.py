@@ -19,7 +19,7 @@ from propriety.ledger.ledger_files import VERSION
 from propriety.recalibration import IdentityMap, prior_correction
 from propriety.recalibration.methods import CLASS_METHODS, METHODS
 from propriety.recalibration.segment_map import SegmentEffect, SegmentMap
-from propriety.recalibration.written_maps import StoredMap
+from propriety.recalibration.stored_maps import StoredMap
 from propriety.tables.forecast_table import ForecastTable
 
 FILES = Path(__file__).resolve().parent / "files"

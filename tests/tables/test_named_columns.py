@@ -8,7 +8,7 @@ import pytest
 
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError
-from propriety.recalibration import IdentityMap, TemperatureMap
+from propriety.recalibration import IdentityMap, MatrixMap
 
 RNG = np.random.default_rng(0)
 N = 120
@@ -187,7 +187,7 @@ def test_before_labels_columns_are_matched_too(make):
 
 
 def test_maps_match_the_columns_of_a_frame():
-    plain, labelled = TemperatureMap(slope=0.5, floor=1e-9), TemperatureMap(slope=0.5, floor=1e-9, labels=tuple("abc"))
+    plain, labelled = MatrixMap(matrix=0.5, floor=1e-9), MatrixMap(matrix=0.5, floor=1e-9, labels=tuple("abc"))
     expected = plain(ROWS)
     frame = pd.DataFrame({f"p_{name}": ROWS[:, k] for k, name in ((2, "c"), (0, "a"), (1, "b"))})
     assert labelled(frame).tolist() == labelled(ROWS).tolist() == expected.tolist()

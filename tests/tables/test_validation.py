@@ -10,7 +10,7 @@ import pytest
 
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError, MissingValuesError
-from propriety.recalibration import TemperatureMap
+from propriety.recalibration import MatrixMap
 from propriety.tables.forecast_table import ForecastTable
 
 Y = [0, 1, 1]
@@ -264,7 +264,7 @@ def test_the_arguments_are_left_as_they_were():
         lambda missing: pr.bayes_decisions([[0.2, 0.8], [missing, 0.4]]),
         lambda missing: pr.recalibrate(Y * 20, P * 20).map([0.2, missing]),
         lambda missing: pr.prior_correction(event_weight=3.0)([0.2, missing]),
-        lambda missing: TemperatureMap(slope=0.5, floor=1e-12)([[0.2, 0.8], [missing, 0.4]]),
+        lambda missing: MatrixMap(matrix=0.5, floor=1e-12)([[0.2, 0.8], [missing, 0.4]]),
         pytest.param(
             lambda missing: pr.late_labels([0.2, missing], made=[1, 2], reported=[1, None]),
             marks=pytest.mark.product("late_labels"),

@@ -78,22 +78,16 @@ def _venn_abers(fitted, p):
     return high / (1 - low + high)
 
 
-def _logistic(fitted, p):
-    return sigmoid(mpf(fitted.intercept) + times(fitted.slope, log_odds(floored(p, fitted.floor))))
-
-
-def _beta(fitted, p):
-    inside = floored(p, fitted.floor)
-    return sigmoid(mpf(fitted.c) + times(fitted.a, extended_log(inside)) - times(fitted.b, extended_log(1 - inside)))
+def _odds(fitted, p):
+    inside, (low, high) = floored(p, fitted.floor), fitted.slopes
+    return sigmoid(mpf(fitted.intercept) + times(low, extended_log(inside)) - times(high, extended_log(1 - inside)))
 
 
 MAPS = {
     maps.IdentityMap: lambda fitted, p: floored(p, fitted.floor),
     maps.IsotonicMap: _isotonic,
     maps.VennAbersMap: _venn_abers,
-    maps.OddsMap: lambda fitted, p: sigmoid(log(mpf(fitted.factor)) + log_odds(p)),
-    maps.LogisticMap: _logistic,
-    maps.BetaMap: _beta,
+    maps.OddsMap: _odds,
     maps.SplineMap: lambda fitted, p: sigmoid(_spline(fitted, log_odds(floored(p, fitted.floor)))),
 }
 
@@ -116,9 +110,9 @@ def class_logs(row, floor):
 def recalibrated_row(fitted, row):
     """Return the recalibrated class probabilities of one row."""
     logs = class_logs(row, fitted.floor)
-    if type(fitted) is maps.TemperatureMap:
-        return softmax([mpf(fitted.slope) * x for x in logs])
-    weights = diag(fitted.slopes.tolist()) if type(fitted) is maps.VectorMap else matrix(fitted.matrix.tolist())
+    if isinstance(fitted.matrix, float):
+        return softmax([mpf(fitted.matrix) * x for x in logs])
+    weights = (diag if fitted.matrix.ndim == 1 else matrix)(fitted.matrix.tolist())
     scores = weights * matrix(logs)
     return softmax([score + mpf(b) for score, b in zip(scores, fitted.intercepts.tolist(), strict=True)])
 

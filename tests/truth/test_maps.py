@@ -41,8 +41,7 @@ def rounding_of(fitted, p):
         return FEW
     x = log_odds(min(max(mpf(p), 5e-324), BELOW_ONE))
     parts = {
-        maps.LogisticMap: lambda: abs(fitted.intercept) + abs(fitted.slope * x),
-        maps.BetaMap: lambda: abs(fitted.c) + (fitted.a + fitted.b) * abs(x),
+        maps.OddsMap: lambda: abs(fitted.intercept) + sum(map(abs, fitted.slopes)) * abs(x),
         maps.SplineMap: lambda: abs(fitted.level) + max(fitted.slopes) * (abs(x) + abs(fitted.knots).max()),
     }
     return FEW + 4.0 * min(float(parts[type(fitted)]()), 3000.0)
@@ -71,9 +70,9 @@ def test_maps_written_for_engines_are_exact(fitted):
 @pytest.mark.parametrize(
     "fitted",
     [
-        maps.TemperatureMap(slope=0.4, floor=1e-12),
-        maps.TemperatureMap(slope=3.0, floor=1e-300),
-        maps.VectorMap(slopes=[0.5, 1.0, 2.0], intercepts=[0.1, -0.3, 0.2], floor=1e-12),
+        maps.MatrixMap(matrix=0.4, floor=1e-12),
+        maps.MatrixMap(matrix=3.0, floor=1e-300),
+        maps.MatrixMap(matrix=[0.5, 1.0, 2.0], intercepts=[0.1, -0.3, 0.2], floor=1e-12),
         maps.MatrixMap(
             matrix=[[1.0, 0.2, 0.0], [0.1, 0.8, -0.1], [0.0, 0.3, 1.2]], intercepts=[0.1, -0.3, 0.2], floor=1e-12
         ),
@@ -118,7 +117,7 @@ COLUMNS = {
     "intercept": (maps.fit_intercept, lambda m: [m.intercept], [one]),
     "slope": (maps.fit_slope, lambda m: [m.slope], [log_odds]),
     "logistic": (maps.fit_logistic, lambda m: [m.intercept, m.slope], [one, log_odds]),
-    "beta": (maps.fit_beta, lambda m: [m.c, m.a, m.b], [one, log, lambda p: -log(1 - p)]),
+    "beta": (maps.fit_beta, lambda m: [m.intercept, *m.slopes], [one, log, lambda p: -log(1 - p)]),
 }
 
 
@@ -138,7 +137,7 @@ def test_fits_are_at_the_maximum_of_the_exact_likelihood(method, sample):
         exact = _offset_intercept(inside, found[0])
         assert abs(found[0] - exact) <= 1e-12 * max(1, abs(exact))
         return
-    if method == "beta" and 0.0 in (fitted.a, fitted.b):
+    if method == "beta" and 0.0 in fitted.slopes:
         columns = [column for column, value in zip(columns, found, strict=True) if value != 0]
         found = [value for value in found if value != 0]
     exact, _ = most_likely(inside, columns, found)
@@ -174,8 +173,8 @@ def test_temperature_is_at_the_maximum_of_the_exact_likelihood():
     y = np.array([generator.choice(3, p=row**0.5 / (row**0.5).sum()) for row in rows])
     w = generator.uniform(0.1, 3.0, 40)
     fitted = maps.fit_temperature(maps.ClassRows.from_predictions(y, rows, sample_weight=w))
-    exact = best_temperature(rows.tolist(), y.tolist(), w.tolist(), fitted.floor, fitted.slope)
-    assert abs(mpf(fitted.slope) - exact) <= 1e-10 * exact
+    exact = best_temperature(rows.tolist(), y.tolist(), w.tolist(), fitted.floor, fitted.matrix)
+    assert abs(mpf(fitted.matrix) - exact) <= 1e-10 * exact
 
 
 def test_prior_corrections_are_bayes_theorem():

@@ -25,7 +25,7 @@ from propriety.number_words import counted
 from propriety.recalibration.class_maps import ClassMap
 from propriety.recalibration.maps import RecalibrationMap
 from propriety.recalibration.segment_map import Label, SegmentMap
-from propriety.recalibration.written_maps import StoredMap
+from propriety.recalibration.stored_maps import StoredMap
 from propriety.tables.frames import checked_columns, first_repeated
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from propriety.integrations import load_library
 from propriety.recalibration.class_maps import ClassMap
 from propriety.recalibration.maps import RecalibrationMap
 from propriety.recalibration.result import Recalibration
-from propriety.recalibration.written_maps import StoredMap
+from propriety.recalibration.stored_maps import StoredMap
 
 __all__ = ["Evaluator", "Report", "load_map", "log_recalibration"]
 

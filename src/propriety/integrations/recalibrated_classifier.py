@@ -212,8 +212,8 @@ class MapTransformer(base.OneToOneFeatureMixin, base.TransformerMixin, base.Base
 
     Examples
     --------
-    >>> from propriety.recalibration import LogisticMap
-    >>> LogisticMap(intercept=0.0, slope=0.5, floor=1e-6).to_sklearn().fit_transform([[0.2], [0.5]]).round(3)
+    >>> from propriety.recalibration import OddsMap
+    >>> OddsMap(intercept=0.0, slope=0.5, floor=1e-6).to_sklearn().fit_transform([[0.2], [0.5]]).round(3)
     array([[0.333],
            [0.5  ]])
     """

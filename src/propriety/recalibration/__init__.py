@@ -1,36 +1,18 @@
 """Recalibration maps for binary forecasts and for class probabilities."""
 
 from propriety.recalibration.class_fits import fit_shrunk_classes, fit_structured_matrix, fit_temperature, fit_vector
-from propriety.recalibration.class_maps import (
-    ClassIdentityMap,
-    ClassMap,
-    MatrixMap,
-    TemperatureMap,
-    VectorMap,
-    fit_classes_as_they_are,
-    fit_classes_floored,
-)
+from propriety.recalibration.class_maps import ClassIdentityMap, ClassMap, MatrixMap
 from propriety.recalibration.class_rows import ClassRows, floor_of_classes
-from propriety.recalibration.logistic_maps import (
-    BetaMap,
-    LogisticMap,
+from propriety.recalibration.maps import IdentityMap, IsotonicMap, RecalibrationMap, fit_isotonic, floor_of
+from propriety.recalibration.methods import CLASS_METHODS, METHODS, OneVsRestMap, fit_one_vs_rest
+from propriety.recalibration.odds_maps import (
+    OddsMap,
     fit_beta,
     fit_intercept,
     fit_logistic,
     fit_slope,
-)
-from propriety.recalibration.maps import (
-    IdentityMap,
-    IsotonicMap,
-    OddsMap,
-    RecalibrationMap,
-    fit_floored,
-    fit_isotonic,
-    fit_none,
-    floor_of,
     prior_correction,
 )
-from propriety.recalibration.methods import CLASS_METHODS, METHODS, OneVsRestMap, fit_one_vs_rest
 from propriety.recalibration.segment_map import SegmentEffect, SegmentMap
 from propriety.recalibration.spline_map import SplineMap, fit_shrunk_spline, fit_spline
 from propriety.recalibration.venn_abers import VennAbersMap, fit_venn_abers
@@ -38,13 +20,11 @@ from propriety.recalibration.venn_abers import VennAbersMap, fit_venn_abers
 __all__ = [
     "CLASS_METHODS",
     "METHODS",
-    "BetaMap",
     "ClassIdentityMap",
     "ClassMap",
     "ClassRows",
     "IdentityMap",
     "IsotonicMap",
-    "LogisticMap",
     "MatrixMap",
     "OddsMap",
     "OneVsRestMap",
@@ -52,17 +32,11 @@ __all__ = [
     "SegmentEffect",
     "SegmentMap",
     "SplineMap",
-    "TemperatureMap",
-    "VectorMap",
     "VennAbersMap",
     "fit_beta",
-    "fit_classes_as_they_are",
-    "fit_classes_floored",
-    "fit_floored",
     "fit_intercept",
     "fit_isotonic",
     "fit_logistic",
-    "fit_none",
     "fit_one_vs_rest",
     "fit_shrunk_classes",
     "fit_shrunk_spline",

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.errors import InputValueError
-from propriety.recalibration.class_maps import MatrixMap, TemperatureMap, VectorMap
+from propriety.recalibration.class_maps import MatrixMap
 from propriety.recalibration.class_rows import ClassRows, Likelihood, Scaling, floor_of_classes, maximised
 from propriety.recalibration.maps import checked_floor
 from propriety.result import Floats
@@ -19,7 +19,7 @@ RIDGE = 1.0  # Penalty in cases, for vector scaling whose likelihood has no maxi
 FLAT = 1e-4  # Log-probabilities with a smaller standard deviation within rows count as equal.
 
 
-def fit_temperature(rows: ClassRows, *, floor: float | None = None) -> TemperatureMap:
+def fit_temperature(rows: ClassRows, *, floor: float | None = None) -> MatrixMap:
     """Fit the temperature by maximum likelihood.
 
     It is an error if the log-probabilities are almost equal: with a standard deviation within rows of at most 0.0001.
@@ -33,7 +33,7 @@ def fit_temperature(rows: ClassRows, *, floor: float | None = None) -> Temperatu
 
     Returns
     -------
-    TemperatureMap
+    MatrixMap
         The map.
 
     Examples
@@ -45,15 +45,15 @@ def fit_temperature(rows: ClassRows, *, floor: float | None = None) -> Temperatu
     1.1606
     """
     least = class_floor(rows, floor)
-    return TemperatureMap(slope=_slope(rows, least), floor=least)
+    return MatrixMap(matrix=_slope(rows, least), floor=least)
 
 
-def fit_vector(rows: ClassRows, *, floor: float | None = None) -> VectorMap:
+def fit_vector(rows: ClassRows, *, floor: float | None = None) -> MatrixMap:
     r"""Fit a slope and an intercept for each class by maximum likelihood; the intercepts sum to 0.
 
     The likelihood may have no maximum, because a class never occurred or the forecasts separate the classes, or no
     unique one. Then a penalty is added to the negative log-likelihood: half the sum of :math:`(a_k - 1)^2` and
-    :math:`b_k^2`, times the weight of one case. `VectorMap.ridge` is this weight, or 0 without a penalty.
+    :math:`b_k^2`, times the weight of one case. `MatrixMap.ridge` is this weight, or 0 without a penalty.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def fit_vector(rows: ClassRows, *, floor: float | None = None) -> VectorMap:
 
     Returns
     -------
-    VectorMap
+    MatrixMap
         The map.
 
     Examples
@@ -87,7 +87,7 @@ def fit_vector(rows: ClassRows, *, floor: float | None = None) -> VectorMap:
     if found is None:
         ridge = RIDGE * rows.unit
         found = _found(maximised(likelihood, identity, sum_to_zero + ridge * np.eye(2 * size), identity), "vector")
-    return VectorMap(slopes=found[:size], intercepts=_centred(found[size:]), floor=least, ridge=ridge)
+    return MatrixMap(matrix=found[:size], intercepts=_centred(found[size:]), floor=least, ridge=ridge)
 
 
 def fit_structured_matrix(rows: ClassRows, *, floor: float | None = None) -> MatrixMap:
@@ -191,9 +191,7 @@ CAUTION = 1.25
 WIDE = 2.0  # Standard deviation of log-probabilities within rows above which the penalty scales them down.
 
 
-def fit_shrunk_classes(
-    rows: ClassRows, *, floor: float | None = None, design_effect: float = 1.0
-) -> VectorMap | MatrixMap:
+def fit_shrunk_classes(rows: ClassRows, *, floor: float | None = None, design_effect: float = 1.0) -> MatrixMap:
     r"""Fit temperature, vector and matrix scaling, and shrink each according to the evidence for it.
 
     The three are nested. The slope :math:`\beta_1` of temperature scaling is fitted with the penalty
@@ -226,8 +224,8 @@ def fit_shrunk_classes(
 
     Returns
     -------
-    VectorMap or MatrixMap
-        The map, with the shares :math:`\alpha_j`; a MatrixMap if the last of them is not 0.
+    MatrixMap
+        The map, with the shares :math:`\alpha_j`; a diagonal one if the last of them is 0.
 
     References
     ----------
@@ -273,8 +271,7 @@ def fit_shrunk_classes(
     matrix, intercepts = table[:, :size], table[:, size] - table[:, size].mean()
     ridge = 2.0 * size * unit
     if shares[2] == 0.0:
-        slopes = matrix.diagonal().copy()
-        return VectorMap(slopes=slopes, intercepts=intercepts, floor=least, shares=shares[:2], ridge=ridge)
+        matrix, shares = matrix.diagonal(), shares[:2]
     return MatrixMap(matrix=matrix, intercepts=intercepts, floor=least, shares=shares, ridge=ridge)
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial, reduce
+from functools import reduce
 from operator import add
 from typing import Any, ClassVar, Self
 
@@ -13,19 +14,22 @@ import narwhals as nw
 import numpy as np
 from scipy.special import softmax
 
+from propriety import checks
 from propriety.errors import InputTypeError, InputValueError
 from propriety.recalibration.class_rows import ClassRows, floor_of_classes, log_probabilities
 from propriety.recalibration.maps import checked_column, checked_floor, checked_number
+from propriety.recalibration.onnx_maps import onnx_model
+from propriety.recalibration.stored_maps import StoredMap
 from propriety.recalibration.written_maps import (
+    EXPRESSIONS,
     Column,
     Dialect,
-    StoredMap,
     Written,
-    log_probabilities_of,
+    checked_columns,
     normalised,
     softmax_of,
-    sqls_of,
-    written_expressions,
+    sql_of,
+    written,
 )
 from propriety.result import Floats
 from propriety.tables.arrays import PAIR, read_forecasts
@@ -102,20 +106,21 @@ class ClassMap(StoredMap):
         --------
         >>> import polars as pl
         >>> frame = nw.from_native(pl.DataFrame({"a": [0.2, None], "b": [0.8, 0.5]}))
-        >>> from propriety.recalibration import TemperatureMap
-        >>> a, b = TemperatureMap(slope=0.5, floor=1e-12).expression(["a", "b"])
+        >>> from propriety.recalibration import MatrixMap
+        >>> a, b = MatrixMap(matrix=0.5, floor=1e-12).expression(["a", "b"])
         >>> frame.select(a=a.round(3), b=b.round(3)).rows()
         [(0.333, 0.667), (None, None)]
         """
-        return written_expressions(self.written, self._by_class(columns), self.n_classes)
+        return written(self.written, self._by_class(columns), EXPRESSIONS)
 
     def to_sql(self, columns: Sequence[str], *, dialect: Dialect = "duckdb") -> list[str]:
         """Return the map as SQL, one expression per class in their order; see `expression` for the columns."""
-        return sqls_of(self.written, self._by_class(columns), self.n_classes, dialect)
+        return sql_of(self.written, self._by_class(columns), dialect)
 
     def _by_class(self, columns: Sequence[Any]) -> Sequence[Any]:
         """Return the columns in the order of the classes if they are named like them, as in a call."""
-        if isinstance(columns, str) or not all(isinstance(one, str) for one in columns):
+        checked_columns(columns, self.n_classes)
+        if not all(isinstance(one, str) for one in columns):
             return columns
         return [columns[place] for place in self.places_of(columns, listed=True)]
 
@@ -124,9 +129,13 @@ class ClassMap(StoredMap):
 
         Maps without labels that work for any number of classes need that number, `classes`.
         """
-        from propriety.recalibration.onnx_maps import onnx_class_model
-
-        return onnx_class_model(self, classes)
+        number = self.n_classes or classes
+        if not checks.is_whole(number) or number < 2:
+            law = "must be the number of classes, a whole number of 2 or more"
+            raise InputValueError(law, argument="classes", got=classes)
+        if classes is not None and classes != number:
+            raise InputValueError(f"must be {number}, as in the map", argument="classes", got=classes)
+        return onnx_model(self.written, int(number), self.formula)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -235,138 +244,22 @@ LARGEST = 1e9  # Largest absolute value of a coefficient.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class TemperatureMap(ClassMap):
-    r"""Temperature scaling, :math:`q = \operatorname{softmax}(b \log p)`, with a temperature of :math:`1 / b`.
-
-    Parameters
-    ----------
-    slope : float
-        :math:`b`; values below 1 make forecasts less extreme.
-    floor : float
-        Lower probabilities are replaced by this value, which is above 0; see `floor_of_classes`.
-
-    References
-    ----------
-    Guo, Pleiss, Sun & Weinberger (2017), arXiv:1706.04599.
-
-    Examples
-    --------
-    >>> TemperatureMap(slope=0.5, floor=1e-12)([[0.04, 0.32, 0.64]]).round(3)
-    array([[0.128, 0.361, 0.511]])
-    """
-
-    kind: ClassVar[str] = "temperature"
-
-    slope: float
-    floor: float
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "slope", checked_number("slope", self.slope, low=-LARGEST, high=LARGEST))
-        object.__setattr__(self, "floor", checked_floor(self.floor, positive=True))
-        ClassMap.__post_init__(self)
-
-    @property
-    def classes(self) -> None:
-        """None: the map works for any number of classes."""
-        return
-
-    @property
-    def temperature(self) -> float:
-        """The divisor of the log-probabilities; infinite if the slope is 0."""
-        return 1.0 / self.slope if self.slope else float("inf")
-
-    def recalibrated(self, forecast: Floats) -> Floats:
-        """Return the recalibrated rows."""
-        return softmax(self.slope * log_probabilities(forecast, self.floor), axis=1)
-
-    def written(self, p: Sequence[Column], ops: Written) -> list[Column]:
-        """Return the map applied to the columns of all classes."""
-        scores = [self.slope * one for one in log_probabilities_of(p, self.floor, ops)]
-        return softmax_of(scores, abs(self.slope * np.log(self.floor)), ops)
-
-    @property
-    def formula(self) -> str:
-        """The map in one line."""
-        return f"q = softmax({self.slope:.4g} log p), a temperature of {self.temperature:.4g}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class VectorMap(ClassMap):
-    r"""Vector scaling, a slope and an intercept for each class: :math:`q = \operatorname{softmax}(a_k \log p_k + b_k)`.
-
-    Parameters
-    ----------
-    slopes, intercepts : array of shape (K,)
-        :math:`a_k` and :math:`b_k`; only differences of the intercepts matter, and fitted intercepts sum to 0.
-    floor : float
-        Lower probabilities are replaced by this value, which is above 0; see `floor_of_classes`.
-    shares : array of shape (2,)
-        Shares of the fit that shrinkage towards the forecasts keeps: of the common slope, and of the differences
-        between classes; see `fit_shrunk_classes`. 1 means no shrinkage.
-    ridge : float
-        Weight of the penalty, if the likelihood has no maximum without it; 0 for none.
-
-    References
-    ----------
-    Guo, Pleiss, Sun & Weinberger (2017), arXiv:1706.04599.
-
-    Examples
-    --------
-    >>> VectorMap(slopes=[1.0, 1.0, 1.0], intercepts=[0.0, 0.0, np.log(2)], floor=1e-12)([[0.3, 0.5, 0.2]])
-    array([[0.25      , 0.41666667, 0.33333333]])
-    """
-
-    kind: ClassVar[str] = "vector"
-
-    slopes: Floats
-    intercepts: Floats
-    floor: float
-    shares: Floats = field(default_factory=partial(np.ones, 2))
-    ridge: float = 0.0
-
-    def __post_init__(self) -> None:
-        slopes = checked_column("slopes", self.slopes, low=-LARGEST, high=LARGEST)
-        intercepts = checked_column("intercepts", self.intercepts, size=len(slopes), low=-LARGEST, high=LARGEST)
-        for name, value in {"slopes": slopes, "intercepts": intercepts, **_checked_others(self, 2)}.items():
-            object.__setattr__(self, name, value)
-        ClassMap.__post_init__(self)
-
-    @property
-    def classes(self) -> int:
-        """Number of classes."""
-        return len(self.slopes)
-
-    def recalibrated(self, forecast: Floats) -> Floats:
-        """Return the recalibrated rows."""
-        x = log_probabilities(forecast, self.floor)
-        return softmax(self.slopes * x + self.intercepts, axis=1)
-
-    def written(self, p: Sequence[Column], ops: Written) -> list[Column]:
-        """Return the map applied to the columns of all classes."""
-        x = log_probabilities_of(p, self.floor, ops)
-        lines = zip(self.slopes.tolist(), x, self.intercepts.tolist(), strict=True)
-        reach = np.abs(self.slopes * np.log(self.floor)) + np.abs(self.intercepts)
-        return softmax_of([slope * own + intercept for slope, own, intercept in lines], float(reach.max()), ops)
-
-    @property
-    def formula(self) -> str:
-        """The map in one line."""
-        return f"q = softmax(a log p + b) with a {_range(self.slopes)} and b {_range(self.intercepts)}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class MatrixMap(ClassMap):
-    r"""Matrix scaling, with all log-probabilities for each class: :math:`q = \operatorname{softmax}(W \log p + b)`.
+    r"""A linear map of the log-probabilities, :math:`q = \operatorname{softmax}(W \log p + b)`.
+
+    If W is a multiple of the identity, this is temperature scaling; if it is diagonal, vector scaling; else matrix
+    scaling.
 
     Parameters
     ----------
-    matrix : array of shape (K, K)
-        :math:`W`.
-    intercepts : array of shape (K,)
-        :math:`b`.
+    matrix : float, or array of shape (K,) or (K, K)
+        W. A number stands for this multiple of the identity, for any number of classes, and K numbers are the diagonal.
+        Numbers below 1 make forecasts less extreme.
+    intercepts : float or array of shape (K,)
+        b; only differences between classes matter, and fitted intercepts sum to 0.
     floor : float
         Lower probabilities are replaced by this value, which is above 0; see `floor_of_classes`.
-    shares : array of shape (3,)
+    shares : array of shape (1,), (2,) or (3,)
         Shares of the fit that shrinkage towards the forecasts keeps: of the common slope, of the differences between
         classes, and of the off-diagonal entries; see `fit_shrunk_classes`. 1 means no shrinkage.
     ridge : float
@@ -378,72 +271,91 @@ class MatrixMap(ClassMap):
 
     Examples
     --------
-    >>> MatrixMap(matrix=[[1.0, 0.5], [0.0, 1.0]], intercepts=[0.0, 0.0], floor=1e-12)([[0.5, 0.5]]).round(3)
+    >>> MatrixMap(matrix=0.5, floor=1e-12)([[0.04, 0.32, 0.64]]).round(3)
+    array([[0.128, 0.361, 0.511]])
+    >>> MatrixMap(matrix=[[1.0, 0.5], [0.0, 1.0]], floor=1e-12)([[0.5, 0.5]]).round(3)
     array([[0.414, 0.586]])
     """
 
     kind: ClassVar[str] = "matrix"
 
-    matrix: Floats
-    intercepts: Floats
+    matrix: Any  # A number or an array, like the next.
+    intercepts: Any = 0.0
     floor: float
-    shares: Floats = field(default_factory=partial(np.ones, 3))
+    shares: Any = None
     ridge: float = 0.0
 
     def __post_init__(self) -> None:
-        intercepts = checked_column("intercepts", self.intercepts, low=-LARGEST, high=LARGEST)
-        values = {"matrix": _checked_matrix(self.matrix, len(intercepts)), "intercepts": intercepts}
-        for name, value in {**values, **_checked_others(self, 3)}.items():
+        matrix = _checked_numbers("matrix", self.matrix, most=2)
+        shares = np.ones(np.ndim(matrix) + 1) if self.shares is None else self.shares
+        known = {
+            "matrix": matrix,
+            "intercepts": _checked_numbers("intercepts", self.intercepts, most=1),
+            "floor": checked_floor(self.floor, positive=True),
+            "shares": checked_column("shares", shares, size=np.ndim(matrix) + 1, low=0.0, high=1.0),
+            "ridge": checked_number("ridge", self.ridge, low=0.0),
+        }
+        for name, value in known.items():
             object.__setattr__(self, name, value)
+        if len({*np.shape(matrix), *np.shape(self.intercepts)}) > 1:
+            shapes = f"it has {np.shape(matrix)} and there are {np.size(self.intercepts)} intercepts"
+            raise InputValueError("must have one row and column per class", argument="matrix", offender=shapes)
         ClassMap.__post_init__(self)
 
     @property
-    def classes(self) -> int:
-        """Number of classes."""
-        return len(self.intercepts)
+    def classes(self) -> int | None:
+        """Number of classes; None if the map works for any number."""
+        return next(iter([*np.shape(self.matrix), *np.shape(self.intercepts)]), None)
+
+    @property
+    def temperature(self) -> float:
+        """The divisor of the log-probabilities, if W is a multiple of the identity; infinite if that is 0."""
+        return 1.0 / float(self.matrix) if self.matrix else math.inf
 
     def recalibrated(self, forecast: Floats) -> Floats:
         """Return the recalibrated rows."""
         x = log_probabilities(forecast, self.floor)
-        return softmax(x @ self.matrix.T + self.intercepts, axis=1)
+        return softmax((x @ self.matrix.T if np.ndim(self.matrix) == 2 else self.matrix * x) + self.intercepts, axis=1)
 
     def written(self, p: Sequence[Column], ops: Written) -> list[Column]:
         """Return the map applied to the columns of all classes."""
-        x = log_probabilities_of(p, self.floor, ops)
-        scores = [
-            reduce(add, [entry * one for entry, one in zip(row, x, strict=True)], intercept)
-            for row, intercept in zip(self.matrix.tolist(), self.intercepts.tolist(), strict=True)
-        ]
-        reach = np.abs(self.matrix).sum(axis=1) * abs(np.log(self.floor)) + np.abs(self.intercepts)
-        return softmax_of(scores, float(reach.max()), ops)
+        x = [ops.log(ops.clip(one, self.floor, 1.0)) for one in p]
+        intercepts = np.broadcast_to(self.intercepts, len(p))
+        if np.ndim(self.matrix) == 2:
+            terms = [[entry * one for entry, one in zip(row, x, strict=True)] for row in self.matrix.tolist()]
+        else:
+            terms = [[slope * one] for slope, one in zip(np.broadcast_to(self.matrix, len(p)).tolist(), x, strict=True)]
+        scores = [reduce(add, own, own_b) if own_b else reduce(add, own)
+                  for own, own_b in zip(terms, intercepts.tolist(), strict=True)]  # fmt: skip
+        weights = np.abs(self.matrix)
+        reach = (weights.sum(axis=1) if np.ndim(weights) == 2 else weights) * abs(np.log(self.floor))
+        return softmax_of(scores, float(np.max(reach + np.abs(self.intercepts))), ops)
 
     @property
     def formula(self) -> str:
         """The map in one line."""
-        others = self.matrix[~np.eye(self.classes, dtype=bool)]
+        if np.ndim(self.matrix) == 0:
+            return f"q = softmax({self.matrix:.4g} log p), a temperature of {self.temperature:.4g}"
+        b = _range(np.broadcast_to(self.intercepts, len(self.matrix)))
+        if np.ndim(self.matrix) == 1:
+            return f"q = softmax(a log p + b) with a {_range(self.matrix)} and b {b}"
+        others = self.matrix[~np.eye(len(self.matrix), dtype=bool)]
         entries = f"diagonal {_range(self.matrix.diagonal())}, off-diagonal {_range(others)}"
-        return f"q = softmax(W log p + b) with W ({entries}) and b {_range(self.intercepts)}"
+        return f"q = softmax(W log p + b) with W ({entries}) and b {b}"
 
 
-def _checked_others(fitted: VectorMap | MatrixMap, stages: int) -> dict[str, Any]:
-    """Return the floor, the shares and the ridge, checked."""
-    return {
-        "floor": checked_floor(fitted.floor, positive=True),
-        "shares": checked_column("shares", fitted.shares, size=stages, low=0.0, high=1.0),
-        "ridge": checked_number("ridge", fitted.ridge, low=0.0),
-    }
-
-
-def _checked_matrix(values: object, size: int) -> Floats:
-    """Return a square matrix of this size as a read-only array; its entries must be finite."""
+def _checked_numbers(name: str, values: Any, *, most: int) -> Any:
+    """Return a number, or numbers of at most so many dimensions as a read-only array."""
     try:
         found = np.array(values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
-        raise InputTypeError("must be a matrix of real numbers", argument="matrix", offender=str(error)) from error
-    if found.shape != (size, size):
-        law = f"must have shape ({size}, {size}), because there are {size} intercepts"
-        raise InputValueError(law, argument="matrix", offender=f"it has {found.shape}")
-    checked_column("matrix", found.reshape(-1), low=-LARGEST, high=LARGEST)
+        shape = "a number or a matrix" if most == 2 else "a number or a list"
+        raise InputTypeError(f"must be {shape} of real numbers", argument=name, offender=str(error)) from error
+    if found.ndim == 0:
+        return checked_number(name, values, low=-LARGEST, high=LARGEST)
+    if found.ndim > most or (found.ndim == 2 and found.shape[0] != found.shape[1]):
+        raise InputValueError("must have one row and column per class", argument=name, offender=f"has {found.shape}")
+    checked_column(name, found.reshape(-1), low=-LARGEST, high=LARGEST)
     found.flags.writeable = False
     return found
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 import reprlib
-import sys
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, ClassVar, cast
 
 import narwhals as nw
@@ -15,19 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logit
 
-from propriety import checks
 from propriety.calibration.blocks import pool_adjacent_violators
-from propriety.checks import is_number
 from propriety.errors import InputValueError
-from propriety.recalibration.written_maps import (
-    Column,
-    Dialect,
-    StoredMap,
-    Written,
-    piecewise,
-    sql_of,
-    written_expression,
-)
+from propriety.recalibration.onnx_maps import onnx_model
+from propriety.recalibration.stored_maps import StoredMap
+from propriety.recalibration.written_maps import EXPRESSIONS, Column, Dialect, Written, sql_of, written
 from propriety.result import Floats
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.table_laws import column
@@ -37,7 +28,47 @@ LOWEST = 1e-6  # The lowest floor.
 FARTHEST = 1e100  # The log-odds of 1, if the floor does not exclude it.
 
 
-class RecalibrationMap(StoredMap):
+class EventMap(StoredMap):
+    """Base class of maps of one column of forecasts."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def written(self, p: Column, ops: Written) -> Column:
+        """Return the map applied to a column, in operations that engines support."""
+
+    def expression(self, column: str | nw.Expr) -> nw.Expr:
+        """Return the map applied to a column as a narwhals expression, for any engine that narwhals supports.
+
+        Values that are missing or outside [0, 1] become null.
+
+        Examples
+        --------
+        >>> import polars as pl
+        >>> frame = nw.from_native(pl.DataFrame({"p": [0.0, 0.5, None]}))
+        >>> frame.select(IdentityMap(floor=0.01).expression("p").alias("q"))["q"].to_list()
+        [0.01, 0.5, None]
+        """
+        return written(self._written, [column], EXPRESSIONS)[0]
+
+    def to_sql(self, column: str, *, dialect: Dialect = "duckdb") -> str:
+        """Return the map applied to a column as SQL for DuckDB, PostgreSQL, Spark, BigQuery or Snowflake.
+
+        Values that are missing or outside [0, 1] become NULL. Dialects other than DuckDB need SQLGlot.
+
+        Examples
+        --------
+        >>> print(IdentityMap().to_sql("p"))
+        CASE WHEN (((CAST("p" AS DOUBLE) >= CAST('0.0' AS DOUBLE)) AND (CAST("p" AS DOUBLE) <= CAST('1.0' AS DOUBLE)))
+        AND (EXP((CAST("p" AS DOUBLE) * CAST('0.0' AS DOUBLE))) <= CAST('2.0' AS DOUBLE))) THEN CAST("p" AS DOUBLE) END
+        """
+        return sql_of(self._written, [column], dialect)[0]
+
+    def _written(self, p: Sequence[Column], ops: Written) -> list[Column]:
+        return [self.written(p[0], ops)]
+
+
+class RecalibrationMap(EventMap):
     """Base class of the maps for binary forecasts: frozen dataclasses whose fields are their parameters.
 
     A map is called with forecasts and returns the recalibrated forecasts. `to_dict` stores it as plain data, and
@@ -54,41 +85,10 @@ class RecalibrationMap(StoredMap):
     def recalibrated(self, forecast: Floats) -> Floats:
         """Return the recalibrated forecasts of an array of valid forecasts."""
 
-    @abstractmethod
-    def written(self, p: Column, ops: Written) -> Column:
-        """Return the map applied to a column, in operations that engines support."""
-
     @property
     def is_monotone(self) -> bool:
         """Whether the map is nondecreasing, as all kinds are but a logistic map with a negative slope."""
         return True
-
-    def expression(self, column: str | nw.Expr) -> nw.Expr:
-        """Return the map applied to a column as a narwhals expression, for any engine that narwhals supports.
-
-        Values that are missing or outside [0, 1] become null.
-
-        Examples
-        --------
-        >>> import polars as pl
-        >>> frame = nw.from_native(pl.DataFrame({"p": [0.0, 0.5, None]}))
-        >>> frame.select(IdentityMap(floor=0.01).expression("p").alias("q"))["q"].to_list()
-        [0.01, 0.5, None]
-        """
-        return written_expression(self.written, column)
-
-    def to_sql(self, column: str, *, dialect: Dialect = "duckdb") -> str:
-        """Return the map applied to a column as SQL for DuckDB, PostgreSQL, Spark, BigQuery or Snowflake.
-
-        Values that are missing or outside [0, 1] become NULL. Dialects other than DuckDB need SQLGlot.
-
-        Examples
-        --------
-        >>> print(IdentityMap().to_sql("p"))
-        CASE WHEN (((CAST("p" AS DOUBLE) >= CAST('0.0' AS DOUBLE)) AND (CAST("p" AS DOUBLE) <= CAST('1.0' AS DOUBLE)))
-        AND (EXP((CAST("p" AS DOUBLE) * CAST('0.0' AS DOUBLE))) <= CAST('2.0' AS DOUBLE))) THEN CAST("p" AS DOUBLE) END
-        """
-        return sql_of(self.written, column, dialect)
 
     def to_onnx(self) -> Any:
         """Return the map as an ONNX model, for runtimes in other languages.
@@ -101,9 +101,7 @@ class RecalibrationMap(StoredMap):
         onnx.ModelProto
             The model, with opset 13; `SerializeToString()` returns the contents of a model file.
         """
-        from propriety.recalibration.onnx_maps import onnx_model
-
-        return onnx_model(self)
+        return onnx_model(self._written, None, self.formula)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -302,18 +300,15 @@ class IsotonicMap(RecalibrationMap):
 
     def written(self, p: Column, ops: Written) -> Column:
         """Return the map applied to a column."""
-        starts, rates = self.forecast, self.event_rate
         with np.errstate(over="ignore"):
-            slopes = np.diff(rates) / np.diff(starts)
-        slopes[np.isinf(slopes)] = 0.0
+            slopes = np.diff(self.event_rate) / np.diff(self.forecast)
+        slopes = np.concatenate([[0.0], np.where(np.isinf(slopes), 0.0, slopes), [0.0]])
+        starts, rates = (np.append(points[0], points) for points in (self.forecast, self.event_rate))
 
-        def piece(place: int) -> Column:
-            if place in (-1, len(slopes)) or slopes[place] == 0.0:
-                return ops.constant(float(rates[max(place, 0)]))
-            return float(slopes[place]) * (p - float(starts[place])) + float(rates[place])
+        def line(start: Column, slope: Column, rate: Column) -> Column:
+            return rate if isinstance(slope, float) and slope == 0.0 else slope * (p - start) + rate
 
-        breaks = [(start, False) for start in starts.tolist()]
-        return piecewise(p, [partial(piece, place) for place in range(-1, len(starts))], breaks, ops)
+        return ops.piecewise(p, self.forecast, np.column_stack([starts, slopes, rates]), line)
 
     @property
     def formula(self) -> str:
@@ -357,117 +352,3 @@ def _through(table: ForecastTable, start: NDArray[np.intp], rate: Floats) -> Iso
     places = np.column_stack([first, last]).ravel()
     kept = np.append(True, np.diff(places) > 0)
     return IsotonicMap(forecast=table.forecast[places[kept]], event_rate=np.repeat(rate, 2)[kept])
-
-
-LARGEST = sys.float_info.max
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class OddsMap(RecalibrationMap):
-    r"""The odds times a factor, :math:`q / (1 - q) = r \, p / (1 - p)`; forecasts of 0 and 1 do not change.
-
-    Parameters
-    ----------
-    factor : float
-        r, positive.
-
-    Examples
-    --------
-    >>> OddsMap(factor=0.25)([0.0, 0.5, 0.8, 1.0])
-    array([0. , 0.2, 0.5, 1. ])
-    """
-
-    kind: ClassVar[str] = "odds"
-
-    factor: float
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "factor", _checked_positive("factor", self.factor))
-
-    def recalibrated(self, forecast: Floats) -> Floats:
-        """Return the recalibrated forecasts."""
-        raised = self.factor * forecast
-        return raised / (raised + (1.0 - forecast))
-
-    def written(self, p: Column, ops: Written) -> Column:
-        """Return the map applied to a column."""
-        del ops
-        raised = self.factor * p
-        return raised / (raised + (1.0 - p))
-
-    @property
-    def formula(self) -> str:
-        """The map in one line."""
-        return f"q / (1 - q) = {self.factor:.4g} p / (1 - p)"
-
-
-def prior_correction(
-    *,
-    prior: float | None = None,
-    sampled_at: float | None = None,
-    event_weight: float | None = None,
-    non_events_kept: float | None = None,
-) -> OddsMap:
-    r"""Return the map that undoes class weights or the sampling of cases by their outcome.
-
-    For a model that was trained at an event rate of :math:`\tau` and is used at an event rate of :math:`\pi`, Bayes'
-    theorem gives the corrected odds
-
-    .. math:: \frac{q}{1 - q} = \frac{p}{1 - p} \cdot \frac{\pi / (1 - \pi)}{\tau / (1 - \tau)},
-
-    provided that sampling and weights depended only on the outcome. Giving events w times the weight of non-events
-    multiplies the odds by w, and so does keeping a share of 1 / w of the non-events. The map divides the odds by w.
-
-    Parameters
-    ----------
-    prior : float
-        The event rate among the cases for which the forecasts are used.
-    sampled_at : float
-        The event rate in training, as sampled and weighted.
-    event_weight : float
-        Instead of the rates: the weight of an event in training relative to that of a non-event, such as
-        ``scale_pos_weight``, a ratio of class weights, or the number of copies of each event.
-    non_events_kept : float
-        Instead of the rates: the share of the non-events kept in training. It can be combined with `event_weight`.
-
-    Returns
-    -------
-    OddsMap
-        The map. It can be called with forecasts or written as an expression or SQL; there is nothing to fit.
-
-    Notes
-    -----
-    The map corrects only the effect of the sampling. Evaluate the corrected forecasts on cases that were not sampled;
-    see `evaluate` and `recalibrate`.
-
-    References
-    ----------
-    Elkan (2001), The foundations of cost-sensitive learning; Saerens, Latinne & Decaestecker (2002),
-    doi:10.1162/089976602753284446; King & Zeng (2001), doi:10.1093/oxfordjournals.pan.a004868.
-
-    Examples
-    --------
-    >>> fix = prior_correction(prior=0.01, sampled_at=0.5)
-    >>> fix([0.5, 0.99]).round(3)
-    array([0.01, 0.5 ])
-    >>> prior_correction(non_events_kept=0.1)
-    OddsMap(factor=0.1)
-    """
-    rates, scheme = (prior, sampled_at), (event_weight, non_events_kept)
-    if any(one is None for one in rates) if scheme == (None, None) else rates != (None, None):
-        law = "pass prior= and sampled_at=, or else event_weight=, non_events_kept=, or both"
-        raise InputValueError(law, hint="for example prior=0.01, sampled_at=0.5.")
-    if prior is not None and sampled_at is not None:
-        checks.number(prior, "prior", above=0.0, below=1.0)
-        checks.number(sampled_at, "sampled_at", above=0.0, below=1.0)
-        return OddsMap(factor=prior / (1.0 - prior) / sampled_at * (1.0 - sampled_at))
-    weight = 1.0 if event_weight is None else _checked_positive("event_weight", event_weight)
-    kept = 1.0 if non_events_kept is None else _checked_positive("non_events_kept", non_events_kept, high=1.0)
-    return OddsMap(factor=kept / weight)
-
-
-def _checked_positive(name: str, value: object, *, high: float = math.inf) -> float:
-    if not is_number(value) or not 0.0 < value <= high or value > LARGEST:  # type: ignore[operator]  # a number
-        law = "must be a finite number above 0" + ("" if math.isinf(high) else f", up to {high:g}")
-        raise InputValueError(law, argument=name, got=value)
-    return float(value)  # type: ignore[arg-type]  # a number

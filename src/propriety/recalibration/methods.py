@@ -16,8 +16,8 @@ from propriety.errors import InputTypeError
 from propriety.recalibration.class_fits import fit_shrunk_classes, fit_structured_matrix, fit_temperature, fit_vector
 from propriety.recalibration.class_maps import ClassMap, fit_classes_as_they_are, fit_classes_floored
 from propriety.recalibration.class_rows import ClassRows
-from propriety.recalibration.logistic_maps import fit_beta, fit_intercept, fit_logistic, fit_slope
 from propriety.recalibration.maps import RecalibrationMap, fit_floored, fit_isotonic, fit_none
+from propriety.recalibration.odds_maps import fit_beta, fit_intercept, fit_logistic, fit_slope
 from propriety.recalibration.spline_map import fit_shrunk_spline, fit_spline
 from propriety.recalibration.venn_abers import fit_venn_abers
 from propriety.recalibration.written_maps import Column, Written
@@ -61,8 +61,8 @@ class OneVsRestMap(ClassMap):
 
     Examples
     --------
-    >>> from propriety.recalibration import LogisticMap
-    >>> own = LogisticMap(intercept=0.0, slope=0.5, floor=1e-6)
+    >>> from propriety.recalibration import OddsMap
+    >>> own = OddsMap(intercept=0.0, slope=0.5, floor=1e-6)
     >>> OneVsRestMap(maps=(own, own, own))([[0.2, 0.2, 0.6]]).round(3)
     array([[0.274, 0.274, 0.452]])
     """
@@ -91,7 +91,7 @@ class OneVsRestMap(ClassMap):
         """Return the map applied to the columns of all classes."""
         parts = [own.written(one, ops) for own, one in zip(self.maps, p, strict=True)]
         total = reduce(add, parts)
-        some = ops.where(total > 0.0, total, ops.constant(1.0))
+        some = ops.where(total > 0.0, total, 1.0)
         return [ops.where(total > 0.0, part / some, one) for part, one in zip(parts, p, strict=True)]
 
     @property

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from propriety.calibration.reliability import ReliabilityCurve, reliability_curve
 from propriety.errors import InputTypeError
 from propriety.number_words import number, percent
-from propriety.recalibration.class_maps import ClassIdentityMap, ClassMap, MatrixMap, VectorMap
+from propriety.recalibration.class_maps import ClassIdentityMap, ClassMap, MatrixMap
 from propriety.recalibration.maps import IdentityMap, RecalibrationMap
 from propriety.recalibration.segment_map import SegmentMap
 from propriety.recalibration.spline_map import SplineMap
@@ -253,7 +253,7 @@ def _map_words(method: str, fitted: RecalibrationMap | ClassMap | SegmentMap) ->
 
 def _class_map_words(method: str, fitted: ClassMap) -> str:
     """Return a class map in words, with how much of it shrinkage keeps."""
-    shares = fitted.shares.tolist() if isinstance(fitted, VectorMap | MatrixMap) else [1.0]
+    shares = fitted.shares.tolist() if isinstance(fitted, MatrixMap) else [1.0]
     if isinstance(fitted, ClassIdentityMap) or not any(shares):
         floor = fitted.parameters["floor"]
         kept = f", except that probabilities below {floor:.3g} are raised to it" if floor else ""

@@ -21,18 +21,14 @@ from scipy.special import expit
 
 from propriety import demands
 from propriety.errors import InputTypeError, InputValueError, UnsupportedOperationError, Wording
-from propriety.recalibration.maps import RecalibrationMap, checked_floor, checked_number, log_odds
+from propriety.recalibration.maps import EventMap, RecalibrationMap, checked_floor, checked_number, log_odds
 from propriety.recalibration.written_maps import (
     Column,
-    Dialect,
-    StoredMap,
-    WrittenColumns,
+    Written,
     expit_of,
     farthest_of,
     is_number,
     log_odds_of,
-    sql_of,
-    written_expression,
 )
 from propriety.result import Floats
 from propriety.tables import laws
@@ -78,7 +74,7 @@ class SegmentEffect:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class SegmentMap(StoredMap):
+class SegmentMap(EventMap):
     r"""A map for all cases, with shifts of the log-odds in segments.
 
     .. math:: \operatorname{logit} q = \operatorname{logit} g(p) + \sum u
@@ -168,7 +164,7 @@ class SegmentMap(StoredMap):
                 shift += np.array([parts.get(one, 0.0) for one in listed]).reshape(forecast.shape)
         return expit(log_odds(self.whole.recalibrated(forecast), self.floor) + shift)
 
-    def written(self, p: Column, ops: WrittenColumns) -> Column:
+    def written(self, p: Column, ops: Written) -> Column:
         """Return the map applied to a column, in operations that engines support."""
         groups = _by_column(self.effects)
         parts = [group[start : start + NESTED] for group in groups for start in range(0, len(group), NESTED)]
@@ -176,20 +172,6 @@ class SegmentMap(StoredMap):
         base = log_odds_of(self.whole.written(p, ops), self.floor, ops)
         farthest = farthest_of(self.floor) + sum(abs(one.log_odds) for one in self.effects)
         return expit_of(reduce(add, shifts, base), farthest, ops)
-
-    def expression(self, column: str | nw.Expr) -> nw.Expr:
-        """Return the map as a narwhals expression of a column of forecasts and of the columns of the segments.
-
-        Forecasts that are missing or outside [0, 1] become null.
-        """
-        return written_expression(self.written, column)
-
-    def to_sql(self, column: str, *, dialect: Dialect = "duckdb") -> str:
-        """Return the map as SQL of a column of forecasts and of the columns of the segments.
-
-        See `RecalibrationMap.to_sql`.
-        """
-        return sql_of(self.written, column, dialect)
 
     def to_onnx(self) -> Any:
         """Reject the conversion."""
@@ -267,18 +249,18 @@ def _overlap(one: Label, other: Label) -> bool:
     return max(low, low_of_other) < min(high, high_of_other)
 
 
-def _written_group(effects: Sequence[SegmentEffect], ops: WrittenColumns) -> Column:
-    found = ops.constant(0.0)
+def _written_group(effects: Sequence[SegmentEffect], ops: Any) -> Column:
+    found = 0.0
     for one in reversed(effects):
         tests = [_written_test(column, label, ops) for column, label in one.places]
-        found = ops.where(reduce(and_, tests), ops.constant(one.log_odds), found)
+        found = ops.where(reduce(and_, tests), one.log_odds, found)
     return found
 
 
-def _written_test(column: str, label: Label, ops: WrittenColumns) -> Column:
+def _written_test(column: str, label: Label, ops: Any) -> Column:
     if not isinstance(label, tuple):
         return ops.is_label(column, label)
-    number, (low, high) = ops.number(column), _limits(label)
+    number, (low, high) = ops.column(column), _limits(label)
     return (number > low) & (number <= high) & is_number(number, ops)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -11,7 +10,6 @@ from scipy.special import expit
 
 from propriety.calibration.calibration_errors import starts_by_share
 from propriety.errors import InputValueError
-from propriety.recalibration.logistic_maps import log_likelihood
 from propriety.recalibration.maps import (
     RecalibrationMap,
     checked_column,
@@ -20,7 +18,8 @@ from propriety.recalibration.maps import (
     floor_of,
     log_odds,
 )
-from propriety.recalibration.written_maps import Column, Written, expit_of, farthest_of, log_odds_of, piecewise
+from propriety.recalibration.odds_maps import log_likelihood
+from propriety.recalibration.written_maps import Column, Written, expit_of, farthest_of, log_odds_of
 from propriety.result import Floats
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.laws import weighted_quantile
@@ -92,18 +91,16 @@ class SplineMap(RecalibrationMap):
         """Return the map applied to a column: a parabola in log-odds between knots, and a line at each end."""
         x, far = log_odds_of(p, self.floor, ops), farthest_of(self.floor)
         values, bends = _pieces(self.knots, self.level, self.slopes)
-        bounds = [-far, *self.knots.tolist(), far]
+        bounds = np.concatenate([[-far], self.knots, [far]])
+        table = np.column_stack([self.knots, values, self.slopes, bends])
+        table = np.concatenate([[[*table[0, :3], 0.0]], table])  # Before the first knot it is a line.
+        reached = (bounds[:-1] < far) & (bounds[1:] > -far)
 
-        def piece(place: int) -> Column:
-            knot = max(place - 1, 0)
-            beyond = x - float(self.knots[knot])
-            value, slope = float(values[knot]), float(self.slopes[knot])
-            bend = float(bends[knot]) if place else 0.0
-            return value + beyond * (slope + beyond * bend if bend else slope)
+        def parabola(knot: Column, value: Column, slope: Column, bend: Column) -> Column:
+            beyond = x - knot
+            return value + beyond * (slope if isinstance(bend, float) and bend == 0.0 else slope + beyond * bend)
 
-        places = [place for place in range(len(bounds) - 1) if bounds[place] < far and bounds[place + 1] > -far]
-        breaks = [(float(expit(bounds[place])), False) for place in places[1:]]
-        curve = piecewise(p, [partial(piece, place) for place in places], breaks, ops)
+        curve = ops.piecewise(p, expit(bounds[:-1][reached][1:]), table[reached], parabola)
         reach = float(np.abs(_curve(np.array([-far, far]), self.knots, self.level, self.slopes)).max())
         return expit_of(curve, reach, ops)
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import ClassVar
 
 import numpy as np
 
 from propriety.recalibration.maps import RecalibrationMap, checked_column, checked_number
-from propriety.recalibration.written_maps import Column, Written, piecewise
+from propriety.recalibration.written_maps import Column, Written
 from propriety.result import Floats
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.validation import read_event_forecast
@@ -83,14 +82,12 @@ class VennAbersMap(RecalibrationMap):
 
     def written(self, p: Column, ops: Written) -> Column:
         """Return the map applied to a column: a step function."""
-        steps = sorted([(at, False) for at in self.low_from.tolist()] + [(at, True) for at in self.high_to.tolist()])
-        low, high = [0.0, *self.low.tolist()], [*self.high.tolist(), 1.0]
-        places, place = [(0, 0)], (0, 0)
-        for _, is_high in steps:
-            place = (place[0] + (not is_high), place[1] + is_high)
-            places.append(place)
-        values = [high[upper] / (1.0 - low[lower] + high[upper]) for lower, upper in places]
-        return piecewise(p, [partial(ops.constant, value) for value in values], steps, ops)
+        edges = np.concatenate([self.low_from, np.nextafter(self.high_to, 2.0)])  # Up to a forecast is below the next.
+        order = np.argsort(edges, kind="stable")
+        lower = np.append(0, np.cumsum(order < len(self.low_from)))
+        low, high = np.append(0.0, self.low)[lower], np.append(self.high, 1.0)[np.arange(len(lower)) - lower]
+        values = high / (1.0 - low + high)
+        return ops.piecewise(p, edges[order], values[:, None], lambda value: value)
 
     @property
     def formula(self) -> str:

@@ -16,8 +16,9 @@ from scipy.special import expit, logit
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError, UnsupportedOperationError
 from propriety.products.segments.folds import SegmentRows, _estimated, _fitted, _spreads, _Terms, fit_by_segment
-from propriety.recalibration import IdentityMap, RecalibrationMap, SegmentEffect, SegmentMap, fit_none
-from propriety.recalibration.written_maps import StoredMap
+from propriety.recalibration import IdentityMap, RecalibrationMap, SegmentEffect, SegmentMap
+from propriety.recalibration.maps import fit_none
+from propriety.recalibration.stored_maps import StoredMap
 from propriety.tables.forecast_table import ForecastTable
 
 OLD = (SegmentEffect((("age", (50.0, None)),), 0.5),)
