@@ -1,4 +1,4 @@
-"""Meta-analysis over sites: coverage of the interval of the mean and of the prediction interval for a new site.
+"""Pooled sites: coverage of the mean over sites, and of the range for a further site.
 
 A model forecasts p = expit(-1.5 + x) with a standard normal x. In site i, the log-odds of the event are
 a_i - 1.5 + b_i x, with a_i and b_i normal with means 0 and 1 and standard deviations (0, 0), (0.1, 0.05) or (0.3, 0.15)
@@ -6,13 +6,14 @@ a_i - 1.5 + b_i x, with a_i and b_i normal with means 0 and 1 and standard devia
 median of 400 and a standard deviation of the logarithm of 0.6. The true values of a site are computed by numerical
 integration over x; the true mean is that of 1,000 sites, on the scale of the analysis. Three more designs have few
 events per site and equal sites: 30 sites of 100 cases, 8 of 400 and 12 of 200, with log-odds around those of 0.5, 0.3
-and 1%, the threshold of their net benefit. They have three times as many samples.
+and 1%, the threshold of their net benefit, with three times as many samples. And three, with five times as many, have
+calibrated forecasts drawn from a beta distribution with a mean of 5, 3.3 and 2.5%, in 30 sites of 30 cases, 20 of 60
+and 25 of 100.
 
-Writes `results/sites.csv`: for each design, measure and estimator of the variance between sites, the share of intervals
-of the mean that contain it, the share of prediction intervals ("profile", and "higgins" with k - 2 degrees of freedom)
-that contain the true value of a new site, the mean width of both on the scale of the analysis, the mean of tau beside
-the true one, and the coverage of the mean if the errors of mean scores are not shrunk (`site_errors`). Takes three
-minutes on one core.
+Writes `results/sites.csv`: for each design and measure the mean of the estimated means, the share of intervals that
+contain the true mean, the share of prediction intervals ("profile", and "higgins" with k - 2 degrees of freedom) that
+contain the true value of a new site, and the mean widths of the interval and of the first of these. Takes half
+an hour on one core.
 
 Run: python studies/sites.py [--replicates 100]
 """
@@ -29,13 +30,9 @@ from scipy.special import expit, logit, ndtri
 from study_tables import write_rows
 
 import propriety as pr
-from propriety.inference.bootstrap import Drawing
-from propriety.inference.estimation import estimate_or_note
+from propriety.inference.between_groups import RATIOS
 from propriety.inference.measures.measure import Measure
 from propriety.inference.measures.of_means import MeanScore
-from propriety.inference.random_effects import HeterogeneityMethod, random_effects
-from propriety.ledger.sources import open_ledger
-from propriety.products.sites.site_errors import SiteCounts, site_errors
 from propriety.tables.forecast_table import ForecastTable
 
 NUMBERS = (5, 12, 30)
@@ -57,12 +54,19 @@ class Design(NamedTuple):
     numbers: tuple[int, ...] = NUMBERS
     cases: tuple[float, float] = (400.0, 0.6)
     times: int = 1
+    beta: float = 0.0  # Second parameter of the beta distribution of calibrated forecasts, if they have one.
 
 
 def few_events(rate: float, sites: int, cases: int) -> Design:
     """Return a design of equal sites with few events."""
     measures = (MeanScore(pr.Brier()), MeanScore(pr.Log()), pr.measures.NetBenefit(rate))
     return Design(middle=float(logit(rate)), measures=measures, numbers=(sites,), cases=(cases, 0.0), times=3)
+
+
+def calibrated(rate: float, sites: int, cases: int) -> Design:
+    """Return a design of equal sites with calibrated forecasts from a beta distribution."""
+    ratio = (pr.measures.ObservedExpected(),)
+    return Design(measures=ratio, numbers=(sites,), cases=(cases, 0.0), times=5, beta=1.0 / rate - 1.0)
 
 
 DESIGNS = {
@@ -72,21 +76,25 @@ DESIGNS = {
     "100 cases, 0.5%": few_events(0.005, 30, 100),
     "400 cases, 0.3%": few_events(0.003, 8, 400),
     "200 cases, 1%": few_events(0.01, 12, 200),
+    "calibrated, 30 cases, 5%": calibrated(0.05, 30, 30),
+    "calibrated, 60 cases, 3.3%": calibrated(0.033, 20, 60),
+    "calibrated, 100 cases, 2.5%": calibrated(0.025, 25, 100),
 }
-METHODS: tuple[HeterogeneityMethod, ...] = ("paule-mandel", "dersimonian-laird")
 GRID = ndtri((np.arange(500) + 0.5) / 500)
 HAPPENED = np.repeat([True, False], len(GRID))
-DRAWING = Drawing(1, 0)
 
 
 def on_scale(measure: Measure, value: np.ndarray) -> np.ndarray:
     """Return values on the scale of the analysis."""
-    return {"log": np.log, "logit": logit}.get(measure.scale, np.asarray)(value)
+    scale = "identity" if measure.key in RATIOS else measure.scale
+    return {"log": np.log, "logit": logit}.get(scale, np.asarray)(value)
 
 
 def true_values(design: Design, sites: int, generator: np.random.Generator) -> np.ndarray:
     """Draw sites and return the true values of all measures, on the scale of the analysis."""
-    found = np.empty((sites, len(design.measures)))
+    found = np.ones((sites, len(design.measures)))
+    if design.beta:
+        return found
     for place in range(sites):
         a, b = generator.normal([0.0, 1.0], design.spread)
         rate = expit(a + design.middle + b * GRID)
@@ -105,61 +113,61 @@ def truth(name: str) -> tuple[np.ndarray, np.ndarray]:
     return found.mean(axis=0), found.std(axis=0)
 
 
-def estimates(design: Design, sites: int, generator: np.random.Generator) -> np.ndarray:
-    """Draw the cases of sites; return estimates, their errors, and those of the sites, on the scale of the analysis."""
+def drawn(design: Design, sites: int, generator: np.random.Generator) -> pr.Ledger:
+    """Draw the cases of sites."""
     ledgers = []
-    for _ in range(sites):
-        n = int(np.clip(generator.lognormal(np.log(design.cases[0]), design.cases[1]) + 1e-9, 100, 4000))
-        a, b = generator.normal([0.0, 1.0], design.spread)
-        x = generator.normal(size=n)
-        y = generator.random(n) < expit(a + design.middle + b * x)
-        ledgers.append(open_ledger(y, expit(design.middle + x)))
-    counts = SiteCounts.of(ledgers, "forecast")
-    columns = []
-    for measure in design.measures:
-        found = [estimate_or_note(one, "forecast", measure, drawing=DRAWING) for one in ledgers]
-        value, own = np.array([[one.value, one.standard_error] for one in found]).T
-        scale = measure.scale
-        slope = {"log": value, "logit": value * (1.0 - value)}.get(scale, 1.0)
-        columns.append([on_scale(measure, value), site_errors(measure, found, counts) / slope, own / slope])
-    return np.array(columns)
+    for site in range(sites):
+        n = int(np.clip(generator.lognormal(np.log(design.cases[0]), design.cases[1]) + 1e-9, 30, 4000))
+        if design.beta:
+            forecast = rate = generator.beta(1.0, design.beta, n)
+        else:
+            a, b = generator.normal([0.0, 1.0], design.spread)
+            x = generator.normal(size=n)
+            forecast, rate = expit(design.middle + x), expit(a + design.middle + b * x)
+        y = generator.random(n) < rate
+        ledgers.append(pr.condense(y, {"m": forecast}, by={"site": np.full(n, site)}))
+    return sum(ledgers)
 
 
 def study(name: str, sites: int, replicates: int) -> list[dict[str, object]]:
-    """Return the coverage for every measure and estimator."""
+    """Return the coverage for every measure."""
     design = DESIGNS[name]
-    mean, spread = truth(name)
-    hits: dict[tuple[int, HeterogeneityMethod], list[tuple[float, ...]]] = {}
+    mean, _ = truth(name)
+    hits: dict[str, list[tuple[float, ...]]] = {}
     for replicate in range(replicates):
         generator = np.random.default_rng([sites, list(DESIGNS).index(name), replicate])
-        drawn = estimates(design, sites, generator)
+        ledger = drawn(design, sites, generator)
         new = true_values(design, 1, generator)[0]
-        for column, (value, error, own) in enumerate(drawn):
-            for method in METHODS:
-                found = random_effects(value, error, method=method, level=0.95)
-                usual, before = (
-                    random_effects(value, one, method=method, level=0.95, prediction="higgins") for one in (error, own)
+        profile, higgins = (
+            pr.pool_sites(ledger, measures=design.measures, prediction=one, seed=1).where(keys={})
+            for one in ("profile", "higgins")
+        )
+        for measure, true, of_new in zip(design.measures, mean, new, strict=True):
+            (row,) = profile.where(measure=measure, statistic="mean of groups")
+            (first,), (second,) = (
+                found.where(measure=measure, statistic="further group") for found in (profile, higgins)
+            )
+            low, high, further_low, further_high, usual_low, usual_high = (
+                float(on_scale(measure, np.array(end)))
+                for end in (row.low, row.high, first.low, first.high, second.low, second.high)
+            )
+            hits.setdefault(measure.key, []).append(
+                (
+                    row.value,
+                    float(low <= true <= high),
+                    float(further_low <= of_new <= further_high),
+                    float(usual_low <= of_new <= usual_high),
+                    high - low,
+                    further_high - further_low,
                 )
-                hits.setdefault((column, method), []).append(
-                    (
-                        float(found.low <= mean[column] <= found.high),
-                        float(found.prediction_low <= new[column] <= found.prediction_high),
-                        float(usual.prediction_low <= new[column] <= usual.prediction_high),
-                        found.high - found.low,
-                        found.prediction_high - found.prediction_low,
-                        found.tau,
-                        float(before.low <= mean[column] <= before.high),
-                    )
-                )
+            )
     rows = []
-    for (column, method), rows_of_draws in hits.items():
-        covered, predicted, by_higgins, width, width_of_prediction, tau, before = np.mean(rows_of_draws, axis=0)
-        row: dict[str, object] = {"design": name, "sites": sites, "measure": design.measures[column].key}
-        row |= {"method": method, "samples": replicates, "coverage_of_mean": round(covered, 4)}
+    for measure, of_draws in hits.items():
+        value, covered, predicted, by_higgins, width, width_of_prediction = np.mean(of_draws, axis=0)
+        row: dict[str, object] = {"design": name, "sites": sites, "measure": measure, "samples": replicates}
+        row |= {"mean": round(value, 4), "coverage_of_mean": round(covered, 4)}
         row |= {"coverage_of_prediction": round(predicted, 4), "higgins": round(by_higgins, 4)}
-        row |= {"width_of_mean": round(width, 4), "width_of_prediction": round(width_of_prediction, 4)}
-        row |= {"mean_tau": round(tau, 4), "true_tau": round(float(spread[column]), 4)}
-        rows.append(row | {"coverage_with_own_errors": round(before, 4)})
+        rows.append(row | {"width_of_mean": round(width, 4), "width_of_prediction": round(width_of_prediction, 4)})
     return rows
 
 

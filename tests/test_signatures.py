@@ -66,7 +66,7 @@ DIFFERENT = {
     "by": {
         "ArrayLike | Mapping[str, ArrayLike] | None = None": "the keys of the cases",
         "str | Sequence[str] | None = None": "the search in segments reads cases, and these are names of their keys",
-        "str = 'site'": "`meta_analysis` reads a ledger, and this is the name of one of its keys",
+        "str | None = None": "`pool_sites` reads a ledger, and this is the name of one of its keys",
     },
     "y_proba": {
         "ArrayLike | None = None": "cases and ledgers already hold the forecasts",
@@ -87,7 +87,7 @@ DIFFERENT = {
             "`before_labels` reports measures that the expected events determine"
         ),
         "Sequence[AnyMeasure] = (ObservedExpected(), CalibrationSlope(), AreaUnderRoc(), Brier())": (
-            "`meta_analysis` reports those that are usual for a risk model in new sites"
+            "`pool_sites` reports those that are usual for a risk model in new sites"
         ),
     },
     "thresholds": {

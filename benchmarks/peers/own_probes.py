@@ -67,7 +67,7 @@ WITHOUT_WEIGHTS: dict[str, Call] = {
     "decision_uncertainty": lambda y, p, _: pr.decision_uncertainty(y, {"a": p}, seed=1).n,
     "estimate_prevalence": lambda y, p, _: pr.estimate_prevalence(y, p, unlabelled=HALF).value,
     "find_segments": lambda y, p, _: pr.find_segments(pr.cases(y, p, by={"group": GROUPS}), seed=1).n_cases,
-    "meta_analysis": lambda y, p, _: pr.meta_analysis(pr.condense(y, p, by={"site": GROUPS})).mean[0],
+    "pool_sites": lambda y, p, _: pr.pool_sites(pr.condense(y, p, by={"site": GROUPS})).value[1],
     "monitor": lambda y, p, _: pr.monitor(pr.condense(y, p, by={"day": DAYS})).days().n.sum(),
     "monitor of single cases": lambda y, p, _: pr.monitor(y, p).p[-1],
     "retention_curve": lambda y, p, _: pr.retention_curve(y, p).n,

@@ -200,7 +200,7 @@ class Inputs:
         return {"p": tests[0].p, "classes": of_class, "miscalibration": (cost.value, cost.low, cost.high)}
 
     def sites(self, **options: Any) -> Any:
-        return self.function("meta_analysis")(self.ledger(), by="site", **self.options(options))
+        return self.function("pool_sites")(self.ledger(), by="site", **self.options(options))
 
     def monitor(self, **options: Any) -> Any:
         return self.function("monitor")(self.ledger(), **self.options(options))

@@ -54,7 +54,8 @@ from propriety.products.monitoring.monitor import monitor as monitor
 from propriety.products.planning.plan import plan as plan
 from propriety.products.segments.find import find_segments as find_segments
 from propriety.products.segments.recalibrate import recalibrate_segments as recalibrate_segments
-from propriety.products.sites.pooling import meta_analysis as meta_analysis
+from propriety.products.sites.curve import pooled_curve as pooled_curve
+from propriety.products.sites.pooling import pool_sites as pool_sites
 from propriety.products.validation.validate import validate as validate
 from propriety.recalibration.odds_maps import prior_correction as prior_correction
 from propriety.recalibration.recalibrate import recalibrate as recalibrate

@@ -41,8 +41,7 @@ from propriety.products.late_labels.prevalence import PrevalenceEstimate as Prev
 from propriety.products.monitoring.monitor import Monitored as Monitored
 from propriety.products.planning.plan import Plan as Plan
 from propriety.products.segments.find import Segments as Segments
-from propriety.products.sites.pooling import MetaAnalysis as MetaAnalysis
-from propriety.products.sites.pooling import SiteEstimates as SiteEstimates
+from propriety.products.sites.curve import PooledCurve as PooledCurve
 from propriety.products.validation.columns import FoldValues as FoldValues
 from propriety.products.validation.validate import Validation as Validation
 from propriety.recalibration.result import Recalibration as Recalibration

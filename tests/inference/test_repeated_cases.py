@@ -80,10 +80,8 @@ CALLS = {
         "forecast"
     ],
     "evaluate, groups": lambda y, p, q, rows, k, g, **unit: pr.evaluate(y, p, by=g, **DRAWN, **unit).group_calibration,
-    "meta_analysis": lambda y, p, q, rows, k, g, **unit: (
-        pr.meta_analysis(
-            pr.condense(y, p, by={"site": g}, **unit), measures=[pr.Brier(), ObservedExpected()], **DRAWN
-        ).sites
+    "pool_sites": lambda y, p, q, rows, k, g, **unit: pr.pool_sites(
+        pr.condense(y, p, by={"site": g}, **unit), measures=[pr.Brier(), ObservedExpected()], **DRAWN
     ),
 }
 
@@ -105,7 +103,7 @@ def numbers(result, path=""):
 @pytest.mark.parametrize("unit", ["cluster", "period"])
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(name, marks=pytest.mark.product("sites")) if name == "meta_analysis" else name for name in CALLS],
+    [pytest.param(name, marks=pytest.mark.product("sites")) if name == "pool_sites" else name for name in CALLS],
 )
 def test_repeated_cases_are_no_more_evidence(name, unit):
     data = (Y, P, OTHER, ROWS, CLASS, GROUP)

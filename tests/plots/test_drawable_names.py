@@ -111,7 +111,7 @@ FIGURES = {
     "horizons": lambda: horizons().plot(),
     "learners": lambda: learners().plot(),
     "monitor": lambda: watched().plot(),
-    "sites": lambda: pr.meta_analysis(pr.condense(Y, P, by={"site": GROUP})).plot(),
+    "sites": lambda: pr.pool_sites(pr.condense(Y, P, by={"site": GROUP})).plot(),
     "confusion": lambda: next(iter(pr.evaluate(CLASSES, ROWS, labels=NAMES, seed=1).confusion.values())).plot(),
     "worst cases": lambda: pr.worst_cases(CLASSES, ROWS, labels=NAMES, most=2).plot(),
 }

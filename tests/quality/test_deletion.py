@@ -15,8 +15,8 @@ ROOT = Path(__file__).parents[2]
 ASKED = """
 import propriety as pr
 from propriety.upward import products
-print(sorted({"meta_analysis", "plan"} & set(dir(pr))), sorted(set(dir(pr.results)) & {"MetaAnalysis", "Plan"}))
-print("sites" in products(), "meta_analysis" in pr.__doc__, pr.plan.__module__)
+print(sorted({"pool_sites", "plan"} & set(dir(pr))), sorted(set(dir(pr.results)) & {"PooledCurve", "Plan"}))
+print("sites" in products(), "pool_sites" in pr.__doc__, pr.plan.__module__)
 """
 
 

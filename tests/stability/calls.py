@@ -176,7 +176,7 @@ OF_MODELS: dict[str, Callable[[Data], Any]] = {
     ),
     "coarsen": lambda d: pr.coarsen(_unweighted(d)).to_dict(),
     "measure_bounds": lambda d: pr.measure_bounds(pr.coarsen(_unweighted(d)), model="p"),
-    "meta_analysis": lambda d: pr.meta_analysis(
+    "pool_sites": lambda d: pr.pool_sites(
         pr.condense(d.y, d.models, by={"site": d.group}, **d.binary), measures=[pr.Brier(), pr.measures.AreaUnderRoc()]
     ),
     "ranking_map": lambda d: pr.ranking_map(d.y, d.models, grid=np.linspace(0.05, 0.95, 10), **d.binary),

@@ -70,6 +70,11 @@ NOTES: dict[str, Severity] = {
     "sums-only": "caution",  # Moments at another event rate, without the cases.
     "left-out": "fact",  # Parts of a cross-validation in which a measure is undefined.
     "known-weights": "fact",  # Weights of censoring are taken as known.
+    "groups-left-out": "fact",  # Groups that a mean over groups does not contain.
+    "infinite-groups": "fact",  # Groups whose value is infinite, and so is the mean.
+    "clipped": "fact",  # Limits beyond the range of the measure were clipped to it.
+    "few-groups": "caution",  # So few groups that their variance is hardly known.
+    "groups-of-few": "caution",  # Groups of few outcomes in a mean over groups.
 }
 NO_MODELS = ("rest", "no model", "itself recalibrated")  # What else a model is compared with.
 ADDED_KEYS = ("class", "cut", "horizon")  # Keys that an analysis adds: no key of the cases may bear these names.
@@ -106,6 +111,8 @@ class Note:
 
 
 BOUND = "bound"  # The statistic of limits between which a value lies for certain.
+# Statistics over groups: their mean, the range of the value of a further one, I2 with the joint test, and tau.
+MEAN_OF_GROUPS, FURTHER_GROUP, HETEROGENEITY, TAU = "mean of groups", "further group", "heterogeneity", "tau"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)

@@ -7,11 +7,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from propriety.inference.estimates import INDEPENDENT
-from propriety.inference.finding import Finding, Findings, Note
+from propriety.inference.finding import FURTHER_GROUP, HETEROGENEITY, TAU, Finding, Findings, Note
 from propriety.number_words import capitalized, counted, hundredths, listed, number, p_value_words, percent
 
 MARKS = {"good": "✓", "no error found": "·", "small": "~", "bad": "✗", "too few": "?", "not tested": ""}
-MOST_CLASSES = 3
+MOST_CLASSES, MOST_GROUPS = 3, 5
+STATISTICS = {HETEROGENEITY: "I² between groups", TAU: "τ between groups"}
 NAMES = {"observed_expected": "observed/expected", "calibration_slope": "slope", "calibration": "calibration"}
 
 
@@ -26,6 +27,12 @@ def _refuted(parts: Mapping[str, Any]) -> str:
     forecasts = "forecasts" if parts["weighted"] else counted(round(parts["number"]), "forecast")
     was = "was" if round(parts["number"]) == 1 and not parts["weighted"] else "were"
     return f"{forecasts} of exactly 0 or 1 {was} wrong"
+
+
+def _names(parts: Mapping[str, Any]) -> str:
+    names = parts["names"]
+    more = len(names) - MOST_GROUPS
+    return ", ".join(names[:MOST_GROUPS]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def _certain(parts: Mapping[str, Any]) -> str:
@@ -132,6 +139,14 @@ NOTES_IN_WORDS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "improper": _improper,
     "sums-only": lambda _: "based on moments at another event rate, without the cases: intervals may be too narrow",
     "left-out": lambda parts: f"{parts['label']} is undefined in {counted(parts['number'], 'part')}, left out",
+    "groups-left-out": lambda parts: f"{counted(len(parts['names']), 'group')} left out: {_names(parts)}",
+    "infinite-groups": lambda parts: f"it is infinite in {counted(len(parts['names']), 'group')}: {_names(parts)}",
+    "clipped": lambda _: "limits clipped to the range of the measure",
+    "few-groups": lambda parts: f"{parts['number']} groups hardly determine the variance between groups",
+    "groups-of-few": lambda parts: (
+        f"{counted(parts['number'], 'group')} {'has' if parts['number'] == 1 else 'have'} fewer than {parts['fewest']} "
+        f"{parts['what']}: the interval may be too narrow"
+    ),
     "known-weights": lambda parts: f"{parts['what']} with censoring weights taken as known",
 }
 
@@ -156,7 +171,7 @@ def about(row: Finding) -> str:
     """Return what a finding is about: the measure, and its group, class or cut point."""
     name = NAMES.get(row.measure.key, row.measure.label)
     keys = ", ".join(f"{key} {label}" for key, label in row.keys.items())
-    statistic = "" if row.statistic == "value" else f" ({row.statistic})"
+    statistic = "" if row.statistic == "value" else f" ({STATISTICS.get(row.statistic, row.statistic)})"
     is_said = row.against is None or row.is_of_pair  # Beside the names of two models.
     less = "" if is_said else f" less {'the rest' if row.against == 'rest' else row.against}"
     return f"{name}{statistic}{f' of {keys}' if keys else ''}{less}"
@@ -174,8 +189,11 @@ def numbers_words(row: Finding) -> str:
     written = hundredths if row.measure.ideal is not None and row.against is None else number
     if math.isnan(row.value):
         return "" if math.isnan(row.tested_p) else p_value_words(row.tested_p)
+    if row.statistic == FURTHER_GROUP:
+        return f"{written(row.low)} to {written(row.high)}"
     limits = f" ({written(row.low)} to {written(row.high)})" if row.has_limits else ""
-    return f"{written(row.value)}{limits}"
+    p_value = f", {p_value_words(row.tested_p)}" if row.statistic == HETEROGENEITY and row.tested_p >= 0.0 else ""
+    return f"{written(row.value)}{limits}{p_value}"
 
 
 def finding_words(row: Finding) -> str:

@@ -1,4 +1,4 @@
-"""Random-effects summary of estimates from several sites: the mean, its interval, and an interval for a new site."""
+"""Random effects: the mean over several groups, its limits, the range for a further group, and their spread."""
 
 from __future__ import annotations
 
@@ -13,14 +13,17 @@ from propriety.result import Floats
 HeterogeneityMethod: TypeAlias = Literal["paule-mandel", "reml", "dersimonian-laird"]
 PredictionMethod: TypeAlias = Literal["profile", "higgins"]
 
-FEWEST_PREDICTED = 3  # The prediction interval has two degrees of freedom fewer than sites.
-QUANTILES = (np.arange(99) + 0.5) / 99  # Of the confidence distribution of the variance between sites.
-POINTS = 400  # Variances between sites at which the generalized Q is computed.
+FEWEST_PREDICTED = 3  # The prediction interval has two degrees of freedom fewer than groups.
+QUANTILES = (np.arange(99) + 0.5) / 99  # Of the confidence distribution of the variance between groups.
+POINTS = 400  # Variances between groups at which the generalized Q is computed.
 SMALLEST = 1e-5  # The smallest of them, in units of the smallest variance of an estimate.
 
 
 class RandomEffects(NamedTuple):
-    """The mean of the distribution of site values, its standard error and limits, and its spread between sites."""
+    """The mean of the distribution of group values with its error and limits, and its spread between groups.
+
+    `tau` and `i_squared` have limits, from the variances between groups that the generalized Q does not reject.
+    """
 
     mean: float
     standard_error: float
@@ -29,7 +32,11 @@ class RandomEffects(NamedTuple):
     prediction_low: float
     prediction_high: float
     tau: float
+    tau_low: float
+    tau_high: float
     i_squared: float
+    i_squared_low: float
+    i_squared_high: float
     q: float
     p_value: float
     weight: Floats
@@ -43,11 +50,11 @@ def random_effects(
     level: float,
     prediction: PredictionMethod = "profile",
 ) -> RandomEffects:
-    r"""Summarize the values of k sites, each with its standard error, as draws from a normal distribution.
+    r"""Summarize the values of k groups, each with its standard error, as draws from a normal distribution.
 
-    With the variances :math:`v_i` of the estimates and :math:`\tau^2` between sites, site i has the weight
+    With the variances :math:`v_i` of the estimates and :math:`\tau^2` between groups, group i has the weight
     :math:`w_i = 1 / (v_i + \tau^2)`. The mean is :math:`\hat\mu = \sum w_i y_i / \sum w_i`. Its interval is that of
-    Hartung and Knapp, and the prediction interval "higgins" for the value of a new site that of Higgins et al.:
+    Hartung and Knapp, and the prediction interval "higgins" for the value of a new group that of Higgins et al.:
 
     .. math::
 
@@ -58,7 +65,7 @@ def random_effects(
     interval "profile" averages over the values of :math:`\tau^2` that the data allow: the generalized Q,
     :math:`\sum w_i (y_i - \hat\mu)^2`, has a chi-squared distribution with k - 1 degrees of freedom at the true
     :math:`\tau^2`, so each of its quantiles gives a :math:`\tau^2`, with a t distribution of k - 1 degrees of freedom
-    for the new site. The limits are quantiles of the mixture of these.
+    for the new group. The limits are quantiles of the mixture of these.
 
     `q` and its p-value are those of Cochran's test of equal values, and `i_squared` is
     :math:`\tau^2 / (\tau^2 + v)` with the typical variance :math:`v` of Higgins and Thompson.
@@ -93,7 +100,9 @@ def random_effects(
     elif k >= FEWEST_PREDICTED:
         new_low, new_high = _predicted(values, variances, level)
     fixed, q = 1.0 / variances, _deviance(values, variances, 0.0)
-    typical = (k - 1) * fixed.sum() / (fixed.sum() ** 2 - (fixed**2).sum())
+    typical = float((k - 1) * fixed.sum() / (fixed.sum() ** 2 - (fixed**2).sum()))
+    most, least = _allowed(values, variances, np.array([1.0 - upper, upper])).tolist()
+    least, most = min(least, square), max(most, square)
     return RandomEffects(
         mean=mean,
         standard_error=error,
@@ -102,25 +111,36 @@ def random_effects(
         prediction_low=new_low,
         prediction_high=new_high,
         tau=math.sqrt(square),
-        i_squared=square / (square + float(typical)),
+        tau_low=math.sqrt(least),
+        tau_high=math.sqrt(most),
+        i_squared=square / (square + typical),
+        i_squared_low=least / (least + typical),
+        i_squared_high=most / (most + typical),
         q=q,
         p_value=float(chdtrc(k - 1, q)),
         weight=weight / weight.sum(),
     )
 
 
-def _predicted(values: Floats, variances: Floats, level: float) -> tuple[float, float]:
-    """Return the prediction limits that allow for the uncertainty of the variance between sites."""
-    from scipy.optimize import brentq  # Imported here, because it is slow to import.
-
-    k = len(values)
-    wanted = chdtri(k - 1, QUANTILES)
+def _allowed(values: Floats, variances: Floats, shares: Floats) -> Floats:
+    """Return the variances between groups at which the generalized Q has these shares of its distribution below it."""
+    wanted = chdtri(len(values) - 1, 1.0 - shares)
     # Q is at most the sum of squares divided by the variance, so that the largest variance reaches all quantiles.
     squares = float(((values - values.mean()) ** 2).sum())
     largest = squares / float(wanted.min()) + float(variances.max())
     grid = np.concatenate([[0.0], np.geomspace(SMALLEST * float(variances.min()), largest, POINTS)])
-    q = np.array([_deviance(values, variances, square) for square in grid.tolist()])
-    square = np.where(wanted >= q[0], 0.0, np.interp(-wanted, -q, grid))  # Q falls as the variance grows.
+    weight = 1.0 / (variances + grid[:, None])
+    mean = (weight * values).sum(axis=1, keepdims=True) / weight.sum(axis=1, keepdims=True)
+    q = (weight * (values - mean) ** 2).sum(axis=1)
+    return np.where(wanted >= q[0], 0.0, np.interp(-wanted, -q, grid))  # Q falls as the variance grows.
+
+
+def _predicted(values: Floats, variances: Floats, level: float) -> tuple[float, float]:
+    """Return the prediction limits that allow for the uncertainty of the variance between groups."""
+    from scipy.optimize import brentq  # Imported here, because it is slow to import.
+
+    k = len(values)
+    square = _allowed(values, variances, QUANTILES)
     weight = 1.0 / (variances + square[:, None])
     mean = (weight * values).sum(axis=1) / weight.sum(axis=1)
     spread = (weight * (values - mean[:, None]) ** 2).sum(axis=1) / (k - 1)
@@ -137,7 +157,7 @@ def _predicted(values: Floats, variances: Floats, level: float) -> tuple[float, 
 
 
 def between_variance(values: Floats, variances: Floats, method: HeterogeneityMethod) -> float:
-    r"""Estimate the variance between sites, at least 0.
+    r"""Estimate the variance between groups, at least 0.
 
     - "paule-mandel" solves :math:`\sum w_i (y_i - \hat\mu)^2 = k - 1`;
     - "reml" maximizes the restricted likelihood;

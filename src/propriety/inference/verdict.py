@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from propriety.errors import InputValueError
-from propriety.inference.finding import BOUND, Finding, Note, Verdict
+from propriety.inference.finding import BOUND, FURTHER_GROUP, HETEROGENEITY, TAU, Finding, Note, Verdict
 from propriety.result import Floats
 
 Gate: TypeAlias = Literal["holds", "fails", "cannot be told"]
@@ -39,7 +39,8 @@ MARGINS = {
 }
 SCORE_MARGIN, AREA_MARGIN = 0.005, 0.01  # Of a difference: a share of no model's score, and of an area.
 AREAS = ("auc",)
-ONLY_TESTED = ("calibration", "heterogeneity")  # What has a p-value and no number.
+ONLY_TESTED = ("calibration",)  # What has a p-value and no number.
+WITHOUT_IDEAL = (BOUND, FURTHER_GROUP, TAU)  # Statistics for which the ideal value of the measure is none.
 MODELS_ALONE = ("rest",)  # What is compared with these differs or not; of two models neither would be better.
 
 # Least number of the rarer outcome, in terms of independent cases of equal weight, with which an error of 1.5 in
@@ -94,8 +95,8 @@ def verdict(row: Finding, parts: Sequence[Finding] = ()) -> Checked:
     >>> verdict(ratio).verdict
     'small'
     """
-    margin = None if row.statistic == BOUND else margin_of(row)
-    only_tested = row.measure.key in ONLY_TESTED
+    margin = None if row.statistic in WITHOUT_IDEAL else margin_of(row)
+    only_tested = row.measure.key in ONLY_TESTED or row.statistic == HETEROGENEITY
     if margin is None and not only_tested and row.against is None:
         return Checked(None)
     if not row.has_limits and math.isnan(row.tested_p):

@@ -7,7 +7,8 @@ import pytest
 from scipy.special import expit, logit, ndtri
 
 import propriety as pr
-from propriety.inference.estimates import Estimate
+from propriety.inference.finding import Finding
+from propriety.inference.finding_words import note_words
 from propriety.inference.measures.reading import read_measure
 from propriety.inference.random_effects import random_effects
 from propriety.products.sites.site_errors import SiteCounts, site_errors
@@ -17,14 +18,13 @@ BRIER = read_measure(pr.Brier())
 
 def estimates(errors, units):
     return [
-        Estimate(value=0.1, low=0.0, high=1.0, standard_error=e, level=0.95, method="", measure=BRIER, n=u, units=u)
-        for e, u in zip(errors, units, strict=True)
+        Finding(measure=BRIER, model="m", value=0.1, error=e, n=u, units=u) for e, u in zip(errors, units, strict=True)
     ]
 
 
 def counts(n, rare, *, classes=False):
     n = np.array(n, dtype=float)
-    return SiteCounts(n, np.array(rare), 0.1 * n, classes)
+    return SiteCounts(n, np.array(rare), classes)
 
 
 def test_variances_per_case_are_averaged_by_the_number_of_events():
@@ -66,13 +66,13 @@ def test_other_measures_keep_their_errors(measure):
 
 def test_notes_count_the_sites_with_fewer_than_ten_events():
     found = counts([100] * 4, [9, 10, 0, 3])
-    assert found.note(np.array([True, True, True, False])) == (
-        "2 sites have fewer than 10 events or non-events: the interval may be too narrow"
-    )
-    assert found.note(np.array([False, True, False, True])).startswith("1 site has fewer than 10 events")
-    assert found.note(np.array([False, True, False, False])) == ""
-    classes = counts([100], [2], classes=True)
-    assert "10 cases outside the most frequent class" in classes.note(np.ones(1, dtype=bool))
+    (note,) = found.notes(np.array([True, True, True, False]))
+    assert note_words(note) == "2 groups have fewer than 10 events or non-events: the interval may be too narrow"
+    (note,) = found.notes(np.array([False, True, False, True]))
+    assert note_words(note).startswith("1 group has fewer than 10 events")
+    assert found.notes(np.array([False, True, False, False])) == ()
+    (note,) = counts([100], [2], classes=True).notes(np.ones(1, dtype=bool))
+    assert "10 cases outside the most frequent class" in note_words(note)
 
 
 def test_counts_are_those_of_the_sites():
@@ -113,20 +113,20 @@ def test_sites_without_events_do_not_determine_the_mean():
     assert np.mean(ratios) == pytest.approx(1.0, abs=0.06)
 
 
-def test_a_meta_analysis_uses_shrunk_errors_and_reports_few_events():
+def test_pooled_sites_use_shrunk_errors_and_report_few_events():
     rng = np.random.default_rng(4)
     p, site = expit(-4.0 + rng.normal(size=1600)), np.arange(1600) % 8
     y = rng.random(1600) < p
     y[site == 3] = False
     ledger = pr.condense(y, p, by={"site": site})
-    found = pr.meta_analysis(ledger, measures=[pr.Brier()])
-    own = found.of_row(0)
+    found = pr.pool_sites(ledger, measures=[pr.Brier()])
+    own = [row for row in found if row.keys]
     parts = [ledger.at_entries(np.arange(8) == one) for one in range(8)]
-    alone = [pr.estimate(part, None, pr.Brier()) for part in parts]
-    np.testing.assert_array_equal(own["standard_error"], [one.standard_error for one in alone])
-    errors = site_errors(BRIER, alone, SiteCounts.of(parts, "forecast"))
-    expected = random_effects(own["value"], errors, method="paule-mandel", level=0.95)
-    assert found.mean[0] == expected.mean
-    np.testing.assert_array_equal(own["weight"], expected.weight)
-    assert own["weight"].max() < 0.2
-    assert f"{np.count_nonzero(own['events'] < 10)} sites have fewer than 10 events" in found.note[0]
+    errors = site_errors(BRIER, own, SiteCounts.of(parts, "forecast"))
+    expected = random_effects(np.array([row.value for row in own]), errors, method="paule-mandel", level=0.95)
+    (mean,) = found.where(statistic="mean of groups")
+    weights = [row.extra["weight"] for row in own]
+    assert mean.value == expected.mean
+    np.testing.assert_array_equal(weights, expected.weight)
+    assert max(weights) < 0.2
+    assert mean.note("groups-of-few").parts["number"] == sum(row.events < 10 for row in own)

@@ -3,7 +3,7 @@
 from propriety.upward import Product
 
 PRODUCT = Product(
-    calls=("pooling:meta_analysis",),
-    results=("pooling:MetaAnalysis", "pooling:SiteEstimates"),
+    calls=("pooling:pool_sites", "curve:pooled_curve"),
+    results=("curve:PooledCurve",),
     pictures=("picture",),
 )

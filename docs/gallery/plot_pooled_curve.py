@@ -1,9 +1,9 @@
 """
-Forest plot over sites
-======================
+Calibration curve over sites
+============================
 
-Observed/expected of a risk model in 12 hospitals. The diamond is the mean over hospitals with its interval. The bar
-below it is the prediction interval: the range of the true value in a new hospital.
+One curve for 12 hospitals, fitted to their ledgers: the mean hospital with its band, the curve of each, and the range
+of that of a further hospital.
 """
 
 import numpy as np
@@ -18,4 +18,4 @@ x, shift = rng.normal(size=sizes.sum()), np.repeat(rng.normal(0, 0.3, 12), sizes
 y = rng.random(len(x)) < expit(x - 1.5 + shift)
 
 ledger = pr.condense(y, {"risk": expit(x - 1.5)}, by={"site": site})
-ax = pr.meta_analysis(ledger).plot()
+ax = pr.pooled_curve(ledger).plot()
