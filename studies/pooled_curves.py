@@ -9,7 +9,7 @@ Writes `results/pooled_curves.csv`: for each design the mean and the lowest cove
 the ten points, the mean width of the band in log-odds, and the mean of the estimated standard deviation of a_i. Takes
 an hour on one core.
 
-Run: python studies/pooled_curves.py [--samples 500]
+Run: python studies/pooled_curves.py [--samples 500] [--designs slight bent rare]
 """
 
 from __future__ import annotations
@@ -84,9 +84,11 @@ def main() -> None:
     """Run all designs and write the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--samples", type=int, default=500)
-    samples = parser.parse_args().samples
+    parser.add_argument("--designs", nargs="*", default=list(DESIGNS), choices=list(DESIGNS))
+    given = parser.parse_args()
+    samples = given.samples
     rows = []
-    for name in DESIGNS:
+    for name in given.designs:
         for sites in SITES:
             rows.append(study(name, sites, samples))
             sys.stdout.write(f"{rows[-1]}\n")

@@ -15,7 +15,7 @@ contain the true mean, the share of prediction intervals ("profile", and "higgin
 contain the true value of a new site, and the mean widths of the interval and of the first of these. Takes half
 an hour on one core.
 
-Run: python studies/sites.py [--replicates 100]
+Run: python studies/sites.py [--replicates 100] [--designs calibrated]
 """
 
 from __future__ import annotations
@@ -175,9 +175,12 @@ def main() -> None:
     """Run all designs and write the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--replicates", type=int, default=100)
-    replicates = parser.parse_args().replicates
+    parser.add_argument("--designs", default="", help="only those whose name begins so")
+    given = parser.parse_args()
+    replicates = given.replicates
     rows = []
-    for name, design in DESIGNS.items():
+    for name in (name for name in DESIGNS if name.startswith(given.designs)):
+        design = DESIGNS[name]
         for sites in design.numbers:
             rows += study(name, sites, design.times * replicates)
             sys.stdout.write(f"{name}, {sites} sites\n")
