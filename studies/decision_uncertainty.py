@@ -2,13 +2,13 @@
 
 Samples with the forecasts of a calibrated model and of a worse one are drawn from populations with 5, 10 and 25%
 events, and with 0.3% events and thresholds that few forecasts reach; samples without events are drawn again. The true
-net benefits come from four million cases. Thresholds are 41 in a range around or above the share of events. Writes
+net benefits come from four million cases. Thresholds are 13 in a range around or above the share of events. Writes
 `results/decision_uncertainty.csv`: the population, the number of cases, what is estimated; the smallest, mean and
 largest coverage of 95% limits over the thresholds; the smallest and mean coverage of credible limits, and the mean and
 largest share of samples in which the best strategy in the population has a probability of being best below 0.01; and
-the coverage of the band at all thresholds together. Takes about five minutes on one core.
+the coverage of the band at all thresholds together. Takes about ten minutes on one core.
 
-Run: python studies/decision_uncertainty.py [--replicates 400]
+Run: python studies/decision_uncertainty.py [--replicates 100]
 """
 
 from __future__ import annotations
@@ -61,11 +61,11 @@ def truth(logit: tuple[float, float], grid: np.ndarray) -> dict[str, np.ndarray]
 def main() -> None:
     """Run every design and write the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--replicates", type=int, default=400)
+    parser.add_argument("--replicates", type=int, default=100)
     replicates = parser.parse_args().replicates
     rows: list[dict[str, object]] = []
     for place, (population, (logit, thresholds)) in enumerate(POPULATIONS.items()):
-        grid = np.linspace(*thresholds, 41)
+        grid = np.linspace(*thresholds, 13)
         true = truth(logit, grid)
         best = np.argmax([true["new"], true["old"], true["treat all"], np.zeros(len(grid))], axis=0)
         for n in CASES:

@@ -17,13 +17,12 @@ from propriety.decisions.decision_curves import cost_curve as cost_curve
 from propriety.decisions.decision_curves import decision_curve as decision_curve
 from propriety.decisions.decision_curves import murphy_curve as murphy_curve
 from propriety.decisions.decision_curves import regret_curve as regret_curve
-from propriety.decisions.decision_uncertainty import decision_uncertainty as decision_uncertainty
 from propriety.decisions.expected_cost import bayes_decisions as bayes_decisions
 from propriety.decisions.expected_cost import expected_cost as expected_cost
 from propriety.decisions.ranking_map import ranking_map as ranking_map
 from propriety.decisions.recommendations import advise as advise
 from propriety.decisions.roc import roc_curve as roc_curve
-from propriety.decisions.roc import top_k as top_k
+from propriety.decisions.top_k import top_k as top_k
 from propriety.decisions.weighted_regret import h_measure as h_measure
 from propriety.decisions.weighted_regret import weighted_regret as weighted_regret
 from propriety.diagnostics.probability_means import probability_means as probability_means
@@ -32,6 +31,7 @@ from propriety.diagnostics.worst_cases import worst_cases as worst_cases
 from propriety.evaluation.evaluate import evaluate as evaluate
 from propriety.inference.check_calibration import check_calibration as check_calibration
 from propriety.inference.comparison import compare as compare
+from propriety.inference.decision_uncertainty import decision_uncertainty as decision_uncertainty
 from propriety.inference.estimation import estimate as estimate
 from propriety.inference.horizon_curve import horizon_curve as horizon_curve
 from propriety.inference.measure_bounds import measure_bounds as measure_bounds

@@ -6,15 +6,14 @@ from propriety.calibration.reliability import ClassicalDecomposition as Classica
 from propriety.calibration.reliability import CumulativeCalibrationError as CumulativeCalibrationError
 from propriety.calibration.reliability import ReliabilityCurve as ReliabilityCurve
 from propriety.calibration.smooth_calibration import SmoothCalibration as SmoothCalibration
-from propriety.decisions.decision_uncertainty import DecisionUncertainty as DecisionUncertainty
 from propriety.decisions.expected_cost import GainCurve as GainCurve
+from propriety.decisions.operating_points import OperatingPoints as OperatingPoints
 from propriety.decisions.ranking_map import RankedInterval as RankedInterval
 from propriety.decisions.ranking_map import RankingMap as RankingMap
 from propriety.decisions.recommendations import Advice as Advice
-from propriety.decisions.roc import OperatingPoints as OperatingPoints
 from propriety.decisions.roc import RocCurve as RocCurve
-from propriety.decisions.roc import TopK as TopK
 from propriety.decisions.threshold_curve import ThresholdCurve as ThresholdCurve
+from propriety.decisions.top_k import TopK as TopK
 from propriety.decisions.weighted_regret import WeightedRegret as WeightedRegret
 from propriety.diagnostics.probability_means import MeanSpectrum as MeanSpectrum
 from propriety.diagnostics.probability_means import ProbabilityGroups as ProbabilityGroups
@@ -24,6 +23,7 @@ from propriety.diagnostics.retention import RetentionCurve as RetentionCurve
 from propriety.diagnostics.worst_cases import WorstCases as WorstCases
 from propriety.evaluation.evaluation import Evaluation as Evaluation
 from propriety.evaluation.evaluation import Scores as Scores
+from propriety.inference.decision_uncertainty import DecisionUncertainty as DecisionUncertainty
 from propriety.inference.estimates import Estimate as Estimate
 from propriety.inference.finding import Finding as Finding
 from propriety.inference.finding import Findings as Findings

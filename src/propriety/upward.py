@@ -1,4 +1,4 @@
-"""The calls that go up the layers: from a result to what draws it and to the pages made of it, and to the products.
+"""The calls that go up the layers: from a result to its limits, its figure and its pages, and to the products.
 
 Everything else imports only from the layers below. What is named here is imported when it is called, so that results
 need neither Matplotlib nor the report.
@@ -11,7 +11,7 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-Asked: TypeAlias = Literal["figure", "page of plots", "report", "LaTeX", "Word", "transformer"]
+Asked: TypeAlias = Literal["figure", "page of plots", "report", "LaTeX", "Word", "transformer", "operating points"]
 
 # What is asked of a result, with the module and the function that answers.
 UPWARD: dict[Asked, tuple[str, str]] = {
@@ -20,6 +20,7 @@ UPWARD: dict[Asked, tuple[str, str]] = {
     "report": ("propriety.report.evaluation", "report_of"),
     "LaTeX": ("propriety.report.documents", "latex_of"),
     "Word": ("propriety.report.documents", "write_word"),
+    "operating points": ("propriety.inference.operating_points", "operating_points_of"),
     "transformer": ("propriety.integrations.recalibrated_classifier", "MapTransformer"),
 }
 

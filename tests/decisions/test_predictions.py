@@ -9,7 +9,8 @@ from propriety.decisions.agreement import quadratic_weighted_kappa
 from propriety.decisions.decision_curves import cost_curve, decision_curve, murphy_curve, regret_curve
 from propriety.decisions.expected_cost import expected_cost
 from propriety.decisions.ranking_map import ranking_map
-from propriety.decisions.roc import roc_curve, top_k
+from propriety.decisions.roc import roc_curve
+from propriety.decisions.top_k import top_k
 from propriety.decisions.weighted_regret import h_measure, weighted_regret
 from propriety.errors import InputValueError, MissingValuesError
 from propriety.rules.weights import BetaWeight

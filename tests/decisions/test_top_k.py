@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from propriety.decisions.roc import top_k
+from propriety.decisions.top_k import top_k
 from propriety.errors import InputTypeError, InputValueError
 from propriety.tables.forecast_table import ForecastTable
 

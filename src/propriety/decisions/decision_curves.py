@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable
+from dataclasses import replace
 from typing import Any, get_args
 
 import numpy as np
@@ -220,8 +221,8 @@ def cost_curve(
     passive = np.searchsorted(blocks.event_rate, cost, side="left")
     first = np.append(table.forecast[blocks.start[:-1]], np.inf)
     regret = regret_of_errors(cost, passive, blocks.events, blocks.non_events)
-    own = {"exact": grid is None, "best_threshold": first[passive]}
-    return _curve_of_regret(table, "least regret", cost, regret, thresholds, **own)
+    curve = _curve_of_regret(table, "least regret", cost, regret, thresholds, exact=grid is None)
+    return replace(curve, best_threshold=first[passive])
 
 
 def murphy_curve(

@@ -12,7 +12,7 @@ from scipy.special import expit, logit, ndtri
 
 from propriety import checks
 from propriety.checks import check_level
-from propriety.decisions.benefit_cells import ModelMoments, PairMoments
+from propriety.decisions.ranking_moments import ModelMoments, PairMoments
 from propriety.decisions.threshold_curve import REGRET_AXES, ThresholdAxis
 from propriety.errors import InputValueError
 from propriety.result import Floats, Result

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from propriety import checks
 from propriety.calibration.blocks import pool_adjacent_violators
 from propriety.calibration.decomposition import PARTS, Decomposition
-from propriety.decisions.roc import OperatingPoints, operating_points_of
+from propriety.decisions.operating_points import OperatingPoints
 from propriety.decisions.weighted_regret import area_under_regret
 from propriety.errors import InputValueError
 from propriety.result import Floats, Result
@@ -26,6 +26,7 @@ from propriety.rules.weights import (
     read_range,
 )
 from propriety.tables.forecast_table import ForecastTable
+from propriety.upward import upward
 
 Scale: TypeAlias = Literal["net benefit", "regret", "least regret", "elementary score"]
 ThresholdAxis: TypeAlias = Literal["linear", "log-odds"]
@@ -34,7 +35,7 @@ Unit: TypeAlias = Literal["regret", "brier", "expectile"]
 
 UNITS: dict[Unit, float] = {"regret": 1.0, "brier": 2.0, "expectile": 0.5}
 # On each axis, the weight on thresholds whose regret is the area under a curve of regrets, and above one of benefits.
-REGRET_AXES: dict[ThresholdAxis, type[IntervalWeight]] = {"linear": UniformWeight, "log-odds": LogOddsWeight}
+REGRET_AXES: dict[AreaAxis, type[IntervalWeight]] = {"linear": UniformWeight, "log-odds": LogOddsWeight}
 BENEFIT_AXES: dict[AreaAxis, type[IntervalWeight]] = {
     "linear": NetBenefitWeight,
     "quadratic": UniformWeight,
@@ -119,13 +120,14 @@ class ThresholdCurve(Result):
     @property
     def probability_cost(self) -> Floats:
         """Horizontal axis of Drummond and Holte: the cost of never acting as a share of that of never and always."""
-        never, always = self._of_trivial
+        never, always = self.of_trivial
         return _share(never, never + always)
 
     @property
     def normalized_cost(self) -> Floats:
         """Vertical axis of Drummond and Holte: the regret divided by that of getting every case wrong."""
-        return _share(self.value, sum(self._of_trivial))
+        never, always = self.of_trivial
+        return _share(self.value, never + always)
 
     @property
     def areas(self) -> dict[str, float]:
@@ -224,15 +226,17 @@ class ThresholdCurve(Result):
         if not np.isclose(self.prevalence, other.prevalence, rtol=1e-9, atol=0.0):
             law = f"two curves need the same prevalence; got {self.prevalence:g} and {other.prevalence:g}"
             raise InputValueError(law, hint="make both from the same cases, or give both prevalence=.")
-        without = dict.fromkeys(("treat_all", "treat_none", "decomposition", "best_threshold", *PARTS[1:]))
+        without: dict[str, Any] = dict.fromkeys(
+            ("treat_all", "treat_none", "decomposition", "best_threshold", *PARTS[1:])
+        )
         return replace(self, value=self.value - other.value, harm=0.0, **without)
 
     def operating_points(self, *, grid: ArrayLike | None = None, level: float = 0.95) -> OperatingPoints:
         """Return sensitivity, specificity, predictive values, alert rate and net benefit, with confidence limits.
 
-        Limits of shares are Wilson's. Those of net benefit count one more event and one more non-event, which keeps
-        their coverage if few cases are acted on, and do not exceed the upper limit of the prevalence. Cases are assumed
-        to be independent. The `prevalence` and `harm` of the curve are not used.
+        Limits of shares are Wilson's. Those of net benefit and of the gain over acting on everybody are those that
+        `propriety.estimate` gives for ``measures.NetBenefit(threshold)`` and ``NetBenefit(threshold, over_all=True)``.
+        Cases are assumed to be independent. The `prevalence` and `harm` of the curve are not used.
 
         Parameters
         ----------
@@ -253,10 +257,12 @@ class ThresholdCurve(Result):
             ends = ends[ends < 1.0]
         else:
             ends = below_one(read_grid(grid))
-        return operating_points_of(self.table, np.asarray(ends, dtype=np.float64), level=level)
+        ends = np.asarray(ends, dtype=np.float64)
+        found: OperatingPoints = upward("operating points", self.table, ends, level=level)
+        return found
 
     @property
-    def _of_trivial(self) -> tuple[Floats, Floats]:
+    def of_trivial(self) -> tuple[Floats, Floats]:
         """Values of acting on nobody and on everybody."""
         if self.treat_none is None or self.treat_all is None:
             raise InputValueError("a difference of two curves has no values of treating all and none")

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
 from propriety import checks
-from propriety.decisions.decision_uncertainty import ALL, NONE, DecisionUncertainty
+from propriety.inference.decision_uncertainty import ALL, NONE, DecisionUncertainty
 from propriety.number_words import percent
 from propriety.plots.drawable_names import drawable_names
 from propriety.plots.drawing import (
@@ -96,8 +96,8 @@ def _draw_strategies(found: DecisionUncertainty, ax: Axes, kind: str) -> None:
         ax.set_ylabel(f"Gain in net benefit over {short.get(found.reference, found.reference)}")
     else:
         models = np.isin(found.strategy, [one for one in found.strategies if one not in (ALL, NONE)])
-        top = float(found.band_high[models].max())
-        least = min(float(found.band_low[models].min()), 0.0)
+        top = float(np.nanmax(found.band_high[models]))
+        least = min(float(np.nanmin(found.band_low[models])), 0.0)
         ax.set_ylim(least - 0.08 * (top - least), top + 0.2 * (top - least))
         ax.set_ylabel("Net benefit")
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
-from propriety.decisions.roc import OperatingPoints
+from propriety.decisions.operating_points import OperatingPoints
 from propriety.number_words import percent
 from propriety.plots.drawing import COLORS, DASHES, LEGEND, SMALL, Percent, draw, new_axes, write_title
 from propriety.plots.names import label_axis, write_legend

@@ -172,7 +172,7 @@ def _draw_regret(
     """Draw the regret and the area under it, or the least regret and the possible gain above it."""
     x, y, floor = curve.threshold, curve.value, np.zeros(len(curve.value))
     if curve.scale == "least regret":
-        color, floor = color or COLORS[2], np.minimum(curve.treat_all, curve.treat_none)
+        color, floor = color or COLORS[2], np.minimum(*curve.of_trivial)
         note = "coloured: possible gain over\ntreating all or none"
     else:
         color, note = color or COLORS[0], f"area {shown(curve.area(axis=axis))}"
@@ -224,7 +224,8 @@ def _seen(x: Floats, y: Floats, shown_range: tuple[float, float]) -> Floats:
 def _legend(ax: Axes, **options: Any) -> Any:
     """Write the legend, curves first and shaded ranges last."""
     entries = sorted(zip(*ax.get_legend_handles_labels(), strict=True), key=lambda entry: isinstance(entry[0], Patch))
-    return write_legend(ax, *zip(*entries, strict=True), loc="upper right", **LEGEND, **options)
+    handles, labels = zip(*entries, strict=True)
+    return write_legend(ax, handles, labels, loc="upper right", **LEGEND, **options)
 
 
 def _draw_trivial_benefit(

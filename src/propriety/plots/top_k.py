@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 from matplotlib.axes import Axes
 
-from propriety.decisions.roc import TopK
+from propriety.decisions.top_k import TopK
 from propriety.plots.drawing import COLORS, DASHES, GREY, SMALL, Percent, draw, new_axes
 from propriety.plots.placing import Spot, write_beside
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from propriety.decisions.expected_cost import GainCurve
-from propriety.decisions.roc import OperatingPoints
+from propriety.decisions.operating_points import OperatingPoints
 from propriety.errors import UNDEFINED
 from propriety.evaluation.evaluation import Evaluation
 from propriety.inference.comparison import compare_of
@@ -47,8 +47,8 @@ RATES_NOTE = (
 GAINS_NOTE = (
     "The alert rate is the share of the cases acted on, and the number needed to evaluate how many cases are acted on "
     "for each event found. Net benefit is in true positives per case. It is worth acting on the forecasts if net "
-    "benefit and the gain over acting on everybody are both above 0. Their intervals count one more event and one more "
-    "non-event; with weights, clusters or periods, those of net benefit are those of Scores."
+    "benefit and the gain over acting on everybody are both above 0. The intervals of "
+    "net benefit are those of Scores."
 )
 DEPENDENT = " {which} intervals assume independent cases; here they may be correlated ({what})."
 DIFFERENCE_NOTE = "A positive difference favours the first model. The p-values are adjusted for the number of pairs."

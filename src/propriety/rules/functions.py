@@ -75,6 +75,31 @@ class NetLoss(BinaryRule):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class NetLossOverAll(NetLoss):
+    r"""Negative gain of a case over treating all: 1 for an event missed, :math:`-c / (1 - c)` for a true negative.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> NetLossOverAll(0.2).loss(np.array([0.1, 0.3]), event=False)
+    array([-0.25,  0.  ])
+    """
+
+    name: ClassVar[str] = "net_loss_over_all"
+    label: ClassVar[str] = "gain over treating all, sign turned"
+
+    def loss(self, p: Column, *, event: bool, ops: Operations = NUMPY) -> Column:
+        """Return what acting on the case would have gained if it is not acted on, else 0."""
+        gain = 1.0 if event else -self.threshold / (1.0 - self.threshold)
+        return ops.where(p >= self.threshold, 0.0, gain)
+
+    def properties(self, classes: int | None = None) -> Properties:
+        """Return the range: from passing over non-events only to passing over events only."""
+        del classes
+        return Properties(best=-self.threshold / (1.0 - self.threshold), worst=1.0)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class MeanNetLoss(BinaryRule):
     """Mean of `NetLoss` over the thresholds from low to high: `BoundedNetBenefit` relative to never acting.
 
@@ -111,4 +136,4 @@ class MeanNetLoss(BinaryRule):
         return BoundedNetBenefit(self.low, self.high)
 
 
-FUNCTIONS: tuple[type[Rule], ...] = (Excess, NetLoss, MeanNetLoss)
+FUNCTIONS: tuple[type[Rule], ...] = (Excess, NetLoss, NetLossOverAll, MeanNetLoss)

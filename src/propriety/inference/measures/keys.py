@@ -55,6 +55,7 @@ WITH_NUMBERS: dict[str, Callable[..., Measure]] = {
     "regret_from_0.1_to_0.3": lambda low, high: Regret((low, high)),
     "net_benefit_at_0.1": NetBenefit,
     "net_benefit_from_0.1_to_0.3": lambda low, high: NetBenefit((low, high)),
+    "net_benefit_over_all_at_0.1": lambda threshold: NetBenefit(threshold, over_all=True),
     "standardized_net_benefit_at_0.1": StandardizedNetBenefit,
     "partial_auc_from_0.0_to_0.5": PartialArea,
     "accuracy_at_coverage_0.8": AccuracyAtCoverage,

@@ -15,7 +15,7 @@ from propriety.inference.measures.measure import Imagination, Influence, Measure
 from propriety.ledger.moments import OUTCOME, Moments
 from propriety.result import Floats
 from propriety.rules.families import BRIER, BoundedBrier, Elementary
-from propriety.rules.functions import MeanNetLoss, NetLoss
+from propriety.rules.functions import MeanNetLoss, NetLoss, NetLossOverAll
 from propriety.rules.rule import ClassRule, Rule, binary_rule, check_rule
 from propriety.rules.scoring import losses_of_table, mean_score, skill_score, weighted_sum
 from propriety.rules.weights import Thresholds, read_thresholds
@@ -271,13 +271,19 @@ class NetBenefit(_AtThresholds):
     ----------
     thresholds : float or (float, float)
         The probability at which somebody would act, or the range to average over, which must end below 1.
+    over_all : bool
+        Whether it is the gain over acting on everybody instead of that over acting on nobody; at one threshold only.
 
     Examples
     --------
     >>> table = ForecastTable.from_predictions([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8])
     >>> NetBenefit(0.2).value(table), round(NetBenefit((0.1, 0.3)).value(table), 6)
     (0.4375, 0.435857)
+    >>> NetBenefit(0.2, over_all=True).value(table)
+    0.0625
     """
+
+    over_all: bool = False
 
     higher_is_better = True
     sign = -1.0
@@ -285,8 +291,15 @@ class NetBenefit(_AtThresholds):
     def __post_init__(self) -> None:
         super().__post_init__()
         at = self.thresholds
-        rule = MeanNetLoss(*at) if isinstance(at, tuple) else NetLoss(at)
-        self.declare(key=f"net_benefit_{self.where('_')}", label=f"net benefit {self.where(' ')}", rule=rule)
+        if isinstance(at, tuple):
+            if self.over_all:
+                raise InputValueError("the gain over acting on everybody is of one threshold", argument="thresholds")
+            rule: Rule = MeanNetLoss(*at)
+        else:
+            rule = NetLossOverAll(at) if self.over_all else NetLoss(at)
+        key = "net_benefit_over_all" if self.over_all else "net_benefit"
+        label = "gain over treating all" if self.over_all else "net benefit"
+        self.declare(key=f"{key}_{self.where('_')}", label=f"{label} {self.where(' ')}", rule=rule)
 
 
 @dataclass(frozen=True)

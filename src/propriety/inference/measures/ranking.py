@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from propriety import checks
 from propriety.calibration.bands import rate_limits
 from propriety.checks import is_number
-from propriety.decisions.roc import roc_curve, top_k
+from propriety.decisions.roc import roc_curve
+from propriety.decisions.top_k import top_k
 from propriety.errors import InputTypeError, InputValueError
 from propriety.inference.imagined import ridge_rate
 from propriety.inference.measures.measure import Imagination, Influence, Measure
