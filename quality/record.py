@@ -124,7 +124,14 @@ def provenance(
 
 def _commit() -> dict[str, Any]:
     """Return the commit that is checked out, and whether files differ from it, but for records; None without Git."""
-    others = ("--", ".", ":!quality/results", ":!studies/results")
+    others = (
+        "--",
+        ".",
+        ":!quality/results",
+        ":!studies/results",
+        ":!benchmarks/arena/*.csv",
+        ":!benchmarks/arena/*.json",
+    )
     commit = _git("rev-parse", "HEAD")
     changed = _git("status", "--porcelain", *others)
     return {

@@ -31,7 +31,6 @@ from study_tables import write_rows
 
 import propriety as pr
 from propriety.recalibration import CLASS_METHODS, ClassRows
-from propriety.recalibration.cross_fitting import ClassCrossFit
 from propriety.recalibration.folds import folds_of
 from propriety.recalibration.gains import tried
 
@@ -102,8 +101,8 @@ def samples(design: str, size: int, n: int, replicates: int) -> Iterator[dict[st
         found: dict[str, tuple[float, ...]] = {name: (gain(CLASS_METHODS[name](whole)),) for name in METHODS}
         if size == WITH_INTERVALS:
             parts = folds_of(y, p, folds=FOLDS, id=None, model=None)
-            trial = tried(parts, ClassCrossFit, CLASS_METHODS, ("none", "floored", "auto"), pr.Log(), 0.95)
-            verdict = trial.gains().verdict("auto")
+            trial = tried(parts, CLASS_METHODS, ("none", "floored", "auto"), pr.Log(), 0.95)
+            verdict = trial.verdict("auto")
             of_folds = float(np.mean([gain(own) for one in trial.splits for own in one.fitted.maps["auto"]]))
             found["auto"] += (of_folds, verdict.low, verdict.high)
         yield found

@@ -25,7 +25,6 @@ from scipy.special import expit, ndtri
 from study_tables import write_rows
 
 import propriety as pr
-from propriety.recalibration.cross_fitting import CrossFit
 from propriety.recalibration.folds import folds_of
 from propriety.recalibration.gains import tried
 from propriety.recalibration.methods import METHODS
@@ -60,10 +59,10 @@ def samples(design: str, n: int, replicates: int) -> Iterator[dict[tuple[str, st
         parts = folds_of(y, expit(x), folds=FOLDS, id=None, model=None)
         found = {}
         for name, rule in RULES.items():
-            trial = tried(parts, CrossFit, METHODS, ("none", *TRIED), rule, LEVEL)
-            gains, before = trial.gains(), expected_score(rule, points, rate)
+            trial = tried(parts, METHODS, ("none", *TRIED), rule, LEVEL)
+            before = expected_score(rule, points, rate)
             for method in trial.names:
-                verdict = gains.verdict(method)
+                verdict = trial.verdict(method)
                 maps = [own for one in trial.splits for own in one.fitted.maps[method]]
                 each = [before - expected_score(rule, own.recalibrated(points), rate) for own in maps]
                 after = expected_score(rule, METHODS[method](parts.whole).recalibrated(points), rate)

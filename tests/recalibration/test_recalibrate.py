@@ -14,14 +14,8 @@ import propriety as pr
 from propriety.errors import ImproperRuleError, InputTypeError, InputValueError
 from propriety.recalibration import METHODS, IdentityMap, fit_logistic, fit_shrunk_spline
 from propriety.recalibration import folds as folds_module
-from propriety.recalibration.folds import (
-    assign_folds,
-    folds_of,
-    hash_of_labels,
-    hashed_folds,
-    split_into_folds,
-    with_hashed_folds,
-)
+from propriety.recalibration.folds import assign_folds, folds_of, split_into_folds
+from propriety.recalibration.hashed_folds import hash_of_labels, hashed_folds, with_hashed_folds
 from propriety.recalibration.result import formula_of
 from propriety.tables.forecast_table import ForecastTable
 

@@ -108,7 +108,7 @@ def _sums(losses: Floats, weight: Floats | None, cell: NDArray[np.intp], cells: 
         else:
             order, ends = np.argsort(cell, kind="stable"), np.cumsum(np.bincount(cell, minlength=cells))
             parts = [order] if cells == 1 else np.split(order, ends[:-1])
-            found = [_of_one_cell(losses[:, part], None if weight is None else weight[part]) for part in parts]
+            found = [sums_of_cell(losses[:, part], None if weight is None else weight[part]) for part in parts]
             columns = tuple(np.stack(rows) for rows in zip(*found, strict=True))
     return Sums(n.astype(np.int64), weights.astype(np.float64), squares.astype(np.float64), *columns)
 
@@ -121,20 +121,24 @@ def _repeated(losses: Floats, counts: NDArray[np.int64]) -> Sums:
     return one._replace(**whole, **series)
 
 
-def _of_one_cell(losses: Floats, weight: Floats | None) -> tuple[Floats, ...]:
-    """Return mean, lean and spread of every series for cases that share a cell."""
+def sums_of_cell(losses: Floats, weight: Floats | None = None, squares: Floats | None = None) -> tuple[Floats, ...]:
+    """Return mean, lean and spread of every series for cases that share a cell.
+
+    A column may stand for several cases, with the sums of their weights and of their squares.
+    """
     means, leans, spreads = [], [], []
-    for series in blocks_of_series(losses):
-        if weight is None:
-            mean = series.sum(axis=1) / series.shape[1]
-            lean = deviation = series - mean[:, None]
-        else:
-            mean = (series * weight).sum(axis=1) / weight.sum()
-            deviation = series - mean[:, None]
-            lean = weight * weight * deviation
-        means.append(mean)
-        leans.append(lean.sum(axis=1))
-        spreads.append(np.einsum("sc,sc->s", lean, deviation))
+    with np.errstate(invalid="ignore", over="ignore"):  # Losses may be infinite.
+        for series in blocks_of_series(losses):
+            if weight is None:
+                mean = series.sum(axis=1) / series.shape[1]
+                lean = deviation = series - mean[:, None]
+            else:
+                mean = (series * weight).sum(axis=1) / weight.sum()
+                deviation = series - mean[:, None]
+                lean = (weight * weight if squares is None else squares) * deviation
+            means.append(mean)
+            leans.append(lean.sum(axis=1))
+            spreads.append(np.einsum("sc,sc->s", lean, deviation))
     return tuple(np.concatenate(blocks) for blocks in (means, leans, spreads))
 
 

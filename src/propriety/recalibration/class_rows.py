@@ -186,7 +186,7 @@ class ClassRows:
             [SUMS[scaling](log_probabilities(self.forecast[p], floor), self.outcome[p], weight[p]) for p in parts]
         )
 
-    def where(self, kept: NDArray[np.bool_]) -> ClassRows:
+    def __getitem__(self, kept: NDArray[np.bool_]) -> ClassRows:
         """Return the rows that a mask selects."""
         return ClassRows(self.forecast[kept], self.outcome[kept], self.weight[kept])
 

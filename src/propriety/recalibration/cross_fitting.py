@@ -1,114 +1,250 @@
-"""Cross-fitting: the cases of each fold are recalibrated by maps fitted to the other folds."""
+"""Cases by fold, and cross-fitting: the cases of each fold are recalibrated by maps fitted to the other folds."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from propriety.errors import InputValueError
 from propriety.inference.measures.of_means import MeanScore
+from propriety.ledger.case_moments import sums_of_cell
 from propriety.ledger.key_index import KeyIndex
 from propriety.ledger.ledger import Ledger
-from propriety.ledger.moments import OUTCOME, Moments, Sums, blocks_of_series
-from propriety.recalibration.class_maps import ClassMap
-from propriety.recalibration.folds import FOLD, ClassFolds, Folds
-from propriety.recalibration.maps import RecalibrationMap
+from propriety.ledger.moments import OUTCOME, Moments, Sums
 from propriety.result import Floats
-from propriety.rules.rule import BinaryRule, ClassRule
+from propriety.rules.scoring import mean_score
+from propriety.tables.cases import Cases
 from propriety.tables.events import Event, events_of
 from propriety.tables.forecast_table import ForecastTable
 
-Fits: TypeAlias = Mapping[str, Callable[[Any], Any]]  # Functions of a table or of rows.
+FOLD = "fold"
+NONE = "none"
+Fits: TypeAlias = Mapping[str, Callable[[Any], Any]]  # Functions of a table or of rows, which return a map.
 
 
-class AnyCrossFit(Protocol):
-    """The maps of each method, one per fold and fitted to all other folds."""
+class Source(NamedTuple):
+    """The ledger of the cases as they were given, and the model."""
+
+    ledger: Ledger
+    model: str
 
     @property
-    def folds(self) -> Any:
-        """The folds."""
+    def pair(self) -> tuple[tuple[Any, Any], int] | None:
+        """The labels of two columns, if forecasts were given so, and which of these is the event's; else None."""
+        return None if self.ledger.source is None else self.ledger.source.pair
+
+    def score(self, rule: Any) -> float:
+        """Return the mean score: of the cases, if they are in memory, as `mean_score` does."""
+        ledger, model = self
+        if isinstance(ledger.source, Cases):
+            return float(mean_score(ledger.source.of(model), rule=rule))
+        if ledger.has_moments(rule):
+            return float(ledger.moments(rule).means[ledger.models.index(model)])
+        return float(MeanScore(rule).value(ledger.table(model)))
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Folds:
+    """Cases of one model, divided into folds.
+
+    Parameters
+    ----------
+    whole : ForecastTable, ClassRows or SegmentRows
+        All cases, as methods are fitted to them; forecasts may be grouped.
+    tables : tuple of ForecastTable
+        The table of each fold, if methods are fitted to tables.
+    cases : Cases, optional
+        The cases of one model; None if only tables are available.
+    codes : array of shape (cases,), optional
+        The fold of each case, counted from 0.
+    rows : array or SegmentRows, optional
+        The forecasts of the cases, one by one, as maps take them.
+    dependence : {"cluster", "period"}, optional
+        Whether cases may be correlated within clusters or within periods.
+    words : str
+        How the folds were made.
+    dropped : int
+        Rows left out because of missing values.
+    source : Source
+        The cases as they were given.
+    again : callable, optional
+        Draws other folds, given how often they were drawn before; None if they were not drawn at random.
+    """
+
+    whole: Any
+    tables: tuple[ForecastTable, ...] = ()
+    cases: Cases | None = None
+    codes: NDArray[np.intp] | None = None
+    rows: Any = None
+    dependence: Literal["cluster", "period"] | None = None
+    words: str = ""
+    dropped: int = 0
+    source: Source
+    again: Callable[[int], Folds] | None = None
+
+    def __post_init__(self) -> None:
+        if len(self) < 2:
+            raise InputValueError(f"cross-fitting needs at least two folds with cases; got {len(self)}")
+
+    def __len__(self) -> int:
+        return len(self.tables) if self.codes is None else int(self.codes.max()) + 1
 
     @property
-    def maps(self) -> Mapping[str, Any]:
-        """The maps of each method."""
+    def classes(self) -> int | None:
+        """Number of classes; None for forecasts of one event."""
+        return None if self.cases is None else self.cases.classes
 
-    def table(self, method: str) -> ForecastTable:
-        """Return the table of all cases recalibrated by a method, each by a map that was fitted without it."""
+    @property
+    def has_certain(self) -> bool:
+        """Whether a forecast of an event is 0 or 1, or a probability of a class is 0."""
+        forecast = self.whole.forecast
+        return bool(((forecast == 0.0) | ((forecast == 1.0) & (self.classes is None))).any())
 
-    def ledger(self, rule: Any) -> Ledger:
-        """Return the ledger of the methods as models on the same cases."""
+    @property
+    def gathered(self) -> Any:
+        """The forecasts, outcomes and weights of the cases, which must be available."""
+        return None if self.cases is None else self.cases.gathered()
 
-    def scores(self, ledger: Ledger, rule: Any) -> Floats:
-        """Return the mean score of each method."""
+    @property
+    def original(self) -> ForecastTable:
+        """The table of the cases, with their forecasts as they are."""
+        return replace(self.source.ledger.table(self.source.model), dropped=self.dropped)
 
-    def noise(self, rule: Any, method: str, reference: str) -> float:
-        """Return the variance that the estimation noise of a method's maps adds."""
+    @property
+    def is_counted(self) -> bool:
+        """Whether tables of the folds are enough for the errors of gains; correlated cases are needed themselves."""
+        return bool(self.tables) and (self.dependence is None or self.cases is None)
 
-    def moves_nothing(self, own: Any, rounding: float) -> bool:
-        """Whether a map leaves the forecasts of all cases as they are, but for rounding."""
+    def without(self, fold: int) -> Any:
+        """Return the cases of all other folds, as methods are fitted to them."""
+        if self.tables:
+            return ForecastTable.merge(table for place, table in enumerate(self.tables) if place != fold)
+        return self.whole[self.codes != fold]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CrossFit:
-    """The maps of each method, one per fold and fitted to all other folds."""
+    """The maps of each method: one per fold, fitted to all other folds."""
 
     folds: Folds
-    maps: dict[str, tuple[RecalibrationMap, ...]]
+    maps: dict[str, tuple[Any, ...]]
     _tables: dict[str, ForecastTable] = field(default_factory=dict)
 
+    def recalibrated(self, method: str) -> Floats:
+        """Return the forecasts of all cases, each recalibrated by a map that was fitted without it."""
+        codes, rows = self.folds.codes, self.folds.rows
+        parts = [own.recalibrated(rows[codes == place]) for place, own in enumerate(self.maps[method])]
+        found = np.empty((len(rows), *parts[0].shape[1:]))
+        for place, part in enumerate(parts):
+            found[codes == place] = part
+        return found
+
     def table(self, method: str) -> ForecastTable:
-        """Return the table of all cases recalibrated by a method, each by a map that was fitted without it."""
-        if method == "none":
-            return self.folds.whole
+        """Return the table of all cases recalibrated by a method; for classes, that of all probabilities together."""
+        folds = self.folds
+        if method == NONE and folds.tables:
+            whole: ForecastTable = folds.whole
+            return whole
         if method not in self._tables:
-            pairs = zip(self.folds.tables, self.maps[method], strict=True)
-            parts = (table.moved(own.recalibrated(table.forecast)) for table, own in pairs)
-            self._tables[method] = replace(ForecastTable.merge(parts), dropped=self.folds.dropped)
+            if folds.tables:
+                pairs = zip(folds.tables, self.maps[method], strict=True)
+                parts = [table.moved(own.recalibrated(table.forecast)) for table, own in pairs]
+            else:
+                _, outcome, weight = folds.gathered
+                forecast = self.recalibrated(method)
+                columns = [(1, forecast)] if folds.classes is None else enumerate(np.clip(forecast, 0.0, 1.0).T)
+                parts = [ForecastTable.from_predictions(outcome == place, column, sample_weight=weight)
+                         for place, column in columns]  # fmt: skip
+            self._tables[method] = replace(ForecastTable.merge(parts), dropped=folds.dropped)
         return self._tables[method]
 
-    def ledger(self, rule: BinaryRule) -> Ledger:
+    def ledger(self, rule: Any) -> Ledger:
         """Return the ledger of the methods as models on the same cases, with the moments of a rule.
 
-        For independent cases, the tables of the folds give the moments. Correlated cases must be available themselves.
+        For independent cases, the tables of the folds give the moments. Others must be available themselves.
         """
         folds = self.folds
-        if folds.dependence is not None and folds.cases is not None and folds.codes is not None:
-            forecast = folds.cases.gathered().forecast
-            recalibrated = {}
-            for method, maps in self.maps.items():
-                recalibrated[method] = found = np.empty(len(forecast))
-                for place, own in enumerate(maps):
-                    found[folds.codes == place] = own.recalibrated(forecast[folds.codes == place])
-            return Ledger.of_source(replace(folds.cases, forecasts=recalibrated), (Event("event"),))
+        if folds.cases is not None and not folds.is_counted:
+            cases = replace(folds.cases, forecasts={method: self.recalibrated(method) for method in self.maps}, keys={})
+            events = (Event("event"),) if folds.classes is None else events_of(folds.classes, ordered=False)
+            return Ledger.of_source(cases, events)
         tables = Ledger.of_tables({method: self.table(method) for method in self.maps})
         if folds.dependence is not None:
             return replace(tables, dependence=folds.dependence)
         return replace(tables, _moments={rule: self._moments(rule)})
 
-    def scores(self, ledger: Ledger, rule: BinaryRule) -> Floats:
-        """Return the mean score of each method, from its table."""
+    def scores(self, ledger: Ledger, rule: Any) -> Floats:
+        """Return the mean score of each method."""
+        if self.folds.classes is not None:
+            return ledger.moments(rule).means[: len(self.maps)]
         return np.array([MeanScore(rule).value(ledger.table(method)) for method in self.maps])
 
-    def noise(self, rule: BinaryRule, method: str, reference: str) -> float:
-        """Return the variance that the estimation noise of a method's maps adds; see `map_noise`."""
-        return map_noise(self.folds, rule, self.maps[method], self.maps[reference])
+    def moves_nothing(self, own: Any, rounding: float) -> bool:
+        """Whether a map leaves the forecasts of all cases as they are, but for a relative rounding error."""
+        rows = self.folds.original.forecast if self.folds.tables else self.folds.rows
+        forecast = getattr(rows, "forecast", rows)
+        distance = np.minimum(forecast, 1.0 - forecast)
+        return bool((np.abs(own.recalibrated(rows) - forecast) <= rounding * distance).all())
 
-    def moves_nothing(self, own: RecalibrationMap, rounding: float) -> bool:
-        """Whether a map leaves the forecasts of all cases as they are, but for rounding."""
-        return is_same(own.recalibrated(self.folds.original.forecast), self.folds.original.forecast, rounding)
+    def noise(self, rule: Any, method: str, reference: str) -> float:
+        r"""Return how much the noise of a method's maps adds to the variance of its gain over another method.
 
-    def _moments(self, rule: BinaryRule) -> Moments:
+        Each case is scored by a map fitted to the cases of the other folds, and contributes to the maps that score
+        those. So the errors of two folds are correlated through the maps, and the spread of the losses shows only half
+        of this. The other half is the jackknife variance over the :math:`K` maps. With the loss :math:`d_i^k` of case
+        :math:`i` under map :math:`k` minus that under the other map of the fold, and the clusters, periods or single
+        cases :math:`g`, it is
+
+        .. math:: \frac{K - 1}{K} \sum_g \sum_k \Big(\sum_{i \in g} w_i (d_i^k - \bar d_i) \Big)^2
+                  \Big/ \Big(\sum_i w_i\Big)^2 .
+
+        The fold of a case does not matter here, so the table of all cases is enough.
+        """
+        losses, weight, total = self._losses(rule)
+        units = None if self.folds.is_counted or self.folds.cases is None else self.folds.cases.units
+        first: Any = None
+        moved: Any = 0.0
+        squares: Any = 0.0
+        for own, other in zip(self.maps[method], self.maps[reference], strict=True):
+            with np.errstate(invalid="ignore"):  # The difference of infinite losses is undefined.
+                difference = losses(own) - losses(other)
+            part = np.where(np.isfinite(difference), difference, 0.0) * weight
+            part = part if units is None else np.bincount(units.codes, part).astype(np.float64)
+            first = part if first is None else first  # Relative to these, equal maps have no noise at all.
+            moved, squares = moved + (part - first), squares + (part - first) ** 2
+        number = len(self.folds)
+        return (number - 1) / number * float((squares - moved**2 / number).sum()) / total**2
+
+    def _losses(self, rule: Any) -> tuple[Callable[[Any], Floats], Floats | float, float]:
+        """Return the losses of all cases as a function of a map, the weight of each, and their sum."""
+        folds, whole = self.folds, self.folds.whole
+        if folds.is_counted:  # Each row counts twice, as cases with and without the event.
+            roots = np.sqrt(np.stack([whole.event_squares, whole.non_event_squares]))
+
+            def of_rows(own: Any) -> Floats:
+                losses = (rule.loss(own.recalibrated(whole.forecast), event=event) for event in (True, False))
+                return np.stack([np.broadcast_to(loss, len(whole)) for loss in losses])
+
+            return of_rows, roots, whole.weight
+        _, outcome, weight = folds.gathered
+
+        def of_cases(own: Any) -> Floats:
+            forecast = own.recalibrated(folds.rows)
+            if folds.classes is not None:
+                return np.broadcast_to(rule.class_case_loss(list(forecast.T), outcome), len(outcome))
+            return np.broadcast_to(rule.case_loss(forecast, outcome == 1), len(outcome))
+
+        return of_cases, 1.0 if weight is None else weight, float(len(outcome) if weight is None else weight.sum())
+
+    def _moments(self, rule: Any) -> Moments:
         """Return the moments of the losses of all methods, by outcome and fold."""
-        cells, index = [], []
+        cells: dict[tuple[int, int], tuple[Any, ...]] = {}
         for fold, table in enumerate(self.folds.tables):
             forecasts = [maps[fold].recalibrated(table.forecast) for maps in self.maps.values()]
-            losses = [
-                np.stack([np.broadcast_to(rule.loss(one, event=event), len(table)) for one in forecasts])
-                for event in (False, True)
-            ]
             sides = (
                 (table.non_events, table.non_event_squares, table.n - table.n_events),
                 (table.events, table.event_squares, table.n_events),
@@ -116,21 +252,13 @@ class CrossFit:
             for outcome, (weight, squares, n) in enumerate(sides):
                 met = weight > 0.0
                 if met.any():
-                    cells.append(_cell(n, weight[met], squares[met], losses[outcome][:, met]))
-                    index.append((outcome, fold))
-        outcomes, places = zip(*index, strict=True)
-        return Moments(
-            **Sums(*(np.array(column) for column in zip(*cells, strict=True)))._asdict(),
-            models=tuple(self.maps),
-            rule=rule,
-            index=KeyIndex.of_columns({OUTCOME: outcomes, FOLD: places}),
-        )
-
-
-def is_same(moved: Floats, forecast: Floats, rounding: float) -> bool:
-    """Whether probabilities and their distances to 1 are equal but for a relative rounding error."""
-    distance = np.minimum(forecast, 1.0 - forecast)
-    return bool((np.abs(moved - forecast) <= rounding * distance).all())
+                    losses = [np.broadcast_to(rule.loss(one, event=bool(outcome)), len(table)) for one in forecasts]
+                    found = sums_of_cell(np.stack(losses)[:, met], weight[met], squares[met])
+                    cells[outcome, fold] = (n, float(weight.sum()), float(squares.sum()), *found)
+        outcomes, places = zip(*cells, strict=True)
+        sums = Sums(*(np.array(column) for column in zip(*cells.values(), strict=True)))
+        index = KeyIndex.of_columns({OUTCOME: outcomes, FOLD: places})
+        return Moments(**sums._asdict(), models=tuple(self.maps), rule=rule, index=index)
 
 
 def fitted_maps(cases: Any, fits: Fits) -> tuple[dict[str, Any], dict[str, InputValueError]]:
@@ -144,7 +272,7 @@ def fitted_maps(cases: Any, fits: Fits) -> tuple[dict[str, Any], dict[str, Input
     return maps, failed
 
 
-def maps_by_fold(folds: Any, fits: Fits) -> tuple[dict[str, tuple[Any, ...]], dict[str, InputValueError]]:
+def maps_by_fold(folds: Folds, fits: Fits) -> tuple[dict[str, tuple[Any, ...]], dict[str, InputValueError]]:
     """Fit each method once per fold, to all other folds; also return the errors of methods that cannot be fitted."""
     maps: dict[str, tuple[Any, ...]] = dict.fromkeys(fits, ())
     failed: dict[str, InputValueError] = {}
@@ -153,125 +281,3 @@ def maps_by_fold(folds: Any, fits: Fits) -> tuple[dict[str, tuple[Any, ...]], di
         failed |= reasons
         maps = {name: (*maps[name], own) for name, own in found.items()}
     return maps, failed
-
-
-def _cell(n: int, weight: Floats, squares: Floats, losses: Floats) -> tuple[object, ...]:
-    """Return the moments of the rows of one fold and outcome, given the losses of each model."""
-    total = float(weight.sum())
-    means, leans, spreads = [], [], []
-    for series in blocks_of_series(losses):
-        with np.errstate(invalid="ignore", over="ignore"):  # Losses may be infinite.
-            mean = (weight * series).sum(axis=1) / total
-            deviation = series - mean[:, None]
-            means.append(mean)
-            leans.append((squares * deviation).sum(axis=1))
-            spreads.append((squares * deviation**2).sum(axis=1))
-    columns = (np.concatenate(blocks) for blocks in (means, leans, spreads))
-    return n, total, float(squares.sum()), *columns
-
-
-def map_noise(
-    folds: Folds,
-    rule: BinaryRule,
-    own: Sequence[RecalibrationMap],
-    others: Sequence[RecalibrationMap],
-) -> float:
-    r"""Return how much the noise of a method's maps adds to the variance of its mean loss, relative to other maps.
-
-    Each case is scored by a map fitted to the cases of the other folds, and contributes to the maps that score those.
-    So the errors of two folds are correlated through the maps, and the spread of the losses shows only half of this.
-    The other half is the jackknife variance over the :math:`K` maps. With the loss :math:`d_i^k` of case :math:`i`
-    under map :math:`k` minus that under the other map of the fold, and the clusters, periods or single cases :math:`g`,
-    it is
-
-    .. math:: \frac{K - 1}{K} \sum_g \sum_k \Big(\sum_{i \in g} w_i (d_i^k - \bar d_i) \Big)^2
-              \Big/ \Big(\sum_i w_i\Big)^2 .
-
-    The fold of a case does not matter here, so the table of all cases is enough.
-    """
-    share, whole = (len(own) - 1) / len(own), folds.whole
-    if folds.dependence is not None and folds.cases is not None:
-        forecast, happened, weight = folds.cases.gathered()
-        parts = np.where(happened, *_deviations(rule, own, others, forecast)) * (1.0 if weight is None else weight)
-        units = folds.cases.units
-        assert units is not None  # noqa: S101  (for the type checker; cases are correlated within them)
-        total = sum(float((np.bincount(units.codes, part) ** 2).sum()) for part in parts)
-    else:
-        total = 0.0
-        sides = _deviations(rule, own, others, whole.forecast)
-        for squares, deviations in zip((whole.event_squares, whole.non_event_squares), sides, strict=True):
-            total += float((squares * np.einsum("kr,kr->r", deviations, deviations)).sum())
-    return share * total / whole.weight**2
-
-
-def _deviations(
-    rule: BinaryRule, own: Sequence[RecalibrationMap], others: Sequence[RecalibrationMap], forecast: Floats
-) -> tuple[Floats, ...]:
-    """Return the losses of each map minus their mean over all maps, of shape (folds, forecasts), by outcome."""
-    happens, fails = np.empty((2, len(own), len(forecast)))
-    with np.errstate(invalid="ignore"):  # The difference of infinite losses is undefined.
-        for place, (one, other) in enumerate(zip(own, others, strict=True)):
-            after, before = one.recalibrated(forecast), other.recalibrated(forecast)
-            for losses, event in ((happens, True), (fails, False)):
-                losses[place] = rule.loss(after, event=event)
-                losses[place] -= rule.loss(before, event=event)
-        happens, fails = (losses - losses.mean(axis=0) for losses in (happens, fails))
-    return tuple(np.where(np.isfinite(losses), losses, 0.0) for losses in (happens, fails))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ClassCrossFit:
-    """The maps of each method: one per fold, fitted to all other folds."""
-
-    folds: ClassFolds
-    maps: dict[str, tuple[ClassMap, ...]]
-
-    def recalibrated(self, method: str) -> Floats:
-        """Return the rows of all cases, each recalibrated by a method's map that was fitted without it."""
-        rows, codes = self.folds.whole.forecast, self.folds.codes
-        found = np.empty_like(rows)
-        for place, own in enumerate(self.maps[method]):
-            found[codes == place] = own.recalibrated(rows[codes == place])
-        return found
-
-    def table(self, method: str) -> ForecastTable:
-        """Return one table of the probabilities of all classes, recalibrated by maps fitted without their cases."""
-        rows, whole = self.recalibrated(method), self.folds.whole
-        weight = None if self.folds.cases.weight is None else whole.weight
-        tables = (
-            ForecastTable.from_predictions(whole.outcome == place, np.clip(column, 0.0, 1.0), sample_weight=weight)
-            for place, column in enumerate(rows.T)
-        )
-        return replace(ForecastTable.merge(tables), dropped=self.folds.dropped)
-
-    def ledger(self, rule: ClassRule) -> Ledger:  # noqa: ARG002  (the binary version needs it for its moments)
-        """Return the ledger of the methods as models on the same cases."""
-        forecasts = {method: self.recalibrated(method) for method in self.maps}
-        cases = replace(self.folds.cases, forecasts=forecasts)
-        return Ledger.of_source(cases, events_of(cases.classes, ordered=False))
-
-    def scores(self, ledger: Ledger, rule: ClassRule) -> Floats:
-        """Return the mean score of each method."""
-        return ledger.moments(rule).means[: len(self.maps)]
-
-    def noise(self, rule: ClassRule, method: str, reference: str) -> float:
-        """Return the variance that the estimation noise of a method's maps adds; see `map_noise`."""
-        whole = self.folds.whole
-        own, others = (np.stack([self._losses(rule, one) for one in self.maps[name]]) for name in (method, reference))
-        with np.errstate(invalid="ignore"):  # The difference of infinite losses is undefined.
-            losses = own - others
-            parts = losses - losses.mean(axis=0)
-        parts = np.where(np.isfinite(parts), parts, 0.0) * whole.weight
-        units = self.folds.cases.units
-        if units is not None:
-            parts = np.stack([np.bincount(units.codes, part) for part in parts])
-        return (len(own) - 1) / len(own) * float((parts**2).sum()) / float(whole.weight.sum()) ** 2
-
-    def moves_nothing(self, own: ClassMap, rounding: float) -> bool:
-        """Whether a map leaves the rows of all cases as they are, but for rounding."""
-        return is_same(own.recalibrated(self.folds.whole.forecast), self.folds.whole.forecast, rounding)
-
-    def _losses(self, rule: ClassRule, own: ClassMap) -> Floats:
-        whole = self.folds.whole
-        found: Floats = rule.class_case_loss(list(own.recalibrated(whole.forecast).T), whole.outcome)
-        return np.broadcast_to(found, len(whole))

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import zlib
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from functools import partial, reduce
-from operator import add
-from typing import Any, Literal, NamedTuple, TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, NamedTuple
 
 import narwhals as nw
 import numpy as np
@@ -18,14 +16,13 @@ from scipy.special import expit
 from propriety import checks
 from propriety.errors import InputTypeError, InputValueError, ProprietyError, Wording
 from propriety.inference.bootstrap import canonical_order
-from propriety.inference.measures.of_means import MeanScore
 from propriety.ledger.engine_moments import MAX_TABLE_ROWS
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import open_ledger
 from propriety.recalibration.class_rows import ClassRows
+from propriety.recalibration.cross_fitting import FOLD, Folds, Source
+from propriety.recalibration.hashed_folds import hashed_folds, with_hashed_folds, with_ranked_folds
 from propriety.result import Floats
-from propriety.rules.rule import BinaryRule, ClassRule
-from propriety.rules.scoring import mean_score
 from propriety.tables.arrays import read_array
 from propriety.tables.cases import Cases, check_nothing_beside
 from propriety.tables.events import Event
@@ -34,96 +31,12 @@ from propriety.tables.frames import checked_columns, known
 from propriety.tables.keys import Keys, code_keys
 from propriety.tables.laws import named_key
 from propriety.tables.lazy_cases import LazyCases
-from propriety.tables.queries import Lazy, count_rows, fetched
+from propriety.tables.queries import count_rows
 
-FOLD, ID = "fold", "id"
+ID = "id"
 CELLS = 2**16  # Of the tables of an engine with many rows.
 DEFAULT_FOLDS, MOST_FOLDS = 10, 100
 OF_CASES = ("outcome", "cluster", "period", "sample_weight", "pos_label", "labels")
-
-
-class Source(NamedTuple):
-    """The ledger of the cases as they were given, and the model."""
-
-    ledger: Ledger
-    model: str
-
-    @property
-    def pair(self) -> tuple[tuple[Any, Any], int] | None:
-        """The labels of two columns, if forecasts were given so, and which of these is the event's; else None."""
-        return None if self.ledger.source is None else self.ledger.source.pair
-
-    def score(self, rule: Any) -> float:
-        """Return the mean score: of the cases, if they are in memory, as `mean_score` does."""
-        ledger, model = self
-        if isinstance(ledger.source, Cases):
-            return float(mean_score(ledger.source.of(model), rule=rule))
-        if ledger.has_moments(rule):
-            return float(ledger.moments(rule).means[ledger.models.index(model)])
-        return float(MeanScore(rule).value(ledger.table(model)))
-
-
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Folds:
-    """The table of each fold and, if available, the cases with their folds.
-
-    Parameters
-    ----------
-    tables : tuple of ForecastTable
-        One for each fold with cases; two or more.
-    cases : Cases, optional
-        The cases of one model; None if only tables are available.
-    codes : array of shape (cases,), optional
-        Index of each case's fold among the tables.
-    dependence : {"cluster", "period"}, optional
-        Whether cases may be correlated within clusters or within periods.
-    words : str
-        How the folds were made.
-    dropped : int
-        Rows left out because of missing values.
-    source : Source
-        The cases as they were given; the tables may have grouped forecasts.
-    again : callable, optional
-        Draws other folds, given how often they were drawn before; None if they were not drawn at random.
-    whole : ForecastTable
-        The table of all cases, merged from those of the folds.
-    """
-
-    tables: tuple[ForecastTable, ...]
-    cases: Cases | None = None
-    codes: NDArray[np.intp] | None = None
-    dependence: Literal["cluster", "period"] | None = None
-    words: str = ""
-    dropped: int = 0
-    source: Source
-    again: Callable[[int], Any] | None = None
-    whole: ForecastTable = field(init=False)
-
-    def __post_init__(self) -> None:
-        if len(self.tables) < 2:
-            raise InputValueError(f"cross-fitting needs at least two folds with cases; got {len(self.tables)}")
-        object.__setattr__(self, "whole", replace(ForecastTable.merge(self.tables), dropped=self.dropped))
-
-    def __len__(self) -> int:
-        return len(self.tables)
-
-    @property
-    def has_certain(self) -> bool:
-        """Whether a forecast is 0 or 1."""
-        return any(table.forecast[0] == 0.0 or table.forecast[-1] == 1.0 for table in self.tables)
-
-    @property
-    def original(self) -> ForecastTable:
-        """The table of the cases, with their forecasts as they are."""
-        return replace(self.source.ledger.table(self.source.model), dropped=self.dropped)
-
-    def before(self, rule: BinaryRule) -> float:
-        """Return the mean score of the cases, as `mean_score` does."""
-        return self.source.score(rule)
-
-    def without(self, fold: int) -> ForecastTable:
-        """Return the table of the cases of all other folds."""
-        return ForecastTable.merge(table for place, table in enumerate(self.tables) if place != fold)
 
 
 def folds_of(
@@ -134,7 +47,7 @@ def folds_of(
     id: object,  # noqa: A002  (what users call it)
     model: str | None,
     **options: Any,
-) -> Folds | ClassFolds:
+) -> Folds:
     """Split the data into folds; see `propriety.recalibrate` for the arguments.
 
     Folds are a key of a ledger. A lazy frame is counted by fold on its engine. The cases of an unweighted ledger are
@@ -167,7 +80,7 @@ def _of_arguments(
     id: object,  # noqa: A002  (as above)
     model: str | None,
     options: dict[str, Any],
-) -> Folds | ClassFolds:
+) -> Folds:
     """Split arrays or a frame; see `folds_of`."""
     key = _key_of(folds if number is None else None, id, given=number is None, **options)
     frame = known(y_true) if options.get("outcome") is not None and not _is_eager(y_true) else None
@@ -187,14 +100,13 @@ def _of_arguments(
     return _of_ledger(ledger, number, model)
 
 
-def _of_read(cases: Cases, folds: object, number: int, model: str | None) -> Folds | ClassFolds:
+def _of_read(cases: Cases, folds: object, number: int, model: str | None) -> Folds:
     """Split cases that were read before: by the folds given, by their identifiers, or as those of a ledger."""
     if folds is not None:
         key = _given_folds(cases, folds)
         return _of_key(Ledger.of_cases(replace(cases, keys={FOLD: key})), FOLD, model)
     ledger = Ledger.of_cases(cases.with_keys(()))
-    assert isinstance(ledger.source, Cases)  # noqa: S101  (for the type checker; they are in memory)
-    ids = ledger.source.id
+    ids = _held(ledger.source).id
     if ids is None:
         return _of_ledger(ledger, number, model)
     if ledger.dependence is not None:
@@ -284,7 +196,7 @@ def _is_eager(frame: object) -> bool:
     return bool(is_into_dataframe(frame))
 
 
-def _of_ledger(ledger: Ledger, number: int, model: str | None) -> Folds | ClassFolds:
+def _of_ledger(ledger: Ledger, number: int, model: str | None) -> Folds:
     """Split the cases of a ledger: by its clusters or periods, or at random."""
     if ledger.labels is None and ledger.dependence is None and not ledger.table(model).is_weighted:
         return _of_table(ledger, number, model)
@@ -298,7 +210,7 @@ def _of_ledger(ledger: Ledger, number: int, model: str | None) -> Folds | ClassF
     return folds_of_cases(ledger, cases, number, model)
 
 
-def folds_of_cases(ledger: Ledger, cases: Cases, number: int, model: str | None, draw: int = 0) -> Folds | ClassFolds:
+def folds_of_cases(ledger: Ledger, cases: Cases, number: int, model: str | None, draw: int = 0) -> Folds:
     """Split the cases of a ledger: by their clusters or periods, or at random, which depends on `draw`.
 
     Folds depend on the cases and not on the order of the rows, so that engines and arrays have the same.
@@ -325,10 +237,11 @@ def _of_table(ledger: Ledger, number: int, model: str | None = None, draw: int =
     words = f"{len(tables)} random folds{unused}"
     again = partial(_of_table, ledger, number, model)
     source = Source(ledger, ledger.one_model(model))
-    return Folds(tables=tables, words=words, dropped=ledger.dropped, source=source, again=again)
+    whole = _merged(tables, ledger.dropped)
+    return Folds(whole=whole, tables=tables, words=words, dropped=ledger.dropped, source=source, again=again)
 
 
-def _of_key(ledger: Ledger, name: object, model: str | None, words: str = "folds as given") -> Folds | ClassFolds:
+def _of_key(ledger: Ledger, name: object, model: str | None, words: str = "folds as given") -> Folds:
     """Split the cases by a key; other keys are added up. `words` follow the number of folds."""
     if not isinstance(name, str):
         raise InputTypeError("must be a number, or the name of a key of the ledger", argument="folds", got_type=name)
@@ -343,7 +256,8 @@ def _of_key(ledger: Ledger, name: object, model: str | None, words: str = "folds
     keyed = own.keyed_tables(source.model, Event("event"))
     tables = grouped_tables(keyed.at(entry) for entry in range(len(own.index)))
     words = f"{len(tables)} {words}"
-    return Folds(tables=tables, dependence=own.dependence, words=words, dropped=own.dropped, source=source)
+    whole = _merged(tables, own.dropped)
+    return Folds(whole=whole, tables=tables, dependence=own.dependence, words=words, dropped=own.dropped, source=source)
 
 
 def _check_whole(cases: Cases, folds: NDArray[np.intp]) -> None:
@@ -366,36 +280,44 @@ def _of_cases(
     model: str | None,
     words: str,
     again: Callable[[int], Any] | None = None,
-) -> Folds | ClassFolds:
+) -> Folds:
     """Split cases by their folds; folds without cases are left out. `words` follow the number of folds."""
-    cases = ledger.cases
-    assert cases is not None  # noqa: S101  (for the type checker; such ledgers have cases)
     name = ledger.one_model(model)
-    own = cases.of(name)
+    own = _held(ledger.cases).of(name)
     present, places = np.unique(codes, return_inverse=True)
-    words = f"{len(present)} {words}"
     keys = Keys(tuple(present.tolist()), places.reshape(-1).astype(np.intp))
+    shared: dict[str, Any] = {"source": Source(ledger, name), "dropped": ledger.dropped, "again": again}
+    shared["words"] = f"{len(present)} {words}"
     if own.labels is not None:
         rows = ClassRows.of_cases(own)
-        return ClassFolds(
-            cases=own.with_keys(()), whole=rows, codes=keys.codes, words=words, dropped=ledger.dropped, again=again
-        )
+        return Folds(whole=rows, rows=rows.forecast, cases=own.with_keys(()), codes=keys.codes, **shared)
     grouping = grouping_of(ledger.table(name))
     if grouping is not None:
         own = replace(own, forecasts={name: grouping.moved(own.gathered().forecast)})
     keyed = Ledger.of_source(replace(own, keys={FOLD: keys}), (Event("event"),))
-    assert isinstance(keyed.source, Cases)  # noqa: S101  (for the type checker; they are in memory)
-    tables = keyed.keyed_tables(keyed.models[0], Event("event"))
+    found = keyed.keyed_tables(keyed.models[0], Event("event"))
+    tables = tuple(found.at(entry) for entry in range(len(keyed.index)))
+    cases, codes = _held(keyed.cases), _held(keyed.cases).keys[FOLD].codes
     return Folds(
-        tables=tuple(tables.at(entry) for entry in range(len(keyed.index))),
-        cases=replace(keyed.source, keys={}),
-        codes=keyed.source.keys[FOLD].codes,
+        whole=_merged(tables, ledger.dropped),
+        tables=tables,
+        rows=cases.gathered().forecast,
+        cases=replace(cases, keys={}),
+        codes=codes,
         dependence=keyed.dependence,
-        words=words,
-        dropped=ledger.dropped,
-        source=Source(ledger, name),
-        again=again,
+        **shared,
     )
+
+
+def _merged(tables: Sequence[ForecastTable], dropped: int) -> ForecastTable:
+    return replace(ForecastTable.merge(tables), dropped=dropped)
+
+
+def _held(cases: Cases | LazyCases | None) -> Cases:
+    """Return cases that are in memory."""
+    if not isinstance(cases, Cases):
+        raise InputTypeError("folds need the cases in memory", argument="cases", got_type=cases)
+    return cases
 
 
 def _of_lazy(
@@ -404,7 +326,7 @@ def _of_lazy(
     number: int,
     id: object,  # noqa: A002  (as above)
     **options: Any,
-) -> Folds | ClassFolds:
+) -> Folds:
     """Split the rows of a lazy frame on its engine, by a hash of their identifier or cluster; else split its table."""
     unit = id if id is not None else options.get("cluster")
     if options.get("period") is not None:
@@ -443,144 +365,6 @@ def _check_event(ledger: Ledger) -> None:
     if ledger.labels is not None:
         law = f"recalibration of {len(ledger.labels)} classes needs {ledger.where_cases_are}"
         raise InputValueError(law, hint="pass a random sample of the rows; a million fix a temperature to about 0.002.")
-
-
-HALF = 2**31
-MULTIPLIERS = (0.5118216247002567, 0.9504636963259353, 0.14415961271963373)  # Random, and the same always.
-STRETCH = 2.0**20  # Large enough that the fractional part of a stretched square is uniform.
-Numbers = TypeVar("Numbers", Floats, nw.Expr)
-
-
-def hashed_folds(labels: Iterable[object], folds: int) -> NDArray[np.intp]:
-    r"""Return the fold of each label: in which of `folds` equal parts of [0, 1) its hash is.
-
-    A label stays in its fold when others are added. With few labels, a fold may be empty. Then the folds are equal
-    shares of the labels in the order of their hashes, or single labels if there are fewer of them than folds.
-
-    Examples
-    --------
-    >>> hashed_folds(range(8), 4).tolist()
-    [2, 1, 3, 1, 0, 2, 3, 0]
-    """
-    hashes = hash_of_labels(labels)
-    limits = _limits(hashes, folds)
-    found = np.floor(hashes * folds) if limits is None else np.searchsorted(limits, hashes, side="right")
-    return found.astype(np.intp)
-
-
-def hash_of_labels(labels: Iterable[object]) -> Floats:
-    r"""Return the hash of each label, the fractional part of :math:`2^{20} \{a l + b h + c\}^2`.
-
-    Here :math:`\{\}` is the fractional part, and :math:`2^{31} h + l` is a whole-number label of 64 bits, or the CRC-32
-    of the text of any other label. The numbers a, b and c are fixed. Labels are split into h and l before they become
-    floats, which could not tell large ones apart.
-
-    References
-    ----------
-    Knuth (1998), The Art of Computer Programming 3, section 6.4, on multiplicative hashing.
-    """
-    halves = np.array([divmod(_whole(label), HALF) for label in labels], dtype=np.float64).reshape(-1, 2)
-    return _hash(halves[:, 1], halves[:, 0], np.floor)
-
-
-def _whole(label: object) -> int:
-    """Return the whole number that a label is hashed by."""
-    whole = isinstance(label, int | np.integer) and not isinstance(label, bool)
-    if whole and -(2**63) <= label < 2**64:  # type: ignore[operator]  # a whole number
-        return int(label)  # type: ignore[call-overload]  # as above
-    return zlib.crc32(str(label).encode("utf-8", "surrogatepass"))
-
-
-def with_hashed_folds(frame: Lazy, unit: str, folds: int, name: str) -> Lazy:
-    """Add a column of the folds of whole numbers, computed by the engine; some folds may be empty."""
-    return frame.with_columns((_hash_of_column(frame, unit) * float(folds)).floor().cast(nw.Int64).alias(name))
-
-
-def with_ranked_folds(frame: Lazy, unit: str, folds: int, name: str) -> Lazy | None:
-    """Add a column of the folds of few whole numbers if some would be empty otherwise; None if none would be.
-
-    Their hashes are fetched from the engine; see `hashed_folds`.
-    """
-    hashes = frame.with_columns(_hash_of_column(frame, unit).alias(name))
-    distinct = fetched(hashes.select(nw.col(name)).drop_nulls().unique()).column(name)
-    limits = _limits(distinct.to_numpy(), folds)
-    if limits is None:
-        return None
-    above = [nw.when(nw.col(name) >= limit).then(1).otherwise(0) for limit in limits.tolist()]
-    return hashes.with_columns(reduce(add, above).alias(name))
-
-
-def _hash_of_column(frame: Lazy, unit: str) -> nw.Expr:
-    whole = nw.col(unit) if frame.collect_schema()[unit] == nw.UInt64 else nw.col(unit).cast(nw.Int64)
-    low = (whole % HALF).cast(nw.Float64)
-    # The difference may be rounded to a float, but by less than half of what separates two values of h.
-    high = ((whole.cast(nw.Float64) - low) / float(HALF) + 0.5).floor()
-    return _hash(low, high, nw.Expr.floor)
-
-
-def _hash(low: Numbers, high: Numbers, floor: Callable[[Numbers], Numbers]) -> Numbers:
-    a, b, c = MULTIPLIERS
-    turned = low * a + high * b + c
-    part = turned - floor(turned)
-    stretched = part * part * STRETCH
-    return stretched - floor(stretched)
-
-
-def _limits(hashes: Floats, folds: int) -> Floats | None:
-    """Return the lowest hash of each fold but the first if folds are shares of labels; None if they are of [0, 1)."""
-    distinct = np.unique(hashes)
-    filled = min(folds, len(distinct))
-    if len(np.unique(np.floor(distinct * folds))) == filled:
-        return None
-    return distinct[-(-np.arange(1, filled) * len(distinct) // filled)]
-
-
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class ClassFolds:
-    """Cases with class probabilities of one model, and their folds; class maps cannot be fitted to binary tables.
-
-    Parameters
-    ----------
-    cases : Cases
-        The cases, all with a positive weight.
-    whole : ClassRows
-        Their rows.
-    codes : array of shape (cases,)
-        The fold of each case, counted from 0; at least two folds.
-    words : str
-        How the folds were made.
-    dropped : int
-        Rows left out because of missing values.
-    again : callable, optional
-        Draws other folds, given how often they were drawn before; None if they were not drawn at random.
-    """
-
-    cases: Cases
-    whole: ClassRows
-    codes: NDArray[np.intp]
-    words: str = ""
-    dropped: int = 0
-    again: Callable[[int], Any] | None = None
-
-    def __post_init__(self) -> None:
-        if len(self) < 2:
-            raise InputValueError(f"cross-fitting needs at least two folds with cases; got {len(self)}")
-
-    def __len__(self) -> int:
-        return int(self.codes.max()) + 1
-
-    @property
-    def has_certain(self) -> bool:
-        """Whether a probability is 0."""
-        return bool((self.whole.forecast == 0.0).any())
-
-    def before(self, rule: ClassRule) -> float:
-        """Return the mean score of the cases, as `mean_score` does."""
-        return float(mean_score(self.cases, rule=rule))
-
-    def without(self, fold: int) -> ClassRows:
-        """Return the rows of the cases of all other folds."""
-        return self.whole.where(self.codes != fold)
 
 
 MOST_ROWS = 2**12  # Tables with at most this many rows are not grouped.

@@ -6,10 +6,9 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from propriety.errors import InputValueError
 from propriety.inference.bootstrap import Drawing
@@ -21,14 +20,14 @@ from propriety.inference.paired_tests import Paired, paired_by_influence, paired
 from propriety.inference.verdict import holm
 from propriety.ledger.ledger import Ledger
 from propriety.number_words import capitalized
-from propriety.recalibration.cross_fitting import AnyCrossFit, Fits, fitted_maps, maps_by_fold
+from propriety.recalibration.cross_fitting import NONE, CrossFit, Fits, Folds, fitted_maps, maps_by_fold
 from propriety.recalibration.maps import RecalibrationMap
 from propriety.recalibration.result import Gain, RecalibrationVerdict
 from propriety.recalibration.segment_map import SegmentMap
 from propriety.result import Floats
 from propriety.tables.forecast_table import ForecastTable
 
-NONE, FLOORED = "none", "floored"
+FLOORED = "floored"
 DRAWING = Drawing()  # Comparisons of mean losses need no resamples.
 ROUNDING = 1e-12  # Smaller gains, relative to the score, are rounding error.
 # Folds are drawn again until the choice of folds adds less than this share of the error of a gain to it.
@@ -38,15 +37,12 @@ NEAR = 0.1  # Wrong outcomes that are expected of forecasts near 0 or 1 if all c
 NOT_EXCLUDED = 3  # Wrong outcomes that a sample without any does not exclude at 95%.
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Gains:
-    """Scores of candidates out of sample, and their gains; see `propriety.recalibration.result.Recalibration`.
+class Gains(NamedTuple):
+    """Scores of the candidates out of sample, and their gains over one of them, as in `Recalibration`.
 
-    `alone` classifies each gain by its own p-value, `together` by the p-value adjusted for all candidates. `paired` is
-    the error of the gain without what maps and folds add to it.
+    `paired` is the error of the gain without what maps and folds add to it.
     """
 
-    candidate: NDArray[np.str_]
     score: Floats
     gain: Floats
     low: Floats
@@ -54,39 +50,13 @@ class Gains:
     standard_error: Floats
     p_value: Floats
     paired: Floats
-    alone: tuple[Gain, ...]
-    together: tuple[Gain, ...]
-    reference: str
-    note: str
-
-    def columns(self) -> dict[str, Any]:
-        """Return the columns, one row for each candidate."""
-        names = ("candidate", "score", "gain", "low", "high", "standard_error", "p_value")
-        return {name: getattr(self, name) for name in names}
-
-    def verdict(self, candidate: str, *, adjusted: bool = False) -> RecalibrationVerdict:
-        """Return the verdict on a candidate."""
-        names = self.candidate.tolist()
-        place, before = names.index(candidate), names.index(self.reference)
-        if candidate == self.reference == FLOORED:  # From infinity to a finite score, whatever the folds.
-            known = {"gain": math.inf, "low": math.inf, "high": math.inf, "before": math.inf, "reference": NONE}
-            return RecalibrationVerdict(outcome="gain", after=float(self.score[place]), **known)  # type: ignore[arg-type]
-        return RecalibrationVerdict(
-            outcome=(self.together if adjusted else self.alone)[place],
-            gain=float(self.gain[place]),
-            low=float(self.low[place]),
-            high=float(self.high[place]),
-            before=float(self.score[before]),
-            after=float(self.score[place]),
-            reference=self.reference,
-        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Split:
     """Methods that were cross-fitted on one draw of folds: their scores, and the errors of the gains."""
 
-    fitted: AnyCrossFit
+    fitted: CrossFit
     scores: Floats
     paired: Paired | None
     rule: Any
@@ -150,34 +120,32 @@ class Trial:
     def gains(self, reference: str | None = None) -> Gains:
         """Return the gains over a method, by default the reference."""
         names, scores = self.names, self.scores
-        reference = self.reference if reference is None else reference
-        at = names.index(reference)
+        at = names.index(self.reference if reference is None else reference)
         with np.errstate(invalid="ignore"):  # Scores may be infinite.
             found = _gains(self, scores, at)
             score = np.where(np.arange(len(names)) == names.index(NONE), self.before, scores.mean(axis=0))
             finite = score[at] - found.gain
-        score = np.where(np.isfinite(finite), finite, score)
-        own = [self._outcome(name, score, found) for name in range(len(names))]
-        adjusted = replace(found, p_value=holm(np.where(np.arange(len(names)) == at, math.nan, found.p_value)))
-        return Gains(
-            candidate=np.array(names),
-            score=score,
-            gain=found.gain,
-            low=found.low,
-            high=found.high,
-            standard_error=found.error,
-            p_value=found.p_value,
-            paired=found.paired,
-            alone=tuple(own),
-            together=tuple(self._outcome(name, score, adjusted) for name in range(len(names))),
-            reference=reference,
-            note=self.note,
-        )
+        return found._replace(score=np.where(np.isfinite(finite), finite, score))
 
-    def _outcome(self, place: int, score: Floats, found: _Columns) -> Gain:
+    def verdict(self, name: str, *, reference: str | None = None, adjusted: bool = False) -> RecalibrationVerdict:
+        """Return the verdict on a method; `adjusted` for the number of methods, of which it was chosen."""
+        reference = self.reference if reference is None else reference
+        found, place, before = self.gains(reference), self.names.index(name), self.names.index(reference)
+        gain, low, high = (float(column[place]) for column in (found.gain, found.low, found.high))
+        after, outcome = float(found.score[place]), self._outcome(place, before, found, adjusted=adjusted)
+        known: dict[str, Any] = {"after": after, "reference": reference}
+        if name == reference == FLOORED:  # From infinity to a finite score, whatever the folds.
+            known |= {"reference": NONE}
+            return RecalibrationVerdict("gain", gain=math.inf, low=math.inf, high=math.inf, before=math.inf, **known)
+        return RecalibrationVerdict(outcome, gain=gain, low=low, high=high, before=float(found.score[before]), **known)
+
+    def _outcome(self, place: int, before: int, found: Gains, *, adjusted: bool) -> Gain:
         """Return what is said of a gain. A map that makes a finite score infinite is a loss; no test is needed."""
-        gain, p_value = float(found.gain[place]), float(found.p_value[place])
-        if math.isinf(score[place]):
+        p_values = found.p_value
+        if adjusted:
+            p_values = holm(np.where(np.arange(len(p_values)) == before, math.nan, p_values))
+        gain, p_value = float(found.gain[place]), float(p_values[place])
+        if math.isinf(found.score[place]):
             return "loss" if math.isfinite(self.before) else "infinite"
         if math.isnan(gain):
             return "not tested"
@@ -194,17 +162,7 @@ class Trial:
         return self.splits[0].fitted.moves_nothing(self.maps[name], SAME)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Columns:
-    gain: Floats
-    low: Floats
-    high: Floats
-    error: Floats
-    p_value: Floats
-    paired: Floats
-
-
-def tried(parts: Any, cross_fit: Any, known: Fits, names: Sequence[str], rule: Any, level: float) -> Trial:
+def tried(parts: Folds, known: Fits, names: Sequence[str], rule: Any, level: float) -> Trial:
     """Fit methods to all cases and to those outside each fold, and estimate their gains.
 
     If a forecast is 0 or 1, forecasts that are kept away from these are tried, too. Folds that are drawn at random are
@@ -215,8 +173,8 @@ def tried(parts: Any, cross_fit: Any, known: Fits, names: Sequence[str], rule: A
     maps, failed = fitted_maps(parts.whole, chosen)
     by_fold, failed_in_folds = maps_by_fold(parts, {name: known[name] for name in maps})
     maps = {name: own for name, own in maps.items() if name in by_fold}
-    fixed = cross_fit(parts, {name: (own,) * len(parts) for name, own in maps.items()})
-    fitted = cross_fit(parts, by_fold)
+    fixed = CrossFit(parts, {name: (own,) * len(parts) for name, own in maps.items()})
+    fitted = CrossFit(parts, by_fold)
     ledger = fitted.ledger(rule)
     first = _split(fitted, ledger, rule, level)
     trial = Trial(
@@ -226,7 +184,7 @@ def tried(parts: Any, cross_fit: Any, known: Fits, names: Sequence[str], rule: A
         failed=failed | failed_in_folds,
         rule=rule,
         level=level,
-        before=parts.before(rule),
+        before=parts.source.score(rule),
         note=_note(ledger, first.paired),
     )
     while parts.again is not None and not _is_stable(trial) and len(trial.splits) < MOST_SPLITS:
@@ -234,12 +192,12 @@ def tried(parts: Any, cross_fit: Any, known: Fits, names: Sequence[str], rule: A
         again, lost = maps_by_fold(drawn, {name: known[name] for name in trial.names})
         if lost:
             break  # A method that cannot be fitted to some folds is judged by the others.
-        fitted = cross_fit(drawn, again)
+        fitted = CrossFit(drawn, again)
         trial = replace(trial, splits=(*trial.splits, _split(fitted, fitted.ledger(rule), rule, level)))
     return trial
 
 
-def _split(fitted: AnyCrossFit, ledger: Ledger, rule: Any, level: float) -> Split:
+def _split(fitted: CrossFit, ledger: Ledger, rule: Any, level: float) -> Split:
     """Score the methods of a cross-fit, which are the models of a ledger, and compare them."""
     return Split(fitted, fitted.scores(ledger, rule), _paired(ledger, rule, level), rule)
 
@@ -251,16 +209,20 @@ def _is_stable(trial: Trial) -> bool:
         found = _gains(trial, scores, at)
         if len(trial.splits) < FEWEST_SPLITS:
             # Before they have been drawn again, the spread of the maps of the folds says how much is to be expected.
-            added = np.sqrt(trial.splits[0].noise(at)) if len(trial.splits) == 1 else np.full(len(found.error), np.inf)
+            added = (
+                np.sqrt(trial.splits[0].noise(at))
+                if len(trial.splits) == 1
+                else np.full(len(found.standard_error), np.inf)
+            )
         else:
             added = _error_of_folds(scores, at)
-    judged = np.isfinite(found.gain) & np.isfinite(found.error) & (np.arange(len(found.gain)) != at)
+    judged = np.isfinite(found.gain) & np.isfinite(found.standard_error) & (np.arange(len(found.gain)) != at)
     if len(trial.splits) >= FEWEST_SPLITS:  # Of a map that moves no forecast, no more has to be known.
         judged &= [not trial.moves_nothing(name) for name in trial.names]
-    return bool((added[judged] <= STABLE * found.error[judged]).all())
+    return bool((added[judged] <= STABLE * found.standard_error[judged]).all())
 
 
-def _gains(trial: Trial, scores: Floats, at: int) -> _Columns:
+def _gains(trial: Trial, scores: Floats, at: int) -> Gains:
     """Return the gains over a method, averaged over all splits, with what maps and folds add to their errors."""
     gain = np.mean(scores[:, [at]] - scores, axis=0)
     noise = ROUNDING * float(np.abs(scores[:, at]).mean())
@@ -269,7 +231,8 @@ def _gains(trial: Trial, scores: Floats, at: int) -> _Columns:
     own = np.arange(len(gain)) == at
     if not known or len(gain) == 1:
         unknown = np.where(own, 0.0, math.nan)
-        return _Columns(np.where(own, 0.0, gain), unknown, unknown, unknown, np.where(own, 1.0, math.nan), unknown)
+        p_value = np.where(own, 1.0, math.nan)
+        return Gains(scores[0], np.where(own, 0.0, gain), unknown, unknown, unknown, p_value, unknown)
     found = np.array([_against(one, len(gain), at) for one in known])  # By split: gain, error, limits, df.
     paired = np.sqrt(np.mean(found[:, 1] ** 2, axis=0))
     below, above = np.mean(found[:, 0] - found[:, 2], axis=0), np.mean(found[:, 3] - found[:, 0], axis=0)
@@ -283,12 +246,19 @@ def _gains(trial: Trial, scores: Floats, at: int) -> _Columns:
     wider = np.where(paired > 0.0, error / np.where(paired > 0.0, paired, 1.0), np.nan)
     low = np.where(paired > 0.0, gain - wider * below, half.low)
     high = np.where(paired > 0.0, gain + wider * above, half.high)
+    # An error that is rounding error leaves nothing to test: a gain of 0 is exact, and another is not known to be one.
     none = (error <= noise) & np.isfinite(error)
-    p_value = np.where(none, np.where(gain == 0.0, 1.0, math.nan), half.p_value)
-    low, high = (np.where(none & (gain == 0.0), 0.0, np.where(none, math.nan, limit)) for limit in (low, high))
-    exact = {"low": low, "high": high, "p_value": p_value, "error": np.where(none, 0.0, error), "paired": paired}
-    columns = {name: np.where(own, 1.0 if name == "p_value" else 0.0, column) for name, column in exact.items()}
-    return _Columns(gain=np.where(own, 0.0, gain), **columns)
+    exact, sure = none & (gain == 0.0), np.where(none, math.nan, 1.0)
+    low, high = (np.where(own | exact, 0.0, limit * sure) for limit in (low, high))
+    return Gains(
+        score=scores[0],
+        gain=np.where(own, 0.0, gain),
+        low=low,
+        high=high,
+        standard_error=np.where(own | none, 0.0, error),
+        p_value=np.where(own | exact, 1.0, half.p_value * sure),
+        paired=np.where(own, 0.0, paired),
+    )
 
 
 def _error_of_folds(scores: Floats, at: int) -> Floats:

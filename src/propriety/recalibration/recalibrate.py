@@ -16,10 +16,9 @@ from propriety.decisions.recommendations import is_rare
 from propriety.errors import InputTypeError, InputValueError
 from propriety.inference.design_effects import design_effect
 from propriety.ledger.sources import Data
-from propriety.recalibration.class_rows import ClassRows
-from propriety.recalibration.cross_fitting import ClassCrossFit, CrossFit, Fits
-from propriety.recalibration.folds import DEFAULT_FOLDS, ClassFolds, Folds, folds_of
-from propriety.recalibration.gains import NONE, Trial, near_note, tried
+from propriety.recalibration.cross_fitting import NONE, Fits, Folds
+from propriety.recalibration.folds import DEFAULT_FOLDS, folds_of
+from propriety.recalibration.gains import Trial, near_note, tried
 from propriety.recalibration.methods import CLASS_METHODS, METHODS
 from propriety.recalibration.result import Recalibration
 from propriety.rules.families import BRIER, Log
@@ -122,70 +121,56 @@ def recalibrate(  # noqa: PLR0913  (the data, their dependence, the methods, and
     options: dict[str, Any] = {"outcome": outcome, "cluster": cluster, "period": period, "sample_weight": sample_weight}
     options |= {"pos_label": pos_label, "labels": labels, "missing": missing}
     parts = folds_of(y_true, forecasts, folds=folds, id=id, model=model, **options)
-    is_of_classes = isinstance(parts, ClassFolds)
-    asked: Any = rule_of(rule, parts)
-    known = shrunk_as_dependent(CLASS_METHODS if is_of_classes else METHODS, parts.cases)
-    cross_fit = ClassCrossFit if is_of_classes else CrossFit
-    trial = tried(parts, cross_fit, known, candidates_of(method, candidates, known), asked, level)
+    asked = rule_of(rule, parts)
+    known = shrunk_as_dependent(METHODS if parts.classes is None else CLASS_METHODS, parts.cases)
+    trial = tried(parts, known, candidates_of(method, candidates, known), asked, level)
     if method in trial.failed:
         raise trial.failed[method]
     chosen = simplest_of(trial) if method == CHOOSE else method
     notes = [CHOSEN] if method == CHOOSE and chosen != NONE else []
-    if AUTO in trial.maps and parts.cases is None and getattr(parts, "dependence", None) is not None:
+    if AUTO in trial.maps and parts.cases is None and parts.dependence is not None:
         notes.append(INDEPENDENT)
-    labels_of_classes = parts.cases.labels if isinstance(parts, ClassFolds) else None
-    maps = {name: own if labels_of_classes is None else own.with_labels(labels_of_classes)
-            for name, own in trial.maps.items()}  # fmt: skip
-    return result_of(
-        trial,
-        chosen,
-        maps=maps,
-        is_adjusted=method == CHOOSE,
-        notes=notes,
-        rule=asked,
-        level=level,
-        n=len(parts.whole) if isinstance(parts.whole, ClassRows) else parts.whole.n,
-        labels=labels_of_classes,
-        dropped=parts.dropped,
-    )
+    return result_of(trial, chosen, is_adjusted=method == CHOOSE, notes=notes)
 
 
-def rule_of(rule: Rule | None, parts: Folds | ClassFolds) -> Rule:
+def rule_of(rule: Rule | None, parts: Folds) -> Rule:
     """Return the rule, by default the one that ranks models in `evaluate`; for classes, the log score."""
     if rule is not None:
         check_rule(rule)
-        return proper_rule(rule, parts.cases.classes if isinstance(parts, ClassFolds) else None)
-    return LOG if isinstance(parts, ClassFolds) or is_rare(parts.original.event_rate) else BRIER
+        return proper_rule(rule, parts.classes)
+    return LOG if parts.classes is not None or is_rare(parts.original.event_rate) else BRIER
 
 
 def result_of(
-    trial: Trial,
-    chosen: str,
-    *,
-    maps: Mapping[str, Any],
-    is_adjusted: bool,
-    notes: Sequence[str],
-    **facts: Any,
+    trial: Trial, chosen: str, *, is_adjusted: bool, notes: Sequence[str], maps: Mapping[str, Any] | None = None
 ) -> Recalibration:
     """Return the result with one of the maps."""
+    first = trial.splits[0].fitted
+    parts, gains, verdict = first.folds, trial.gains(), trial.verdict(chosen, adjusted=is_adjusted)
+    labels = None if parts.cases is None else parts.cases.labels
+    maps = trial.maps if maps is None else maps
+    if labels is not None:
+        maps = {name: own.with_labels(labels) for name, own in maps.items()}
+    before = parts.original if labels is None else first.table(NONE)
     failures = (f"{name} could not be fitted: {why}" for name, why in trial.failed.items())
-    gains, first = trial.gains(), trial.splits[0].fitted
-    before = first.table(NONE) if isinstance(first, ClassCrossFit) else first.folds.original
-    verdict = gains.verdict(chosen, adjusted=is_adjusted)
+    near = near_note(before, maps[chosen], trial.rule, verdict)
     return Recalibration(
-        **gains.columns(),
+        candidate=np.array(trial.names),
+        **{name: column for name, column in gains._asdict().items() if name != "paired"},
         method=chosen,
         map=maps[chosen],
         maps=maps,
         verdict=verdict,
-        note=" ".join(
-            filter(None, [gains.note, near_note(before, maps[chosen], trial.rule, verdict), *notes, *failures])
-        ),
+        rule=trial.rule,
+        level=trial.level,
+        note=" ".join(filter(None, [trial.note, near, *notes, *failures])),
+        n=len(parts.whole) if labels is not None else parts.original.n,
+        dropped=parts.dropped,
+        labels=labels,
         table_before=before,
         table_after=first.table(chosen),
         folds=trial.words,
-        pair=None if isinstance(first, ClassCrossFit) else first.folds.source.pair,
-        **facts,
+        pair=None if labels is not None else parts.source.pair,
     )
 
 

@@ -29,7 +29,7 @@ Gain: TypeAlias = Literal["gain", "loss", "not shown", "unchanged", "infinite", 
 IMMATERIAL = 1e-4  # Of the score; a smaller change is called practically none, also if it is shown.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class RecalibrationVerdict:
     """The verdict on a map from its cross-fitted scores.
 

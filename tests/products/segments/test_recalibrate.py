@@ -41,7 +41,7 @@ def cases(n=12_000, *, shift=0.5, seed=1):
 
 def rows_of(y, p, codes):
     sizes = tuple(int(own.max()) + 1 for own in codes)
-    return SegmentRows(ForecastTable.from_predictions(y, p), p, y, tuple(codes), sizes)
+    return SegmentRows(p, y, tuple(codes), sizes)
 
 
 def test_effects_maximise_the_penalised_likelihood():

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,6 @@ from scipy.special import expit, ndtri
 
 from propriety import checks
 from propriety.errors import InputTypeError, InputValueError, Wording
-from propriety.inference.measures.of_means import MeanScore
 from propriety.ledger.ledger import Ledger
 from propriety.products.segments.columns import Cut
 from propriety.products.segments.lattice import Lattice, Place
@@ -23,15 +22,13 @@ from propriety.products.segments.null_distribution import SMALLEST
 from propriety.products.segments.search import Critical, search
 from propriety.products.segments.source import cut_cases, names_of_keys
 from propriety.products.segments.sums import SegmentCases
-from propriety.recalibration.cross_fitting import Fits, is_same
-from propriety.recalibration.folds import MOST_FOLDS, Folds, Source, folds_of_cases
+from propriety.recalibration.cross_fitting import Fits, Folds
+from propriety.recalibration.folds import MOST_FOLDS, folds_of_cases
 from propriety.recalibration.maps import RecalibrationMap, floor_of, log_odds
 from propriety.recalibration.methods import Fit
 from propriety.recalibration.segment_map import Label, SegmentEffect, SegmentMap, checked_label
 from propriety.result import Floats
-from propriety.rules.rule import BinaryRule
 from propriety.tables.cases import Cases
-from propriety.tables.events import Event
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.frames import known
 from propriety.tables.lazy_cases import LazyCases
@@ -41,121 +38,30 @@ from propriety.tables.reading import read_source
 MOST_ROWS = 2**22  # Of a lazy frame, which is loaded.
 BY_SEGMENT = " by segment"
 QUANTILES = 5  # Parts into which numbers are cut.
-
-
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class SegmentFolds:
-    """Cases of one model with their folds, and the label of each case in each column.
-
-    Parameters
-    ----------
-    folds : Folds
-        The folds, with their cases.
-    names : tuple of str
-        The columns.
-    labels : tuple of tuple
-        The labels of each column; of numbers, the limits of their parts.
-    again : callable, optional
-        Draws other folds, given how often they were drawn before; None if they were not drawn at random.
-    """
-
-    folds: Folds
-    cases: Cases
-    codes: NDArray[np.intp]
-    names: tuple[str, ...]
-    labels: tuple[tuple[Label, ...], ...]
-    again: Callable[[int], SegmentFolds] | None = None
-    whole: SegmentRows = field(init=False)
-
-    def __post_init__(self) -> None:
-        forecast, happened, _ = self.cases.gathered()
-        codes = tuple(key.codes for key in self.cases.keys.values())
-        sizes = tuple(len(own) for own in self.labels)
-        rows = SegmentRows(self.folds.whole, forecast, happened.astype(np.bool_), codes, sizes)
-        object.__setattr__(self, "whole", rows)
-
-    def __len__(self) -> int:
-        return len(self.folds)
-
-    @property
-    def has_certain(self) -> bool:
-        """Whether a forecast is 0 or 1."""
-        return self.folds.has_certain
-
-    @property
-    def source(self) -> Source:
-        """The cases as they were given."""
-        return self.folds.source
-
-    @property
-    def original(self) -> ForecastTable:
-        """The table of the cases, with their forecasts as they are."""
-        return self.folds.original
-
-    def before(self, rule: BinaryRule) -> float:
-        """Return the mean score of the cases, as `mean_score` does."""
-        return self.folds.before(rule)
-
-    @property
-    def words(self) -> str:
-        """How the folds were made."""
-        return self.folds.words
-
-    @property
-    def dropped(self) -> int:
-        """Rows left out because of missing values."""
-        return self.folds.dropped
-
-    def where(self, kept: NDArray[np.bool_], table: ForecastTable) -> SegmentRows:
-        """Return some of the cases."""
-        _, forecast, happened, codes, sizes = self.whole
-        return SegmentRows(table, forecast[kept], happened[kept], tuple(own[kept] for own in codes), sizes)
-
-    def of(self, fold: int) -> SegmentRows:
-        """Return the cases of a fold."""
-        return self.where(self.codes == fold, self.folds.tables[fold])
-
-    def without(self, fold: int) -> SegmentRows:
-        """Return the cases of all other folds."""
-        return self.where(self.codes != fold, self.folds.without(fold))
-
-    def map_of(self, fit: SegmentFit) -> SegmentMap:
-        """Return a fit as a map of labels."""
-        shifts: dict[tuple[tuple[str, Any], ...], float] = {}
-        for name, labels, own_shifts in zip(self.names, self.labels, fit.effects, strict=True):
-            shifts |= {((name, label),): own for label, own in zip(labels, own_shifts.tolist(), strict=True)}
-        for segment, own in fit.segments:
-            places = tuple((self.names[column], self.labels[column][code]) for column, code in segment)
-            shifts[places] = shifts.get(places, 0.0) + own
-        effects = tuple(SegmentEffect(places, shift) for places, shift in shifts.items() if shift)
-        return SegmentMap(whole=fit.whole, effects=effects, floor=fit.floor)
+SegmentColumns: TypeAlias = Mapping[str, tuple[Label, ...]]  # The labels of each column; of numbers, limits of parts.
 
 
 def segment_folds_of(
     cases: object, by: str | Sequence[str] | None, *, folds: object, model: str | None
-) -> SegmentFolds:
+) -> tuple[Folds, SegmentColumns]:
     """Split cases into folds, with the columns of their segments; see `propriety.recalibrate_segments`."""
     number = checks.whole(folds, "folds", least=2, most=MOST_FOLDS)
     cut, cuts = cut_cases(_cases_with_columns(cases, by), QUANTILES, finite=True)
     ledger = Ledger.of_cases(cut.with_keys(()))
     found = folds_of_cases(ledger, cut, number, ledger.one_model(model))
-    labels = tuple(_labels(key, cuts.get(key), own.labels) for key, own in cut.keys.items())
-    return _with_columns(found, cut, labels)
+    columns = {key: _labels(key, cuts.get(key), own.labels) for key, own in cut.keys.items()}
+    return _with_columns(found, cut), columns
 
 
-def _with_columns(found: Any, cut: Cases, labels: tuple[tuple[Label, ...], ...]) -> SegmentFolds:
-    """Return folds with the columns of the segments."""
-    assert isinstance(found, Folds)  # noqa: S101  (for the type checker; there is one event)
-    assert found.cases is not None and found.codes is not None  # noqa: S101, PT018  (as above)
-    again = found.again
-    return SegmentFolds(
-        folds=found,
-        cases=replace(found.cases, keys=cut.keys),
-        codes=found.codes,
-        names=tuple(cut.keys),
-        labels=labels,
-        again=None if again is None else lambda draw: _with_columns(again(draw), cut, labels),
+def _with_columns(found: Folds, cut: Cases) -> Folds:
+    """Return folds of cases with the columns of their segments, of which tables know nothing."""
+    forecast, happened, _ = found.gathered
+    keys, again = cut.keys.values(), found.again
+    rows = SegmentRows(
+        forecast, happened.astype(np.bool_), tuple(key.codes for key in keys), tuple(len(key.labels) for key in keys)
     )
+    drawn = None if again is None else lambda draw: _with_columns(again(draw), cut)
+    return replace(found, whole=rows, rows=rows, tables=(), again=drawn)
 
 
 def _cases_with_columns(cases: object, by: str | Sequence[str] | None) -> Cases:
@@ -195,67 +101,8 @@ def segment_methods(method: str, fits: Fits) -> Fits:
     return {**known, f"{method}{BY_SEGMENT}": partial(fit_by_segment, fit=fits[method])}
 
 
-def _fit_table(fit: Fit, rows: SegmentRows) -> RecalibrationMap:
-    return fit(rows.table)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class SegmentCrossFit:
-    """The maps of each method, for all cases or by segment: one per fold, fitted to all other folds."""
-
-    folds: SegmentFolds
-    maps: dict[str, tuple[RecalibrationMap | SegmentFit, ...]]
-
-    def recalibrated(self, method: str) -> Floats:
-        """Return the forecasts of all cases, each recalibrated by a map that was fitted without it."""
-        found = np.empty(len(self.folds.codes))
-        for place, own in enumerate(self.maps[method]):
-            found[self.folds.codes == place] = _applied(own, self.folds.of(place))
-        return found
-
-    def table(self, method: str) -> ForecastTable:
-        """Return the table of all cases recalibrated by a method, each by a map that was fitted without it."""
-        found = ForecastTable.from_predictions(self.folds.whole.happened, self.recalibrated(method))
-        return replace(found, dropped=self.folds.dropped)
-
-    def ledger(self, rule: BinaryRule) -> Ledger:  # noqa: ARG002  (the other versions need it for their moments)
-        """Return the ledger of the methods as models on the same cases."""
-        forecasts = {method: self.recalibrated(method) for method in self.maps}
-        return Ledger.of_source(replace(self.folds.cases, forecasts=forecasts, keys={}), (Event("event"),))
-
-    def scores(self, ledger: Ledger, rule: BinaryRule) -> Floats:
-        """Return the mean score of each method, from its table."""
-        return np.array([MeanScore(rule).value(ledger.table(method)) for method in self.maps])
-
-    def noise(self, rule: BinaryRule, method: str, reference: str) -> float:
-        """Return the variance that the estimation noise of a method's maps adds; see `map_noise`."""
-        units = self.folds.cases.units
-        total = squares = np.zeros(1)
-        pairs = list(zip(self.maps[method], self.maps[reference], strict=True))
-        for own, other in pairs:
-            losses = self._losses(rule, own)
-            with np.errstate(invalid="ignore"):  # The difference of infinite losses is undefined.
-                losses = losses - self._losses(rule, other)
-            parts = np.where(np.isfinite(losses), losses, 0.0)
-            parts = parts if units is None else np.bincount(units.codes, parts)
-            total, squares = total + parts, squares + parts**2
-        spread = np.maximum(squares - total**2 / len(pairs), 0.0)
-        return (len(pairs) - 1) / len(pairs) * float(np.sum(spread)) / len(self.folds.codes) ** 2
-
-    def moves_nothing(self, own: RecalibrationMap | SegmentFit, rounding: float) -> bool:
-        """Whether a map leaves the forecasts of all cases as they are, but for rounding."""
-        rows = self.folds.whole
-        return is_same(_applied(own, rows), rows.forecast, rounding)
-
-    def _losses(self, rule: BinaryRule, own: RecalibrationMap | SegmentFit) -> Floats:
-        rows = self.folds.whole
-        forecast = _applied(own, rows)
-        losses = (np.broadcast_to(rule.loss(forecast, event=event), len(forecast)) for event in (True, False))
-        return np.where(rows.happened, *losses)
-
-
-def _applied(own: RecalibrationMap | SegmentFit, rows: SegmentRows) -> Floats:
-    return own.recalibrated(rows) if isinstance(own, SegmentFit) else own.recalibrated(rows.forecast)
+def _fit_table(fit: Fit, rows: SegmentRows) -> SegmentFit:
+    return SegmentFit(fit(rows.table))
 
 
 DEPTH = 2  # Columns of a segment that has an effect beyond those of its labels.
@@ -267,14 +114,27 @@ FIRST_SPREAD, STEPS_OF_SPREAD = 0.2, 4  # The spreads are estimated in the first
 LAST_STEP, LONGEST_STEP, MAX_STEPS = 1e-6, 2.0, 30
 
 
-class SegmentRows(NamedTuple):
-    """Cases with the index of their label in each column, and the forecast table of the cases."""
+@dataclass(frozen=True, eq=False)
+class SegmentRows:
+    """Cases with the index of their label in each column."""
 
-    table: ForecastTable
     forecast: Floats
     happened: NDArray[np.bool_]
     codes: tuple[NDArray[np.intp], ...]
     sizes: tuple[int, ...]
+
+    def __len__(self) -> int:
+        return len(self.forecast)
+
+    def __getitem__(self, kept: NDArray[np.bool_]) -> SegmentRows:
+        """Return some of the cases."""
+        codes = tuple(own[kept] for own in self.codes)
+        return SegmentRows(self.forecast[kept], self.happened[kept], codes, self.sizes)
+
+    @cached_property
+    def table(self) -> ForecastTable:
+        """The forecast table of the cases."""
+        return ForecastTable.from_predictions(self.happened, self.forecast)
 
     def members(self, segment: Sequence[Place]) -> NDArray[np.bool_]:
         """Return which cases are in a segment."""
@@ -286,18 +146,35 @@ class SegmentFit:
     """A map for all cases, the shift of each label of each column, and those of segments; labels are indices."""
 
     whole: RecalibrationMap
-    floor: float
-    effects: tuple[Floats, ...]
+    floor: float = 0.0
+    effects: tuple[Floats, ...] = ()
     segments: tuple[tuple[tuple[Place, ...], float], ...] = ()
 
     def recalibrated(self, rows: SegmentRows) -> Floats:
         """Return the recalibrated forecasts of cases with the same labels."""
-        shifted = log_odds(self.whole.recalibrated(rows.forecast), self.floor)
+        forecast = self.whole.recalibrated(rows.forecast)
+        if not self.effects:
+            return forecast
+        shifted = log_odds(forecast, self.floor)
         for own, codes in zip(self.effects, rows.codes, strict=True):
             shifted += own[codes]
         for segment, own_shift in self.segments:
             shifted[rows.members(segment)] += own_shift
         return expit(shifted)
+
+    def as_map(self, columns: SegmentColumns) -> RecalibrationMap | SegmentMap:
+        """Return the fit as a map of the labels of the columns."""
+        if not self.effects:
+            return self.whole
+        names, labels = tuple(columns), tuple(columns.values())
+        shifts: dict[tuple[tuple[str, Any], ...], float] = {}
+        for name, held, own_shifts in zip(names, labels, self.effects, strict=True):
+            shifts |= {((name, label),): own for label, own in zip(held, own_shifts.tolist(), strict=True)}
+        for segment, own in self.segments:
+            places = tuple((names[column], labels[column][code]) for column, code in segment)
+            shifts[places] = shifts.get(places, 0.0) + own
+        effects = tuple(SegmentEffect(places, shift) for places, shift in shifts.items() if shift)
+        return SegmentMap(whole=self.whole, effects=effects, floor=self.floor)
 
 
 def fit_by_segment(rows: SegmentRows, fit: Fit) -> SegmentFit:

@@ -8,13 +8,7 @@ from collections.abc import Sequence
 from propriety import checks
 from propriety.checks import check_level
 from propriety.number_words import number, percent
-from propriety.products.segments.folds import (
-    BY_SEGMENT,
-    SegmentCrossFit,
-    SegmentFit,
-    segment_folds_of,
-    segment_methods,
-)
+from propriety.products.segments.folds import BY_SEGMENT, segment_folds_of, segment_methods
 from propriety.recalibration.folds import DEFAULT_FOLDS
 from propriety.recalibration.gains import ROUNDING, tried
 from propriety.recalibration.methods import METHODS
@@ -82,27 +76,21 @@ def recalibrate_segments(
     """
     check_level(level)
     checks.choice(method, "method", [*METHODS])
-    parts = segment_folds_of(cases, by, folds=folds, model=model)
-    asked = rule_of(rule, parts.folds)
+    parts, columns = segment_folds_of(cases, by, folds=folds, model=model)
     known = shrunk_as_dependent(METHODS, parts.cases)
     by_segment = f"{method}{BY_SEGMENT}"
     names = [*candidates_of(method, candidates, known), by_segment]
-    trial = tried(parts, SegmentCrossFit, segment_methods(method, known), names, asked, level)
+    trial = tried(parts, segment_methods(method, known), names, rule_of(rule, parts), level)
     if by_segment in trial.failed:
         raise trial.failed[by_segment]
-    over = trial.gains(method).verdict(by_segment)
+    over = trial.verdict(by_segment, reference=method)
     is_better = over.gain > (ROUNDING * abs(over.before) if math.isfinite(over.before) else 0.0)
-    maps = {name: parts.map_of(own) if isinstance(own, SegmentFit) else own for name, own in trial.maps.items()}
     return result_of(
         trial,
         by_segment if is_better else method,
-        maps=maps,
+        maps={name: fit.as_map(columns) for name, fit in trial.maps.items()},
         is_adjusted=False,
         notes=[_words(over, method, level, is_used=is_better)],
-        rule=asked,
-        level=level,
-        n=parts.whole.table.n,
-        dropped=parts.dropped,
     )
 
 
