@@ -238,6 +238,20 @@ def test_tables_and_ledgers_give_the_same_as_cases():
     np.testing.assert_allclose(cases.credible_low, table.credible_low, atol=0.01)
 
 
+@pytest.mark.parametrize("thresholds", [None, (0.0625, 0.3125)])
+def test_thresholds_inside_coarse_cells_are_left_out_or_refused(thresholds):
+    coarse = pr.condense(Y, P, cells=16)
+    found = pr.decision_uncertainty(coarse, thresholds=thresholds, n_resamples=50, seed=1)
+    grid = found.threshold[found.of("forecast")]
+    assert {0.0625, 0.125, 0.1875, 0.25, 0.3125} <= set(grid)
+    assert not set(np.floor(grid[grid * 16 % 1 > 0] * 16)) & set(np.floor(P * 16))  # Inside empty cells only.
+    exact = pr.decision_uncertainty(Y, P, grid=grid, n_resamples=50, seed=1)
+    np.testing.assert_allclose(of(found, "net_benefit", "forecast"), of(exact, "net_benefit", "forecast"), atol=1e-3)
+    for own in ({"thresholds": 0.2}, {"grid": [0.2, 0.25]}):
+        with pytest.raises(InputValueError, match=r"share a cell of the table with the threshold 0\.2"):
+            pr.decision_uncertainty(coarse, **own)
+
+
 def test_further_cases_have_weights_like_the_others():
     weight = np.where(np.arange(N) % 2, 0.0, 1.0)  # Half of the cases do not count, before and after.
     half = weight > 0.0
@@ -307,6 +321,9 @@ def test_words_of_ranges():
         return str(replace(found, useful={"forecast": {"shown": shown, "estimated": estimated}}))
 
     one, wide = [(0.3, 0.3)], [(0.1, 0.3)]
+    assert "better than treating all and none at 0.05 and from 0.1 to 0.3 (95% bands)" in told(
+        [(0.05, 0.05), *wide], one
+    )
     assert "better than treating all and none at the threshold 0.3 (95% bands)" in told(one, wide)
     assert "at thresholds from 0.1 to 0.3 (95% bands); the estimates alone are better at the threshold 0.3." in told(
         wide, one

@@ -92,13 +92,7 @@ def decision_curve(
     table = ForecastTable.of(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels)
     decided = read_thresholds(thresholds)
     rate = table.event_rate if prevalence is None else _read_prevalence(prevalence, table)
-    if grid is None:
-        cost, edges = _default_grid(decided, rate), cell_edges(table)
-        if edges is not None:
-            check_decided(table, np.empty(0) if decided is None else np.atleast_1d(decided))
-            cost = np.union1d(cost[is_decided(table, cost)], edges[edges < 1.0])
-    else:
-        cost = below_one(read_grid(grid))
+    cost = decided_steps(table, _default_grid(decided, rate), decided) if grid is None else below_one(read_grid(grid))
     harm = float(checks.number(harm, "harm", least=0.0, below=np.inf))
     counts, odds = counts_at(table, cost), cost / (1.0 - cost)
     of_event, of_other = weights_in_population(table, rate)
@@ -324,6 +318,17 @@ def _knots(table: ForecastTable) -> tuple[Floats, NDArray[np.intp]]:
     # A forecast of 0 or 1 gives a piece of zero length, of which only the value at 0 belongs to the curve.
     kept = slice(int(edges[1] == 0.0), len(cost) - 2 * int(edges[-2] == 1.0))
     return cost[kept], piece[kept]
+
+
+def decided_steps(
+    table: ForecastTable, steps: Floats, thresholds: Thresholds | None, *, first: float = 0.0, last: float = 1.0
+) -> Floats:
+    """Return the steps at which decisions are known; if cells are coarse, their edges from first to last as well."""
+    edges = cell_edges(table)
+    if edges is None:
+        return steps
+    check_decided(table, np.empty(0) if thresholds is None else np.atleast_1d(thresholds))
+    return np.union1d(steps[is_decided(table, steps)], edges[(edges >= first) & (edges <= last) & (edges < 1.0)])
 
 
 def widest_threshold(prevalence: float) -> float:

@@ -14,7 +14,7 @@ from scipy.special import ndtr
 from propriety import checks
 from propriety.checks import check_level, check_resamples, fresh_seed
 from propriety.decisions.benefit_cells import BenefitCells, cells_of_ledger
-from propriety.decisions.decision_curves import GRID, rare_grid
+from propriety.decisions.decision_curves import GRID, decided_steps, rare_grid
 from propriety.decisions.threshold_curve import below_one
 from propriety.errors import InputTypeError, InputValueError
 from propriety.inference.threshold_limits import ThresholdLimits
@@ -208,7 +208,11 @@ def decision_uncertainty(  # noqa: PLR0913  (the data, the thresholds, and the d
         labels=labels,
     )
     rate = _check(ledger)
-    points = _grid(asked, rate) if points is None else points
+    if points is None:
+        points = _grid(asked, rate)
+        if ledger.cases is None:
+            ends = {"first": float(points[0]), "last": float(points[-1])}
+            points = decided_steps(ledger.table(ledger.models[0]), points, asked, **ends)
     strategies = (*ledger.models, ALL, NONE)
     if reference is not None:
         checks.choice(reference, "reference", strategies)
@@ -392,4 +396,5 @@ def _at_thresholds(ranges: Sequence[tuple[float, float]]) -> str:
     if len(ends) == 1 and ends[0][0] == ends[0][1]:
         return f"at the threshold {ends[0][0]}"
     told = [f"at {low}" if low == high else f"from {low} to {high}" for low, high in ends]
-    return f"at thresholds {' and '.join(told)}"
+    listed = " and ".join(told)
+    return f"at thresholds {listed}" if listed.startswith("from") else listed

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,8 @@ from propriety.plots.drawable_names import drawable_names
 from propriety.plots.drawing import GREY, LEGEND, SMALL, Percent, draw, line_style, new_axes, shown
 from propriety.plots.names import label_axis, set_name, write_legend
 from propriety.plots.shared_references import check_any, check_same
+
+REFERENCE: dict[str, Any] = {"color": GREY["isoline"], "linewidth": 0.9, "zorder": 1.5}
 
 
 @draw.register
@@ -43,15 +45,9 @@ def plot_precision_recall(curves: Mapping[str, GainCurve], ax: Axes | None = Non
     >>> pr.plots.plot_precision_recall({"a": curve}).get_ylabel()
     'Precision (events among the cases acted on)'
     """
-    check_any(curves)
-    check_same(curves, "prevalence", lambda curve: curve.prevalence)
-    ax = new_axes(ax)
-    prevalence = next(iter(curves.values())).prevalence
-    ax.axhline(prevalence, color=GREY["isoline"], linewidth=0.9, zorder=1.5)
-    short = drawable_names(curves)
-    for index, (name, curve) in enumerate(curves.items()):
-        _line(ax, index, name, curve.recall, curve.precision, f"{short[name]}  (AP {shown(curve.average_precision)})")
-    ax.set(xlim=(0, 1), ylim=(0, 1))
+    ax, prevalence = _started(curves, ax), _prevalence(curves)
+    ax.axhline(prevalence, **REFERENCE)
+    _draw(ax, curves, lambda curve: (curve.recall, curve.precision), "  (AP {})")
     label_axis(ax.xaxis, "Recall", " (events acted on)")
     label_axis(ax.yaxis, "Precision", " (events among the cases acted on)")
     return _finished(ax, "upper right")
@@ -79,16 +75,10 @@ def plot_gains(curves: Mapping[str, GainCurve], ax: Axes | None = None) -> Axes:
     >>> pr.plots.plot_gains({"a": curve}).get_ylabel()
     'Events found'
     """
-    check_any(curves)
-    check_same(curves, "prevalence", lambda curve: curve.prevalence)
-    ax = new_axes(ax)
-    prevalence = next(iter(curves.values())).prevalence
-    ax.plot([0, prevalence, 1], [0, 1, 1], color=GREY["isoline"], linewidth=0.9, zorder=1.4)
-    ax.plot([0, 1], [0, 1], color=GREY["isoline"], linewidth=0.9, zorder=1.5)
-    short = drawable_names(curves)
-    for index, (name, curve) in enumerate(curves.items()):
-        _line(ax, index, name, np.append(0.0, curve.share), np.append(0.0, curve.recall), short[name])
-    ax.set(xlim=(0, 1), ylim=(0, 1))
+    ax, prevalence = _started(curves, ax), _prevalence(curves)
+    for x, y in (([0, prevalence, 1], [0, 1, 1]), ([0, 1], [0, 1])):
+        ax.plot(x, y, **REFERENCE)
+    _draw(ax, curves, lambda curve: (np.append(0.0, curve.share), np.append(0.0, curve.recall)))
     label_axis(ax.xaxis, "Cases acted on", ", highest forecasts first")
     label_axis(ax.yaxis, "Events found")
     return _finished(ax, "lower right")
@@ -116,13 +106,10 @@ def plot_lifts(curves: Mapping[str, GainCurve], ax: Axes | None = None) -> Axes:
     >>> pr.plots.plot_lifts({"a": curve}).get_ylabel()
     'Lift'
     """
-    check_any(curves)
-    ax = new_axes(ax)
-    ax.axhline(1.0, color=GREY["isoline"], linewidth=0.9, zorder=1.5)
-    short = drawable_names(curves)
-    for index, (name, curve) in enumerate(curves.items()):
-        _line(ax, index, name, curve.share, curve.lift, short[name])
-    ax.set(xlim=(0, 1))
+    ax = _started(curves, ax)
+    ax.axhline(1.0, **REFERENCE)
+    _draw(ax, curves, lambda curve: (curve.share, curve.lift))
+    ax.autoscale(axis="y")
     ax.set_ylim(bottom=0.0)
     label_axis(ax.xaxis, "Cases acted on", ", highest forecasts first")
     label_axis(ax.yaxis, "Lift")
@@ -131,10 +118,26 @@ def plot_lifts(curves: Mapping[str, GainCurve], ax: Axes | None = None) -> Axes:
     return ax
 
 
-def _line(ax: Axes, index: int, name: str, x: Any, y: Any, label: str) -> None:
-    set_name(
-        name, *ax.plot(x, y, linewidth=1.6, label=label, zorder=3, clip_on=len(x) > 1, **line_style(index, len(x)))
-    )
+def _started(curves: Mapping[str, GainCurve], ax: Axes | None) -> Axes:
+    check_any(curves)
+    ax = new_axes(ax)
+    ax.set(xlim=(0, 1), ylim=(0, 1))
+    return ax
+
+
+def _prevalence(curves: Mapping[str, GainCurve]) -> float:
+    """Return the prevalence that all curves share."""
+    check_same(curves, "prevalence", lambda curve: curve.prevalence)
+    return next(iter(curves.values())).prevalence
+
+
+def _draw(ax: Axes, curves: Mapping[str, GainCurve], of: Callable[[GainCurve], Any], more: str = "") -> None:
+    """Draw what `of` returns of each curve, with the average precision in the label where `more` asks for it."""
+    short = drawable_names(curves)
+    for index, (name, curve) in enumerate(curves.items()):
+        x, y = of(curve)
+        look = line_style(index, len(x)) | {"label": short[name] + more.format(shown(curve.average_precision))}
+        set_name(name, *ax.plot(x, y, linewidth=1.6, zorder=3, clip_on=len(x) > 1, **look))
 
 
 def _finished(ax: Axes, place: str) -> Axes:
