@@ -21,10 +21,10 @@ import sys
 from collections.abc import Callable, Iterator
 
 import numpy as np
-from scipy.special import expit, ndtri
+from recalibration_truth import RULES, drawn, expected_score, points
+from scipy.special import expit
 from study_tables import write_rows
 
-import propriety as pr
 from propriety.recalibration.folds import folds_of
 from propriety.recalibration.gains import tried
 from propriety.recalibration.methods import METHODS
@@ -38,46 +38,39 @@ DESIGNS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "x - 0.5": lambda x: x - 0.5,
     "bent": lambda x: np.where(x > 0.0, 0.4 * x, 1.2 * x) - 0.3,
 }
-RULES: dict[str, pr.BinaryRule] = {"log": pr.Log(), "Brier": pr.Brier()}
 TRIED = ("auto", "logistic")
-POINTS = -0.5 + 1.6 * ndtri((np.arange(4000) + 0.5) / 4000)
+POINTS = points(4000)
 WORSE = 1e-6  # A map that costs less than this is not called worse.
-
-
-def expected_score(rule: pr.BinaryRule, forecast: np.ndarray, rate: np.ndarray) -> float:
-    """Return the expected score of forecasts of the points."""
-    return float(np.mean(rate * rule.loss(forecast, event=True) + (1.0 - rate) * rule.loss(forecast, event=False)))
 
 
 def samples(design: str, n: int, replicates: int) -> Iterator[dict[tuple[str, str], tuple[float, ...]]]:
     """Yield, for each rule and method: the gain, its limits, and the true gains of the folds' maps and of all cases."""
     generator = np.random.default_rng([list(DESIGNS).index(design), n])
-    points, rate = expit(POINTS), expit(DESIGNS[design](POINTS))
+    forecast, rate = expit(POINTS), expit(DESIGNS[design](POINTS))
     for _ in range(replicates):
-        x = generator.normal(-0.5, 1.6, n)
-        y = generator.random(n) < expit(DESIGNS[design](x))
+        y, x = drawn(generator, n, DESIGNS[design])
         parts = folds_of(y, expit(x), folds=FOLDS, id=None, model=None)
         found = {}
         for name, rule in RULES.items():
             trial = tried(parts, METHODS, ("none", *TRIED), rule, LEVEL)
-            before = expected_score(rule, points, rate)
+            before = expected_score(rule, forecast, rate)
             for method in trial.names:
                 verdict = trial.verdict(method)
                 maps = [own for one in trial.splits for own in one.fitted.maps[method]]
-                each = [before - expected_score(rule, own.recalibrated(points), rate) for own in maps]
-                after = expected_score(rule, METHODS[method](parts.whole).recalibrated(points), rate)
+                each = [before - expected_score(rule, own.recalibrated(forecast), rate) for own in maps]
+                after = expected_score(rule, METHODS[method](parts.whole).recalibrated(forecast), rate)
                 found[name, method] = (verdict.gain, verdict.low, verdict.high, float(np.mean(each)), before - after)
         yield found
 
 
 def rows(design: str, n: int, replicates: int) -> Iterator[dict[str, object]]:
     """Yield a row for each rule and method."""
-    drawn = list(samples(design, n, replicates))
+    each = list(samples(design, n, replicates))
     rate = expit(DESIGNS[design](POINTS))
     for name, rule in RULES.items():
         best = expected_score(rule, expit(POINTS), rate) - expected_score(rule, rate, rate)
         for method in TRIED:
-            gain, low, high, of_folds, of_all = np.array([one[name, method] for one in drawn]).T
+            gain, low, high, of_folds, of_all = np.array([one[name, method] for one in each]).T
             told = high > low
             yield {
                 "rule": name,

@@ -20,7 +20,8 @@ import sys
 from collections.abc import Iterator
 
 import numpy as np
-from scipy.special import expit, ndtri
+from recalibration_truth import RULES, drawn, expected_score, points
+from scipy.special import expit
 from sklearn import datasets
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.naive_bayes import GaussianNB
@@ -31,8 +32,6 @@ import propriety as pr
 
 ORDERS, SEED, CLEAR = 20, 1, 3.0
 OUTLIER, SHARE, CASES = 1e-7, 0.02, 120
-POINTS = -0.5 + 1.6 * ndtri((np.arange(2000) + 0.5) / 2000)
-RULES: dict[str, pr.BinaryRule] = {"log": pr.Log(), "Brier": pr.Brier()}
 
 Data = tuple[np.ndarray, np.ndarray]
 
@@ -95,30 +94,22 @@ def verdict_rows() -> Iterator[dict[str, object]]:
         }
 
 
-def expected_score(rule: pr.BinaryRule, forecast: np.ndarray, rate: np.ndarray) -> float:
-    """Return the expected score of forecasts."""
-    return float(np.mean(rate * rule.loss(forecast, event=True) + (1.0 - rate) * rule.loss(forecast, event=False)))
-
-
 def outlier_rows(samples: int) -> Iterator[dict[str, object]]:
     """Yield a row for each rule and kind of sample."""
-    rate = expit(POINTS)
+    rate = expit(points(2000))
     share = np.append(np.full(len(rate), (1.0 - SHARE) / len(rate)), SHARE) * (len(rate) + 1)
     truth, given = np.append(rate, rate.mean()), np.append(rate, OUTLIER)
     found: dict[tuple[str, str], list[tuple[bool, bool, bool]]] = {}
     for seed in range(samples):
         generator = np.random.default_rng([SEED, seed])
-        x = generator.normal(-0.5, 1.6, CASES)
-        y, is_outlier = generator.random(CASES) < expit(x), generator.random(CASES) < SHARE
+        y, x = drawn(generator, CASES)
+        is_outlier = generator.random(CASES) < SHARE
         p = np.where(is_outlier, OUTLIER, expit(x))
         kind = "event at an outlier" if (is_outlier & y).any() else "outliers" if is_outlier.any() else "none"
         for name, rule in RULES.items():
             fix = pr.recalibrate(y, p, rule=rule)
-            losses = [
-                truth * rule.loss(q, event=True) + (1.0 - truth) * rule.loss(q, event=False)
-                for q in (given, fix.map.recalibrated(given))  # type: ignore[union-attr]  # of one event
-            ]
-            gain = float(np.mean(share * (losses[0] - losses[1])))
+            after = fix.map.recalibrated(given)  # type: ignore[union-attr]  # of one event
+            gain = expected_score(rule, given, truth, share) - expected_score(rule, after, truth, share)
             beyond = (gain > fix.verdict.high + 1e-12, gain < fix.verdict.low - 1e-12)
             found.setdefault((name, kind), []).append((*beyond, "rests on" in fix.note))
     for (name, kind), rows in sorted(found.items()):

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from propriety.errors import InputValueError
 from propriety.recalibration.class_maps import MatrixMap
-from propriety.recalibration.class_rows import ClassRows, Likelihood, Scaling, floor_of_classes, maximised
+from propriety.recalibration.class_rows import ClassRows, Scaling, floor_of_classes
 from propriety.recalibration.maps import checked_floor
+from propriety.recalibration.newton import Likelihood, newton, penalised
 from propriety.result import Floats
 
 MOST_CLASSES = 40  # For matrix scaling, whose Hessian has K^2 (K + 1)^2 entries.
@@ -83,10 +84,11 @@ def fit_vector(rows: ClassRows, *, floor: float | None = None) -> MatrixMap:
     sum_to_zero[size:, size:] = rows.total / size**2
     ridge, found = 0.0, None
     if rows.happened.all():
-        found = maximised(likelihood, identity, sum_to_zero, identity)
+        found = newton(penalised(likelihood, sum_to_zero, identity), identity)
     if found is None:
         ridge = RIDGE * rows.unit
-        found = _found(maximised(likelihood, identity, sum_to_zero + ridge * np.eye(2 * size), identity), "vector")
+        penalty = sum_to_zero + ridge * np.eye(2 * size)
+        found = _found(newton(penalised(likelihood, penalty, identity), identity), "vector")
     return MatrixMap(matrix=found[:size], intercepts=_centred(found[size:]), floor=least, ridge=ridge)
 
 
@@ -137,7 +139,7 @@ def fit_structured_matrix(rows: ClassRows, *, floor: float | None = None) -> Mat
     scale = np.tile(np.append(np.full(size, slope), 1.0), size)  # The rows of V, each followed by its b.
     start = scale * np.eye(size, size + 1).reshape(-1)
     penalty = rows.unit * structured_penalty(size) / np.outer(scale, scale)
-    table = _found(maximised(likelihood, start, penalty, start), "matrix").reshape(size, size + 1)
+    table = _found(newton(penalised(likelihood, penalty, start), start), "matrix").reshape(size, size + 1)
     return MatrixMap(
         matrix=table[:, :size], intercepts=_centred(table[:, size]), floor=least, ridge=2.0 * size * rows.unit
     )
@@ -172,8 +174,7 @@ def _slope(rows: ClassRows, floor: float) -> float:
     if spread_of(rows, likelihood) <= FLAT**2:
         law = "temperature scaling needs probabilities that differ between classes; they are almost equal in every row"
         raise InputValueError(law)
-    (slope,) = _found(maximised(likelihood, np.zeros(1), np.zeros((1, 1)), np.zeros(1)), "temperature").tolist()
-    return float(slope)
+    return float(_found(newton(likelihood, np.zeros(1)), "temperature")[0])
 
 
 def _centred(intercepts: Floats) -> Floats:
@@ -284,7 +285,7 @@ class _Stage(NamedTuple):
 
     def fitted(self, start: Floats, centre: Floats) -> Floats:
         """Return the parameters that fit best."""
-        found = maximised(self.likelihood, start, self.penalty, centre)
+        found = newton(penalised(self.likelihood, self.penalty, centre), start)
         if found is None:
             raise InputValueError("the fit of a recalibration map did not converge")
         return found

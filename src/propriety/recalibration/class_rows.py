@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, Self, TypeAlias
+from typing import Literal, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from propriety.recalibration.newton import Likelihood, Sums
 from propriety.result import Floats
 from propriety.tables.cases import CHUNK, FEWEST_ROWS, Cases
 from propriety.tables.labels import Labels
@@ -17,17 +18,6 @@ from propriety.tables.validation import read_cases
 
 LOWEST = 1e-12  # The lowest floor.
 Scaling: TypeAlias = Literal["temperature", "vector", "matrix"]
-
-
-class Sums(NamedTuple):
-    """The negative log-likelihood at given parameters, with its gradient and Hessian."""
-
-    loss: float
-    gradient: Floats
-    hessian: Floats
-
-
-Likelihood: TypeAlias = Callable[[Floats], Sums]
 
 
 def _softmax(scores: Floats, axis: int = 1) -> tuple[Floats, Floats]:
@@ -220,13 +210,6 @@ def log_probabilities(forecast: Floats, floor: float) -> Floats:
     return np.log(np.maximum(forecast, floor))
 
 
-MAX_STEPS = 60
-LAST_STEP = 1e-11  # Of a parameter, relative to the largest.
-LAST_GAIN = 1e-16  # Of a step, relative to the loss, whose rounding error is larger.
-SHARES = 0.5 ** np.arange(40)  # Fractions of a step that are tried.
-CONDITION = 1e-13  # A direction with a smaller relative curvature counts as flat.
-
-
 def added(parts: Sequence[Likelihood]) -> Likelihood:
     """Return the likelihood of the cases of all parts."""
     if len(parts) == 1:
@@ -241,57 +224,3 @@ def added(parts: Sequence[Likelihood]) -> Likelihood:
         )
 
     return sums
-
-
-def maximised(likelihood: Likelihood, start: Floats, penalty: Floats, centre: Floats) -> Floats | None:
-    r"""Return the parameters that maximise a concave log-likelihood minus a quadratic penalty, or None.
-
-    It minimises :math:`L(\theta) + \tfrac12 (\theta - c)^\top P (\theta - c)` by Newton's method. A step that
-    overshoots is halved. The slope along the step decides, because near the minimum the difference of two losses is
-    mostly rounding error. The result is None if there is no maximum.
-    """
-    now: Floats = start
-    at = _penalised(likelihood(now), now, penalty, centre)
-    # If the forecasts separate the outcomes, the curvature vanishes as parameters go to infinity.
-    flat = CONDITION * at.hessian.diagonal()
-    for _ in range(MAX_STEPS):
-        step = _newton_step(at)
-        if step is None or (at.hessian.diagonal() <= flat).any():
-            return None
-        # At the minimum the slope is rounding error.
-        limit = max(0.0, -float(at.gradient @ step) / 2.0)
-        for share in SHARES:
-            there = now + share * step
-            at = _penalised(likelihood(there), there, penalty, centre)
-            if limit == 0.0 or float(at.gradient @ step) <= limit:
-                now = there
-                break
-        else:
-            return None
-        small = float(np.abs(step).max()) <= LAST_STEP * max(1.0, float(np.abs(now).max()))
-        if small or limit <= LAST_GAIN * at.loss:
-            return now
-    return None
-
-
-def _penalised(sums: Sums, parameters: Floats, penalty: Floats, centre: Floats) -> Sums:
-    away = parameters - centre
-    pull = penalty @ away
-    return Sums(sums.loss + float(away @ pull) / 2.0, sums.gradient + pull, sums.hessian + penalty)
-
-
-def _newton_step(at: Sums) -> Floats | None:
-    """Return the Newton step; None if a direction is flat."""
-    from scipy.linalg import LinAlgError, cho_factor, cho_solve  # Imported here, because it is slow to import.
-
-    scale = np.sqrt(np.maximum(at.hessian.diagonal(), 0.0))
-    if not (scale > 0.0).all() or not np.isfinite(at.hessian).all():
-        return None
-    scaled = at.hessian / np.outer(scale, scale)
-    try:
-        factor = cho_factor(scaled)
-    except LinAlgError:
-        return None
-    if float(np.abs(factor[0].diagonal()).min()) ** 2 <= CONDITION:
-        return None
-    return -cho_solve(factor, at.gradient / scale) / scale

@@ -18,6 +18,7 @@ from propriety.recalibration.maps import (
     floor_of,
     log_odds,
 )
+from propriety.recalibration.newton import Sums, newton, penalised
 from propriety.recalibration.odds_maps import log_likelihood
 from propriety.recalibration.written_maps import Column, Written, expit_of, farthest_of, log_odds_of
 from propriety.result import Floats
@@ -29,10 +30,6 @@ OUTER = 0.05
 BEND, LINE = 4.0, 0.25  # Penalties on changes of slope between knots, and on level and mean slope.
 CAUTION = 1.25  # With 1, recalibrating calibrated forecasts costs 1.5 times as much, and other forecasts gain little.
 GROUPS = 2**12  # Number of rows in the first fit to a large table.
-MAX_STEPS = 100
-LAST_STEP = 1e-13
-ROUNDING = 1e-13  # Relative error of a sum of losses.
-HALVINGS = 60
 CLOSEST = 1e-200  # Distance of knots, so that the curvature between them does not overflow.
 
 
@@ -267,41 +264,17 @@ def _penalty(knots: int) -> Floats:
 
 
 def _climb(basis: Floats, x: Floats, events: Floats, non_events: Floats, penalty: Floats, start: Floats) -> Floats:
-    """Return the changes of level and slopes that maximise the penalised likelihood with nonnegative slopes.
+    """Return the changes of level and slopes that maximise the penalised likelihood with nonnegative slopes."""
 
-    It is Newton's method on the coordinates that are not at their bound. Steps that overshoot are halved. The problem
-    is strictly convex.
-    """
-    lowest = np.append(-np.inf, np.full(len(start) - 1, -1.0))
-    now: Floats = np.maximum(start, lowest)
-
-    def loss(departure: Floats) -> float:
-        return float(departure @ penalty @ departure) / 2.0 - log_likelihood(x + basis @ departure, events, non_events)
-
-    reached = loss(now)
-    for _ in range(MAX_STEPS):
-        log_odds_now = x + basis @ now
+    def sums(departure: Floats) -> Sums:
+        log_odds_now = x + basis @ departure
         event, non_event = expit(log_odds_now), expit(-log_odds_now)
-        slope = basis.T @ (non_events * event - events * non_event) + penalty @ now
-        bend = (basis * ((events + non_events) * event * non_event)[:, None]).T @ basis + penalty
-        free = (now > lowest) | (slope < 0.0)
-        step = np.zeros(len(now))
-        step[free] = -np.linalg.solve(bend[np.ix_(free, free)], slope[free])
-        if -float(slope @ step) <= ROUNDING * abs(reached):
-            break  # Differences in the loss are now rounding error.
-        share = 1.0
-        for _ in range(HALVINGS):
-            there = np.maximum(now + share * step, lowest)
-            lost = loss(there)
-            if lost <= reached + 1e-4 * float(slope @ (there - now)):
-                break
-            share /= 2.0
-        else:
-            return now  # No step reduces the loss: the rest is rounding error.
-        moved = float(np.abs(there - now).max())
-        now, reached = there, lost
-        if moved <= LAST_STEP * max(1.0, float(np.abs(now).max())):
-            return now
-    else:
-        raise InputValueError(f"the spline did not converge in {MAX_STEPS} steps")
-    return np.maximum(now + step, lowest)
+        hessian = (basis * ((events + non_events) * event * non_event)[:, None]).T @ basis
+        gradient = basis.T @ (non_events * event - events * non_event)
+        return Sums(-log_likelihood(log_odds_now, events, non_events), gradient, hessian)
+
+    lowest = np.append(-np.inf, np.full(len(start) - 1, -1.0))
+    found = newton(penalised(sums, penalty, np.zeros(len(start))), start, lowest)
+    if found is None:
+        raise InputValueError("the spline did not converge")
+    return found
