@@ -69,8 +69,8 @@ def test_thresholds_are_percentages_and_chances():
 def test_decision_curves_name_models_and_policies():
     curves = {"a": decision_curve(Y, P), "b": decision_curve(Y, Q, harm=0.01)}
     ax = plot_threshold_curves(curves)
-    for name, curve in curves.items():
-        np.testing.assert_array_equal(line(ax, name)[1], curve.value)
+    for label, curve in zip(("a", "b, harm 0.01"), curves.values(), strict=True):
+        np.testing.assert_array_equal(line(ax, label)[1], curve.value)
     x, y = line(ax, "_treat all")
     np.testing.assert_allclose(np.interp(0.3, x, y), np.interp(0.3, curves["a"].threshold, curves["a"].treat_all), 1e-2)
     assert legend(ax) == ["a", "b, harm 0.01"]

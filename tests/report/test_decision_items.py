@@ -40,4 +40,4 @@ def test_net_benefit_of_clusters_does_not_assume_independent_cases():
     found = pr.evaluate(rng.random(200) < p, {"m": p}, cluster=np.arange(200) // 4, thresholds=0.2, n_resamples=20)
     rates, gains = (table.note for table in decision_tables(found))
     assert " All intervals assume independent cases; here they may be correlated" in rates
-    assert "those of net benefit are those of Scores. The other intervals assume independent cases" in gains
+    assert "The intervals of net benefit are those of Scores. The other intervals assume independent cases" in gains
