@@ -56,10 +56,10 @@ def cover(n: int, error: str, design: str, replicates: int) -> list[dict[str, ob
         how = {"sample_weight": cases["weight"], "cluster": cases["cluster"]}
         for name, area in AREAS.items():
             found = pr.estimate(cases["right"], cases["one"], area, **how)
-            low, high = limits_of(found.value, found.standard_error, np.inf, 0.95)
+            low, high = limits_of(found.value, found.error, np.inf, 0.95)
             both = pr.compare(cases["right"], {"one": cases["one"], "other": cases["other"]}, area, **how)
             held = found.low <= truth[name] <= found.high
-            counts[name] += held, low <= truth[name] <= high, bool(found.note), both.differences.p[0] <= 0.05
+            counts[name] += held, low <= truth[name] <= high, bool(found.notes), both.differences.p[0] <= 0.05
     columns = ("coverage", "coverage_of_plain_scale", "noted", "paired_size")
     return [
         {"n": n, "wrong": error, "design": design, "of": name}

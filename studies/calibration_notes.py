@@ -25,7 +25,6 @@ from scipy.special import expit, logit, ndtr
 from study_tables import RESULTS, write_rows
 
 import propriety as pr
-from propriety.inference.part_estimates import JUMPS as NOTE
 
 COLUMNS = (
     *("question", "design", "samples", "miscalibration", "discrimination", "value inside", "called miscalibrated"),
@@ -95,7 +94,7 @@ def rows_of_jumps(samples: int) -> Iterator[dict[str, Any]]:
         for _ in range(samples):
             sample = draw(generator)
             found = [pr.estimate(sample.y, sample.p, part, cluster=sample.cluster) for part in true]
-            rows.append([NOTE in found[0].note, all(one.low <= one.value <= one.high for one in found)])
+            rows.append([found[0].note("jumps") is not None, all(one.low <= one.value <= one.high for one in found)])
             rows[-1] += [one.low <= value <= one.high for one, value in zip(found, true.values(), strict=True)]
         noted, inside, lost, told = np.array(rows).T
         yield {

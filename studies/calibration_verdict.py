@@ -57,7 +57,7 @@ class Sample(NamedTuple):
             self.y, self.p, sample_weight=self.weight, cluster=self.cluster, n_resamples=500, seed=seed
         )
 
-    def intercept(self) -> pr.results.Estimate:
+    def intercept(self) -> pr.results.Finding:
         """Estimate the calibration intercept."""
         measure = pr.measures.CalibrationIntercept()
         return pr.estimate(self.y, self.p, measure, sample_weight=self.weight, cluster=self.cluster)

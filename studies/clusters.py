@@ -67,7 +67,7 @@ def cover(clusters: int, spread: float, kind: str, replicates: int) -> list[dict
         )
         one, other = (p - y) ** 2, (q - y) ** 2
         for name, low, high, note, losses in (
-            ("Brier", single.low, single.high, single.note, one),
+            ("Brier", single.low, single.high, notes_of(single), one),
             ("difference", both.low, both.high, notes_of(both), one - other),
         ):
             limits = usual(losses, cluster)

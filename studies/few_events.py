@@ -122,7 +122,7 @@ def intervals(y: np.ndarray, models: dict[str, np.ndarray]) -> Iterator[tuple[st
         losses = [rule.case_loss(p, y) for p in models.values()]
         both, one = pr.compare(y, models, rule).differences[0], pr.estimate(y, dim, rule)
         yield f"difference of {name}", both.low, both.high, *of_t(losses[0] - losses[1])[1:], bool(both.notes)
-        yield f"mean {name}", one.low, one.high, *of_t(losses[1])[1:], bool(one.note)
+        yield f"mean {name}", one.low, one.high, *of_t(losses[1])[1:], bool(one.notes)
     if y.sum() > 1:
         both, one = (
             pr.compare(y, models, pr.measures.AreaUnderRoc()).differences[0],
@@ -133,8 +133,8 @@ def intervals(y: np.ndarray, models: dict[str, np.ndarray]) -> Iterator[tuple[st
         plain = (both.value - margin, both.value + margin)
         yield "difference of areas", both.low, both.high, *plain, bool(both.notes)
         if 0.0 < one.value < 1.0:
-            margin = z * one.standard_error / (one.value * (1.0 - one.value))
-            yield "area", one.low, one.high, *expit(logit(one.value) + np.array([-margin, margin])), bool(one.note)
+            margin = z * one.error / (one.value * (1.0 - one.value))
+            yield "area", one.low, one.high, *expit(logit(one.value) + np.array([-margin, margin])), bool(one.notes)
 
 
 def coverage(events: int, replicates: int, true: dict[str, float]) -> list[dict[str, object]]:
@@ -165,9 +165,9 @@ def high_areas(events: int, area: float, replicates: int) -> dict[str, object]:
     for _ in range(replicates):
         found = pr.estimate(y, expit(generator.normal(size=len(y)) + apart * y - 4.0), pr.measures.AreaUnderRoc())
         held += found.low <= area <= found.high
-        noted += bool(found.note)
+        noted += bool(found.notes)
         if found.value < 1.0:
-            margin = z * found.standard_error / (found.value * (1.0 - found.value))
+            margin = z * found.error / (found.value * (1.0 - found.value))
             low, high = expit(logit(found.value) + np.array([-margin, margin]))
             plain += low <= area <= high
     shares = held / replicates, plain / replicates

@@ -138,7 +138,7 @@ def estimates(cases: Sample, scale: float, *, integrated: bool) -> tuple[dict[st
     found = {}
     for name, measure in MEASURES.items():
         one = estimate_of(ledger, measure, model="a", drawing=DRAWING)
-        found[f"{name} a"] = (one.value, one.standard_error, one.low, one.high)
+        found[f"{name} a"] = (one.value, one.error, one.low, one.high)
     for name, measure in PAIRED.items():
         two = compare_of(ledger, measure, drawing=DRAWING).differences[0]
         found[name] = (two.value, two.error, two.low, two.high)

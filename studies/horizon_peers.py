@@ -88,7 +88,7 @@ def compared(name: str, folder: Path) -> Iterator[dict[str, object]]:
         found = [pr.estimate(outcome, p, asked) for p in forecasts.values()]
         pair = pr.compare(outcome, forecasts, asked).differences[0]
         values = [*(one.value for one in found), pair.value]
-        errors = [*(one.standard_error for one in found), pair.error]
+        errors = [*(one.error for one in found), pair.error]
         sums = [one[place] for one in of_models]
         matched = [at_risk_errors(time, status, z, horizon) for z in (*sums, sums[0] - sums[1])]
         for which, label in enumerate(("a", "b", "a - b")):

@@ -136,7 +136,7 @@ def study(design: tuple[str, str], n: int, share: float, rate: float, replicates
         ledger = open_ledger(outcome, cases.forecasts)
         for name, (model, measure) in SINGLE.items():
             one = estimate_of(ledger, measure, model=model, drawing=DRAWING)
-            values[name].append((one.value, one.standard_error, one.low, one.high, bool(one.note)))
+            values[name].append((one.value, one.error, one.low, one.high, bool(one.notes)))
         for name, measure in PAIRED.items():
             two = compare_of(ledger, measure, drawing=DRAWING).differences[0]
             columns = (two.value, two.error, two.low, two.high)

@@ -132,7 +132,7 @@ def answer(y: np.ndarray, models: dict[str, np.ndarray], measure: Any) -> tuple[
     """Return value, limits, p-value and note of one sample."""
     if len(models) == 1:
         found = pr.estimate(y, models["m0"], measure, seed=1)
-        return found.value, found.low, found.high, np.nan, found.note
+        return found.value, found.low, found.high, np.nan, notes_of(found)
     both = pr.compare(y, models, measure, seed=1).differences[0]
     return both.value, both.low, both.high, both.p, notes_of(both)
 

@@ -17,7 +17,7 @@ import numpy as np
 from study_tables import write_rows
 
 from propriety.inference.dependence import hac, independent_periods, student
-from propriety.inference.estimates import few_in_words
+from propriety.inference.estimates import note_on_few
 
 TIMES = (10, 20, 60, 120, 365)
 CORRELATIONS = (0.0, 0.3, 0.6, 0.8, 0.9)
@@ -33,7 +33,7 @@ def cover(times: int, correlation: float, replicates: int, generator: np.random.
     error, df = hac(parts)
     found = student(mean, error, df, 0.95)
     worth = independent_periods(parts, error)
-    noted = [bool(few_in_words(None, None, periods=(times, one))) for one in worth.tolist()]
+    noted = [bool(note_on_few(None, None, periods=(times, one))) for one in worth.tolist()]
     return {
         "times": times,
         "correlation": correlation,

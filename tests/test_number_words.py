@@ -8,11 +8,13 @@ from scipy import stats
 
 from propriety.inference.calibration_findings import CALIBRATION
 from propriety.inference.calibration_words import event_words, size_words
-from propriety.inference.estimates import few_in_words, limits_of, too_narrow
-from propriety.inference.finding import Finding, Note
+from propriety.inference.estimates import limits_of, note_on_few, some
+from propriety.inference.finding import Finding
+from propriety.inference.finding_words import note_words
 from propriety.inference.measures.line import CalibrationSlope
 from propriety.inference.measures.parts import Miscalibration
 from propriety.inference.measures.ratios import ObservedExpected
+from propriety.inference.notes import Note
 from propriety.inference.recalibration_gain import RecalibrationGain
 from propriety.number_words import capitalized, counted, hundredths, number, number_and_limits, p_value_words, percent
 
@@ -168,7 +170,6 @@ NARROW = ": the interval may be too narrow"
         ((None, None), {"cases": (5, 4.6)}, ""),
         ((None, None), {"cases": (5, 4.4)}, f"based on 5 cases (worth 4 of equal weight){NARROW}"),
         ((None, None), {"cases": (1, 0.4)}, f"based on 1 case (worth 0 of equal weight){NARROW}"),
-        (((7, 80), None), {"what": "limits"}, "based on 7 events: limits may be too narrow"),
         (
             ((100, 900), None),
             {"fewest": 10, "effective": (33.0, 900.0)},
@@ -185,12 +186,15 @@ NARROW = ": the interval may be too narrow"
     ],
 )
 def test_small_numbers_are_named_with_what_they_are_worth(numbers, options, text):
-    assert few_in_words(*numbers, **options) == text
+    assert "".join(map(note_words, some(note_on_few(*numbers, **options)))) == text
 
 
 def test_an_interval_is_too_narrow_unless_something_else_is():
-    assert too_narrow("why") == f"why{NARROW}"
-    assert too_narrow("why", "all limits") == "why: all limits may be too narrow"
+    note = note_on_few((7, 80), None)
+    assert note_words(note) == f"based on 7 events{NARROW}"
+    assert note_words(note, "limits") == "based on 7 events: limits may be too narrow"
+    named = Note("few", {**note.parts, "limits": "intervals", "test": True})
+    assert note_words(named) == "based on 7 events: intervals may be too narrow and the test may reject too often"
 
 
 def test_limits_are_students_or_normal_on_their_scale():

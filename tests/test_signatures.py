@@ -33,6 +33,7 @@ DIFFERENT = {
     },
     "measure": {
         "AnyMeasure = Brier()": "analyses of one measure take the Brier score by default",
+        "AnyMeasure | list[AnyMeasure] | tuple[AnyMeasure, ...] = Brier()": "`estimate` also takes a list",
         "AnyMeasure": "`measures.check` tests its measure",
     },
     "time": {

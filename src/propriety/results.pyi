@@ -24,10 +24,9 @@ from propriety.diagnostics.worst_cases import WorstCases as WorstCases
 from propriety.evaluation.evaluation import Evaluation as Evaluation
 from propriety.evaluation.evaluation import Scores as Scores
 from propriety.inference.decision_uncertainty import DecisionUncertainty as DecisionUncertainty
-from propriety.inference.estimates import Estimate as Estimate
 from propriety.inference.finding import Finding as Finding
 from propriety.inference.finding import Findings as Findings
-from propriety.inference.finding import Note as Note
+from propriety.inference.notes import Note as Note
 from propriety.inference.risk_coverage import RejectThreshold as RejectThreshold
 from propriety.inference.risk_coverage import RiskCoverageCurve as RiskCoverageCurve
 from propriety.integrations.logged_answers import LoggedAnswers as LoggedAnswers

@@ -9,6 +9,7 @@ from sliced import Sliced
 
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError, MissingValuesError
+from propriety.inference.finding_words import caveats
 
 N = 3000
 RNG = np.random.default_rng(11)
@@ -160,7 +161,7 @@ def test_a_constant_loss_has_no_spread(lazily):
     flat = {name: COLUMNS["y"] * 0.0 + p for name, p in (("a", 0.5), ("b", 0.5))}
     row = pr.evaluate(lazily(pl.DataFrame(COLUMNS | flat)), ["a", "b"], outcome="y", **DRAWS).scores.at("a", "log")
     assert row["standard_error"] == 0.0
-    assert row["note"] == pr.estimate(Y, flat["a"], pr.Log()).note
+    assert row["note"] == caveats(pr.estimate(Y, flat["a"], pr.Log()))
 
 
 def test_certain_forecasts_that_fail_are_told_as_of_the_arrays(lazily, alike):

@@ -109,7 +109,7 @@ def evaluated():
 @pytest.mark.parametrize("shared", SHARED)
 def test_it_is_estimated(asked, alike, measure, shared):
     found = asked(pr.estimate, measure, models=["honest"], **SHARED[shared], **DRAWS)
-    alike(found, of_arrays(pr.estimate, measure, shared))
+    alike(found, of_arrays(pr.estimate, measure, shared), beside=("model",))
     share = np.mean(TRUTH[Y == 1] >= 0.3) if measure is not precision else np.mean(Y[TRUTH >= 0.3])
     assert found.value == pytest.approx(share, rel=1e-12)
     assert found.low < share < found.high
@@ -182,9 +182,9 @@ def test_the_influence_gives_the_error_of_a_share():
     events = int(Y.sum())
     # As if the events were a sample of their own; their number varies, too, which changes nothing to first order.
     expected = math.sqrt(found.value * (1.0 - found.value) / events)
-    assert found.standard_error == pytest.approx(expected, rel=2e-3)
+    assert found.error == pytest.approx(expected, rel=2e-3)
     drawn = pr.estimate(Y, TRUTH, Sensitivity(), n_resamples=2000, seed=1)
-    assert drawn.standard_error == pytest.approx(expected, rel=0.1)
+    assert drawn.error == pytest.approx(expected, rel=0.1)
     assert found.method == "influence function, with imagined outcomes"
 
 

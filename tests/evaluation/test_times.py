@@ -11,7 +11,9 @@ from scipy.special import expit, ndtr
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError
 from propriety.evaluation.group_calibration import calibration_of_groups
-from propriety.inference.estimates import INDEPENDENT, NO_SPREAD
+from propriety.inference.estimates import NO_SPREAD
+from propriety.inference.finding_words import note_words
+from propriety.inference.notes import Note
 from propriety.report.evaluation import page_of
 from propriety.report.figures import without_pictures
 
@@ -23,6 +25,8 @@ MODELS = {name: np.clip(np.repeat(RNG.random(60) * 0.8, 50), 0.02, 0.98) for nam
 BLOCK = np.repeat(np.arange(60), 50)
 DRAWS = {"seed": 1, "n_resamples": 40}
 MEANS = ("brier", "log", "regret_at_0.3", "net_benefit_at_0.3")
+
+NEIGHBOURS = note_words(Note("neighbours"))
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +53,7 @@ def test_means_are_as_wide_as_their_dependence_makes_them(in_time):
         one, other = (found.scores.at("a", measure) for found in (in_time, independent))
         assert one["value"] == pytest.approx(other["value"], rel=1e-12)
         assert one["high"] - one["low"] > 3.0 * (other["high"] - other["low"])
-        assert INDEPENDENT not in one["note"]
+        assert NEIGHBOURS not in one["note"]
 
 
 def test_net_benefit_in_time_is_that_of_the_comparison(in_time):
@@ -62,7 +66,7 @@ def test_net_benefit_in_time_is_that_of_the_comparison(in_time):
 
 def test_nothing_takes_times_for_independent(in_time):
     notes = {key: in_time.scores.at("a", key)["note"] for key in set(in_time.scores.measure.tolist())}
-    assert not [key for key, note in notes.items() if note.endswith(INDEPENDENT)]
+    assert not [key for key, note in notes.items() if note.endswith(NEIGHBOURS)]
     assert "as clusters" in in_time.scores.at("a", "miscalibration")["method"]
 
 
@@ -117,7 +121,7 @@ def test_a_single_time_and_losses_that_do_not_vary_have_no_interval():
     assert math.isnan(alone["low"])
     assert alone["note"] == "a single period has no spread"
     flat = pr.evaluate([0, 1] * 30, np.full(60, 0.5), period=np.arange(60), **DRAWS).scores.at("forecast", "brier")
-    assert (math.isnan(flat["low"]), flat["standard_error"], flat["note"]) == (True, 0.0, NO_SPREAD)
+    assert (math.isnan(flat["low"]), flat["standard_error"], flat["note"]) == (True, 0.0, note_words(NO_SPREAD))
     sure = pr.evaluate([0, 1] * 30, [0.0, *[0.5] * 59], period=np.arange(60), **DRAWS)
     assert sure.scores.at("forecast", "log")["low"] > 0.0
     wrong = pr.evaluate([0, 1] * 30, [1.0, *[0.5] * 59], period=np.arange(60), **DRAWS).scores.at("forecast", "log")

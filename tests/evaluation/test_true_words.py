@@ -90,7 +90,7 @@ def test_the_miscalibration_of_calibrated_forecasts_is_next_to_nothing():
     y = rng.random(2000) < q
     found = pr.estimate(y, q, pr.measures.Miscalibration())
     assert found.low == 0.0
-    assert found.value < found.raw == pytest.approx(0.00345, abs=1e-5)
+    assert found.value < found.extra["raw"] == pytest.approx(0.00345, abs=1e-5)
     assert found.low <= found.value <= found.high
 
 
@@ -127,7 +127,7 @@ def test_the_intercept_of_cases_and_controls_has_an_error_of_the_right_size():
         weight = np.where(y, y.sum() / 200, (~y).sum() / 200)[kept]
         found = pr.estimate(y[kept], p[kept], pr.measures.CalibrationIntercept(), sample_weight=weight)
         values.append(found.value)
-        errors.append(found.standard_error)
+        errors.append(found.error)
         test = pr.check_calibration(y[kept], p[kept], sample_weight=weight, **DRAWS)[0]
         assert test.note("fixed-numbers") is not None
     # It is too large, as the note says, because the number of events was fixed; Kish's would be five times the truth.

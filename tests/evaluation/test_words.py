@@ -242,8 +242,8 @@ def test_the_cases_are_counted_with_their_kind_and_what_was_left_out():
 
 def test_what_needs_the_cases_is_named_once():
     def estimates(*labels):
-        own = {name: SimpleNamespace(measure=SimpleNamespace(label=name), is_without=True) for name in labels}
-        return {"a": own | {"n": SimpleNamespace(measure=SimpleNamespace(label="n"), is_without=False)}, "b": own}
+        own = {name: SimpleNamespace(measure=SimpleNamespace(label=name), note=lambda _: True) for name in labels}
+        return {"a": own | {"n": SimpleNamespace(measure=SimpleNamespace(label="n"), note=lambda _: None)}, "b": own}
 
     gains = SimpleNamespace(reasons={"a": "no folds"})
     shared = {"ranking": None, "recalibration": gains}

@@ -41,5 +41,5 @@ def assert_students(paired, values, error, df, level=0.9, models=()):
     for name in ("standard_error", "low", "high", "p_value"):
         wanted = getattr(expected, name).copy()
         if name != "p_value":
-            wanted[: len(models)] = [getattr(one, name) for one in models]
+            wanted[: len(models)] = [getattr(one, name.removeprefix("standard_")) for one in models]
         np.testing.assert_allclose(getattr(paired.found, name), wanted, rtol=1e-6, err_msg=name)

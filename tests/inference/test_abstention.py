@@ -1,6 +1,7 @@
 """Abstention: the areas by definition, their influence by derivative, answers of classes, and costs of abstaining."""
 
 import itertools
+import json
 import math
 
 import numpy as np
@@ -12,7 +13,7 @@ from sliced import slices
 
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError
-from propriety.inference.finding_words import notes_of
+from propriety.inference.finding_words import caveats, notes_of
 from propriety.inference.influence import error_of_table
 from propriety.measures import (
     AccuracyAtCoverage,
@@ -125,7 +126,7 @@ def test_the_error_is_that_of_the_bootstrap(area):
     exact = pr.estimate(right, confidence, area(0.0))
     drawn = pr.estimate(right, confidence, area(0.0), method="bootstrap", n_resamples=500, seed=1)
     assert exact.method == "influence function, on the log scale"
-    assert exact.standard_error == pytest.approx(drawn.standard_error, rel=0.1)
+    assert exact.error == pytest.approx(drawn.error, rel=0.1)
     assert exact.low < exact.value < exact.high
 
 
@@ -138,7 +139,7 @@ def test_clusters_are_handled_as_for_other_measures():
     influence = np.where(right, moved.event[row], moved.non_event[row])
     found = pr.risk_coverage_curve(pr.cases(right, confidence, cluster=site)).aurc
     error, _ = brute_errors(influence, site)
-    assert found.standard_error == pytest.approx(float(error), rel=1e-9)
+    assert found.error == pytest.approx(float(error), rel=1e-9)
     assert found.units == 50
 
 
@@ -149,7 +150,7 @@ def test_forecasts_of_an_event_are_answers_with_the_probability_of_the_answer():
     right, confidence = (p >= 0.5) == y, np.where(p >= 0.5, p, 1.0 - p).round(2)
     for area in AREAS:
         one, other = pr.estimate(y, p, area()), pr.estimate(right, confidence, area(0.0))
-        assert (one.value, one.standard_error) == pytest.approx((other.value, other.standard_error), rel=1e-9)
+        assert (one.value, one.error) == pytest.approx((other.value, other.error), rel=1e-9)
 
 
 def test_class_probabilities_are_answers_with_the_probability_of_the_likeliest_class():
@@ -243,8 +244,10 @@ def test_few_wrong_answers_are_noted():
     right, confidence = sample()
     few = right | (np.arange(400) > 60)
     wrong = int((~few).sum())
-    assert pr.estimate(few, confidence, AreaUnderRiskCoverage(0.0)).note.startswith(f"based on {wrong} wrong answers")
-    assert pr.estimate(right, confidence, AreaUnderRiskCoverage(0.0)).note == ""
+    assert caveats(pr.estimate(few, confidence, AreaUnderRiskCoverage(0.0))).startswith(
+        f"based on {wrong} wrong answers"
+    )
+    assert caveats(pr.estimate(right, confidence, AreaUnderRiskCoverage(0.0))) == ""
     told = notes_of(
         pr.compare({"a": few, "b": right}, {"a": confidence, "b": confidence}, AreaUnderRiskCoverage()).differences[0]
     )
@@ -256,18 +259,18 @@ def test_few_wrong_answers_are_noted():
 def test_few_wrong_answers_are_noted_with_draws(measure):
     y, p = np.arange(1000) >= 3, np.linspace(0.999, 0.5, 1000)
     found = pr.estimate(y, p, measure(0.998, threshold=0), n_resamples=50, seed=1)
-    assert found.note == "based on 3 wrong answers: the interval may be too narrow"
+    assert caveats(found) == "based on 3 wrong answers: the interval may be too narrow"
     rows = np.stack([p, (1 - p) / 2, (1 - p) / 2], axis=1)
-    assert pr.estimate(np.where(y, 0, 1), rows, measure(0.998), n_resamples=50, seed=1).note == found.note
+    assert caveats(pr.estimate(np.where(y, 0, 1), rows, measure(0.998), n_resamples=50, seed=1)) == caveats(found)
     drawn = pr.estimate(y, p, AreaUnderRiskCoverage(0), method="bootstrap", n_resamples=50, seed=1)
-    assert drawn.note == found.note
+    assert caveats(drawn) == caveats(found)
 
 
 @pytest.mark.parametrize(("area", "largest"), [(AreaUnderRiskCoverage, 1.0), (AreaUnderGeneralizedRiskCoverage, 0.5)])
 def test_areas_do_not_exceed_their_largest_value(area, largest):
     confidence = np.linspace(0, 1, 60)
     found = pr.estimate(np.zeros(60), confidence, area(0))
-    assert (found.value, found.standard_error) == (pytest.approx(largest), 0.0)
+    assert (found.value, found.error) == (pytest.approx(largest), 0.0)
     assert math.isnan(found.low)
     assert math.isnan(found.high)
     found = pr.estimate(np.arange(60) % 30 == 0, confidence, area(0))
@@ -313,7 +316,7 @@ def test_right_answers_may_have_a_label():
     right, confidence = sample(50)
     grades = np.where(right, "C", "I")
     curve = pr.risk_coverage_curve(grades, confidence, pos_label="C")
-    assert curve.to_dict() == pr.risk_coverage_curve(right, confidence).to_dict()
+    assert curve.to_json() == pr.risk_coverage_curve(right, confidence).to_json()
     models = {"a": confidence, "b": confidence**2 / 2 + 0.1 * (np.arange(50) % 2)}
     told = pr.compare({"a": grades, "b": grades}, models, AreaUnderRiskCoverage(), pos_label="C")
     assert (
@@ -332,8 +335,10 @@ def test_excess_is_zero_if_the_wrong_answers_come_last():
 def test_a_table_gives_the_same_curve():
     right, confidence = sample()
     table = ForecastTable.from_predictions(right, confidence)
-    one, other = pr.risk_coverage_curve(table), pr.risk_coverage_curve(right, confidence)
-    assert one.to_dict() == other.to_dict()
+    one, other = (json.loads(pr.risk_coverage_curve(*data).to_json()) for data in ((table,), (right, confidence)))
+    names = {curve[area].pop("model") for curve in (one, other) for area in ("aurc", "augrc")}
+    assert one == other
+    assert names == {"forecast", "confidence"}
 
 
 @pytest.mark.parametrize("coverage", [0.1, 0.333, 0.8, 1.0])
@@ -435,7 +440,7 @@ def test_tables_and_their_weights_give_the_error_of_independent_cases():
     table = ForecastTable.from_predictions(right, confidence, sample_weight=weight)
     curve = pr.risk_coverage_curve(right, confidence, sample_weight=weight)
     expected = error_of_table(table, AreaUnderRiskCoverage(0.0).influence(table))
-    assert curve.aurc.standard_error == pytest.approx(expected, rel=1e-12)
+    assert curve.aurc.error == pytest.approx(expected, rel=1e-12)
 
 
 def test_confidences_that_differ_by_a_rounding_error_are_two():

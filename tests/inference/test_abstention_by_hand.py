@@ -9,6 +9,7 @@ from scipy import stats
 
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError
+from propriety.inference.finding_words import caveats, note_words
 from propriety.tables.forecast_table import ForecastTable
 
 AURC = pr.measures.AreaUnderRiskCoverage()
@@ -135,7 +136,7 @@ class TestAbstention:
         found = pr.estimate(right, confidence, pr.measures.AccuracyAtCoverage(0.1, threshold=0.0), seed=1)
         exact = stats.binomtest(20, 20).proportion_ci()
         assert (found.value, found.low, found.high) == (1.0, pytest.approx(exact.low), 1.0)
-        assert "no interval" not in found.note
+        assert "no interval" not in caveats(found)
         at_half = pr.estimate(right, confidence, pr.measures.AccuracyAtCoverage(0.5, threshold=0.0), seed=1)
         exact = stats.binomtest(75, 100).proportion_ci()
         assert at_half.low <= exact.low < exact.high <= at_half.high
@@ -186,8 +187,8 @@ class TestAbstention:
             table = ForecastTable.from_predictions([1] * right + [0] * wrong, np.full(right + wrong, 0.7))
             return pr.measures.AreaUnderRiskCoverage(0.0).caveat(table)
 
-        assert caveat(50, 50) == ""
-        assert "based on 49 wrong answers" in caveat(50, 49)
-        assert "right" not in caveat(50, 49)
-        assert "based on 1 right answer" in caveat(1, 60)
-        assert "based on 2 wrong answers and 3 right answers" in caveat(3, 2)
+        assert caveat(50, 50) is None
+        assert "based on 49 wrong answers" in note_words(caveat(50, 49))
+        assert "right" not in note_words(caveat(50, 49))
+        assert "based on 1 right answer" in note_words(caveat(1, 60))
+        assert "based on 2 wrong answers and 3 right answers" in note_words(caveat(3, 2))

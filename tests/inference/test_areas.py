@@ -15,7 +15,7 @@ from propriety.errors import InputValueError
 from propriety.inference.dependence import hac
 from propriety.inference.estimates import limits_of
 from propriety.inference.estimation import estimate
-from propriety.inference.finding_words import notes_of
+from propriety.inference.finding_words import caveats, notes_of
 from propriety.inference.measures.ranking import AreaUnderRoc
 
 # Albumin, total protein, K-G score and outcome of the patients with ovarian cancer of DeLong, DeLong & Clarke-Pearson
@@ -47,7 +47,7 @@ samples = st.lists(
 def areas_of(y, forecasts, **options):
     """Return area and standard error of each model."""
     found = [estimate(y, p, AreaUnderRoc(), **options) for p in forecasts.values()]
-    return np.array([one.value for one in found]), np.array([one.standard_error for one in found])
+    return np.array([one.value for one in found]), np.array([one.error for one in found])
 
 
 def compared(y, forecasts, **options):
@@ -135,7 +135,7 @@ def test_only_the_order_counts_and_turning_it_turns_the_area(drawn):
     y, p, _ = (np.array(column) for column in zip(*drawn, strict=True))
     plain, squared, turned = (estimate(y, one, AreaUnderRoc()) for one in (p, p**2, 1 - p))
     np.testing.assert_allclose([squared.value, turned.value], [plain.value, 1 - plain.value], atol=1e-12)
-    np.testing.assert_allclose([squared.standard_error, turned.standard_error], plain.standard_error, atol=1e-12)
+    np.testing.assert_allclose([squared.error, turned.error], plain.error, atol=1e-12)
     mirrored = estimate(~y, 1 - p, AreaUnderRoc())
     np.testing.assert_allclose([mirrored.low, mirrored.high], [plain.low, plain.high], atol=1e-6)
 
@@ -168,7 +168,7 @@ def test_weights_count_in_the_area_and_none_is_no_case():
     found = estimate(y, p, AreaUnderRoc(), sample_weight=weight)
     assert found.value == pytest.approx(pr.roc_curve(y, p, sample_weight=weight).auc)
     fewer = estimate(y[kept], p[kept], AreaUnderRoc(), sample_weight=weight[kept])
-    assert found.standard_error == pytest.approx(fewer.standard_error, rel=1e-14)
+    assert found.error == pytest.approx(fewer.error, rel=1e-14)
     assert found.n == 5
 
 
@@ -180,7 +180,7 @@ def test_clusters_sum_the_influence_of_their_cases():
     influence[~y] = (wins.mean(axis=0) - wins.mean()) / (~y).sum()
     found = estimate(y, p, AreaUnderRoc(), cluster=cluster, method="student")
     error, df = brute_errors(43 * influence, cluster)
-    assert found.standard_error == pytest.approx(error, rel=1e-10)
+    assert found.error == pytest.approx(error, rel=1e-10)
     assert (found.units, found.method) == (9, "DeLong, on the logit scale, cluster-robust")
     area = wins.mean()
     margin = stats.t(df).ppf(0.975) * error / (area * (1 - area))
@@ -210,7 +210,7 @@ def test_times_have_a_long_run_error():
     parts = np.stack([*influences, influences[0] - influences[1]], axis=1)
     error, df = hac(parts)
     found = estimate(y, p, AreaUnderRoc(), period=time)
-    assert (found.standard_error, found.units) == (pytest.approx(error[0], rel=1e-12), 15)
+    assert (found.error, found.units) == (pytest.approx(error[0], rel=1e-12), 15)
     assert found.method == "DeLong, on the logit scale, over 6 periods, with imagined outcomes"
     result = pr.compare(y, {"a": p, "b": q}, AreaUnderRoc(), period=time)
     assert (result.differences.error[0], result.differences[0].units) == (pytest.approx(error[2], rel=1e-12), 15)
@@ -233,12 +233,12 @@ def test_models_that_rank_alike_do_not_differ():
 
 def test_what_the_cases_cannot_tell():
     apart = estimate([0, 0, 1, 1], [0.1, 0.2, 0.8, 0.9], AreaUnderRoc())
-    assert (apart.value, apart.standard_error, apart.high) == (1.0, 0.0, 1.0)
+    assert (apart.value, apart.error, apart.high) == (1.0, 0.0, 1.0)
     assert apart.low == 0.0
-    assert apart.note == "events and non-events do not overlap"
+    assert caveats(apart) == "events and non-events do not overlap"
     single = estimate([0, 0, 1], [0.1, 0.7, 0.5], AreaUnderRoc())
-    assert np.isnan([single.standard_error, single.low]).all()
-    assert single.note == "a single event, non-event or cluster has no spread"
+    assert np.isnan([single.error, single.low]).all()
+    assert caveats(single) == "a single event, non-event or cluster has no spread"
     for of in (
         lambda: estimate([0, 0], [0.1, 0.2], AreaUnderRoc()),
         lambda: pr.compare([0, 0], {"a": [0.1, 0.2], "b": [0.3, 0.4]}, AreaUnderRoc()),
@@ -300,7 +300,7 @@ def test_limits_of_areas_near_one_cover_them():
     held = {"area": 0, "DeLong": 0}
     for _ in range(100):
         found = estimate(y, expit(rng.normal(size=1020) + 3.29 * y - 3.0), AreaUnderRoc())  # The area is 0.99.
-        margin = 1.96 * found.standard_error / (found.value * (1.0 - found.value)) if found.value < 1.0 else np.nan
+        margin = 1.96 * found.error / (found.value * (1.0 - found.value)) if found.value < 1.0 else np.nan
         low, high = expit(logit(found.value) + np.array([-margin, margin]))
         held["area"] += found.low <= 0.99 <= found.high
         held["DeLong"] += low <= 0.99 <= high

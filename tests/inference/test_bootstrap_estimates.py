@@ -14,6 +14,7 @@ from propriety.errors import InputTypeError, InputValueError
 from propriety.inference.bootstrap import Units
 from propriety.inference.bootstrap_estimates import _loss_units
 from propriety.inference.estimation import estimate
+from propriety.inference.finding_words import caveats
 from propriety.inference.measures.of_means import NetBenefit, Skill
 from propriety.inference.measures.parts import Miscalibration
 from propriety.inference.measures.ranking import AreaUnderRoc, TopKNetBenefit
@@ -43,8 +44,8 @@ def test_draws_agree_with_scipys_bootstrap(measure, values):
     # The ends of 2,000 draws have a standard error of 0.06 of the spread.
     for one, other in zip((ours.low, ours.high), theirs.confidence_interval, strict=True):
         assert one == pytest.approx(other, abs=5 * 0.075 * theirs.standard_error)
-    assert ours.standard_error == pytest.approx(theirs.standard_error, rel=0.1)
-    assert (ours.n_resamples, ours.seed) == (4000, 1)
+    assert ours.error == pytest.approx(theirs.standard_error, rel=0.1)
+    assert ours.extra == {"n_resamples": 4000, "seed": 1}
 
 
 @pytest.mark.parametrize("measure", [pr.Brier(), AreaUnderRoc(), TopKNetBenefit(thresholds=0.2, share=0.1)], ids=name)
@@ -96,12 +97,12 @@ def test_many_cases_are_drawn_in_cells_and_the_method_says_so():
 def test_percentiles_never_hold_that_forecasts_are_calibrated():
     found = estimate(Y, P, Miscalibration(), method="bootstrap", n_resamples=60, seed=1)
     assert found.low > 0.0
-    assert found.note.startswith("draws are higher than the value: the interval is not valid")
+    assert caveats(found).startswith("draws are higher than the value: the interval is not valid")
 
 
 def test_one_case_has_no_interval_of_anything():
     found = estimate([1], [0.4], lambda table: table.event_rate, seed=1)
-    assert (found.value, found.note) == (1.0, "a single case or cluster has no spread")
+    assert (found.value, caveats(found)) == (1.0, "a single case or cluster has no spread")
     assert math.isnan(found.low)
 
 
@@ -121,7 +122,7 @@ def test_percentiles_need_draws_beyond_them(level, fewest):
 def test_seeds_are_judged(seed):
     with pytest.raises(InputValueError, match="seed must be a non-negative whole number; got"):
         estimate(Y, P, seed=seed)
-    assert estimate(Y, P, method="bootstrap", seed=np.int64(3)).seed == 3
+    assert estimate(Y, P, method="bootstrap", seed=np.int64(3)).extra["seed"] == 3
 
 
 @pytest.mark.parametrize(
@@ -143,14 +144,14 @@ def test_the_users_own_function_must_return_a_number(measure, error, law):
 def test_draws_in_which_the_users_own_function_fails_have_no_value():
     y, p = [1] + [0] * 40, np.full(41, 0.1)
     found = estimate(y, p, lambda table: 1 / int(table.events.sum()), seed=1)
-    assert found.note.endswith("of 1,000 draws have no value")
+    assert caveats(found).endswith("of 1,000 draws have no value")
 
 
 def test_infinite_draws_are_ends_as_others():
     found = estimate(Y, P, lambda table: math.inf if table.event_rate > Y.mean() else 0.0, n_resamples=50, seed=1)
     assert found.low == 0.0
     assert not math.isfinite(found.high)
-    assert math.isnan(found.standard_error)
+    assert math.isnan(found.error)
 
 
 def test_draws_without_a_value_are_counted():
@@ -160,13 +161,13 @@ def test_draws_without_a_value_are_counted():
     assert 0.3 < found.low < found.value < found.high
     none = estimate(y[:31], p[:31], AreaUnderRoc(), method="bootstrap", seed=1)
     assert np.isnan([none.low, none.high]).all()
-    assert none.note.endswith(" of 1,000 draws have no value")
+    assert caveats(none).endswith(" of 1,000 draws have no value")
 
 
 def test_the_users_own_function():
     found = estimate(Y, P, lambda table: table.event_rate, seed=1)
     assert found.method == "percentile bootstrap of table cells"
-    assert found.standard_error == pytest.approx(stats.sem(Y), rel=0.1)
+    assert found.error == pytest.approx(stats.sem(Y), rel=0.1)
     clustered = estimate(Y, P, lambda table: table.event_rate, seed=1, cluster=CLUSTER)
     assert clustered.method == "percentile bootstrap of clusters"
     with pytest.raises(InputValueError, match="there is no formula for <lambda>"):
@@ -182,7 +183,7 @@ def test_skill_under_an_improper_rule_is_drawn():
 
 def test_neighbours_in_time_count_as_independent_and_the_note_says_so():
     found = estimate(Y, P, lambda table: table.event_rate, period=np.arange(N), seed=1)
-    assert found.note == "neighbouring periods count as independent: the interval may be too narrow"
+    assert caveats(found) == "neighbouring periods count as independent: the interval may be too narrow"
     assert found.units == N
 
 

@@ -10,8 +10,9 @@ import propriety as pr
 from propriety.inference.calibration_findings import CALIBRATION, has_weights_by_outcome
 from propriety.inference.calibration_numbers import CalibrationNumbers, ratio_limits
 from propriety.inference.calibration_words import ways_of
-from propriety.inference.finding import Finding, Note
+from propriety.inference.finding import Finding
 from propriety.inference.group_findings import ratio_p_values
+from propriety.inference.notes import Note
 from propriety.tables.forecast_table import ForecastTable
 
 Z = float(ndtri(0.975))

@@ -14,6 +14,7 @@ import propriety as pr
 from propriety import estimate
 from propriety.calibration import logistic
 from propriety.calibration.logistic import LogisticFit
+from propriety.inference.finding_words import caveats
 from propriety.measures import CalibrationIntercept, CalibrationSlope
 from propriety.tables.forecast_table import ForecastTable
 
@@ -88,9 +89,9 @@ def test_the_error_of_the_intercept_with_separated_outcomes_is_that_of_its_influ
     p, y = np.repeat([0.05, 0.95], 100), np.arange(200) < 100
     found = estimate(y, p, CalibrationIntercept())
     influence = (y - p) / (200 * 0.05 * 0.95)
-    assert found.standard_error == pytest.approx(np.sqrt((influence**2).sum()), rel=1e-6)
+    assert found.error == pytest.approx(np.sqrt((influence**2).sum()), rel=1e-6)
     equal = estimate(np.arange(200) < 60, np.full(200, 0.3), CalibrationIntercept())
-    assert equal.standard_error == pytest.approx(1.0 / math.sqrt(200 * 0.3 * 0.7), rel=1e-6)
+    assert equal.error == pytest.approx(1.0 / math.sqrt(200 * 0.3 * 0.7), rel=1e-6)
 
 
 def test_calibrated_forecasts_are_near_the_truth():
@@ -203,7 +204,7 @@ def test_what_the_data_do_not_determine_is_nan_with_the_reason(y, p, unknown):
         if name in unknown:
             assert math.isnan(row.low)
             assert math.isnan(row.high)
-            assert unknown[name] in row.note("limits").parts["said"]
+            assert unknown[name] in caveats(row)
             assert row.verdict == "not tested"
     assert math.isfinite(found.p)
     assert "nan" not in f"{found.words} {found.found}"
@@ -232,7 +233,7 @@ def test_a_fit_that_did_not_come_to_rest_is_told(monkeypatch):
     monkeypatch.setattr(logistic, "fit_logistic", lambda *data: restless)
     found = summarised(*sample(50))
     assert math.isnan(found.slope.value)
-    assert found.slope.note("limits").parts["said"] == "the fit of the calibration line did not converge"
+    assert caveats(found.slope) == "the fit of the calibration line did not converge"
 
 
 def test_a_stored_weighted_ledger_has_the_slope_of_its_cases(tmp_path):

@@ -12,7 +12,8 @@ from scipy.special import expit, logit
 
 import propriety as pr
 from propriety.inference.calibration_words import Direction, event_words
-from propriety.inference.finding import Note, Verdict
+from propriety.inference.finding import Verdict
+from propriety.inference.notes import Note
 
 OUTCOMES = get_args(Verdict)
 DIRECTIONS = get_args(Direction)

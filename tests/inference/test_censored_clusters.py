@@ -41,7 +41,7 @@ def values(time, status, forecasts, measures, **options):
 
 
 def errors(outcome, forecasts, measure, **options):
-    estimates = [pr.estimate(outcome, p, measure, **options).standard_error for p in forecasts.values()]
+    estimates = [pr.estimate(outcome, p, measure, **options).error for p in forecasts.values()]
     return np.array([*estimates, pr.compare(outcome, forecasts, measure, **options).differences.error[0]])
 
 
@@ -69,7 +69,7 @@ def test_equal_weights_change_nothing(measure):
     plain, weighted = outcome_of(time, status), outcome_of(time, status, sample_weight=np.full(len(time), 2.5))
     for p in forecasts.values():
         one, other = pr.estimate(plain, p, measure), pr.estimate(weighted, p, measure)
-        for name in ("value", "standard_error", "low", "high"):
+        for name in ("value", "error", "low", "high"):
             assert getattr(one, name) == pytest.approx(getattr(other, name), rel=1e-9)
     one, other = (pr.check_calibration(outcome, forecasts["a"], seed=1)[0] for outcome in (plain, weighted))
     assert one.p == pytest.approx(other.p, rel=1e-9)

@@ -98,7 +98,7 @@ def test_errors_are_those_of_risk_regression():
             for after in (False, True)
         )
         assert theirs == pytest.approx(PLAIN[f"{key}_error"], rel=1e-9)
-        estimates = [pr.estimate(outcome, one, measure).standard_error for one in (p, q)]
+        estimates = [pr.estimate(outcome, one, measure).error for one in (p, q)]
         difference = pr.compare(outcome, {"a": p, "b": q}, measure).differences.error[0]
         assert [*estimates, difference] == pytest.approx(own, rel=1e-10)
         assert own == pytest.approx(theirs, rel=5e-4)
@@ -112,7 +112,7 @@ def test_errors_with_groups_are_those_of_the_definition(ties):
     for key, measure in (("brier", pr.Brier()), ("auc", AreaUnderRoc())):
         phi = influence(time, status, contributions(outcome, p)[key], groups=groups)
         expected = np.std(phi, ddof=1) / math.sqrt(len(time))
-        assert pr.estimate(outcome, p, measure).standard_error == pytest.approx(expected, rel=1e-10)
+        assert pr.estimate(outcome, p, measure).error == pytest.approx(expected, rel=1e-10)
 
 
 @pytest.mark.parametrize("measure", [Skill(), ObservedExpected(), NetBenefit(0.3), pr.Log(), AreaUnderRoc()])
@@ -126,7 +126,7 @@ def test_errors_are_those_of_leaving_cases_out(measure):
     ]
     jackknife = math.sqrt(29 / 30 * np.sum((np.array(values) - np.mean(values)) ** 2))
     found = pr.estimate(outcome_of(time, status), p, measure)
-    assert found.standard_error == pytest.approx(jackknife, rel=0.35)
+    assert found.error == pytest.approx(jackknife, rel=0.35)
     assert found.low < found.value < found.high
     assert "estimated censoring weights" in found.method
 
@@ -199,7 +199,7 @@ def test_the_slope_of_calibrated_forecasts_is_one():
     forecast = 1.0 - (1.0 - p) ** (HORIZON / 0.6)
     found = pr.estimate(outcome, forecast, CalibrationSlope())
     assert found.low < 1.0 < found.high
-    assert found.standard_error < 0.15
+    assert found.error < 0.15
 
 
 def test_scores_without_ties_are_those_of_scikit_survival():

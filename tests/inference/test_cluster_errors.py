@@ -9,7 +9,7 @@ from scipy.special import expit, logit
 
 import propriety as pr
 from propriety.inference.cluster_errors import cluster_errors, sums_by_cluster
-from propriety.inference.finding_words import notes_of
+from propriety.inference.finding_words import caveats, notes_of
 from propriety.inference.group_tests import group_means
 
 RNG = np.random.default_rng(11)
@@ -48,7 +48,7 @@ def test_equal_clusters_have_the_usual_error():
     found = pr.estimate(y, p, cluster=cluster)
     loss = (p - y) ** 2
     sums = np.bincount(cluster, loss - loss.mean())
-    assert found.standard_error == pytest.approx(np.sqrt(12 / 11 * (sums**2).sum()) / 60, rel=1e-12)
+    assert found.error == pytest.approx(np.sqrt(12 / 11 * (sums**2).sum()) / 60, rel=1e-12)
     moments = pr.condense(y, {"a": p}, cluster=cluster).moments(pr.Brier())
     assert cluster_errors(sums_by_cluster(moments)).df[0, 0] == pytest.approx(11, rel=1e-9)
 
@@ -78,7 +78,7 @@ def test_few_equal_clusters_worth_are_told():
     for spread in (0.0, 1.0, 2.0):
         y, p, q, cluster = clustered(np.random.default_rng(1), 50, spread)
         notes[spread] = notes_of(pr.compare(y, {"p": p, "q": q}, cluster=cluster).differences[0])
-        assert (pr.estimate(y, p, cluster=cluster).note == "") == (notes[spread] == "")
+        assert (caveats(pr.estimate(y, p, cluster=cluster)) == "") == (notes[spread] == "")
     assert notes[0.0] == notes[1.0] == ""
     assert "50 clusters (worth 5 of equal size): intervals may be too narrow" in notes[2.0]
 

@@ -13,7 +13,7 @@ import propriety as pr
 from propriety.errors import InputTypeError, InputValueError
 from propriety.inference.comparison import compare
 from propriety.inference.comparison_words import comparison_words
-from propriety.inference.finding_words import notes_of
+from propriety.inference.finding_words import caveats, notes_of
 from propriety.inference.measures.reading import read_measure
 from propriety.tables.forecast_table import ForecastTable
 
@@ -180,7 +180,7 @@ def test_draws_that_hardly_differ_are_not_tests():
     assert "Hardly any draw differs" in notes_of(found.differences[0])
     alone = pr.estimate(y, q, measure.value, seed=0, n_resamples=9999)
     assert np.isnan(alone.low)
-    assert alone.note == "hardly any draw differs, so there is no interval"
+    assert caveats(alone) == "hardly any draw differs, so there is no interval"
     known = pr.estimate(y, q, measure, seed=0, n_resamples=999)  # Its limits do not depend on the draws alone.
     assert (known.low, known.high) == (pytest.approx(0.025 ** (1 / 40)), 1.0)
 
@@ -226,8 +226,7 @@ def test_a_function_does_not_say_which_model_is_better():
     assert ranked.plot().get_xlabel() == "Area, 95% confidence interval"
     assert json.loads(found.to_json())["verdict"] == [None, None, "not tested"]
     alone = pr.estimate(Y, TRUTH, area, n_resamples=99, seed=1)
-    assert alone.higher_is_better is None
-    assert json.loads(alone.to_json())["higher_is_better"] is None
+    assert alone.measure.higher_is_better is None
 
 
 def test_models_rank_by_the_distance_from_an_ideal_value():
@@ -323,7 +322,7 @@ def test_a_function_that_noise_inflates_is_not_tested():
         "The calibration error of draws is biased, as if noise inflates it"
     )
     alone = pr.estimate(Y, TRUTH, calibration_error, n_resamples=199, seed=1)
-    assert alone.note.startswith("draws are higher than the value: the interval is not valid")
+    assert caveats(alone).startswith("draws are higher than the value: the interval is not valid")
 
 
 def test_many_untested_models_are_not_called_indistinguishable():
@@ -363,7 +362,7 @@ def test_one_cluster_is_one_unit_whatever_is_compared():
 def test_neighbours_in_time_are_told_to_count_as_independent_where_they_do():
     found = compare(Y, MODELS, lambda table: table.mean_forecast, period=np.arange(N) // 2, n_resamples=40, seed=1)
     assert found.differences[0].note("neighbours").severity == "caution"
-    assert "Neighbouring periods count as independent: the interval may be too narrow." in str(found)
+    assert "Neighbouring periods count as independent: intervals may be too narrow." in str(found)
     assert found.differences[0].units == 200
     assert notes_of(compare(Y, MODELS, pr.measures.AreaUnderRoc(), period=np.arange(N) // 2).differences[0]) == ""
 

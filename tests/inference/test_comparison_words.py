@@ -11,9 +11,10 @@ from propriety.inference.bootstrap import Drawing
 from propriety.inference.comparison import compare_of
 from propriety.inference.comparison_methods import method_name
 from propriety.inference.comparison_words import comparison_words, pair_sentence, ranks_in_words, short_words
-from propriety.inference.finding import NOTES, Finding, Findings, Note
+from propriety.inference.finding import Finding, Findings
 from propriety.inference.finding_words import NOTES_IN_WORDS
 from propriety.inference.measures.of_means import MeanScore, NetBenefit
+from propriety.inference.notes import NOTES, Note
 from propriety.inference.verdict import lead, with_verdict
 from propriety.number_words import listed
 from propriety.rules.catalogue import RULES

@@ -12,6 +12,7 @@ import pytest
 from sliced import slices
 
 import propriety as pr
+from propriety.inference.finding_words import caveats
 from propriety.inference.measures.keys import MEASURES, WITH_NUMBERS, measure_of
 from propriety.inference.measures.measure import Influence, Measure
 from propriety.rules.functions import Excess
@@ -79,7 +80,7 @@ def test_accuracy_is_of_the_most_likely_class():
     rows = np.array([[0.5, 0.3, 0.2], [0.1, 0.2, 0.7], [0.2, 0.6, 0.2], [0.4, 0.3, 0.3]] * 10)
     found = pr.estimate([0, 2, 0, 1] * 10, rows, "accuracy")
     assert found.value == 0.5
-    assert found.standard_error == pytest.approx(0.5 / math.sqrt(39))
+    assert found.error == pytest.approx(0.5 / math.sqrt(39))
 
 
 def test_the_binned_error_has_no_interval_and_names_what_has_one():
@@ -89,8 +90,8 @@ def test_the_binned_error_has_no_interval_and_names_what_has_one():
     found = pr.estimate(y, p, "ece")
     assert found.value == pytest.approx(pr.expected_calibration_error(y, p).value)
     assert math.isnan(found.low)
-    assert "miscalibration" in found.note
-    assert not found.is_without, "cases would not help"
+    assert "miscalibration" in caveats(found)
+    assert found.note("needs-cases") is None, "cases would not help"
     assert "miscalibration" not in pr.compare(y, {"p": p, "q": p**2}, "ece").differences.verdict.tolist()
 
 
@@ -112,7 +113,7 @@ def test_a_measure_of_a_few_lines_has_limits_a_test_and_groups():
     found = pr.estimate(y, p, TJUR)
     assert found.value == pytest.approx(p[y == 1].mean() - p[y == 0].mean())
     drawn = pr.estimate(y, p, TJUR, method="bootstrap", n_resamples=2000, seed=1)
-    assert found.standard_error == pytest.approx(drawn.standard_error, rel=0.05)
+    assert found.error == pytest.approx(drawn.error, rel=0.05)
     pair = pr.compare(y, {"p": p, "q": q}, TJUR)
     assert pair.differences.verdict.tolist() == ["good"]
     assert slices(y, p, TJUR, by=group).p_value.shape == (3,)

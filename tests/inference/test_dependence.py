@@ -13,7 +13,7 @@ from scipy.special import expit, logit
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError
 from propriety.inference.dependence import block_bootstrap, check_periods, hac, independent_periods, span_of, student
-from propriety.inference.finding_words import notes_of
+from propriety.inference.finding_words import caveats, notes_of
 
 RNG = np.random.default_rng(3)
 
@@ -241,7 +241,7 @@ class TestIndependentTimes:
         y, p, q, time = self.cases(0.95)
         found = pr.estimate(y, p, measure, period=time)
         number = int(
-            re.fullmatch(r"based on 60 periods \(worth (\d+) independent ones\): .* too narrow", found.note)[1]
+            re.fullmatch(r"based on 60 periods \(worth (\d+) independent ones\): .* too narrow", caveats(found))[1]
         )
         assert 3 <= number <= 15
         both = pr.compare(y, {"p": p, "q": q}, measure, period=time)
@@ -252,5 +252,5 @@ class TestIndependentTimes:
     @pytest.mark.parametrize("measure", [pr.Brier(), pr.measures.ObservedExpected()])
     def test_independent_periods_are_not_noted(self, measure):
         y, p, q, time = self.cases(0.0)
-        assert pr.estimate(y, p, measure, period=time).note == ""
+        assert caveats(pr.estimate(y, p, measure, period=time)) == ""
         assert "periods" not in notes_of(pr.compare(y, {"p": p, "q": q}, measure, period=time).differences[0])

@@ -14,7 +14,7 @@ from scipy import stats
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError, MissingValuesError
 from propriety.inference.estimation import estimate
-from propriety.inference.finding_words import notes_of
+from propriety.inference.finding_words import caveats, notes_of
 from propriety.inference.measures.of_means import NetBenefit, Skill
 from propriety.inference.measures.parts import Discrimination, Miscalibration
 from propriety.inference.measures.ranking import AreaUnderRoc
@@ -43,7 +43,7 @@ FORMULAS = [
 ]
 SAMPLING = [{}, {"sample_weight": WEIGHT}, {"cluster": CLUSTER}, {"sample_weight": WEIGHT, "cluster": CLUSTER}]
 KINDS = ["plain", "weights", "clusters", "both"]
-FIELDS = ("value", "low", "high", "standard_error")
+FIELDS = ("value", "low", "high", "error")
 short = partial(estimate, n_resamples=40, seed=1)
 
 samples = st.lists(st.tuples(st.booleans(), st.sampled_from([0.1, 0.25, 0.5, 0.9])), min_size=4, max_size=12).filter(
@@ -60,8 +60,8 @@ def test_the_interval_of_a_mean_is_students():
     found = estimate(Y, P, pr.Log(), level=0.9, method="student")
     low, high = stats.t.interval(0.9, N - 1, losses.mean(), stats.sem(losses))
     np.testing.assert_allclose([found.low, found.high], [low, high], rtol=1e-12)
-    assert found.standard_error == pytest.approx(stats.sem(losses), rel=1e-12)
-    assert (found.method, found.measure.label, found.n, found.seed) == ("Student's t", "log score", N, None)
+    assert found.error == pytest.approx(stats.sem(losses), rel=1e-12)
+    assert (found.method, found.measure.label, found.n, found.extra) == ("Student's t", "log score", N, {})
 
 
 @pytest.mark.parametrize("sampling", SAMPLING, ids=KINDS)
@@ -72,10 +72,10 @@ def test_errors_of_means_are_those_of_the_moments(sampling):
     error, df = moments.standard_errors()[0], N - 1
     if "cluster" in sampling:
         error, df = brute_errors((P - Y) ** 2, sampling["cluster"], sampling.get("sample_weight"))
-    assert found.standard_error == pytest.approx(error, rel=1e-9)
-    margin = stats.t(df).ppf(0.975) * found.standard_error
+    assert found.error == pytest.approx(error, rel=1e-9)
+    margin = stats.t(df).ppf(0.975) * found.error
     assert found.high - found.value == pytest.approx(margin, rel=1e-7)
-    assert found.units == (25 if "cluster" in sampling else N)
+    assert found.units == (25 if "cluster" in sampling else None)
 
 
 @settings(max_examples=50)
@@ -92,7 +92,7 @@ def test_a_table_and_a_ledger_stand_for_their_predictions(drawn, which):
         other = short(held, None, FORMULAS[which])
         for field in FIELDS:
             np.testing.assert_allclose(getattr(one, field), getattr(other, field), rtol=1e-9, atol=1e-12)
-        assert (one.n, one.note, one.method) == (other.n, other.note, other.method)
+        assert (one.n, one.notes, one.method) == (other.n, other.notes, other.method)
 
 
 @pytest.mark.parametrize("measure", [one for one in FORMULAS if one != Discrimination(pr.Log())], ids=name)
@@ -136,9 +136,9 @@ def test_equal_weights_change_nothing(measure):
         estimate(Y, P, measure, n_resamples=200, seed=1, sample_weight=w) for w in (None, np.full(N, 3.0))
     )
     # Outcomes are drawn by case or by row, so that only the drawn bias of the parts may differ.
-    atol = 0.35 * plain.standard_error if plain.seed is not None else 0.0
+    atol = 0.35 * plain.error if "seed" in plain.extra else 0.0
     np.testing.assert_allclose([weighted.low, weighted.high], [plain.low, plain.high], rtol=1e-10, atol=atol)
-    assert weighted.standard_error == pytest.approx(plain.standard_error, rel=1e-10)
+    assert weighted.error == pytest.approx(plain.error, rel=1e-10)
 
 
 @pytest.mark.slow
@@ -160,7 +160,7 @@ def test_the_value_is_that_of_the_table(measure):
     table = ForecastTable.from_predictions(Y, P, sample_weight=WEIGHT)
     expected = measure.value(table) if hasattr(measure, "value") else pr.mean_score(table, rule=measure)
     found = short(Y, P, measure, sample_weight=WEIGHT)
-    assert (found.value if found.raw is None else found.raw) == pytest.approx(expected, rel=1e-10)
+    assert found.extra.get("raw", found.value) == pytest.approx(expected, rel=1e-10)
 
 
 def test_net_benefit_is_a_mean_of_which_more_is_better():
@@ -168,7 +168,7 @@ def test_net_benefit_is_a_mean_of_which_more_is_better():
     found = estimate(Y, P, NetBenefit(0.3), method="student")
     limits = stats.t.interval(0.95, N - 1, values.mean(), stats.sem(values))
     np.testing.assert_allclose([found.low, found.high], limits, rtol=1e-10)
-    assert found.higher_is_better
+    assert found.measure.higher_is_better
 
 
 def test_classes_have_means_and_skill():
@@ -184,7 +184,7 @@ def test_classes_have_means_and_skill():
     assert skill.value == pytest.approx(pr.skill_score(y, rows, rule=pr.Log()), rel=1e-12)
     picks = rng.integers(0, 300, (400, 300))
     draws = [pr.skill_score(y[pick], rows[pick], rule=pr.Log()) for pick in picks]
-    assert skill.standard_error == pytest.approx(np.std(draws), rel=0.2)
+    assert skill.error == pytest.approx(np.std(draws), rel=0.2)
     assert estimate(y, rows, method="bootstrap", seed=1).method == "percentile bootstrap of cases"
     with pytest.raises(
         InputValueError, match="area under the ROC curve needs the forecast of one event; the forecasts"
@@ -217,10 +217,10 @@ def test_an_infinite_mean_has_no_interval(method):
     found = estimate([0, 1, 1], [0.2, 0.0, 0.4], pr.Log(), method=method)
     assert found.value == math.inf
     assert np.isnan([found.low, found.high]).all()
-    assert found.note == "an outcome with a forecast of 0 happened, so the mean is infinite"
+    assert caveats(found) == "an outcome with a forecast of 0 happened, so the mean is infinite"
     for measure, value in ((Miscalibration(pr.Log()), math.inf), (Skill(pr.Log()), -math.inf)):
         other = estimate([0, 1, 1], [0.2, 0.0, 0.4], measure, method=method, n_resamples=39)
-        assert (other.value, other.note) == (value, found.note)
+        assert (other.value, caveats(other)) == (value, caveats(found))
         assert math.isnan(other.low)
 
 
@@ -228,10 +228,10 @@ def test_an_infinite_mean_has_no_interval(method):
 def test_a_single_case_has_no_interval(method):
     found = estimate([1], [0.7], method=method)
     assert found.value == pytest.approx(0.09)
-    assert np.isnan([found.low, found.high, found.standard_error]).all()
-    assert found.note == "a single case or cluster has no spread"
+    assert np.isnan([found.low, found.high, found.error]).all()
+    assert caveats(found) == "a single case or cluster has no spread"
     assert np.isnan(estimate([1, 0], [0.7, 0.2], cluster=["a", "a"]).low)
-    assert estimate([1], [0.7], Miscalibration(), n_resamples=2).note == found.note
+    assert caveats(estimate([1], [0.7], Miscalibration(), n_resamples=2)) == caveats(found)
 
 
 @pytest.mark.parametrize(
@@ -243,14 +243,14 @@ def test_a_single_case_has_no_interval(method):
 def test_one_cluster_has_no_interval(measure, method):
     found = estimate(Y, P, measure, cluster=np.zeros(N), method=method, seed=1)
     assert np.isnan([found.low, found.high]).all()
-    assert found.note.endswith("cluster has no spread")
+    assert caveats(found).endswith("cluster has no spread")
 
 
 def test_one_time_has_no_interval():
     for measure in (pr.Brier(), Skill(), AreaUnderRoc()):
         found = estimate(Y, P, measure, period=np.zeros(N))
         assert np.isnan([found.low, found.high]).all()
-        assert (found.note, found.units) == ("a single period has no spread", 1)
+        assert (caveats(found), found.units) == ("a single period has no spread", 1)
 
 
 @pytest.mark.parametrize("method", ["auto", "bootstrap"])
@@ -267,13 +267,13 @@ def test_one_time_has_no_interval():
 def test_what_does_not_vary_has_no_interval(y, p, measure, method):
     found = estimate(y, p, measure, method=method, n_resamples=40, seed=1)
     assert np.isnan([found.low, found.high]).all()
-    assert found.standard_error == 0.0
-    assert found.note == "nothing varies in the sample, so there is no interval"
+    assert found.error == 0.0
+    assert caveats(found) == "nothing varies in the sample, so there is no interval"
 
 
 def test_errors_that_did_not_happen_are_imagined():
     found = estimate([0, 1] * 10, [0.1, 0.9] * 10, pr.Misclassification())
-    assert (found.value, found.low, found.standard_error, found.note) == (0.0, 0.0, 0.0, "")
+    assert (found.value, found.low, found.error, caveats(found)) == (0.0, 0.0, 0.0, "")
     assert found.high == pytest.approx(0.149, abs=1e-3)
     assert np.isnan(estimate([0, 1] * 10, [0.1, 0.9] * 10, pr.Misclassification(), method="student").high)
 
@@ -281,7 +281,7 @@ def test_errors_that_did_not_happen_are_imagined():
 def test_limits_stay_in_the_range_of_the_rule():
     found = estimate([0, 1, 1], [0.05, 0.95, 0.4], method="student")
     assert found.low == 0.0
-    assert found.value + stats.t(2).ppf(0.975) * found.standard_error == pytest.approx(found.high)
+    assert found.value + stats.t(2).ppf(0.975) * found.error == pytest.approx(found.high)
     assert estimate([0, 1, 1], [0.95, 0.05, 0.4]).high == 1.0
     classes = np.eye(3)[[1, 2, 0, 0]] * 0.9 + 0.1 / 3
     assert 1.0 < estimate([0, 1, 2, 0], classes, level=0.999).high <= 2.0
@@ -299,11 +299,13 @@ def test_skill_needs_something_to_improve_on():
 
 def test_few_events_and_few_clusters_are_told():
     y = np.arange(100) < 5
-    assert estimate(y, np.full(100, 0.1)).note == "based on 5 events: the interval may be too narrow"
-    told = estimate(~y[:30], np.full(30, 0.1), cluster=np.arange(30) % 4).note
+    assert caveats(estimate(y, np.full(100, 0.1))) == "based on 5 events: the interval may be too narrow"
+    told = caveats(estimate(~y[:30], np.full(30, 0.1), cluster=np.arange(30) % 4))
     assert told == "based on 25 events, 5 non-events and 4 clusters: the interval may be too narrow"
-    assert estimate(np.arange(100) < 1, np.full(100, 0.1)).note == "based on 1 event: the interval may be too narrow"
-    assert estimate(Y, P).note == ""
+    assert (
+        caveats(estimate(np.arange(100) < 1, np.full(100, 0.1))) == "based on 1 event: the interval may be too narrow"
+    )
+    assert caveats(estimate(Y, P)) == ""
 
 
 def test_a_wider_level_is_wider():
@@ -316,7 +318,7 @@ def test_missing_values_are_dropped_from_everything():
     y = [None, *Y.tolist()]
     found = estimate(y, [0.5, *P], cluster=["x", *CLUSTER.tolist()], missing="drop")
     whole = estimate(Y, P, cluster=CLUSTER)
-    assert (found.low, found.high, found.dropped, found.n) == (whole.low, whole.high, 1, N)
+    assert (found.low, found.high, found.note("dropped").parts, found.n) == (whole.low, whole.high, {"rows": 1}, N)
     with pytest.raises(MissingValuesError, match="y_true must not hold missing values"):
         estimate(y, [0.5, *P])
 
@@ -329,7 +331,7 @@ def test_cases_without_weight_do_not_count(key):
         found = short(Y, P, measure, sample_weight=weight, **{key: np.where(kept, CLUSTER, -1)})
         alone = short(Y[:300], P[:300], measure, **{key: CLUSTER[:300]})
         assert (found.n, found.units) == (300, alone.units)
-        assert found.standard_error == pytest.approx(alone.standard_error, rel=1e-10)
+        assert found.error == pytest.approx(alone.error, rel=1e-10)
 
 
 def test_indices_of_clusters_are_compared_with_the_forecasts():
@@ -345,17 +347,18 @@ def test_times_depend_on_their_neighbours():
     compared = pr.compare(Y, {"a": P, "b": P + 0.5 * (0.5 - P)}, period=time)
     place = compared.ranks().model.tolist().index("a")
     assert (found.units, found.method) == (100, "Student's t, Bartlett weights over 13 periods, with imagined outcomes")
-    assert found.standard_error == pytest.approx(compared.ranks().error[place], rel=1e-12)
+    assert found.error == pytest.approx(compared.ranks().error[place], rel=1e-12)
     assert found.low == pytest.approx(compared.ranks().low[place], rel=1e-12)
 
 
 def test_views():
     found = estimate(Y, P, NetBenefit(0.3))
-    assert repr(found).startswith("Estimate(value=")
+    assert repr(found).startswith("Finding(model=forecast, measure=net_benefit_at_0.3, value=")
     assert "dropped" not in repr(found)
     assert found.to_frame(backend="pandas").loc[0, "measure"] == "net_benefit_at_0.3"
     assert found.to_dict()["level"] == 0.95
-    assert found.to_dict()["higher_is_better"] is True
+    assert found.to_dict()["n"] == N
+    assert isinstance(found.to_dict()["n"], int)
 
 
 def test_what_is_refused():
@@ -386,7 +389,7 @@ def test_what_is_refused():
 def test_a_rule_for_rows_scores_one_event(given):
     rows, event = (estimate(*given, rule) for rule in (pr.RankedProbability(), pr.Brier()))
     assert rows.value == pytest.approx(event.value, rel=1e-12)
-    assert rows.standard_error == pytest.approx(event.standard_error, rel=1e-9)
+    assert rows.error == pytest.approx(event.error, rel=1e-9)
 
 
 @pytest.mark.parametrize("key", ["cluster", "period"])
@@ -395,14 +398,14 @@ def test_a_stored_ledger_knows_its_clusters_and_times(key, tmp_path):
     ledger = pr.Ledger.from_parquet(tmp_path / "l")
     for measure in (pr.Brier(), Skill(pr.Log())):
         one, other = estimate(ledger, None, measure), estimate(Y, P, measure, **{key: CLUSTER})
-        assert (one.units, one.note, one.method) == (25, other.note, other.method)
+        assert (one.units, caveats(one), one.method) == (25, caveats(other), other.method)
         assert [one.low, one.high] == pytest.approx([other.low, other.high], rel=1e-10)
     part = short(ledger, None, Miscalibration())
-    assert part.raw == pytest.approx(Miscalibration().value(ForecastTable.from_predictions(Y, P)))
+    assert part.extra["raw"] == pytest.approx(Miscalibration().value(ForecastTable.from_predictions(Y, P)))
     assert part.units == 25
     assert np.isnan([part.low, part.high]).all()
     assert np.isnan(part.value)  # How large the noise is, clusters tell.
-    assert part.note == "an estimate of this measure needs the individual cases, which this ledger does not hold"
+    assert caveats(part) == "an estimate of this measure needs the individual cases, which this ledger does not hold"
 
 
 def test_few_cases_outside_the_most_frequent_class_are_told():
@@ -410,19 +413,19 @@ def test_few_cases_outside_the_most_frequent_class_are_told():
     rows = rng.dirichlet([30.0, 1.0, 1.0], 400)
     y = np.where(np.arange(400) < 12, 1 + np.arange(400) % 2, 0)
     told = "based on 12 cases outside the most frequent class: the interval may be too narrow"
-    assert estimate(y, rows, pr.Brier()).note == told
+    assert caveats(estimate(y, rows, pr.Brier())) == told
     found = pr.compare(y, {"a": rows, "b": rows[:, [0, 2, 1]]})
     assert notes_of(found.differences[0]) == f"{told[0].upper()}{told[1:]}.".replace("the interval", "intervals")
     even = np.arange(400) % 3
-    assert estimate(even, rows, pr.Brier()).note == ""
+    assert caveats(estimate(even, rows, pr.Brier())) == ""
 
 
 @pytest.mark.parametrize("measure", [pr.Brier(), pr.measures.AreaUnderRoc()], ids=["mean", "area"])
 def test_an_interval_that_depends_on_few_heavy_cases_says_so(measure):
     weight = np.ones(len(Y))
-    assert estimate(Y, P, measure, sample_weight=1 + np.arange(len(Y)) % 2).note == ""
+    assert estimate(Y, P, measure, sample_weight=1 + np.arange(len(Y)) % 2).notes == ()
     weight[:6] = 1e6
-    assert estimate(Y, P, measure, sample_weight=weight).note == (
+    assert caveats(estimate(Y, P, measure, sample_weight=weight)) == (
         f"based on {len(Y)} cases (worth 6 of equal weight): the interval may be too narrow"
     )
 
@@ -436,7 +439,7 @@ def test_cases_that_outweigh_all_others_have_no_interval(heavy):
     ratio, area = pr.measures.ObservedExpected(), pr.measures.AreaUnderRoc()
     for measure in (pr.Brier(), pr.measures.NetBenefit(0.3), ratio, area):
         found = pr.estimate(y, p, measure, sample_weight=weight)
-        assert np.isnan([found.low, found.high, found.standard_error]).all()
-        assert found.note == "the cases are worth fewer than 3 of equal weight, too few for an interval"
+        assert np.isnan([found.low, found.high, found.error]).all()
+        assert caveats(found) == "the cases are worth fewer than 3 of equal weight, too few for an interval"
     many = np.r_[np.full(4, 1e6), np.ones(296)]
     assert np.isfinite(pr.estimate(y, p, sample_weight=many).low)

@@ -10,7 +10,7 @@ from scipy.special import expit, logit
 import propriety as pr
 from propriety.inference.comparison_words import comparison_words
 from propriety.inference.few_events import tail_of_skewed
-from propriety.inference.finding_words import notes_of
+from propriety.inference.finding_words import caveats, notes_of
 from propriety.inference.verdict import lead
 
 COLUMNS = ("value", "low", "high", "error", "p")
@@ -161,7 +161,7 @@ def test_rare_events_in_time_are_told(horizon):
         found = pr.compare(y, {"p": p, "rate": np.full(horizon, 0.01)}, period=np.arange(horizon))
         tested += 1
         noted += "intervals may be too narrow" in notes_of(found.differences[0])
-        assert "the interval may be too narrow" in pr.estimate(y, p, period=np.arange(horizon)).note
+        assert "the interval may be too narrow" in caveats(pr.estimate(y, p, period=np.arange(horizon)))
     assert noted == tested > 0
 
 
@@ -170,10 +170,10 @@ def test_dependence_makes_events_worth_less():
     cluster = np.arange(20_000) // 200
     p = expit(generator.normal(-4, 2, 100))[cluster]
     y = generator.random(20_000) < p
-    note = pr.estimate(y, np.full(20_000, y.mean()), cluster=cluster).note
+    note = caveats(pr.estimate(y, np.full(20_000, y.mean()), cluster=cluster))
     assert y.sum() > 500
     assert f"based on {y.sum():,} events (worth " in note
-    assert pr.estimate(y, p).note == ""
+    assert caveats(pr.estimate(y, p)) == ""
 
 
 @pytest.mark.parametrize("rule", [pr.Brier(), pr.Log()], ids=repr)

@@ -8,8 +8,9 @@ import pytest
 
 import propriety as pr
 from propriety.errors import InputValueError
-from propriety.inference.finding import NOTES, Finding, Findings, Note
+from propriety.inference.finding import Finding, Findings
 from propriety.inference.finding_words import NOTES_IN_WORDS, note_words
+from propriety.inference.notes import NOTES, Note
 
 RATIO, SLOPE = pr.measures.ObservedExpected(), pr.measures.CalibrationSlope()
 

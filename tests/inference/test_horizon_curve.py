@@ -9,7 +9,7 @@ import pytest
 
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError, MissingValuesError
-from propriety.inference.finding_words import note_words
+from propriety.inference.finding_words import caveats, note_words
 
 mpl.use("agg")
 
@@ -38,7 +38,7 @@ def test_each_horizon_is_estimated_as_by_itself(grouped):
     for place, horizon in enumerate(HORIZONS):
         alone = pr.estimate(outcomes.at(horizon), p[:, place], pr.measures.AreaUnderRoc())
         assert (curve.value[place], curve.low[place]) == (alone.value, alone.low)
-        assert "; ".join(map(note_words, curve[place].notes)) == alone.note
+        assert "; ".join(map(note_words, curve[place].notes)) == caveats(alone)
     assert curve.model.tolist() == ["a"] * 4 + ["b"] * 4
     few = pr.horizon_curve(pr.censored(time[:25], event[:25], horizons=HORIZONS), p[:25])
     assert note_words(few[0].notes[0]).startswith("based on ")

@@ -135,7 +135,7 @@ def test_the_error_in_clusters_is_that_of_the_jackknife_of_clusters(measure):
     least = 0.0
     if hasattr(measure, "error_of_independent"):  # The spread of few clusters is not trusted to be below that.
         least = measure.error_of_independent(ForecastTable.from_predictions(Y, P))
-    assert found.standard_error == pytest.approx(max(jackknife, least), rel=0.06)
+    assert found.error == pytest.approx(max(jackknife, least), rel=0.06)
     assert found.units == groups
 
 
@@ -157,11 +157,11 @@ def test_a_table_has_the_error_of_its_cases(measure, drawn):
 
 def test_a_measure_of_ones_own_has_the_exact_error_of_a_mean():
     found = pr.estimate(Y, P, MeanForecast(), method="student")
-    assert found.standard_error == pytest.approx(stats.sem(P), rel=1e-12)
+    assert found.error == pytest.approx(stats.sem(P), rel=1e-12)
     assert (found.method, found.value) == ("influence function", pytest.approx(P.mean()))
     assert found.high - found.value == pytest.approx(stats.norm.ppf(0.975) * stats.sem(P), rel=1e-10)
     clustered = pr.estimate(Y, P, MeanForecast(), cluster=CLUSTER)
-    assert clustered.standard_error == pytest.approx(brute_errors(P, CLUSTER)[0], rel=1e-10)
+    assert clustered.error == pytest.approx(brute_errors(P, CLUSTER)[0], rel=1e-10)
     compared = pr.compare(Y, {"a": P, "b": P**2}, MeanForecast())
     assert compared.differences.error[0] == pytest.approx(stats.sem(P - P**2), rel=1e-12)
     assert compared.differences.extra["df"][0] == N - 1
@@ -171,7 +171,7 @@ def test_weighted_means_have_the_error_of_moments():
     weighted = pr.estimate(Y, P, MeanForecast(), sample_weight=WEIGHT)
     mean = np.average(P, weights=WEIGHT)
     error = math.sqrt(N / (N - 1) * ((WEIGHT * (P - mean)) ** 2).sum()) / WEIGHT.sum()
-    assert weighted.standard_error == pytest.approx(error, rel=1e-12)
+    assert weighted.error == pytest.approx(error, rel=1e-12)
 
 
 def test_the_ratio_of_observed_and_expected_has_the_error_of_the_delta_method():
@@ -179,7 +179,7 @@ def test_the_ratio_of_observed_and_expected_has_the_error_of_the_delta_method():
     ratio = Y.mean() / P.mean()
     error = stats.sem(Y - ratio * P) / P.mean()
     assert found.value == pytest.approx(ratio, rel=1e-12)
-    assert found.standard_error == pytest.approx(error, rel=1e-12)
+    assert found.error == pytest.approx(error, rel=1e-12)
     margin = stats.norm.ppf(0.975) * error / ratio
     np.testing.assert_allclose(
         [found.low, found.high], [ratio * math.exp(-margin), ratio * math.exp(margin)], rtol=1e-12
@@ -194,7 +194,7 @@ def test_a_calibrated_slope_has_the_error_of_the_fit():
     fit = cox_line(ForecastTable.from_predictions(y, p), slope=True)
     # The sandwich is the information of the fit where the model holds.
     assert found.value == pytest.approx(fit.coefficients[0], rel=1e-8)
-    assert found.standard_error == pytest.approx(np.sqrt(fit.covariance[0, 0]), rel=0.1)
+    assert found.error == pytest.approx(np.sqrt(fit.covariance[0, 0]), rel=0.1)
 
 
 def test_times_are_followed_through_their_neighbours():
@@ -202,7 +202,7 @@ def test_times_are_followed_through_their_neighbours():
     found = pr.estimate(Y, P, MeanForecast(), period=time)
     sums = np.bincount(time, P - P.mean()) / N
     error, df = hac(sums[:, None])
-    assert found.standard_error == pytest.approx(error[0], rel=1e-12)
+    assert found.error == pytest.approx(error[0], rel=1e-12)
     margin = stats.t(df[0]).ppf(0.975) * error[0]
     assert found.high - found.value == pytest.approx(margin, rel=1e-9)
 

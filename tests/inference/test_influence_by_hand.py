@@ -25,8 +25,8 @@ from scipy import stats
 
 import propriety as pr
 from propriety.inference.dependence import hac
-from propriety.inference.estimates import censoring_note, few, make_estimate, units_of, without_limits
-from propriety.inference.finding import Note
+from propriety.inference.estimates import censoring_notes, few, make_estimate, units_of, without_limits
+from propriety.inference.finding_words import caveats, note_words
 from propriety.inference.influence import (
     case_influence,
     error_of_table,
@@ -38,6 +38,7 @@ from propriety.inference.influence import (
 )
 from propriety.inference.measures.measure import Influence
 from propriety.inference.measures.of_means import MeanScore, NetBenefit, Skill
+from propriety.inference.notes import Note
 from propriety.inference.paired_tests import (
     paired_by_bootstrap,
     paired_by_influence,
@@ -188,7 +189,7 @@ class MeanForecast(pr.measures.Measure):
         return Influence(deviation, deviation)
 
     def caveat(self, table):
-        return f"{self.caveat_text} {table.n}"
+        return Note("measure", {"said": f"{self.caveat_text} {table.n}"})
 
 
 @pytest.mark.parametrize(
@@ -221,8 +222,8 @@ def test_errors_from_influence_have_their_method_and_size(measure, options, prev
     if measure is SLOPE:
         known = SLOPE.error_of_independent(table)
         error = max(error, known) if options else known
-    assert found.standard_error == pytest.approx(error)
-    assert found.units == (30 if options else N)
+    assert found.error == pytest.approx(error)
+    assert found.units == (30 if options else None)
     t = stats.norm.ppf(0.95) if math.isinf(df) else stats.t.ppf(0.95, df)
     value, margin = found.value, t * error
     if measure is AUC:
@@ -240,19 +241,19 @@ def test_a_caveat_of_the_measure_comes_first():
     y, p = np.arange(60) % 6 == 0, np.linspace(0.2, 0.6, 60)
     plain = pr.condense(y, p)
     found = estimate_from_influence(plain, "forecast", MeanForecast(), 0.9, imagine=False)
-    assert found.note == f"mind 60; {few(plain)}"
-    assert estimate_from_influence(plain, "forecast", RATIO, 0.9, imagine=False).note == few(plain)
-    assert estimate_from_influence(plain, "forecast", MeanForecast(), 0.9).note == "mind 60"
-    assert few(plain) == "based on 10 events: the interval may be too narrow"
-    assert estimate_from_influence(plain, "forecast", AUC, 0.9).note == ""
+    assert caveats(found) == f"mind 60; {note_words(*few(plain))}"
+    assert estimate_from_influence(plain, "forecast", RATIO, 0.9, imagine=False).notes == few(plain)
+    assert caveats(estimate_from_influence(plain, "forecast", MeanForecast(), 0.9)) == "mind 60"
+    assert "; ".join(map(note_words, few(plain))) == "based on 10 events: the interval may be too narrow"
+    assert estimate_from_influence(plain, "forecast", AUC, 0.9).notes == ()
     clusters = pr.condense(y, p, cluster=np.arange(60) // 10)
     found = estimate_from_influence(clusters, "forecast", MeanForecast(), 0.9, imagine=False)
-    assert found.note == "mind 60; based on 10 events and 6 clusters: the interval may be too narrow"
-    assert estimate_from_influence(clusters, "forecast", AUC, 0.9, imagine=False).note == (
+    assert caveats(found) == "mind 60; based on 10 events and 6 clusters: the interval may be too narrow"
+    assert caveats(estimate_from_influence(clusters, "forecast", AUC, 0.9, imagine=False)) == (
         "based on 10 events and 6 clusters: the interval may be too narrow"
     )
     alone = estimate_from_influence(pr.condense([1], [0.3]), "forecast", MeanForecast(), 0.9)
-    assert alone.note == "a single case or cluster has no spread"
+    assert caveats(alone) == "a single case or cluster has no spread"
     bounded = estimate_from_influence(plain, "forecast", MeanForecast(largest=10.0), 0.9)
     assert bounded.high > bounded.value
 
@@ -260,16 +261,16 @@ def test_a_caveat_of_the_measure_comes_first():
 def test_separate_outcomes_keep_the_error_of_their_area():
     y, p = np.arange(40) >= 20, np.linspace(0.1, 0.9, 40)
     found = estimate_from_influence(pr.condense(y, p), "forecast", AUC, 0.9)
-    assert (found.value, found.note) == (1.0, "events and non-events do not overlap")
+    assert (found.value, caveats(found)) == (1.0, "events and non-events do not overlap")
     assert 0.8 < found.low < found.high == 1.0
-    assert found.standard_error == 0.0
+    assert found.error == 0.0
 
 
 def test_correlated_cases_that_are_not_available_have_no_interval():
     stored = added({"m": P}, cluster=UNIT)
     found = estimate_from_influence(stored, stored.models[0], RATIO, 0.9)
-    assert found.is_without
-    assert found.note == f"an interval of this measure needs {stored.where_cases_are}"
+    assert found.note("needs-cases")
+    assert caveats(found) == f"an interval of this measure needs {stored.where_cases_are}"
     assert found.value == pytest.approx(Y.sum() / P.sum())
     paired = paired_by_influence(stored, RATIO, 0.9, imagine=False)
     assert paired.untested == Note("needs-cases", {"what": "a test of this measure", "where": stored.where_cases_are})
@@ -277,8 +278,8 @@ def test_correlated_cases_that_are_not_available_have_no_interval():
     drawn = paired_by_bootstrap(stored, RATIO, 0.9, DRAWING)
     assert drawn.untested == paired.untested
     assert np.isnan(drawn.found.low).all()
-    same = without_limits(stored, RATIO, 0.5, 0.9)
-    assert (same.value, same.n, same.level, same.method) == (0.5, N, 0.9, "without an interval")
+    same = without_limits(stored, "m", RATIO, 0.5, 0.9)
+    assert (same.value, same.n, same.level, same.method) == (0.5, N, 0.9, "")
     assert math.isnan(same.low)
     assert math.isnan(same.high)
 
@@ -295,36 +296,38 @@ def test_units_are_clusters_or_times_with_weight():
 def test_small_samples_are_described_from_the_ledger():
     y, p = np.arange(90) < 60, np.full(90, 0.5)
     narrow = ": the interval may be too narrow"
-    assert few(pr.condense(y, p)) == f"based on 30 non-events{narrow}"
-    assert few(pr.condense(y, p), fewest=30) == ""
-    assert few(pr.condense(y, p), fewest=30, inflation=1.5, what="it") == (
-        "based on 30 non-events (worth 20 independent ones): it may be too narrow"
+    assert "; ".join(map(note_words, few(pr.condense(y, p)))) == f"based on 30 non-events{narrow}"
+    assert few(pr.condense(y, p), fewest=30) == ()
+
+    def said(ledger, **options):
+        return "; ".join(map(note_words, few(ledger, **options)))
+
+    assert said(pr.condense(y, p), fewest=30, inflation=1.5) == (
+        f"based on 30 non-events (worth 20 independent ones){narrow}"
     )
     weight = np.where(np.arange(90) % 30 == 0, 100.0, 1.0)
     worth = weight.sum() ** 2 / (weight**2).sum()
     weighted = pr.condense(y, p, sample_weight=weight)
-    assert few(weighted, fewest=10) == f"based on 90 cases (worth {worth:.0f} of equal weight){narrow}"
+    assert said(weighted, fewest=10) == f"based on 90 cases (worth {worth:.0f} of equal weight){narrow}"
     unequal = np.repeat([0, 1, 2, 3], [60, 10, 10, 10])
     equal = 90**2 / (60**2 + 3 * 10**2)
-    assert few(pr.condense(y, p, cluster=unequal), fewest=10) == (
+    assert said(pr.condense(y, p, cluster=unequal), fewest=10) == (
         f"based on 4 clusters (worth {equal:.0f} of equal size){narrow}"
     )
-    assert few(pr.condense(y, p, period=unequal), fewest=10) == ""
+    assert few(pr.condense(y, p, period=unequal), fewest=10) == ()
     classes = pr.condense(np.repeat([0, 1, 2], [60, 20, 10]), np.full((90, 3), 1 / 3), rules=[pr.Brier()])
-    assert few(classes) == f"based on 30 cases outside the most frequent class{narrow}"
-    assert few(classes, fewest=30) == ""
-    assert few(classes, inflation=2.0, what="it") == (
-        "based on 30 cases outside the most frequent class (worth 15 independent ones): it may be too narrow"
+    assert said(classes) == f"based on 30 cases outside the most frequent class{narrow}"
+    assert few(classes, fewest=30) == ()
+    assert said(classes, inflation=2.0) == (
+        "based on 30 cases outside the most frequent class (worth 15 independent ones){narrow}"
     )
     heavy = pr.condense(np.repeat([0, 1, 2], [60, 20, 10]), np.full((90, 3), 1 / 3), sample_weight=weight)
-    assert few(heavy, fewest=31) == (
+    assert said(heavy, fewest=31) == (
         f"based on 30 cases outside the most frequent class and 90 cases (worth {worth:.0f} of equal weight){narrow}"
     )
-    assert few(heavy, fewest=30, what="it") == (
-        f"based on 90 cases (worth {worth:.0f} of equal weight): it may be too narrow"
-    )
+    assert said(heavy, fewest=30) == (f"based on 90 cases (worth {worth:.0f} of equal weight){narrow}")
     unknown = Ledger.of_source(classes.cases, classes.events)
-    assert few(unknown) == ""
+    assert few(unknown) == ()
 
 
 def test_clusters_without_moments_are_counted_from_their_cases():
@@ -337,7 +340,10 @@ def test_clusters_without_moments_are_counted_from_their_cases():
         assert few(bare, fewest=10) == few(whole, fewest=10)
     clusters, weight = np.repeat([0, 1, 2], 80), np.repeat([30.0, 1.0, 1.0], 80)
     bare = Ledger.of_source(pr.condense(Y, P, cluster=clusters, sample_weight=weight).cases, (Event("event"),))
-    assert few(bare, fewest=10) == "based on 3 clusters (worth 1 of equal size): the interval may be too narrow"
+    assert (
+        "; ".join(map(note_words, few(bare, fewest=10)))
+        == "based on 3 clusters (worth 1 of equal size): the interval may be too narrow"
+    )
 
 
 def censored(*, followed=30, groups=False, estimated=True, **dependence):
@@ -347,25 +353,24 @@ def censored(*, followed=30, groups=False, estimated=True, **dependence):
 
 
 def test_notes_on_censoring_name_the_followed_and_what_it_depends_on():
-    assert censoring_note(SimpleNamespace(censoring=None)) == ""
-    assert censoring_note(censored(followed=1, estimated=False, m=0.0)) == ""
-    assert censoring_note(censored(m=0.5)) == ""
-    assert censoring_note(censored()) == ""
-    assert censoring_note(censored(followed=29)) == (
-        "based on 29 cases followed up until 5: the interval may be too narrow"
-    )
-    assert censoring_note(censored(followed=1, groups=True), "mind") == (
-        "based on 1 case followed up until 5 in one of the groups: mind"
+    def said(ledger):
+        return "; ".join(map(note_words, censoring_notes(ledger)))
+
+    assert said(SimpleNamespace(censoring=None)) == ""
+    assert said(censored(followed=1, estimated=False, m=0.0)) == ""
+    assert said(censored(m=0.5)) == ""
+    assert said(censored()) == ""
+    assert said(censored(followed=29)) == ("based on 29 cases followed up until 5: the interval may be too narrow")
+    assert said(censored(followed=1, groups=True)) == (
+        "based on 1 case followed up until 5 in one of the groups: the interval may be too narrow"
     )
     depends = "censoring depends on the forecasts"
-    assert censoring_note(censored(m=0.01)) == (
-        f"{depends} (p = 0.01), which may bias the results: pass forecast= to censored"
-    )
-    assert censoring_note(censored(m=0.006, q=0.5)) == ""
-    assert censoring_note(censored(m=0.5, q=0.002, groups=True)) == (
+    assert said(censored(m=0.01)) == (f"{depends} (p = 0.01), which may bias the results: pass forecast= to censored")
+    assert said(censored(m=0.006, q=0.5)) == ""
+    assert said(censored(m=0.5, q=0.002, groups=True)) == (
         f"{depends} within groups (p = 0.004), which may bias the results: pass finer groups= or weights= to censored"
     )
-    assert censoring_note(censored(followed=2, m=0.0)) == (
+    assert said(censored(followed=2, m=0.0)) == (
         "based on 2 cases followed up until 5: the interval may be too narrow; "
         f"{depends} (p < 0.001), which may bias the results: pass forecast= to censored"
     )
@@ -384,23 +389,27 @@ def test_notes_on_censoring_name_the_followed_and_what_it_depends_on():
 )
 def test_estimates_without_a_spread_have_no_interval_and_say_why(value, error, options, units, note):
     ledger = pr.condense(Y, P, **options)
-    found = make_estimate(ledger, MeanScore(), value, error, 9.0, 0.9, "by hand", units=units, raw=0.3)
-    assert (found.note, found.value, found.method, found.level) == (note, value, "by hand", 0.9)
+    found = make_estimate(ledger, "forecast", MeanScore(), value, error, 9.0, 0.9, "by hand", units=units, raw=0.3)
+    assert (caveats(found), found.value, found.method, found.level) == (note, value, "by hand", 0.9)
     assert math.isnan(found.low)
     assert math.isnan(found.high)
-    assert found.standard_error == 0.0 if note.startswith("nothing") else math.isnan(found.standard_error)
-    assert (found.n, found.units, found.raw, found.dropped) == (N, units, 0.3, 0)
+    assert found.error == 0.0 if note.startswith("nothing") else math.isnan(found.error)
+    assert (found.n, found.units, found.extra["raw"]) == (N, units if options else None, 0.3)
 
 
 def test_an_estimate_with_a_small_spread_has_an_interval():
     ledger = pr.condense([0, 1, 1, np.nan] * 20, [0.3] * 80, missing="drop")
-    found = make_estimate(ledger, MeanScore(), 1.0, 1.1e-12 / 2.0, 9.0, 0.9, "by hand", units=4)
+    found = make_estimate(ledger, "forecast", MeanScore(), 1.0, 1.1e-12 / 2.0, 9.0, 0.9, "by hand", units=4)
     assert found.low < 1.0 < found.high
-    assert (found.dropped, found.n) == (20, 60)
-    assert found.note == "based on 40 events and 20 non-events: the interval may be too narrow"
-    log = make_estimate(ledger, MeanScore(), 2.0, 0.5, math.inf, 0.9, "by hand", units=9, scale="log", fewest=20)
+    assert found.n == 60
+    assert caveats(found) == "based on 40 events and 20 non-events: the interval may be too narrow"
+    log = make_estimate(
+        ledger, "forecast", MeanScore(), 2.0, 0.5, math.inf, 0.9, "by hand", units=9, scale="log", fewest=20
+    )
     z = stats.norm.ppf(0.95)
     np.testing.assert_allclose((log.low, log.high), (2.0 * math.exp(-z / 4), 2.0 * math.exp(z / 4)))
-    assert log.note == ""
-    inflated = make_estimate(ledger, MeanScore(), 2.0, 0.5, 9.0, 0.9, "by hand", units=9, fewest=20, inflation=2.0)
-    assert inflated.note == "based on 20 non-events (worth 10 independent ones): the interval may be too narrow"
+    assert log.notes == ()
+    inflated = make_estimate(
+        ledger, "forecast", MeanScore(), 2.0, 0.5, 9.0, 0.9, "by hand", units=9, fewest=20, inflation=2.0
+    )
+    assert caveats(inflated) == "based on 20 non-events (worth 10 independent ones): the interval may be too narrow"

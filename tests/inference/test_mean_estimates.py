@@ -23,7 +23,8 @@ from scipy import stats
 import propriety as pr
 from propriety.errors import InputValueError
 from propriety.inference.dependence import hac
-from propriety.inference.estimates import Estimate
+from propriety.inference.finding import Finding
+from propriety.inference.finding_words import caveats
 from propriety.inference.mean_estimates import (
     errors_of_means,
     estimate_from_moments,
@@ -182,29 +183,29 @@ def test_an_estimated_mean_has_students_interval():
     found = estimate_from_moments(pr.condense(Y, MODELS), "q", MeanScore(), 0.9, imagine=False)
     error = mean_error(BRIER[1])
     np.testing.assert_allclose(
-        (found.value, found.standard_error, found.low, found.high),
+        (found.value, found.error, found.low, found.high),
         (BRIER[1].mean(), error, BRIER[1].mean() - T * error, BRIER[1].mean() + T * error),
     )
-    assert (found.n, found.units, found.level, found.note) == (N, N, 0.9, "")
+    assert (found.n, found.units, found.level, found.notes) == (N, None, 0.9, ())
     fixed = at_prevalence(pr.condense(Y, MODELS), 0.1)
     by_outcome = estimate_from_moments(fixed, "q", MeanScore(), 0.9, imagine=False)
     assert by_outcome.method == "Student's t, by outcome"
     expected = errors_of_means(fixed.moments(pr.Brier()), by_outcome=True)
-    assert by_outcome.standard_error == pytest.approx(expected.standard_error[1])
+    assert by_outcome.error == pytest.approx(expected.standard_error[1])
     t = stats.t.ppf(0.95, expected.df[1])
-    assert by_outcome.high == pytest.approx(by_outcome.value + t * by_outcome.standard_error)
+    assert by_outcome.high == pytest.approx(by_outcome.value + t * by_outcome.error)
 
 
 def test_a_single_case_keeps_its_mean_without_an_interval():
     found = estimate_from_moments(pr.condense([1], [0.4]), "forecast", MeanScore(), 0.9)
     assert found.value == pytest.approx(0.36)
-    assert math.isnan(found.standard_error)
-    assert found.note == "a single case or cluster has no spread"
+    assert math.isnan(found.error)
+    assert caveats(found) == "a single case or cluster has no spread"
 
 
 def estimate(value, low, high):
-    facts = {"standard_error": 0.1, "level": 0.95, "method": "", "measure": MeanScore(), "n": 9, "units": 9}
-    return Estimate(value=value, low=low, high=high, **facts)
+    facts = {"error": 0.1, "measure": MeanScore(), "model": "forecast", "n": 9}
+    return Finding(value=value, low=low, high=high, **facts)
 
 
 @pytest.mark.parametrize(

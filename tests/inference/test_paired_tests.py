@@ -26,7 +26,6 @@ import propriety as pr
 from propriety.errors import InputValueError
 from propriety.inference.bootstrap import draw_from_cases, in_canonical_order, values_of_draws
 from propriety.inference.dependence import block_bootstrap
-from propriety.inference.finding import Note
 from propriety.inference.influence import (
     case_influence,
     errors_of_cases,
@@ -37,6 +36,7 @@ from propriety.inference.mean_estimates import (
     parts_in_time,
 )
 from propriety.inference.measures.of_means import MeanScore
+from propriety.inference.notes import Note
 from propriety.inference.paired_tests import (
     paired_by_bootstrap,
     paired_by_influence,

@@ -14,8 +14,9 @@ from propriety.calibration.blocks import pool_adjacent_violators
 from propriety.calibration.squared_distance import squared_distance
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.estimation import estimate
+from propriety.inference.finding_words import caveats
 from propriety.inference.measures.parts import Discrimination, Miscalibration
-from propriety.inference.part_estimates import JUMPS, overfits
+from propriety.inference.part_estimates import overfits
 from propriety.tables.forecast_table import ForecastTable
 
 RNG = np.random.default_rng(11)
@@ -35,12 +36,12 @@ def test_parts_of_the_brier_score_are_without_the_noise_of_the_sample(weight):
     lost, gained = (estimate(Y, P, one, sample_weight=weight) for one in (Miscalibration(), Discrimination()))
     distance = squared_distance(table, "miscalibration", level=0.95)
     assert (lost.value, lost.low, lost.high) == (distance.value, distance.low, distance.high)
-    assert lost.standard_error == distance.standard_error
+    assert lost.error == distance.standard_error
     parts = pr.decompose(table)
-    assert (lost.raw, gained.raw) == (parts.miscalibration, parts.discrimination)
-    assert lost.value < lost.raw
+    assert (lost.extra["raw"], gained.extra["raw"]) == (parts.miscalibration, parts.discrimination)
+    assert lost.value < lost.extra["raw"]
     assert lost.method == "regression of the residuals on functions of the forecast"
-    assert lost.n_resamples is None
+    assert "n_resamples" not in lost.extra
 
 
 @pytest.mark.parametrize("options", [{}, {"sample_weight": WEIGHT}, {"cluster": np.arange(N) // 4}], ids=str)
@@ -70,11 +71,11 @@ def test_weighted_draws_of_certain_rates_have_limits():
 def test_parts_of_other_rules_are_corrected_for_what_recalibration_overfits(measure):
     found = estimate(Y, P, measure, n_resamples=300, seed=1)
     table = ForecastTable.from_predictions(Y, P)
-    assert found.raw == measure.value(table)
+    assert found.extra["raw"] == measure.value(table)
     rates = pool_adjacent_violators(table).per_row()
     overfit = overfits(table, measure.rule, rates, Drawing(n_resamples=300, seed=1))
-    assert found.value == pytest.approx(max(found.raw - overfit.mean(), 0.0), abs=1e-12)
-    margin = stats.norm.ppf(0.975) * math.hypot(found.standard_error, overfit.std())
+    assert found.value == pytest.approx(max(found.extra["raw"] - overfit.mean(), 0.0), abs=1e-12)
+    margin = stats.norm.ppf(0.975) * math.hypot(found.error, overfit.std())
     assert found.low == pytest.approx(max(found.value - margin, 0.0), abs=1e-12)
     assert found.high == pytest.approx(found.value + margin, abs=1e-12)
 
@@ -90,7 +91,7 @@ def test_the_error_under_other_rules_is_that_of_a_mean_difference_of_losses(meas
         d = pr.case_scores(Y, given, rule=measure.rule) - pr.case_scores(Y, rates, rule=measure.rule)
     w = np.ones(N) if weight is None else weight
     deviation = w * (d - np.average(d, weights=w))
-    assert found.standard_error == pytest.approx(math.sqrt(N / (N - 1) * (deviation**2).sum()) / w.sum(), rel=1e-10)
+    assert found.error == pytest.approx(math.sqrt(N / (N - 1) * (deviation**2).sum()) / w.sum(), rel=1e-10)
 
 
 @pytest.mark.simulation
@@ -147,11 +148,13 @@ def test_corrected_parts_hold_the_truth(measure, truth):
 def test_many_weighted_cases_take_fewer_draws_and_the_method_says_so(monkeypatch):
     monkeypatch.setattr("propriety.inference.part_estimates.WORK", 10_000)
     found = estimate(Y, P, Miscalibration(pr.Log()), sample_weight=WEIGHT, seed=1)
-    assert found.n_resamples == 10_000 // N
+    assert found.extra["n_resamples"] == 10_000 // N
     assert found.method.endswith(f"at the recalibrated rates, {10_000 // N} of them for {N} cases")
     few = estimate(Y, P, Miscalibration(pr.Log()), sample_weight=WEIGHT, seed=1, n_resamples=22)
     assert few.method.endswith("at the recalibrated rates")
-    assert estimate(Y, P, Miscalibration(pr.Log()), seed=1).n_resamples == 1000  # Neighbours are drawn together.
+    assert (
+        estimate(Y, P, Miscalibration(pr.Log()), seed=1).extra["n_resamples"] == 1000
+    )  # Neighbours are drawn together.
 
 
 @pytest.mark.parametrize("measure", [Miscalibration(), Miscalibration(pr.Log())], ids=name)
@@ -167,7 +170,7 @@ def test_the_order_of_the_cases_does_not_matter(measure, weight):
     one = estimate(Y, P, measure, sample_weight=weight, n_resamples=40, seed=1)
     mixed = None if weight is None else weight[order]
     other = estimate(Y[order], P[order], measure, sample_weight=mixed, n_resamples=40, seed=1)
-    found, expected = ([each.value, each.low, each.high, each.raw] for each in (other, one))
+    found, expected = ([each.value, each.low, each.high, each.extra["raw"]] for each in (other, one))
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-14)
 
 
@@ -216,7 +219,7 @@ def test_a_value_is_never_beyond_its_limits(rule, truth):
         for part in (Miscalibration(rule), Discrimination(rule)):
             found = estimate(y, p, part, n_resamples=30, seed=seed)
             assert 0.0 <= found.low <= found.value <= found.high
-            assert not found.note
+            assert not caveats(found)
 
 
 @pytest.mark.simulation
@@ -227,9 +230,9 @@ def test_jumps_of_the_event_rate_are_told_and_allowed_for():
     truth = ((p - stairs) ** 2).mean()
     found = [estimate(rng.random(5000) < stairs, p, Miscalibration()) for _ in range(20)]
     assert np.mean([one.low <= truth <= one.high for one in found]) >= 0.75
-    assert [one.note for one in found].count(JUMPS) >= 18
-    notes = [estimate(rng.random(5000) < rate, p, Miscalibration()).note for rate in (p, p**1.2) for _ in range(10)]
-    assert notes.count(JUMPS) <= 2
+    assert sum(one.note("jumps") is not None for one in found) >= 18
+    smooth = [estimate(rng.random(5000) < rate, p, Miscalibration()) for rate in (p, p**1.2) for _ in range(10)]
+    assert sum(one.note("jumps") is not None for one in smooth) <= 2
     table = ForecastTable.from_predictions(rng.random(5000) < stairs, p)
     assert squared_distance(table, "miscalibration", level=0.95).unseen > 0.0
 
@@ -240,9 +243,9 @@ def test_jumps_are_told_where_much_of_the_interval_is_there_for_them():
     p = rng.beta(1, 3, 2000)
     stairs = np.clip(np.round(5 * p) / 5, 0.02, 0.98)
     found = [estimate(rng.random(2000) < stairs, p, Miscalibration()) for _ in range(20)]
-    assert [one.note for one in found].count(JUMPS) >= 14  # By jumps that are certain alone 8.
+    assert sum(one.note("jumps") is not None for one in found) >= 14  # By jumps that are certain alone 8.
     smooth = [estimate(rng.random(2000) < p**1.2, p, Miscalibration()) for _ in range(10)]
-    assert [one.note for one in smooth].count(JUMPS) <= 3
+    assert sum(one.note("jumps") is not None for one in smooth) <= 3
 
 
 @pytest.mark.simulation
@@ -252,18 +255,18 @@ def test_jumps_are_allowed_for_with_clusters():
     stairs = np.clip(np.round(5 * p) / 5, 0.02, 0.98)
     truth = ((p - stairs) ** 2).mean()
     found = [estimate(rng.random(5000) < stairs, p, Miscalibration(), cluster=unit) for _ in range(6)]
-    assert sum(JUMPS in one.note for one in found) >= 5
+    assert sum(one.note("jumps") is not None for one in found) >= 5
     assert sum(one.low <= truth <= one.high for one in found) >= 4  # With smooth functions alone none.
     smooth = estimate(rng.random(5000) < p, p, Miscalibration(), cluster=unit)
-    assert JUMPS not in smooth.note
+    assert smooth.note("jumps") is None
 
 
 def test_clusters_of_like_forecasts_are_not_taken_for_jumps():
     rng = np.random.default_rng(24)
     p, five = rng.beta(1, 3, 400), np.repeat(np.arange(400), 5)
     y = rng.random(400) < p
-    assert JUMPS in estimate(y[five], p[five], Miscalibration()).note
-    assert not estimate(y[five], p[five], Miscalibration(), cluster=five).note
+    assert estimate(y[five], p[five], Miscalibration()).note("jumps")
+    assert not caveats(estimate(y[five], p[five], Miscalibration(), cluster=five))
 
 
 @pytest.mark.parametrize("measure", [Miscalibration(), Discrimination()], ids=name)
@@ -281,9 +284,9 @@ def test_the_index_of_clusters_has_no_interval():
     alone = pr.estimate(Y, P, **options)
     assert found.value == alone.value
     assert np.isnan([found.low, found.high]).all()
-    assert found.note == "the interval is only known for independent cases"
+    assert caveats(found) == "the interval is only known for independent cases"
     assert np.isfinite([alone.low, alone.high]).all()
     groups = slices(Y, P, index, by=np.arange(N) % 2, cluster=np.arange(N) // 8, n_resamples=20, seed=1)
     assert np.isnan(groups.low).all()
-    assert set(groups.note.tolist()) == {found.note}
+    assert set(groups.note.tolist()) == {caveats(found)}
     assert found.measure == index

@@ -23,7 +23,7 @@ def test_normalized_entropy_is_one_minus_skill():
         found = pr.estimate(y, p, NormalizedEntropy(), sample_weight=weight)
         skill = pr.estimate(y, p, Skill(pr.Log()), sample_weight=weight)
         assert found.value == pytest.approx(1 - skill.value, abs=1e-12)
-        assert found.standard_error == pytest.approx(skill.standard_error, rel=1e-9)
+        assert found.error == pytest.approx(skill.error, rel=1e-9)
 
 
 def test_predicted_actual_is_the_inverse_of_observed_expected():

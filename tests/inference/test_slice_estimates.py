@@ -61,7 +61,7 @@ def test_groups_are_tested_against_all_other_cases_by_both_errors():
     own = SITE == "b"
     here, there = (estimate(Y[chosen], P[chosen], pr.measures.AreaUnderRoc()) for chosen in (own, ~own))
     assert found.difference[1] == pytest.approx(here.value - there.value, rel=1e-10)
-    statistic = (here.value - there.value) / math.hypot(here.standard_error, there.standard_error)
+    statistic = (here.value - there.value) / math.hypot(here.error, there.error)
     assert 2 * stats.norm.sf(abs(statistic)) <= found.p_value[1] < 1.05 * 2 * stats.norm.sf(abs(statistic))
     assert np.isnan(found.p_value[3])
 
@@ -73,7 +73,7 @@ def test_groups_that_share_clusters_are_tested_by_the_contributions_of_the_clust
     for side in (own, ~own):
         ratio = Y[side].sum() / P[side].sum()
         sums.append(np.bincount(CLUSTER[side], (Y - ratio * P)[side] / P[side].sum(), minlength=60))
-        errors.append(estimate(Y[side], P[side], pr.measures.ObservedExpected(), cluster=CLUSTER[side]).standard_error)
+        errors.append(estimate(Y[side], P[side], pr.measures.ObservedExpected(), cluster=CLUSTER[side]).error)
     error = math.sqrt(errors[0] ** 2 + errors[1] ** 2 - 2.0 * (sums[0] * sums[1]).sum())
     assert abs(2.0 * (sums[0] * sums[1]).sum()) > 0.05 * error**2
     found = slices(Y, P, pr.measures.ObservedExpected(), by=SITE, cluster=CLUSTER)
@@ -171,9 +171,7 @@ def test_skill_by_moments_is_tested_as_by_influence():
         )
         for side, r, n in zip((own, ~own), rate, (own.sum(), (~own).sum()), strict=True)
     ]
-    errors = [
-        estimate(Y[side], P[side], pr.measures.Skill(), cluster=CLUSTER[side]).standard_error for side in (own, ~own)
-    ]
+    errors = [estimate(Y[side], P[side], pr.measures.Skill(), cluster=CLUSTER[side]).error for side in (own, ~own)]
     error = math.sqrt(errors[0] ** 2 + errors[1] ** 2 - 2.0 * (sums[0] * sums[1]).sum())
     found = slices(Y, P, pr.measures.Skill(), by=SITE, cluster=CLUSTER)
     assert found.p_value[1] == pytest.approx(2 * stats.t(59).sf(abs(found.difference[1]) / error), rel=0.02)
@@ -311,7 +309,7 @@ def test_areas_of_answers_are_tested_on_the_log_scale():
     measure = pr.measures.AreaUnderRiskCoverage()
     found = slices(y, p, measure, by=by)
     one, other = (estimate(y[by == group], p[by == group], measure) for group in (0, 1))
-    error = math.hypot(one.standard_error / one.value, other.standard_error / other.value)
+    error = math.hypot(one.error / one.value, other.error / other.value)
     expected = 2 * stats.norm.sf(abs(math.log(one.value / other.value)) / error)
     assert found.p_value == pytest.approx([expected, expected])
 

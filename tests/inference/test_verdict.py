@@ -11,7 +11,8 @@ from scipy.special import ndtr
 import propriety as pr
 from propriety.errors import InputValueError
 from propriety.inference.calibration_findings import CALIBRATION
-from propriety.inference.finding import Finding, Note
+from propriety.inference.finding import Finding
+from propriety.inference.notes import Note
 from propriety.inference.verdict import gate, is_enough, p_of_limits, verdict, with_verdict
 
 RATIO, SLOPE = pr.measures.ObservedExpected(), pr.measures.CalibrationSlope()

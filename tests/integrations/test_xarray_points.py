@@ -7,7 +7,6 @@ from gridded import AREA, COORDS, KIND, LABELS, OBSERVED, ROWS, P, Y
 
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError, MissingValuesError
-from propriety.inference.finding import Finding
 from propriety.inference.finding_words import notes_of
 from propriety.integrations.xarray import compare, estimate
 
@@ -19,9 +18,9 @@ ROWS_OF = {"difference": "value", "standard_error": "error", "p_value": "p"}
 
 def same(points, place, one, names):
     for name in names:
-        expected = getattr(one, ROWS_OF.get(name, name) if isinstance(one, Finding) else name)
+        expected = getattr(one, ROWS_OF.get(name, name))
         assert float(points[name].sel(place)) == pytest.approx(expected, rel=1e-12, nan_ok=True)
-    assert str(points["note"].sel(place).values) == (notes_of(one) if isinstance(one, Finding) else one.note)
+    assert str(points["note"].sel(place).values) == notes_of(one)
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import propriety as pr
 from propriety.errors import InputValueError, MissingValuesError
+from propriety.inference.finding_words import caveats
 from propriety.ledger import engine_moments
 
 RNG = np.random.default_rng(6)
@@ -196,7 +197,9 @@ def test_cases_that_are_too_many_are_left_where_they_are(engine, monkeypatch):
     assert ledger.cases is None
     found = pr.estimate(ledger, "p", pr.measures.AreaUnderRoc())
     assert found.value == pytest.approx(pr.roc_curve(FRAME["y"], FRAME["p"]).auc)
-    assert found.note == "an interval of this measure needs the individual cases in memory, and the frame has too many"
+    assert (
+        caveats(found) == "an interval of this measure needs the individual cases in memory, and the frame has too many"
+    )
 
 
 @pytest.mark.slow

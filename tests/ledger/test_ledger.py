@@ -324,9 +324,9 @@ def test_what_a_measure_says_of_a_sum_it_says_of_the_cases(data, drawn_cases):
     one, other = sum(part.ledger() for part in parts), cases.ledger()
     for model in other.models:
         mine, theirs = (pr.estimate(ledger, model) for ledger in (one, other))
-        for field in ("value", "low", "high", "standard_error", "n", "units"):
+        for field in ("value", "low", "high", "error", "n"):
             np.testing.assert_allclose(getattr(mine, field), getattr(theirs, field), rtol=1e-9, atol=1e-12)
-        assert (mine.note, mine.method) == (theirs.note, theirs.method)
+        assert (mine.notes, mine.method, mine.units) == (theirs.notes, theirs.method, theirs.units)
 
 
 @pytest.mark.parametrize("dependence", ["cluster", "period"])

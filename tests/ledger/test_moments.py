@@ -224,7 +224,7 @@ def test_a_cluster_without_weight_is_not_there():
 
 def test_one_unit_has_no_error():
     assert np.isnan(moments_of([1], {"a": [0.2], "b": [0.3]}).standard_errors()).all()
-    assert np.isnan(pr.estimate([1, 0], [0.2, 0.4], cluster=["c", "c"]).standard_error)
+    assert np.isnan(pr.estimate([1, 0], [0.2, 0.4], cluster=["c", "c"]).error)
 
 
 def test_classes_and_labels():

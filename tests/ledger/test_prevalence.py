@@ -57,7 +57,7 @@ def test_the_error_of_a_mean_is_that_of_two_samples():
     p, q = FORECASTS.values()
     losses = [(p - y) ** 2 for y in (1, 0)]
     found = pr.estimate(pr.at_prevalence(pr.condense(Y, p), RATE))
-    assert found.standard_error == pytest.approx(error(losses), rel=1e-9)
+    assert found.error == pytest.approx(error(losses), rel=1e-9)
     plain = pr.estimate(pr.at_prevalence(pr.condense(Y, p), RATE), method="student")
     assert found.low <= plain.low < plain.high <= found.high
     gains = [(p - y) ** 2 - (q - y) ** 2 for y in (1, 0)]
@@ -76,12 +76,12 @@ def test_the_rate_of_the_sample_gives_the_value_of_the_sample():
 
 def test_forecasts_of_0_and_1_and_separated_outcomes_have_errors():
     y, p = np.repeat([1, 0], 60), np.r_[np.linspace(0.2, 1.0, 60), np.linspace(0.0, 0.7, 60)]
-    assert pr.estimate(pr.at_prevalence(pr.condense(y, p), RATE)).standard_error > 0.0
+    assert pr.estimate(pr.at_prevalence(pr.condense(y, p), RATE)).error > 0.0
     apart = np.r_[np.linspace(0.6, 0.9, 60), np.linspace(0.1, 0.4, 60)]
     found = pr.estimate(pr.at_prevalence(pr.condense(y, apart), RATE))
     loss = (apart - y) ** 2
     samples = sum(share**2 * loss[y == of].var(ddof=1) / 60 for of, share in ((1, RATE), (0, 1 - RATE)))
-    assert found.standard_error == pytest.approx(math.sqrt(samples))
+    assert found.error == pytest.approx(math.sqrt(samples))
 
 
 @pytest.mark.parametrize("measure", SMOOTH, ids=lambda one: one.key)
@@ -95,7 +95,7 @@ def test_the_error_of_a_smooth_measure_is_that_of_draws_by_outcome(measure):
         table = pr.at_prevalence(pr.condense(y, np.concatenate(drawn)), RATE).table()
         values.append(measure.value(table))
     found = pr.estimate(pr.at_prevalence(pr.condense(Y, p), RATE), measure=measure)
-    assert found.standard_error == pytest.approx(np.std(values), rel=0.2)
+    assert found.error == pytest.approx(np.std(values), rel=0.2)
 
 
 @pytest.mark.parametrize("kind", ["tables", "lazy", "stored"])
@@ -113,9 +113,7 @@ def test_every_ledger_gives_the_same(kind, tmp_path):
     assert (found.is_weighted, found.prevalence, found.dropped) == (True, RATE, 0)
     for measure in (pr.Brier(), *SMOOTH):
         one, other = pr.estimate(found, "a", measure), pr.estimate(expected, "a", measure)
-        assert (one.value, one.standard_error, one.high) == pytest.approx(
-            (other.value, other.standard_error, other.high)
-        )
+        assert (one.value, one.error, one.high) == pytest.approx((other.value, other.error, other.high))
     if kind == "stored":
         assert "without the cases: intervals may be too narrow" in notes_of(pr.compare(found).differences[0])
     if kind == "lazy":
@@ -166,4 +164,4 @@ def test_weights_of_an_engine_are_multiplied():
     found = pr.at_prevalence(pr.condense(frame, ["a"], outcome="y", sample_weight="w"), RATE)
     expected = pr.at_prevalence(pr.condense(Y, {"a": FORECASTS["a"]}, sample_weight=1.0 + (X > 0)), RATE)
     one, other = (pr.estimate(ledger, "a") for ledger in (found, expected))
-    assert (one.value, one.standard_error) == pytest.approx((other.value, other.standard_error), rel=1e-12)
+    assert (one.value, one.error) == pytest.approx((other.value, other.error), rel=1e-12)

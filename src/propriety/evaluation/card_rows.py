@@ -13,7 +13,7 @@ from propriety.evaluation.group_calibration import GroupTable, group_table
 from propriety.evaluation.rows import Cell, Row, cells_of
 from propriety.evaluation.words import calibration_row, verdict_of
 from propriety.inference.comparison_words import merit_in_words
-from propriety.inference.estimates import Estimate
+from propriety.inference.finding import Finding
 from propriety.inference.group_findings import TOP_LABEL
 from propriety.inference.group_rows import REST, group_texts
 from propriety.inference.measures.line import CalibrationSlope
@@ -74,7 +74,7 @@ def _row(numbers: Sequence[float], **facts: Any) -> Row:
     return Row(value=value, low=low, high=high, **facts)
 
 
-def _numbers(found: Estimate) -> tuple[float, float, float]:
+def _numbers(found: Finding) -> tuple[float, float, float]:
     return float(found.value), float(found.low), float(found.high)
 
 

@@ -21,9 +21,8 @@ from propriety.evaluation.words import (
 )
 from propriety.inference.calibration_words import TOGETHER, caveats_of, texts_of_classes, ways_of, wrong_classes
 from propriety.inference.comparison_words import caveats_of_pairs
-from propriety.inference.estimates import of_intervals
 from propriety.inference.finding import Finding, Verdict
-from propriety.inference.finding_words import note_words
+from propriety.inference.finding_words import caveats, note_words
 from propriety.inference.group_rows import REST, GroupRow, group_rows
 from propriety.number_words import capitalized, listed, percent
 
@@ -303,9 +302,9 @@ def _notes(evidence: Evidence) -> Iterable[str]:
         notes += caveats_of_pairs(evaluation.comparison)
     key = evaluation.problem.headline.key
     for model in evidence.models:
-        notes.append(evaluation.estimates[model][key].note)
+        notes.append(caveats(evaluation.estimates[model][key], "intervals"))
         row = calibration_row(evaluation, model)
         if row.verdict != "not tested":
             notes.append(caveats_of(row, sizes_of_event(evaluation, model).values()))
-    distinct = list(dict.fromkeys(capitalized(of_intervals(note.rstrip("."))) for note in notes if note))
+    distinct = list(dict.fromkeys(capitalized(note.rstrip(".")) for note in notes if note))
     return [f"{one}." for one in distinct if not any(one != other and one in other for other in distinct)]

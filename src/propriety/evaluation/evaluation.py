@@ -31,9 +31,9 @@ from propriety.evaluation.made_when_asked import MadeWhenAsked, RecalibrationGai
 from propriety.evaluation.problem import Problem
 from propriety.inference.check_calibration import calibration_findings, parts_of
 from propriety.inference.comparison import compare_of
-from propriety.inference.estimates import Estimate
 from propriety.inference.estimation import estimate_or_note
-from propriety.inference.finding import Findings
+from propriety.inference.finding import Finding, Findings
+from propriety.inference.finding_words import caveats
 from propriety.inference.group_rows import REST
 from propriety.inference.measures.measure import Measure
 from propriety.inference.measures.of_means import Skill
@@ -113,19 +113,18 @@ class Scores(Result):
         return {name: np.asarray(column).tolist()[place] for name, column in self.columns().items()}
 
 
-def scores_of(rows: Sequence[tuple[str, Estimate, str]], level: float) -> Scores:
+def scores_of(rows: Sequence[tuple[str, Finding, str]], level: float) -> Scores:
     """Return the table of estimates, each with its model and its call."""
     models, found, calls = zip(*rows, strict=True)
     return Scores(
         model=np.array(models),
         measure=np.array([one.measure.key for one in found]),
         label=np.array([one.measure.label for one in found]),
-        **{
-            name: np.array([getattr(one, name) for one in found])
-            for name in ("value", "low", "high", "standard_error", "method", "note")
-        },
-        higher_is_better=np.array([one.higher_is_better for one in found], dtype=object),
-        raw=np.array([math.nan if one.raw is None else one.raw for one in found]),
+        **{name: np.array([getattr(one, name) for one in found]) for name in ("value", "low", "high", "method")},
+        standard_error=np.array([one.error for one in found]),
+        note=np.array([caveats(one) for one in found]),
+        higher_is_better=np.array([one.measure.higher_is_better for one in found], dtype=object),
+        raw=np.array([one.extra.get("raw", math.nan) for one in found]),
         ideal=np.array([math.nan if one.measure.ideal is None else one.measure.ideal for one in found]),
         call=np.array(calls),
         level=level,
@@ -193,11 +192,11 @@ class Evaluation(ClassAnalyses, Result):
         return None if self.ledger.dependence is None else f"{self.ledger.dependence}s"
 
     @cached_property
-    def estimates(self) -> dict[str, dict[str, Estimate]]:
+    def estimates(self) -> dict[str, dict[str, Finding]]:
         """Estimate of every measure for every model with its interval, by model and key of the measure."""
         asked = [(model, measure) for model in self.models for measure in self.problem.measures]
         bar = track(asked, total=len(asked), label="scores", enabled=self.progress)
-        found: dict[str, dict[str, Estimate]] = {model: {} for model in self.models}
+        found: dict[str, dict[str, Finding]] = {model: {} for model in self.models}
         for model, measure in bar:
             one = estimate_or_note(self.ledger, model, measure, level=self.level, drawing=self._drawing)
             found[model][measure.key] = one
@@ -352,7 +351,7 @@ class Evaluation(ClassAnalyses, Result):
         return min(self.models, key=lambda model: self.estimates[model][key].value)
 
     @property
-    def best_estimate(self) -> Estimate:
+    def best_estimate(self) -> Finding:
         """The main score of the best model, with limits adjusted for choosing the best."""
         options: dict[str, Any] = {"level": 1.0 - (1.0 - self.level) / len(self.models), "drawing": self._drawing}
         return estimate_or_note(self.ledger, self.best, self.problem.headline, **options)
@@ -443,9 +442,9 @@ class Evaluation(ClassAnalyses, Result):
         level = {"level": self.level} if self.level != 0.95 and "level" in takes(function) else {}
         return self.calls.write(function, model, *given, **(options | level))
 
-    def _call_of(self, model: str, found: Estimate) -> str:
+    def _call_of(self, model: str, found: Finding) -> str:
         """Return the call that reproduces a single estimate."""
-        drawn = {} if found.seed is None else {"n_resamples": found.n_resamples, "seed": found.seed}
+        drawn = {name: found.extra[name] for name in ("n_resamples", "seed") if name in found.extra}
         return self.call("estimate", model, found.measure, **drawn)
 
     def _by_group(self, measure: Measure) -> Findings:

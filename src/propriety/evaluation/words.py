@@ -66,7 +66,12 @@ def absent_words(evaluation: Evaluation) -> Iterator[str]:
     """Say what is not available because it needs the cases."""
     if evaluation.ledger.cases is not None:
         return
-    own = {one.measure.label for found in evaluation.estimates.values() for one in found.values() if one.is_without}
+    own = {
+        one.measure.label
+        for found in evaluation.estimates.values()
+        for one in found.values()
+        if one.note("needs-cases")
+    }
     absent = [f"the interval{'s' * (len(own) > 1)} of {listed(sorted(own))}"] if own else []
     # Without weights and dependence the tables tell it.
     if (evaluation.is_weighted or evaluation.dependence is not None) and evaluation.recalibration.reasons:

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from scipy.special import expit, logit
 
 from propriety.inference.events_by_group import EventsByGroup, mean_ratio
-from propriety.inference.finding import FURTHER_GROUP, HETEROGENEITY, MEAN_OF_GROUPS, TAU, Finding, Note
+from propriety.inference.finding import FURTHER_GROUP, HETEROGENEITY, MEAN_OF_GROUPS, TAU, Finding
 from propriety.inference.measures.measure import Measure
 from propriety.inference.measures.ratios import ObservedExpected, PredictedActual
+from propriety.inference.notes import Note
 from propriety.inference.random_effects import HeterogeneityMethod, PredictionMethod, RandomEffects, random_effects
 from propriety.result import Floats
 

@@ -21,21 +21,22 @@ from propriety.inference.bootstrap import (
 )
 from propriety.inference.estimates import (
     IMAGINED,
-    INDEPENDENT,
     NO_SPREAD,
     ROUNDING,
-    Estimate,
-    censoring_note,
+    censoring_notes,
     few,
     make_estimate,
+    some,
     units_of,
     without_limits,
 )
+from propriety.inference.finding import Finding
 from propriety.inference.imagined import imagined_of_model
 from propriety.inference.influence import factor_of
 from propriety.inference.limits import hull, imagined_limits
 from propriety.inference.mean_estimates import estimate_from_moments, widened, within_range
 from propriety.inference.measures.measure import Measure
+from propriety.inference.notes import Note
 from propriety.ledger.ledger import Ledger
 from propriety.result import Floats
 from propriety.rules.rule import Rule, binary_rule
@@ -43,11 +44,10 @@ from propriety.rules.scoring import losses_by_chunk
 from propriety.tables.cases import Cases
 
 BIASED = 0.75  # With a larger bias of the draws, in standard deviations, their percentiles are not valid.
-STUCK = "hardly any draw differs, so there is no interval"
 UNDEFINED = 0.05  # With a larger share of undefined draws, no interval is given.
 
 
-def estimate_by_bootstrap(ledger: Ledger, model: str, measure: Measure, level: float, drawing: Drawing) -> Estimate:
+def estimate_by_bootstrap(ledger: Ledger, model: str, measure: Measure, level: float, drawing: Drawing) -> Finding:
     """Estimate any measure by the percentiles of draws; means by draws of their losses."""
     check_percentiles(drawing.n_resamples, level)
     method = f"percentile bootstrap of {'cases' if ledger.dependence is None else f'{ledger.dependence}s'}"
@@ -55,7 +55,7 @@ def estimate_by_bootstrap(ledger: Ledger, model: str, measure: Measure, level: f
     cases = None if plain and ledger.labels is None else ledger.cases
     if cases is None and not (plain and ledger.labels is None):
         value = measure.value(ledger.table(model)) if ledger.labels is None else math.nan
-        return without_limits(ledger, measure, value, level)
+        return without_limits(ledger, model, measure, value, level)
     if measure.sign is not None and measure.rule is not None:
         formula = estimate_from_moments(ledger, model, measure, level)
         if math.isnan(formula.low):
@@ -66,7 +66,7 @@ def estimate_by_bootstrap(ledger: Ledger, model: str, measure: Measure, level: f
                 f", in {len(units.count):,} cells of the loss with {units.share_inside:.1g} of its variance inside"
             )
         draws = measure.sign * units.resampled(drawing)
-        found = _percentiles(ledger, measure, formula.value, draws, level, method, drawing, few(ledger))
+        found = _percentiles(ledger, model, measure, formula.value, draws, level, method, drawing, few(ledger))
         return _with_imagined(found, ledger, model)
     table = ledger.table(model)
     value = measure.value(table)
@@ -78,21 +78,21 @@ def estimate_by_bootstrap(ledger: Ledger, model: str, measure: Measure, level: f
         draw = draw_from_cases(ordered, (table,))
     units_there = units_of(ledger)
     if units_there == 1:
-        return make_estimate(ledger, measure, value, math.nan, 1.0, level, method, units=1)
+        return make_estimate(ledger, model, measure, value, math.nan, 1.0, level, method, units=1)
     draws = values_of_draws(draw, lambda tables: np.array([measure.value(tables[0])]), 1, drawing)[:, 0]
     known = few(ledger, fewest=0) if measure.of_answers else few(ledger)
-    note = "; ".join(filter(None, (measure.caveat(table), known)))
-    found = _percentiles(ledger, measure, value, draws, level, method, drawing, note)
+    notes = (*some(measure.caveat(table)), *known)
+    found = _percentiles(ledger, model, measure, value, draws, level, method, drawing, notes)
     wider = _with_imagined(widened(found, table), ledger, model)
-    return replace(wider, note=note) if math.isnan(found.low) and not math.isnan(wider.low) else wider
+    return replace(wider, notes=notes) if math.isnan(found.low) and not math.isnan(wider.low) else wider
 
 
-def _with_imagined(found: Estimate, ledger: Ledger, model: str) -> Estimate:
+def _with_imagined(found: Finding, ledger: Ledger, model: str) -> Finding:
     """Widen the interval to that of outcomes that the forecasts foresee, because no draw has what the sample lacks."""
-    if math.isnan(found.standard_error):
+    if math.isnan(found.error):
         return found
     measure = found.measure
-    imagined = imagined_of_model(ledger, model, measure, factor_of(ledger, model, measure, found.standard_error))
+    imagined = imagined_of_model(ledger, model, measure, factor_of(ledger, model, measure, found.error))
     if imagined is None:
         return found
     limits = imagined_limits(np.array(found.value), imagined, math.inf, found.level)
@@ -149,26 +149,27 @@ def are_biased(draws: Floats, values: Floats) -> NDArray[np.bool_]:
 
 def _percentiles(
     ledger: Ledger,
+    model: str,
     measure: Measure,
     value: float,
     draws: Floats,
     level: float,
     method: str,
     drawing: Drawing,
-    note: str,
-) -> Estimate:
-    """Return the estimate with the percentiles of the draws as limits; `note` is for an interval that exists."""
+    notes: tuple[Note, ...],
+) -> Finding:
+    """Return the estimate with the percentiles of the draws as limits; `notes` are for an interval that exists."""
     facts: dict[str, Any] = {"n_resamples": drawing.n_resamples, "seed": drawing.seed}
     units = units_of(ledger)
     if math.isinf(value):
-        return make_estimate(ledger, measure, value, math.nan, 1.0, level, method, units=units, **facts)
+        return make_estimate(ledger, model, measure, value, math.nan, 1.0, level, method, units=units, **facts)
     defined = draws[~np.isnan(draws)]
     lost = len(draws) - len(defined)
     low = high = error = math.nan
     if lost > UNDEFINED * len(draws) or math.isnan(value):
-        note = f"{lost:,} of {len(draws):,} draws have no value"
+        notes = (Note("lost-draws", {"lost": lost, "draws": len(draws)}),)
     elif defined.min() == defined.max():
-        error, note = 0.0, NO_SPREAD
+        error, notes = 0.0, (NO_SPREAD,)
     else:
         outside = (1.0 - level) / 2.0
         with np.errstate(invalid="ignore"):  # Infinite draws.
@@ -176,19 +177,17 @@ def _percentiles(
         error = float(defined.std(ddof=1)) if len(defined) > 1 and np.isfinite(defined).all() else math.nan
         method += f"; {lost:,} of {len(draws):,} draws have no value" if lost else ""
         if low == high:
-            low, high, note = math.nan, math.nan, STUCK
+            low, high, notes = math.nan, math.nan, (Note("equal-draws"),)
         elif are_biased(defined[:, None], np.array([value]))[0]:
             way = "higher" if defined.mean() > value else "lower"
-            note = "; ".join(filter(None, (f"draws are {way} than the value: the interval is not valid", note)))
-    if ledger.dependence == "period" and not math.isnan(low):
-        note = "; ".join(part for part in (note, INDEPENDENT) if part)
+            notes = (Note("biased", {"way": way}), *notes)
     if not math.isnan(low):
-        note = "; ".join(part for part in (note, censoring_note(ledger)) if part)
+        notes += (Note("neighbours"),) * (ledger.dependence == "period") + censoring_notes(ledger)
     return replace(
-        make_estimate(ledger, measure, value, 1.0, math.inf, level, method, units=max(units, 2), **facts),
+        make_estimate(ledger, model, measure, value, 1.0, math.inf, level, method, units=max(units, 2), **facts),
         low=low,
         high=high,
-        standard_error=error,
-        units=units,
-        note=note,
+        error=error,
+        units=None if ledger.dependence is None else units,
+        notes=notes,
     )

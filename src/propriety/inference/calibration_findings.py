@@ -15,13 +15,14 @@ from propriety.errors import InputValueError
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.calibration_numbers import numbers_of_event
 from propriety.inference.calibration_testing import calibration_test_of, recalibrated_test_of
-from propriety.inference.estimates import Estimate, censoring_note
+from propriety.inference.estimates import censoring_notes
 from propriety.inference.estimation import estimate_or_note
-from propriety.inference.finding import Finding, Label, Note
+from propriety.inference.finding import Finding, Label
 from propriety.inference.measures.line import CalibrationSlope
 from propriety.inference.measures.measure import Measure
 from propriety.inference.measures.parts import Miscalibration
 from propriety.inference.measures.ratios import ObservedExpected
+from propriety.inference.notes import Note
 from propriety.inference.outcome_counts import OutcomeCounts, correlated_cases, counts_of
 from propriety.inference.uncertain_forecasts import without_certain
 from propriety.inference.verdict import FEWEST_EQUAL, FEWEST_UNITS, holm, with_verdict
@@ -55,7 +56,7 @@ def event_findings(
     *,
     level: float,
     drawing: Drawing,
-    known: Mapping[str, Estimate] = MappingProxyType({}),
+    known: Mapping[str, Finding] = MappingProxyType({}),
     **names: Any,
 ) -> list[Finding]:
     """Return the test of the calibration of a model for one event, and the sizes: O/E, slope and miscalibration.
@@ -71,7 +72,8 @@ def event_findings(
         found = known.get(measure.key) if source is ledger else None
         if found is None:
             found = estimate_or_note(source, model, measure, level=level, drawing=drawing)
-        row = of_estimate(found, model, counts, events=table.n_events, **facts, **names)
+        enough = counts.enough(measure.key)
+        row = replace(found, enough=enough, events=table.n_events, **facts, **names)
         if measure.key == "observed_expected" and not row.has_limits and math.isfinite(row.value):
             # Without any event there are no limits, but a number of events that can be tested.
             row = replace(row, p=_p_of_number(ledger, model))
@@ -105,25 +107,6 @@ def event_findings(
         extra={"p_cox": test.line_p_value, "p_shape": test.smooth_p_value},
     )
     return [with_verdict(row, sizes), *sizes]
-
-
-def of_estimate(found: Estimate, model: str, counts: OutcomeCounts, **facts: Any) -> Finding:
-    """Return an estimate as a finding without a verdict."""
-    return Finding(
-        measure=found.measure,
-        model=model,
-        value=found.value,
-        low=found.low,
-        high=found.high,
-        error=found.standard_error,
-        level=found.level,
-        method=found.method,
-        n=found.n,
-        units=found.units if found.units != found.n else None,
-        enough=counts.enough(found.measure.key),
-        notes=(Note("limits", {"said": found.note}),) if found.note else (),
-        **facts,
-    )
 
 
 def with_adjusted(rows: Sequence[Finding], p_adjusted: Sequence[float], parts_of: Callable[..., Any]) -> list[Finding]:
@@ -207,9 +190,8 @@ def _cautions(ledger: Ledger, table: ForecastTable, test: CalibrationTest) -> It
         yield Note("few-periods", {"units": test.units})
     if ledger.prevalence is None and has_weights_by_outcome(table):
         yield Note("fixed-numbers")
-    said = censoring_note(ledger, "intervals may be too narrow and the test may reject too often")
-    if said:
-        yield Note("censoring", {"said": said})
+    for note in censoring_notes(ledger):
+        yield Note(note.code, {**note.parts, "limits": "intervals", "test": True})
 
 
 def scarce_outcome(events: int, n: int, counts: OutcomeCounts, dependence: str | None) -> str:

@@ -11,7 +11,6 @@ from propriety.inference.bootstrap import Drawing
 from propriety.inference.calibration_findings import CALIBRATION, SIZES, event_findings, sizes_of
 from propriety.inference.class_findings import class_findings, grade_findings
 from propriety.inference.class_readings import ClassReading
-from propriety.inference.estimates import Estimate
 from propriety.inference.finding import Finding, Findings
 from propriety.inference.group_findings import group_findings
 from propriety.ledger.ledger import Ledger
@@ -111,7 +110,7 @@ def calibration_findings(
     *,
     level: float,
     drawing: Drawing,
-    known: Mapping[str, Mapping[str, Estimate]] | None = None,
+    known: Mapping[str, Mapping[str, Finding]] | None = None,
     read: Mapping[str, ClassReading] | None = None,
     groups: bool = True,
 ) -> Findings:

@@ -16,12 +16,13 @@ from propriety.inference.calibration_findings import CALIBRATION, event_findings
 from propriety.inference.calibration_numbers import ratio_limits
 from propriety.inference.class_readings import ClassReading
 from propriety.inference.dependent_calibration import units_of_cases
-from propriety.inference.finding import Finding, Note
+from propriety.inference.finding import Finding
 from propriety.inference.group_findings import TOP_LABEL, ratio_p_values
 from propriety.inference.measures.line import CalibrationSlope
 from propriety.inference.measures.measure import Measure
 from propriety.inference.measures.parts import Miscalibration
 from propriety.inference.measures.ratios import ObservedExpected
+from propriety.inference.notes import Note
 from propriety.inference.outcome_counts import OutcomeCounts
 from propriety.inference.verdict import holm, p_of_limits, with_verdict
 from propriety.ledger.ledger import Ledger

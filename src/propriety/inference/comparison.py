@@ -16,13 +16,13 @@ from propriety.inference.answers_ledger import as_measured, compared_answers
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.comparison_methods import CompareMethod, method_for, method_name
 from propriety.inference.dependence import check_periods
-from propriety.inference.estimates import FEWEST_WORTH, ROUNDING, censoring_note, few, is_worth_too_little
+from propriety.inference.estimates import FEWEST_WORTH, ROUNDING, censoring_notes, few, is_worth_too_little
 from propriety.inference.estimation import check_event
-from propriety.inference.finding import Finding, Findings, Note
+from propriety.inference.finding import Finding, Findings
 from propriety.inference.measures.measure import Measure
-from propriety.inference.measures.of_means import score_of_constant
 from propriety.inference.measures.reading import AnyMeasure, read_measure
-from propriety.inference.outcome_counts import counts_of
+from propriety.inference.notes import Note
+from propriety.inference.outcome_counts import counts_of, no_model_score
 from propriety.inference.paired_columns import difference_columns, pairs_of
 from propriety.inference.paired_tests import (
     Paired,
@@ -32,9 +32,8 @@ from propriety.inference.paired_tests import (
     paired_by_value,
     untested_pairs,
 )
-from propriety.inference.verdict import MARGINS, margin_of, with_verdict
+from propriety.inference.verdict import margin_of, with_verdict
 from propriety.ledger.ledger import Ledger
-from propriety.ledger.moments import OUTCOME
 from propriety.ledger.sources import Data, open_ledger
 from propriety.rules.families import BRIER
 from propriety.tables.labels import Labels
@@ -214,22 +213,6 @@ def compare_of(
     return Findings.of(rows, dropped=ledger.dropped)
 
 
-def no_model_score(ledger: Ledger, measure: Measure) -> float:
-    """Return the score of the constant event rate, or rates of classes, if margins of a measure are shares of it."""
-    margin, rule = MARGINS.get(measure.key), measure.rule
-    if rule is None or not (measure.sign == 1.0 or (margin is not None and margin.of_no_model)):
-        return math.nan
-    if ledger.labels is None:
-        rate = ledger.table(ledger.models[0]).event_rate
-        return score_of_constant(rule, np.array([1.0 - rate, rate]))
-    if not ledger.has_moments(rule):
-        return math.nan
-    outcomes = ledger.moments(rule).over(OUTCOME)
-    shares = np.zeros(len(ledger.labels))
-    shares[np.array(outcomes.index.column(OUTCOME), dtype=np.intp)] = outcomes.weight / outcomes.weight.sum()
-    return score_of_constant(rule, shares, len(shares))
-
-
 def _values(ledger: Ledger, paired: Paired, facts: Mapping[str, Any]) -> Iterator[Finding]:
     """Yield the value of each model."""
     value = paired.values[: len(ledger.models)]
@@ -274,18 +257,15 @@ def _improper(measure: Measure, classes: int | None) -> list[Note]:
 
 def _cautions(ledger: Ledger, measure: Measure, paired: Paired, method: str) -> Iterator[Note]:
     """Yield why the limits of differences may be too narrow."""
-    in_order, several = method != "bootstrap", "intervals"
+    in_order, several = method != "bootstrap", {"limits": "intervals"}
     correlated = {"inflation": paired.inflation, "independent_periods": paired.independent_periods}
     fewest = 0 if measure.of_answers else paired.fewest
-    caveats = [measure.caveat(ledger.table(model)) for model in ledger.models] if measure.of_answers else []
-    for said in (next(filter(None, caveats), ""), few(ledger, fewest=fewest, what=several, **correlated)):
-        if said:
-            yield Note("limits", {"said": said})
-    if ledger.dependence == "period" and not in_order:
-        yield Note("neighbours")
-    if said := censoring_note(ledger):
-        yield Note("censoring", {"said": said})
+    notes = [measure.caveat(ledger.table(model)) for model in ledger.models] if measure.of_answers else []
+    notes = [*[note for note in notes if note][:1], *few(ledger, fewest=fewest, **correlated)]
+    notes += [Note("neighbours")] * (ledger.dependence == "period" and not in_order)
+    for note in filter(None, (*notes, *censoring_notes(ledger))):
+        yield Note(note.code, {**note.parts, **several})
     if ledger.prevalence is not None and ledger.dependence is None and in_order and ledger.cases is None:
         yield Note("sums-only")
     if ledger.censoring is not None and ledger.censoring.is_estimated and (ledger.uses_moments or not in_order):
-        yield Note("known-weights", {"what": several if in_order else "draws"})
+        yield Note("known-weights", {"what": "intervals" if in_order else "draws"})

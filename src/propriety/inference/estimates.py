@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -11,14 +10,15 @@ import numpy as np
 from scipy.special import expit, logit, ndtri, stdtrit
 
 from propriety.inference.cluster_errors import effective_number
+from propriety.inference.finding import Finding
 from propriety.inference.imagined import Imagined
 from propriety.inference.limits import hull, imagined_limits
 from propriety.inference.measures.measure import Measure
+from propriety.inference.notes import Note
 from propriety.ledger.keyed_tables import KeyedTables
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.moments import OUTCOME
-from propriety.number_words import counted, p_value_words
-from propriety.result import Floats, Result
+from propriety.result import Floats
 from propriety.tables.cases import Cases
 from propriety.tables.forecast_table import ForecastTable
 
@@ -27,86 +27,15 @@ from propriety.tables.forecast_table import ForecastTable
 FEWEST_CLUSTERS, FEWEST_HELD, FEWEST = 20, 10, 50
 FEWEST_FOLLOWED = 30  # With fewer cases of a censoring curve followed up, intervals and tests are noted alike.
 FEWEST_WORTH = 3  # Effective number of weighted cases; below it, 95% intervals held the truth in 0 to 60% of samples.
-TOO_LITTLE = f"the cases are worth fewer than {FEWEST_WORTH} of equal weight"
 VARIED = 1.5  # Events count by their effective number if their weights reduce it by this factor or more.
 # Periods are noted if correlation reduces their number by this factor or more, and they are worth few
 # (`studies/times`).
 CORRELATED, FEWEST_PERIODS = 2.0, 40
 ROUNDING = 1e-12  # Differences and spreads below this share of the values are rounding error.
-NEIGHBOURS = "neighbouring periods count as independent"
-INDEPENDENT = f"{NEIGHBOURS}: the interval may be too narrow"
 DEPENDENT = 0.01  # A smaller p-value of the test of whether censoring depends on the forecasts is reported.
 KNOWN_WEIGHTS = "with censoring weights taken as known"
-WITHOUT = "without an interval"
 IMAGINED = "with imagined outcomes"
-NO_SPREAD = "nothing varies in the sample, so there is no interval"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class Estimate(Result):
-    """An estimate with its confidence limits; see `propriety.estimate`.
-
-    Parameters
-    ----------
-    value : float
-        The value in the sample; bias-corrected for miscalibration and discrimination.
-    low, high : float
-        Limits of the interval; NaN if the sample does not determine them, and `note` says why.
-    standard_error : float
-        Standard error of the value; for a bootstrap, the standard deviation of the draws.
-    raw : float, optional
-        For miscalibration and discrimination, the value before bias correction, as in `propriety.decompose`.
-    level : float
-        Level of the interval.
-    method : str
-        How the interval was computed.
-    measure : Measure
-        The measure that was estimated.
-    n : int
-        Number of cases.
-    units : int
-        Number of independent units: the cases, clusters or periods.
-    note : str
-        A caveat, if any.
-    dropped : int
-        Rows left out because of missing values.
-    n_resamples, seed : int, optional
-        Number and seed of the draws.
-    """
-
-    value: float
-    low: float
-    high: float
-    standard_error: float
-    level: float
-    method: str
-    measure: Measure
-    n: int
-    units: int
-    raw: float | None = None
-    note: str = ""
-    dropped: int = 0
-    n_resamples: int | None = None
-    seed: int | None = None
-
-    @property
-    def is_without(self) -> bool:
-        """Whether the interval is missing because it needs cases that are not available."""
-        return self.method == WITHOUT
-
-    @property
-    def higher_is_better(self) -> bool | None:
-        """Whether higher values are better; None for a function, which does not say so."""
-        return self.measure.higher_is_better
-
-    def _fields(self) -> dict[str, Any]:
-        fields = Result._fields(self)
-        return fields | {"measure": self.measure.key, "higher_is_better": self.higher_is_better}
-
-    def _facts(self) -> dict[str, Any]:
-        facts: dict[str, Any] = {"value": self.value, "low": self.low, "high": self.high, "level": self.level}
-        facts |= {"measure": self.measure.label, "method": self.method, "n": self.n}
-        return facts | {name: value for name, value in (("note", self.note), ("dropped", self.dropped)) if value}
+NO_SPREAD = Note("nothing-varies")
 
 
 def limits_of(value: float, error: float, df: float, level: float, scale: str = "identity") -> tuple[float, float]:
@@ -136,18 +65,17 @@ def limits_of(value: float, error: float, df: float, level: float, scale: str = 
     return value - quantile * error, value + quantile * error
 
 
-def few_in_words(
+def note_on_few(
     events: tuple[int, int] | None,
     clusters: tuple[int, float] | None,
     inflation: float = 1.0,
     fewest: int = FEWEST,
     others: int | None = None,
-    what: str = "the interval",
     cases: tuple[int, float] | None = None,
     effective: tuple[float, float] | None = None,
     periods: tuple[int, float] | None = None,
-) -> str:
-    """Say which numbers are too small for an interval to be reliable; "" if all are large enough.
+) -> Note | None:
+    """Return which numbers are too small for an interval to be reliable; None if all are large enough.
 
     Parameters
     ----------
@@ -161,8 +89,6 @@ def few_in_words(
         Number of independent events and non-events that the interval needs.
     others : int, optional
         For classes, the number of cases outside the most frequent class.
-    what : str
-        Name of what may be too narrow.
     cases : (int, float), optional
         For independent cases with weights, their number, and their effective number if they were of equal weight.
     effective : (float, float), optional
@@ -170,75 +96,54 @@ def few_in_words(
     periods : (int, float), optional
         Number of periods, and the number of independent ones that would have the same error.
 
+    Returns
+    -------
+    Note, optional
+        Its `counts` have a number, its noun, what it is worth, and "independent", "weight" or "size": of what kind.
+
     Examples
     --------
-    >>> few_in_words((60, 1), (50, 7.2))
-    'based on 1 non-event and 50 clusters (worth 7 of equal size): the interval may be too narrow'
-    >>> few_in_words((200, 9800), None, inflation=5.0)
-    'based on 200 events (worth 40 independent ones): the interval may be too narrow'
-    >>> few_in_words((100, 1900), None, fewest=10, effective=(21.4, 1900.0))
-    'based on 100 events (worth 21 of equal weight): the interval may be too narrow'
-    >>> few_in_words((200, 9800), None, periods=(60, 12.3))
-    'based on 60 periods (worth 12 independent ones): the interval may be too narrow'
+    >>> note_on_few((60, 1), (50, 7.2)).parts["counts"]
+    ((1, 'non-event', None, ''), (50, 'cluster', 7, 'size'))
+    >>> note_on_few((200, 9800), None, inflation=5.0).parts["counts"]
+    ((200, 'event', 40, 'independent'),)
     """
-    parts = []
+    counts: list[tuple[int, str, int | None, str]] = []
     few_cases = cases is not None and round(cases[1]) < min(cases[0], FEWEST_CLUSTERS)
     numbers = list(zip(("event", "non-event"), events or (), strict=False))
-    numbers += [] if others is None else [("case", others)]
+    numbers += [] if others is None else [("other case", others)]
     for name, number in numbers:
         if number / inflation < fewest:
             worth = max(round(number / inflation), 1)
-            parts.append(
-                counted(number, name)
-                + " outside the most frequent class" * (name == "case")
-                + (f" (worth {counted(worth, 'independent one')})" * (number > worth))
-            )
+            counts.append((number, name, *((worth, "independent") if number > worth else (None, ""))))
         elif effective is not None and fewest and not few_cases:
             own = effective[name == "non-event"]
             if VARIED * own < number and own < FEWEST:
-                parts.append(f"{counted(number, name)} (worth {own:.0f} of equal weight)")
+                counts.append((number, name, round(own), "weight"))
     if clusters is not None and clusters[1] < FEWEST_CLUSTERS:
         number, equal = clusters
-        parts.append(counted(number, "cluster") + f" (worth {equal:.0f} of equal size)" * (round(equal) < number))
+        counts.append((number, "cluster", *((round(equal), "size") if round(equal) < number else (None, ""))))
     if cases is not None and few_cases:
-        parts.append(f"{counted(cases[0], 'case')} (worth {cases[1]:.0f} of equal weight)")
+        counts.append((cases[0], "case", round(cases[1]), "weight"))
     if periods is not None and periods[1] < min(FEWEST_PERIODS, periods[0] / CORRELATED):
-        parts.append(f"{counted(periods[0], 'period')} (worth {counted(max(round(periods[1]), 1), 'independent one')})")
-    listed = " and ".join(filter(None, [", ".join(parts[:-1]), *parts[-1:]]))
-    return too_narrow(f"based on {listed}", what) if parts else ""
+        counts.append((periods[0], "period", max(round(periods[1]), 1), "independent"))
+    return Note("few", {"counts": tuple(counts)}) if counts else None
 
 
-def too_narrow(why: str, what: str = "the interval") -> str:
-    """Say why an interval, or intervals, may be too narrow."""
-    return f"{why}: {what} may be too narrow"
-
-
-def of_intervals(note: str) -> str:
-    """Return the note of one interval as a note of several.
-
-    Examples
-    --------
-    >>> of_intervals(too_narrow("based on 3 events"))
-    'based on 3 events: intervals may be too narrow'
-    """
-    return note.replace(too_narrow(""), too_narrow("", "intervals"))
-
-
-def censoring_note(ledger: Ledger, consequence: str = "the interval may be too narrow") -> str:
-    """Say if censoring depends on the forecasts, or if few cases are followed up until the horizon; "" if neither."""
-    censoring, said = ledger.censoring, []
+def censoring_notes(ledger: Ledger) -> tuple[Note, ...]:
+    """Return whether few cases are followed up until the horizon, and whether censoring depends on the forecasts."""
+    censoring, notes = ledger.censoring, []
     if censoring is None or not censoring.is_estimated:
-        return ""
+        return ()
     several = censoring.has_groups
     if censoring.followed < FEWEST_FOLLOWED:
-        cases = f"based on {counted(censoring.followed, 'case')} followed up until {censoring.horizon:g}"
-        said.append(f"{cases}{' in one of the groups' * several}: {consequence}")
+        notes.append(
+            Note("few-followed", {"cases": censoring.followed, "horizon": censoring.horizon, "groups": several})
+        )
     p_value = min(censoring.dependence.values(), default=1.0) * len(censoring.dependence)
     if p_value <= DEPENDENT and censoring.dependence:
-        found = f"censoring depends on the forecasts{' within groups' * several} ({p_value_words(p_value)})"
-        remedy = "finer groups= or weights=" if several else "forecast="
-        said.append(f"{found}, which may bias the results: pass {remedy} to censored")
-    return "; ".join(said)
+        notes.append(Note("censoring", {"p": p_value, "groups": several}))
+    return tuple(notes)
 
 
 def units_of(ledger: Ledger) -> int:
@@ -254,24 +159,23 @@ def few(
     *,
     inflation: float = 1.0,
     fewest: int = FEWEST,
-    what: str = "the interval",
     independent_periods: float = math.nan,
-) -> str:
-    """Say which numbers are too small for an interval to be reliable; see `few_in_words`."""
+) -> tuple[Note, ...]:
+    """Return a note on the numbers that are too small for an interval to be reliable, if any; see `note_on_few`."""
     weights = _unit_weights(ledger) if ledger.dependence == "cluster" else None
     clusters = None if weights is None else (len(weights), effective_number(weights))
     periods = None if math.isnan(independent_periods) else (units_of(ledger), independent_periods)
-    said = partial(few_in_words, clusters=clusters, inflation=inflation, fewest=fewest, what=what, periods=periods)
+    noted = partial(note_on_few, clusters=clusters, inflation=inflation, fewest=fewest, periods=periods)
     weighted = _has_own_weights(ledger)
     if ledger.labels is not None and not weighted:
-        return said(None, others=_beside_the_most_frequent(ledger))
+        return some(noted(None, others=_beside_the_most_frequent(ledger)))
     found = _counted(ledger)
     n, n_events = int(np.sum(found.n)), int(np.sum(found.n_events))
     cases = (n, _effective(found)) if weighted else None
     if ledger.labels is not None:
-        return said(None, others=_beside_the_most_frequent(ledger), cases=cases)
+        return some(noted(None, others=_beside_the_most_frequent(ledger), cases=cases))
     effective = effective_by_outcome(found) if weighted else None
-    return said((n_events, n - n_events), cases=cases, effective=effective)
+    return some(noted((n_events, n - n_events), cases=cases, effective=effective))
 
 
 def is_worth_too_little(ledger: Ledger) -> bool:
@@ -327,6 +231,7 @@ def _unit_weights(ledger: Ledger) -> Floats | None:
 
 def make_estimate(  # noqa: PLR0913  (a number, its error, and what it rests on)
     ledger: Ledger,
+    model: str,
     measure: Measure,
     value: float,
     error: float,
@@ -340,8 +245,8 @@ def make_estimate(  # noqa: PLR0913  (a number, its error, and what it rests on)
     fewest: int = FEWEST,
     independent_periods: float = math.nan,
     imagined: Imagined | None = None,
-    **facts: Any,
-) -> Estimate:
+    **extra: float,
+) -> Finding:
     """Make an estimate with its interval, except for an infinite mean, a single unit, or values that do not vary.
 
     The interval is the hull of Student's and, if it is known, that of imagined outcomes.
@@ -354,57 +259,46 @@ def make_estimate(  # noqa: PLR0913  (a number, its error, and what it rests on)
         low, high = map(float, foreseen if is_flat else hull((np.array(low), np.array(high)), foreseen))
         is_flat = is_flat and not high - low > ROUNDING * abs(value)
         method += f", {IMAGINED}"
-    note = ""
-    if math.isinf(value):
-        low = high = error = math.nan
-        note = "an outcome with a forecast of 0 happened, so the mean is infinite"
-    elif math.isnan(value):
-        low = high = error = math.nan
-        note = "the value is not a number"
-    elif units == 1 or math.isnan(error):
-        low = high = error = math.nan
-        note = (
-            "a single period has no spread"
-            if ledger.dependence == "period"
-            else "a single case or cluster has no spread"
-        )
-        note = note if units == 1 else "a single event, non-event or cluster has no spread"
-    elif is_worth_too_little(ledger):
-        low = high = error = math.nan
-        note = f"{TOO_LITTLE}, too few for an interval"
-    elif is_flat:
-        low, high, error, note = math.nan, math.nan, 0.0, NO_SPREAD
+    why = _why_without(ledger, value, error, units, is_flat=is_flat)
+    if why is None:
+        notes = few(ledger, inflation=inflation, fewest=fewest, independent_periods=independent_periods)
+        notes += censoring_notes(ledger)
     else:
-        few_there = few(ledger, inflation=inflation, fewest=fewest, independent_periods=independent_periods)
-        note = "; ".join(filter(None, (few_there, censoring_note(ledger))))
-    return Estimate(
-        value=value,
-        low=low,
-        high=high,
-        standard_error=error,
-        level=level,
-        method=method,
-        measure=measure,
-        n=ledger.n,
-        units=units,
-        note=note,
-        dropped=ledger.dropped,
-        **facts,
-    )
+        low, high, error, notes = math.nan, math.nan, 0.0 if why is NO_SPREAD else math.nan, (why,)
+    facts = estimated_facts(ledger, model, measure, level)
+    facts["units"] = None if ledger.dependence is None else units
+    return Finding(**facts, value=value, low=low, high=high, error=error, method=method, notes=notes, extra=extra)
 
 
-def without_limits(ledger: Ledger, measure: Measure, value: float, level: float, *, note: str = "") -> Estimate:
+def _why_without(ledger: Ledger, value: float, error: float, units: int, *, is_flat: bool) -> Note | None:
+    """Return why a value has no interval; None if it has one."""
+    if math.isinf(value):
+        return Note("infinite-mean")
+    if math.isnan(value):
+        return Note("undefined", {"why": "the value is not a number"})
+    if units == 1:
+        return Note("single", {"unit": "period" if ledger.dependence == "period" else "case or cluster"})
+    if math.isnan(error):
+        return Note("single", {"unit": "event, non-event or cluster"})
+    if is_worth_too_little(ledger):
+        return Note("light", {"fewest": FEWEST_WORTH, "for": "an interval"})
+    return NO_SPREAD if is_flat else None
+
+
+def without_limits(
+    ledger: Ledger, model: str, measure: Measure, value: float, level: float, *, note: Note | None = None
+) -> Finding:
     """Return a value without an interval, which would need the cases unless a note gives another reason."""
-    return Estimate(
-        value=value,
-        low=math.nan,
-        high=math.nan,
-        standard_error=math.nan,
-        level=level,
-        method="" if note else WITHOUT,
-        measure=measure,
-        n=ledger.n,
-        units=units_of(ledger),
-        note=note or f"an interval of this measure needs {ledger.where_cases_are}",
-        dropped=ledger.dropped,
-    )
+    note = note or Note("needs-cases", {"what": "an interval of this measure", "where": ledger.where_cases_are})
+    return Finding(**estimated_facts(ledger, model, measure, level), value=value, notes=(note,))
+
+
+def estimated_facts(ledger: Ledger, model: str, measure: Measure, level: float) -> dict[str, Any]:
+    """Return what an estimate is about."""
+    units = None if ledger.dependence is None else units_of(ledger)
+    return {"measure": measure, "model": model, "level": level, "n": ledger.n, "units": units}
+
+
+def some(note: Note | None) -> tuple[Note, ...]:
+    """Return a note as the notes of a row."""
+    return () if note is None else (note,)

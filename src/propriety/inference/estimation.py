@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable
 from dataclasses import replace
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, get_args, overload
 
 from numpy.typing import ArrayLike
 
@@ -15,11 +15,14 @@ from propriety.errors import UNDEFINED, InputValueError
 from propriety.inference.answers_ledger import answers_of_one, as_measured
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.bootstrap_estimates import estimate_by_bootstrap
-from propriety.inference.estimates import KNOWN_WEIGHTS, Estimate
+from propriety.inference.estimates import KNOWN_WEIGHTS, estimated_facts, some
+from propriety.inference.finding import Finding, Findings
 from propriety.inference.influence import estimate_from_influence
 from propriety.inference.mean_estimates import estimate_from_moments
 from propriety.inference.measures.measure import Measure
 from propriety.inference.measures.reading import AnyMeasure, read_measure
+from propriety.inference.notes import Note
+from propriety.inference.outcome_counts import judged
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import Data, open_ledger
 from propriety.rules.families import BRIER
@@ -32,10 +35,56 @@ from propriety.tables.validation import Forecasts, Missing
 EstimateMethod: TypeAlias = Literal["auto", "analytic", "student", "bootstrap"]
 
 
+@overload
+def estimate(
+    y_true: Data,
+    forecasts: Forecasts | None = ...,
+    measure: AnyMeasure = ...,
+    *,
+    outcome: str | None = ...,
+    method: EstimateMethod = ...,
+    level: float = ...,
+    cluster: ArrayLike | None = ...,
+    period: ArrayLike | None = ...,
+    n_resamples: int = ...,
+    seed: int | None = ...,
+    workers: int = ...,
+    progress: bool = ...,
+    sample_weight: ArrayLike | None = ...,
+    pos_label: Hashable | None = ...,
+    labels: Labels | None = ...,
+    missing: Missing = ...,
+    time: None = ...,
+) -> Finding: ...
+
+
+@overload
+def estimate(
+    y_true: Data,
+    forecasts: Forecasts | None = ...,
+    measure: list[AnyMeasure] | tuple[AnyMeasure, ...] = ...,
+    *,
+    outcome: str | None = ...,
+    method: EstimateMethod = ...,
+    level: float = ...,
+    cluster: ArrayLike | None = ...,
+    period: ArrayLike | None = ...,
+    n_resamples: int = ...,
+    seed: int | None = ...,
+    workers: int = ...,
+    progress: bool = ...,
+    sample_weight: ArrayLike | None = ...,
+    pos_label: Hashable | None = ...,
+    labels: Labels | None = ...,
+    missing: Missing = ...,
+    time: None = ...,
+) -> Findings: ...
+
+
 def estimate(  # noqa: PLR0913  (the data, what is estimated, and how it is drawn)
     y_true: Data,
     forecasts: Forecasts | None = None,
-    measure: AnyMeasure = BRIER,
+    measure: AnyMeasure | list[AnyMeasure] | tuple[AnyMeasure, ...] = BRIER,
     *,
     outcome: str | None = None,
     method: EstimateMethod = "auto",
@@ -51,7 +100,7 @@ def estimate(  # noqa: PLR0913  (the data, what is estimated, and how it is draw
     labels: Labels | None = None,
     missing: Missing = "raise",
     time: None = None,
-) -> Estimate:
+) -> Finding | Findings:
     r"""Estimate a measure of forecasts with a confidence interval.
 
     ``method="auto"`` uses a formula if a valid one is known. A mean score has Student's t with the standard error
@@ -69,8 +118,9 @@ def estimate(  # noqa: PLR0913  (the data, what is estimated, and how it is draw
     forecasts : array-like of shape (n,) or (n, K), or str
         Probability of the event, or of each class. With a frame, the name of its column; with cases or a ledger, the
         name of the model, unless there is only one.
-    measure : Rule, measure or callable
-        What to estimate: a rule for its mean score, a measure, or any function of a ForecastTable.
+    measure : Rule, measure, key or callable, or list of them
+        What to estimate: a rule for its mean score, a measure or its key, or any function of a ForecastTable. A list
+        gives a table of rows for each model.
     method : {"auto", "analytic", "student", "bootstrap"}
         A formula if there is one; only a formula; the same without imagined outcomes, as in textbooks; or draws.
     level : float
@@ -105,7 +155,8 @@ def estimate(  # noqa: PLR0913  (the data, what is estimated, and how it is draw
     >>> estimate(y, p, lambda table: table.event_rate, seed=1).method
     'percentile bootstrap of table cells'
     """
-    asked = read_measure(measure)
+    several = isinstance(measure, list | tuple)
+    asked = [read_measure(own) for own in (measure if isinstance(measure, list | tuple) else [measure])]
     check_level(level)
     check_resamples(n_resamples)
     checks.whole(workers, "workers", least=1)
@@ -125,9 +176,17 @@ def estimate(  # noqa: PLR0913  (the data, what is estimated, and how it is draw
         missing=missing,
         by_model=True,
     )
-    ledger, asked = answers_of_one(ledger, model, asked)  # type: ignore[arg-type]  # a name
     drawing = Drawing(n_resamples, fresh_seed(seed), workers, progress)
-    return estimate_of(ledger, asked, model=model, method=method, level=level, drawing=drawing)  # type: ignore[arg-type]  # a name
+    rows = []
+    for name in ledger.models if several and model is None else (model,):
+        for own_measure in asked:
+            own, read = answers_of_one(ledger, name, own_measure)  # type: ignore[arg-type]  # a name
+            row = estimate_of(own, read, model=name, method=method, level=level, drawing=drawing)  # type: ignore[arg-type]  # a name
+            rows.append(judged(own, row))
+    if several:
+        return Findings.of(rows, dropped=ledger.dropped)
+    missed = (Note("dropped", {"rows": ledger.dropped}),) if ledger.dropped else ()
+    return replace(rows[0], notes=(*rows[0].notes, *missed))
 
 
 def estimate_of(
@@ -138,7 +197,7 @@ def estimate_of(
     method: EstimateMethod = "auto",
     level: float = 0.95,
     drawing: Drawing,
-) -> Estimate:
+) -> Finding:
     """Estimate a measure of a model from a ledger; see `estimate`."""
     name = ledger.one_model(model)
     ledger = as_measured(ledger, measure, name)
@@ -154,35 +213,24 @@ def estimate_of(
     if measure.has_moments and ledger.uses_moments:
         return _with_known_weights(ledger, estimate_from_moments(ledger, name, measure, level, imagine=imagine))
     found = estimate_from_influence(ledger, name, measure, level, imagine=imagine)
-    return replace(found, note="; ".join(filter(None, [measure.left_out(ledger.table(name)), found.note])))
+    return replace(found, notes=(*some(measure.left_out(ledger.table(name))), *found.notes))
 
 
-def _with_known_weights(ledger: Ledger, found: Estimate) -> Estimate:
+def _with_known_weights(ledger: Ledger, found: Finding) -> Finding:
     """Say that an interval treats estimated censoring weights as known."""
     if ledger.censoring is None or not ledger.censoring.is_estimated or math.isnan(found.low):
         return found
     return replace(found, method=f"{found.method}, {KNOWN_WEIGHTS}")
 
 
-def estimate_or_note(
-    ledger: Ledger, model: str, measure: Measure, *, level: float = 0.95, drawing: Drawing
-) -> Estimate:
+def estimate_or_note(ledger: Ledger, model: str, measure: Measure, *, level: float = 0.95, drawing: Drawing) -> Finding:
     """Estimate a measure; if the sample has no value, or its draws no interval, return the reason instead."""
     try:
         return estimate_of(ledger, measure, model=model, level=level, drawing=drawing)
     except UNDEFINED as error:
-        return Estimate(
-            value=_value(ledger, model, measure),
-            low=math.nan,
-            high=math.nan,
-            standard_error=math.nan,
-            level=level,
-            method="",
-            measure=measure,
-            n=ledger.n,
-            units=ledger.n,
-            note=str(error).rstrip("."),
-        )
+        note = Note("undefined", {"why": str(error).rstrip(".")})
+        facts = estimated_facts(ledger, model, measure, level)
+        return Finding(**facts, value=_value(ledger, model, measure), notes=(note,))
 
 
 def _value(ledger: Ledger, model: str, measure: Measure) -> float:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from types import MappingProxyType
 from typing import Any, Literal, TypeAlias, cast
 
 import numpy as np
@@ -13,101 +12,16 @@ from numpy.typing import NDArray
 
 from propriety.errors import InputValueError
 from propriety.inference.measures.measure import Measure
-from propriety.inference.measures.reading import AnyMeasure, read_measure
+from propriety.inference.notes import Note
 from propriety.plain_data import plain
 from propriety.result import Floats, Result
 
 Verdict: TypeAlias = Literal["good", "no error found", "small", "bad", "too few", "not tested"]
-Severity: TypeAlias = Literal["fact", "caution"]
 Label: TypeAlias = Hashable
 Objects: TypeAlias = NDArray[np.object_]
 
-NOTHING: Mapping[str, Any] = MappingProxyType({})
-# What a note can be about, and whether it is a fact or a caution about the number of its row.
-NOTES: dict[str, Severity] = {
-    "adjusted": "fact",  # The limits exclude the ideal value, the adjusted p-value does not.
-    "part-alone": "fact",  # A size shows an error by itself, the test of all parts does not.
-    "no-better-side": "fact",  # A difference of which no side is better.
-    "no-limits": "fact",  # Neither limits nor a p-value.
-    "needs-cases": "fact",  # What is missing needs the cases.
-    "refuted": "fact",  # Forecasts of exactly 0 or 1 were wrong.
-    "number": "fact",  # Only the number of events was tested, because there are few.
-    "certain": "fact",  # Forecasts of exactly 0 or 1, which have no log-odds.
-    "shape": "fact",  # The curve departs from the diagonal beyond a line in the log-odds.
-    "temperature": "fact",  # Class probabilities are too extreme or too timid on the whole.
-    "classes": "fact",  # Classes that are shown to be wrong, the clearest first.
-    "scarce": "fact",  # What there is too little of.
-    "too-few": "fact",  # A group, or the rest, has too few cases, outcomes or clusters for a test.
-    "infinite": "fact",  # The value is infinite, or one of those that are compared, or it is undefined.
-    "shared-units": "fact",  # Groups share clusters or periods, whose contributions are not known.
-    "many-groups": "fact",  # Too many groups for a test of each.
-    "no-interval": "fact",  # A side of a difference has no interval.
-    "only-independent": "fact",  # The interval is known for independent cases only.
-    "untested-classes": "fact",  # Classes that are too rare to be tested by themselves.
-    "many": "fact",  # Too many cut points to be tested at once.
-    "approximate": "caution",  # A side of a difference has few of an outcome.
-    "neighbours": "caution",  # Neighbouring periods count as independent.
-    "conservative": "caution",  # A test that rejects too seldom.
-    "few-draws": "caution",  # The draws cannot show a p-value as small as the level needs.
-    "few-decide": "caution",  # Few cases determine the slope, so that the test may reject too often.
-    "correlated-periods": "caution",  # Correlated periods are worth few independent ones.
-    "correlated-neighbours": "caution",  # Neighbouring periods are alike, of which a monitor takes no account.
-    "few-periods": "caution",  # So few periods that their correlation cannot be seen.
-    "fixed-numbers": "caution",  # Weights as of a study that fixed the numbers of events and of non-events.
-    "censoring": "caution",
-    "limits": "caution",  # A caveat of the limits, in words of the estimate.
-    "same": "fact",  # Two models have the same value in every case.
-    "one-unit": "fact",  # A single case, cluster or period.
-    "one-outcome": "fact",  # Fewer than two cases with the event, or without it.
-    "no-spread": "fact",  # Two models differ by as much in every case.
-    "value-only": "fact",  # A comparison computes no limits of a single model.
-    "inflated": "fact",  # Noise inflates the measure, for each model differently.
-    "light": "fact",  # The weight of the cases is that of hardly more than one.
-    "lost-draws": "fact",  # Draws in which the measure has no value.
-    "biased-draws": "fact",  # Draws as of a measure that noise inflates.
-    "equal-draws": "fact",  # Hardly any draw differs, so that there are no limits.
-    "improper": "caution",  # A rule that is not proper, or not declared so.
-    "sums-only": "caution",  # Moments at another event rate, without the cases.
-    "left-out": "fact",  # Parts of a cross-validation in which a measure is undefined.
-    "known-weights": "fact",  # Weights of censoring are taken as known.
-    "groups-left-out": "fact",  # Groups that a mean over groups does not contain.
-    "infinite-groups": "fact",  # Groups whose value is infinite, and so is the mean.
-    "clipped": "fact",  # Limits beyond the range of the measure were clipped to it.
-    "few-groups": "caution",  # So few groups that their variance is hardly known.
-    "groups-of-few": "caution",  # Groups of few outcomes in a mean over groups.
-}
 NO_MODELS = ("rest", "no model", "itself recalibrated")  # What else a model is compared with.
 ADDED_KEYS = ("class", "cut", "horizon")  # Keys that an analysis adds: no key of the cases may bear these names.
-
-
-@dataclass(frozen=True, slots=True)
-class Note:
-    """A fact or a caution beside a finding, as a value; sentences are made of it where it is shown.
-
-    Parameters
-    ----------
-    code : str
-        What it is about, one of a closed list.
-    parts : mapping of str to object
-        The numbers and names of the sentence.
-
-    Examples
-    --------
-    >>> Note("refuted", {"number": 3}).severity
-    'fact'
-    """
-
-    code: str
-    parts: Mapping[str, Any] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        if self.code not in NOTES:
-            raise InputValueError("must be the code of a note", argument="code", got=self.code)
-
-    @property
-    def severity(self) -> Severity:
-        """Whether it is a fact, or a caution about the number of its row."""
-        return NOTES[self.code]
 
 
 BOUND = "bound"  # The statistic of limits between which a value lies for certain.
@@ -212,7 +126,8 @@ class Finding(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the row as plain Python data."""
-        return {name: plain(column)[0] for name, column in self.columns().items()}
+        counts = {name: getattr(self, name) for name in COUNTS}
+        return {name: plain(column)[0] for name, column in self.columns().items()} | counts
 
     def _facts(self) -> dict[str, Any]:
         numbers = {name: value for name, value in self.to_dict().items() if value not in (None, "", "value")}
@@ -313,7 +228,7 @@ class Findings(Result):
     def where(
         self,
         *,
-        measure: AnyMeasure | None = None,
+        measure: Any = None,
         model: str | None = None,
         against: str | None = None,
         statistic: str | None = None,
@@ -335,6 +250,8 @@ class Findings(Result):
             if wanted is not None:
                 chosen &= getattr(self, name) == wanted
         if measure is not None:
+            from propriety.inference.measures.reading import read_measure  # Measures make findings.
+
             key = measure if isinstance(measure, str) else read_measure(measure).key
             chosen &= np.array([one.key == key for one in self.measure], dtype=np.bool_)
         for key, label in ({} if keys is None else keys).items():

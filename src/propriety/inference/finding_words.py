@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from propriety.inference.estimates import INDEPENDENT
-from propriety.inference.finding import FURTHER_GROUP, HETEROGENEITY, TAU, Finding, Findings, Note
+from propriety.inference.finding import FURTHER_GROUP, HETEROGENEITY, TAU, Finding, Findings
+from propriety.inference.notes import Note
 from propriety.number_words import capitalized, counted, hundredths, listed, number, p_value_words, percent
 
 MARKS = {"good": "✓", "no error found": "·", "small": "~", "bad": "✗", "too few": "?", "not tested": ""}
@@ -61,6 +61,42 @@ def _approximate(parts: Mapping[str, Any]) -> str:
     return f"the test is approximate: the {parts['side']} has only {few}"
 
 
+def _few(parts: Mapping[str, Any]) -> str:
+    texts = []
+    for n, noun, worth, kind in parts["counts"]:
+        is_class = noun == "other case"
+        text = f"{counted(n, 'case')} outside the most frequent class" if is_class else counted(n, noun)
+        of = counted(worth, "independent one") if kind == "independent" else f"{worth} of equal {kind}"
+        texts.append(f"{text} (worth {of})" if kind else text)
+    return f"based on {' and '.join(filter(None, [', '.join(texts[:-1]), texts[-1]]))}: {_too_narrow(parts)}"
+
+
+def _too_narrow(parts: Mapping[str, Any]) -> str:
+    """Say that limits may be too narrow: those of one row, of several, or also the test beside them."""
+    limits = parts["limits"]
+    return f"{limits} may be too narrow" + " and the test may reject too often" * parts.get("test", False)
+
+
+def _few_followed(parts: Mapping[str, Any]) -> str:
+    cases = f"based on {counted(parts['cases'], 'case')} followed up until {parts['horizon']:g}"
+    return f"{cases}{' in one of the groups' * parts['groups']}: {_too_narrow(parts)}"
+
+
+def _censoring(parts: Mapping[str, Any]) -> str:
+    found = f"censoring depends on the forecasts{' within groups' * parts['groups']} ({p_value_words(parts['p'])})"
+    remedy = "finer groups= or weights=" if parts["groups"] else "forecast="
+    return f"{found}, which may bias the results: pass {remedy} to censored"
+
+
+def _left_out(parts: Mapping[str, Any]) -> str:
+    return _certain(parts) + " and is left out" * parts.get("left_out", False)
+
+
+def _dropped(parts: Mapping[str, Any]) -> str:
+    rows = parts["rows"]
+    return f"{counted(rows, 'row')} with missing values {'was' if rows == 1 else 'were'} left out"
+
+
 def _one_outcome(parts: Mapping[str, Any]) -> str:
     cases, outcome = parts["number"], parts["outcome"]
     return f"with {counted(cases, outcome) if cases else f'no {outcome}'} the difference cannot be tested"
@@ -87,7 +123,7 @@ NOTES_IN_WORDS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "needs-cases": lambda parts: f"{parts.get('what', 'a test')} needs {parts['where']}",
     "refuted": _refuted,
     "number": lambda _: "only the number of events was tested, because there are few",
-    "certain": _certain,
+    "certain": _left_out,
     "shape": lambda _: "the reliability curve departs from the diagonal in shape",
     "temperature": lambda parts: f"the probabilities are {parts['way']}",
     "classes": _classes,
@@ -100,7 +136,7 @@ NOTES_IN_WORDS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "no-interval": lambda _: "not tested, because it or the rest has no interval",
     "only-independent": lambda _: "the interval is only known for independent cases",
     "approximate": _approximate,
-    "neighbours": lambda _: INDEPENDENT,
+    "neighbours": lambda parts: f"neighbouring periods count as independent: {_too_narrow(parts)}",
     "many": lambda parts: f"calibration is not tested for {parts['number']:,} {parts['what']} at once",
     "conservative": lambda parts: f"the test of the {parts['what']} is conservative",
     "few-draws": lambda parts: f"{parts['draws']} are too few for this level",
@@ -118,8 +154,20 @@ NOTES_IN_WORDS: dict[str, Callable[[Mapping[str, Any]], str]] = {
         "all events have one weight and all non-events another: if a study fixed the numbers of both, these intervals "
         "are too wide; `at_prevalence` gives the right ones"
     ),
-    "censoring": lambda parts: parts["said"],
-    "limits": lambda parts: parts["said"],
+    "censoring": _censoring,
+    "few": _few,
+    "few-followed": _few_followed,
+    "jumps": lambda parts: f"the event rate seems to jump between neighbouring forecasts: {_too_narrow(parts)}",
+    "measure": lambda parts: parts["said"],
+    "nothing-varies": lambda _: "nothing varies in the sample, so there is no interval",
+    "infinite-mean": lambda _: "an outcome with a forecast of 0 happened, so the mean is infinite",
+    "undefined": lambda parts: parts["why"],
+    "single": lambda parts: f"a single {parts['unit']} has no spread",
+    "equal-forecasts": lambda _: "all forecasts are equal, so there is no interval",
+    "no-overlap": lambda _: "events and non-events do not overlap",
+    "noisy": lambda parts: f"noise inflates it and it has no interval: {parts['instead']} has",
+    "biased": lambda parts: f"draws are {parts['way']} than the value: the interval is not valid",
+    "dropped": _dropped,
     "same": lambda _: "the same in every case",
     "one-unit": lambda parts: f"one {parts['unit']} is too few to test the difference",
     "one-outcome": _one_outcome,
@@ -129,13 +177,19 @@ NOTES_IN_WORDS: dict[str, Callable[[Mapping[str, Any]], str]] = {
         f"noise inflates the {parts['label']}, for each model differently, so the difference is not tested: compare "
         f"the {parts['instead']}"
     ),
-    "light": lambda parts: f"the cases are worth fewer than {parts['fewest']} of equal weight, too few for a test",
+    "light": lambda parts: (
+        f"the cases are worth fewer than {parts['fewest']} of equal weight, too few for {parts.get('for', 'a test')}"
+    ),
     "lost-draws": lambda parts: f"{parts['lost']:,} of {parts['draws']:,} draws have no value",
     "biased-draws": lambda parts: (
         f"the {parts['label']} of draws is biased, as if noise inflates it, so the difference is not tested: compare a "
         "score"
     ),
-    "equal-draws": lambda parts: f"hardly any draw differs in {parts['label']}",
+    "equal-draws": lambda parts: (
+        f"hardly any draw differs in {parts['label']}"
+        if "label" in parts
+        else "hardly any draw differs, so there is no interval"
+    ),
     "improper": _improper,
     "sums-only": lambda _: "based on moments at another event rate, without the cases: intervals may be too narrow",
     "left-out": lambda parts: f"{parts['label']} is undefined in {counted(parts['number'], 'part')}, left out",
@@ -151,15 +205,27 @@ NOTES_IN_WORDS: dict[str, Callable[[Mapping[str, Any]], str]] = {
 }
 
 
-def note_words(note: Note) -> str:
-    """Return what a note says.
+def note_words(note: Note, limits: str = "the interval") -> str:
+    """Return what a note says; `limits` is what may be too narrow, unless the note says so itself.
 
     Examples
     --------
     >>> note_words(Note("scarce", {"what": "events"}))
     'too few events to show a gross error'
     """
-    return NOTES_IN_WORDS[note.code](note.parts)
+    return NOTES_IN_WORDS[note.code]({"limits": limits, **note.parts})
+
+
+def caveats(row: Finding, limits: str = "the interval") -> str:
+    """Return what all notes of a finding say, in one line.
+
+    Examples
+    --------
+    >>> import propriety as pr
+    >>> caveats(pr.estimate([0, 1] * 4, [0.2, 0.7] * 4))
+    'based on 4 events and 4 non-events: the interval may be too narrow'
+    """
+    return "; ".join(note_words(note, limits) for note in row.notes)
 
 
 def notes_of(row: Finding) -> str:
@@ -197,10 +263,11 @@ def numbers_words(row: Finding) -> str:
 
 
 def finding_words(row: Finding) -> str:
-    """Return a finding in one line."""
+    """Return a finding in one line, and below it what its notes say."""
     found = [numbers_words(row), "" if row.verdict is None else row.verdict]
     model = f"{row.model} less {row.against}" if row.is_of_pair else row.model
-    return f"{model}: {about(row)}: {', '.join(part for part in found if part)}"
+    line = f"{model}: {about(row)}: {', '.join(part for part in found if part)}"
+    return "\n".join([line, *(f"Note: {note_words(note)}." for note in row.notes)])
 
 
 def table_words(found: Findings) -> str:

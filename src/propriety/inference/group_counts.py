@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from propriety.calibration.calibration_test import FEWEST_EQUAL
 from propriety.inference.estimates import FEWEST as FEWEST_OF_A_TEST
-from propriety.inference.finding import Note, Objects
+from propriety.inference.finding import Objects
 from propriety.inference.measures.measure import Measure
+from propriety.inference.notes import Note
 from propriety.ledger.key_index import KeyIndex
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.moments import OUTCOME, Moments

@@ -14,13 +14,14 @@ from scipy.special import chdtr, chdtrc, ndtr
 
 from propriety.calibration.calibration_test import log_weight_ratio
 from propriety.inference.bootstrap import Drawing
-from propriety.inference.calibration_findings import CALIBRATION, family, of_estimate, sizes_of, with_adjusted
+from propriety.inference.calibration_findings import CALIBRATION, family, sizes_of, with_adjusted
 from propriety.inference.calibration_numbers import CalibrationNumbers, calibration_numbers, spreads
 from propriety.inference.estimation import estimate_or_note
-from propriety.inference.finding import Finding, Label, Note, check_keys_of
+from propriety.inference.finding import Finding, Label, check_keys_of
 from propriety.inference.group_counts import FEWEST as FEWEST_EVENTS
 from propriety.inference.measures.line import CalibrationSlope
 from propriety.inference.measures.ratios import ObservedExpected
+from propriety.inference.notes import Note
 from propriety.inference.outcome_counts import OutcomeCounts, counts_of_tables
 from propriety.inference.slices import SMALLEST
 from propriety.inference.verdict import FEWEST_EQUAL, FEWEST_UNITS, p_of_limits, with_verdict
@@ -152,7 +153,7 @@ def size_rows(
     ledger, drawing = found.ledger_of(place), Drawing(1, 0)  # Neither is drawn.
     for measure in (ratio, CalibrationSlope()):
         estimate = estimate_or_note(ledger, found.model, measure, level=level, drawing=drawing)
-        row = of_estimate(estimate, found.model, counts, **facts)
+        row = replace(estimate, enough=counts.enough(measure.key), **facts)
         if row.has_limits:
             yield replace(row, p=p_of_limits(row, 1.0))
         elif measure == ratio:

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from propriety.inference.finding import ADDED_KEYS, Finding, Findings, Note
+from propriety.inference.finding import ADDED_KEYS, Finding, Findings
+from propriety.inference.notes import Note
 
 REST = "rest"  # What a group is compared with: all other cases.
 

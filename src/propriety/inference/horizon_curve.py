@@ -14,7 +14,6 @@ from propriety import demands
 from propriety.checks import check_level
 from propriety.errors import InputTypeError, InputValueError
 from propriety.inference.bootstrap import Drawing
-from propriety.inference.calibration_findings import of_estimate
 from propriety.inference.estimation import estimate_of
 from propriety.inference.finding import Finding, Findings
 from propriety.inference.influence import case_influence
@@ -107,7 +106,7 @@ def horizon_curve(
             counts = {name: int(getattr(y_true, name)[place]) for name in ("events", "censored", "event_free")}
             facts: dict[str, Any] = {"keys": {"horizon": horizon}, "events": counts.pop("events"), "extra": counts}
             outcomes = outcome_counts(ledger.table(model), None)
-            own.append(with_verdict(of_estimate(found, model, outcomes, **facts)))
+            own.append(with_verdict(replace(found, enough=outcomes.enough(asked.key), **facts)))
             influence[place] = _influence(ledger, asked)
         rows += [*own, _integrated(own, _correlation(influence), y_true)]
     return Findings.of(rows)
@@ -147,7 +146,7 @@ def _integrated(rows: list[Finding], correlation: Floats, outcomes: CensoredOutc
     mean, measure = share @ value, rows[0].measure
     limits = (np.array([mean - combined(value - low)]), np.array([mean + combined(high - value)]))
     (least,), (most,) = clipped(*limits, np.array([mean]), measure, None)
-    notes = [note for row in rows for note in row.notes]
+    first = {note.code: note for row in reversed(rows) for note in reversed(row.notes)}
     found = replace(
         rows[0],
         statistic=MEAN,
@@ -161,7 +160,7 @@ def _integrated(rows: list[Finding], correlation: Floats, outcomes: CensoredOutc
         events=None,
         enough=all(row.enough for row in rows),
         verdict=None,
-        notes=tuple(note for place, note in enumerate(notes) if note not in notes[:place]),
+        notes=tuple(first.values()),
         extra={},
     )
     return with_verdict(found)

@@ -13,17 +13,12 @@ from propriety.calibration.calibration_errors import rows_of
 from propriety.inference.censored_calibration import squared_weights
 from propriety.inference.cluster_errors import ClusterSums, cluster_errors
 from propriety.inference.dependence import Errors, hac, independent_periods, span_of, sums_of_units
-from propriety.inference.estimates import (
-    FEWEST,
-    FEWEST_HELD,
-    Estimate,
-    make_estimate,
-    units_of,
-    without_limits,
-)
+from propriety.inference.estimates import FEWEST, FEWEST_HELD, make_estimate, some, units_of, without_limits
+from propriety.inference.finding import Finding
 from propriety.inference.imagined import imagined_of_model
 from propriety.inference.mean_estimates import within_range
 from propriety.inference.measures.measure import Influence, Measure
+from propriety.inference.notes import Note
 from propriety.ledger.ledger import Ledger
 from propriety.result import Floats
 from propriety.tables.cases import Cases
@@ -182,7 +177,7 @@ def _cluster_sums(
 
 def estimate_from_influence(
     ledger: Ledger, model: str, measure: Measure, level: float, *, imagine: bool = True
-) -> Estimate:
+) -> Finding:
     """Estimate a smooth measure from its influence: from the table, or from correlated or censored cases."""
     table = ledger.table(model)
     cases = None if ledger.dependence is None and ledger.censoring is None else ledger.cases
@@ -205,7 +200,7 @@ def estimate_from_influence(
         units = table.n
     else:
         if cases is None:
-            return without_limits(ledger, measure, value, level)
+            return without_limits(ledger, model, measure, value, level)
         parts = case_influence(cases, model, table, influence)
         errors = errors_of_cases(cases, parts[None], by_outcome=by_outcome)
         error, df = float(errors.standard_error[0]), float(errors.df[0])
@@ -224,6 +219,7 @@ def estimate_from_influence(
     fewest = 0 if measure.of_answers else fewest  # Of right and wrong answers; see `caveat`.
     found = make_estimate(
         ledger,
+        model,
         measure,
         value,
         error,
@@ -237,21 +233,20 @@ def estimate_from_influence(
         imagined=imagined,
     )
     is_apart = scale == "logit" and (math.isnan(found.low) or value in (0.0, 1.0))
-    if is_apart and not math.isnan(found.standard_error):
-        equal = "all forecasts are equal, so there is no interval"
-        note = equal if len(table) == 1 else "events and non-events do not overlap"
-        found = replace(found, note=note, standard_error=error)
+    if is_apart and not math.isnan(found.error):
+        note = Note("equal-forecasts" if len(table) == 1 else "no-overlap")
+        found = replace(found, notes=(note,), error=error)
     if not math.isnan(found.low):
-        found = replace(found, note="; ".join(filter(None, (measure.caveat(table), found.note))))
+        found = replace(found, notes=(*some(measure.caveat(table)), *found.notes))
     return within_range(found, measure, ledger.classes)
 
 
-def _inverse(found: Estimate, measure: Measure) -> Estimate:
+def _inverse(found: Finding, measure: Measure) -> Finding:
     """Return the estimate of the inverse of a number above 0."""
     value = 1.0 / found.value
     high = 1.0 / found.low if found.low > 0.0 else math.inf if found.low == 0.0 else math.nan
-    error = found.standard_error * value**2
-    return replace(found, value=value, low=1.0 / found.high, high=high, standard_error=error, measure=measure)
+    error = found.error * value**2
+    return replace(found, value=value, low=1.0 / found.high, high=high, error=error, measure=measure)
 
 
 def _error_of_censored(

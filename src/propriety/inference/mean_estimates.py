@@ -10,7 +10,8 @@ import numpy as np
 
 from propriety.inference.cluster_errors import cluster_errors, sums_by_cluster
 from propriety.inference.dependence import check_periods, hac, independent_periods, span_of
-from propriety.inference.estimates import FEWEST, FEWEST_HELD, Estimate, make_estimate
+from propriety.inference.estimates import FEWEST, FEWEST_HELD, make_estimate
+from propriety.inference.finding import Finding
 from propriety.inference.imagined import imagined_of_model
 from propriety.inference.measures.measure import Measure
 from propriety.ledger.ledger import Ledger
@@ -36,7 +37,7 @@ class MeanErrors(NamedTuple):
 
 def estimate_from_moments(
     ledger: Ledger, model: str, measure: Measure, level: float, *, imagine: bool = True
-) -> Estimate:
+) -> Finding:
     """Estimate a mean or a skill score from the moments of the losses of all cases."""
     moments = measured_moments(ledger, measure, model)
     errors = errors_of_means(moments, by_outcome=ledger.prevalence is not None)
@@ -45,7 +46,7 @@ def estimate_from_moments(
 
 def estimate_from_errors(
     ledger: Ledger, model: str, measure: Measure, level: float, moments: Moments, errors: MeanErrors, *, imagine: bool
-) -> Estimate:
+) -> Finding:
     """Estimate a mean or a skill score from the moments and the errors of the means of all models."""
     place = moments.models.index(model)
     value = float(moments.means[place]) + 0.0
@@ -62,6 +63,7 @@ def estimate_from_errors(
     imagined = imagined_of_model(ledger, model, measure, inflation) if imagine and math.isfinite(value) else None
     found = make_estimate(
         ledger,
+        model,
         measure,
         value,
         error,
@@ -135,15 +137,15 @@ def parts_in_time(moments: Moments) -> Floats:
     return parts
 
 
-def widened(found: Estimate, table: ForecastTable) -> Estimate:
+def widened(found: Finding, table: ForecastTable) -> Finding:
     """Widen an interval to the limits that its measure says it contains at least, if there are any."""
-    if math.isnan(found.standard_error):
+    if math.isnan(found.error):
         return found
     low, high = least_limits(found.measure, table, found.value, found.level)
     if math.isnan(low):
         return found
-    note = "" if math.isnan(found.low) else found.note  # It said why there is no interval.
-    return replace(found, low=float(np.fmin(found.low, low)), high=float(np.fmax(found.high, high)), note=note)
+    notes = () if math.isnan(found.low) else found.notes  # They said why there is no interval.
+    return replace(found, low=float(np.fmin(found.low, low)), high=float(np.fmax(found.high, high)), notes=notes)
 
 
 def least_limits(measure: Measure, table: ForecastTable, value: float, level: float) -> tuple[float, float]:
@@ -151,7 +153,7 @@ def least_limits(measure: Measure, table: ForecastTable, value: float, level: fl
     return (math.nan, math.nan) if len(table) == 1 else measure.least_limits(table, value, level)
 
 
-def within_range(found: Estimate, measure: Measure, classes: int | None) -> Estimate:
+def within_range(found: Finding, measure: Measure, classes: int | None) -> Finding:
     """Clip the limits to the range that the measure or its rule declares; a value outside it stays within them."""
     if math.isnan(found.low):
         return found

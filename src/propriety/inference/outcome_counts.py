@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from propriety.inference.answers_ledger import as_measured
 from propriety.inference.cluster_errors import effective_number
 from propriety.inference.dependence import hac, places_of_groups, sums_of_units
 from propriety.inference.dependent_calibration import units_of_cases
 from propriety.inference.estimates import effective_by_outcome
-from propriety.inference.verdict import is_enough
+from propriety.inference.finding import Finding
+from propriety.inference.measures.measure import Measure
+from propriety.inference.measures.of_means import score_of_constant
+from propriety.inference.verdict import MARGINS, is_enough, with_verdict
 from propriety.ledger.keyed_tables import KeyedTables
 from propriety.ledger.ledger import Ledger
+from propriety.ledger.moments import OUTCOME
 from propriety.result import Floats
 from propriety.tables.cases import Cases
 from propriety.tables.events import Event
@@ -110,3 +116,29 @@ def counts_of(ledger: Ledger, model: str, event: Event) -> OutcomeCounts:
     if ledger.dependence is not None and correlated is None:
         return OutcomeCounts(0.0)
     return outcome_counts(ledger.table(model, event), correlated)
+
+
+def no_model_score(ledger: Ledger, measure: Measure) -> float:
+    """Return the score of the constant event rate, or rates of classes, if margins of a measure are shares of it."""
+    margin, rule = MARGINS.get(measure.key), measure.rule
+    if rule is None or not (measure.sign == 1.0 or (margin is not None and margin.of_no_model)):
+        return math.nan
+    if ledger.labels is None:
+        rate = ledger.table(ledger.models[0]).event_rate
+        return score_of_constant(rule, np.array([1.0 - rate, rate]))
+    if not ledger.has_moments(rule):
+        return math.nan
+    outcomes = ledger.moments(rule).over(OUTCOME)
+    shares = np.zeros(len(ledger.labels))
+    shares[np.array(outcomes.index.column(OUTCOME), dtype=np.intp)] = outcomes.weight / outcomes.weight.sum()
+    return score_of_constant(rule, shares, len(shares))
+
+
+def judged(ledger: Ledger, row: Finding) -> Finding:
+    """Return an estimate of all cases with its verdict, which depends on how many outcomes there are."""
+    measure, events = row.measure, None if ledger.labels is not None else ledger.table(row.model).n_events
+    if measure.ideal is None and measure.key not in MARGINS:
+        return replace(row, events=events)
+    known = as_measured(ledger, measure, row.model)
+    enough = counts_of(known, row.model, known.events[0]).enough(measure.key)
+    return with_verdict(replace(row, events=events, enough=enough, no_model=no_model_score(ledger, measure)))

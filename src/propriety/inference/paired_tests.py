@@ -13,9 +13,9 @@ from propriety.errors import InputValueError
 from propriety.inference.bootstrap import Drawing, draw_from_cases, in_canonical_order, values_of_draws
 from propriety.inference.bootstrap_estimates import UNDEFINED, are_biased, check_percentiles
 from propriety.inference.dependence import Errors, Estimates, block_bootstrap, student
-from propriety.inference.estimates import FEWEST, FEWEST_HELD, Estimate, units_of
+from propriety.inference.estimates import FEWEST, FEWEST_HELD, units_of
 from propriety.inference.few_events import rarest
-from propriety.inference.finding import Note
+from propriety.inference.finding import Finding
 from propriety.inference.imagined_pairs import law_of_influence, law_of_moments
 from propriety.inference.influence import (
     case_influence,
@@ -33,6 +33,7 @@ from propriety.inference.mean_estimates import (
     parts_in_time,
 )
 from propriety.inference.measures.measure import Measure
+from propriety.inference.notes import Note
 from propriety.inference.pair_limits import PairLaw
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.moments import blocks_of_series
@@ -182,11 +183,11 @@ def _fewest_of_areas(largest: float) -> int:
     return max(FEWEST, math.ceil(1.0 / max(1.0 - largest, FINEST)))
 
 
-def _with_own_limits(found: Estimates, own: list[Estimate]) -> Estimates:
+def _with_own_limits(found: Estimates, own: list[Finding]) -> Estimates:
     """Replace the errors and limits of single models by those of `estimate`."""
     low, high, error = (
-        np.append([getattr(one, name) for one in own], getattr(found, name)[len(own) :])
-        for name in ("low", "high", "standard_error")
+        np.append([getattr(one, name) for one in own], getattr(found, column)[len(own) :])
+        for name, column in (("low", "low"), ("high", "high"), ("error", "standard_error"))
     )
     return found._replace(low=low, high=high, standard_error=error)
 

@@ -21,9 +21,11 @@ from propriety.inference.bootstrap import Drawing, in_blocks, in_canonical_order
 from propriety.inference.dependence import check_periods, span_of, sums_of_units
 from propriety.inference.dependent_calibration import dispersion_of_scores, spread_of_regression
 from propriety.inference.design_effects import design_effect
-from propriety.inference.estimates import NO_SPREAD, ROUNDING, Estimate, make_estimate, units_of, without_limits
+from propriety.inference.estimates import NO_SPREAD, ROUNDING, estimated_facts, make_estimate, units_of, without_limits
+from propriety.inference.finding import Finding
 from propriety.inference.influence import case_influence, error_of_table, errors_of_cases
 from propriety.inference.measures.measure import Influence, Measure
+from propriety.inference.notes import Note
 from propriety.ledger.ledger import Ledger
 from propriety.number_words import counted
 from propriety.result import Floats
@@ -41,7 +43,6 @@ MATERIAL = 0.2  # Jumps are noted if they account for this share of an interval.
 DISPERSED = 1.5  # With a larger variance of the scores of fine shapes, clusters may look like jumps.
 OF_INDEX = "draws of the coefficients of a spline"
 ONLY_INDEPENDENT = "the interval is only known for independent cases"
-JUMPS = "the event rate seems to jump between neighbouring forecasts: the interval may be too narrow"
 
 Part: TypeAlias = Literal["miscalibration", "discrimination"]
 
@@ -50,14 +51,14 @@ _OVERFITS: IdentityCache[dict[tuple[BinaryRule, Drawing], Floats]] = IdentityCac
 
 def estimate_part(
     ledger: Ledger, model: str, measure: Measure, part: Part, rule: Rule, *, level: float, drawing: Drawing
-) -> Estimate:
+) -> Finding:
     """Estimate a part of a decomposition: under the Brier score by regression, under another rule by draws."""
     if ledger.dependence == "period":
         return _in_time(ledger, model, measure, part, rule, level=level, drawing=drawing)
     raw = measure.value(ledger.table(model))
     units = units_of(ledger)
     if math.isinf(raw) or 1 in (ledger.table(model).n, units):
-        return make_estimate(ledger, measure, raw, math.nan, 1.0, level, "", units=1)
+        return make_estimate(ledger, model, measure, raw, math.nan, 1.0, level, "", units=1)
     if rule == BRIER:
         return _by_regression(ledger, model, measure, part, raw, units, level)
     return _by_draws(ledger, model, measure, part, proper_binary_rule(rule), raw, units, level, drawing)
@@ -65,11 +66,11 @@ def estimate_part(
 
 def _in_time(
     ledger: Ledger, model: str, measure: Measure, part: Part, rule: Rule, *, level: float, drawing: Drawing
-) -> Estimate:
+) -> Finding:
     """Estimate a part from blocks of neighbouring periods, which are taken as clusters."""
     cases = ledger.cases
     if cases is None or cases.period is None:
-        return _unknown(ledger, measure, measure.value(ledger.table(model)), level)
+        return _unknown(ledger, model, measure, measure.value(ledger.table(model)), level)
     check_periods(cases.period.labels, None)
     span = span_of(len(cases.period))
     codes = cases.period.codes // span
@@ -81,7 +82,7 @@ def _in_time(
 
 def _by_regression(
     ledger: Ledger, model: str, measure: Measure, part: Part, raw: float, units: int, level: float
-) -> Estimate:
+) -> Finding:
     table, cases = ledger.table(model), None if ledger.dependence is None else ledger.cases
     options: dict[str, Any] = {"level": level}
     method = "regression of the residuals on functions of the forecast"
@@ -92,7 +93,7 @@ def _by_regression(
         if not _may_jump(own, table, level):
             options["units"] = units  # No more steps than the clusters can distinguish.
     elif ledger.dependence is not None:
-        return _unknown(ledger, measure, raw, level)
+        return _unknown(ledger, model, measure, raw, level)
     lost = squared_distance(table, "miscalibration", **options)
     found = lost
     if part == "discrimination":
@@ -101,13 +102,13 @@ def _by_regression(
         score = float(mean_score(table, rule=BRIER))
         value = max(table.event_rate * (1.0 - table.event_rate) - score + lost.value, 0.0)
         found = found._replace(value=value, low=min(found.low, value), high=max(found.high, value))
-    told = make_estimate(ledger, measure, found.value, found.standard_error, math.inf, level, method, units=units)
+    facts: dict[str, Any] = {"units": units, "raw": raw}
+    row = make_estimate(ledger, model, measure, found.value, found.standard_error, math.inf, level, method, **facts)
     if found.standard_error == 0.0:
-        return replace(told, raw=raw)
-    notes = ["" if told.note == NO_SPREAD else told.note]
-    notes += [JUMPS if lost.jumps or lost.unseen > MATERIAL * (lost.high - lost.low) else ""]
-    note = "; ".join(filter(None, notes))
-    return replace(told, low=found.low, high=found.high, standard_error=found.standard_error, raw=raw, note=note)
+        return row
+    notes = () if row.note(NO_SPREAD.code) else row.notes
+    notes += (Note("jumps"),) * bool(lost.jumps or lost.unseen > MATERIAL * (lost.high - lost.low))
+    return replace(row, low=found.low, high=found.high, error=found.standard_error, notes=notes)
 
 
 def _may_jump(cases: Cases, table: ForecastTable, level: float) -> bool:
@@ -119,10 +120,10 @@ def _may_jump(cases: Cases, table: ForecastTable, level: float) -> bool:
     return bool(len(fine) and fine.mean() < DISPERSED)
 
 
-def _unknown(ledger: Ledger, measure: Measure, raw: float, level: float) -> Estimate:
+def _unknown(ledger: Ledger, model: str, measure: Measure, raw: float, level: float) -> Finding:
     """Return only the uncorrected value, if the correction cannot be computed without the cases."""
-    found = without_limits(ledger, measure, math.nan, level)
-    return replace(found, raw=raw, note=f"an estimate of this measure needs {ledger.where_cases_are}")
+    note = Note("needs-cases", {"what": "an estimate of this measure", "where": ledger.where_cases_are})
+    return replace(without_limits(ledger, model, measure, math.nan, level, note=note), extra={"raw": raw})
 
 
 def _by_draws(
@@ -135,14 +136,14 @@ def _by_draws(
     units: int,
     level: float,
     drawing: Drawing,
-) -> Estimate:
+) -> Finding:
     """Estimate a part with the error of a mean difference of losses around the bias-corrected value, at least 0."""
     table = ledger.table(model)
     method = "normal" if ledger.dependence is None else "normal, cluster-robust"
     method += ", around the value less its bias in draws of outcomes at the recalibrated rates"
     cases = ledger.cases if ledger.dependence is not None or table.is_weighted else None
     if cases is None and (ledger.dependence is not None or table.is_weighted):
-        return _unknown(ledger, measure, raw, level)
+        return _unknown(ledger, model, measure, raw, level)
     recalibrated = pool_adjacent_violators(table).per_row()
     error = _error(ledger, model, part, rule, recalibrated, cases)
     draws = draws_for(drawing.n_resamples, table.n) if table.is_weighted else drawing.n_resamples
@@ -155,11 +156,11 @@ def _by_draws(
     # Near zero the mean difference hardly varies, but what recalibration fits of the noise does: both are included.
     margin = float(ndtri((1.0 + level) / 2.0)) * math.hypot(error, float(overfit.std()))
     facts: dict[str, Any] = {"n_resamples": drawing.n_resamples, "seed": drawing.seed, "raw": raw}
-    found = make_estimate(ledger, measure, value, error, math.inf, level, method, units=units, **facts)
+    found = make_estimate(ledger, model, measure, value, error, math.inf, level, method, units=units, **facts)
     if margin <= ROUNDING * raw:
-        return replace(found, low=math.nan, high=math.nan, standard_error=error, note=NO_SPREAD)
-    note = "" if found.note == NO_SPREAD else found.note
-    return replace(found, low=max(value - margin, 0.0), high=value + margin, standard_error=error, note=note)
+        return replace(found, low=math.nan, high=math.nan, error=error, notes=(NO_SPREAD,))
+    notes = () if found.note(NO_SPREAD.code) else found.notes
+    return replace(found, low=max(value - margin, 0.0), high=value + margin, error=error, notes=notes)
 
 
 def _error(
@@ -284,23 +285,13 @@ def _weighted_outcomes(
     return outcomes
 
 
-def estimate_index(ledger: Ledger, model: str, measure: Measure, *, level: float, drawing: Drawing) -> Estimate:
+def estimate_index(ledger: Ledger, model: str, measure: Measure, *, level: float, drawing: Drawing) -> Finding:
     """Estimate the index; see `ReliabilityCurve.smooth`. The draws need independent cases."""
-    found = smooth_calibration_of(ledger.table(model), level=level, n_resamples=drawing.n_resamples, seed=drawing.seed)
-    found = found if ledger.dependence is None else found.without_limits(ONLY_INDEPENDENT)
-    value, low, high = found.index(measure.key)
-    return Estimate(
-        value=value,
-        low=low,
-        high=high,
-        standard_error=math.nan,
-        level=level,
-        method=OF_INDEX,
-        measure=measure,
-        n=ledger.n,
-        units=units_of(ledger),
-        note=found.note,
-        dropped=ledger.dropped,
-        n_resamples=drawing.n_resamples,
-        seed=drawing.seed,
-    )
+    curve = smooth_calibration_of(ledger.table(model), level=level, n_resamples=drawing.n_resamples, seed=drawing.seed)
+    notes = (Note("measure", {"said": curve.note}),) if curve.note else ()
+    if ledger.dependence is not None:
+        curve, notes = curve.without_limits(ONLY_INDEPENDENT), (Note("only-independent"),)
+    value, low, high = curve.index(measure.key)
+    facts = estimated_facts(ledger, model, measure, level)
+    drawn = {"n_resamples": drawing.n_resamples, "seed": drawing.seed}
+    return Finding(**facts, value=value, low=low, high=high, method=OF_INDEX, notes=notes, extra=drawn)

@@ -16,7 +16,7 @@ from propriety.checks import check_level
 from propriety.diagnostics.retention import Answers, answers_of
 from propriety.errors import InputTypeError, ProprietyError
 from propriety.inference.answers_ledger import answers_of_table, as_measured
-from propriety.inference.estimates import Estimate
+from propriety.inference.finding import Finding
 from propriety.inference.influence import estimate_from_influence
 from propriety.inference.measures.answers import (
     AccuracyAtCoverage,
@@ -101,7 +101,7 @@ class RiskCoverageCurve(Result):
         Share of wrong answers among them.
     generalized_risk : array of shape (rows,)
         Share of all cases that are answered wrongly: risk times coverage.
-    aurc, augrc : Estimate
+    aurc, augrc : Finding
         Areas under the curve of the risk and of the generalized risk, with intervals; lower is better.
     excess_aurc : float
         AURC minus the lowest value possible with this accuracy, reached if every wrong answer has a lower confidence
@@ -120,8 +120,8 @@ class RiskCoverageCurve(Result):
     coverage: Floats
     risk: Floats
     generalized_risk: Floats
-    aurc: Estimate
-    augrc: Estimate
+    aurc: Finding
+    augrc: Finding
     excess_aurc: float
     accuracy: float
     level: float

@@ -12,14 +12,15 @@ from propriety.errors import UNDEFINED
 from propriety.inference.answers_ledger import as_measured
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.dependence import Errors, error_of_difference, student, sums_of_units
-from propriety.inference.estimates import ROUNDING, Estimate
+from propriety.inference.estimates import ROUNDING
 from propriety.inference.estimation import estimate_of
-from propriety.inference.finding import Note, Objects
+from propriety.inference.finding import Finding, Objects
 from propriety.inference.imagined import imagined_of_model
 from propriety.inference.influence import case_influence, errors_of_cases, factor_of, influence_in, is_by_outcome
 from propriety.inference.limits import hull, imagined_limits, imagined_p_value
 from propriety.inference.mean_estimates import errors_of_means, measured_moments
 from propriety.inference.measures.measure import Measure
+from propriety.inference.notes import Note
 from propriety.ledger.ledger import Ledger
 from propriety.result import Floats
 
@@ -103,7 +104,7 @@ def estimate_groups(
             found = _estimated(own, measure, model, level, drawing)
             if found is None:
                 continue
-            own_numbers.put(at, found.value, found.low, found.high, found.standard_error, math.nan, found.method)
+            own_numbers.put(at, found.value, found.low, found.high, found.error, math.nan, found.method)
             rest_note[at] = Note("many-groups") if groups > MOST_TESTED else None
             against = None if rest is None else _estimated(rest, measure, model, level, drawing)
             if rest is None or against is None:
@@ -181,11 +182,9 @@ class _Tested(NamedTuple):
     p: float
 
 
-def _difference(
-    one: Estimate, other: Estimate, shared: _Shared | None, level: float, *, in_time: bool
-) -> _Tested | None:
+def _difference(one: Finding, other: Finding, shared: _Shared | None, level: float, *, in_time: bool) -> _Tested | None:
     """Test the difference of two estimates that are independent or share clusters; None if nothing varies."""
-    errors = [np.array([own.standard_error]) for own in (one, other)]
+    errors = [np.array([own.error]) for own in (one, other)]
     # The fewer errors happen to be confident, the smaller are both the area of answers and its standard error.
     on_log_scale = one.measure.of_answers and one.measure.scale == "log"
     scales = (one.value, other.value) if on_log_scale else (1.0, 1.0)
@@ -213,14 +212,14 @@ def _with_imagined(
     sides: tuple[Ledger, Ledger],
     measure: Measure,
     model: str,
-    found: tuple[Estimate, Estimate],
+    found: tuple[Finding, Finding],
     level: float,
 ) -> _Tested:
     """Return the hull with the limits by imagined outcomes and the larger p-value, if there are any."""
     imagined = []
     for side, estimate in zip(sides, found, strict=True):
         measured = as_measured(side, measure, model)
-        one = imagined_of_model(measured, model, measure, factor_of(measured, model, measure, estimate.standard_error))
+        one = imagined_of_model(measured, model, measure, factor_of(measured, model, measure, estimate.error))
         if one is None or not math.isfinite(float(one.third)):
             return tested
         imagined.append(one)
@@ -245,7 +244,7 @@ def count_answers(ledger: Ledger, measure: Measure) -> dict[str, Floats]:
     return {"wrong answer": np.rint(wrong), "right answer": np.rint(right)}
 
 
-def _estimated(ledger: Ledger, measure: Measure, model: str, level: float, drawing: Drawing) -> Estimate | None:
+def _estimated(ledger: Ledger, measure: Measure, model: str, level: float, drawing: Drawing) -> Finding | None:
     """Estimate a measure; None if it is undefined for the cases."""
     try:
         return estimate_of(ledger, measure, model=model, level=level, drawing=drawing)

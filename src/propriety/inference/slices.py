@@ -15,12 +15,10 @@ from propriety.checks import check_level, fresh_seed
 from propriety.errors import InputValueError, Wording
 from propriety.inference.answers_ledger import as_measured
 from propriety.inference.bootstrap import Drawing
-from propriety.inference.calibration_findings import of_estimate
-from propriety.inference.comparison import no_model_score
 from propriety.inference.dependence import student
-from propriety.inference.estimates import censoring_note
+from propriety.inference.estimates import censoring_notes
 from propriety.inference.estimation import check_event, estimate_or_note
-from propriety.inference.finding import Finding, Findings, Label, Note, check_keys_of
+from propriety.inference.finding import Finding, Findings, Label, check_keys_of
 from propriety.inference.group_counts import GroupCounts, approximate, counts_of_groups, is_free, others_of
 from propriety.inference.group_rows import REST
 from propriety.inference.group_tests import against_the_rest, group_means
@@ -32,7 +30,14 @@ from propriety.inference.measures.measure import Measure
 from propriety.inference.measures.of_means import MeanScore, NetBenefit
 from propriety.inference.measures.parts import IntegratedCalibrationIndex
 from propriety.inference.measures.reading import AnyMeasure, read_measure
-from propriety.inference.outcome_counts import OutcomeCounts, correlated_cases, counts_of, counts_of_tables
+from propriety.inference.notes import Note
+from propriety.inference.outcome_counts import (
+    OutcomeCounts,
+    correlated_cases,
+    counts_of_tables,
+    judged,
+    no_model_score,
+)
 from propriety.inference.slice_estimates import GroupEstimates, Numbers, count_answers, estimate_groups
 from propriety.inference.verdict import MARGINS, holm, p_of_limits, with_verdict
 from propriety.ledger.ledger import Ledger
@@ -238,8 +243,7 @@ def _of_groups(
     large = is_free(counts.too_few({}, smallest))[:, 0]
     if len(counts.index) > 1:
         large &= is_free(counts.rest.too_few({}, smallest))[:, 0]
-    said = censoring_note(ledger)
-    censored = (Note("censoring", {"said": said}),) if said else ()
+    censored = censoring_notes(ledger)
     no_model = no_model_score(ledger, measure)
     for column, model in enumerate(ledger.models):
         enough = _enough(ledger, measure, model, counts.entry)
@@ -301,15 +305,11 @@ def _of_all_cases(
 ) -> Iterator[tuple[Finding, bool]]:
     """Yield the value of all cases for each model; of a measure with an ideal value as `estimate` gives it."""
     events = None if counts.events is None else int(counts.events.sum())
-    no_model = no_model_score(ledger, measure) if _has_ideal(measure) else math.nan
     for model, value in zip(ledger.models, overall.tolist(), strict=True):
-        if not _has_ideal(measure):
-            row = Finding(measure=measure, model=model, value=value, level=level, n=ledger.n, events=events)
+        if _has_ideal(measure):
+            row = judged(ledger, estimate_or_note(ledger, model, measure, level=level, drawing=drawing))
         else:
-            known = as_measured(ledger, measure, model)
-            found = estimate_or_note(ledger, model, measure, level=level, drawing=drawing)
-            outcomes = counts_of(known, model, known.events[0])
-            row = of_estimate(found, model, outcomes, events=events, no_model=no_model)
+            row = Finding(measure=measure, model=model, value=value, level=level, n=ledger.n, events=events)
         yield row, False
 
 

@@ -11,7 +11,8 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from propriety.errors import InputValueError
-from propriety.inference.finding import BOUND, FURTHER_GROUP, HETEROGENEITY, TAU, Finding, Note, Verdict
+from propriety.inference.finding import BOUND, FURTHER_GROUP, HETEROGENEITY, TAU, Finding, Verdict
+from propriety.inference.notes import Note
 from propriety.result import Floats
 
 Gate: TypeAlias = Literal["holds", "fails", "cannot be told"]

@@ -64,7 +64,7 @@ xr = load_library("xarray", extra="xarray")
 
 OUTCOMES = "propriety outcome"  # A dimension of no and yes, or of the classes, which no array of the user has.
 
-ESTIMATED = ("value", "low", "high", "standard_error")
+ESTIMATED = {"value": "value", "low": "low", "high": "high", "standard_error": "error"}
 COMPARED = ("difference", "low", "high", "standard_error", "p_value")
 
 
@@ -411,7 +411,7 @@ def estimate(  # noqa: PLR0913  (the data, what is estimated, and how it is draw
     def estimated(point: Point) -> tuple[Any, ...]:
         ledger = _ledger(point, keys | arrays.reading)
         result = estimate_or_note(ledger, ledger.models[0], asked, level=level, drawing=drawing)
-        return *(getattr(result, name) for name in ESTIMATED), ledger.n, result.note
+        return *(getattr(result, name) for name in ESTIMATED.values()), ledger.n, notes_of(result)
 
     points = at_points(estimated, arrays, dict.fromkeys(ESTIMATED, np.nan) | {"n": 0, "note": ""})
     seeded = {"n_resamples": n_resamples, "seed": drawing.seed}

@@ -15,6 +15,7 @@ from propriety.inference.bootstrap import Drawing
 from propriety.inference.comparison_methods import method_for
 from propriety.inference.dependence import student
 from propriety.inference.estimates import few, is_worth_too_little
+from propriety.inference.finding_words import note_words
 from propriety.inference.measures.of_means import MeanScore
 from propriety.inference.paired_tests import Paired, paired_by_influence, paired_by_moments
 from propriety.inference.verdict import holm
@@ -301,8 +302,8 @@ def _note(ledger: Ledger, paired: Paired | None) -> str:
     if paired.units > 1 and np.isnan(paired.found.low[len(ledger.models) :]).all():
         return "All outcomes are the same, so gains are not tested."
     correlated = {"inflation": paired.inflation, "independent_periods": paired.independent_periods}
-    said = few(ledger, fewest=paired.fewest, what="intervals", **correlated)
-    return f"{capitalized(said)}." if said else ""
+    notes = few(ledger, fewest=paired.fewest, **correlated)
+    return " ".join(f"{capitalized(note_words(note, 'intervals'))}." for note in notes)
 
 
 def _why_untested(ledger: Ledger) -> str:

@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 
 from propriety.evaluation.evaluation import Evaluation
+from propriety.inference.finding_words import caveats
 from propriety.inference.risk_coverage import RiskCoverageCurve
 from propriety.number_words import capitalized, percent
 from propriety.plots.risk_coverage import plot_risk_coverage_curves
@@ -67,5 +68,5 @@ def _risks(curve: RiskCoverageCurve) -> list[float]:
 
 
 def _notes(curves: Iterable[RiskCoverageCurve]) -> list[str]:
-    notes = dict.fromkeys(curve.aurc.note for curve in curves if curve.aurc.note)
+    notes = dict.fromkeys(caveats(curve.aurc) for curve in curves if curve.aurc.notes)
     return [f"{capitalized(note)}." for note in notes]

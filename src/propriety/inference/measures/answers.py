@@ -12,9 +12,9 @@ from scipy.special import betainc
 from propriety import checks
 from propriety.calibration.bands import rate_limits
 from propriety.diagnostics.retention import Answers, answers_of
-from propriety.inference.estimates import FEWEST, FEWEST_HELD, too_narrow
+from propriety.inference.estimates import FEWEST, FEWEST_HELD
 from propriety.inference.measures.measure import HALF, Imagination, Influence, Measure
-from propriety.number_words import counted
+from propriety.inference.notes import Note
 from propriety.result import Floats
 from propriety.tables.forecast_table import ForecastTable
 from propriety.tables.pooling import running_sum
@@ -40,14 +40,14 @@ class _OfAnswers(Measure):
     def _answers(self, table: ForecastTable) -> Answers:
         return answers_of(table, self.threshold)
 
-    def caveat(self, table: ForecastTable) -> str:
-        """Say if there are too few right or wrong answers for the interval to be reliable; "" if there are enough."""
+    def caveat(self, table: ForecastTable) -> Note | None:
+        """Return a note if there are too few right or wrong answers for the interval to be reliable."""
         answers = self._answers(table)
         shares = {"wrong answer": answers.error_rate, "right answer": 1.0 - answers.error_rate}
         # With weights, the table does not say how many answers are wrong; the effective number of cases is known.
         numbers = {name: round(share * table.effective_n) for name, share in shares.items()}
-        few = [counted(number, name) for name, number in numbers.items() if number < self.fewest]
-        return too_narrow(f"based on {' and '.join(few)}") if few else ""
+        few = tuple((number, name, None, "") for name, number in numbers.items() if number < self.fewest)
+        return Note("few", {"counts": few}) if few else None
 
 
 def _by_row(answers: Answers, moves: tuple[Floats, Floats]) -> Influence:

@@ -14,6 +14,7 @@ from propriety.calibration.calibration_test import log_weight_ratio, weighted_va
 from propriety.calibration.logistic import CoxLine, cox_line
 from propriety.errors import UNDEFINED, InputValueError
 from propriety.inference.measures.measure import Imagination, Influence, Measure
+from propriety.inference.notes import Note
 from propriety.result import Floats
 from propriety.tables.forecast_table import ForecastTable
 
@@ -25,14 +26,13 @@ class _OfLine(Measure):
 
     higher_is_better = False
 
-    def left_out(self, table: ForecastTable) -> str:
-        """Say how many forecasts have no log-odds."""
+    def left_out(self, table: ForecastTable) -> Note | None:
+        """Return how many forecasts have no log-odds."""
         certain = (table.forecast == 0.0) | (table.forecast == 1.0)
         if not certain.any():
-            return ""
-        unit = "of the weight has" if table.is_weighted else "of the cases have"
-        share = 100.0 * float(table.weights[certain].sum()) / table.weight
-        return f"{share:.3g}% {unit} a forecast of exactly 0 or 1, which has no log-odds and is left out"
+            return None
+        share = float(table.weights[certain].sum()) / table.weight
+        return Note("certain", {"share": share, "weighted": table.is_weighted, "left_out": True})
 
 
 @dataclass(frozen=True)

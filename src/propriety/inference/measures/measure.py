@@ -6,6 +6,7 @@ import math
 from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 from propriety.errors import InputValueError
+from propriety.inference.notes import Note
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.moments import Moments
 from propriety.result import Floats
@@ -171,7 +172,7 @@ class Measure:
         raise NotImplementedError(f"{type(self).__name__} does not define of_moments(moments)")
 
     def own_estimate(self, ledger: Ledger, model: str, *, level: float, drawing: Any) -> Any:
-        """Return an `Estimate` with limits of its own, where those of other measures would not be valid."""
+        """Return a `Finding` with limits of its own, where those of other measures would not be valid."""
         raise NotImplementedError(f"{type(self).__name__} does not define own_estimate(...)")
 
     def has_formula(self, classes: int | None) -> bool:
@@ -199,15 +200,15 @@ class Measure:
         del table, variance_of
         return math.nan
 
-    def caveat(self, table: ForecastTable) -> str:
-        """Say why an interval may not be reliable; "" if it is."""
+    def caveat(self, table: ForecastTable) -> Note | None:
+        """Return a note on why an interval may not be reliable; None if it is."""
         del table
-        return ""
+        return None
 
-    def left_out(self, table: ForecastTable) -> str:
-        """Say which cases the number leaves out; "" if none."""
+    def left_out(self, table: ForecastTable) -> Note | None:
+        """Return a note on the cases that the number leaves out; None if none."""
         del table
-        return ""
+        return None
 
 
 def checked_range(name: str, scale: Scale, given: tuple[float, float], ideal: float | None) -> tuple[float, float]:

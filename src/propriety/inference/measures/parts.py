@@ -9,9 +9,11 @@ from typing import Any, ClassVar
 from propriety.calibration.calibration_errors import expected_calibration_error
 from propriety.calibration.decomposition import decompose_table, proper_binary_rule
 from propriety.calibration.smooth_calibration import calibration_index
-from propriety.inference.estimates import Estimate, without_limits
+from propriety.inference.estimates import without_limits
+from propriety.inference.finding import Finding
 from propriety.inference.measures.measure import Measure
 from propriety.inference.measures.of_means import MeanScore
+from propriety.inference.notes import Note
 from propriety.inference.part_estimates import Part, estimate_index, estimate_part
 from propriety.ledger.ledger import Ledger
 from propriety.rules.families import BRIER
@@ -40,7 +42,7 @@ class _Part(Measure):
         """Return the part, in which the noise that recalibration fits is included."""
         return float(getattr(decompose_table(table, self.rule), self.part))
 
-    def own_estimate(self, ledger: Ledger, model: str, *, level: float, drawing: Any) -> Estimate:
+    def own_estimate(self, ledger: Ledger, model: str, *, level: float, drawing: Any) -> Finding:
         """Return the part less the noise, with its limits."""
         return estimate_part(ledger, model, self, self.part, self.rule, level=level, drawing=drawing)
 
@@ -107,11 +109,11 @@ class BinnedCalibrationError(Measure):
         """Return the error as usually reported."""
         return expected_calibration_error(table).value
 
-    def own_estimate(self, ledger: Ledger, model: str, *, level: float, drawing: Any) -> Estimate:
+    def own_estimate(self, ledger: Ledger, model: str, *, level: float, drawing: Any) -> Finding:
         """Return the error without an interval."""
         del drawing
-        note = "noise inflates it and it has no interval: miscalibration has"
-        return without_limits(ledger, self, self.value(ledger.table(model)), level, note=note)
+        note = Note("noisy", {"instead": self.instead.label})
+        return without_limits(ledger, model, self, self.value(ledger.table(model)), level, note=note)
 
 
 @dataclass(frozen=True)
@@ -141,6 +143,6 @@ class IntegratedCalibrationIndex(Measure):
         """Return the mean distance."""
         return calibration_index(table, self.key)
 
-    def own_estimate(self, ledger: Ledger, model: str, *, level: float, drawing: Any) -> Estimate:
+    def own_estimate(self, ledger: Ledger, model: str, *, level: float, drawing: Any) -> Finding:
         """Return the estimate from draws of the coefficients of the curve."""
         return estimate_index(ledger, model, self, level=level, drawing=drawing)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propriety.inference.finding import Findings, Note, Objects, Verdict, objects
+from propriety.inference.finding import Findings, Objects, Verdict, objects
+from propriety.inference.notes import Note
 from propriety.inference.verdict import is_enough
 from propriety.products.monitoring.period_sums import Question
 from propriety.products.monitoring.streams import DIRECTIONS, NEVER, Streams

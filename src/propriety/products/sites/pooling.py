@@ -20,7 +20,6 @@ from propriety.inference.between_groups import (
     rows_between,
 )
 from propriety.inference.bootstrap import Drawing
-from propriety.inference.calibration_findings import of_estimate
 from propriety.inference.estimation import estimate_or_note
 from propriety.inference.events_by_group import EventsByGroup, differing_groups
 from propriety.inference.finding import Finding, Findings, check_keys_of
@@ -161,7 +160,7 @@ class _Sites(NamedTuple):
         found = estimate_or_note(ledger, model, measure, level=self.level, drawing=self.drawing)
         event = ledger.events[0]
         events = None if ledger.labels is not None else ledger.table(model, event).n_events
-        return of_estimate(found, model, counts_of(ledger, model, event), events=events)
+        return replace(found, enough=counts_of(ledger, model, event).enough(measure.key), events=events)
 
     def _pooled(self, model: str, measure: Measure, own: Sequence[Finding]) -> tuple[Pooled, float | None]:
         """Return the summary of a measure, and the p-value of equal sites if it is not that of the summary."""

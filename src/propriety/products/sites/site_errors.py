@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propriety.inference.estimates import FEWEST_HELD
-from propriety.inference.finding import Finding, Note
+from propriety.inference.finding import Finding
 from propriety.inference.measures.measure import Measure
+from propriety.inference.notes import Note
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.moments import OUTCOME
 from propriety.result import Floats

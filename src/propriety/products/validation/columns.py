@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from propriety.errors import UNDEFINED, InputValueError
 from propriety.inference.bootstrap import Drawing
-from propriety.inference.estimates import Estimate
 from propriety.inference.estimation import estimate_or_note
+from propriety.inference.finding import Finding
+from propriety.inference.finding_words import caveats
 from propriety.inference.measures.measure import Measure
 from propriety.inference.measures.ranking import AreaUnderRoc
 from propriety.ledger.ledger import Ledger
@@ -96,7 +97,7 @@ class Work(NamedTuple):
         """The models and measures of the rows of the result."""
         return [(model, measure) for model in self.apparent.models for measure in self.measures]
 
-    def estimates(self, ledger: Ledger) -> list[Estimate]:
+    def estimates(self, ledger: Ledger) -> list[Finding]:
         """Estimate all rows from a ledger."""
         return [
             estimate_or_note(ledger, model, measure, level=self.level, drawing=DRAWING) for model, measure in self.rows
@@ -165,12 +166,12 @@ def columns_by_bootstrap(work: Work, n_resamples: int, seed: int) -> dict[str, A
     }
 
 
-def _notes_on_estimates(work: Work, found: list[Estimate]) -> list[str]:
+def _notes_on_estimates(work: Work, found: list[Finding]) -> list[str]:
     """Return the caveats of estimates, each of them once, with what it is about unless it is about all."""
     told: dict[str, list[int]] = {}
     for row, one in enumerate(found):
-        if one.note:
-            told.setdefault(one.note, []).append(row)
+        if one.notes:
+            told.setdefault(caveats(one), []).append(row)
     return [
         capitalized(note) + (f" ({', '.join(_named(work, rows))})." if len(rows) < len(found) else ".")
         for note, rows in told.items()

@@ -15,11 +15,12 @@ from scipy.special import stdtr, stdtrit
 from propriety import checks, demands
 from propriety.checks import check_level, check_resamples, fresh_seed
 from propriety.errors import InputValueError
-from propriety.inference.finding import Finding, Findings, Note
+from propriety.inference.finding import Finding, Findings
 from propriety.inference.measures.line import CalibrationSlope
 from propriety.inference.measures.measure import Measure
 from propriety.inference.measures.ranking import AreaUnderRoc
 from propriety.inference.measures.reading import AnyMeasure, read_measure, read_measures
+from propriety.inference.notes import Note
 from propriety.inference.verdict import holm, with_verdict
 from propriety.ledger.ledger import Ledger
 from propriety.number_words import capitalized, counted, number, percent
