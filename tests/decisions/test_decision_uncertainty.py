@@ -423,3 +423,16 @@ def test_the_last_digits_of_weights_do_not_change_the_draws():
     one, other = (pr.decision_uncertainty(Y[:40], P[:40], sample_weight=unit * weight, **own) for unit in (1.0, 0.037))
     np.testing.assert_allclose(one.credible_low, other.credible_low, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(one.credible_high, other.credible_high, rtol=1e-9, atol=1e-12)
+
+
+def test_cases_that_are_worth_too_little_have_no_limits():
+    """As for `estimate`; the figure then shows the curve alone."""
+    weight = [1000.0, 1.0, 1.0, 1.0, 1.0]
+    y, p = [0, 1, 0, 1, 0], [0.1, 0.3, 0.4, 0.8, 0.2]
+    found = pr.decision_uncertainty(y, p, sample_weight=weight, grid=[0.2, 0.5], n_resamples=50, seed=1)
+    own = found.of("forecast")
+    assert np.isnan(found.low[own]).all()
+    assert math.isnan(pr.estimate(y, p, NetBenefit(0.2), sample_weight=weight).low)
+    assert found.useful["forecast"]["shown"] == []
+    low, high = found.plot().get_ylim()
+    assert low < found.net_benefit[own].min() <= found.net_benefit[own].max() < high

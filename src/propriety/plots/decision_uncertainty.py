@@ -96,8 +96,8 @@ def _draw_strategies(found: DecisionUncertainty, ax: Axes, kind: str) -> None:
         ax.set_ylabel(f"Gain in net benefit over {short.get(found.reference, found.reference)}")
     else:
         models = np.isin(found.strategy, [one for one in found.strategies if one not in (ALL, NONE)])
-        top = float(np.nanmax(found.band_high[models]))
-        least = min(float(np.nanmin(found.band_low[models])), 0.0)
+        drawn = np.stack([found.net_benefit, found.band_low, found.band_high])[:, models]
+        least, top = min(float(np.nanmin(drawn)), 0.0), float(np.nanmax(drawn))
         ax.set_ylim(least - 0.08 * (top - least), top + 0.2 * (top - least))
         ax.set_ylabel("Net benefit")
 
