@@ -16,7 +16,7 @@ from scipy.special import softmax
 
 from propriety import checks
 from propriety.errors import InputTypeError, InputValueError
-from propriety.recalibration.class_rows import ClassRows, floor_of_classes, log_probabilities
+from propriety.recalibration.class_rows import log_probabilities
 from propriety.recalibration.maps import checked_column, checked_floor, checked_number
 from propriety.recalibration.onnx_maps import onnx_model
 from propriety.recalibration.stored_maps import StoredMap
@@ -55,7 +55,7 @@ class ClassMap(StoredMap):
 
     def __post_init__(self) -> None:
         if self.labels is not None:
-            object.__setattr__(self, "labels", _checked_labels(self.labels, self.classes))
+            self.settle(labels=_checked_labels(self.labels, self.classes))
 
     def __call__(self, y_proba: object) -> Floats:
         """Return the recalibrated rows of array-like rows of probabilities, shape (n, K); see `labels` for frames."""
@@ -158,7 +158,7 @@ class ClassIdentityMap(ClassMap):
     floor: float = 0.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "floor", checked_floor(self.floor))
+        self.settle(floor=checked_floor(self.floor))
         ClassMap.__post_init__(self)
 
     @property
@@ -195,49 +195,6 @@ def _checked_labels(labels: Any, classes: int | None) -> tuple[Any, ...]:
 
 def _is_plain(label: object) -> bool:
     return isinstance(label, str | int) or (isinstance(label, float) and np.isfinite(label))
-
-
-def fit_classes_as_they_are(rows: ClassRows) -> ClassIdentityMap:
-    """Leave the rows as they are.
-
-    Parameters
-    ----------
-    rows : ClassRows
-        Ignored.
-
-    Returns
-    -------
-    ClassIdentityMap
-        The map.
-
-    Examples
-    --------
-    >>> fit_classes_as_they_are(ClassRows.from_predictions([0], [[0.5, 0.5]]))([[0.0, 1.0]])
-    array([[0., 1.]])
-    """
-    del rows
-    return ClassIdentityMap()
-
-
-def fit_classes_floored(rows: ClassRows) -> ClassIdentityMap:
-    """Raise probabilities to the floor computed from the cases; see `floor_of_classes`.
-
-    Parameters
-    ----------
-    rows : ClassRows
-        Any.
-
-    Returns
-    -------
-    ClassIdentityMap
-        The map.
-
-    Examples
-    --------
-    >>> fit_classes_floored(ClassRows.from_predictions([0], [[0.5, 0.5]]))([[0.0, 1.0]])
-    array([[0.2, 0.8]])
-    """
-    return ClassIdentityMap(floor=floor_of_classes(rows))
 
 
 LARGEST = 1e9  # Largest absolute value of a coefficient.
@@ -288,15 +245,13 @@ class MatrixMap(ClassMap):
     def __post_init__(self) -> None:
         matrix = _checked_numbers("matrix", self.matrix, most=2)
         shares = np.ones(np.ndim(matrix) + 1) if self.shares is None else self.shares
-        known = {
-            "matrix": matrix,
-            "intercepts": _checked_numbers("intercepts", self.intercepts, most=1),
-            "floor": checked_floor(self.floor, positive=True),
-            "shares": checked_column("shares", shares, size=np.ndim(matrix) + 1, low=0.0, high=1.0),
-            "ridge": checked_number("ridge", self.ridge, low=0.0),
-        }
-        for name, value in known.items():
-            object.__setattr__(self, name, value)
+        self.settle(
+            matrix=matrix,
+            intercepts=_checked_numbers("intercepts", self.intercepts, most=1),
+            floor=checked_floor(self.floor, positive=True),
+            shares=checked_column("shares", shares, size=np.ndim(matrix) + 1, low=0.0, high=1.0),
+            ridge=checked_number("ridge", self.ridge, low=0.0),
+        )
         if len({*np.shape(matrix), *np.shape(self.intercepts)}) > 1:
             shapes = f"it has {np.shape(matrix)} and there are {np.size(self.intercepts)} intercepts"
             raise InputValueError("must have one row and column per class", argument="matrix", offender=shapes)
@@ -309,7 +264,9 @@ class MatrixMap(ClassMap):
 
     @property
     def temperature(self) -> float:
-        """The divisor of the log-probabilities, if W is a multiple of the identity; infinite if that is 0."""
+        """The divisor of the log-probabilities: infinite if W is 0, and NaN if it is not a multiple of the identity."""
+        if np.ndim(self.matrix):
+            return math.nan
         return 1.0 / float(self.matrix) if self.matrix else math.inf
 
     def recalibrated(self, forecast: Floats) -> Floats:

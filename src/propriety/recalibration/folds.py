@@ -54,7 +54,7 @@ def folds_of(
     assigned to folds at random, which is equivalent to assigning the original cases. Forecasts of classes need the
     cases themselves.
     """
-    number = _number(folds)
+    number = checks.whole(folds, "folds", least=2, most=MOST_FOLDS) if checks.is_whole(folds) else None
     beside = {"forecasts": forecasts, "id": id, **{name: options.get(name) for name in OF_CASES}}
     if isinstance(y_true, Cases | LazyCases):
         check_nothing_beside("cases", beside)
@@ -83,7 +83,7 @@ def _of_arguments(
 ) -> Folds:
     """Split arrays or a frame; see `folds_of`."""
     key = _key_of(folds if number is None else None, id, given=number is None, **options)
-    frame = known(y_true) if options.get("outcome") is not None and not _is_eager(y_true) else None
+    frame = known(y_true) if options.get("outcome") is not None and not is_into_dataframe(y_true) else None
     if number is not None and isinstance(frame, nw.LazyFrame):
         return _of_lazy(frame, forecasts, number, id, **options)
     try:
@@ -168,11 +168,6 @@ def split_into_folds(table: ForecastTable, folds: int, draw: int) -> tuple[Forec
     return tuple(parts)
 
 
-def _number(folds: object) -> int | None:
-    """Return the number of folds; None if the argument gives the folds themselves."""
-    return checks.whole(folds, "folds", least=2, most=MOST_FOLDS) if checks.is_whole(folds) else None
-
-
 def _key_of(folds: object, id: object, *, given: bool, **options: Any) -> object:  # noqa: A002  (as above)
     """Return the key that cases are split by, if any: folds if they are given, or identifiers."""
     named = options.get("outcome") is not None
@@ -190,10 +185,6 @@ def _key_of(folds: object, id: object, *, given: bool, **options: Any) -> object
         law = Wording(f"must be {number}an array with one entry per case")
         raise InputTypeError(law, argument=argument, got_type=value)
     return value if named else {FOLD if given else ID: value}
-
-
-def _is_eager(frame: object) -> bool:
-    return bool(is_into_dataframe(frame))
 
 
 def _of_ledger(ledger: Ledger, number: int, model: str | None) -> Folds:

@@ -205,20 +205,15 @@ def _split(fitted: CrossFit, ledger: Ledger, rule: Any, level: float) -> Split:
 
 def _is_stable(trial: Trial) -> bool:
     """Whether the choice of folds adds little to the error of each gain."""
-    scores, at = trial.scores, trial.names.index(trial.reference)
+    scores, at, number = trial.scores, trial.names.index(trial.reference), len(trial.splits)
     with np.errstate(invalid="ignore"):
         found = _gains(trial, scores, at)
-        if len(trial.splits) < FEWEST_SPLITS:
-            # Before they have been drawn again, the spread of the maps of the folds says how much is to be expected.
-            added = (
-                np.sqrt(trial.splits[0].noise(at))
-                if len(trial.splits) == 1
-                else np.full(len(found.standard_error), np.inf)
-            )
-        else:
-            added = _error_of_folds(scores, at)
+        # Before they have been drawn again, the spread of the maps of the folds says how much is to be expected.
+        added = np.sqrt(trial.splits[0].noise(at)) if number == 1 else _error_of_folds(scores, at)
     judged = np.isfinite(found.gain) & np.isfinite(found.standard_error) & (np.arange(len(found.gain)) != at)
-    if len(trial.splits) >= FEWEST_SPLITS:  # Of a map that moves no forecast, no more has to be known.
+    if 1 < number < FEWEST_SPLITS:
+        return not judged.any()
+    if number > 1:  # Of a map that moves no forecast, no more has to be known.
         judged &= [not trial.moves_nothing(name) for name in trial.names]
     return bool((added[judged] <= STABLE * found.standard_error[judged]).all())
 

@@ -124,7 +124,7 @@ class IdentityMap(RecalibrationMap):
     floor: float = 0.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "floor", checked_floor(self.floor))
+        self.settle(floor=checked_floor(self.floor))
 
     def recalibrated(self, forecast: Floats) -> Floats:
         """Return the forecasts, clipped to [floor, 1 - floor]."""
@@ -138,49 +138,6 @@ class IdentityMap(RecalibrationMap):
     def formula(self) -> str:
         """The map in one line."""
         return "p" if self.floor == 0.0 else f"min(max(p, {self.floor:.4g}), 1 - {self.floor:.4g})"
-
-
-def fit_none(table: ForecastTable) -> IdentityMap:
-    """Leave the forecasts as they are.
-
-    Parameters
-    ----------
-    table : ForecastTable
-        Ignored.
-
-    Returns
-    -------
-    IdentityMap
-        The map.
-
-    Examples
-    --------
-    >>> fit_none(ForecastTable(forecast=[0.0, 0.02], events=[0, 1], non_events=[9, 5]))([0.0, 0.3])
-    array([0. , 0.3])
-    """
-    del table
-    return IdentityMap()
-
-
-def fit_floored(table: ForecastTable) -> IdentityMap:
-    """Clip the forecasts at the floor computed from the table; see `floor_of`.
-
-    Parameters
-    ----------
-    table : ForecastTable
-        Any.
-
-    Returns
-    -------
-    IdentityMap
-        The map.
-
-    Examples
-    --------
-    >>> fit_floored(ForecastTable(forecast=[0.0, 0.02], events=[0, 1], non_events=[9, 5]))([0.0, 0.3])
-    array([0.01, 0.3 ])
-    """
-    return IdentityMap(floor=floor_of(table))
 
 
 def floor_of(table: ForecastTable) -> float:
@@ -287,8 +244,7 @@ class IsotonicMap(RecalibrationMap):
     def __post_init__(self) -> None:
         forecast = checked_column("forecast", self.forecast, strictly=True, low=0.0, high=1.0)
         rate = checked_column("event_rate", self.event_rate, size=len(forecast), strictly=False, low=0.0, high=1.0)
-        object.__setattr__(self, "forecast", forecast)
-        object.__setattr__(self, "event_rate", rate)
+        self.settle(forecast=forecast, event_rate=rate)
 
     def recalibrated(self, forecast: Floats) -> Floats:
         """Return the recalibrated forecasts. Between points too close for a slope, the map is that of the first."""

@@ -14,9 +14,9 @@ import numpy as np
 from propriety import checks
 from propriety.errors import InputTypeError
 from propriety.recalibration.class_fits import fit_shrunk_classes, fit_structured_matrix, fit_temperature, fit_vector
-from propriety.recalibration.class_maps import ClassMap, fit_classes_as_they_are, fit_classes_floored
-from propriety.recalibration.class_rows import ClassRows
-from propriety.recalibration.maps import RecalibrationMap, fit_floored, fit_isotonic, fit_none
+from propriety.recalibration.class_maps import ClassIdentityMap, ClassMap
+from propriety.recalibration.class_rows import ClassRows, floor_of_classes
+from propriety.recalibration.maps import IdentityMap, RecalibrationMap, fit_isotonic, floor_of
 from propriety.recalibration.odds_maps import fit_beta, fit_intercept, fit_logistic, fit_slope
 from propriety.recalibration.spline_map import fit_shrunk_spline, fit_spline
 from propriety.recalibration.venn_abers import fit_venn_abers
@@ -30,8 +30,8 @@ ClassFit: TypeAlias = Callable[[ClassRows], ClassMap]
 # From the simplest to the most flexible; among methods with similar scores, the first is chosen.
 METHODS: Mapping[str, Fit] = MappingProxyType(
     {
-        "none": fit_none,
-        "floored": fit_floored,
+        "none": lambda _: IdentityMap(),
+        "floored": lambda table: IdentityMap(floor=floor_of(table)),
         "auto": fit_shrunk_spline,
         "intercept": fit_intercept,
         "slope": fit_slope,
@@ -72,7 +72,7 @@ class OneVsRestMap(ClassMap):
     maps: tuple[RecalibrationMap, ...]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "maps", tuple(_checked(self.maps)))
+        self.settle(maps=tuple(_checked(self.maps)))
         ClassMap.__post_init__(self)
 
     @property
@@ -131,8 +131,8 @@ def fit_one_vs_rest(rows: ClassRows, *, method: str = "logistic") -> OneVsRestMa
 # From the simplest to the most flexible; among methods with similar scores, the first is chosen.
 CLASS_METHODS: Mapping[str, ClassFit] = MappingProxyType(
     {
-        "none": fit_classes_as_they_are,
-        "floored": fit_classes_floored,
+        "none": lambda _: ClassIdentityMap(),
+        "floored": lambda rows: ClassIdentityMap(floor=floor_of_classes(rows)),
         "auto": fit_shrunk_classes,
         "temperature": fit_temperature,
         "vector": fit_vector,

@@ -93,9 +93,9 @@ def _solved(hessian: Floats, gradient: Floats) -> Floats | None:
     if not (scale > 0.0).all() or not np.isfinite(hessian).all():
         return None
     try:
-        factor = cho_factor(hessian / np.outer(scale, scale))
+        factor = cho_factor(hessian / np.outer(scale, scale), check_finite=False)
     except LinAlgError:
         return None
     if float(np.abs(factor[0].diagonal()).min()) ** 2 <= CONDITION:
         return None
-    return -cho_solve(factor, gradient / scale) / scale
+    return -cho_solve(factor, gradient / scale, check_finite=False) / scale

@@ -72,8 +72,8 @@ class OddsMap(RecalibrationMap):
     floor: float = 0.0
 
     def __post_init__(self) -> None:
-        for name, value in self.parameters.items():
-            object.__setattr__(self, name, checked_number(name, value, low=-LARGEST, high=LARGEST))
+        numbers = self.parameters.items()
+        self.settle(**{name: checked_number(name, value, low=-LARGEST, high=LARGEST) for name, value in numbers})
         checked_floor(self.floor)
         if self.slope_at_1 is not None and min(self.slopes) < 0.0:
             law = "slope and slope_at_1 must not be negative"

@@ -109,11 +109,10 @@ class SegmentMap(EventMap):
         whole = RecalibrationMap.from_dict(self.whole) if isinstance(self.whole, Mapping) else self.whole
         if not isinstance(whole, RecalibrationMap):
             raise InputTypeError("must be a map", argument="whole", got_type=whole)
-        object.__setattr__(self, "whole", whole)
         if not isinstance(self.effects, list | tuple):
             raise InputTypeError("must be a list", argument="effects", got_type=self.effects)
-        object.__setattr__(self, "effects", tuple(_checked_effect(one) for one in self.effects))
-        object.__setattr__(self, "floor", checked_floor(self.floor, positive=True))
+        effects = tuple(_checked_effect(one) for one in self.effects)
+        self.settle(whole=whole, effects=effects, floor=checked_floor(self.floor, positive=True))
 
     @property
     def by(self) -> tuple[str, ...]:

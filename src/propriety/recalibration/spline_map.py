@@ -75,10 +75,9 @@ class SplineMap(RecalibrationMap):
         if len(knots) > 1 and np.diff(knots).min() < CLOSEST:
             raise InputValueError(f"must be at least {CLOSEST:g} apart", argument="knots")
         slopes = checked_column("slopes", self.slopes, size=len(knots), low=0.0, high=1e9)
-        numbers = {"level": checked_number("level", self.level, low=-1e9, high=1e9), "floor": checked_floor(self.floor)}
-        numbers["shrinkage"] = checked_number("shrinkage", self.shrinkage, low=0.0, high=1.0)
-        for name, value in {"knots": knots, "slopes": slopes, **numbers}.items():
-            object.__setattr__(self, name, value)
+        level = checked_number("level", self.level, low=-1e9, high=1e9)
+        shrinkage = checked_number("shrinkage", self.shrinkage, low=0.0, high=1.0)
+        self.settle(knots=knots, slopes=slopes, level=level, floor=checked_floor(self.floor), shrinkage=shrinkage)
 
     def recalibrated(self, forecast: Floats) -> Floats:
         """Return the recalibrated forecasts."""

@@ -33,6 +33,11 @@ class StoredMap(ABC):
         if "kind" in cls.__dict__:
             KINDS[cls.kind] = cls
 
+    def settle(self, **checked: Any) -> None:
+        """Replace parameters of a new map by the same as they were checked: plain numbers, and arrays."""
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
+
     @property
     @abstractmethod
     def formula(self) -> str:

@@ -63,8 +63,7 @@ class VennAbersMap(RecalibrationMap):
                 values, getattr(self, values), size=size, strictly=False, low=0.0, high=1.0
             )
         weight = checked_number("case_weight", self.case_weight, low=np.finfo(np.float64).tiny)
-        for name, value in {**columns, "case_weight": weight}.items():
-            object.__setattr__(self, name, value)
+        self.settle(**columns, case_weight=weight)
 
     def interval(self, y_proba: object) -> tuple[Floats, Floats]:
         """Return the lower and the upper probability for each forecast."""

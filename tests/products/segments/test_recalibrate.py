@@ -17,7 +17,7 @@ import propriety as pr
 from propriety.errors import InputTypeError, InputValueError, UnsupportedOperationError
 from propriety.products.segments.folds import SegmentRows, _estimated, _fitted, _spreads, _Terms, fit_by_segment
 from propriety.recalibration import IdentityMap, RecalibrationMap, SegmentEffect, SegmentMap
-from propriety.recalibration.maps import fit_none
+from propriety.recalibration.methods import METHODS
 from propriety.recalibration.stored_maps import StoredMap
 from propriety.tables.forecast_table import ForecastTable
 
@@ -110,7 +110,7 @@ def test_calibrated_columns_have_no_effects():
     p = rng.uniform(0.05, 0.5, 20_000)
     largest = []
     for _ in range(10):
-        fit = fit_by_segment(rows_of(rng.random(20_000) < p, p, codes), fit_none)
+        fit = fit_by_segment(rows_of(rng.random(20_000) < p, p, codes), METHODS["none"])
         largest.append(max(np.abs(own).max() for own in fit.effects))
     assert np.median(largest) < 0.02
 
@@ -121,7 +121,7 @@ def test_few_cases_are_shrunk_more():
     effect = np.array([0.3, -0.3, 0.2, -0.2, 0.1, 0.3, -0.3, 0.2])
     p = rng.uniform(0.1, 0.4, 30_000)
     y = rng.random(30_000) < expit(logit(p) + effect[code])
-    fit = fit_by_segment(rows_of(y, p, [code]), fit_none)
+    fit = fit_by_segment(rows_of(y, p, [code]), METHODS["none"])
     total = fit.effects[0].copy()
     for ((_, label),), own in fit.segments:
         total[label] += own
