@@ -16,11 +16,11 @@ from propriety.plots.drawing import (
     DASHES,
     GREY,
     LEGEND,
-    SMALL,
     draw,
     draw_band,
     line_style,
     new_axes,
+    open_frame,
     write_title,
 )
 from propriety.plots.threshold_axis import draw_threshold_axis
@@ -59,8 +59,7 @@ def _(
             Patch(color=GREY["line"], alpha=0.2, linewidth=0, label="at all thresholds together"),
         ]
     ax.legend(handles=handles, **LEGEND)
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.tick_params(labelsize=SMALL, length=3)
+    open_frame(ax)
     write_title(ax, label)
     return ax
 

@@ -14,7 +14,7 @@ from matplotlib.transforms import Bbox
 from propriety.calibration.decomposition import Decomposition
 from propriety.errors import InputValueError
 from propriety.plots.drawable_names import drawable_names
-from propriety.plots.drawing import GREY, SMALL, draw, marker_style, new_axes, on_white, shown
+from propriety.plots.drawing import GREY, SMALL, draw, marker_style, new_axes, on_white, open_frame, shown
 from propriety.plots.names import label_axis, set_name
 from propriety.plots.shared_references import check_any, check_same
 from propriety.result import Floats
@@ -81,8 +81,7 @@ def plot_decompositions(decompositions: Mapping[str, Decomposition], ax: Axes | 
     ax.set(xlim=(0, right), ylim=(0, top))
     label_axis(ax.xaxis, "Miscalibration", " (MCB, lower is better)")
     label_axis(ax.yaxis, "Discrimination", " (DSC, higher is better)")
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.tick_params(labelsize=SMALL, length=3)
+    open_frame(ax)
     ax.locator_params(axis="both", nbins=5)
     ax.figure.figure.draw_without_rendering()  # The layout determines the positions of points and labels.
     points = ax.transData.transform([(parts.miscalibration, parts.discrimination) for parts in finite.values()])

@@ -119,6 +119,12 @@ def draw_band(ax: Axes, x: Floats, low: Floats, high: Floats, **style: Any) -> N
         ax.fill_between(x, low, high, **style)
 
 
+def open_frame(ax: Axes) -> None:
+    """Leave out the upper and right side of the frame, and make the ticks small."""
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.tick_params(labelsize=SMALL, length=3)
+
+
 def on_white() -> dict[str, Any]:
     """Return the style of a box that keeps text readable over lines."""
     return {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1.5}

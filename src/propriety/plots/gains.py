@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 
 from propriety.decisions.expected_cost import GainCurve
 from propriety.plots.drawable_names import drawable_names
-from propriety.plots.drawing import GREY, LEGEND, SMALL, Percent, draw, line_style, new_axes, shown
+from propriety.plots.drawing import GREY, LEGEND, Percent, draw, line_style, new_axes, open_frame, shown
 from propriety.plots.names import label_axis, set_name, write_legend
 from propriety.plots.shared_references import check_any, check_same
 
@@ -143,7 +143,6 @@ def _draw(ax: Axes, curves: Mapping[str, GainCurve], of: Callable[[GainCurve], A
 def _finished(ax: Axes, place: str) -> Axes:
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_formatter(Percent())
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.tick_params(labelsize=SMALL, length=3)
+    open_frame(ax)
     write_legend(ax, loc=place, **LEGEND)
     return ax

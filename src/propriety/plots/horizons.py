@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 
 from propriety.inference.finding import Findings
 from propriety.plots.drawable_names import drawable_names
-from propriety.plots.drawing import LEGEND, SMALL, line_style, new_axes, shown, write_title
+from propriety.plots.drawing import LEGEND, line_style, new_axes, open_frame, shown, write_title
 from propriety.plots.names import measure_and_merit
 
 MOST = 8  # Most horizons whose number of cases is written.
@@ -33,7 +33,6 @@ def draw_horizons(found: Findings, ax: Axes | None = None, *, label: str = "") -
     below = "\nand cases followed up without any event" if len(horizons) <= MOST else ""
     ax.set(xlabel=f"Horizon{below}", ylabel=measure_and_merit(found.measure[0]))
     ax.legend(**LEGEND)
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.tick_params(labelsize=SMALL, length=3)
+    open_frame(ax)
     write_title(ax, label)
     return ax

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 
 from propriety.decisions.operating_points import OperatingPoints
 from propriety.number_words import percent
-from propriety.plots.drawing import COLORS, DASHES, LEGEND, SMALL, Percent, draw, new_axes, write_title
+from propriety.plots.drawing import COLORS, DASHES, LEGEND, Percent, draw, new_axes, open_frame, write_title
 from propriety.plots.names import label_axis, write_legend
 
 RATES = {
@@ -50,8 +50,7 @@ def _(points: OperatingPoints, ax: Axes | None = None, *, label: str = "") -> Ax
     label_axis(ax.xaxis, "Threshold", f" ({'bars' if single else 'shaded'}: {percent(points.level)} confidence limits)")
     ax.xaxis.set_major_formatter(Percent())
     ax.yaxis.set_major_formatter(Percent())
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.tick_params(labelsize=SMALL, length=3)
+    open_frame(ax)
     write_legend(ax, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=len(RATES), **(LEGEND | COMPACT))
     write_title(ax, label, pad=24)
     return ax

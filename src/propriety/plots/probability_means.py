@@ -11,7 +11,18 @@ from matplotlib.patches import Arc
 from propriety.diagnostics.probability_means import MeanSpectrum, ProbabilityGroups, ProbabilityMeans
 from propriety.errors import InputValueError
 from propriety.plots.drawable_names import drawable_names
-from propriety.plots.drawing import COLORS, DASHES, GREY, SMALL, draw, new_axes, on_white, shown, write_title
+from propriety.plots.drawing import (
+    COLORS,
+    DASHES,
+    GREY,
+    SMALL,
+    draw,
+    new_axes,
+    on_white,
+    open_frame,
+    shown,
+    write_title,
+)
 from propriety.result import Floats
 
 NAMES = ("decisiveness", "accuracy", "robustness")
@@ -79,8 +90,7 @@ def _(spectrum: MeanSpectrum, ax: Axes | None = None) -> Axes:
             color=GREY["text"],
         )
     ax.set(xlim=(exponent[0], exponent[-1]), xlabel="Exponent of the mean", ylabel="Mean probability of what happened")
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.tick_params(labelsize=SMALL, length=3)
+    open_frame(ax)
     return ax
 
 
@@ -95,8 +105,7 @@ def _frame(ax: Axes) -> None:
         xticks=np.linspace(0, 1, 6),
         yticks=np.linspace(0, 1, 6),
     )
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.tick_params(labelsize=SMALL, length=3)
+    open_frame(ax)
 
 
 def _draw_bubbles(ax: Axes, groups: ProbabilityGroups) -> dict[str, Any]:

@@ -20,7 +20,18 @@ from scipy.special import expit, logit
 from propriety.decisions.ranking_map import RankedInterval, RankingMap
 from propriety.number_words import percent
 from propriety.plots.drawable_names import drawable_names
-from propriety.plots.drawing import COLORS, GREY, SMALL, color_of, draw, new_axes, on_white, shown, write_title
+from propriety.plots.drawing import (
+    COLORS,
+    GREY,
+    SMALL,
+    color_of,
+    draw,
+    new_axes,
+    on_white,
+    open_frame,
+    shown,
+    write_title,
+)
 from propriety.plots.names import set_name, write_legend
 from propriety.result import Floats
 
@@ -96,8 +107,7 @@ def _frame(ax: Axes, ranking: RankingMap) -> None:
         axis.set_minor_locator(NullLocator())
         axis.set_major_formatter(FuncFormatter(_reading))
         axis.set_label_text(f"{name} threshold at which you would act")
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.tick_params(labelsize=SMALL, length=3)
+    open_frame(ax)
     ax.margins(0)
 
 

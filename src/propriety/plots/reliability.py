@@ -30,6 +30,7 @@ from propriety.plots.drawing import (
     new_axes,
     new_figure,
     on_white,
+    open_frame,
     shown,
     write_note,
     write_title,
@@ -198,8 +199,7 @@ def _frame(ax: Axes, curves: list[ReliabilityCurve], limit: float) -> None:
     ax.set_xticks(ticks)
     ax.set_yticks(ticks)
     ax.margins(0)
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.tick_params(labelsize=SMALL, length=3)
+    open_frame(ax)
 
 
 def _draw_line(ax: Axes, curve: ReliabilityCurve, limit: float, *, label: str = "_curve", **style: Any) -> list[Line2D]:

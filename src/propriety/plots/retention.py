@@ -20,6 +20,7 @@ from propriety.plots.drawing import (
     draw,
     line_style,
     new_axes,
+    open_frame,
     shown,
     write_title,
 )
@@ -62,8 +63,7 @@ def _(curve: RetentionCurve, ax: Axes | None = None, *, label: str = "", bands: 
     )
     ax.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
     ax.xaxis.set_major_formatter(Percent())
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.tick_params(labelsize=SMALL, length=3)
+    open_frame(ax)
     _name_ends(ax, curve, values[:, -1])
     write_title(ax, label)
     return ax

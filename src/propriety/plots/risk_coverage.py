@@ -10,7 +10,19 @@ from matplotlib.axes import Axes
 
 from propriety.inference.risk_coverage import RiskCoverageCurve
 from propriety.plots.drawable_names import drawable, drawable_names
-from propriety.plots.drawing import DASHES, GREY, LEGEND, SMALL, Percent, draw, line_style, new_axes, shown, write_title
+from propriety.plots.drawing import (
+    DASHES,
+    GREY,
+    LEGEND,
+    SMALL,
+    Percent,
+    draw,
+    line_style,
+    new_axes,
+    open_frame,
+    shown,
+    write_title,
+)
 from propriety.plots.names import label_axis, set_name, write_legend
 from propriety.plots.placing import make_room
 from propriety.plots.shared_references import check_any
@@ -93,8 +105,7 @@ def _framed(ax: Axes, top: float) -> Axes:
     label_axis(ax.yaxis, "Risk", ": share of wrong answers\namong them (lower is better)")
     ax.xaxis.set_major_formatter(Percent())
     ax.yaxis.set_major_formatter(Percent())
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.tick_params(labelsize=SMALL, length=3)
+    open_frame(ax)
     return _with_ticks_to_one(ax)
 
 

@@ -24,6 +24,7 @@ from propriety.plots.drawing import (
     line_style,
     new_axes,
     on_white,
+    open_frame,
     shown,
     write_title,
 )
@@ -112,8 +113,7 @@ def _frame(ax: Axes) -> None:
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_locator(FixedLocator(np.linspace(0, 1, 6).tolist()))
         axis.set_major_formatter(Percent())
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.tick_params(labelsize=SMALL, length=3)
+    open_frame(ax)
 
 
 def _draw_roc(ax: Axes, curve: RocCurve, **style: Any) -> list[Line2D]:

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from propriety.calibration.reliability import ReliabilityCurve
 from propriety.calibration.smooth_calibration import SmoothCalibration
 from propriety.number_words import percent
-from propriety.plots.drawing import COLORS, GREY, LEGEND, SMALL, draw, new_axes, write_title
+from propriety.plots.drawing import COLORS, GREY, LEGEND, SMALL, draw, new_axes, open_frame, write_title
 from propriety.plots.names import label_axis
 
 MARGIN = 0.14  # Height of the histogram below the curve, as a share of the axis.
@@ -55,8 +55,7 @@ def _(
     ax.set_yticks(ticks)
     label_axis(ax.xaxis, "Forecast probability")
     label_axis(ax.yaxis, "Observed event rate")
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.tick_params(labelsize=SMALL, length=3)
+    open_frame(ax)
     ax.legend(loc="upper left", **LEGEND)
     write_title(ax, label)
     return ax

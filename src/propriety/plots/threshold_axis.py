@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FixedFormatter, FixedLocator, MaxNLocator, NullLocator
 
 from propriety.number_words import percent
-from propriety.plots.drawing import GREY, SMALL, Percent
+from propriety.plots.drawing import GREY, SMALL, Percent, open_frame
 from propriety.plots.names import label_axis
 from propriety.plots.shared_references import check_same
 from propriety.rules.weights import Thresholds
@@ -82,8 +82,7 @@ def draw_threshold_axis(
         ax.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
         ax.xaxis.set_major_formatter(Percent())
     label_axis(ax.xaxis, "Threshold", ": act if the forecast is at least")
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.tick_params(labelsize=SMALL, length=3)
+    open_frame(ax)
     above = ax.secondary_xaxis("top")
     if log_odds:
         above.set_xscale("logit")

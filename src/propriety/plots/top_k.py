@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from propriety.decisions.top_k import TopK
-from propriety.plots.drawing import COLORS, DASHES, GREY, SMALL, Percent, draw, new_axes
+from propriety.plots.drawing import COLORS, DASHES, GREY, SMALL, Percent, draw, new_axes, open_frame
 from propriety.plots.placing import Spot, write_beside
 
 VERTICAL: tuple[Literal["top"], Literal["bottom"]] = ("top", "bottom")
@@ -37,6 +37,5 @@ def _(result: TopK, ax: Axes | None = None) -> Axes:
     sides: tuple[tuple[float, Literal["left", "right"]], ...] = ((last, "right"), (first, "left"))
     spots = [Spot(x, result.event_rate, side, up) for up in VERTICAL for x, side in sides]
     write_beside(ax, f"prevalence {result.event_rate:.1%}", spots)
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.tick_params(labelsize=SMALL, length=3)
+    open_frame(ax)
     return ax
