@@ -14,7 +14,7 @@ class Sliced:
 
     def __init__(self, found):
         self.found, self.rows = found, group_rows(found)
-        self.measure, self.by, self.dropped = found.measure[0], tuple(found.keys), found.dropped
+        self.measure, self.by, self.dropped = found.measure[0], found.case_keys, found.dropped
         overall = found.where(keys={})
         self.overall = dict(zip(overall.model.tolist(), overall.value.tolist(), strict=True))
         self.model = np.array([row.model for row in self.rows])

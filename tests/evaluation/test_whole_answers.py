@@ -99,19 +99,18 @@ Alike in both groups?
   O/E, lowest to highest                            1.03 to 1.05             2.44 to 5.15
   Miscalibrated, tested alone                    0  of 2                  2  of 2
   Too few cases or events to tell                2  of 2                  0  of 2
-  Differ from the rest in skill                  0  of 2 compared         0  of 2 compared
+    a, 150 cases                              1.03  0.82 to 1.25       5.15  3.80 to 6.50
+    b, 150 cases                              1.05  0.84 to 1.26       2.44  1.93 to 2.95
+  Differ from the rest in skill                  0  of 2 compared         2  of 2 compared
 ────────────────────────────────────────────────────────────────────────────────────────────────────
 1. At 10%, acting on 'q' is worse than acting on everybody (by 123.0, 78.4 to 170.9, per 1,000).
 2. 'q' is miscalibrated: observed/expected is 3.30, 2.75 to 3.85; its forecasts are too extreme
    (slope 0.60, 0.40 to 0.80).
-3. Recalibration would lower the decision cost of 'q' by 47.4% (28.1 to 66.7); the answer compares
-   the models as they are.
-4. 'q' is miscalibrated in most or all groups with enough events, which does not show that the
-   groups differ.
 ────────────────────────────────────────────────────────────────────────────────────────────────────
 Decision cost: a false alarm counts t, a missed event 1 - t, averaged over t from 10% to 30%.
 Net true positives: net benefit above the better of acting on everybody and on nobody.
-95% intervals. Valid for cases on which no model was fitted. result.to_html("report.html")
+95% intervals. Valid for cases on which no model was fitted. 3 more findings: result.card.sentences.
+result.to_html("report.html")
 """
 
 

@@ -203,7 +203,7 @@ def _groups(evaluation: Evaluation) -> GroupNumbers | None:
             numbers_of_group.update(dict.fromkeys(RATIOS, math.nan))
         for model, group, *numbers in zip(calibration.model, calibration.group, *columns, strict=True):
             rows[model, group] |= dict(zip((*RATIOS, "miscalibrated"), numbers, strict=True))
-    return GroupNumbers(tuple(slices.keys), rows)
+    return GroupNumbers(slices.case_keys, rows)
 
 
 def _with_limits(name: str, row: Finding) -> dict[str, float]:

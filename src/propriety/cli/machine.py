@@ -32,7 +32,9 @@ def evaluation_document(evaluation: Evaluation, gates: list[dict[str, Any]]) -> 
     `metrics` has the flat keys that gates use, and `scores` one entry per model and measure with all details.
     """
     found = evaluation.slices
-    groups = None if found is None else {"by": [*found.keys], "measure": found.measure[0].key, "rows": records(found)}
+    groups: dict[str, Any] | None = None
+    if found is not None:
+        groups = {"by": [*found.case_keys], "measure": found.measure[0].key, "rows": records(found)}
     return document(
         "evaluation",
         {

@@ -222,7 +222,7 @@ def _cut(label: object) -> str:
 def question_of_groups(slices: Findings) -> str:
     """Return the question about the groups, with their number and the keys that form them."""
     groups = len(dict.fromkeys(filter(None, group_texts(slices))))
-    keys = _cut(", ".join(map(str, slices.keys)))
+    keys = _cut(", ".join(map(str, slices.case_keys)))
     named = "" if keys in ("", "group") else f" ({keys})"
     which = "every group" if groups == 1 else "both groups" if groups == 2 else f"all {groups:,} groups"
     return f"Alike in {which}{named}?"
@@ -314,14 +314,10 @@ def group_cell(found: GroupTable, row: int) -> Cell:
 
 
 def groups_that_depart(found: GroupTable, model: str) -> list[str]:
-    """Return the groups in which a model is miscalibrated, the clearest first, unless it is so in most of them.
+    """Return the groups in which a model is wrong and not as in the others, the clearest first.
 
     A model that is wrong everywhere is found to be so in each group with enough events. This does not mean that these
     groups differ from the others.
     """
-    own = found.model == model
-    accused = np.flatnonzero(own & (found.verdict == "bad"))
-    cleared = np.count_nonzero(own & np.isin(found.verdict, ["good", "no error found", "small"]))
-    if len(accused) > cleared:
-        return []
-    return list(found.group[accused[np.argsort(found.p_adjusted[accused], kind="stable")]].tolist())
+    own = np.flatnonzero((found.model == model) & found.stands_out)
+    return list(found.group[own[np.argsort(found.p_adjusted[own], kind="stable")]].tolist())

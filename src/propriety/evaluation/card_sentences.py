@@ -9,7 +9,7 @@ import numpy as np
 
 from propriety.evaluation.answer import Evidence, Sentence, some
 from propriety.evaluation.card_rows import ends_of, group_cell, groups_that_depart
-from propriety.evaluation.group_calibration import GroupTable, group_table
+from propriety.evaluation.group_calibration import GroupTable, group_table, said_of_all
 from propriety.evaluation.rows import Cell
 from propriety.evaluation.words import (
     absent_words,
@@ -19,12 +19,20 @@ from propriety.evaluation.words import (
     uncompared_words,
     verdict_of,
 )
-from propriety.inference.calibration_words import TOGETHER, caveats_of, texts_of_classes, ways_of, wrong_classes
+from propriety.inference.calibration_words import (
+    TOGETHER,
+    caveats_of,
+    direction_words,
+    is_shown,
+    texts_of_classes,
+    ways_of,
+    wrong_classes,
+)
 from propriety.inference.comparison_words import caveats_of_pairs
 from propriety.inference.finding import Finding, Verdict
 from propriety.inference.finding_words import caveats, note_words
 from propriety.inference.group_rows import REST, GroupRow, group_rows
-from propriety.number_words import capitalized, listed, percent
+from propriety.number_words import capitalized, listed, p_value_words, percent
 
 if TYPE_CHECKING:
     from propriety.inference.finding import Findings
@@ -256,7 +264,10 @@ def _group_calibration(evidence: Evidence, tested: GroupTable) -> Iterator[Sente
     everywhere = []
     for model in evidence.models:
         groups = groups_that_depart(tested, model)
-        if groups:
+        said = _shared_error(evidence, model)
+        if said and not groups:
+            yield Sentence(said, model == evidence.preferred)
+        elif groups:
             ways = "; ".join(_ways_in_group(evidence, tested, model, groups[0])) if len(groups) == 1 else ""
             said = f"{evidence.quoted(model)} is miscalibrated in {some(groups)}{': ' if ways else ''}{ways}."
             yield Sentence(said, model == evidence.preferred)
@@ -274,6 +285,18 @@ def _group_calibration(evidence: Evidence, tested: GroupTable) -> Iterator[Sente
             yield Sentence(f"{evidence.quoted(model)} is miscalibrated, but only slightly, in {some(slight)}.")
     if not np.isin(tested.verdict, ["small", "bad"]).any():
         yield Sentence("No group with enough data was found to be miscalibrated.")
+
+
+def _shared_error(evidence: Evidence, model: str) -> str:
+    """Say that a model is wrong alike in all groups, if it is wrong and no difference between groups is shown."""
+    evaluation = evidence.evaluation
+    overall, found = calibration_row(evaluation, model), evaluation.group_calibration
+    p_value = None if found is None else said_of_all(found, model, evaluation.level)
+    if p_value is None or not is_shown(overall):
+        return ""
+    ways = listed(direction_words(ways_of(overall, sizes_of_event(evaluation, model).values())))
+    differ = f"no group is shown to differ from the others in observed/expected ({p_value_words(p_value)})"
+    return f"{evidence.quoted(model)} is {ways} in every group: {differ}."
 
 
 def _ways_in_group(evidence: Evidence, tested: GroupTable, model: str, group: str) -> Iterator[str]:

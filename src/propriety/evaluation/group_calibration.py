@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from propriety.inference.calibration_findings import CALIBRATION, sizes_of
 from propriety.inference.calibration_words import TOGETHER, class_names, direction_words, is_shown, own_sizes, ways_of
-from propriety.inference.finding import Finding, Findings, Objects
+from propriety.inference.finding import GROUPS, HETEROGENEITY, Finding, Findings, Objects
 from propriety.inference.group_findings import MOST_NAMED, group_findings
 from propriety.inference.group_rows import group_texts
 from propriety.inference.verdict import as_number, gate
@@ -38,6 +39,8 @@ class GroupTable:
         Observed/expected with its limits, of classes that of the most likely one.
     p_value, p_adjusted : ndarray of float
         p-value of the test, and the same adjusted for all groups and models.
+    stands_out : ndarray of bool
+        Whether the group is wrong in another way than the other groups.
     miscalibrated : ndarray of float
         1 if a gate on the group fails, 0 if it holds, and NaN if that cannot be told.
     """
@@ -52,6 +55,7 @@ class GroupTable:
     observed_expected_high: Floats
     p_value: Floats
     p_adjusted: Floats
+    stands_out: NDArray[np.bool_]
     miscalibrated: Floats
 
 
@@ -69,6 +73,8 @@ def group_table(evaluation: Evaluation) -> GroupTable | None:
     texts = {(row.model, *row.keys.items()): text for row, text in zip(found, group_texts(found), strict=True)}
     of_group: dict[tuple[str, str], list[Finding]] = {}
     for row in found:
+        if GROUPS in row.keys:
+            continue
         of_group.setdefault((row.model, texts[row.model, *row.keys.items()]), []).append(row)
     tests = [row for row in found if row.measure.key == CALIBRATION.key and not np.isnan(row.p)]
     groups = [texts[row.model, *row.keys.items()] for row in tests]
@@ -85,10 +91,30 @@ def group_table(evaluation: Evaluation) -> GroupTable | None:
         observed_expected_high=np.array([one.high for one in ratios]),
         p_value=np.array([row.p for row in tests]),
         p_adjusted=np.array([row.p_adjusted for row in tests]),
+        stands_out=_stands_out(tests),
         miscalibrated=np.array(
             [as_number(gate(row, sizes_of(own, row))) for row, own in zip(tests, sizes, strict=True)]
         ),
     )
+
+
+def _stands_out(tests: list[Finding]) -> NDArray[np.bool_]:
+    """Return which groups stand out; of classes those that are wrong, unless most groups of the model are."""
+    noted = np.array([row.note("stands-out") is not None for row in tests])
+    if any(row.note("classes") is None and row.verdict == "bad" for row in tests) or noted.any():
+        return noted
+    wrong = np.array([row.verdict == "bad" for row in tests])
+    for model in dict.fromkeys(row.model for row in tests):
+        own = np.array([row.model == model for row in tests])
+        cleared = [row.verdict in ("good", "no error found", "small") for row in tests if row.model == model]
+        wrong[own] &= np.count_nonzero(wrong[own]) <= sum(cleared)
+    return wrong
+
+
+def said_of_all(found: Findings, model: str, level: float) -> float | None:
+    """Return the p-value of groups that share one error, the smallest of all keys; None if it is shown or unknown."""
+    p_values = found.where(model=model, statistic=HETEROGENEITY).p
+    return float(p_values.min()) if len(p_values) and p_values.min() > 1.0 - level else None
 
 
 def _objects(rows: list[Finding]) -> Objects:

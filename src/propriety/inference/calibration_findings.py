@@ -17,7 +17,7 @@ from propriety.inference.calibration_numbers import numbers_of_event
 from propriety.inference.calibration_testing import calibration_test_of, recalibrated_test_of
 from propriety.inference.estimates import censoring_notes
 from propriety.inference.estimation import estimate_or_note
-from propriety.inference.finding import Finding, Label
+from propriety.inference.finding import GROUPS, Finding, Label
 from propriety.inference.measures.line import CalibrationSlope
 from propriety.inference.measures.measure import Measure
 from propriety.inference.measures.parts import Miscalibration
@@ -125,7 +125,7 @@ def sizes_of(rows: Iterable[Finding], row: Finding) -> list[Finding]:
     error, only what is shown by itself counts among classes and cut points, because the rare ones never have limits
     that exclude an error.
     """
-    own = [one for one in rows if one.model == row.model and one.measure.key in SIZES]
+    own = [one for one in rows if one.model == row.model and one.measure.key in SIZES and GROUPS not in one.keys]
     # A group of class probabilities has the sizes of the most likely class.
     own = [one for one in own if one.statistic == row.statistic or (row.keys and row.statistic == "value")]
     exact = [one for one in own if one.keys == row.keys]

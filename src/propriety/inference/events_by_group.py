@@ -8,10 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import chdtrc, expit, logit, stdtrit
+from scipy.special import expit, logit, stdtrit
 
 from propriety.calibration.calibration_test import log_weight_ratio, weighted_variance
 from propriety.inference.group_tests import group_means
+from propriety.inference.imagined_groups import others_of
 from propriety.inference.random_effects import (
     HeterogeneityMethod,
     PredictionMethod,
@@ -43,7 +44,7 @@ class Residuals(NamedTuple):
     @property
     def deviates(self) -> Floats:
         """The residual of each group in standard errors, which allow for the shared error that is fitted."""
-        remaining = self.variances * (1.0 - self.variances / self.variances.sum())
+        remaining = self.variances * others_of(self.variances) / self.variances.sum()
         return self.sums / np.sqrt(remaining)
 
 
@@ -74,6 +75,12 @@ class EventsByGroup:
     def where(self, groups: NDArray[np.bool_]) -> EventsByGroup:
         """Return some of the groups."""
         return EventsByGroup(self.keyed.where(groups), self.log_ratio, self.factor[groups])
+
+    def at(self, order: NDArray[np.intp]) -> EventsByGroup:
+        """Return the groups in another order."""
+        place = np.empty_like(order)
+        place[order] = np.arange(len(order))
+        return EventsByGroup(self.keyed.pooled(place, len(order)), self.log_ratio, self.factor[order])
 
     def variances(self, rate: Floats) -> Floats:
         """Return the variance of the number of events of each group if `rate` is the probability of each row."""
@@ -118,37 +125,6 @@ def _inflation(ledger: Ledger, model: str) -> Floats:
     units = found.units.astype(np.float64)
     own = np.divide(squares, alone, out=np.full(groups, shared), where=alone > 0.0)
     return np.maximum((units * own + SHARED_UNITS * shared) / (units + SHARED_UNITS), 1.0)
-
-
-class Difference(NamedTuple):
-    """Whether groups differ: the joint p-value, and the groups that do, the clearest first, each with its p-value."""
-
-    p: float
-    named: tuple[tuple[int, float], ...]
-
-
-def differing_groups(events: EventsByGroup, tested: NDArray[np.bool_], level: float) -> Difference:
-    """Test whether groups share one error, name the group that deviates most, and go on with the others.
-
-    The forecasts are shifted in log-odds to be right on average over the groups that are not named. If the joint test
-    rejects, the group with the largest deviate is named and taken out of the average. All tests have the same level:
-    a group is named without reason only if the first test of groups that are alike rejects.
-    """
-    remaining, named, first = tested.copy(), [], math.nan
-    while (groups := int(np.count_nonzero(remaining))) > 1:
-        residuals = events.residuals(remaining)
-        if not (residuals.variances > 0.0).all():
-            break
-        p = float(chdtrc(groups - 1, residuals.statistic))
-        first = p if math.isnan(first) else first
-        if p > 1.0 - level:
-            break
-        if groups == 2:  # Which of two groups is the other one cannot be told.
-            break
-        most = int(np.flatnonzero(remaining)[np.argmax(np.abs(residuals.deviates))])
-        named.append((most, p))
-        remaining[most] = False
-    return Difference(first, tuple(named))
 
 
 def mean_ratio(

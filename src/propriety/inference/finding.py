@@ -21,7 +21,8 @@ Label: TypeAlias = Hashable
 Objects: TypeAlias = NDArray[np.object_]
 
 NO_MODELS = ("rest", "no model", "itself recalibrated")  # What else a model is compared with.
-ADDED_KEYS = ("class", "cut", "horizon")  # Keys that an analysis adds: no key of the cases may bear these names.
+GROUPS = "groups"  # The key of what is said over groups, with the names of the keys that form them.
+ADDED_KEYS = ("class", "cut", "horizon", GROUPS)  # Keys that an analysis adds: no key of the cases may be called so.
 
 
 BOUND = "bound"  # The statistic of limits between which a value lies for certain.
@@ -206,7 +207,7 @@ class Findings(Result):
             else:
                 columns[name] = objects(own)
         for name in ("keys", "extra"):
-            known = dict.fromkeys(key for row in rows for key in getattr(row, name))
+            known = sorted(dict.fromkeys(key for row in rows for key in getattr(row, name)), key=GROUPS.__eq__)
             columns[name] = {key: objects([getattr(row, name).get(key) for row in rows]) for key in known}
         return cls(**columns, dropped=dropped)
 
@@ -275,6 +276,11 @@ class Findings(Result):
         return (*self.keys, "model", "against", "measure", "statistic", *MAIN)
 
     @property
+    def case_keys(self) -> tuple[str, ...]:
+        """The keys of the cases, without those that an analysis adds."""
+        return tuple(name for name in self.keys if name not in ADDED_KEYS)
+
+    @property
     def differences(self) -> Findings:
         """The rows that compare two models."""
         return self.rows(np.flatnonzero([against is not None and against not in NO_MODELS for against in self.against]))
@@ -339,7 +345,7 @@ def check_keys_of(names: Iterable[str]) -> None:
     """Raise an error if a key of the cases has a name that the analysis gives to a key of its own."""
     for name in names:
         if name in ADDED_KEYS:
-            law = f"by cannot have a key called {name!r}, which is that of classes, cut points or horizons"
+            law = f"by cannot have a key called {name!r}, which is that of classes, cut points, horizons or groups"
             raise InputValueError(law, hint="give the key another name.")
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from propriety.inference.finding import FURTHER_GROUP, HETEROGENEITY, TAU, Finding, Findings
+from propriety.inference.finding import FURTHER_GROUP, GROUPS, HETEROGENEITY, TAU, Finding, Findings
 from propriety.inference.notes import Note
 from propriety.number_words import capitalized, counted, hundredths, listed, number, p_value_words, percent
 
@@ -193,6 +193,7 @@ NOTES_IN_WORDS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "improper": _improper,
     "sums-only": lambda _: "based on moments at another event rate, without the cases: intervals may be too narrow",
     "left-out": lambda parts: f"{parts['label']} is undefined in {counted(parts['number'], 'part')}, left out",
+    "stands-out": lambda _: "it differs from the other groups",
     "groups-left-out": lambda parts: f"{counted(len(parts['names']), 'group')} left out: {_names(parts)}",
     "infinite-groups": lambda parts: f"it is infinite in {counted(len(parts['names']), 'group')}: {_names(parts)}",
     "clipped": lambda _: "limits clipped to the range of the measure",
@@ -236,8 +237,9 @@ def notes_of(row: Finding) -> str:
 def about(row: Finding) -> str:
     """Return what a finding is about: the measure, and its group, class or cut point."""
     name = NAMES.get(row.measure.key, row.measure.label)
-    keys = ", ".join(f"{key} {label}" for key, label in row.keys.items())
-    statistic = "" if row.statistic == "value" else f" ({STATISTICS.get(row.statistic, row.statistic)})"
+    keys = ", ".join(f"{key} {label}" for key, label in row.keys.items() if key != GROUPS)
+    over = f", by {row.keys[GROUPS]}" if GROUPS in row.keys else ""
+    statistic = "" if row.statistic == "value" else f" ({STATISTICS.get(row.statistic, row.statistic)}{over})"
     is_said = row.against is None or row.is_of_pair  # Beside the names of two models.
     less = "" if is_said else f" less {'the rest' if row.against == 'rest' else row.against}"
     return f"{name}{statistic}{f' of {keys}' if keys else ''}{less}"

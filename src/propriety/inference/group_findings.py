@@ -13,16 +13,21 @@ from numpy.typing import NDArray
 from scipy.special import chdtr, chdtrc, ndtr
 
 from propriety.calibration.calibration_test import log_weight_ratio
+from propriety.inference.between_groups import FEWEST_POOLED, pooled_events, rows_between
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.calibration_findings import CALIBRATION, family, sizes_of, with_adjusted
-from propriety.inference.calibration_numbers import CalibrationNumbers, calibration_numbers, spreads
+from propriety.inference.calibration_numbers import CalibrationNumbers, calibration_numbers, numbers_of_event, spreads
+from propriety.inference.differing_groups import alike_events, differing_groups
 from propriety.inference.estimation import estimate_or_note
-from propriety.inference.finding import Finding, Label, check_keys_of
+from propriety.inference.events_by_group import EventsByGroup
+from propriety.inference.finding import GROUPS, Finding, Label, check_keys_of
 from propriety.inference.group_counts import FEWEST as FEWEST_EVENTS
+from propriety.inference.group_rows import texts_of_labels
 from propriety.inference.measures.line import CalibrationSlope
 from propriety.inference.measures.ratios import ObservedExpected
 from propriety.inference.notes import Note
 from propriety.inference.outcome_counts import OutcomeCounts, counts_of_tables
+from propriety.inference.slice_estimates import shares_units
 from propriety.inference.slices import SMALLEST
 from propriety.inference.verdict import FEWEST_EQUAL, FEWEST_UNITS, p_of_limits, with_verdict
 from propriety.ledger.keyed_tables import KeyedTables
@@ -76,14 +81,19 @@ def group_findings(ledger: Ledger, *, level: float) -> list[Finding]:
     by_key = [ledger.over(*(other for other in ledger.index.names if other != name)) for name in ledger.index.names]
     pairs = [(own, model) for model in ledger.models for own in by_key]
     if ledger.labels is None:
-        rows = [row for own, model in pairs for row in _of_event(_tables(own, model, ledger.events[0]), level)]
-    elif TOP in ledger.events:
+        tables = [_tables(own, model, ledger.events[0]) for own, model in pairs]
+        over = [_over_groups(own, found, level, len(pairs)) for (own, _), found in zip(pairs, tables, strict=True)]
+        rows = _with_families([row for found in tables for row in _of_event(found, level)], 0)
+        for found, between in zip(tables, over, strict=True):
+            rows = _with_notes(rows, found, between.named, level)
+        return [*rows, *(with_verdict(row) for between in over for row in between.rows)]
+    if TOP in ledger.events:
         tops = [_tables(own, model, TOP) for own, model in pairs]
         least = (1.0 - level) / max(sum(int(np.count_nonzero(top.is_tested)) for top in tops), 1)
         rows = [row for (own, _), top in zip(pairs, tops, strict=True) for row in _of_classes(own, top, level, least)]
     else:
         rows = []
-    return _with_families(rows, 2 * len(ledger.labels or ()))
+    return _with_families(rows, 2 * len(ledger.labels))
 
 
 def _tables(ledger: Ledger, model: str, event: Event) -> GroupTables:
@@ -104,6 +114,65 @@ def _tables(ledger: Ledger, model: str, event: Event) -> GroupTables:
     counts = counts_of_tables(keyed, correlated, entry)
     members = [] if own is None else _members(entry, groups)
     return GroupTables(name, model, ledger.index.column(name), keyed, numbers, counts, own, members)
+
+
+class _Over(NamedTuple):
+    """What observed/expected is over groups, and the places of the groups whose error is not that of the others."""
+
+    rows: list[Finding]
+    named: tuple[int, ...] = ()
+
+
+def _over_groups(ledger: Ledger, found: GroupTables, level: float, tests: int) -> _Over:
+    """Pool observed/expected over the tested groups, and test whether they share one error."""
+    ratio, tested = ObservedExpected(), found.is_tested
+    if np.count_nonzero(tested) < FEWEST_POOLED or shares_units(ledger):
+        return _Over([])
+    events = EventsByGroup.of(ledger, found.model)
+    tested &= events.variances(events.keyed.forecast) > 0.0
+    labels = [label for label, own in zip(texts_of_labels(found.labels), tested, strict=True) if own]
+    pooled = pooled_events(ratio, events.where(tested), labels, level=level)
+    groups = differing_groups(partial(alike_events, events), tested, level, tests=tests)
+    facts: dict[str, Any] = {"measure": ratio, "model": found.model, "level": level, "keys": {GROUPS: found.key}}
+    facts |= {"n": int(found.keyed.n.sum()), "events": int(found.keyed.n_events.sum())}
+    enough = _together(found, tested).enough(ratio.key)
+    return _Over(list(rows_between(pooled, p=groups.p, **facts, enough=enough)), groups.named)
+
+
+def _together(found: GroupTables, groups: NDArray[np.bool_]) -> OutcomeCounts:
+    """Return the outcomes of several groups together, of which no cluster is in two."""
+    chosen = [own for own, is_chosen in zip(found.counts, groups.tolist(), strict=True) if is_chosen]
+    return OutcomeCounts(*(sum(column) for column in zip(*chosen, strict=True))) if chosen else OutcomeCounts(0.0)
+
+
+def _with_notes(rows: list[Finding], found: GroupTables, named: tuple[int, ...], level: float) -> list[Finding]:
+    """Return rows with a note on the tests of groups that stand out.
+
+    These are the named ones, whose observed/expected differs from that of the others; and those that are wrong while
+    all others together are not. If these are wrong as well, the groups share the error of the model.
+    """
+    verdicts = {row.keys[found.key]: row.verdict for row in rows if _is_test_of(row, found)}
+    wrong = np.array([verdicts[label] == "bad" for label in found.labels])
+    stands_out = np.isin(np.arange(len(wrong)), named)
+    others = found.is_tested & ~wrong & ~stands_out
+    if (wrong & ~stands_out).any() and _together(found, others).enough(CALIBRATION.key):
+        table = found.keyed.where(others).whole()
+        cases = found.cases
+        if cases is not None:
+            cases = cases.where(np.concatenate([found.members[place] for place in np.flatnonzero(others)]))
+        p_value = numbers_of_event(table, cases if cases is not None and cases.units is not None else None).p_value
+        stands_out |= wrong & (float(p_value[0]) > 1.0 - level)
+    labels = {label for label, own in zip(found.labels, stands_out.tolist(), strict=True) if own}
+    return [
+        replace(row, notes=(*row.notes, Note("stands-out")))
+        if _is_test_of(row, found) and row.keys[found.key] in labels
+        else row
+        for row in rows
+    ]
+
+
+def _is_test_of(row: Finding, found: GroupTables) -> bool:
+    return row.measure.key == CALIBRATION.key and row.model == found.model and found.key in row.keys
 
 
 def _members(entry: NDArray[np.intp], groups: int) -> list[NDArray[np.intp]]:

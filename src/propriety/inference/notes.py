@@ -69,6 +69,7 @@ NOTES: dict[str, Severity] = {
     "sums-only": "caution",  # Moments at another event rate, without the cases.
     "left-out": "fact",  # Parts of a cross-validation in which a measure is undefined.
     "known-weights": "fact",  # Weights of censoring are taken as known.
+    "stands-out": "fact",  # A group whose error is not that of the other groups.
     "groups-left-out": "fact",  # Groups that a mean over groups does not contain.
     "infinite-groups": "fact",  # Groups whose value is infinite, and so is the mean.
     "clipped": "fact",  # Limits beyond the range of the measure were clipped to it.

@@ -100,7 +100,8 @@ def random_effects(
     elif k >= FEWEST_PREDICTED:
         new_low, new_high = _predicted(values, variances, level)
     fixed, q = 1.0 / variances, _deviance(values, variances, 0.0)
-    typical = float((k - 1) * fixed.sum() / (fixed.sum() ** 2 - (fixed**2).sum()))
+    scale = _scale(fixed)
+    typical = (k - 1) / scale if scale > 0.0 else math.inf
     most, least = _allowed(values, variances, np.array([1.0 - upper, upper])).tolist()
     least, most = min(least, square), max(most, square)
     return RandomEffects(
@@ -178,7 +179,8 @@ def between_variance(values: Floats, variances: Floats, method: HeterogeneityMet
     k, fixed = len(values), 1.0 / variances
     excess = _deviance(values, variances, 0.0) - (k - 1)
     if method == "dersimonian-laird":
-        return max(excess / float(fixed.sum() - (fixed**2).sum() / fixed.sum()), 0.0)
+        scale = _scale(fixed)
+        return max(excess / scale, 0.0) if scale > 0.0 else 0.0
     # Beyond this variance, all weights are nearly equal and both equations are past their solution.
     largest = float(((values - values.mean()) ** 2).sum()) + float(variances.max())
     if method == "paule-mandel":
@@ -196,6 +198,12 @@ def between_variance(values: Floats, variances: Floats, method: HeterogeneityMet
     )
     at_zero = _restricted_deviance(values, variances, 0.0)
     return scale * float(found.x) ** 2 if found.fun < at_zero - 1e-12 * abs(at_zero) else 0.0
+
+
+def _scale(weight: Floats) -> float:
+    """Return by how much Cochran's Q grows with the variance between groups; 0 if one group has almost all weight."""
+    share = weight / weight.sum()
+    return float(weight @ (1.0 - share))
 
 
 def _deviance(values: Floats, variances: Floats, square: float) -> float:

@@ -90,7 +90,7 @@ def estimate_groups(
     groups, models = len(ledger.index), len(ledger.models)
     own_numbers, rest_numbers = (Numbers.unknown((groups, models)) for _ in range(2))
     note, rest_note = np.full((2, groups, models), None, dtype=object)
-    apart, in_time = not _reach_across(ledger), ledger.dependence == "period"
+    apart, in_time = not shares_units(ledger), ledger.dependence == "period"
     overall = np.array([_value(ledger, measure, model, level, drawing) for model in ledger.models])
     for place in range(groups):
         chosen = np.arange(groups) == place
@@ -265,8 +265,8 @@ def _value(ledger: Ledger, measure: Measure, model: str, level: float, drawing: 
         return math.nan
 
 
-def _reach_across(ledger: Ledger) -> bool:
-    """Whether some cluster or period has cases in several groups, or may have."""
+def shares_units(ledger: Ledger) -> bool:
+    """Return whether some cluster or period has cases in several groups, or may have."""
     if ledger.dependence is None:
         return False
     if (cases := ledger.cases) is not None and (keys := cases.units) is not None:

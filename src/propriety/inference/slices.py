@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,11 +15,14 @@ from propriety import checks
 from propriety.checks import check_level, fresh_seed
 from propriety.errors import InputValueError, Wording
 from propriety.inference.answers_ledger import as_measured
+from propriety.inference.between_groups import FEWEST_POOLED, RATIOS, pooled_estimates, pooled_events, rows_between
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.dependence import student
-from propriety.inference.estimates import censoring_notes
+from propriety.inference.differing_groups import JointTest, alike, alike_events, differing_groups
+from propriety.inference.estimates import ROUNDING, censoring_notes
 from propriety.inference.estimation import check_event, estimate_or_note
-from propriety.inference.finding import Finding, Findings, Label, check_keys_of
+from propriety.inference.events_by_group import EventsByGroup
+from propriety.inference.finding import GROUPS, Finding, Findings, Label, check_keys_of
 from propriety.inference.group_counts import GroupCounts, approximate, counts_of_groups, is_free, others_of
 from propriety.inference.group_rows import REST
 from propriety.inference.group_tests import against_the_rest, group_means
@@ -34,11 +38,12 @@ from propriety.inference.notes import Note
 from propriety.inference.outcome_counts import (
     OutcomeCounts,
     correlated_cases,
+    counts_of,
     counts_of_tables,
     judged,
     no_model_score,
 )
-from propriety.inference.slice_estimates import GroupEstimates, Numbers, count_answers, estimate_groups
+from propriety.inference.slice_estimates import GroupEstimates, Numbers, count_answers, estimate_groups, shares_units
 from propriety.inference.verdict import MARGINS, holm, p_of_limits, with_verdict
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.moments import Moments
@@ -85,7 +90,9 @@ def slices(  # noqa: PLR0913  (the data, the groups, and what is asked of each)
     .. math:: t = \frac{\bar l_g - \bar l_r}{\sqrt{s_g^2 + s_r^2}} .
 
     Other measures are tested by their values and errors in the same way, and groups that share clusters or periods by
-    the error of the difference itself. P-values are adjusted for all models and groups by Holm's method.
+    the error of the difference itself. Whether groups differ is tested jointly first ("heterogeneity"). If they do, the
+    one that deviates most is named and taken out of the average, and the others are tested again. The p-values of the
+    ideal value of each group, and of groups that share clusters or periods, are adjusted by Holm's method.
 
     Parameters
     ----------
@@ -110,7 +117,8 @@ def slices(  # noqa: PLR0913  (the data, the groups, and what is asked of each)
     Returns
     -------
     Findings
-        The value of all cases and of each group, and, ``against="rest"``, its difference from all other cases. For one
+        The value of all cases, the mean over groups with its limits, the range of a further group, I2 and tau; the
+        value of each group, and, ``against="rest"``, its difference from all other cases. For one
         event, rows of `excess`, the event rate minus the mean forecast, and of the net benefit stand beside them.
 
     Notes
@@ -130,10 +138,10 @@ def slices(  # noqa: PLR0913  (the data, the groups, and what is asked of each)
     >>> rng = np.random.default_rng(1)
     >>> p, site = rng.random(600), rng.choice(["north", "south", "west"], 600)
     >>> y = rng.random(600) < np.where(site == "west", 0.5, p)
-    >>> print(slices(y, p, by={"site": site}).where(measure="brier", against="rest"))
-    forecast  Brier score of site north less the rest  -0.101 (-0.137 to -0.0647)     good  ✓
-    forecast  Brier score of site south less the rest  -0.0417 (-0.0818 to -0.00171)  good  ✓
-    forecast  Brier score of site west less the rest   0.130 (0.0883 to 0.172)        bad   ✗
+    >>> found = slices(y, p, by={"site": site}).where(measure="brier")
+    >>> print(found.where(statistic="heterogeneity"), found.where(against="rest", verdict="bad"), sep="\n")
+    forecast  Brier score (I² between groups, by site)  0.957 (0.839 to 0.999), p < 0.001  bad  ✗
+    forecast  Brier score of site west less the rest  0.130 (0.0883 to 0.172)  bad  ✗
     """
     asked = read_measure(measure)
     check_level(level)
@@ -184,7 +192,9 @@ def slices_of(
         found = _estimated(own, measure, names, counts, smallest=smallest, level=level, drawing=drawing)
         if names == by[0]:
             rows += _of_all_cases(ledger, measure, found.overall, counts, level, drawing)
-        rows += _of_groups(own, measure, counts, found, level, smallest)
+        over = _over_groups(own, measure, counts, found, level, smallest=smallest, tests=len(by) * len(ledger.models))
+        rows += [(row, False) for one in over for row in one.rows]
+        rows += _of_groups(own, measure, counts, found, [one.p_adjusted for one in over], level, smallest)
         if ledger.labels is None:
             rows += _beside(own, measure, names, counts, thresholds, level, smallest)
     order = sorted(_adjusted(rows), key=lambda row: ledger.models.index(row.model))
@@ -235,10 +245,82 @@ def _estimated(
     return found._replace(own=found.own.where(known), rest=found.rest.where(tested), note=note, rest_note=rest_note)
 
 
+class _Over(NamedTuple):
+    """What is said of a model over groups, and the p-values of their differences; None if groups share clusters."""
+
+    rows: list[Finding]
+    p_adjusted: Floats | None
+
+
+def _over_groups(
+    ledger: Ledger,
+    measure: Measure,
+    counts: GroupCounts,
+    found: GroupEstimates,
+    level: float,
+    *,
+    smallest: int,
+    tests: int,
+) -> list[_Over]:
+    """Return for each model the mean over groups, the range of a further one, and whether and where groups differ."""
+    several = len(counts.index) > 1 and not measure.has_own_limits and not shares_units(ledger)
+    labels = [", ".join(map(str, row)) for row in zip(*map(counts.index.column, counts.index.names), strict=True)]
+    over = []
+    for column, model in enumerate(ledger.models):
+        known = np.isfinite(found.rest.p[:, column]) & (
+            found.own.error[:, column] > ROUNDING * np.abs(found.own.value[:, column])
+        )
+        # Groups that are selected by their outcomes would differ by selection, so counts are tested of all large ones.
+        is_counted = measure.key in RATIOS and ledger.labels is None
+        tested = is_free(counts.too_few({}, smallest))[:, 0] if is_counted else known
+        if not several or np.count_nonzero(tested) < FEWEST_POOLED:
+            over.append(_Over([], None))
+            continue
+        value, error = found.own.value[:, column], np.where(tested, found.own.error[:, column], np.nan)
+        test: Callable[[NDArray[np.bool_]], JointTest]
+        if is_counted:
+            events = EventsByGroup.of(ledger, model).at(counts.entry)
+            pooled = pooled_events(
+                measure,
+                events.where(tested),
+                [label for label, own in zip(labels, tested, strict=True) if own],
+                level=level,
+            )
+            test = partial(alike_events, events)
+        else:
+            pooled = pooled_estimates(measure, value, error, labels, level=level, classes=ledger.classes)
+            # Estimates by influence have no degrees of freedom; their errors are those of many cases.
+            df = (counts.n if counts.units is None else counts.units) - 1.0 if measure.sign is not None else np.inf
+            test = partial(_alike, value, error, np.broadcast_to(df, value.shape))
+        groups = differing_groups(test, tested, level, tests=tests)
+        alone = found.rest.p[:, column]  # Of the law of few events, which the joint test does not know.
+        p_adjusted = np.where(np.isfinite(alone), np.fmax(groups.p_adjusted, alone), np.nan)
+        n, events_of_all = int(counts.n.sum()), None if counts.events is None else int(counts.events.sum())
+        facts: dict[str, Any] = {"measure": measure, "model": model, "level": level, "n": n, "events": events_of_all}
+        facts["keys"] = {GROUPS: ", ".join(counts.index.names)}
+        outcomes = counts_of(as_measured(ledger, measure, model), model, as_measured(ledger, measure, model).events[0])
+        enough = outcomes.enough(measure.key)
+        over.append(_Over(list(rows_between(pooled, p=groups.p, **facts, enough=enough)), p_adjusted))
+    return over
+
+
+def _alike(values: Floats, errors: Floats, df: Floats, groups: NDArray[np.bool_]) -> JointTest:
+    return alike(values[groups], errors[groups], df[groups])
+
+
 def _of_groups(
-    ledger: Ledger, measure: Measure, counts: GroupCounts, found: GroupEstimates, level: float, smallest: int
+    ledger: Ledger,
+    measure: Measure,
+    counts: GroupCounts,
+    found: GroupEstimates,
+    adjusted: Sequence[Floats | None],
+    level: float,
+    smallest: int,
 ) -> Iterator[tuple[Finding, bool]]:
-    """Yield the value of each group and its difference from the rest, and whether the row is in the family of tests."""
+    """Yield the value of each group and its difference from the rest, and whether the row is in the family of tests.
+
+    `adjusted` has the p-values of the differences by the joint tests, where there are any.
+    """
     # Groups left out because of their outcomes count as well: those that are tested have many events by selection.
     large = is_free(counts.too_few({}, smallest))[:, 0]
     if len(counts.index) > 1:
@@ -250,16 +332,19 @@ def _of_groups(
         for place, facts in enumerate(facts_of_groups(counts, level)):
             at = place, column
             notes, of_rest = (tuple(filter(None, (one[at],))) for one in (found.note, found.rest_note))
-            alike = {"measure": measure, "model": model, "no_model": no_model, **facts}
+            common = {"measure": measure, "model": model, "no_model": no_model, **facts}
             rates = {} if counts.event_rate is None else {"event_rate": float(counts.event_rate[place])}
-            own = Finding(**alike, **found.own.at(at), enough=enough[0][place], notes=notes, extra=rates)
+            own = Finding(**common, **found.own.at(at), enough=enough[0][place], notes=notes, extra=rates)
             if measure.ideal is not None:
                 own = replace(own, p=p_of_limits(own, measure.ideal))
             yield own, bool(large[place])
             if len(counts.index) > 1:
                 of_rest += () if math.isnan(found.rest.p[at]) else censored
-                row = Finding(**alike, **found.rest.at(at), against=REST, enough=enough[1][place], notes=of_rest)
-                yield row, bool(large[place])
+                row = Finding(**common, **found.rest.at(at), against=REST, enough=enough[1][place], notes=of_rest)
+                p_adjusted = adjusted[column]
+                if p_adjusted is not None:
+                    row = replace(row, p_adjusted=float(p_adjusted[place]))
+                yield row, bool(large[place]) and p_adjusted is None
 
 
 def facts_of_groups(counts: GroupCounts, level: float) -> list[dict[str, Any]]:
@@ -314,13 +399,17 @@ def _of_all_cases(
 
 
 def _adjusted(rows: Sequence[tuple[Finding, bool]]) -> list[Finding]:
-    """Return rows with their verdicts, and p-values adjusted by Holm's method for each kind of row.
+    """Return rows with their verdicts, and p-values adjusted by Holm's method for each kind of row that has none yet.
 
     Rows of the family without a p-value count as 1.
     """
     found = [row for row, _ in rows]
     for against in (None, REST):
-        places = [place for place, row in enumerate(found) if row.against == against and row.keys]
+        places = [
+            place
+            for place, row in enumerate(found)
+            if row.against == against and row.statistic == "value" and row.keys and math.isnan(row.p_adjusted)
+        ]
         p_values = np.array([found[place].p for place in places])
         is_counted = np.array([rows[place][1] for place in places], dtype=np.bool_)
         adjusted = holm(np.where(np.isnan(p_values) & is_counted, 1.0, p_values))

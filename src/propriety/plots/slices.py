@@ -107,7 +107,7 @@ def _draw_reference(ax: Axes, found: Findings, measure: Measure, *, is_headline:
 def _write_rows(ax: Axes, found: Findings, rows: Sequence[GroupRow], groups: int) -> None:
     """Write the groups on the left, below their keys, and on the right their sizes and which could not be tested."""
     ax.set_yticks(range(groups), drawable_list([row.group for row in rows[:groups]], longest=LONGEST_ROW))
-    _write(ax, -0.01, -0.62, plain(visible(", ".join(found.keys))), ha="right", va="bottom")
+    _write(ax, -0.01, -0.62, plain(visible(", ".join(found.case_keys))), ha="right", va="bottom")
     _write(ax, SIZES, -0.62, "cases", ha="right", va="bottom")
     for place, tick in enumerate(ax.get_yticklabels()):
         tested = any(row.is_tested for row in rows[place::groups])

@@ -68,7 +68,7 @@ def call_for_decomposition(evaluation: Evaluation) -> str:
 
 def call_for_groups(evaluation: Evaluation, found: Findings) -> str:
     """Return the call of the groups; with several keys it is `evaluate`, because `propriety.slices` crosses keys."""
-    if len(found.keys) > 1:
+    if len(found.case_keys) > 1:
         return f"{call_for_evaluation(evaluation)}.{'slices' if found is evaluation.slices else 'group_skill'}"
     threshold = evaluation.problem.threshold
     return evaluation.call(

@@ -23,8 +23,8 @@ UNNAMED = "group"
 
 def group_sections(evaluation: Evaluation, found: Findings) -> Iterator[Section]:
     """Yield a section for each group variable."""
-    several = len(found.keys) > 1
-    for place, key in enumerate(found.keys):
+    several = len(found.case_keys) > 1
+    for place, key in enumerate(found.case_keys):
         rows = group_rows(found, key=key)
         yield Section(
             id=f"slices-{place + 1}" if several else "slices",

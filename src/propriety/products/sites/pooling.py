@@ -20,8 +20,9 @@ from propriety.inference.between_groups import (
     rows_between,
 )
 from propriety.inference.bootstrap import Drawing
+from propriety.inference.differing_groups import alike_events
 from propriety.inference.estimation import estimate_or_note
-from propriety.inference.events_by_group import EventsByGroup, differing_groups
+from propriety.inference.events_by_group import EventsByGroup
 from propriety.inference.finding import Finding, Findings, check_keys_of
 from propriety.inference.group_rows import texts_of_labels
 from propriety.inference.measures.line import CalibrationSlope
@@ -169,7 +170,7 @@ class _Sites(NamedTuple):
         if measure.key in RATIOS and self.whole.labels is None:
             events = EventsByGroup.of(self.whole, model)
             pooled = pooled_events(measure, events, labels, level=self.level, methods=self.methods)
-            return pooled, differing_groups(events, pooled.weight > 0.0, self.level).p
+            return pooled, alike_events(events, pooled.weight > 0.0).p
         values, counts = np.array([row.value for row in own]), SiteCounts.of(self.parts, model)
         errors = site_errors(measure, own, counts)
         options: dict[str, Any] = {"level": self.level, "methods": self.methods, "classes": classes}
