@@ -31,7 +31,7 @@ class ThresholdLimits:
     ledger : Ledger
         The cases.
     grid : ndarray of shape (thresholds,)
-        The thresholds, in increasing order.
+        The thresholds, in any order.
     rate_variance : float
         Variance of the event rate, from which the limits of treating all follow.
     """
@@ -109,15 +109,12 @@ def limits_of_benefits(table: ForecastTable, thresholds: Floats, level: float) -
     >>> float(found["net_benefit"][0][0]) == same.low
     True
     """
-    places = {"net_benefit": 2, "gain_over_all": 1}
-    order = np.argsort(thresholds, kind="stable")
-    limits = ThresholdLimits(Ledger.of_tables({"forecast": table}), thresholds[order], rate_variance_of(table))
-    found = {}
-    for name, other in places.items():
-        low, high = np.empty((2, len(order)))
-        low[order], high[order] = limits.between(0, np.full(len(order), other), level)
-        found[name] = low, high
-    return found
+    limits = ThresholdLimits(Ledger.of_tables({"forecast": table}), thresholds, rate_variance_of(table))
+    treat_all, treat_none = (np.full(len(thresholds), place) for place in (1, 2))
+    return {
+        "net_benefit": limits.between(0, treat_none, level),
+        "gain_over_all": limits.between(0, treat_all, level),
+    }
 
 
 def pooled_between(table: ForecastTable, grid: Floats) -> ForecastTable:
