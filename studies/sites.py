@@ -6,16 +6,14 @@ a_i - 1.5 + b_i x, with a_i and b_i normal with means 0 and 1 and standard devia
 median of 400 and a standard deviation of the logarithm of 0.6. The true values of a site are computed by numerical
 integration over x; the true mean is that of 1,000 sites, on the scale of the analysis. Three more designs have few
 events per site and equal sites: 30 sites of 100 cases, 8 of 400 and 12 of 200, with log-odds around those of 0.5, 0.3
-and 1%, the threshold of their net benefit, with three times as many samples. And three, with five times as many, have
-calibrated forecasts drawn from a beta distribution with a mean of 5, 3.3 and 2.5%, in 30 sites of 30 cases, 20 of 60
-and 25 of 100.
+and 1%, the threshold of their net benefit, with three times as many samples.
 
 Writes `results/sites.csv`: for each design and measure the mean of the estimated means, the share of intervals that
 contain the true mean, the share of prediction intervals ("profile", and "higgins" with k - 2 degrees of freedom) that
 contain the true value of a new site, and the mean widths of the interval and of the first of these. Takes half
 an hour on one core.
 
-Run: python studies/sites.py [--replicates 100] [--designs calibrated]
+Run: python studies/sites.py [--replicates 100] [--designs slight]
 """
 
 from __future__ import annotations
@@ -54,19 +52,12 @@ class Design(NamedTuple):
     numbers: tuple[int, ...] = NUMBERS
     cases: tuple[float, float] = (400.0, 0.6)
     times: int = 1
-    beta: float = 0.0  # Second parameter of the beta distribution of calibrated forecasts, if they have one.
 
 
 def few_events(rate: float, sites: int, cases: int) -> Design:
     """Return a design of equal sites with few events."""
     measures = (MeanScore(pr.Brier()), MeanScore(pr.Log()), pr.measures.NetBenefit(rate))
     return Design(middle=float(logit(rate)), measures=measures, numbers=(sites,), cases=(cases, 0.0), times=3)
-
-
-def calibrated(rate: float, sites: int, cases: int) -> Design:
-    """Return a design of equal sites with calibrated forecasts from a beta distribution."""
-    ratio = (pr.measures.ObservedExpected(),)
-    return Design(measures=ratio, numbers=(sites,), cases=(cases, 0.0), times=5, beta=1.0 / rate - 1.0)
 
 
 DESIGNS = {
@@ -76,9 +67,6 @@ DESIGNS = {
     "100 cases, 0.5%": few_events(0.005, 30, 100),
     "400 cases, 0.3%": few_events(0.003, 8, 400),
     "200 cases, 1%": few_events(0.01, 12, 200),
-    "calibrated, 30 cases, 5%": calibrated(0.05, 30, 30),
-    "calibrated, 60 cases, 3.3%": calibrated(0.033, 20, 60),
-    "calibrated, 100 cases, 2.5%": calibrated(0.025, 25, 100),
 }
 GRID = ndtri((np.arange(500) + 0.5) / 500)
 HAPPENED = np.repeat([True, False], len(GRID))
@@ -92,9 +80,7 @@ def on_scale(measure: Measure, value: np.ndarray) -> np.ndarray:
 
 def true_values(design: Design, sites: int, generator: np.random.Generator) -> np.ndarray:
     """Draw sites and return the true values of all measures, on the scale of the analysis."""
-    found = np.ones((sites, len(design.measures)))
-    if design.beta:
-        return found
+    found = np.empty((sites, len(design.measures)))
     for place in range(sites):
         a, b = generator.normal([0.0, 1.0], design.spread)
         rate = expit(a + design.middle + b * GRID)
@@ -115,18 +101,15 @@ def truth(name: str) -> tuple[np.ndarray, np.ndarray]:
 
 def drawn(design: Design, sites: int, generator: np.random.Generator) -> pr.Ledger:
     """Draw the cases of sites."""
-    ledgers = []
+    parts = []
     for site in range(sites):
-        n = int(np.clip(generator.lognormal(np.log(design.cases[0]), design.cases[1]) + 1e-9, 30, 4000))
-        if design.beta:
-            forecast = rate = generator.beta(1.0, design.beta, n)
-        else:
-            a, b = generator.normal([0.0, 1.0], design.spread)
-            x = generator.normal(size=n)
-            forecast, rate = expit(design.middle + x), expit(a + design.middle + b * x)
-        y = generator.random(n) < rate
-        ledgers.append(pr.condense(y, {"m": forecast}, by={"site": np.full(n, site)}))
-    return sum(ledgers)
+        n = int(np.clip(generator.lognormal(np.log(design.cases[0]), design.cases[1]) + 1e-9, 100, 4000))
+        a, b = generator.normal([0.0, 1.0], design.spread)
+        x = generator.normal(size=n)
+        y = generator.random(n) < expit(a + design.middle + b * x)
+        parts.append((y, expit(design.middle + x), np.full(n, site)))
+    y, p, site = map(np.concatenate, zip(*parts, strict=True))
+    return pr.condense(y, {"m": p}, by={"site": site})
 
 
 def study(name: str, sites: int, replicates: int) -> list[dict[str, object]]:
