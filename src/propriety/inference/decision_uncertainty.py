@@ -172,11 +172,8 @@ def decision_uncertainty(  # noqa: PLR0913  (the data, the thresholds, and the d
     -----
     A high probability of being best does not mean a large gain: it can be 0.99 for a gain of one true positive in
     10,000 cases. Between strategies whose decisions hardly differ, it depends on the prior. With clusters, limits need
-    about 20 of them or more. Formulas, prior and coverage: `docs/reference/methods.md`.
-
-    Each limit is computed as `propriety.estimate` does it, in a few milliseconds: two models at 99 thresholds take
-    about two seconds. With clusters or weights the time grows with the cases: at 41 thresholds four seconds for 20,000
-    and half a minute for 200,000. A narrower range of `thresholds`, or a coarser `grid`, takes less.
+    about 20 of them or more. Formulas, prior and coverage: `docs/reference/methods.md`. Each limit is one `estimate`:
+    99 thresholds take about two seconds; 41 with clusters or weights, and 200,000 cases, half a minute.
 
     References
     ----------
