@@ -12,7 +12,7 @@ from propriety.errors import InputValueError
 from propriety.recalibration.class_maps import MatrixMap
 from propriety.recalibration.class_rows import ClassRows, Scaling, floor_of_classes
 from propriety.recalibration.maps import checked_floor
-from propriety.recalibration.newton import Likelihood, newton, penalised
+from propriety.recalibration.newton import Likelihood, expected_ratio, newton, penalised, share_kept
 from propriety.result import Floats
 
 MOST_CLASSES = 40  # For matrix scaling, whose Hessian has K^2 (K + 1)^2 entries.
@@ -188,7 +188,6 @@ def _found(parameters: Floats | None, method: str) -> Floats:
 
 
 LINE = 0.25  # Penalty on the common slope, in cases, so that the fit always exists.
-CAUTION = 1.25
 WIDE = 2.0  # Standard deviation of log-probabilities within rows above which the penalty scales them down.
 
 
@@ -249,7 +248,7 @@ def fit_shrunk_classes(rows: ClassRows, *, floor: float | None = None, design_ef
     common = _stage_of(rows, "temperature", least, np.array([[line]]))
     found = one if equal else common.fitted(np.zeros(1), one)
     loss, shares = common.loss(found), np.zeros(3)
-    shares[0] = _share(common.loss(one) - loss, design_effect * common.expected_ratio(one))
+    shares[0] = share_kept(common.loss(one) - loss, design_effect * common.expected_ratio(one))
     slope, kept = float(found[0]), 1.0 + shares[0] * float(found[0] - 1.0)
 
     penalty = _penalty(size, unit, max(abs(kept), 1.0 if spread <= WIDE**2 else WIDE / math.sqrt(spread)), line)
@@ -266,7 +265,7 @@ def fit_shrunk_classes(rows: ClassRows, *, floor: float | None = None, design_ef
         there[own] = fit.fitted(slope * identity[own], identity[own])
         before, loss = loss, fit.loss(there[own])
         less, expected = expected, fit.expected_ratio(kept * identity[own])
-        shares[stage] = _share(before - loss, design_effect * (expected - less))
+        shares[stage] = share_kept(before - loss, design_effect * (expected - less))
         moved, now = moved + shares[stage] * (there - now), there
     table = moved.reshape(size, size + 1)
     matrix, intercepts = table[:, :size], table[:, size] - table[:, size].mean()
@@ -296,10 +295,7 @@ class _Stage(NamedTuple):
 
     def expected_ratio(self, truth: Floats) -> float:
         """Return twice the gain in log-likelihood over the true parameters that is expected of a fit."""
-        information, noise = self.likelihood(truth).hessian, self.of_squares(truth).hessian
-        inverse = np.linalg.inv(information + self.penalty)
-        moved = inverse @ noise
-        return float(2.0 * np.trace(moved) - np.trace(inverse @ information @ moved))
+        return expected_ratio(self.likelihood(truth).hessian, self.of_squares(truth).hessian, self.penalty)
 
 
 def _stage_of(rows: ClassRows, scaling: Scaling, floor: float, penalty: Floats) -> _Stage:
@@ -313,8 +309,3 @@ def _penalty(size: int, unit: float, scale: float, line: float) -> Floats:
     on_diagonal = np.arange(size) * (size + 2)
     penalty[np.ix_(on_diagonal, on_diagonal)] += line / size**2
     return penalty
-
-
-def _share(gain: float, expected_ratio: float) -> float:
-    """Return the share of a stage that is kept, by its gain in log-likelihood."""
-    return min(1.0, max(0.0, 1.0 - CAUTION * expected_ratio / (2.0 * gain))) if gain > 0.0 else 0.0

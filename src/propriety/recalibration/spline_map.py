@@ -18,7 +18,7 @@ from propriety.recalibration.maps import (
     floor_of,
     log_odds,
 )
-from propriety.recalibration.newton import Sums, newton, penalised
+from propriety.recalibration.newton import Sums, expected_ratio, newton, penalised, share_kept
 from propriety.recalibration.odds_maps import log_likelihood
 from propriety.recalibration.written_maps import Column, Written, expit_of, farthest_of, log_odds_of
 from propriety.result import Floats
@@ -28,7 +28,6 @@ from propriety.tables.laws import weighted_quantile
 KNOTS = 4  # At the quantiles 0.05, 0.35, 0.65 and 0.95 of the log-odds.
 OUTER = 0.05
 BEND, LINE = 4.0, 0.25  # Penalties on changes of slope between knots, and on level and mean slope.
-CAUTION = 1.25  # With 1, recalibrating calibrated forecasts costs 1.5 times as much, and other forecasts gain little.
 GROUPS = 2**12  # Number of rows in the first fit to a large table.
 CLOSEST = 1e-200  # Distance of knots, so that the curvature between them does not overflow.
 
@@ -185,9 +184,8 @@ def fit_shrunk_spline(table: ForecastTable, *, floor: float | None = None, desig
     0.0
     """
     found = _fitted(table, floor, unit=design_effect * table.weight_squares / table.weight)
-    ratio = 2.0 * (found.likelihood - found.likelihood_of_forecasts)
-    share = max(0.0, 1.0 - CAUTION * design_effect * found.expected_ratio / ratio) if ratio > 0.0 else 0.0
-    return found.curve.shrunk(share)
+    gain = found.likelihood - found.likelihood_of_forecasts
+    return found.curve.shrunk(share_kept(gain, design_effect * found.expected_ratio))
 
 
 class _Fitted(NamedTuple):
@@ -217,8 +215,6 @@ def _fitted(table: ForecastTable, floor: float | None, unit: float) -> _Fitted:
     spread = expit(x) * expit(-x)
     information, noise = ((basis * (one * spread)[:, None]).T @ basis
                           for one in (weights, table.event_squares + table.non_event_squares))  # fmt: skip
-    inverse = np.linalg.inv(information + penalty)
-    moved = inverse @ noise
     slopes = np.maximum(1.0 + departure[1:], 0.0)
     at_first = _basis(knots[:1], knots, centre)[0]
     curve = SplineMap(knots=knots, level=float(knots[0] + at_first @ departure), slopes=slopes, floor=least)
@@ -226,7 +222,7 @@ def _fitted(table: ForecastTable, floor: float | None, unit: float) -> _Fitted:
         curve,
         log_likelihood(x + basis @ departure, table.events, table.non_events),
         log_likelihood(x, table.events, table.non_events),
-        float(2.0 * np.trace(moved) - np.trace(inverse @ information @ moved)),
+        expected_ratio(information, noise, penalty),
     )
 
 
