@@ -16,6 +16,7 @@ PredictionMethod: TypeAlias = Literal["profile", "higgins"]
 FEWEST_PREDICTED = 3  # The prediction interval has two degrees of freedom fewer than groups.
 QUANTILES = (np.arange(99) + 0.5) / 99  # Of the confidence distribution of the variance between groups.
 POINTS = 400  # Variances between groups at which the generalized Q is computed.
+LEAST_VARIANCE = 1e-150  # Squares of larger weights leave the range of numbers.
 SMALLEST = 1e-5  # The smallest of them, in units of the smallest variance of an estimate.
 
 
@@ -158,7 +159,7 @@ def _predicted(values: Floats, variances: Floats, level: float) -> tuple[float, 
 
 
 def between_variance(values: Floats, variances: Floats, method: HeterogeneityMethod) -> float:
-    r"""Estimate the variance between groups, at least 0.
+    r"""Estimate the variance between groups, at least 0; NaN if no number can hold what it rests on.
 
     - "paule-mandel" solves :math:`\sum w_i (y_i - \hat\mu)^2 = k - 1`;
     - "reml" maximizes the restricted likelihood;
@@ -176,8 +177,14 @@ def between_variance(values: Floats, variances: Floats, method: HeterogeneityMet
     """
     from scipy.optimize import brentq, minimize_scalar  # Imported here, because it is slow to import.
 
+    variances = np.maximum(variances, LEAST_VARIANCE)
+    if np.isinf(variances).all():
+        return math.nan
     k, fixed = len(values), 1.0 / variances
-    excess = _deviance(values, variances, 0.0) - (k - 1)
+    with np.errstate(over="ignore"):
+        excess = _deviance(values, variances, 0.0) - (k - 1)
+    if not math.isfinite(excess):
+        return math.nan
     if method == "dersimonian-laird":
         scale = _scale(fixed)
         return max(excess / scale, 0.0) if scale > 0.0 else 0.0

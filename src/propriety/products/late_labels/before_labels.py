@@ -19,6 +19,7 @@ from propriety.inference.measures.measure import Measure
 from propriety.inference.measures.ranking import AreaUnderRoc
 from propriety.inference.measures.ratios import ObservedExpected
 from propriety.inference.measures.reading import AnyMeasure, read_measures
+from propriety.inference.random_effects import LEAST_VARIANCE, between_variance
 from propriety.ledger.ledger import Ledger
 from propriety.number_words import capitalized, number
 from propriety.result import Floats, Result
@@ -332,18 +333,10 @@ def _possible(measure: Measure, expected: float, low: float, high: float) -> tup
 
 def _pooled(differences: Floats, variances: Floats) -> tuple[float, float, float]:
     """Return the mean over days, its squared error, and the variance between days (DerSimonian and Laird)."""
-    variances = np.maximum(variances, 1e-150)  # Squares of larger weights leave the range of numbers.
-    if np.isinf(variances).all():  # Events had forecasts of almost 0.
+    between = between_variance(differences, variances, "dersimonian-laird")
+    if math.isnan(between):  # Events had forecasts of almost 0.
         return math.nan, math.nan, math.nan
-    weight = 1.0 / variances
-    mean = float(weight @ differences / weight.sum())
-    with np.errstate(over="ignore"):
-        excess = float(weight @ (differences - mean) ** 2) - (len(differences) - 1)
-    if not math.isfinite(excess):
-        return math.nan, math.nan, math.nan
-    scale = float(weight.sum() - weight @ weight / weight.sum())  # 0 if one day has almost all of the weight.
-    between = max(excess / scale, 0.0) if scale > 0.0 else 0.0
-    weight = 1.0 / (variances + between)
+    weight = 1.0 / (np.maximum(variances, LEAST_VARIANCE) + between)
     return float(weight @ differences / weight.sum()), 1.0 / float(weight.sum()), between
 
 
