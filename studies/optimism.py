@@ -79,23 +79,25 @@ def study(name: str, replicates: int) -> list[dict[str, object]]:
         half = clone(learner).fit(x[::2], y[::2]).predict_proba(x[1::2])[:, 1]
         boot = pr.validate(learner, x, y, measures=MEASURES, n_resamples=DRAWS, seed=replicate)
         folds = pr.validate(learner, x, y, measures=MEASURES, method="cross-validation", seed=replicate)
-        assert boot.corrected_632 is not None  # noqa: S101  (for the type checker; by bootstrap)
-        assert folds.fold_mean is not None  # noqa: S101  (for the type checker; by folds)
-        for place, measure in enumerate(MEASURES):
+        for measure in MEASURES:
+            (bootstrapped,), (apparent,), (crossed,) = (
+                rows.where(measure=measure) for rows in (boot.corrected, boot.apparent, folds.corrected)
+            )
+            plus = boot.corrected_632.where(measure=measure).value.tolist()
             truth = value(measure, y_new, p_new)
             estimates = {
-                "apparent": boot.apparent[place],
-                "bootstrap": boot.corrected[place],
-                "bootstrap .632+": boot.corrected_632[place],
-                "cross-validation": folds.corrected[place],
-                "cross-validation, mean of folds": folds.fold_mean[place],
+                "apparent": apparent.value,
+                "bootstrap": bootstrapped.value,
+                "bootstrap .632+": plus[0] if plus else np.nan,
+                "cross-validation": crossed.value,
+                "cross-validation, mean of folds": float(crossed.extra["fold_mean"]),
                 "split-sample": value(measure, y[1::2], half),
             }
             for estimate, one in estimates.items():
-                interval = {"bootstrap": boot, "cross-validation": folds}.get(estimate)
+                interval = {"bootstrap": bootstrapped, "cross-validation": crossed}.get(estimate)
                 inside = np.nan
-                if interval is not None and np.isfinite(interval.low[place]):
-                    inside = float(interval.low[place] <= truth <= interval.high[place])
+                if interval is not None and np.isfinite(interval.low):
+                    inside = float(interval.low <= truth <= interval.high)
                 found.setdefault((measure.key, estimate), []).append((one - truth, inside))
     rows = []
     for (key, estimate), own in found.items():
@@ -127,9 +129,8 @@ def comparison(folds: int, repeats: int, replicates: int) -> dict[str, object]:
         x, y = draw(N, np.concatenate([half, half]), np.random.default_rng([12, replicate]))
         options = {"method": "cross-validation", "cv": folds, "n_repeats": repeats, "seed": replicate}
         found = pr.validate(learners, x, y, measures=[pr.Brier()], **options)
-        assert found.folds is not None  # noqa: S101  (for the type checker; by folds)
-        gaps = np.subtract(*found.folds.value.reshape(2, -1))
-        rejected.append((found.compare().differences.p[0] <= 0.05, ttest_1samp(gaps, 0.0).pvalue <= 0.05))
+        gaps = np.subtract(*found.parts.value.reshape(2, -1))
+        rejected.append((found.differences.p[0] <= 0.05, ttest_1samp(gaps, 0.0).pvalue <= 0.05))
     corrected, plain = np.mean(rejected, axis=0)
     row: dict[str, object] = {"folds": folds, "repeats": repeats, "samples": replicates}
     return row | {"corrected": round(corrected, 4), "plain": round(plain, 4)}

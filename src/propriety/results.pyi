@@ -41,7 +41,6 @@ from propriety.products.monitoring.monitor import Monitored as Monitored
 from propriety.products.planning.plan import Plan as Plan
 from propriety.products.segments.find import Segments as Segments
 from propriety.products.sites.curve import PooledCurve as PooledCurve
-from propriety.products.validation.columns import FoldValues as FoldValues
 from propriety.products.validation.validate import Validation as Validation
 from propriety.recalibration.result import Recalibration as Recalibration
 from propriety.result import Result as Result

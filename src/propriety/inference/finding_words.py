@@ -192,6 +192,26 @@ NOTES_IN_WORDS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     ),
     "improper": _improper,
     "sums-only": lambda _: "based on moments at another event rate, without the cases: intervals may be too narrow",
+    "too-flexible": lambda _: (
+        "the .632+ estimate differs widely: Harrell's correction is too small for learners that fit their training "
+        "cases too closely; use .632+ or cross-validation"
+    ),
+    "drawn-by-class": lambda parts: (
+        f"samples were drawn within each class, because class {parts['label']!r} has only "
+        f"{counted(parts['held'], 'case')}"
+    ),
+    "drawn-again": lambda parts: (
+        f"only {parts['held']:,} of {counted(parts['units'], 'group')} {'has' if parts['held'] == 1 else 'have'} cases "
+        f"of class {parts['label']!r}; samples without them were drawn again, which biases the optimism"
+    ),
+    "groups-drawn": lambda parts: f"draws of only {parts['groups']} groups estimate the optimism poorly",
+    "unusual-parts": lambda parts: f"{parts['what']} in {counted(parts['number'], parts['unit'])}",
+    "never-tested": lambda parts: (
+        f"{parts['number']:,} of {parts['of']:,} cases {'is' if parts['number'] == 1 else 'are'} never tested"
+    ),
+    "tested-again": lambda parts: (
+        f"{'each case is tested' if parts['all'] else 'cases are tested up to'} {parts['times']:,} times"
+    ),
     "left-out": lambda parts: f"{parts['label']} is undefined in {counted(parts['number'], 'part')}, left out",
     "stands-out": lambda _: "it differs from the other groups",
     "groups-left-out": lambda parts: f"{counted(len(parts['names']), 'group')} left out: {_names(parts)}",

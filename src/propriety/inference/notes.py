@@ -67,6 +67,13 @@ NOTES: dict[str, Severity] = {
     "equal-draws": "fact",  # Hardly any draw differs, so that there are no limits.
     "improper": "caution",  # A rule that is not proper, or not declared so.
     "sums-only": "caution",  # Moments at another event rate, without the cases.
+    "too-flexible": "caution",  # Both corrections for optimism differ widely.
+    "drawn-by-class": "fact",  # Samples were drawn within each class, because one is rare.
+    "drawn-again": "caution",  # Samples of groups that lacked a rare class were drawn again.
+    "groups-drawn": "caution",  # Draws of few groups.
+    "unusual-parts": "caution",  # Draws or parts in which a measure is undefined or infinite.
+    "never-tested": "caution",  # Cases that no part of a cross-validation tests.
+    "tested-again": "fact",  # Cases that are tested more than once.
     "left-out": "fact",  # Parts of a cross-validation in which a measure is undefined.
     "known-weights": "fact",  # Weights of censoring are taken as known.
     "stands-out": "fact",  # A group whose error is not that of the other groups.

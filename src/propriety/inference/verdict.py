@@ -41,7 +41,8 @@ MARGINS = {
 SCORE_MARGIN, AREA_MARGIN = 0.005, 0.01  # Of a difference: a share of no model's score, and of an area.
 AREAS = ("auc",)
 ONLY_TESTED = ("calibration",)  # What has a p-value and no number.
-WITHOUT_IDEAL = (BOUND, FURTHER_GROUP, TAU)  # Statistics for which the ideal value of the measure is none.
+# Statistics for which the ideal value of the measure is none.
+WITHOUT_IDEAL = (BOUND, FURTHER_GROUP, TAU, "apparent", "optimism", ".632+")
 MODELS_ALONE = ("rest",)  # What is compared with these differs or not; of two models neither would be better.
 
 # Least number of the rarer outcome, in terms of independent cases of equal weight, with which an error of 1.5 in

@@ -5,7 +5,7 @@ import pytest
 
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError, MissingValuesError
-from propriety.products.validation.columns import corrected_632
+from propriety.products.validation.optimism import corrected_632
 from propriety.products.validation.resampled_fits import Sample, drawn_rows
 
 linear_model = pytest.importorskip("sklearn.linear_model")
@@ -38,7 +38,7 @@ def test_rows_in_the_same_order_are_read_whatever_their_index():
     frame, series = pandas.DataFrame(X, index=order), pandas.Series(Y, index=order)
     options = {"measures": MEASURES, "n_resamples": 3, "seed": 1}
     ours, plain = pr.validate(LEARNER, frame, series, **options), pr.validate(LEARNER, X, Y, **options)
-    np.testing.assert_array_equal(ours.corrected, plain.corrected)
+    np.testing.assert_array_equal(ours.corrected.value, plain.corrected.value)
 
 
 def noise(seed, events):
@@ -52,9 +52,11 @@ def test_few_events_do_not_improve_the_corrected_score(events):
         pr.validate(LEARNER, *noise(seed, events), measures=[pr.Brier()], n_resamples=20, seed=seed)
         for seed in range(3)
     ]
-    apparent, corrected = (np.mean([getattr(one, name)[0] for one in found]) for name in ("apparent", "corrected"))
+    apparent, corrected = (
+        np.mean([getattr(one, name).value[0] for one in found]) for name in ("apparent", "corrected")
+    )
     assert apparent - 1e-4 < corrected < 1.2 * events / 200
-    assert f"Samples were drawn within each class, because class True has only {events} case" in found[0].note
+    assert f"Samples were drawn within each class, because class True has only {events} case" in str(found[0])
 
 
 def test_a_rare_class_is_drawn_as_often_as_it_occurs():
@@ -65,7 +67,7 @@ def test_a_rare_class_is_drawn_as_often_as_it_occurs():
     assert len({tuple(np.sort(rows[y[rows]])) for rows in drawn}) > 3
     # The event of one is never left out, and cases that are left out say nothing about events.
     found = pr.validate(LEARNER, *noise(1, 1), measures=[pr.Brier()], n_resamples=5, seed=1)
-    assert np.isnan(found.corrected_632[0])
+    assert len(found.corrected_632) == 0
 
 
 def test_cases_left_out_have_the_shares_of_the_classes():
@@ -80,45 +82,45 @@ def test_cases_left_out_have_the_shares_of_the_classes():
             left_out.append(0.01 * loss[rest][y[rest]].mean() + 0.99 * loss[rest][~y[rest]].mean())
     p = clone(LEARNER).fit(x, y).predict_proba(x)[:, 1]
     chance = np.mean(0.01 * (1 - p) ** 2 + 0.99 * p**2)
-    by_hand = corrected_632(found.apparent[0], np.mean(left_out), chance, higher_is_better=False)
-    assert found.corrected_632[0] == pytest.approx(by_hand)
+    by_hand = corrected_632(found.apparent.value[0], np.mean(left_out), chance, higher_is_better=False)
+    assert found.corrected_632.value[0] == pytest.approx(by_hand)
 
 
 def test_groups_that_alone_have_a_class_are_noted():
     x, y = noise(1, 10)
     groups = np.arange(200) // 5
     found = pr.validate(LEARNER, x, y, groups=groups, measures=[pr.Brier()], n_resamples=5, seed=1)
-    assert "Only 2 of 40 groups have cases of class True. Samples without them were drawn again" in found.note
+    assert "Only 2 of 40 groups have cases of class True; samples without them were drawn again" in str(found)
     spread = pr.validate(LEARNER, x, y, groups=np.arange(200) % 10, measures=[pr.Brier()], n_resamples=5, seed=1)
-    assert "drawn again" not in spread.note
+    assert "drawn again" not in str(spread)
 
 
 def test_limits_stay_within_the_range_of_the_measure():
     x, y = np.random.default_rng(2).normal(size=(40, 4)), np.arange(40) < 8
     flexible = linear_model.LogisticRegression(C=1e4)
     found = pr.validate(flexible, x, y, measures=MEASURES, n_resamples=10, seed=1, level=0.9999)
-    assert found.low[0] == 0.0  # Shifted by the optimism, the limit would be -0.14.
-    assert ((found.low <= found.corrected) & (found.corrected <= found.high) & (found.high <= 1.0)).all()
-    np.testing.assert_allclose(found.optimism, found.apparent - found.corrected)
+    assert found.corrected.low[0] == 0.0  # Shifted by the optimism, the limit would be -0.14.
+    assert all(row.low <= row.value <= row.high <= 1.0 for row in found.corrected)
+    np.testing.assert_allclose(found.optimism.value, found.apparent.value - found.corrected.value)
 
 
 def test_caveats_of_estimates_are_told_once():
     x, y = noise(1, 4)
     for options in ({"n_resamples": 5}, {"method": "cross-validation", "cv": 2}):
         both = pr.validate({"a": LEARNER, "b": LEARNER}, x, y, measures=MEASURES, seed=1, **options)
-        assert both.note.count("ased on 4 events: the interval may be too narrow.") == 1
-    assert pr.validate(LEARNER, X, Y, n_resamples=5, seed=1).note == ""
+        assert str(both).count("ased on 4 events: the interval may be too narrow.") == 1
+    assert pr.validate(LEARNER, X, Y, n_resamples=5, seed=1).corrected.notes.tolist() == [()] * 3
 
 
 def test_the_cases_that_are_tested_are_counted():
     half = np.arange(60), np.arange(60, 120)
     found = pr.validate(LEARNER, X, Y, measures=[pr.Brier()], method="cross-validation", cv=[half])
-    assert (found.n, found.note.split(". ")[-1]) == (60, "60 of 120 cases are never tested.")
+    assert (found.corrected.n[0], str(found).split(". ")[-1]) == (60, "60 of 120 cases are never tested.")
     assert "1-fold cross-validation, 60 cases." in str(found)
     splitter = ShuffleSplit(3, test_size=0.6, random_state=1)
     again = pr.validate(LEARNER, X, Y, measures=[pr.Brier()], method="cross-validation", cv=splitter)
-    assert again.n == len(np.unique(np.concatenate([test for _, test in splitter.split(X)])))
-    assert again.note.endswith("Cases are tested up to 3 times.")
+    assert again.corrected.n[0] == len(np.unique(np.concatenate([test for _, test in splitter.split(X)])))
+    assert str(again).endswith("Cases are tested up to 3 times.")
 
 
 @pytest.mark.parametrize("missing", [np.nan, None])
@@ -147,9 +149,9 @@ def test_outcomes_that_are_no_classes_are_named():
 def test_outcomes_are_read_as_everywhere():
     pandas = pytest.importorskip("pandas")
     options = {"measures": MEASURES, "n_resamples": 3, "seed": 1}
-    plain = pr.validate(LEARNER, X, Y, **options).to_dict()
+    plain = pr.validate(LEARNER, X, Y, **options).to_json()
     for y in (Y.astype(object), pandas.Series(Y, dtype="Int64"), pandas.Series(Y, dtype="category"), Y == 1):
-        assert pr.validate(LEARNER, X, y, **options).to_dict() == plain
+        assert pr.validate(LEARNER, X, y, **options).to_json() == plain
 
 
 @pytest.mark.parametrize(
@@ -172,7 +174,9 @@ def test_masks_of_a_splitter_are_read():
     options = {"measures": MEASURES, "method": "cross-validation", "seed": 1}
     masks = pr.validate(LEARNER, X, Y, cv=[(rows, ~rows), (~rows, rows)], **options)
     numbers = [(np.arange(60), np.arange(60, 120)), (np.arange(60, 120), np.arange(60))]
-    np.testing.assert_array_equal(masks.corrected, pr.validate(LEARNER, X, Y, cv=numbers, **options).corrected)
+    np.testing.assert_array_equal(
+        masks.corrected.value, pr.validate(LEARNER, X, Y, cv=numbers, **options).corrected.value
+    )
 
 
 def test_a_training_set_with_one_class_is_named():

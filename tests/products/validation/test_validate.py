@@ -10,10 +10,11 @@ from scipy.stats import t
 
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError
+from propriety.inference.finding_words import notes_of
 from propriety.inference.measures.of_means import MeanScore
-from propriety.products.validation.columns import corrected_632, without_information
-from propriety.products.validation.resampled_fits import Sample, drawn_rows, folds_of
-from propriety.products.validation.validate import compare_learners, corrected_t
+from propriety.products.validation.optimism import corrected_632, without_information
+from propriety.products.validation.parts import compare_learners, corrected_t
+from propriety.products.validation.resampled_fits import Fold, Sample, drawn_rows, folds_of
 from propriety.tables.forecast_table import ForecastTable
 
 linear_model = pytest.importorskip("sklearn.linear_model")
@@ -49,14 +50,14 @@ def test_optimism_is_the_mean_difference_between_drawn_and_original_cases():
         gaps.append([score(Y[rows], p[rows]) - score(Y, p) for score in scores])
         left_out.append([score(Y[rest], p[rest]) for score in scores])
     p = clone(LEARNER).fit(X, Y).predict_proba(X)[:, 1]
-    np.testing.assert_allclose(found.apparent, [roc_auc_score(Y, p), brier_score_loss(Y, p)])
-    np.testing.assert_allclose(found.optimism, np.mean(gaps, axis=0), atol=1e-12)
-    np.testing.assert_allclose(found.corrected, found.apparent - found.optimism)
+    np.testing.assert_allclose(found.apparent.value, [roc_auc_score(Y, p), brier_score_loss(Y, p)])
+    np.testing.assert_allclose(found.optimism.value, np.mean(gaps, axis=0), atol=1e-12)
+    np.testing.assert_allclose(found.corrected.value, found.apparent.value - found.optimism.value)
     apparent = pr.estimate(Y, p, pr.Brier())
-    assert found.low[1] == pytest.approx(apparent.low - found.optimism[1])
+    assert found.corrected.low[1] == pytest.approx(apparent.low - found.optimism.value[1])
     chance = np.mean([(a - b) ** 2 for a in Y for b in p])
-    by_hand = corrected_632(found.apparent[1], np.mean(left_out, axis=0)[1], chance, higher_is_better=False)
-    assert found.corrected_632[1] == pytest.approx(by_hand)
+    by_hand = corrected_632(found.apparent.value[1], np.mean(left_out, axis=0)[1], chance, higher_is_better=False)
+    assert found.corrected_632.value[1] == pytest.approx(by_hand)
 
 
 def test_every_learner_of_several_has_its_own_optimism():
@@ -65,9 +66,11 @@ def test_every_learner_of_several_has_its_own_optimism():
     for place, (name, learner) in enumerate(learners.items()):
         alone = pr.validate(learner, X, Y, measures=MEASURES, n_resamples=6, seed=3)
         rows = slice(2 * place, 2 * place + 2)
-        assert found.model[rows].tolist() == [name, name]
-        for column in ("apparent", "corrected", "low", "high", "corrected_632"):
-            np.testing.assert_allclose(getattr(found, column)[rows], getattr(alone, column), rtol=1e-12)
+        assert found.corrected.model[rows].tolist() == [name, name]
+        for statistic in ("apparent", "corrected", "corrected_632"):
+            of_both, own = getattr(found, statistic), getattr(alone, statistic)
+            for column in ("value", "low", "high"):
+                np.testing.assert_allclose(getattr(of_both, column)[rows], getattr(own, column), rtol=1e-12)
 
 
 def test_value_without_information_is_that_of_all_pairs():
@@ -94,13 +97,13 @@ def test_folds_and_all_forecasts_are_those_of_scikit_learn():
     splitter = StratifiedKFold(5, shuffle=True, random_state=2)
     found = pr.validate(LEARNER, X, Y, measures=MEASURES, method="cross-validation", cv=splitter, seed=1)
     p = cross_val_predict(LEARNER, X, Y, cv=splitter, method="predict_proba")[:, 1]
-    np.testing.assert_allclose(found.corrected, [roc_auc_score(Y, p), brier_score_loss(Y, p)])
+    np.testing.assert_allclose(found.corrected.value, [roc_auc_score(Y, p), brier_score_loss(Y, p)])
     areas = cross_val_score(LEARNER, X, Y, cv=splitter, scoring="roc_auc")
-    np.testing.assert_allclose(found.folds.value[found.folds.measure == "auc"], areas)
-    assert found.fold_mean[0] == pytest.approx(areas.mean())
-    assert found.fold_spread[0] == pytest.approx(areas.std(ddof=1))
+    np.testing.assert_allclose(found.parts.where(measure="auc").value, areas)
+    assert found.corrected.extra["fold_mean"][0] == pytest.approx(areas.mean())
+    assert found.corrected.extra["fold_sd"][0] == pytest.approx(areas.std(ddof=1))
     alone = pr.estimate(Y, p, pr.measures.AreaUnderRoc())
-    assert (found.low[0], found.high[0]) == pytest.approx((alone.low, alone.high))
+    assert (found.corrected.low[0], found.corrected.high[0]) == pytest.approx((alone.low, alone.high))
     assert list(found.ledger.keys) == ["fold"]
 
 
@@ -108,13 +111,13 @@ def test_repeats_count_a_case_once():
     found = pr.validate(LEARNER, X, Y, measures=[pr.Brier()], method="cross-validation", cv=5, n_repeats=3, seed=1)
     assert (found.n_folds, found.n_repeats, found.ledger.n) == (5, 3, 360)
     once = pr.validate(LEARNER, X, Y, measures=[pr.Brier()], method="cross-validation", cv=5, seed=1)
-    width, width_once = found.high[0] - found.low[0], once.high[0] - once.low[0]
+    width, width_once = found.corrected.high[0] - found.corrected.low[0], once.corrected.high[0] - once.corrected.low[0]
     assert width == pytest.approx(width_once, rel=0.1)  # Not narrower by the root of 3.
     assert str(found).splitlines()[-1].startswith("5-fold cross-validation, repeated 3 times, 120 cases.")
-    assert (found.n_repeats, found.n, once.n_repeats, once.n) == (3, 120, 1, 120)
+    assert (found.n_repeats, found.corrected.n[0], once.n_repeats, once.corrected.n[0]) == (3, 120, 1, 120)
     assert str(once).splitlines()[-1].startswith("5-fold cross-validation, 120 cases.")
     again = pr.validate(LEARNER, X, Y, measures=[pr.Brier()], method="cross-validation", cv=5, seed=1)
-    np.testing.assert_array_equal(again.folds.value, once.folds.value)  # The seed decides on the parts.
+    np.testing.assert_array_equal(again.parts.value, once.parts.value)  # The seed decides on the parts.
 
 
 @pytest.mark.product("sites")
@@ -122,7 +125,7 @@ def test_sites_are_left_out_in_turn_and_summarized():
     site = np.array(["a", "b", "c"])[np.arange(120) % 3]
     found = pr.validate(LEARNER, X, Y, measures=MEASURES, method="leave-one-site-out", groups=site)
     p = cross_val_predict(LEARNER, X, Y, groups=site, cv=LeaveOneGroupOut(), method="predict_proba")[:, 1]
-    assert found.corrected[1] == pytest.approx(brier_score_loss(Y, p))
+    assert found.corrected.value[1] == pytest.approx(brier_score_loss(Y, p))
     summary = pr.pool_sites(found.ledger, measures=[pr.Brier()])
     own = [brier_score_loss(Y[site == one], p[site == one]) for one in "abc"]
     np.testing.assert_allclose([row.value for row in summary if row.keys], own)
@@ -153,30 +156,20 @@ def test_the_corrected_test_allows_for_overlap():
 def test_learners_are_compared_by_the_same_folds():
     learners = {"weak": linear_model.LogisticRegression(C=1e-3), "b": LEARNER, "c": linear_model.LogisticRegression()}
     found = pr.validate(learners, X, Y, measures=MEASURES, method="cross-validation", cv=5, seed=1)
-    compared = found.compare(pr.Brier())
-    assert list(zip(compared.differences.model, compared.differences.against, strict=True)) == [
-        ("weak", "b"),
-        ("weak", "c"),
-        ("b", "c"),
-    ]
-    values = found.folds.value[found.folds.measure == "brier"].reshape(3, -1)
-    assert compared.differences.value[0] == pytest.approx((values[0] - values[1]).mean())
+    compared = found.differences.where(measure="brier")
+    pairs = [("weak", "b"), ("weak", "c"), ("b", "c")]
+    assert list(zip(compared.model, compared.against, strict=True)) == pairs
+    values = found.parts.where(measure="brier").value.reshape(3, -1)
+    assert compared.value[0] == pytest.approx((values[0] - values[1]).mean())
     # The last two learners are the same.
-    assert compared.differences.value[2] == 0.0
-    assert np.isnan(compared.differences.p[2])
-    assert str(compared).splitlines()[2] == "b and c have the same score in every case."
-    assert compared.differences.extra["df"].tolist() == [4, 4, 4]
-    assert compared.differences.units.tolist() == [5, 5, 5]
+    assert compared.value[2] == 0.0
+    assert np.isnan(compared.p[2])
+    assert "b and c have the same score in every case." in str(found)
+    assert compared.extra["df"].tolist() == [4, 4, 4]
+    assert compared.units.tolist() == [5, 5, 5]
     first = str(found).splitlines()[0]
-    assert first.startswith(f"Area under the ROC curve of weak: {found.corrected[0]:.3f}, 95% CI ")
-    against = found.compare(reference="b")
-    assert against.differences.against.tolist() == ["b", "b"]
-    assert json.loads(against.to_json())["measure"] == ["auc", "auc"]
-
-
-def test_distances_from_a_fitted_curve_are_not_compared():
-    with pytest.raises(InputValueError, match="differences in miscalibration are not tested"):
-        compare_learners({}, [], (np.array([2]), np.array([1])), pr.measures.Miscalibration(), 0.95)
+    assert first.startswith(f"Area under the ROC curve of weak: {found.corrected.value[0]:.3f}, 95% CI ")
+    assert json.loads(found.to_json())["imitation"] == "cross-validation"
 
 
 def test_labels_frames_and_classes_are_read():
@@ -185,28 +178,28 @@ def test_labels_frames_and_classes_are_read():
     frame = pandas.DataFrame(X, columns=list("abcd"))
     options = {"measures": MEASURES, "n_resamples": 3, "seed": 1}
     named, plain = pr.validate(LEARNER, frame, names, pos_label="ill", **options), pr.validate(LEARNER, X, Y, **options)
-    np.testing.assert_allclose(named.corrected, plain.corrected)
+    np.testing.assert_allclose(named.corrected.value, plain.corrected.value)
     three = np.digitize(X[:, 0] + RNG.normal(size=120), [-0.5, 0.5])
     for method, own in (("bootstrap", {"n_resamples": 3}), ("cross-validation", {"cv": 3})):
         found = pr.validate(LEARNER, X, three, method=method, **own, seed=1)
-        assert found.measure.tolist() == ["brier", "log"]
-        assert (found.corrected > found.apparent).all()
+        assert [one.key for one in found.corrected.measure] == ["brier", "log"]
+        assert (found.corrected.value > found.apparent.value).all()
 
 
 @pytest.mark.slow
 def test_the_result_does_not_depend_on_the_workers():
     options = {"measures": MEASURES, "n_resamples": 6, "seed": 1}
     one, two = (pr.validate(LEARNER, X, Y, workers=workers, **options) for workers in (1, 2))
-    assert one.to_dict() == two.to_dict()
+    assert one.to_json() == two.to_json()
 
 
 def test_one_measure_is_drawn():
     found = pr.validate(LEARNER, X, Y, measures=MEASURES, method="cross-validation", cv=4, seed=1)
     ax = found.plot(measure=pr.Brier(), label="a title")
     lines = {line.get_label(): line for line in ax.get_lines()}
-    assert lines["_corrected"].get_xdata()[0] == found.corrected[1]
-    assert lines["_apparent"].get_xdata()[0] == found.apparent[1]
-    np.testing.assert_array_equal(lines["_folds"].get_xdata(), found.folds.value[found.folds.measure == "brier"])
+    assert lines["_corrected"].get_xdata()[0] == found.corrected.value[1]
+    assert lines["_apparent"].get_xdata()[0] == found.apparent.value[1]
+    np.testing.assert_array_equal(lines["_folds"].get_xdata(), found.parts.where(measure="brier").value)
     assert ax.get_xlabel() == "Brier score (lower is better)"
     plt.close("all")
 
@@ -214,9 +207,8 @@ def test_one_measure_is_drawn():
 def test_a_learner_that_is_too_flexible_for_the_bootstrap_is_noted():
     tree = DecisionTreeClassifier(random_state=1)
     found = pr.validate(tree, X, Y, measures=MEASURES, n_resamples=10, seed=1)
-    assert "Harrell's correction is too small" in found.note
-    assert found.note in str(found)
-    assert "Harrell" not in pr.validate(LEARNER, X, Y, measures=MEASURES, n_resamples=10, seed=1).note
+    assert "Harrell's correction is too small" in str(found)
+    assert "Harrell" not in str(pr.validate(LEARNER, X, Y, measures=MEASURES, n_resamples=10, seed=1))
 
 
 def test_undefined_values_of_draws_are_counted():
@@ -224,7 +216,7 @@ def test_undefined_values_of_draws_are_counted():
         return float(1 / (table.n_events > 50)) if table.n_events > 45 else float("nan")
 
     found = pr.validate(LEARNER, X, Y, measures=[fragile], n_resamples=10, seed=1)
-    assert "is undefined in" in found.note
+    assert "Undefined in" in str(found)
 
 
 def test_wrong_arguments_are_named():
@@ -241,8 +233,6 @@ def test_wrong_arguments_are_named():
     with pytest.raises(InputValueError, match="n_repeats repeats belong"):
         pr.validate(LEARNER, X, Y, method="cross-validation", cv=StratifiedKFold(3), n_repeats=2)
     found = pr.validate(LEARNER, X, Y, measures=MEASURES, n_resamples=2, seed=1)
-    with pytest.raises(InputValueError, match="two learners or more"):
-        found.compare()
     with pytest.raises(InputValueError, match="measure must be one of"):
         found.plot(measure="log")
 
@@ -251,24 +241,31 @@ def test_a_splitter_that_repeats_counts_a_case_once():
     splitter = RepeatedStratifiedKFold(n_splits=4, n_repeats=3, random_state=1)
     one = pr.validate(LEARNER, X, Y, method="cross-validation", cv=splitter, seed=1)
     other = pr.validate(LEARNER, X, Y, method="cross-validation", cv=4, n_repeats=3, seed=1)
-    np.testing.assert_allclose(one.high - one.low, other.high - other.low, rtol=0.15)
-    assert (one.n, one.note.split(". ")[-1]) == (120, "Each case is tested 3 times.")
-    assert "tested" not in other.note
+    np.testing.assert_allclose(
+        one.corrected.high - one.corrected.low, other.corrected.high - other.corrected.low, rtol=0.15
+    )
+    assert one.corrected.n[0] == 120
+    assert "Each case is tested 3 times." in str(one)
+    assert "tested" not in str(other)
 
 
 def test_intervals_of_the_bootstrap_count_groups():
     rows = np.repeat(np.arange(len(Y)), 4)
     alone, grouped = (pr.validate(LEARNER, X[rows], Y[rows], groups=one, n_resamples=5, seed=1) for one in (None, rows))
-    np.testing.assert_allclose((grouped.high - grouped.low)[2] / (alone.high - alone.low)[2], 2.0, rtol=0.1)
+    np.testing.assert_allclose(
+        (grouped.corrected.high - grouped.corrected.low)[2] / (alone.corrected.high - alone.corrected.low)[2],
+        2.0,
+        rtol=0.1,
+    )
 
 
 def test_parts_without_events_leave_the_spread_of_the_others():
     few = np.arange(len(X)) < 3
     with pytest.warns(UserWarning, match="least populated"):
         found = pr.validate(LEARNER, X, few, method="cross-validation", cv=5, seed=1)
-    own = found.folds.value[found.folds.measure == "auc"]
+    own = found.parts.where(measure="auc").value
     assert np.isnan(own).any()
-    assert found.fold_spread[0] == pytest.approx(np.nanstd(own, ddof=1))
+    assert found.corrected.extra["fold_sd"][0] == pytest.approx(np.nanstd(own, ddof=1))
 
 
 def test_cases_that_cannot_be_validated_are_named():
@@ -295,7 +292,7 @@ class Rate:
 def test_learners_need_only_fit_and_predict_proba():
     learner = Rate()
     found = pr.validate(learner, X, Y, measures=[pr.Brier()], method="cross-validation", cv=4, seed=1)
-    assert found.apparent[0] == pytest.approx(Y.mean() * (1 - Y.mean()))
+    assert found.apparent.value[0] == pytest.approx(Y.mean() * (1 - Y.mean()))
     assert not hasattr(learner, "rate")
 
 
@@ -319,8 +316,10 @@ def test_features_without_rows_are_named(features):
 
 def test_a_validation_is_told_word_for_word():
     found = pr.validate(LEARNER, X, Y, measures=[pr.Brier()], n_resamples=8, seed=3)
-    value, low, high = (f"{number[0]:.3f}" for number in (found.corrected, found.low, found.high))
-    apparent, optimism = f"{found.apparent[0]:.3f}", f"{found.optimism[0]:.4f}"
+    value, low, high = (
+        f"{number[0]:.3f}" for number in (found.corrected.value, found.corrected.low, found.corrected.high)
+    )
+    apparent, optimism = f"{found.apparent.value[0]:.3f}", f"{found.optimism.value[0]:.4f}"
     lines = str(found).splitlines()
     assert lines[0].startswith(
         f"Brier score: {value}, 95% CI {low} to {high} (apparent {apparent}, optimism {optimism[:6]}"
@@ -334,8 +333,8 @@ def test_groups_are_drawn_together():
         pr.validate(LEARNER, X, Y, measures=[pr.Brier()], n_resamples=4, seed=3, groups=groups)
         for groups in (site, None)
     )
-    assert found.corrected[0] != alone.corrected[0]
-    assert found.apparent[0] == pytest.approx(alone.apparent[0])
+    assert found.corrected.value[0] != alone.corrected.value[0]
+    assert found.apparent.value[0] == pytest.approx(alone.apparent.value[0])
 
 
 def one_certain_error():
@@ -352,37 +351,42 @@ CERTAIN = {"tree": DecisionTreeClassifier(max_depth=1), "logistic": linear_model
 def test_an_infinite_part_makes_a_learner_infinitely_bad_and_not_better():
     options = {"measures": [pr.Log(), pr.Brier()], "method": "cross-validation", "cv": 10, "seed": 1}
     found = pr.validate(CERTAIN, *one_certain_error(), **options)
-    assert np.isinf(found.folds.value).sum() == 1
-    assert (found.corrected[0], found.fold_mean[0]) == (np.inf, np.inf)
-    assert np.isnan([found.low[0], found.high[0], found.fold_spread[0]]).all()
-    assert np.isfinite(found.fold_mean[1:]).all()
-    assert "Log score of tree is infinite in 1 part." in found.note
-    compared = found.compare(pr.Log())
-    assert compared.differences.value.tolist() == [np.inf]
-    assert np.isnan(
-        [compared.differences.low, compared.differences.error, compared.differences.p, compared.differences.p_adjusted]
-    ).all()
-    assert str(compared).startswith("tree has an infinite log score and logistic does not, so the difference cannot be")
+    assert np.isinf(found.parts.value).sum() == 1
+    assert (found.corrected.value[0], found.corrected.extra["fold_mean"][0]) == (np.inf, np.inf)
+    assert np.isnan([found.corrected.low[0], found.corrected.high[0], found.corrected[0].extra["fold_sd"]]).all()
+    assert np.isfinite(found.corrected.extra["fold_mean"][1:].astype(float)).all()
+    assert "Infinite in 1 part (log score of tree)." in str(found)
+    compared = found.differences.where(measure="log")
+    assert compared.value.tolist() == [np.inf]
+    assert np.isnan([compared.low, compared.error, compared.p, compared.p_adjusted]).all()
+    assert "tree has an infinite log score and logistic does not, so the difference cannot be" in str(found)
     twice = {"tree": CERTAIN["tree"], "again": CERTAIN["tree"]}
-    both = pr.validate(twice, *one_certain_error(), **options).compare(pr.Log())
-    assert str(both).startswith("tree and again both have an infinite log score, so they cannot be compared.")
+    both = pr.validate(twice, *one_certain_error(), **options)
+    assert "tree and again both have an infinite log score, so they cannot be compared." in str(both)
 
 
 def test_an_infinite_draw_makes_the_corrected_value_infinite():
     found = pr.validate(CERTAIN, *one_certain_error(), measures=[pr.Log()], n_resamples=20, seed=1)
-    assert (found.corrected[0], found.corrected_632[0], found.optimism[0]) == (np.inf, np.inf, -np.inf)
-    assert np.isfinite(found.corrected[1])
-    assert "Log score of tree is infinite in" in found.note
-    assert "logistic is infinite" not in found.note
+    assert (found.corrected.value[0], found.corrected_632.value[0], found.optimism.value[0]) == (
+        np.inf,
+        np.inf,
+        -np.inf,
+    )
+    assert np.isfinite(found.corrected.value[1])
+    assert "(log score of tree)." in str(found)
+    assert "of logistic)" not in str(found)
 
 
 def test_undefined_parts_are_counted_where_learners_are_compared():
     values = {"a": np.array([0.1, np.nan, 0.3, 0.2]), "b": np.array([0.2, 0.3, 0.1, 0.1])}
-    sizes = np.full(4, 30), np.full(4, 10)
-    found = compare_learners(values, [("a", "b")], sizes, pr.measures.AreaUnderRoc(), 0.95)
-    assert (found[0].extra["left_out"], found[0].extra["df"]) == (1, 2)
-    assert found[0].value == pytest.approx(np.mean([-0.1, 0.2, 0.1]))
-    assert str(found).endswith("is undefined in 1 part, left out.")
+    folds = [Fold(np.arange(30), np.arange(10), 0, place) for place in range(4)]
+    (row,) = compare_learners(values, folds, pr.measures.AreaUnderRoc(), 0.95)
+    assert (row.extra["left_out"], row.extra["df"]) == (1, 2)
+    assert row.value == pytest.approx(np.mean([-0.1, 0.2, 0.1]))
+    assert notes_of(row) == "Area under the ROC curve is undefined in 1 part, left out."
+    unknown = {name: np.array([0.1, np.nan, np.nan, np.nan]) for name in "ab"}
+    (row,) = compare_learners(unknown, folds, pr.measures.AreaUnderRoc(), 0.95)
+    assert (row.verdict, notes_of(row)) == ("not tested", "The area under the ROC curve is defined in 1 of 4 parts.")
 
 
 @pytest.mark.parametrize("measure", [pr.measures.Miscalibration(), pr.measures.Discrimination()])
@@ -412,7 +416,7 @@ def test_options_of_another_method_are_refused(method, options, own):
 
 def test_notes_name_the_models_that_they_are_about():
     found = pr.validate(CERTAIN, *one_certain_error(), measures=[pr.measures.CalibrationSlope()], n_resamples=5, seed=1)
-    assert "(calibration slope of tree)" in found.note
+    assert "(calibration slope of tree)" in str(found)
 
 
 @pytest.mark.parametrize("method", ["cross-validation", "leave-one-site-out"])
@@ -423,10 +427,10 @@ def test_a_measure_that_apparent_forecasts_do_not_have_is_undefined(method):
     y = (rng.random(120) < 1 / (1 + np.exp(1.0 - features[:, 0]))).astype(int)
     options = {"cv": 5} if method == "cross-validation" else {"groups": np.arange(120) % 4}
     found = pr.validate(DecisionTreeClassifier(random_state=0), features, y, method=method, seed=1, **options)
-    slope = found.measure.tolist().index("calibration_slope")
-    assert np.isnan(found.apparent[slope])
+    slope = found.apparent.where(measure="calibration_slope")
+    assert np.isnan(slope.value).all()
     assert "Calibration slope: undefined." in str(found)
-    assert np.isfinite(found.corrected[found.measure == "auc"]).all()
+    assert np.isfinite(found.corrected.where(measure="auc").value).all()
 
 
 def test_draws_of_groups_need_groups():
@@ -436,14 +440,9 @@ def test_draws_of_groups_need_groups():
     options = {"measures": [pr.Brier()], "n_resamples": 5, "seed": 1}
     with pytest.raises(InputValueError, match="groups must have two groups or more; all cases are in one"):
         pr.validate(linear_model.LogisticRegression(), features, y, groups=np.zeros(120), **options)
-    told = "Draws of only 4 groups estimate the optimism poorly."
-    assert (
-        told in pr.validate(linear_model.LogisticRegression(), features, y, groups=np.arange(120) % 4, **options).note
-    )
-    assert (
-        "Draws of only"
-        not in pr.validate(linear_model.LogisticRegression(), features, y, groups=np.arange(120) % 12, **options).note
-    )
+    for groups, is_told in ((4, True), (12, False)):
+        found = pr.validate(linear_model.LogisticRegression(), features, y, groups=np.arange(120) % groups, **options)
+        assert (f"Draws of only {groups} groups estimate the optimism poorly." in str(found)) == is_told
 
 
 def test_censored_outcomes_are_refused_without_advice_to_leave_them_out():
@@ -465,7 +464,7 @@ def test_sites_keep_their_labels():
     for groups, labels in ((mixed, {1, "1", 2}), (pairs, set(pairs))):
         found = pr.validate(LEARNER, X, Y, measures=[pr.Brier()], groups=groups, method="leave-one-site-out")
         assert set(found.ledger.keys["site"]) == labels
-        assert set(found.folds.fold.tolist()) == labels
+        assert set(found.parts.keys["site"].tolist()) == labels
         folded = pr.validate(
             LEARNER, X, Y, measures=[pr.Brier()], groups=groups, method="cross-validation", cv=3, seed=1
         )

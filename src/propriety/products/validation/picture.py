@@ -19,22 +19,21 @@ BELOW = 0.26  # Distance of the parts below the corrected value.
 def _(found: Validation, ax: Axes | None = None, *, measure: AnyMeasure | None = None, label: str = "") -> Axes:
     """Draw one measure, by default the first: a row per learner with apparent and corrected values and the parts."""
     asked = found.measure_named(measure)
-    rows = np.flatnonzero(found.measure == asked.key)
+    rows, parts = found.corrected.where(measure=asked.key), found.parts.where(measure=asked.key)
     ax = new_axes(ax, size=(6.0, 1.6 + 0.62 * len(rows)))
-    for place, row in enumerate(rows.tolist()):
-        color, model = color_of(place), str(found.model[row])
-        apparent, corrected = float(found.apparent[row]), float(found.corrected[row])
+    for place, (row, other) in enumerate(zip(rows, found.apparent.where(measure=asked.key), strict=True)):
+        color, corrected, apparent = color_of(place), row.value, other.value
         ax.plot([corrected, apparent], [place] * 2, color=GREY["isoline"], linewidth=0.9, zorder=1, label="_optimism")
-        limits = found.low[row], found.high[row]
-        if np.isfinite(limits).all():
-            ax.plot(limits, [place] * 2, color=color, linewidth=1.8, solid_capstyle="butt", label="_interval")
+        if np.isfinite([row.low, row.high]).all():
+            ax.plot(
+                [row.low, row.high], [place] * 2, color=color, linewidth=1.8, solid_capstyle="butt", label="_interval"
+            )
         if np.isinf(corrected):
             write_infinity(ax, place, below=corrected < 0.0)
         ax.plot([corrected], [place], "o", color=color, markersize=6.5, label="_corrected")
         ax.plot([apparent], [place], "D", color=color, markerfacecolor="white", markersize=5.5, label="_apparent")
-        if found.folds is not None:
-            own = (found.folds.model == model) & (found.folds.measure == asked.key)
-            values = found.folds.value[own]
+        if len(parts):
+            values = parts.where(model=row.model).value
             ax.plot(values, np.full(len(values), place + BELOW), "|", color=color, alpha=0.6, label="_folds")
         if np.isfinite(corrected):
             ax.annotate(
@@ -43,8 +42,8 @@ def _(found: Validation, ax: Axes | None = None, *, measure: AnyMeasure | None =
     ideal = asked.ideal
     if ideal is not None:
         ax.axvline(ideal, color=GREY["line"], linewidth=0.9, zorder=0.5, label="_ideal")
-    _write_legend(ax, None if found.folds is None else "sites" if found.method == "leave-one-site-out" else "folds")
-    ax.set_yticks(range(len(rows)), drawable_list(found.model[rows].tolist()))
+    _write_legend(ax, None if not len(parts) else "sites" if found.imitation == "leave-one-site-out" else "folds")
+    ax.set_yticks(range(len(rows)), drawable_list(rows.model.tolist()))
     ax.set(ylim=(len(rows) - 0.45, -0.55), xlabel=measure_and_merit(asked))
     ax.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
     ax.spines[["top", "right", "left"]].set_visible(False)

@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-import itertools
-import math
-from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal, TypeAlias, get_args
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy.special import stdtr, stdtrit
+from numpy.typing import ArrayLike
 
 from propriety import checks, demands
 from propriety.checks import check_level, check_resamples, fresh_seed
 from propriety.errors import InputValueError
-from propriety.inference.finding import Finding, Findings
+from propriety.inference.finding import Findings
 from propriety.inference.measures.line import CalibrationSlope
 from propriety.inference.measures.measure import Measure
 from propriety.inference.measures.ranking import AreaUnderRoc
 from propriety.inference.measures.reading import AnyMeasure, read_measure, read_measures
-from propriety.inference.notes import Note
-from propriety.inference.verdict import holm, with_verdict
 from propriety.ledger.ledger import Ledger
-from propriety.number_words import capitalized, counted, number, percent
-from propriety.products.validation.columns import FoldValues, Work, columns_by_bootstrap, columns_by_folds
+from propriety.products.validation.optimism import PLUS, rows_by_bootstrap
+from propriety.products.validation.parts import rows_by_folds
 from propriety.products.validation.resampled_fits import Sample, folds_of, folds_of_sites, value_in
-from propriety.result import Floats, Names, Result
+from propriety.products.validation.rows import CORRECTED, Work
 from propriety.rules.families import Brier, Log
 from propriety.tables.labels import Labels
 
@@ -34,143 +29,81 @@ ValidationMethod: TypeAlias = Literal["bootstrap", "cross-validation", "leave-on
 OF_EVENT = (AreaUnderRoc(), CalibrationSlope(), Brier())
 OF_CLASSES = (Brier(), Log())
 FOLDS, DRAWS = 10, 200
-METHOD = "t test with the error of Nadeau and Bengio"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class Validation(Result):
-    """Apparent and corrected values of measures, one row per model and measure; see `propriety.validate`.
+class Validation(Findings):
+    """Corrected and apparent values of measures of learners, as findings; see `propriety.validate`.
+
+    The statistic of a row is "corrected", the value for new cases with its limits; "apparent", that in the cases which
+    the model was fitted to; "optimism", apparent minus corrected; or, by bootstrap, ".632+". By cross-validation there
+    is a row for each part, with the key "fold" (and "repeat") or "site", and for each pair of learners.
 
     Parameters
     ----------
-    model, measure : ndarray of str of shape (rows,)
-        The learner, and the key of the measure.
-    apparent : ndarray of shape (rows,)
-        Value in the cases that the model was fitted to.
-    optimism : ndarray of shape (rows,)
-        Apparent minus corrected value.
-    corrected, low, high : ndarray of shape (rows,)
-        Estimate for new cases, and its interval; see the notes of `propriety.validate`.
-    corrected_632 : ndarray of shape (rows,), optional
-        By bootstrap, the .632+ estimate; NaN for measures without a value for forecasts without information, and if a
-        class has a single case.
-    fold_mean, fold_spread : ndarray of shape (rows,), optional
-        By cross-validation, mean and standard deviation of the values in the parts.
-    method : str
+    imitation : {"bootstrap", "cross-validation", "leave-one-site-out"}
         How new cases were imitated.
-    n, n_resamples, n_folds, n_repeats : int
-        Number of cases that `corrected` is computed from, of draws, of parts in each repeat, and of repeats.
     seed : int
         Seed of the draws or folds.
-    level : float
-        Level of the intervals.
-    note : str
-        A caveat, if any.
-    measures : tuple of Measure
-        The measures.
-    folds : FoldValues, optional
-        By cross-validation, the values in the parts.
+    n_resamples, n_folds, n_repeats : int
+        Number of draws, of parts in each repeat, and of repeats.
     ledger : Ledger, optional
-        By cross-validation, the forecasts of each case by models that were not fitted to it, with the key "fold" (and
-        "repeat"), or "site".
+        By cross-validation, the forecasts of each case by models that were not fitted to it, by part.
     """
 
-    main_columns: ClassVar[tuple[str, ...]] = ("model", "measure", "apparent", "optimism", "corrected", "low", "high")
-    facts: ClassVar[tuple[str, ...]] = ("models", "measures", "method", "n", "level")
-
-    model: Names
-    measure: Names
-    apparent: Floats
-    optimism: Floats
-    corrected: Floats
-    low: Floats
-    high: Floats
-    corrected_632: Floats | None = None
-    fold_mean: Floats | None = None
-    fold_spread: Floats | None = None
-    method: ValidationMethod
-    n: int
+    imitation: ValidationMethod
+    seed: int
     n_resamples: int | None = None
     n_folds: int | None = None
     n_repeats: int | None = None
-    seed: int
-    level: float
-    note: str
-    measures: tuple[Measure, ...] = field(metadata={"hidden": True})
-    folds: FoldValues | None = field(default=None, metadata={"hidden": True})
     ledger: Ledger | None = field(default=None, metadata={"hidden": True})
 
     @property
-    def models(self) -> tuple[str, ...]:
-        """Names of the learners."""
-        return tuple(dict.fromkeys(self.model.tolist()))
+    def corrected(self) -> Findings:
+        """The values for new cases, a row for each learner and measure."""
+        return self.where(statistic=CORRECTED)
 
-    def compare(self, measure: AnyMeasure | None = None, *, reference: str | None = None) -> Findings:
-        """Compare learners by their values in the same parts, with the error of Nadeau and Bengio (`corrected_t`).
+    @property
+    def apparent(self) -> Findings:
+        """The values in the cases that the models were fitted to, in the same order."""
+        return self.where(statistic="apparent")
 
-        Training parts overlap, so values in different parts are correlated, and a t test that ignores this finds
-        differences far too often. The comparison is of learners trained on samples of this size, not of two models.
+    @property
+    def optimism(self) -> Findings:
+        """Apparent minus corrected values, in the same order."""
+        return self.where(statistic="optimism")
 
-        Parameters
-        ----------
-        measure : measure or rule, optional
-            One of the measures; by default the first.
-        reference : str, optional
-            The learner with which all others are compared; by default every pair is compared.
+    @property
+    def corrected_632(self) -> Findings:
+        """The .632+ estimates, of measures with a value for forecasts without information."""
+        return self.where(statistic=PLUS)
 
-        Returns
-        -------
-        Findings
-            A row for each pair, as of `propriety.compare`: the mean over the parts of the value of `model` minus that
-            of `against`. `units` is the number of parts; those in which the measure is undefined are left out.
-
-        References
-        ----------
-        Nadeau & Bengio (2003), doi:10.1023/A:1024068626366; Bouckaert & Frank (2004),
-        doi:10.1007/978-3-540-24775-3_3, for repeated folds.
-        """
-        if self.folds is None or len(self.models) < 2:
-            law = "learners are compared by the parts of a cross-validation of two learners or more"
-            raise InputValueError(law, hint='pass estimator={"a": ..., "b": ...} and method="cross-validation".')
-        if reference is not None:
-            checks.choice(reference, "reference", self.models)
-        asked = self.measure_named(measure)
-        folds = self.folds
-        rows = {name: (folds.model == name) & (folds.measure == asked.key) for name in self.models}
-        first = rows[self.models[0]]
-        pairs = list(itertools.combinations(self.models, 2))
-        if reference is not None:
-            pairs = [(name, reference) for name in self.models if name != reference]
-        values = {name: folds.value[own] for name, own in rows.items()}
-        return compare_learners(values, pairs, (folds.n_train[first], folds.n_test[first]), asked, self.level)
-
-    def __str__(self) -> str:
-        """Return the results in plain words, one sentence per model and measure."""
-        return "\n".join(self._sentences())
+    @property
+    def parts(self) -> Findings:
+        """The values in the parts of a cross-validation."""
+        return self.rows(np.flatnonzero((self.statistic == "value") & (self.against == None)))  # noqa: E711  (of each row)
 
     def measure_named(self, measure: AnyMeasure | None = None) -> Measure:
         """Return one of the measures, by default the first."""
+        measures = {one.key: one for one in self.corrected.measure}
         if measure is None:
-            return self.measures[0]
+            return next(iter(measures.values()))
         key = measure if isinstance(measure, str) else read_measure(measure).key
-        measures = {one.key: one for one in self.measures}
         return measures[checks.choice(key, "measure", list(measures))]
 
-    def _sentences(self) -> Iterator[str]:
-        labels = {one.key: one.label for one in self.measures}
-        several = len(self.models) > 1
-        for row, key in enumerate(self.measure.tolist()):
-            name = capitalized(labels[key]) + (f" of {self.model[row]}" if several else "")
-            limits = ""
-            if not math.isnan(self.low[row]):
-                limits = f", {percent(self.level)} CI {number(self.low[row])} to {number(self.high[row])}"
-            if math.isnan(self.corrected[row]):
-                known = not math.isnan(self.apparent[row])
-                yield f"{name}: undefined" + (f" (apparent {number(self.apparent[row])})." if known else ".")
-                continue
-            apparent = f"apparent {number(self.apparent[row])}, optimism {number(self.optimism[row])}"
-            yield f"{name}: {number(self.corrected[row])}{limits} ({apparent})."
-        yield f"{_in_words(self)}." + (f" {self.note}" if self.note else "")
+    def to_dict(self) -> dict[str, Any]:
+        """Return the columns as plain Python data, with how new cases were imitated."""
+        facts = {name: getattr(self, name) for name in ("imitation", "seed", "n_resamples", "n_folds", "n_repeats")}
+        return Findings.to_dict(self) | {name: fact for name, fact in facts.items() if fact is not None}
+
+    def _facts(self) -> dict[str, Any]:
+        return {"learners": list(dict.fromkeys(self.model.tolist())), "imitation": self.imitation, "seed": self.seed}
+
+    def __str__(self) -> str:
+        """Return the results in plain words, one sentence per learner and measure."""
+        from propriety.products.validation.words import validation_words
+
+        return "\n".join(validation_words(self))
 
 
 def validate(  # noqa: PLR0913  (the data, what is asked, and how new cases are imitated)
@@ -224,19 +157,21 @@ def validate(  # noqa: PLR0913  (the data, what is asked, and how new cases are 
     Returns
     -------
     Validation
-        Apparent value, optimism and corrected value of each model and measure; `compare` compares learners.
+        Findings with the corrected value, the apparent value and the optimism of each learner and measure. By
+        cross-validation, `differences` compares learners by their values in the same parts, with the error of Nadeau
+        and Bengio: training parts overlap, and a t test that ignores this finds differences far too often.
 
     Notes
     -----
     Intervals ignore that another sample would have given another model, so they may be too narrow in small samples.
-    Harrell's correction is too small for learners that fit their training cases closely; `note` says so if .632+
+    Harrell's correction is too small for learners that fit their training cases closely; a note says so if .632+
     differs widely. Formulas and simulations: `docs/reference/methods.md`.
 
     References
     ----------
     Harrell, Lee & Mark (1996), doi:10.1002/(SICI)1097-0258(19960229)15:4<361::AID-SIM168>3.0.CO;2-4; Efron & Tibshirani
-    (1997), doi:10.1080/01621459.1997.10474007; Noma et al. (2021), doi:10.1002/sim.9148; Steyerberg & Harrell (2016),
-    doi:10.1016/j.jclinepi.2015.04.005, for sites.
+    (1997), doi:10.1080/01621459.1997.10474007; Nadeau & Bengio (2003), doi:10.1023/A:1024068626366; Noma et al. (2021),
+    doi:10.1002/sim.9148; Steyerberg & Harrell (2016), doi:10.1016/j.jclinepi.2015.04.005, for sites.
 
     Examples
     --------
@@ -246,10 +181,8 @@ def validate(  # noqa: PLR0913  (the data, what is asked, and how new cases are 
     >>> X = rng.normal(size=(150, 8))
     >>> y = rng.random(150) < 1 / (1 + np.exp(-X[:, 0]))
     >>> found = validate(LogisticRegression(C=1e6), X, y, n_resamples=20, seed=1)
-    >>> found
-    Validation(models=['model'], measures=['auc', 'calibration_slope', 'brier'], method=bootstrap, n=150, level=0.95)
-    >>> bool(found.corrected[0] < found.apparent[0])
-    True
+    >>> found.corrected.measure[0].key, bool(found.corrected[0].value < found.apparent[0].value)
+    ('auc', True)
     """
     check_level(level)
     checks.choice(method, "method", get_args(ValidationMethod))
@@ -273,19 +206,26 @@ def validate(  # noqa: PLR0913  (the data, what is asked, and how new cases are 
         for one in asked:
             value_in(apparent, one, apparent.models[0])  # Measures of one event raise an error here.
     work = Work(sample, apparent, asked, parts, level, workers, progress)
+    facts: dict[str, Any] = {}
     if method == "bootstrap":
-        draws = DRAWS if n_resamples is None else n_resamples
-        check_resamples(draws)
-        columns = columns_by_bootstrap(work, draws, start)
-    elif method == "cross-validation":
-        parts_of, repeats = FOLDS if cv is None else cv, 1 if n_repeats is None else n_repeats
-        checks.whole(repeats, "n_repeats", least=1)
-        # A splitter may know the labels.
-        named = None if groups is None or isinstance(parts_of, int) else np.asarray(groups)
-        columns = columns_by_folds(work, folds_of(sample, parts_of, repeats, named, start), "fold")
+        facts["n_resamples"] = DRAWS if n_resamples is None else n_resamples
+        check_resamples(facts["n_resamples"])
+        rows = list(rows_by_bootstrap(work, facts["n_resamples"], start))
     else:
-        columns = columns_by_folds(work, folds_of_sites(sample.groups), "site")
-    return Validation(**columns, method=method, seed=start, level=level, measures=asked)
+        repeats = 1 if n_repeats is None else n_repeats
+        checks.whole(repeats, "n_repeats", least=1)
+        if method == "cross-validation":
+            # A splitter may know the labels.
+            named = None if groups is None or isinstance(cv, int | None) else np.asarray(groups)
+            folds, key = folds_of(sample, FOLDS if cv is None else cv, repeats, named, start), "fold"
+        else:
+            folds, key = folds_of_sites(sample.groups), "site"
+        rows, facts["ledger"] = rows_by_folds(work, folds, key)
+        repeats = 1 + max(fold.repeat for fold in folds)
+        facts |= {"n_repeats": repeats, "n_folds": len(folds) // repeats}
+    table = Findings.of(rows)
+    columns = {one.name: getattr(table, one.name) for one in fields(table)}
+    return Validation(**columns, imitation=method, seed=start, **facts)
 
 
 def _check_options(method: str, given: dict[str, Any]) -> None:
@@ -295,91 +235,3 @@ def _check_options(method: str, given: dict[str, Any]) -> None:
         if value is not None and method != own:
             offender = f"the method is {method!r}"
             raise InputValueError(demands.only_with(f'method="{own}"'), argument=name, offender=offender)
-
-
-def _in_words(found: Validation) -> str:
-    """Say how new cases were imitated."""
-    if found.method == "bootstrap":
-        samples = counted(found.n_resamples or 0, "bootstrap sample")
-        return f"Corrected for optimism by {samples} of {counted(found.n, 'case')}"
-    if found.method == "leave-one-site-out":
-        return f"Each of {found.n_folds} sites forecast by a model fitted to the others, {counted(found.n, 'case')}"
-    again = f", repeated {found.n_repeats} times" if (found.n_repeats or 1) > 1 else ""
-    return f"{found.n_folds}-fold cross-validation{again}, {counted(found.n, 'case')}"
-
-
-def corrected_t(differences: Floats, share: float, level: float) -> tuple[float, float, float, float, float, float]:
-    r"""Return the mean of differences with limits, error, statistic and p-value by Nadeau and Bengio.
-
-    .. math:: t = \bar d / \sqrt{\left(\frac1J + \frac{n_2}{n_1}\right) s^2}
-
-    with J parts, the variance :math:`s^2` of their differences, and :math:`n_2 / n_1`, the cases of a part divided by
-    those that the learner is fitted to. Student's t has J - 1 degrees of freedom.
-
-    Examples
-    --------
-    >>> mean, low, high, error, statistic, p = corrected_t(np.array([0.1, 0.2, 0.3]), 0.5, 0.95)
-    >>> round(mean, 2), round(error, 4), round(p, 3)
-    (0.2, 0.0913, 0.16)
-    """
-    parts = len(differences)
-    if not np.isfinite(differences).all():
-        with np.errstate(invalid="ignore"):
-            mean = float(differences.sum())
-        return mean, math.nan, math.nan, math.nan, math.nan, math.nan
-    mean, spread = float(differences.mean()), float(differences.var(ddof=1))
-    error = math.sqrt((1.0 / parts + share) * spread)
-    margin = float(stdtrit(parts - 1, (1.0 + level) / 2.0)) * error
-    statistic = mean / error if error > 0.0 else math.nan
-    p_value = float(2.0 * stdtr(parts - 1, -abs(statistic)))
-    return mean, mean - margin, mean + margin, error, statistic, p_value
-
-
-def compare_learners(
-    values: dict[str, Floats],
-    pairs: Sequence[tuple[str, str]],
-    sizes: tuple[NDArray[np.int64], NDArray[np.int64]],
-    measure: Measure,
-    level: float,
-) -> Findings:
-    """Compare learners by their values in the same parts; `sizes` are the cases fitted to and those of the part."""
-    if measure.instead is not None:
-        law = f"differences in {measure.label} are not tested: noise inflates it, for each model differently"
-        raise InputValueError(law, hint=f"compare the {measure.instead.label}.")
-    known = ~np.isnan(np.array(list(values.values()))).any(axis=0)
-    if known.sum() < 2:
-        law = f"the {measure.label} must be defined in two parts or more"
-        raise InputValueError(
-            law, offender=f"it is defined in {known.sum()} of {len(known)}", hint="pass a smaller cv."
-        )
-    train, test = (size[known] for size in sizes)
-    share = float((test / train).mean())
-    with np.errstate(invalid="ignore"):
-        gaps = [values[one][known] - values[other][known] for one, other in pairs]
-    found = np.array([corrected_t(gap, share, level) for gap in gaps])
-    facts: dict[str, Any] = {"measure": measure, "level": level, "n": int(test.sum()), "units": int(known.sum())}
-    more = {"df": int(known.sum()) - 1, "unit": "part", "left_out": int((~known).sum())}
-    left_out = (Note("left-out", {"number": more["left_out"], "label": measure.label}),) if more["left_out"] else ()
-    rows = []
-    for names, gap, p_adjusted in zip(pairs, found.tolist(), holm(found[:, -1]).tolist(), strict=True):
-        numbers = dict(zip(("value", "low", "high", "error", "t", "p"), gap, strict=True))
-        extra = {"t": numbers.pop("t"), **more}
-        why = _why_untested(numbers["value"], numbers["error"])
-        if why is not None and why.code == "no-spread":
-            numbers |= {"low": math.nan, "high": math.nan}
-        notes = left_out if why is None else (why, *left_out)
-        one, other = names
-        row = Finding(
-            model=one, against=other, p_adjusted=p_adjusted, method=METHOD, notes=notes, extra=extra, **facts, **numbers
-        )
-        rows.append(with_verdict(row))
-    return Findings.of(rows)
-
-
-def _why_untested(gap: float, error: float) -> Note | None:
-    """Return why the mean difference in the parts is not tested; None if it is."""
-    if not math.isfinite(gap):
-        return Note("infinite", {"both": math.isnan(gap)})
-    if error > 0.0:
-        return None
-    return Note("same") if gap == 0.0 else Note("no-spread", {"unit": "part"})
