@@ -4,6 +4,6 @@ from propriety.upward import Product
 
 PRODUCT = Product(
     calls=("validate:validate",),
-    results=("validate:Validation"),
+    results=("validate:Validation",),
     pictures=("picture",),
 )

@@ -45,8 +45,8 @@ def rows_by_bootstrap(work: Work, n_resamples: int, seed: int) -> Iterator[Findi
     columns = zip(work.estimates(work.apparent), means_of(gaps), means_of(draws.left_out), of_values, strict=True)
     for row, optimism, left_out, notes in columns:
         with np.errstate(invalid="ignore"):
-            low, high, corrected = row.low - optimism, row.high - optimism, row.value - optimism
-        shifted = replace(row, low=low, high=high, value=corrected, notes=(*row.notes, *drawing, *notes))
+            low, high, value = row.low - optimism, row.high - optimism, row.value - optimism
+        shifted = replace(row, low=low, high=high, value=value, notes=(*row.notes, *drawing, *notes))
         rows = list(corrected_rows(work, shifted, row.value, len(work.sample)))
         corrected, measure = rows[0], row.measure
         chance = without_information(

@@ -31,12 +31,14 @@ LABELS = {"fold": "cross-validation", "site": "sites"}
 def rows_by_folds(work: Work, folds: list[Fold], key: str) -> tuple[list[Finding], Ledger]:
     """Return the rows by parts that are left out in turn, and the ledger; `key` is "fold" or "site"."""
     check_training(work.sample, folds, key)
-    total, options = len(folds), {"workers": work.workers, "progress": work.progress, "label": LABELS[key]}
+    total = len(folds)
+    options: dict[str, Any] = {"workers": work.workers, "progress": work.progress, "label": LABELS[key]}
     parts = list(mapped(partial(_forecast_part, work), folds, total=total, **options))
     repeated = max(fold.repeat for fold in folds) > 0
     ledger = _ledger(work, folds, parts, key, repeated=repeated)
     values = np.array([part.values for part in parts])
-    together, by_part = [], []
+    together: list[Finding] = []
+    by_part: list[Finding] = []
     notes = _notes_on_tests(folds, len(work.sample), 1 + max(fold.repeat for fold in folds))
     tested = len(np.unique(np.concatenate([fold.test for fold in folds])))
     columns = zip(
