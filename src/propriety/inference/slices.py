@@ -91,8 +91,7 @@ def slices(  # noqa: PLR0913  (the data, the groups, and what is asked of each)
 
     Other measures are tested by their values and errors in the same way, and groups that share clusters or periods by
     the error of the difference itself. Whether groups differ is tested jointly first ("heterogeneity"). If they do, the
-    one that deviates most is named and taken out of the average, and the others are tested again. The p-values of the
-    ideal value of each group, and of groups that share clusters or periods, are adjusted by Holm's method.
+    one that deviates most is named and taken out of the average, and the others are tested again.
 
     Parameters
     ----------
@@ -101,8 +100,7 @@ def slices(  # noqa: PLR0913  (the data, the groups, and what is asked of each)
     measure : Rule, measure or callable
         What to compute: a rule for its mean score, a measure, or any function of a ForecastTable.
     by : array-like of shape (n,), or mapping of str to such; with a frame, cases or a ledger str or list of str
-        Group of each case. Several keys are combined. The rows are in the order of the labels, or of the categories if
-        these are ordered. For cases or a ledger, by default all of their keys.
+        Group of each case; several keys are combined. For cases or a ledger, by default all of their keys.
     thresholds : float or (float, float), optional
         The probability at which somebody would act, or its range, for the net benefit.
     level : float
@@ -117,9 +115,8 @@ def slices(  # noqa: PLR0913  (the data, the groups, and what is asked of each)
     Returns
     -------
     Findings
-        The value of all cases, the mean over groups with its limits, the range of a further group, I2 and tau; the
-        value of each group, and, ``against="rest"``, its difference from all other cases. For one
-        event, rows of `excess`, the event rate minus the mean forecast, and of the net benefit stand beside them.
+        The value of all cases; the mean over groups, the range of a further one, I2 and tau; the value of each group,
+        and, ``against="rest"``, its difference from all other cases. For one event, rows of `excess`, the event rate minus the mean forecast, and of the net benefit stand beside them.
 
     Notes
     -----
