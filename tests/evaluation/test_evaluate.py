@@ -274,7 +274,7 @@ def test_groups_of_rows_are_those_of_slices(ordered):
     found = pr.evaluate(GRADE, ROWS, ordered=ordered, by={"site": SITE}, **draws())
     alone = pr.slices(GRADE, ROWS, found.problem.headline, by={"site": SITE})
     assert found.slices.case_keys == ("site",)
-    assert not found.slices.extra
+    assert found.slices.extra.keys() == {"scale"}  # Of tau.
     np.testing.assert_array_equal(found.slices.value, alone.value)
     (row,) = {(row.value, row.outcome) for row in found.card.rows if row.measure.startswith("Differ from the rest")}
     assert row == (0.0, f"of {len(set(SITE))} compared")

@@ -136,7 +136,7 @@ def test_it_compares_models(asked, alike, measure, shared):
 def test_it_is_measured_in_groups(asked, alike, measure):
     found = asked(pr.slices, measure, by="site", **DRAWS)
     alike(found, of_arrays(pr.slices, measure, "groups"), 1e-11)
-    assert tuple(found.keys) == ("site",)
+    assert found.case_keys == ("site",)
     found = Sliced(found)
     assert found.is_tested.all()
     assert np.isfinite(found.p_value).all()
