@@ -116,7 +116,8 @@ def slices(  # noqa: PLR0913  (the data, the groups, and what is asked of each)
     -------
     Findings
         The value of all cases; the mean over groups, the range of a further one, I2 and tau; the value of each group,
-        and, ``against="rest"``, its difference from all other cases. For one event, rows of `excess`, the event rate minus the mean forecast, and of the net benefit stand beside them.
+        and, ``against="rest"``, its difference from all other cases. For one event, rows of `excess`, the event rate
+        minus the mean forecast, and of the net benefit stand beside them.
 
     Notes
     -----
