@@ -106,18 +106,17 @@ def slices(  # noqa: PLR0913  (the data, the groups, and what is asked of each)
     level : float
         Level of the intervals.
     smallest : int
-        A group with fewer cases, or with fewer than 10 events, non-events or clusters, has its value and a note, but
-        neither interval nor test. Nor has one with an effective number of clusters below 8, or of weighted cases below
-        20.
+        A group with fewer cases, or with fewer than 10 events, non-events or clusters, has its value and a note only;
+        also one with an effective number of clusters below 8, or of weighted cases below 20.
     n_resamples, seed : int, optional
         Number and seed of the draws, for measures without a formula.
 
     Returns
     -------
     Findings
-        The value of all cases; the mean over groups, the range of a further one, I2 and tau; the value of each group,
-        and, ``against="rest"``, its difference from all other cases. For one event, rows of `excess`, the event rate
-        minus the mean forecast, and of the net benefit stand beside them.
+        The value of all cases; the mean over groups, the range of a further one, I2 and tau; each group's value and,
+        ``against="rest"``, difference from all others; for one event also its `excess`, the event rate minus the mean
+        forecast, and net benefit.
 
     Notes
     -----
