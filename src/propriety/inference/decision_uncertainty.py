@@ -196,7 +196,6 @@ def decision_uncertainty(  # noqa: PLR0913  (the data, the thresholds, and the d
     if more_cases is not None:
         checks.whole(more_cases, "more_cases", least=1)
     seed, asked = fresh_seed(seed), read_thresholds(thresholds)
-    points = None if grid is None else np.unique(below_one(read_grid(grid)))
     ledger = open_ledger(
         y_true,
         forecasts,
@@ -205,11 +204,7 @@ def decision_uncertainty(  # noqa: PLR0913  (the data, the thresholds, and the d
         labels=labels,
     )
     rate = _check(ledger)
-    if points is None:
-        points = _grid(asked, rate)
-        if ledger.cases is None:
-            ends = {"first": float(points[0]), "last": float(points[-1])}
-            points = decided_steps(ledger.table(ledger.models[0]), points, asked, **ends)
+    points = _default_points(ledger, asked, rate) if grid is None else np.unique(below_one(read_grid(grid)))
     strategies = (*ledger.models, ALL, NONE)
     if reference is not None:
         checks.choice(reference, "reference", strategies)
@@ -314,6 +309,15 @@ def _ranges(chosen: NDArray[np.bool_], grid: Floats) -> list[tuple[float, float]
     change = np.diff(chosen.astype(np.int8), prepend=0, append=0)
     first, last = np.flatnonzero(change > 0), np.flatnonzero(change < 0) - 1
     return [(float(grid[low]), float(grid[high])) for low, high in zip(first, last, strict=True)]
+
+
+def _default_points(ledger: Ledger, thresholds: Thresholds | None, prevalence: float) -> Floats:
+    """Return the thresholds of the default grid; without cases, those at which decisions are known."""
+    points = _grid(thresholds, prevalence)
+    if ledger.cases is not None:
+        return points
+    ends = {"first": float(points[0]), "last": float(points[-1])}
+    return decided_steps(ledger.table(ledger.models[0]), points, thresholds, **ends)
 
 
 def _grid(thresholds: Thresholds | None, prevalence: float) -> Floats:
