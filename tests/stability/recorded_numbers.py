@@ -89,13 +89,6 @@ def data_of(noise: str) -> Any:
 EVERY = (*NOISES, "fixed rate")
 
 
-def numbers_of(result: Any) -> dict[str, list[float | None]]:
-    """Return the columns of numbers that a door answers with, rounded."""
-    names = ("value", "low", "high", "standard_error", "difference", "p_value", "p_adjusted", "overall")
-    columns = result.columns()
-    return {name: [_short(entry) for entry in columns[name]] for name in names if name in columns}
-
-
 def numbers_of_groups(found: Any) -> dict[str, list[float | None]]:
     """Return the numbers of the groups and of their differences from the rest, rounded."""
     rows = group_rows(found)
@@ -140,7 +133,7 @@ def asked(key: str, noise: str) -> dict[str, Any]:
             found[door] = numbers_of_rows(result.differences, "difference")
             found["standings"] = numbers_of_rows(result.ranks(), "value")
         else:
-            found[door] = numbers_of(result)
+            found[door] = numbers_of_rows(pr.results.Findings.of([result]), "value")
     return found
 
 
