@@ -71,8 +71,8 @@ def test_the_notebook_view_escapes_and_shortens():
 def test_the_notebook_view_of_one_row_lists_the_fields_that_are_known():
     shown = pr.estimate([0, 1, 0, 1], [0.1, 0.8, 0.3, 0.6])._repr_html_()
     assert shown.count("<th ") == 2
-    assert ">standard_error</td><td" in shown
-    assert ">raw</td>" not in shown
+    assert ">error</td><td" in shown
+    assert ">p</td>" not in shown
 
 
 def test_the_notebook_view_has_the_main_columns_and_no_empty_ones():

@@ -47,7 +47,7 @@ def test_every_room_is_a_layer():
 def test_what_is_named_is_there_and_above(asked):
     module, function = UPWARD[asked]
     assert callable(getattr(import_module(module), function))
-    assert HEIGHT[module.split(".")[1]] > HEIGHT["inference"]
+    assert HEIGHT[module.split(".")[1]] > HEIGHT["decisions"]
 
 
 def test_only_the_table_names_modules_in_texts():

@@ -116,9 +116,9 @@ def _names(annotation: str, result: type) -> bool:
 def _returned(function: Any) -> list[str]:
     """Return a section on what comes back, where that is a public class."""
     named = str(function.__annotations__.get("return", ""))
-    if named not in subjects():
-        return []
-    return [named, f"    {sections(subjects()[named].__doc__)[''].splitlines()[0]}"]
+    several = [one for one in named.split(" | ") if one in subjects()]
+    lines = ((one, f"    {sections(subjects()[one].__doc__)[''].splitlines()[0]}") for one in several)
+    return [line for pair in lines for line in pair]
 
 
 def _referred(subject: Any, text: str) -> list[Any]:

@@ -3,7 +3,7 @@
 import numpy as np
 from sliced import Sliced
 
-from propriety.inference.finding import Findings
+from propriety.inference.finding import Finding, Findings
 from propriety.report.abstention import COVERAGES
 from propriety.report.cells import Estimate
 from propriety.report.decision_items import _precision_at, _recall_at
@@ -58,6 +58,8 @@ def lines_of(answer, title, x):
         return {model: lines_of(parts, "", x)[None] for model, parts in answer.items()}
     if isinstance(answer, Findings) and (answer.against == "rest").any():
         answer = Sliced(answer)
+    if isinstance(answer, Finding):
+        return {None: np.array([[answer.value, answer.low, answer.high, answer.extra.get("raw", np.nan)]], dtype=float)}
     columns = answer if isinstance(answer, dict) else answer.columns()
     columns = {name: np.asarray(column) for name, column in columns.items()}
     lines = np.column_stack([column.astype(float) for column in columns.values() if column.dtype.kind in "iuf"])

@@ -179,6 +179,9 @@ OF_MODELS: dict[str, Callable[[Data], Any]] = {
     "pool_sites": lambda d: pr.pool_sites(
         pr.condense(d.y, d.models, by={"site": d.group}, **d.binary), measures=[pr.Brier(), pr.measures.AreaUnderRoc()]
     ),
+    "pooled_curve": lambda d: pr.pooled_curve(
+        pr.condense(d.y, d.models, by={"site": d.cluster}, **d.binary), model="p"
+    ),
     "ranking_map": lambda d: pr.ranking_map(d.y, d.models, grid=np.linspace(0.05, 0.95, 10), **d.binary),
     "recalibrate": lambda d: pr.recalibrate(d.y, d.p, **d.binary),
     "check_calibration": lambda d: pr.check_calibration(

@@ -59,4 +59,4 @@ def test_errors_allow_for_estimated_weights(name):
     found = pr.estimate(outcome, p, pr.Brier())
     assert_near(found.value, mean)
     square = variance * Fraction(n, n - 1)
-    assert abs(Fraction(found.standard_error) ** 2 - square) <= Fraction(1e-12) * square
+    assert abs(Fraction(found.error) ** 2 - square) <= Fraction(1e-12) * square

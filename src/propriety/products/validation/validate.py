@@ -157,9 +157,7 @@ def validate(  # noqa: PLR0913  (the data, what is asked, and how new cases are 
     Returns
     -------
     Validation
-        Findings with the corrected value, the apparent value and the optimism of each learner and measure. By
-        cross-validation, `differences` compares learners by their values in the same parts, with the error of Nadeau
-        and Bengio: training parts overlap, and a t test that ignores this finds differences far too often.
+        A row for each learner, measure and statistic; of a cross-validation, also for each part and pair of learners.
 
     Notes
     -----
