@@ -120,7 +120,7 @@ def test_tables_and_what_is_read_from_them_are_those_of_the_arrays(lazily, alike
 def test_estimates_and_comparisons_are_those_of_the_arrays(lazily, alike, case, measure):
     lazy = {name: value for name, value in CASES[case].items() if name != "ordered"}
     found = pr.estimate(lazily(FRAME), {"rough": NAMED["rough"]}, measure, **lazy, **DRAWS)
-    alike(found, answered(pr.estimate, case, measure))
+    alike(found, answered(pr.estimate, case, measure), beside=("model",))
     found = pr.compare(lazily(FRAME), NAMED, measure, **lazy, **DRAWS)
     whole = answered(pr.compare, case, measure)
     alike(found, whole, 1e-11)

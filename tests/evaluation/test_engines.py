@@ -103,7 +103,7 @@ def test_an_evaluation_is_that_of_the_arrays(lazily, alike, case, thresholds):
 def test_an_estimate_is_that_of_the_arrays(lazily, alike, case, measure):
     options = {"measure": MEASURES[measure], **DRAWS}
     found = pr.estimate(lazily(FRAME), "bold", outcome="y", **SHARED[case], **options)
-    alike(found, answered(pr.estimate, case, measure))
+    alike(found, answered(pr.estimate, case, measure), beside=("model",))
 
 
 @pytest.mark.slow

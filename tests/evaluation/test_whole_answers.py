@@ -85,8 +85,8 @@ Prefer 'p': from 10% to 30% its decisions cost 101 less per 1,000 cases than tho
 Better decisions?
   Decision cost/1,000               (lower)     99  86 to 114           200  164 to 237
     p less q, paired                          -101  -140 to -64
-  Net true positives/1,000 at 10%  (higher)   +7.0  -3.2 to +11.2    -123.0  -170.9 to -78.4
-  Net true positives/1,000 at 30%  (higher)    +73  +25 to +117          -8  -80 to +61
+  Net true positives/1,000 at 10%  (higher)   +7.0  -3.1 to +10.1    -123.0  -173.5 to -76.4
+  Net true positives/1,000 at 30%  (higher)    +73  +24 to +119          -8  -80 to +63
 Right probabilities?
   O/E, observed/expected        (1 is best)   1.04  0.89 to 1.19       3.30  2.75 to 3.85
   Slope; below 1 too extreme    (1 is best)   1.15  0.80 to 1.50       0.60  0.40 to 0.80
@@ -103,7 +103,7 @@ Alike in both groups?
     b, 150 cases                              1.05  0.84 to 1.26       2.44  1.93 to 2.95
   Differ from the rest in skill                  0  of 2 compared         2  of 2 compared
 ────────────────────────────────────────────────────────────────────────────────────────────────────
-1. At 10%, acting on 'q' is worse than acting on everybody (by 123.0, 78.4 to 170.9, per 1,000).
+1. At 10%, acting on 'q' is worse than acting on everybody (by 123.0, 76.4 to 173.5, per 1,000).
 2. 'q' is miscalibrated: observed/expected is 3.30, 2.75 to 3.85; its forecasts are too extreme
    (slope 0.60, 0.40 to 0.80).
 ────────────────────────────────────────────────────────────────────────────────────────────────────

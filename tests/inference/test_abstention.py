@@ -229,7 +229,7 @@ def test_answers_of_stored_classes_are_those_of_cases(measure, tmp_path):
     assert one.value == pytest.approx(other.value, rel=1e-12)
     if hasattr(measure, "influence"):
         assert (one.low, one.high) == pytest.approx((other.low, other.high), rel=1e-9)
-        parts = pr.slices(stored, measure=measure), pr.slices(ledger, measure=measure)
+        parts = pr.slices(stored, measure=measure, seed=1), pr.slices(ledger, measure=measure, seed=1)
         np.testing.assert_allclose(*(part.value for part in parts), rtol=1e-12)
 
 
@@ -336,9 +336,7 @@ def test_a_table_gives_the_same_curve():
     right, confidence = sample()
     table = ForecastTable.from_predictions(right, confidence)
     one, other = (json.loads(pr.risk_coverage_curve(*data).to_json()) for data in ((table,), (right, confidence)))
-    names = {curve[area].pop("model") for curve in (one, other) for area in ("aurc", "augrc")}
     assert one == other
-    assert names == {"forecast", "confidence"}
 
 
 @pytest.mark.parametrize("coverage", [0.1, 0.333, 0.8, 1.0])

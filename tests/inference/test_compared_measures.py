@@ -117,7 +117,7 @@ def test_smooth_measures_have_the_error_of_draws(measure, sampling):
     assert found.differences.value[0] == pytest.approx(values[0] - values[1], rel=1e-12)
     if isinstance(measure, pr.measures.CalibrationIntercept | pr.measures.CalibrationSlope):
         return  # One model's error is that of outcomes at the fitted rates; a difference needs the influence of cases.
-    alone = [pr.estimate(Y, p, measure, **sampling).standard_error for p in MODELS.values()]
+    alone = [pr.estimate(Y, p, measure, **sampling).error for p in MODELS.values()]
     order = [found.ranks().model.tolist().index(model) for model in MODELS]
     np.testing.assert_allclose(found.ranks().error[order], alone, rtol=1e-12)
 

@@ -128,7 +128,7 @@ def test_areas_of_few_events_hold():
         )
         held["a"] += one.low <= truth["a"] <= one.high
         held["difference"] += both.differences.low[0] <= truth["a"] - truth["b"] <= both.differences.high[0]
-        assert (y.sum() < 10) == ("event" in one.note) == ("event" in notes_of(both.differences[0]))
+        assert (y.sum() < 10) == ("event" in caveats(one)) == ("event" in notes_of(both.differences[0]))
     assert held["a"] >= 0.91 * samples
     assert held["difference"] >= 0.91 * samples
 

@@ -319,7 +319,7 @@ def test_small_samples_are_described_from_the_ledger():
     assert said(classes) == f"based on 30 cases outside the most frequent class{narrow}"
     assert few(classes, fewest=30) == ()
     assert said(classes, inflation=2.0) == (
-        "based on 30 cases outside the most frequent class (worth 15 independent ones){narrow}"
+        f"based on 30 cases outside the most frequent class (worth 15 independent ones){narrow}"
     )
     heavy = pr.condense(np.repeat([0, 1, 2], [60, 20, 10]), np.full((90, 3), 1 / 3), sample_weight=weight)
     assert said(heavy, fewest=31) == (

@@ -100,12 +100,12 @@ def test_what_is_taken_off_is_what_calibrated_forecasts_show():
     y = np.concatenate([np.arange(250) < 250 * rate for rate in (0.2, 0.4, 0.6, 0.8)])
     rng = np.random.default_rng(2)
     samples = [rng.random(1000) < p for _ in range(200)]
-    raw = np.array([estimate(one, p, Miscalibration()).raw for one in samples])
+    raw = np.array([estimate(one, p, Miscalibration()).extra["raw"] for one in samples])
     value = np.array([estimate(one, p, Miscalibration()).value for one in samples])
     assert value.mean() < raw.mean() / 1.5
     assert np.mean(value == 0.0) > 0.4  # About half of what noise alone gives is below what it gives on average.
     found = estimate(y, p, Miscalibration())
-    assert (found.value, found.low, found.raw) == (0.0, 0.0, 0.0)
+    assert (found.value, found.low, found.extra["raw"]) == (0.0, 0.0, 0.0)
     assert np.quantile(value, 0.975) < found.high < 4 * np.quantile(value, 0.975)
 
 

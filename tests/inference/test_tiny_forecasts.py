@@ -80,9 +80,10 @@ def test_plans_of_tiny_and_huge_differences():
         pr.plan(np.where(PLACE % 3 == 0, 1e-16, 1 - 2**-53), seed=1)
 
 
-def test_a_prior_that_a_tiny_share_was_sampled_at_is_refused():
-    with pytest.raises(InputValueError, match="factor must be a finite number"):
-        pr.prior_correction(prior=0.9999999999999999, sampled_at=5e-324)
+def test_a_prior_that_a_tiny_share_was_sampled_at_has_a_finite_map():
+    fix = pr.prior_correction(prior=0.9999999999999999, sampled_at=5e-324)
+    assert np.isfinite(fix.intercept)
+    assert fix([0.0, 5e-324, 0.5, 1.0]).tolist() == pytest.approx([0.0, 0.9999999999999999, 1.0, 1.0])
 
 
 @pytest.mark.product("late_labels")

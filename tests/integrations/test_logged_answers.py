@@ -37,7 +37,7 @@ def test_probabilities_of_choices_go_into_evaluate_and_recalibrate(exam):
     assert evaluation.card.answer.startswith("Prefer 'large': ")
     temperature = pr.recalibrate(small.y_true, small.y_proba, method="temperature", cluster=small.cluster)
     # The model was simulated with log-odds that are 1.8 times too large.
-    assert 1.5 < 1.0 / temperature.map.slope < 2.5
+    assert 1.5 < 1.0 / temperature.map.matrix < 2.5
 
 
 def test_answers_go_into_functions_of_abstention(exam):

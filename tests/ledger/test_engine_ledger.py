@@ -226,11 +226,11 @@ def test_cases_that_are_too_many_are_left_where_they_are(engine, monkeypatch):
 def test_every_answer_is_that_of_arrays(engine, call, sampling):
     frame = FRAME.head(400)
     one, other = (call(own, outcome="y", **sampling) for own in (engine(frame), frame))
-    is_estimate = hasattr(one, "standard_error")
-    for name in ("value", "low", "high", "standard_error") if is_estimate else ("value", "low", "high", "error", "p"):
+    is_estimate = isinstance(one, pr.results.Finding)
+    for name in ("value", "low", "high", "error") if is_estimate else ("value", "low", "high", "error", "p"):
         np.testing.assert_allclose(getattr(one, name), getattr(other, name), rtol=1e-9, atol=1e-12, err_msg=name)
     if is_estimate:
-        assert (one.method, one.note, one.n, one.units) == (other.method, other.note, other.n, other.units)
+        assert (one.method, one.notes, one.n, one.units) == (other.method, other.notes, other.n, other.units)
         return
     for first, second in zip(one, other, strict=True):
         assert (first.method, first.notes, first.n, first.units) == (

@@ -10,7 +10,7 @@ from sliced import slices
 
 import propriety as pr
 from propriety.errors import InputTypeError, InputValueError, MissingValuesError
-from propriety.inference.finding_words import notes_of
+from propriety.inference.finding_words import caveats, note_words, notes_of
 from propriety.tables.forecast_table import ForecastTable
 
 
@@ -61,7 +61,7 @@ def test_without_censoring_nothing_changes():
     assert pr.brier_score(outcome, p) == pr.brier_score(event, p)
     assert pr.condense(outcome, p).censoring is None
     found, plain = pr.estimate(outcome, p), pr.estimate(event, p)
-    assert (found.low, found.high, found.method, found.note) == (plain.low, plain.high, plain.method, plain.note)
+    assert (found.low, found.high, found.method, found.notes) == (plain.low, plain.high, plain.method, plain.notes)
 
 
 def test_events_come_before_censoring_at_tied_times():
@@ -102,13 +102,13 @@ def test_a_test_shows_that_censoring_depends_on_the_forecast():
     time = 1.0 + late * (0.2 + 2.0 * (1.0 - p))  # High forecasts are censored sooner.
     outcome = pr.censored(time, place % 3 == 0, horizons=1.15)
     assert outcome.dependence(p) < 1e-4
-    assert "depends on the forecasts" in pr.estimate(outcome, p).note
+    assert "depends on the forecasts" in notes_of(pr.estimate(outcome, p))
     assert "depends on the forecasts" in notes_of(pr.compare(outcome, {"a": p, "b": p**2}).differences[0])
-    said = pr.check_calibration(outcome, p, seed=1)[0].note("censoring").parts["said"]
+    said = note_words(pr.check_calibration(outcome, p, seed=1)[0].note("censoring"))
     assert said.count("depends on the forecasts") == 1
     groups = slices(outcome, p, by=place % 2)
     assert all("depends on the forecasts" in one for one in groups.note[np.isfinite(groups.p_value)])
-    assert "depends" not in pr.estimate(pr.censored(time, place % 3 == 0, horizons=1.15, forecast=p), p).note
+    assert not pr.estimate(pr.censored(time, place % 3 == 0, horizons=1.15, forecast=p), p).note("censoring")
     assert outcome.dependence((place * 0.7548776662466927) % 1.0) > 0.05
 
 
@@ -215,11 +215,11 @@ def test_a_note_says_if_few_cases_are_followed_up():
     time, event = np.append(np.arange(1.0, 100.0), [200.0] * 5), np.arange(104) % 3 == 0
     p = np.linspace(0.1, 0.6, 104)
     outcome = pr.censored(time, event, horizons=150)
-    assert "followed up until 150: the interval may be too narrow" in pr.estimate(outcome, p).note
-    said = pr.check_calibration(outcome, p, seed=1)[0].note("censoring").parts["said"]
+    assert "followed up until 150: the interval may be too narrow" in caveats(pr.estimate(outcome, p))
+    said = note_words(pr.check_calibration(outcome, p, seed=1)[0].note("few-followed"))
     assert said.count("followed up until 150") == 1
     assert "the test may reject too often" in said
-    assert "followed up" not in pr.estimate(pr.censored(time, event, horizons=50), p).note
+    assert not pr.estimate(pr.censored(time, event, horizons=50), p).note("few-followed")
 
 
 def test_a_test_of_known_outcomes_is_rejected():

@@ -32,7 +32,7 @@ def test_estimates_of_one_model_are_those_of_its_own_outcomes(measure, model):
     found = pr.estimate(CASES, model, measure)
     expected = pr.estimate(RIGHT[model], CONFIDENCE[model], measure, cluster=CLUSTER, sample_weight=WEIGHT)
     assert (found.value, found.low, found.high) == pytest.approx((expected.value, expected.low, expected.high))
-    assert (found.method, found.note) == (expected.method, expected.note)
+    assert (found.method, found.notes) == (expected.method, expected.notes)
 
 
 @pytest.mark.parametrize("threshold", [0.0, 0.5])

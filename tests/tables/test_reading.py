@@ -116,7 +116,7 @@ def test_clusters_periods_and_keys_are_those_of_the_cases():
 
 def test_beside_cases_by_names_keys():
     read = pr.cases(Y, P, by={"site": SITE, "day": DAY % 2})
-    assert tuple(pr.slices(read, by="site").keys) == ("site",)
+    assert tuple(pr.slices(read, by="site").keys) == ("site", "groups")
     assert tuple(pr.slices(read, by=["day", "site"]).keys) == ("day", "site")
     assert pr.condense(read, by="day").index.names == ("day",)
     with pytest.raises(InputValueError, match="has no key 'ward'; its keys are"):

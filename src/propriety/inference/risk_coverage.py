@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -281,7 +281,7 @@ def _curve(ledger: Ledger, table: ForecastTable, threshold: float, level: float)
     answers = answers_of(table, 0.0)
     (model,) = ledger.models
     aurc, augrc = (
-        estimate_from_influence(ledger, model, measure, level)
+        replace(estimate_from_influence(ledger, model, measure, level), model="confidence")  # A curve has no name.
         for measure in (AreaUnderRiskCoverage(threshold), AreaUnderGeneralizedRiskCoverage(threshold))
     )
     return RiskCoverageCurve(

@@ -71,7 +71,7 @@ def measure_of(key: str, argument: str = "measure") -> Measure:
     Examples
     --------
     >>> measure_of("auc"), measure_of("net_benefit_at_0.2"), measure_of("regret_from_0.1_to_0.3")
-    (AreaUnderRoc(), NetBenefit(thresholds=0.2), Regret(thresholds=(0.1, 0.3)))
+    (AreaUnderRoc(), NetBenefit(thresholds=0.2, over_all=False), Regret(thresholds=(0.1, 0.3)))
     """
     if key in MEASURES:
         return MEASURES[key]
