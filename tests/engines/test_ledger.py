@@ -8,7 +8,7 @@ import pytest
 
 import propriety as pr
 from propriety.errors import InputValueError, MissingValuesError
-from propriety.inference.finding_words import notes_of
+from propriety.inference.finding_words import caveats, notes_of
 from propriety.ledger import engine_moments
 from propriety.rules.functions import Excess
 from propriety.tables import engines, lazy_cases, lazy_reading
@@ -137,7 +137,7 @@ def test_few_events_have_the_verdicts_of_the_arrays(lazy_engine, sampling):
         for name in ("value", "low", "high", "error", "p"):
             np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-9, err_msg=name)
         one, other = (pr.estimate(ledger, "a", measure) for ledger in (by_engine, by_arrays))
-        assert (one.note, one.method) == (other.note, other.method)
+        assert (one.notes, one.method) == (other.notes, other.method)
         assert (one.low, one.high) == pytest.approx((other.low, other.high), rel=1e-9, nan_ok=True)
 
 
@@ -214,7 +214,9 @@ def test_a_frame_that_is_too_large_for_memory_is_told(frame, monkeypatch):
     found, expected = (pr.estimate(one, "a", pr.measures.AreaUnderRoc()) for one in (ledger, whole))
     assert found.value == pytest.approx(expected.value, rel=1e-12)
     assert np.isnan(found.low)
-    assert found.note == "an interval of this measure needs the individual cases in memory, and the frame has too many"
+    assert (
+        caveats(found) == "an interval of this measure needs the individual cases in memory, and the frame has too many"
+    )
     compared = pr.compare(ledger, None, pr.measures.AreaUnderRoc())
     assert compared.differences.verdict.tolist() == ["not tested"]
     assert (
