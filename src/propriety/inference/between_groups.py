@@ -70,7 +70,7 @@ def pooled_estimates(
     notes = _left_out(labels, used)
     if infinite.any():
         # The mean of the other groups would flatter the model.
-        notes = (Note("infinite-groups", {"names": _chosen(labels, infinite)}),)
+        notes = (Note("infinite-groups", {"names": chosen_labels(labels, infinite)}),)
         unknown = RandomEffects._make([float(values[infinite].sum()), *[math.nan] * 13, weight])
         return Pooled(unknown, weight, scale, notes)
     if np.count_nonzero(used) < FEWEST_POOLED:
@@ -116,10 +116,11 @@ def rows_between(pooled: Pooled, *, p: float | None = None, **facts: Any) -> Ite
 
 
 def _left_out(labels: Sequence[str], used: NDArray[np.bool_]) -> tuple[Note, ...]:
-    return () if used.all() else (Note("groups-left-out", {"names": _chosen(labels, ~used)}),)
+    return () if used.all() else (Note("groups-left-out", {"names": chosen_labels(labels, ~used)}),)
 
 
-def _chosen(labels: Sequence[str], chosen: NDArray[np.bool_]) -> tuple[str, ...]:
+def chosen_labels(labels: Sequence[str], chosen: NDArray[np.bool_]) -> tuple[str, ...]:
+    """Return the labels of some groups, given as a mask."""
     return tuple(label for label, is_chosen in zip(labels, chosen.tolist(), strict=True) if is_chosen)
 
 

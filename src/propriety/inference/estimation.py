@@ -135,7 +135,7 @@ def estimate(  # noqa: PLR0913  (the data, what is estimated, and how it is draw
 
     Notes
     -----
-    Intervals may be too narrow if they rest on few events, non-events, clusters or periods; `note` says so. Intervals
+    Intervals may be too narrow if they rest on few events, non-events, clusters or periods; a note says so. Intervals
     of miscalibration and discrimination assume that the event rate is a smooth function of the forecast. Their
     bootstrap, and that of the integrated calibration index, is not valid, because draws are recalibrated to their own
     noise. Formulas, minimum numbers and simulations: `docs/reference/methods.md`.

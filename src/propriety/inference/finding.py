@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any, Literal, Self, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -196,8 +196,8 @@ class Findings(Result):
             raise InputValueError("findings must differ in measure, statistic, model, against or keys")
 
     @classmethod
-    def of(cls, rows: Iterable[Finding], *, dropped: int = 0) -> Findings:
-        """Make the table of some rows, in their order."""
+    def of(cls, rows: Iterable[Finding], *, dropped: int = 0, **facts: Any) -> Self:
+        """Make the table of some rows, in their order; `facts` are the other fields of a subclass."""
         rows = list(rows)
         columns: dict[str, Any] = {}
         for name in PLAIN:
@@ -209,7 +209,7 @@ class Findings(Result):
         for name in ("keys", "extra"):
             known = sorted(dict.fromkeys(key for row in rows for key in getattr(row, name)), key=GROUPS.__eq__)
             columns[name] = {key: objects([getattr(row, name).get(key) for row in rows]) for key in known}
-        return cls(**columns, dropped=dropped)
+        return cls(**columns, dropped=dropped, **facts)
 
     def __len__(self) -> int:
         return len(self.value)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.special import chdtr, chdtrc, ndtr
 
 from propriety.calibration.calibration_test import log_weight_ratio
-from propriety.inference.between_groups import FEWEST_POOLED, pooled_events, rows_between
+from propriety.inference.between_groups import FEWEST_POOLED, chosen_labels, pooled_events, rows_between
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.calibration_findings import CALIBRATION, family, sizes_of, with_adjusted
 from propriety.inference.calibration_numbers import CalibrationNumbers, calibration_numbers, numbers_of_event, spreads
@@ -130,7 +130,7 @@ def _over_groups(ledger: Ledger, found: GroupTables, level: float, tests: int) -
         return _Over([])
     events = EventsByGroup.of(ledger, found.model)
     tested &= events.variances(events.keyed.forecast) > 0.0
-    labels = [label for label, own in zip(texts_of_labels(found.labels), tested, strict=True) if own]
+    labels = chosen_labels(texts_of_labels(found.labels), tested)
     pooled = pooled_events(ratio, events.where(tested), labels, level=level)
     groups = differing_groups(partial(alike_events, events), tested, level, tests=tests)
     facts: dict[str, Any] = {"measure": ratio, "model": found.model, "level": level, "keys": {GROUPS: found.key}}

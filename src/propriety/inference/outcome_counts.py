@@ -17,7 +17,7 @@ from propriety.inference.estimates import effective_by_outcome
 from propriety.inference.finding import Finding
 from propriety.inference.measures.measure import Measure
 from propriety.inference.measures.of_means import score_of_constant
-from propriety.inference.verdict import MARGINS, is_enough, with_verdict
+from propriety.inference.verdict import MARGINS, has_ideal, is_enough, with_verdict
 from propriety.ledger.keyed_tables import KeyedTables
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.moments import OUTCOME
@@ -134,11 +134,16 @@ def no_model_score(ledger: Ledger, measure: Measure) -> float:
     return score_of_constant(rule, shares, len(shares))
 
 
+def are_enough(ledger: Ledger, model: str, measure: Measure) -> bool:
+    """Return whether the outcomes of a ledger could have shown a gross error of a measure."""
+    known = as_measured(ledger, measure, model)
+    return counts_of(known, model, known.events[0]).enough(measure.key)
+
+
 def judged(ledger: Ledger, row: Finding) -> Finding:
     """Return an estimate of all cases with its verdict, which depends on how many outcomes there are."""
     measure, events = row.measure, None if ledger.labels is not None else ledger.table(row.model).n_events
-    if measure.ideal is None and measure.key not in MARGINS:
+    if not has_ideal(measure):
         return replace(row, events=events)
-    known = as_measured(ledger, measure, row.model)
-    enough = counts_of(known, row.model, known.events[0]).enough(measure.key)
+    enough = are_enough(ledger, row.model, measure)
     return with_verdict(replace(row, events=events, enough=enough, no_model=no_model_score(ledger, measure)))

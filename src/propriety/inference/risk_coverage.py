@@ -246,8 +246,8 @@ def risk_coverage_curve(
     Notes
     -----
     In `studies/abstention.py`, with 500 and 2,000 cases of which 25% or 5.6% are wrong, 95% intervals had a coverage of
-    92 to 97%, also with ties, weights and 50 clusters. With fewer than 50 right or wrong answers, `note` of the
-    estimates says so.
+    92 to 97%, also with ties, weights and 50 clusters. With fewer than 50 right or wrong answers, the notes of the
+    estimates say so.
 
     References
     ----------

@@ -15,7 +15,14 @@ from propriety import checks
 from propriety.checks import check_level, fresh_seed
 from propriety.errors import InputValueError, Wording
 from propriety.inference.answers_ledger import as_measured
-from propriety.inference.between_groups import FEWEST_POOLED, RATIOS, pooled_estimates, pooled_events, rows_between
+from propriety.inference.between_groups import (
+    FEWEST_POOLED,
+    RATIOS,
+    chosen_labels,
+    pooled_estimates,
+    pooled_events,
+    rows_between,
+)
 from propriety.inference.bootstrap import Drawing
 from propriety.inference.dependence import student
 from propriety.inference.differing_groups import JointTest, alike, alike_events, differing_groups
@@ -37,14 +44,14 @@ from propriety.inference.measures.reading import AnyMeasure, read_measure
 from propriety.inference.notes import Note
 from propriety.inference.outcome_counts import (
     OutcomeCounts,
+    are_enough,
     correlated_cases,
-    counts_of,
     counts_of_tables,
     judged,
     no_model_score,
 )
 from propriety.inference.slice_estimates import GroupEstimates, Numbers, count_answers, estimate_groups, shares_units
-from propriety.inference.verdict import MARGINS, holm, p_of_limits, with_verdict
+from propriety.inference.verdict import has_ideal, holm, p_of_limits, with_verdict
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.moments import Moments
 from propriety.ledger.sources import Data, open_ledger
@@ -262,6 +269,9 @@ def _over_groups(
     """Return for each model the mean over groups, the range of a further one, and whether and where groups differ."""
     several = len(counts.index) > 1 and not measure.has_own_limits and not shares_units(ledger)
     labels = [", ".join(map(str, row)) for row in zip(*map(counts.index.column, counts.index.names), strict=True)]
+    events_of_all = None if counts.events is None else int(counts.events.sum())
+    facts: dict[str, Any] = {"measure": measure, "level": level, "n": int(counts.n.sum()), "events": events_of_all}
+    facts["keys"] = {GROUPS: ", ".join(counts.index.names)}
     over = []
     for column, model in enumerate(ledger.models):
         known = np.isfinite(found.rest.p[:, column]) & (
@@ -277,12 +287,7 @@ def _over_groups(
         test: Callable[[NDArray[np.bool_]], JointTest]
         if is_counted:
             events = EventsByGroup.of(ledger, model).at(counts.entry)
-            pooled = pooled_events(
-                measure,
-                events.where(tested),
-                [label for label, own in zip(labels, tested, strict=True) if own],
-                level=level,
-            )
+            pooled = pooled_events(measure, events.where(tested), chosen_labels(labels, tested), level=level)
             test = partial(alike_events, events)
         else:
             pooled = pooled_estimates(measure, value, error, labels, level=level, classes=ledger.classes)
@@ -292,12 +297,8 @@ def _over_groups(
         groups = differing_groups(test, tested, level, tests=tests)
         alone = found.rest.p[:, column]  # Of the law of few events, which the joint test does not know.
         p_adjusted = np.where(np.isfinite(alone), np.fmax(groups.p_adjusted, alone), np.nan)
-        n, events_of_all = int(counts.n.sum()), None if counts.events is None else int(counts.events.sum())
-        facts: dict[str, Any] = {"measure": measure, "model": model, "level": level, "n": n, "events": events_of_all}
-        facts["keys"] = {GROUPS: ", ".join(counts.index.names)}
-        outcomes = counts_of(as_measured(ledger, measure, model), model, as_measured(ledger, measure, model).events[0])
-        enough = outcomes.enough(measure.key)
-        over.append(_Over(list(rows_between(pooled, p=groups.p, **facts, enough=enough)), p_adjusted))
+        rows = rows_between(pooled, p=groups.p, model=model, enough=are_enough(ledger, model, measure), **facts)
+        over.append(_Over(list(rows), p_adjusted))
     return over
 
 
@@ -362,7 +363,7 @@ def _enough(
     """Return whether the outcomes of each group, and of it and the rest, could have shown a gross error."""
     groups = len(entry)
     unknown: list[bool | None] = [None] * groups
-    if not _has_ideal(measure) and measure.higher_is_better is not None:
+    if not has_ideal(measure) and measure.higher_is_better is not None:
         return unknown, unknown
     own = as_measured(ledger, measure, model)
     event, counts = own.events[0], [OutcomeCounts(0.0)] * groups
@@ -378,17 +379,13 @@ def _enough(
     return [*own_enough], [one and other for one, other in zip(own_enough, rest_enough, strict=True)]
 
 
-def _has_ideal(measure: Measure) -> bool:
-    return measure.ideal is not None or measure.key in MARGINS
-
-
 def _of_all_cases(
     ledger: Ledger, measure: Measure, overall: Floats, counts: GroupCounts, level: float, drawing: Drawing
 ) -> Iterator[tuple[Finding, bool]]:
     """Yield the value of all cases for each model; of a measure with an ideal value as `estimate` gives it."""
     events = None if counts.events is None else int(counts.events.sum())
     for model, value in zip(ledger.models, overall.tolist(), strict=True):
-        if _has_ideal(measure):
+        if has_ideal(measure):
             row = judged(ledger, estimate_or_note(ledger, model, measure, level=level, drawing=drawing))
         else:
             row = Finding(measure=measure, model=model, value=value, level=level, n=ledger.n, events=events)

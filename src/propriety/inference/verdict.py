@@ -12,6 +12,7 @@ from scipy.special import ndtr, ndtri
 
 from propriety.errors import InputValueError
 from propriety.inference.finding import BOUND, FURTHER_GROUP, HETEROGENEITY, TAU, Finding, Verdict
+from propriety.inference.measures.measure import Measure
 from propriety.inference.notes import Note
 from propriety.result import Floats
 
@@ -110,6 +111,11 @@ def verdict(row: Finding, parts: Sequence[Finding] = ()) -> Checked:
     if margin is not None:
         return _of_ideal(row, margin)
     return _of_difference(row)
+
+
+def has_ideal(measure: Measure) -> bool:
+    """Return whether a value of a measure is ideal, so that its estimate has a verdict."""
+    return measure.ideal is not None or measure.key in MARGINS
 
 
 def margin_of(row: Finding) -> Margin | None:

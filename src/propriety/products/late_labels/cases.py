@@ -13,7 +13,8 @@ from scipy.special import gammaincinv, ndtr
 from propriety import checks
 from propriety.errors import InputValueError
 from propriety.inference.day_numbers import Days, check_alike, read_day, read_days
-from propriety.inference.estimates import ROUNDING
+from propriety.inference.estimates import NO_SPREAD, ROUNDING
+from propriety.inference.finding_words import note_words
 from propriety.ledger.ledger import Ledger
 from propriety.products.late_labels.calibration import p_value_of_reports
 from propriety.products.late_labels.delays import ReportingDelays
@@ -29,7 +30,7 @@ FEWEST = 4
 EVENTS_OF_GROUP, MOST_GROUPS = 20, 10  # Groups of forecasts whose observed event rates give the limits of O/E.
 FEW = f"fewer than {FEWEST} expected reports: no limits of the score"
 NONE = "no event is reported: no limits of the score"
-UNVARIED = "nothing varies in the sample, so there is no interval of the score"
+UNVARIED = f"{note_words(NO_SPREAD)} of the score"
 UNBOUNDED = "a forecast has an infinite loss: no limits of the score"
 UNSCORED = "a forecast has an infinite loss: no score"
 NO_CASES = "no forecasts of these ages"

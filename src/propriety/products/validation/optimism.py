@@ -15,7 +15,7 @@ from propriety.inference.finding import Finding
 from propriety.inference.measures.measure import Measure
 from propriety.inference.measures.ranking import AreaUnderRoc
 from propriety.inference.notes import Note
-from propriety.products.validation.resampled_fits import Rows, Sample, drawn_rows, rare_class
+from propriety.products.validation.resampled_fits import RareClass, Rows, Sample, drawn_rows, rare_class
 from propriety.products.validation.rows import Work, corrected_rows, means_of, notes_on_values, value_or_nan
 from propriety.progress import mapped
 from propriety.result import Floats
@@ -32,8 +32,8 @@ def rows_by_bootstrap(work: Work, n_resamples: int, seed: int) -> Iterator[Findi
     if work.groups is not None and len(np.unique(work.groups)) < 2:
         raise InputValueError("must have two groups or more", argument="groups", offender="all cases are in one")
     seeds = np.random.SeedSequence(seed).spawn(n_resamples)
-    drawing = _notes_on_drawing(work)
-    by_class = any(note.code == "drawn-by-class" for note in drawing)
+    rare = rare_class(work.sample.y, work.groups)
+    drawing, by_class = _notes_on_drawing(work, rare), rare is not None and work.groups is None
     samples = (drawn_rows(work.sample, work.groups, one, by_class=by_class) for one in seeds)
     one_draw = partial(value_of_draw, work.sample, work.measures, by_class=by_class)
     done = mapped(one_draw, samples, total=n_resamples, workers=work.workers, progress=work.progress, label="bootstrap")
@@ -47,24 +47,23 @@ def rows_by_bootstrap(work: Work, n_resamples: int, seed: int) -> Iterator[Findi
         with np.errstate(invalid="ignore"):
             low, high, value = row.low - optimism, row.high - optimism, row.value - optimism
         shifted = replace(row, low=low, high=high, value=value, notes=(*row.notes, *drawing, *notes))
-        rows = list(corrected_rows(work, shifted, row.value, len(work.sample)))
-        corrected, measure = rows[0], row.measure
+        corrected, apparent, gap = corrected_rows(work, shifted, row.value, len(work.sample))
+        measure = row.measure
         chance = without_information(
             measure, None if work.apparent.labels is not None else work.apparent.table(row.model)
         )
         plus = corrected_632(row.value, left_out, chance, higher_is_better=measure.higher_is_better)
         with np.errstate(invalid="ignore"):
-            far = np.abs(plus - corrected.value) > FAR * np.abs(rows[-1].value)
+            far = np.abs(plus - corrected.value) > FAR * np.abs(gap.value)
         if far and not corrected.low <= plus <= corrected.high:
-            rows[0] = replace(corrected, notes=(*corrected.notes, Note("too-flexible")))
-        yield from rows
+            corrected = replace(corrected, notes=(*corrected.notes, Note("too-flexible")))
+        yield from (corrected, apparent, gap)
         if not math.isnan(plus):
-            yield replace(rows[1], statistic=PLUS, value=plus)
+            yield replace(apparent, statistic=PLUS, value=plus)
 
 
-def _notes_on_drawing(work: Work) -> tuple[Note, ...]:
+def _notes_on_drawing(work: Work, rare: RareClass | None) -> tuple[Note, ...]:
     """Return how a rare class was drawn, and whether there are too few groups to draw."""
-    rare = rare_class(work.sample.y, work.groups)
     facts = {} if rare is None else rare._asdict()
     if work.groups is None:
         return () if rare is None else (Note("drawn-by-class", facts),)

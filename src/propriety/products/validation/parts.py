@@ -19,7 +19,7 @@ from propriety.inference.notes import Note
 from propriety.inference.verdict import holm, with_verdict
 from propriety.ledger.ledger import Ledger
 from propriety.ledger.sources import condense
-from propriety.products.validation.resampled_fits import Fold, check_training
+from propriety.products.validation.resampled_fits import Fold, check_training, repeats_of
 from propriety.products.validation.rows import Work, corrected_rows, means_of, notes_on_values
 from propriety.progress import mapped
 from propriety.result import Floats, tuples_of
@@ -34,18 +34,18 @@ def rows_by_folds(work: Work, folds: list[Fold], key: str) -> tuple[list[Finding
     total = len(folds)
     options: dict[str, Any] = {"workers": work.workers, "progress": work.progress, "label": LABELS[key]}
     parts = list(mapped(partial(_forecast_part, work), folds, total=total, **options))
-    repeated = max(fold.repeat for fold in folds) > 0
+    n_repeats = repeats_of(folds)
+    repeated = n_repeats > 1
     ledger = _ledger(work, folds, parts, key, repeated=repeated)
     values = np.array([part.values for part in parts])
     together: list[Finding] = []
     by_part: list[Finding] = []
-    notes = _notes_on_tests(folds, len(work.sample), 1 + max(fold.repeat for fold in folds))
+    notes = _notes_on_tests(folds, len(work.sample), n_repeats)
     tested = len(np.unique(np.concatenate([fold.test for fold in folds])))
-    columns = zip(
-        work.estimates(ledger), work.values(work.apparent), values.T, notes_on_values(values, "part"), strict=True
-    )
-    for row, apparent, column, of_values in columns:
-        extra = {f"{key}_mean": means_of(column[:, None])[0], f"{key}_sd": _deviation(column)}
+    estimates, apparent_values, of_parts = work.estimates(ledger), work.values(work.apparent), means_of(values)
+    columns = zip(estimates, apparent_values, of_parts, values.T, notes_on_values(values, "part"), strict=True)
+    for row, apparent, mean, column, of_values in columns:
+        extra = {f"{key}_mean": mean, f"{key}_sd": _deviation(column)}
         found = replace(row, notes=(*row.notes, *notes, *of_values), extra=extra)
         together += corrected_rows(work, found, apparent, tested)
         alone = Finding(measure=row.measure, model=row.model, level=work.level)

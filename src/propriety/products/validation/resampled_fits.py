@@ -221,6 +221,11 @@ def folds_of_sites(sites: Keys | None) -> list[Fold]:
     return [Fold(np.flatnonzero(~own), np.flatnonzero(own), 0, label) for own, label in named]
 
 
+def repeats_of(folds: list[Fold]) -> int:
+    """Return the number of repeats of a cross-validation."""
+    return 1 + max(fold.repeat for fold in folds)
+
+
 def check_training(sample: Sample, folds: list[Fold], key: str) -> None:
     """Raise an error if a class is absent from a training set; `key` is "fold" or "site"."""
     classes, codes = np.unique(sample.y, return_inverse=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -62,19 +61,22 @@ def value_or_nan(ledger: Ledger, measure: Measure, model: str) -> float:
         return math.nan
 
 
-def corrected_rows(work: Work, row: Finding, apparent: float, n: int) -> Iterator[Finding]:
-    """Yield the corrected value within the range of its measure, the apparent value and the optimism."""
+def corrected_rows(work: Work, row: Finding, apparent: float, n: int) -> tuple[Finding, Finding, Finding]:
+    """Return the corrected value within the range of its measure, the apparent value and the optimism."""
     least, most = row.measure.range_of(work.apparent.classes)
     value, low, high = (float(np.clip(one, least, most)) for one in (row.value, row.low, row.high))
     low, high = (low, high) if math.isfinite(value) else (math.nan, math.nan)
     corrected = replace(
         row, statistic=CORRECTED, value=value, low=low, high=high, n=n, events=row.events if n == row.n else None
     )
-    yield with_verdict(corrected)
     alone = Finding(measure=row.measure, model=row.model, level=row.level, n=n)
-    yield replace(alone, statistic="apparent", value=apparent)
     with np.errstate(invalid="ignore"):
-        yield replace(alone, statistic="optimism", value=float(np.subtract(apparent, value)))
+        optimism = float(np.subtract(apparent, value))
+    return (
+        with_verdict(corrected),
+        replace(alone, statistic="apparent", value=apparent),
+        replace(alone, statistic="optimism", value=optimism),
+    )
 
 
 def notes_on_values(values: Floats, unit: str) -> list[tuple[Note, ...]]:

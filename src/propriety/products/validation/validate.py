@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -20,7 +20,7 @@ from propriety.inference.measures.reading import AnyMeasure, read_measure, read_
 from propriety.ledger.ledger import Ledger
 from propriety.products.validation.optimism import PLUS, rows_by_bootstrap
 from propriety.products.validation.parts import rows_by_folds
-from propriety.products.validation.resampled_fits import Sample, folds_of, folds_of_sites, value_in
+from propriety.products.validation.resampled_fits import Sample, folds_of, folds_of_sites, repeats_of, value_in
 from propriety.products.validation.rows import CORRECTED, Work
 from propriety.rules.families import Brier, Log
 from propriety.tables.labels import Labels
@@ -219,11 +219,9 @@ def validate(  # noqa: PLR0913  (the data, what is asked, and how new cases are 
         else:
             folds, key = folds_of_sites(sample.groups), "site"
         rows, facts["ledger"] = rows_by_folds(work, folds, key)
-        repeats = 1 + max(fold.repeat for fold in folds)
+        repeats = repeats_of(folds)
         facts |= {"n_repeats": repeats, "n_folds": len(folds) // repeats}
-    table = Findings.of(rows)
-    columns = {one.name: getattr(table, one.name) for one in fields(table)}
-    return Validation(**columns, imitation=method, seed=start, **facts)
+    return Validation.of(rows, imitation=method, seed=start, **facts)
 
 
 def _check_options(method: str, given: dict[str, Any]) -> None:
